@@ -1,0 +1,130 @@
+// The interfaces that rules see of everything replaceable: store, limiter,
+// presence, clock. Types only (and the one error that a store may throw). The
+// tables' methods are the shared queries in sql/: a second SQL engine brings a
+// runner for them, not a second set.
+import type { Tables } from './sql/tables.ts';
+import type { EventRow } from './rows.ts';
+
+/** Time and ids, handed in so that tests can move them by hand. */
+export interface Clock {
+  /** Wall clock, ms since the Unix epoch. */
+  now(): number;
+  /** A clock that never jumps, ms since an arbitrary start; for limits and heartbeats. */
+  monotonic(): number;
+  /** Runs `run` once, `ms` from now; the answer cancels it. Never keeps the process alive. */
+  after(ms: number, run: () => void): () => void;
+  /** A new time-ordered UUID (version 7, RFC 9562). */
+  newId(): string;
+}
+
+/** An event as a rule hands it in: the row is written in the same transaction. */
+export interface NewEvent extends Omit<EventRow, 'seq' | 'created_at'> {
+  /** The finished payload, so that the usual delivery needs no query. */
+  readonly payload: object;
+  /** For a new message: what staff connections outside the room hear of it. */
+  readonly activity?: object | undefined;
+  /** The connection that caused it: it never hears its own message:new. */
+  readonly originConnection?: string | undefined;
+}
+
+/** A committed event. `payload` is absent for one that came from another process: it is then loaded from its rows. */
+export interface CommittedEvent extends EventRow {
+  readonly payload?: object | undefined;
+  readonly activity?: object | undefined;
+  readonly originConnection?: string | undefined;
+}
+
+/** What a commit left behind. */
+export interface CommitNotice {
+  /** This process's own events, in order; empty when another process committed. */
+  readonly events: readonly CommittedEvent[];
+  /** True when configuration (applications, domains, keys, members, organizations) may have changed. */
+  readonly configuration: boolean;
+}
+
+/** A consistent snapshot: everything inside one `read` sees the same commit. */
+export interface ReadTx {
+  readonly tables: Tables;
+}
+
+/**
+ * One operation's transaction. Await nothing inside but its own methods: several
+ * operations share one commit, and a foreign await would hold them all.
+ */
+export interface Tx extends ReadTx {
+  /** Records an event; subscribers hear of it after the commit and never before. */
+  emit(event: NewEvent): Promise<void>;
+  /** Says that configuration changed, so that caches and live connections look again after the commit. */
+  configurationChanged(): void;
+}
+
+export interface Store {
+  /** Runs `work` on a snapshot that never sees an uncommitted row. */
+  read<T>(work: (tx: ReadTx) => Promise<T>): Promise<T>;
+  /**
+   * Runs `work` in a transaction and resolves after the commit is on disk. Operations that arrive
+   * together share one commit, each rolled back alone when it throws.
+   * @throws StoreUnavailable when the lock can't be had in time or storage refuses the write
+   */
+  write<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
+  /** Called after every commit, own or another process's. The answer unsubscribes. */
+  subscribe(listener: (notice: CommitNotice) => void): () => void;
+  /** Rises whenever configuration may have changed: a cache entry from an older epoch is stale. */
+  configurationEpoch(): number;
+  /** Bytes that the database takes on disk. */
+  sizeBytes(): Promise<number>;
+  close(): Promise<void>;
+}
+
+/** The store could not take the operation now; nothing of it was kept. The same call may succeed later. */
+export class StoreUnavailable extends Error {
+  override readonly name = 'StoreUnavailable';
+}
+
+export interface LimitWindow {
+  readonly limit: number;
+  readonly windowMs: number;
+}
+
+export interface LimitCheck {
+  readonly key: string;
+  readonly windows: readonly LimitWindow[];
+}
+
+export type LimitVerdict =
+  | {
+      readonly ok: true;
+      /** The tightest window of each check, in the order of the checks. */
+      readonly state: readonly { readonly remaining: number; readonly resetMs: number; readonly window: LimitWindow }[];
+    }
+  | {
+      readonly ok: false;
+      /** Index into the checks. */
+      readonly failed: number;
+      readonly window: LimitWindow;
+      readonly retryAfterMs: number;
+    };
+
+export interface Limiter {
+  /** Counts one use against every window of every check, or against none when any refuses. */
+  take(checks: readonly LimitCheck[]): LimitVerdict;
+  /** The same verdict without counting. */
+  peek(checks: readonly LimitCheck[]): LimitVerdict;
+}
+
+/** Which staff connections of an organization are live. */
+export interface Presence {
+  join(organizationId: string, connectionId: string): void;
+  leave(organizationId: string, connectionId: string): void;
+  online(organizationId: string): boolean;
+  /** Called when an organization goes online or offline. The answer unsubscribes. */
+  subscribe(listener: (organizationId: string, online: boolean) => void): () => void;
+}
+
+export interface Engine {
+  readonly store: Store;
+  readonly limiter: Limiter;
+  readonly presence: Presence;
+  readonly clock: Clock;
+  close(): Promise<void>;
+}

@@ -1,0 +1,241 @@
+// The rows as they lie in the database: snake_case, times as ms since the epoch,
+// booleans as 0 or 1. Rules read rows; what leaves goes through services/present.ts.
+import type { ContentFormat, ConversationStatus, Mode, Plan, Role, SenderRole } from '../protocol/entities.ts';
+
+export interface MetaRow {
+  key: string;
+  value: string;
+}
+
+export interface OrganizationRow {
+  id: string;
+  slug: string;
+  name: string;
+  plan: Plan;
+  /** Own numbers, null: what the plan says; retention -1: unlimited. */
+  requests_per_minute: number | null;
+  retention_days: number | null;
+  max_applications: number | null;
+  max_seats: number | null;
+  plan_changed_at: number;
+  created_at: number;
+}
+
+export interface ApplicationRow {
+  id: string;
+  organization_id: string;
+  name: string;
+  /** JSON of protocol applicationSettings. */
+  settings: string;
+  /** Sealed (services/secrets.ts). */
+  identity_secret: Uint8Array;
+  created_at: number;
+}
+
+export interface DomainRow {
+  id: string;
+  application_id: string;
+  domain: string;
+  created_at: number;
+}
+
+export interface ApiKeyRow {
+  id: string;
+  organization_id: string;
+  application_id: string;
+  mode: Mode;
+  name: string;
+  public_id: string;
+  /** Keyed digest of the whole key: how it is found. */
+  digest: Uint8Array;
+  /** The key's text, sealed. */
+  sealed: Uint8Array;
+  created_at: number;
+  last_used_at: number | null;
+  expires_at: number | null;
+  revoked_at: number | null;
+}
+
+export interface MemberRow {
+  id: string;
+  organization_id: string;
+  email: string;
+  name: string;
+  role: Role;
+  password_hash: string;
+  disabled_at: number | null;
+  created_at: number;
+}
+
+export interface StaffSessionRow {
+  id: string;
+  organization_id: string;
+  member_id: string;
+  digest: Uint8Array;
+  created_at: number;
+  last_seen_at: number;
+  expires_at: number;
+}
+
+export interface VisitorRow {
+  /** Internal key: the same UUID under another application or mode is another person. */
+  id: string;
+  /** The X-Visitor-Id, lower case. */
+  visitor_id: string;
+  organization_id: string;
+  application_id: string;
+  mode: Mode;
+  name: string | null;
+  email: string | null;
+  verified: 0 | 1;
+  attributes: string;
+  created_at: number;
+}
+
+export interface ConversationRow {
+  id: string;
+  organization_id: string;
+  application_id: string;
+  /** VisitorRow.id */
+  visitor_key: string;
+  mode: Mode;
+  status: ConversationStatus;
+  subject: string | null;
+  assigned_to: string | null;
+  resolved_by: string | null;
+  resolved_at: number | null;
+  /** Rises with every message, edit and deletion: the one order of this conversation. */
+  last_seq: number;
+  /** Since when the visitor has been waiting for staff; null: not waiting. */
+  waiting_since: number | null;
+  first_response_at: number | null;
+  idempotency_key: string | null;
+  created_at: number;
+  updated_at: number;
+}
+
+export interface ParticipantRow {
+  conversation_id: string;
+  user_id: string;
+  role: 'visitor' | 'operator';
+  joined_at: number;
+  /** Set when an operator leaves; the row stays for its read position. */
+  left_at: number | null;
+  last_read_message_id: string | null;
+  last_read_seq: number;
+}
+
+export interface MessageRow {
+  id: string;
+  conversation_id: string;
+  organization_id: string;
+  seq: number;
+  /** The conversation's seq at the last edit or deletion; equals `seq` before any. */
+  changed_seq: number;
+  sender_id: string;
+  sender_role: SenderRole;
+  /** Only for the assistant and the system, whose names are in no other row. */
+  sender_label: string | null;
+  content: string;
+  content_format: ContentFormat;
+  content_html: string | null;
+  /** Readable text of a lexical message, for search and previews; null: the content is the text. */
+  content_text: string | null;
+  internal: 0 | 1;
+  client_message_id: string | null;
+  created_at: number;
+  edited_at: number | null;
+  deleted_at: number | null;
+}
+
+/** Who hears an event. `room` is everyone joined; `room_staff` only staff joined; `staff` all staff of the organization. */
+export type Audience = 'staff' | 'room' | 'room_staff' | 'staff_and_room';
+
+/** The event types that are rows; typing and presence pass without one. */
+export type LoggedEventType =
+  | 'message:new'
+  | 'message:edited'
+  | 'message:deleted'
+  | 'conversation:new'
+  | 'conversation:accepted'
+  | 'conversation:released'
+  | 'conversation:resolved'
+  | 'conversation:read';
+
+export interface EventRow {
+  seq: number;
+  organization_id: string;
+  conversation_id: string;
+  mode: Mode;
+  type: LoggedEventType;
+  audience: Audience;
+  /** Who caused it (visitor UUID or member id). */
+  actor_id: string;
+  /** The message it speaks of: its text is loaded from there, never kept here. */
+  message_id: string | null;
+  /** The member it speaks of: the new assignee of an accepted conversation. */
+  member_id: string | null;
+  created_at: number;
+}
+
+export interface AuditRow {
+  id: string;
+  organization_id: string | null;
+  actor: string;
+  action: string;
+  subject: string;
+  detail: string;
+  address: string | null;
+  created_at: number;
+}
+
+/** Every table, for the query builder. */
+export interface Database {
+  meta: MetaRow;
+  organizations: OrganizationRow;
+  applications: ApplicationRow;
+  domains: DomainRow;
+  api_keys: ApiKeyRow;
+  members: MemberRow;
+  staff_sessions: StaffSessionRow;
+  visitors: VisitorRow;
+  conversations: ConversationRow;
+  participants: ParticipantRow;
+  messages: MessageRow;
+  events: EventRow;
+  audit: AuditRow;
+}
+
+// Rows as the queries join them.
+
+/** A conversation with its visitor's UUID and name. */
+export interface ConversationWithVisitor extends ConversationRow {
+  visitor_id: string;
+  visitor_name: string | null;
+}
+
+/** A message with the present names of whoever may have sent it. */
+export interface MessageWithSender extends MessageRow {
+  visitor_name: string | null;
+  member_name: string | null;
+}
+
+/** A line of the operators' queue; the `message_` columns are null where there is no message. */
+export interface QueueRow extends ConversationWithVisitor {
+  visitor_email: string | null;
+  visitor_verified: 0 | 1;
+  visitor_attributes: string;
+  visitor_created_at: number;
+  application_name: string;
+  assignee_name: string | null;
+  message_id: string | null;
+  message_sender_id: string | null;
+  message_sender_role: SenderRole | null;
+  message_sender_label: string | null;
+  message_sender_name: string | null;
+  message_content: string | null;
+  message_content_text: string | null;
+  message_internal: 0 | 1 | null;
+  message_created_at: number | null;
+  unread_count: number | null;
+}

@@ -1,0 +1,74 @@
+// Owns questions about plain text: does it show anything, can it be stored, how is it shortened or shown safely.
+// Must not know about messages, formats or HTML.
+
+// Everything that leaves no mark on a screen by itself. Combining marks count as nothing because they need a letter
+// to sit on; U+2800 and U+1D159 are drawn as blanks although Unicode calls them symbols.
+const SHOWS = /[^\p{White_Space}\p{Cc}\p{Cf}\p{Cs}\p{M}\p{Default_Ignorable_Code_Point}\p{Noncharacter_Code_Point}\u2800\u{1D159}]/u;
+
+/**
+ * Whether a reader would see anything: false for blanks, zero-width, control and format characters, fillers and
+ * combining marks without a letter, alone or mixed.
+ */
+export function showsSomething(text: string): boolean {
+  return SHOWS.test(text);
+}
+
+/**
+ * Why a text can't be stored and read back unchanged, or null when it can: U+0000 cuts text in SQLite's tools and
+ * its search, and a lone surrogate has no UTF-8 form, so it would come back as U+FFFD.
+ */
+export function unstorable(text: string): 'nul' | 'lone_surrogate' | null {
+  if (text.includes('\0')) return 'nul';
+  return text.isWellFormed() ? null : 'lone_surrogate';
+}
+
+const BLANKS = /[\s\p{Cc}]+/gu;
+const graphemes = new Intl.Segmenter('und', { granularity: 'grapheme' });
+
+/**
+ * One line of a text for lists and notifications: white space and control characters folded to single blanks.
+ *
+ * @param max the longest answer in UTF-16 units, the ellipsis included
+ * @returns the folded text, cut between graphemes and ended with `…` when it was too long
+ */
+export function preview(text: string, max = 120): string {
+  const line = text.replace(BLANKS, ' ').trim();
+  if (line.length <= max) return line;
+  if (max < 1) return '';
+  let end = 0;
+  // Two units past the limit are enough context: whether a grapheme ends is decided by the next code point.
+  for (const { index, segment } of graphemes.segment(line.slice(0, max + 2))) {
+    const next = index + segment.length;
+    if (next > max - 1) break;
+    end = next;
+  }
+  if (end === 0) end = codePointBoundary(line, max - 1);
+  return `${line.slice(0, end).trimEnd()}…`;
+}
+
+// A single grapheme can be longer than any limit (stacked combining marks); then only the surrogate pair counts.
+function codePointBoundary(text: string, at: number): number {
+  const code = at > 0 ? text.charCodeAt(at - 1) : 0;
+  return code >= 0xd800 && code <= 0xdbff ? at - 1 : at;
+}
+
+const LINE_ENDS = /\r\n?|[\u0085\u2028\u2029]/g;
+const UNSAFE_ON_TERMINAL = /(?![\n\t])\p{Cc}|[\u202a-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb]/gu;
+
+/**
+ * A stranger's text made safe for a terminal. Control characters become visible pictures (ESC is `␛`), so that an
+ * escape sequence is read instead of obeyed; C1 controls, which some terminals obey too, become U+FFFD; bidi
+ * embeddings, overrides and isolates, which can make text read as something else, are dropped. Newlines and tabs
+ * stay, every other line end becomes a newline. The marks U+200E, U+200F and U+061C stay: right-to-left text needs
+ * them, and they affect only their neighbours.
+ */
+export function visibleText(text: string): string {
+  return text.toWellFormed().replace(LINE_ENDS, '\n').replace(UNSAFE_ON_TERMINAL, visible);
+}
+
+function visible(character: string): string {
+  const code = character.charCodeAt(0);
+  if (code < 0x20) return String.fromCharCode(0x2400 + code);
+  if (code === 0x7f) return '\u2421';
+  return code < 0xa0 ? '\ufffd' : '';
+}
