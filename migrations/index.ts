@@ -1,0 +1,11 @@
+// The static list of migrations, oldest first. The database's `user_version` is the
+// number of entries it has seen: append only, never reorder or edit a released one.
+import type { Kysely } from 'kysely';
+import * as service from './0001-service.ts';
+
+export interface Migration {
+  readonly name: string;
+  readonly up: (db: Kysely<unknown>) => Promise<void>;
+}
+
+export const migrations: readonly Migration[] = [{ name: '0001-service', up: service.up }];

@@ -1,0 +1,273 @@
+// The store on SQLite: one writing and one reading connection, group commit, and
+// the watch on other processes' commits. Holds no rule and no query of a noun.
+import { sql } from 'kysely';
+import type { Clock, CommitNotice, CommittedEvent, NewEvent, ReadTx, Store, Tx } from '../engine.ts';
+import { StoreUnavailable } from '../engine.ts';
+import { builder } from '../sql/query.ts';
+import { createTables, type Tables } from '../sql/tables.ts';
+import { assertSettings, createRunner, openConnection, sqliteCode, type Connection, type Durability } from './sqlite.ts';
+
+export interface SqliteStoreOptions {
+  readonly file: string;
+  readonly durability: Durability;
+  readonly clock: Clock;
+  /** Longest time that an operation waits for another process's write lock before it is refused, ms. */
+  readonly lockPatienceMs: number;
+  /** How often other processes' commits are looked for, ms; 0: never (a command that soon ends). */
+  readonly watchEveryMs: number;
+}
+
+interface Waiting {
+  readonly work: (tx: Tx) => Promise<unknown>;
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: unknown) => void;
+  readonly since: number;
+}
+
+/** Bounded so that one commit never holds the loop for more than a few milliseconds. */
+const largestGroup = 100;
+const busyRetryMs = 5;
+const checkpointAfterIdleMs = 2_000;
+
+const openedAt = ({ value }: { value: string }) =>
+  builder
+    .insertInto('meta')
+    .values({ key: 'opened_at', value })
+    .onConflict((conflict) => conflict.column('key').doUpdateSet({ value }))
+    .compile();
+const pageCount = sql<{ bytes: number }>`select page_count * page_size as bytes from pragma_page_count(), pragma_page_size()`.compile(
+  builder,
+);
+
+/**
+ * Opens the store on a migrated database file.
+ * @throws Error when the file can't be opened
+ */
+export function openSqliteStore(options: SqliteStoreOptions): Store {
+  const { clock } = options;
+  // The lock wait blocks the whole process, so the connection never waits: the group is retried from the loop.
+  const writer = openConnection(options.file, { durability: options.durability, lockWaitMs: 0 });
+  const reader = openConnection(options.file, { durability: options.durability, lockWaitMs: 0 });
+  reader.pragma('query_only = ON');
+  // The first write decides what `synchronous` really is, so it is made and looked at before anybody relies on it.
+  runFirstWrite(writer, clock.now());
+  assertSettings(writer, options.durability);
+  const begin = writer.prepare('BEGIN IMMEDIATE');
+  const commit = writer.prepare('COMMIT');
+  const savepoint = writer.prepare('SAVEPOINT operation');
+  const release = writer.prepare('RELEASE operation');
+  const undo = writer.prepare('ROLLBACK TO operation');
+  const beginRead = reader.prepare('BEGIN');
+  const endRead = reader.prepare('COMMIT');
+  const writeTables = createTables(createRunner(writer));
+  const readTables = createTables(createRunner(reader));
+
+  const queue: Waiting[] = [];
+  const listeners = new Set<(notice: CommitNotice) => void>();
+  let flushing = false;
+  let closed = false;
+  let epoch = 0;
+  let writesSinceCheckpoint = false;
+  let cancelCheckpoint: (() => void) | null = null;
+  let cancelWatch: (() => void) | null = null;
+  let seenVersion = writer.pragma('data_version', { simple: true }) as number;
+
+  function notify(notice: CommitNotice): void {
+    if (notice.configuration) epoch += 1;
+    for (const listener of listeners) listener(notice);
+  }
+
+  function write<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+    if (closed) return Promise.reject(new StoreUnavailable('The store is closed.'));
+    return new Promise<T>((resolve, reject) => {
+      queue.push({ work, resolve: resolve as (value: unknown) => void, reject, since: clock.monotonic() });
+      if (!flushing) {
+        flushing = true;
+        // After this turn of the loop: whatever arrived with it shares the commit.
+        setImmediate(flush);
+      }
+    });
+  }
+
+  function flush(): void {
+    void commitGroup().then((again) => {
+      if (queue.length === 0) {
+        flushing = false;
+        planCheckpoint();
+      } else if (again === 'later') setTimeout(flush, busyRetryMs);
+      else setImmediate(flush);
+    });
+  }
+
+  /** Commits the operations at the head of the queue. Never throws: each caller gets its own answer. */
+  async function commitGroup(): Promise<'now' | 'later'> {
+    try {
+      // IMMEDIATE: a read that later becomes a write can't be refused half way.
+      begin.run();
+    } catch (error) {
+      return refuse(error);
+    }
+    const group = queue.splice(0, largestGroup);
+    const answers: (() => void)[] = [];
+    const events: CommittedEvent[] = [];
+    let configuration = false;
+    for (const waiting of group) {
+      const outcome = await runOne(waiting, events);
+      configuration ||= outcome.configuration;
+      answers.push(outcome.answer);
+      if (!writer.inTransaction) {
+        // SQLite itself rolled the transaction back (disk full, I/O error): nothing of the group exists.
+        const lost = new StoreUnavailable('Storage refused the write.');
+        for (const one of group) one.reject(lost);
+        return 'now';
+      }
+    }
+    try {
+      commit.run();
+    } catch (error) {
+      if (writer.inTransaction) writer.exec('ROLLBACK');
+      const lost = new StoreUnavailable('Storage refused the commit.', { cause: error });
+      for (const waiting of group) waiting.reject(lost);
+      return 'now';
+    }
+    writesSinceCheckpoint = true;
+    for (const answer of answers) answer();
+    if (events.length > 0 || configuration) notify({ events, configuration });
+    return 'now';
+  }
+
+  /** One operation inside its savepoint. Its answer is given only after the commit. */
+  async function runOne(waiting: Waiting, events: CommittedEvent[]): Promise<{ answer: () => void; configuration: boolean }> {
+    const mark = events.length;
+    let configuration = false;
+    let over = false;
+    const tables = writeTables;
+    const tx: Tx = {
+      get tables(): Tables {
+        if (over) throw new Error('A transaction was used after its end.');
+        return tables;
+      },
+      emit: async ({ payload, activity, originConnection, ...event }: NewEvent) => {
+        const created_at = clock.now();
+        const seq = await tables.events.insert({ ...event, created_at });
+        events.push({ ...event, seq, created_at, payload, activity, originConnection });
+      },
+      configurationChanged: () => {
+        configuration = true;
+      },
+    };
+    savepoint.run();
+    try {
+      const value = await waiting.work(tx);
+      over = true;
+      release.run();
+      return { answer: () => waiting.resolve(value), configuration };
+    } catch (error) {
+      over = true;
+      events.length = mark;
+      if (writer.inTransaction) {
+        undo.run();
+        release.run();
+      }
+      const reason = storageRefused(error) ? new StoreUnavailable('Storage refused the write.', { cause: error }) : error;
+      return { answer: () => waiting.reject(reason), configuration: false };
+    }
+  }
+
+  /** Another process holds the write lock, or storage is out of order: who has waited long enough is told. */
+  function refuse(error: unknown): 'now' | 'later' {
+    const busy = sqliteCode(error)?.startsWith('SQLITE_BUSY') === true;
+    const now = clock.monotonic();
+    const patience = busy ? options.lockPatienceMs : 0;
+    while (queue[0] !== undefined && now - queue[0].since >= patience) {
+      queue
+        .shift()
+        ?.reject(new StoreUnavailable(busy ? 'The database is locked by another process.' : 'Storage is out of order.', { cause: error }));
+    }
+    return 'later';
+  }
+
+  // Reads that arrive together share one snapshot; none of them awaits anything but its queries,
+  // so the snapshot ends within the same turn of the loop.
+  let readQueue: Promise<unknown> = Promise.resolve();
+  function read<T>(work: (tx: ReadTx) => Promise<T>): Promise<T> {
+    if (closed) return Promise.reject(new StoreUnavailable('The store is closed.'));
+    const result = readQueue.then(async () => {
+      try {
+        beginRead.run();
+        return await work({ tables: readTables });
+      } catch (error) {
+        throw storageRefused(error) ? new StoreUnavailable('Storage refused the read.', { cause: error }) : error;
+      } finally {
+        if (reader.inTransaction) endRead.run();
+      }
+    });
+    readQueue = result.catch(() => undefined);
+    return result;
+  }
+
+  function watch(): void {
+    const version = writer.pragma('data_version', { simple: true }) as number;
+    if (version !== seenVersion) {
+      seenVersion = version;
+      notify({ events: [], configuration: true });
+    }
+    if (!closed) cancelWatch = clock.after(options.watchEveryMs, watch);
+  }
+  if (options.watchEveryMs > 0) cancelWatch = clock.after(options.watchEveryMs, watch);
+
+  // Checkpoints at idle moments: under load they would show as stalls, and the log must not grow for ever.
+  function planCheckpoint(): void {
+    cancelCheckpoint?.();
+    cancelCheckpoint = clock.after(checkpointAfterIdleMs, () => {
+      cancelCheckpoint = null;
+      if (writesSinceCheckpoint && !flushing && !closed) {
+        writesSinceCheckpoint = false;
+        writer.pragma('wal_checkpoint(PASSIVE)');
+      }
+    });
+  }
+
+  return {
+    read,
+    write,
+    subscribe: (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    configurationEpoch: () => epoch,
+    sizeBytes: () => read(async () => (reader.prepare(pageCount.sql).get() as { bytes: number }).bytes),
+    close: async () => {
+      if (closed) return;
+      closed = true;
+      cancelWatch?.();
+      cancelCheckpoint?.();
+      while (flushing) await new Promise((resolve) => setTimeout(resolve, 1));
+      await readQueue;
+      reader.close();
+      closeWriter(writer);
+    },
+  };
+}
+
+function runFirstWrite(writer: Connection, now: number): void {
+  const query = openedAt({ value: String(now) });
+  writer.prepare(query.sql).run(...query.parameters);
+}
+
+function closeWriter(writer: Connection): void {
+  try {
+    writer.pragma('wal_checkpoint(TRUNCATE)');
+  } catch (error) {
+    // Somebody else reads or writes: they will checkpoint. Anything else is a fault worth hearing of.
+    if (sqliteCode(error)?.startsWith('SQLITE_BUSY') !== true && sqliteCode(error) !== 'SQLITE_LOCKED') throw error;
+  } finally {
+    writer.close();
+  }
+}
+
+/** Errors of the storage below SQLite, after which the same write may succeed later. */
+function storageRefused(error: unknown): boolean {
+  const code = sqliteCode(error);
+  return code !== undefined && /^SQLITE_(FULL|IOERR|READONLY|BUSY|CANTOPEN|NOMEM)/.test(code);
+}

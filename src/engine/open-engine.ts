@@ -1,0 +1,135 @@
+// Opens the engine on a data folder: the only place that knows which kind it is.
+// Owns the folder's files (names, rights, locks); holds no rule.
+import { chmod, mkdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Clock, Engine } from './engine.ts';
+import { createPresence } from './embedded/presence.ts';
+import { createSlidingWindowLimiter } from './embedded/sliding-window-limiter.ts';
+import { openConnection, type Connection, type Durability } from './embedded/sqlite.ts';
+import { openSqliteStore } from './embedded/sqlite-store.ts';
+import { takeServerLock } from './embedded/server-lock.ts';
+import { assertNotNewer, migrate, schemaVersion } from './sql/migrate.ts';
+import { builder } from './sql/query.ts';
+
+export interface EngineOptions {
+  readonly folder: string;
+  readonly durability: Durability;
+  readonly clock: Clock;
+  /** A digest of the secret key: kept in the database, so that another key is refused before anything is written. */
+  readonly keyCheck: string;
+  /** A server holds the folder's lock and never waits for the database; a command waits and watches nothing. */
+  readonly as: 'server' | 'command';
+}
+
+/** The engine can't be opened; the message says why and what to do. */
+export class EngineRefused extends Error {
+  override readonly name = 'EngineRefused';
+}
+
+export const databaseFile = (folder: string): string => join(folder, 'deskbell.db');
+const lockFile = (folder: string): string => join(folder, 'deskbell.lock');
+
+/** True when a database lies in the folder. */
+export async function databaseExists(folder: string): Promise<boolean> {
+  return (await stat(databaseFile(folder)).catch(() => null)) !== null;
+}
+
+/**
+ * Makes the folder when it is missing, with rights for its owner only.
+ * @throws EngineRefused when it can't be made or used
+ */
+export async function prepareFolder(folder: string): Promise<void> {
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    if (!(await stat(folder)).isDirectory()) throw new Error('it is not a folder');
+  } catch (error) {
+    throw new EngineRefused(`The data folder ${folder} can't be used: ${(error as Error).message}. Choose another with --data.`, {
+      cause: error,
+    });
+  }
+}
+
+/**
+ * Opens, and where needed migrates, the database of a prepared folder.
+ * @throws EngineRefused when another server has the folder or the file is no database
+ * @throws SchemaRefused when the database is newer than this program
+ */
+export async function openEngine(options: EngineOptions): Promise<Engine> {
+  const { folder, clock } = options;
+  const unlock = options.as === 'server' ? lockOrRefuse(folder) : () => undefined;
+  try {
+    await bringUpToDate(options);
+    const store = openSqliteStore({
+      file: databaseFile(folder),
+      durability: options.durability,
+      clock,
+      lockPatienceMs: options.as === 'server' ? 100 : 10_000,
+      watchEveryMs: options.as === 'server' ? 200 : 0,
+    });
+    let closing: Promise<void> | null = null;
+    return {
+      store,
+      limiter: createSlidingWindowLimiter({ monotonicMs: clock.monotonic }),
+      presence: createPresence(),
+      clock,
+      close: () => (closing ??= store.close().finally(unlock)),
+    };
+  } catch (error) {
+    unlock();
+    throw error;
+  }
+}
+
+function lockOrRefuse(folder: string): () => void {
+  const unlock = takeServerLock(lockFile(folder));
+  if (unlock !== null) return unlock;
+  throw new EngineRefused(
+    `Another deskbell server is running on ${folder}. Stop it first, or start this one on another folder with --data.`,
+  );
+}
+
+async function bringUpToDate(options: EngineOptions): Promise<void> {
+  const file = databaseFile(options.folder);
+  let connection;
+  try {
+    connection = openConnection(file, { durability: options.durability, lockWaitMs: 5_000 });
+    await chmod(file, 0o600);
+    schemaVersion(connection);
+  } catch (error) {
+    connection?.close();
+    throw new EngineRefused(`The database ${file} can't be opened: ${(error as Error).message}.`, { cause: error });
+  }
+  try {
+    const open = connection;
+    assertNotNewer(open);
+    assertSameKey(open, options.keyCheck);
+    await migrate(open, async (version) => {
+      // A consistent copy made by SQLite itself; named by the schema that it has.
+      const copy = join(options.folder, `deskbell-before-schema-${version + 1}.db`);
+      await open.backup(copy);
+      await chmod(copy, 0o600);
+    });
+    rememberKey(open, options.keyCheck);
+  } finally {
+    connection.close();
+  }
+}
+
+function assertSameKey(connection: Connection, keyCheck: string): void {
+  if (schemaVersion(connection) === 0) return;
+  const query = builder.selectFrom('meta').select('value').where('key', '=', 'key_check').compile();
+  const kept = connection.prepare(query.sql).get(...query.parameters) as { value: string } | undefined;
+  if (kept === undefined || kept.value === keyCheck) return;
+  throw new EngineRefused(
+    "This database was made with another secret key. Put the right key back (the data folder's secret.key, or DESKBELL_SECRET_KEY); nothing was changed.",
+  );
+}
+
+function rememberKey(connection: Connection, keyCheck: string): void {
+  const query = builder
+    .insertInto('meta')
+    .values({ key: 'key_check', value: keyCheck })
+    .onConflict((conflict) => conflict.doNothing())
+    .compile();
+  connection.prepare(query.sql).run(...query.parameters);
+}

@@ -1,0 +1,18 @@
+// Facts about the database itself, by key.
+import { first, prepare, run, type Runner } from './query.ts';
+
+const get = prepare<{ key: string }>()((db, p) => db.selectFrom('meta').select('value').where('key', '=', p.key));
+const set = prepare<{ key: string; value: string }>()((db, p) =>
+  db
+    .insertInto('meta')
+    .values({ key: p.key, value: p.value })
+    .onConflict((conflict) => conflict.column('key').doUpdateSet({ value: p.value })),
+);
+
+export function metaTable(runner: Runner) {
+  return {
+    /** The value under a key, or undefined. */
+    get: async (key: string): Promise<string | undefined> => (await first(runner, get, { key }))?.value,
+    set: (key: string, value: string) => run(runner, set, { key, value }),
+  };
+}

@@ -1,0 +1,32 @@
+// All tables' queries, bound to one runner: what a rule reaches through `tx.tables`.
+import type { Runner } from './query.ts';
+import { organizationsTable } from './organizations.ts';
+import { applicationsTable } from './applications.ts';
+import { apiKeysTable } from './api-keys.ts';
+import { membersTable } from './members.ts';
+import { visitorsTable } from './visitors.ts';
+import { conversationsTable } from './conversations.ts';
+import { participantsTable } from './participants.ts';
+import { messagesTable } from './messages.ts';
+import { eventsTable } from './events.ts';
+import { auditTable } from './audit.ts';
+import { metaTable } from './meta.ts';
+
+/** @param runner runs the queries on one connection */
+export function createTables(runner: Runner) {
+  return {
+    meta: metaTable(runner),
+    organizations: organizationsTable(runner),
+    applications: applicationsTable(runner),
+    apiKeys: apiKeysTable(runner),
+    members: membersTable(runner),
+    visitors: visitorsTable(runner),
+    conversations: conversationsTable(runner),
+    participants: participantsTable(runner),
+    messages: messagesTable(runner),
+    events: eventsTable(runner),
+    audit: auditTable(runner),
+  };
+}
+
+export type Tables = ReturnType<typeof createTables>;

@@ -1,0 +1,83 @@
+// Every code that crosses the wire: REST errors with their status, WebSocket
+// errors, close codes, and the sizes that clients and server must agree on.
+// Imports nothing, so that the widget and the SDK can take values from here.
+
+/** REST error codes. `status` is the HTTP status; `retry` says whether the same request may succeed later. */
+export const errorCodes = {
+  bad_request: { status: 400, retry: false },
+  unauthorized: { status: 401, retry: false },
+  forbidden: { status: 403, retry: false },
+  origin_not_allowed: { status: 403, retry: false },
+  plan_limit: { status: 403, retry: false },
+  not_found: { status: 404, retry: false },
+  method_not_allowed: { status: 405, retry: false },
+  request_timeout: { status: 408, retry: true },
+  conflict: { status: 409, retry: false },
+  payload_too_large: { status: 413, retry: false },
+  unsupported_media_type: { status: 415, retry: false },
+  conversation_not_active: { status: 422, retry: false },
+  edit_window_expired: { status: 422, retry: false },
+  rate_limit_exceeded: { status: 429, retry: true },
+  internal_error: { status: 500, retry: true },
+  unavailable: { status: 503, retry: true },
+} as const;
+
+export type ErrorCode = keyof typeof errorCodes;
+
+/** What a 429 was counted against. */
+export type LimitCause = 'per_visitor' | 'per_application' | 'per_organization' | 'per_address';
+
+/** The codes of WebSocket `error` frames: exhaustive for version 1 of the protocol. */
+export const socketErrorCodes = [
+  'PARSE_ERROR',
+  'VALIDATION_ERROR',
+  'FORBIDDEN',
+  'UNAUTHORIZED',
+  'INVALID_TOKEN',
+  'EXPIRED_TOKEN',
+  'ORIGIN_MISMATCH',
+  'APP_NOT_FOUND',
+  'RATE_LIMITED',
+  'MESSAGE_NOT_FOUND',
+  'EDIT_WINDOW_EXPIRED',
+] as const;
+
+export type SocketErrorCode = (typeof socketErrorCodes)[number];
+
+/** WebSocket close codes. `reconnect` tells a client whether to come back. */
+export const closeCodes = {
+  goingAway: { code: 1001, reconnect: true },
+  tooLarge: { code: 1009, reconnect: true },
+  internal: { code: 1011, reconnect: true },
+  badFrames: { code: 4400, reconnect: false },
+  unauthorized: { code: 4401, reconnect: true },
+  withdrawn: { code: 4403, reconnect: false },
+  appNotFound: { code: 4404, reconnect: false },
+  tooSlow: { code: 4408, reconnect: true },
+  rateLimited: { code: 4429, reconnect: true },
+} as const;
+
+/** Sizes and times of the contract. Lengths count UTF-16 code units after trimming. */
+export const limits = {
+  bodyBytes: 65_536,
+  frameBytes: 65_536,
+  jsonDepth: 32,
+  contentRest: 5_000,
+  contentSocket: 10_000,
+  subject: 500,
+  clientMessageId: 100,
+  pageDefault: 20,
+  pageMax: 100,
+  syncPage: 200,
+  preview: 120,
+  editWindowMs: 15 * 60_000,
+  tokenLifeMs: 5 * 60_000,
+  typingLapseMs: 10_000,
+  badFramesInARow: 20,
+  unreadBytes: 1_048_576,
+  pingEveryMs: 30_000,
+  silentForMs: 75_000,
+} as const;
+
+export const visitorApiPrefix = '/api/v1';
+export const socketPath = '/api/v1/ws';

@@ -1,0 +1,265 @@
+// What the outside sees, as zod schemas and the types inferred from them.
+// Owns shapes only: how a row becomes one of these is services/present.ts.
+import { z } from 'zod';
+
+/** Any letter case comes in; ids are compared and returned in lower case. */
+export const uuid = z
+  .string()
+  .regex(/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i, 'must be a UUID')
+  .toLowerCase();
+
+/** A UUID of version 4 and the RFC 9562 variant, as X-Visitor-Id must be. */
+export const visitorUuid = z
+  .string()
+  .regex(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i, 'must be a UUID of version 4')
+  .toLowerCase();
+
+export const timestamp = z.string().meta({ format: 'date-time' });
+
+export const mode = z.enum(['live', 'test']);
+export type Mode = z.infer<typeof mode>;
+
+export const plan = z.enum(['free', 'premium', 'enterprise']);
+export type Plan = z.infer<typeof plan>;
+
+export const role = z.enum(['admin', 'operator']);
+export type Role = z.infer<typeof role>;
+
+export const conversationStatus = z.enum(['pending', 'active', 'closed']);
+export type ConversationStatus = z.infer<typeof conversationStatus>;
+
+export const contentFormat = z.enum(['plain', 'lexical']);
+export type ContentFormat = z.infer<typeof contentFormat>;
+
+export const senderRole = z.enum(['visitor', 'operator', 'assistant', 'system']);
+export type SenderRole = z.infer<typeof senderRole>;
+
+export const participant = z.object({
+  userId: uuid,
+  role: z.enum(['visitor', 'operator']),
+  joinedAt: timestamp,
+});
+export type Participant = z.infer<typeof participant>;
+
+export const conversationListItem = z.object({
+  id: uuid,
+  status: conversationStatus,
+  subject: z.string().optional(),
+  createdAt: timestamp,
+  updatedAt: timestamp,
+});
+export type ConversationListItem = z.infer<typeof conversationListItem>;
+
+export const conversation = conversationListItem.extend({
+  assignedTo: uuid.optional(),
+  participants: z.array(participant),
+});
+export type Conversation = z.infer<typeof conversation>;
+
+/** A message as the send response carries it: without `editedAt`. */
+export const sentMessage = z.object({
+  id: uuid,
+  conversationId: uuid,
+  senderId: uuid,
+  senderName: z.string(),
+  senderRole,
+  type: z.literal('text'),
+  content: z.string(),
+  contentFormat,
+  contentHtml: z.string().nullable(),
+  createdAt: timestamp,
+  internal: z.literal(true).optional(),
+});
+export type SentMessage = z.infer<typeof sentMessage>;
+
+export const message = sentMessage.extend({ editedAt: timestamp.nullable() });
+export type Message = z.infer<typeof message>;
+
+export const attributes = z.record(z.string().min(1).max(100), z.union([z.string().max(1000), z.number(), z.boolean()]));
+
+export const visitor = z.object({
+  id: visitorUuid,
+  name: z.string().nullable(),
+  email: z.string().nullable(),
+  verified: z.boolean(),
+  attributes,
+  createdAt: timestamp,
+});
+export type Visitor = z.infer<typeof visitor>;
+
+/** What operators see of a visitor: never the X-Visitor-Id of somebody else's session beyond its own id. */
+export const applicationRef = z.object({ id: uuid, name: z.string() });
+export type ApplicationRef = z.infer<typeof applicationRef>;
+
+export const staffConversationListItem = conversationListItem.extend({
+  mode,
+  assignedTo: uuid.nullable(),
+  assignedToName: z.string().nullable(),
+  visitor,
+  application: applicationRef,
+  lastMessage: z
+    .object({
+      id: uuid,
+      senderId: uuid,
+      senderRole,
+      senderName: z.string(),
+      preview: z.string(),
+      createdAt: timestamp,
+      internal: z.literal(true).optional(),
+    })
+    .nullable(),
+  unreadCount: z.int(),
+  waitingSince: timestamp.nullable(),
+});
+export type StaffConversationListItem = z.infer<typeof staffConversationListItem>;
+
+export const staffConversation = staffConversationListItem.extend({
+  participants: z.array(participant),
+  resolvedBy: uuid.nullable(),
+  resolvedAt: timestamp.nullable(),
+});
+export type StaffConversation = z.infer<typeof staffConversation>;
+
+export const organization = z.object({
+  id: uuid,
+  name: z.string(),
+  slug: z.string(),
+  plan,
+});
+export type Organization = z.infer<typeof organization>;
+
+/** An organization's own numbers; null means what the plan says. */
+export const organizationLimits = z.object({
+  requestsPerMinute: z.int().min(1).nullable(),
+  retentionDays: z.union([z.int().min(1), z.literal('unlimited')]).nullable(),
+  applications: z.int().min(1).nullable(),
+  seats: z.int().min(1).nullable(),
+});
+export type OrganizationLimits = z.infer<typeof organizationLimits>;
+
+export const organizationDetail = organization.extend({
+  limits: z.object({
+    requestsPerMinute: z.int(),
+    retentionDays: z.int().nullable(),
+    applications: z.int().nullable(),
+    seats: z.int().nullable(),
+    ai: z.boolean(),
+  }),
+  ownLimits: organizationLimits,
+  applications: z.int(),
+  members: z.int(),
+  createdAt: timestamp,
+});
+export type OrganizationDetail = z.infer<typeof organizationDetail>;
+
+export const organizationUsage = z.object({
+  organizationId: uuid,
+  from: timestamp,
+  to: timestamp,
+  conversations: z.int(),
+  messages: z.int(),
+  visitors: z.int(),
+  seats: z.int(),
+  storageBytes: z.int(),
+});
+export type OrganizationUsage = z.infer<typeof organizationUsage>;
+
+const colour = z
+  .string()
+  .regex(/^#[0-9a-f]{6}$/i, 'must be a colour written #rrggbb')
+  .toLowerCase();
+const autoResponse = z.string().trim().min(1).max(1000).nullable();
+
+/** Everything about an application that its owner sets; `widget/config` shows these under the same paths. */
+export const applicationSettings = z.object({
+  appearance: z.object({
+    colors: z.object({ primary: colour, background: colour, text: colour }),
+    logo: z
+      .url({ protocol: /^https$/, error: 'must be an https URL' })
+      .max(2000)
+      .nullable(),
+    position: z.enum(['bottom-right', 'bottom-left']),
+    launcherIcon: z.enum(['chat', 'question', 'message']),
+  }),
+  behavior: z.object({
+    timezone: z.string().max(100),
+    businessHours: z.unknown(),
+    greeting: autoResponse,
+    outsideHours: autoResponse,
+  }),
+  ai: z.object({
+    mode: z.enum(['off', 'assist', 'auto']),
+    name: z.string().trim().min(1).max(100),
+  }),
+  locale: z
+    .string()
+    .regex(/^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$/, 'must be a language tag such as en or pt-BR')
+    .nullable(),
+});
+export type ApplicationSettings = z.infer<typeof applicationSettings>;
+
+export const application = z.object({
+  id: uuid,
+  appId: uuid,
+  organizationId: uuid,
+  name: z.string(),
+  domains: z.array(z.string()),
+});
+export type Application = z.infer<typeof application>;
+
+export const applicationDetail = application.extend({
+  settings: applicationSettings,
+  createdAt: timestamp,
+});
+export type ApplicationDetail = z.infer<typeof applicationDetail>;
+
+/** What `GET /widget/config` answers: public, so nothing in it may be private. */
+export const widgetConfig = z.object({
+  appId: uuid,
+  name: z.string(),
+  appearance: applicationSettings.shape.appearance,
+  behavior: z.object({
+    isOpen: z.boolean(),
+    nextOpenAt: timestamp.nullable(),
+    timezone: z.string(),
+    businessHours: z.unknown(),
+    greeting: z.string().nullable(),
+    outsideHours: z.string().nullable(),
+  }),
+  online: z.boolean(),
+  ai: z.object({ enabled: z.boolean() }),
+  locale: z.string().nullable(),
+});
+export type WidgetConfig = z.infer<typeof widgetConfig>;
+
+export const domain = z.object({ id: uuid, applicationId: uuid, domain: z.string(), createdAt: timestamp });
+export type Domain = z.infer<typeof domain>;
+
+export const apiKey = z.object({
+  id: uuid,
+  applicationId: uuid,
+  name: z.string(),
+  mode,
+  /** The prefix and public id: enough to recognise a key, useless to use one. */
+  hint: z.string(),
+  createdAt: timestamp,
+  lastUsedAt: timestamp.nullable(),
+  expiresAt: timestamp.nullable(),
+  revokedAt: timestamp.nullable(),
+});
+export type ApiKey = z.infer<typeof apiKey>;
+
+/** A key with its text: the answer to creating, rotating or revealing one, and nowhere else. */
+export const apiKeyWithSecret = apiKey.extend({ key: z.string() });
+export type ApiKeyWithSecret = z.infer<typeof apiKeyWithSecret>;
+
+export const member = z.object({
+  id: uuid,
+  organizationId: uuid,
+  email: z.string(),
+  name: z.string(),
+  role,
+  disabled: z.boolean(),
+  createdAt: timestamp,
+});
+export type Member = z.infer<typeof member>;

@@ -1,0 +1,79 @@
+// Everything a WebSocket client can hear: one union by `type`.
+// Owns the outbound half of the protocol; frames.ts owns the inbound half.
+import type { ContentFormat, ConversationStatus, SenderRole } from './entities.ts';
+import type { SocketErrorCode } from './codes.ts';
+
+/** A message inside a socket payload. `internal` marks a note that only staff ever receive. */
+export interface SocketMessage {
+  id: string;
+  conversationId: string;
+  senderId: string;
+  senderName: string;
+  senderRole: SenderRole;
+  content: string;
+  contentFormat: ContentFormat;
+  contentHtml: string | null;
+  type: 'text';
+  createdAt: string;
+  internal?: true | undefined;
+}
+
+/** A message inside `messages:sync`: the conversation is named once, outside; `editedAt` tells what changed. */
+export type SyncMessage = Omit<SocketMessage, 'conversationId'> & { editedAt: string | null };
+
+export interface EventPayloads {
+  'message:new': SocketMessage;
+  'message:ack': { clientMessageId: string; serverMessageId: string; createdAt: string };
+  'message:edited': {
+    conversationId: string;
+    messageId: string;
+    content: string;
+    contentFormat: ContentFormat;
+    contentHtml: string | null;
+    editedAt: string;
+    senderId: string;
+  };
+  'message:deleted': { conversationId: string; messageId: string; senderId: string };
+  'typing:start': { conversationId: string; userId: string; userName: string; senderRole: SenderRole };
+  'typing:stop': { conversationId: string; userId: string };
+  'conversation:new': {
+    id: string;
+    organizationId: string;
+    applicationId: string;
+    status: ConversationStatus;
+    subject?: string;
+    createdAt: string;
+  };
+  'conversation:accepted': { conversationId: string; assignedTo: string; assignedToName: string };
+  'conversation:released': { conversationId: string };
+  'conversation:resolved': { conversationId: string; resolvedBy: string };
+  'conversation:read': { conversationId: string; userId: string; messageId: string };
+  'conversation:activity': {
+    conversationId: string;
+    lastMessageId: string;
+    updatedAt: string;
+    preview: string;
+    waiting: boolean;
+  };
+  'room:joined': { conversationId: string; status: ConversationStatus; lastMessageId: string | null };
+  'messages:sync': {
+    conversationId: string;
+    messages: SyncMessage[];
+    hasMore: boolean;
+    edited?: SyncMessage[];
+    deleted?: string[];
+  };
+  presence: { online: boolean };
+  error: {
+    code: SocketErrorCode;
+    message: string;
+    conversationId?: string;
+    clientMessageId?: string;
+    messageId?: string;
+  };
+}
+
+export type EventType = keyof EventPayloads;
+
+/** One outbound frame. `pong` alone has no payload. */
+export type ServerFrame = { [T in EventType]: { type: T; payload: EventPayloads[T] } }[EventType] | { type: 'pong' };

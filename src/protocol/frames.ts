@@ -1,0 +1,43 @@
+// What a WebSocket client may send: one zod schema per frame type.
+// Owns the inbound half of the protocol; what a frame means is a rule in services.
+import { z } from 'zod';
+import { limits } from './codes.ts';
+import { contentFormat, uuid } from './entities.ts';
+
+const clientMessageId = z.string().min(1).max(limits.clientMessageId);
+
+/** Payload schema by frame type; null: the frame carries no payload. */
+export const clientFrames = {
+  'room:join': z.object({
+    conversationId: uuid,
+    lastMessageId: uuid.optional(),
+    echo: z.boolean().optional(),
+  }),
+  'room:leave': z.object({ conversationId: uuid }),
+  'message:send': z.object({
+    conversationId: uuid,
+    content: z.string(),
+    contentFormat: contentFormat.optional(),
+    clientMessageId,
+    internal: z.boolean().optional(),
+  }),
+  'message:edit': z.object({
+    conversationId: uuid,
+    messageId: uuid,
+    content: z.string(),
+    contentFormat: contentFormat.optional(),
+  }),
+  'message:delete': z.object({ conversationId: uuid, messageId: uuid }),
+  'typing:start': z.object({ conversationId: uuid }),
+  'typing:stop': z.object({ conversationId: uuid }),
+  ping: null,
+} as const;
+
+export type ClientFrameType = keyof typeof clientFrames;
+
+export type ClientPayloads = {
+  [T in ClientFrameType]: (typeof clientFrames)[T] extends z.ZodType ? z.output<(typeof clientFrames)[T]> : undefined;
+};
+
+/** One inbound frame after the check. */
+export type ClientFrame = { [T in ClientFrameType]: { type: T; payload: ClientPayloads[T] } }[ClientFrameType];
