@@ -1,0 +1,235 @@
+// Flags + environment → one frozen, checked configuration. The only reader of
+// process.env; every setting has a flag, a variable and a default, in that order.
+import { resolve } from 'node:path';
+import type { LimitWindow } from './engine/engine.ts';
+import type { Durability } from './engine/embedded/sqlite.ts';
+import { defaultLimits, formatLimits, parseLimits } from './services/limits.ts';
+
+/** A setting that can't be; the message names it and where it came from. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+}
+
+export const logLevels = ['silent', 'error', 'warn', 'info', 'debug'] as const;
+export type LogLevel = (typeof logLevels)[number];
+
+/** A value that shows as *** wherever it is printed or logged. */
+export class Hidden {
+  readonly #value: string;
+  constructor(value: string) {
+    this.#value = value;
+  }
+  reveal(): string {
+    return this.#value;
+  }
+  toString(): string {
+    return '***';
+  }
+  toJSON(): string {
+    return '***';
+  }
+}
+
+interface Setting<T> {
+  /** Without the dashes. */
+  readonly flag: string;
+  readonly variable: string;
+  /** As a person would write it; null: nothing. */
+  readonly fallback: string | null;
+  readonly about: string;
+  /** @throws Error whose message ends the sentence "… is not valid: " */
+  readonly parse: (text: string) => T;
+}
+
+function wholeNumber(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (!/^[0-9]{1,9}$/.test(text) || value < min || value > max) throw new Error(`it must be a whole number from ${min} to ${max}`);
+    return value;
+  };
+}
+
+function oneOf<T extends string>(values: readonly T[]): (text: string) => T {
+  return (text) => {
+    if (!(values as readonly string[]).includes(text)) throw new Error(`it must be ${values.join(' or ')}`);
+    return text as T;
+  };
+}
+
+function baseUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (
+    url === null ||
+    !['http:', 'https:'].includes(url.protocol) ||
+    url.pathname !== '/' ||
+    url.search !== '' ||
+    url.hash !== '' ||
+    url.username !== ''
+  )
+    throw new Error('it must be like https://chat.example.com, without a path');
+  return url.origin;
+}
+
+function host(text: string): string {
+  if (!/^[0-9a-zA-Z.:-]{1,255}$/.test(text)) throw new Error('it must be an address or a host name');
+  return text;
+}
+
+function setting<T>(definition: Setting<T>): Setting<T> {
+  return definition;
+}
+
+function limitSetting(
+  flag: string,
+  variable: string,
+  windows: readonly LimitWindow[],
+  about: string,
+): Setting<readonly LimitWindow[] | null> {
+  return { flag, variable, fallback: formatLimits(windows), about, parse: parseLimits };
+}
+
+/** Every setting, in the order in which the help lists them. */
+export const settings = {
+  data: setting({
+    flag: 'data',
+    variable: 'DESKBELL_DATA',
+    fallback: './deskbell-data',
+    about: 'the data folder',
+    parse: (text) => resolve(text),
+  }),
+  port: setting({
+    flag: 'port',
+    variable: 'DESKBELL_PORT',
+    fallback: '4600',
+    about: 'port to listen on; 0 picks a free one',
+    parse: wholeNumber(0, 65_535),
+  }),
+  host: setting({ flag: 'host', variable: 'DESKBELL_HOST', fallback: '127.0.0.1', about: 'address to listen on', parse: host }),
+  baseUrl: setting({
+    flag: 'base-url',
+    variable: 'DESKBELL_BASE_URL',
+    fallback: null,
+    about: 'the address under which the world reaches the service',
+    parse: baseUrl,
+  }),
+  durability: setting({
+    flag: 'durability',
+    variable: 'DESKBELL_DURABILITY',
+    fallback: 'full',
+    about: 'full: an acknowledged message survives power loss; normal: the death of the process only',
+    parse: oneOf<Durability>(['full', 'normal']),
+  }),
+  trustProxy: setting({
+    flag: 'trust-proxy',
+    variable: 'DESKBELL_TRUST_PROXY',
+    fallback: '0',
+    about: 'how many proxies in front of the service to believe',
+    parse: wholeNumber(0, 10),
+  }),
+  logLevel: setting({
+    flag: 'log-level',
+    variable: 'DESKBELL_LOG_LEVEL',
+    fallback: 'info',
+    about: logLevels.join(', '),
+    parse: oneOf<LogLevel>(logLevels),
+  }),
+  limitVisitor: limitSetting('limit-visitor', 'DESKBELL_LIMIT_VISITOR', defaultLimits.visitor, 'requests and messages of one visitor'),
+  limitApplication: limitSetting(
+    'limit-application',
+    'DESKBELL_LIMIT_APPLICATION',
+    defaultLimits.application,
+    'requests of all visitors of one application',
+  ),
+  limitAddressNew: limitSetting(
+    'limit-address-new',
+    'DESKBELL_LIMIT_ADDRESS_NEW',
+    defaultLimits.addressNew,
+    'new visitors and conversations from one address',
+  ),
+  limitAddressFailed: limitSetting(
+    'limit-address-failed',
+    'DESKBELL_LIMIT_ADDRESS_FAILED',
+    defaultLimits.addressFailed,
+    'failed authentications from one address',
+  ),
+  maxConnectionsPerVisitor: setting({
+    flag: 'max-connections-per-visitor',
+    variable: 'DESKBELL_MAX_CONNECTIONS_PER_VISITOR',
+    fallback: '20',
+    about: 'live connections of one visitor',
+    parse: wholeNumber(1, 100_000),
+  }),
+  maxConnectionsPerAddress: setting({
+    flag: 'max-connections-per-address',
+    variable: 'DESKBELL_MAX_CONNECTIONS_PER_ADDRESS',
+    fallback: '200',
+    about: 'live connections from one address',
+    parse: wholeNumber(1, 1_000_000),
+  }),
+  maxRoomsPerConnection: setting({
+    flag: 'max-rooms-per-connection',
+    variable: 'DESKBELL_MAX_ROOMS_PER_CONNECTION',
+    fallback: '256',
+    about: 'rooms that one connection may join',
+    parse: wholeNumber(1, 100_000),
+  }),
+  maxPendingPerVisitor: setting({
+    flag: 'max-pending-per-visitor',
+    variable: 'DESKBELL_MAX_PENDING_PER_VISITOR',
+    fallback: '100',
+    about: 'conversations of one visitor that wait for an operator',
+    parse: wholeNumber(1, 100_000),
+  }),
+};
+
+export type SettingName = keyof typeof settings;
+
+export type Config = {
+  readonly [N in SettingName]: (typeof settings)[N] extends Setting<infer T> ? (N extends 'baseUrl' ? T | null : T) : never;
+} & {
+  /** The master key in base64, when it comes from the environment instead of the data folder. */
+  readonly secretKey: Hidden | null;
+};
+
+/** What came from the command line, by setting. */
+export type Flags = Partial<Record<SettingName, string | undefined>>;
+
+/**
+ * @param flags texts as typed; a missing one falls through to the environment and then to the default
+ * @param environment as process.env
+ * @throws ConfigError naming the setting and where its value came from
+ */
+export function readConfig(flags: Flags = {}, environment: Readonly<Record<string, string | undefined>> = process.env): Config {
+  const values: Record<string, unknown> = {};
+  for (const [name, one] of Object.entries(settings) as [SettingName, Setting<unknown>][]) {
+    const typed = flags[name];
+    const text = typed ?? nonEmpty(environment[one.variable]) ?? one.fallback;
+    if (text === null) {
+      values[name] = null;
+      continue;
+    }
+    try {
+      values[name] = one.parse(text);
+    } catch (error) {
+      const source = typed === undefined ? one.variable : `--${one.flag}`;
+      throw new ConfigError(`${source} is ${JSON.stringify(text)}, which is not valid: ${(error as Error).message}.`);
+    }
+  }
+  const secretKey = nonEmpty(environment['DESKBELL_SECRET_KEY']);
+  values['secretKey'] = secretKey === undefined ? null : new Hidden(secretKey);
+  return Object.freeze(values) as Config;
+}
+
+/** An empty variable counts as unset: that is how compose files and unit files unset one. */
+function nonEmpty(value: string | undefined): string | undefined {
+  return value === undefined || value === '' ? undefined : value;
+}
+
+/** A secret that a command may take from the environment instead of a prompt (never from a flag). */
+export function secretFromEnvironment(
+  variable: 'DESKBELL_PASSWORD',
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+): Hidden | null {
+  const value = nonEmpty(environment[variable]);
+  return value === undefined ? null : new Hidden(value);
+}

@@ -1,0 +1,60 @@
+// Data folder → service: the steps that the server and every command share.
+// Knows nothing of HTTP, sockets or terminals.
+import type { Config } from './config.ts';
+import { createSystemClock } from './engine/embedded/clock.ts';
+import type { Clock } from './engine/engine.ts';
+import { openEngine, prepareFolder } from './engine/open-engine.ts';
+import { loadMasterKey } from './secret-key.ts';
+import { createLookups } from './services/lookups.ts';
+import { createSecrets } from './services/secrets.ts';
+import type { Service } from './services/service.ts';
+
+export interface ServiceOverrides {
+  readonly clock?: Clock | undefined;
+  /** log2 of scrypt's N; tests lower it. */
+  readonly passwordCost?: number | undefined;
+}
+
+export interface OpenedService {
+  readonly service: Service;
+  close(): Promise<void>;
+}
+
+/**
+ * Opens the service on its data folder, made where it is missing.
+ * @param as a server holds the folder's lock; a command works beside one
+ * @param baseUrl the address of the service, null while it is not known
+ * @throws EngineRefused, SchemaRefused
+ */
+export async function openService(
+  config: Config,
+  as: 'server' | 'command',
+  baseUrl: () => string | null,
+  overrides: ServiceOverrides = {},
+): Promise<OpenedService> {
+  await prepareFolder(config.data);
+  const secrets = createSecrets(await loadMasterKey(config.data, config.secretKey), overrides.passwordCost);
+  const engine = await openEngine({
+    folder: config.data,
+    durability: config.durability,
+    clock: overrides.clock ?? createSystemClock(),
+    keyCheck: secrets.keyCheck,
+    as,
+  });
+  const service: Service = {
+    engine,
+    secrets,
+    lookups: createLookups(engine.store),
+    settings: {
+      baseUrl,
+      limits: {
+        visitor: config.limitVisitor,
+        application: config.limitApplication,
+        addressNew: config.limitAddressNew,
+        addressFailed: config.limitAddressFailed,
+      },
+      maxPendingPerVisitor: config.maxPendingPerVisitor,
+    },
+  };
+  return { service, close: engine.close };
+}

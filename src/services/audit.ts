@@ -1,0 +1,29 @@
+// The audit log: who changed what, when, from where. Written in the transaction
+// of the change, so that neither exists without the other. No secret ever enters it.
+import type { Actor } from './actor.ts';
+import { actorLabel } from './actor.ts';
+import type { Call, Tx } from './service.ts';
+
+export interface AuditEntry {
+  readonly organizationId: string | null;
+  /** `noun.verb`, as in the operation's name. */
+  readonly action: string;
+  /** What it was done to, as `application:<id>`. */
+  readonly subject: string;
+  readonly detail?: Readonly<Record<string, string | number | boolean | null>>;
+}
+
+/** Adds a row to the audit log. */
+export async function audit(tx: Tx, call: Call<Actor>, entry: AuditEntry): Promise<void> {
+  const { clock } = call.service.engine;
+  await tx.tables.audit.insert({
+    id: clock.newId(),
+    organization_id: entry.organizationId,
+    actor: actorLabel(call.actor),
+    action: entry.action,
+    subject: entry.subject,
+    detail: JSON.stringify(entry.detail ?? {}),
+    address: call.address,
+    created_at: clock.now(),
+  });
+}

@@ -1,0 +1,96 @@
+// Configuration that every request needs (applications, keys, sessions, domains),
+// kept in small bounded caches. A commit that touches configuration, in this
+// process or another, makes every entry stale at once.
+import type { Store } from '../engine/engine.ts';
+import type { ApiKeyRow, ApplicationRow, MemberRow, OrganizationRow, StaffSessionRow } from '../engine/rows.ts';
+import type { ApplicationSettings } from '../protocol/entities.ts';
+
+export interface ApplicationLookup {
+  readonly row: ApplicationRow;
+  readonly settings: ApplicationSettings;
+  /** Normalised domains (services/origins.ts). */
+  readonly domains: readonly string[];
+  readonly organization: OrganizationRow;
+}
+
+export interface SessionLookup {
+  readonly session: StaffSessionRow;
+  readonly member: MemberRow;
+  readonly organization: OrganizationRow;
+}
+
+export interface Lookups {
+  application(id: string): Promise<ApplicationLookup | null>;
+  apiKey(digest: Uint8Array): Promise<ApiKeyRow | null>;
+  sessionByDigest(digest: Uint8Array): Promise<SessionLookup | null>;
+  sessionById(id: string): Promise<SessionLookup | null>;
+  organization(id: string): Promise<OrganizationRow | null>;
+  /** Every registered domain of every application. */
+  allDomains(): Promise<readonly string[]>;
+}
+
+const mostEntries = 10_000;
+
+/** @param store where the rows lie; its configuration epoch says when they may have changed */
+export function createLookups(store: Store): Lookups {
+  const application = cached(store, (id: string) =>
+    store.read(async ({ tables }) => {
+      const row = await tables.applications.byId(id);
+      if (row === undefined) return null;
+      const organization = await tables.organizations.byId(row.organization_id);
+      if (organization === undefined) return null;
+      const domains = (await tables.applications.domains(id)).map((one) => one.domain);
+      return { row, settings: JSON.parse(row.settings) as ApplicationSettings, domains, organization };
+    }),
+  );
+  const apiKey = cached(store, (digest: string) =>
+    store.read(async ({ tables }) => (await tables.apiKeys.byDigest(Buffer.from(digest, 'base64'))) ?? null),
+  );
+  const session = (find: (tables: Tables, key: string) => Promise<StaffSessionRow | undefined>) =>
+    cached(store, (key: string) =>
+      store.read(async ({ tables }) => {
+        const row = await find(tables, key);
+        if (row === undefined) return null;
+        const member = await tables.members.byId(row.member_id);
+        const organization = await tables.organizations.byId(row.organization_id);
+        return member === undefined || organization === undefined ? null : { session: row, member, organization };
+      }),
+    );
+  const sessionByDigest = session((tables, digest) => tables.members.sessionByDigest(Buffer.from(digest, 'base64')));
+  const sessionById = session((tables, id) => tables.members.sessionById(id));
+  const organization = cached(store, (id: string) => store.read(async ({ tables }) => (await tables.organizations.byId(id)) ?? null));
+  const allDomains = cached(store, (_key: 'all') => store.read(({ tables }) => tables.applications.allDomains()));
+
+  return {
+    application,
+    apiKey: (digest) => apiKey(Buffer.from(digest).toString('base64')),
+    sessionByDigest: (digest) => sessionByDigest(Buffer.from(digest).toString('base64')),
+    sessionById,
+    organization,
+    allDomains: () => allDomains('all'),
+  };
+}
+
+type Tables = Parameters<Parameters<Store['read']>[0]>[0]['tables'];
+
+/** A bounded cache that is emptied when configuration changes. What was not found is not kept: a flood of guesses would fill it. */
+function cached<K extends string, V>(store: Store, load: (key: K) => Promise<V>): (key: K) => Promise<V> {
+  let epoch = store.configurationEpoch();
+  const entries = new Map<K, V>();
+  return async (key) => {
+    if (epoch !== store.configurationEpoch()) {
+      epoch = store.configurationEpoch();
+      entries.clear();
+    }
+    const kept = entries.get(key);
+    if (kept !== undefined) return kept;
+    const startedAt = epoch;
+    const value = await load(key);
+    // A change that was committed while this was being read may not be in it.
+    if (value !== null && startedAt === store.configurationEpoch() && epoch === startedAt) {
+      if (entries.size >= mostEntries) entries.delete(entries.keys().next().value as K);
+      entries.set(key, value);
+    }
+    return value;
+  };
+}

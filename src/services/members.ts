@@ -1,0 +1,141 @@
+// The rules of members: seats, roles, passwords. An organization that has an
+// admin never loses its last one.
+import type { Input, Output } from '../protocol/operations.ts';
+import type { ConversationWithVisitor, MemberRow } from '../engine/rows.ts';
+import { accessMember, accessOrganization } from './access.ts';
+import { conversationAudience } from './audience.ts';
+import { audit } from './audit.ts';
+import { Failure } from './failure.ts';
+import { assertRoom, organizationLimits } from './plans.ts';
+import { presentMember } from './present.ts';
+import type { OwnerCall, ReadTx, Tx } from './service.ts';
+
+/** @param passwordHash made outside the transaction: hashing takes a fifth of a second
+ * @throws Failure not_found, plan_limit, conflict (address taken) */
+export async function addMember(
+  tx: Tx,
+  call: OwnerCall,
+  input: Input<'members.add'>,
+  passwordHash: string,
+): Promise<Output<'members.add'>> {
+  const organization = await accessOrganization(tx, call.actor, input.organization);
+  if ((await tx.tables.members.byEmail(organization.id, input.email)) !== undefined)
+    throw new Failure('conflict', `There is a member ${input.email} in this organization already.`);
+  const counts = await tx.tables.organizations.counts(organization.id);
+  assertRoom(organization, counts.members, organizationLimits(organization).seats, 'seats');
+  const { clock } = call.service.engine;
+  const row: MemberRow = {
+    id: clock.newId(),
+    organization_id: organization.id,
+    email: input.email,
+    name: input.name,
+    role: input.role,
+    password_hash: passwordHash,
+    disabled_at: null,
+    created_at: clock.now(),
+  };
+  await tx.tables.members.insert(row);
+  await changed(tx, call, row, 'members.add', { role: row.role });
+  return presentMember(row);
+}
+
+export async function listMembers(tx: ReadTx, call: OwnerCall, input: Input<'members.list'>): Promise<Output<'members.list'>> {
+  const organization = await accessOrganization(tx, call.actor, input.organization);
+  return { members: (await tx.tables.members.byOrganization(organization.id)).map(presentMember) };
+}
+
+/** @throws Failure not_found, conflict (the last admin) */
+export async function setRole(tx: Tx, call: OwnerCall, input: Input<'members.setRole'>): Promise<Output<'members.setRole'>> {
+  const row = await accessMember(tx, call.actor, input.memberId);
+  if (input.role !== 'admin') await assertNotLastAdmin(tx, row);
+  await tx.tables.members.setRole(row.id, input.role);
+  await changed(tx, call, row, 'members.setRole', { from: row.role, to: input.role });
+  return presentMember({ ...row, role: input.role });
+}
+
+/** A new password ends every session of the member. */
+export async function setPassword(
+  tx: Tx,
+  call: OwnerCall,
+  input: Input<'members.setPassword'>,
+  passwordHash: string,
+): Promise<Output<'members.setPassword'>> {
+  const row = await accessMember(tx, call.actor, input.memberId);
+  await tx.tables.members.setPassword(row.id, passwordHash);
+  await tx.tables.members.removeSessionsOf(row.id);
+  await changed(tx, call, row, 'members.setPassword');
+  return presentMember(row);
+}
+
+/** Ends every session of the member and gives their conversations back to the queue. */
+export async function disableMember(tx: Tx, call: OwnerCall, input: Input<'members.disable'>): Promise<Output<'members.disable'>> {
+  const row = await accessMember(tx, call.actor, input.memberId);
+  if (row.disabled_at !== null) return presentMember(row);
+  await assertNotLastAdmin(tx, row);
+  const disabled = { ...row, disabled_at: call.service.engine.clock.now() };
+  await tx.tables.members.setDisabled(row.id, disabled.disabled_at);
+  await tx.tables.members.removeSessionsOf(row.id);
+  await releaseAll(tx, call, row);
+  await changed(tx, call, row, 'members.disable');
+  return presentMember(disabled);
+}
+
+/** @throws Failure not_found, plan_limit (no seat left) */
+export async function enableMember(tx: Tx, call: OwnerCall, input: Input<'members.enable'>): Promise<Output<'members.enable'>> {
+  const row = await accessMember(tx, call.actor, input.memberId);
+  if (row.disabled_at === null) return presentMember(row);
+  const organization = await accessOrganization(tx, { kind: 'local' }, row.organization_id);
+  const counts = await tx.tables.organizations.counts(organization.id);
+  assertRoom(organization, counts.members, organizationLimits(organization).seats, 'seats');
+  await tx.tables.members.setDisabled(row.id, null);
+  await changed(tx, call, row, 'members.enable');
+  return presentMember({ ...row, disabled_at: null });
+}
+
+/** Removes a member; what they wrote stays. */
+export async function removeMember(tx: Tx, call: OwnerCall, input: Input<'members.remove'>): Promise<{ success: true }> {
+  const row = await accessMember(tx, call.actor, input.memberId);
+  await assertNotLastAdmin(tx, row);
+  await releaseAll(tx, call, row);
+  await tx.tables.members.remove(row.id);
+  await changed(tx, call, row, 'members.remove');
+  return { success: true };
+}
+
+async function assertNotLastAdmin(tx: ReadTx, row: MemberRow): Promise<void> {
+  if (row.role !== 'admin' || row.disabled_at !== null) return;
+  if ((await tx.tables.members.otherAdmins(row.organization_id, row.id)) === 0)
+    throw new Failure('conflict', 'This is the last admin of the organization. Make somebody else an admin first.');
+}
+
+/** Nobody must wait for somebody who can't come back. */
+async function releaseAll(tx: Tx, call: OwnerCall, member: MemberRow): Promise<void> {
+  const now = call.service.engine.clock.now();
+  for (const id of await tx.tables.conversations.assignedTo(member.organization_id, member.id)) {
+    const conversation = (await tx.tables.conversations.byId(id)) as ConversationWithVisitor;
+    await tx.tables.conversations.release(id, conversation.waiting_since ?? now, now);
+    await tx.tables.participants.leave(id, member.id, now);
+    await tx.emit({
+      organization_id: conversation.organization_id,
+      conversation_id: id,
+      mode: conversation.mode,
+      type: 'conversation:released',
+      audience: conversationAudience['conversation:released'],
+      actor_id: member.id,
+      message_id: null,
+      member_id: null,
+      payload: { conversationId: id },
+    });
+  }
+}
+
+async function changed(
+  tx: Tx,
+  call: OwnerCall,
+  row: MemberRow,
+  action: string,
+  detail: Readonly<Record<string, string>> = {},
+): Promise<void> {
+  tx.configurationChanged();
+  await audit(tx, call, { organizationId: row.organization_id, action, subject: `member:${row.id}`, detail });
+}

@@ -1,0 +1,120 @@
+// Joining a room: access, and everything that was missed, read so that the live
+// events which follow neither repeat nor skip anything.
+import { limits } from '../protocol/codes.ts';
+import type { ConversationStatus } from '../protocol/entities.ts';
+import type { EventPayloads } from '../protocol/events.ts';
+import { accessConversation, placeOfMessage } from './access.ts';
+import { rethrowTellable } from './failure.ts';
+import { presentSyncMessage } from './present.ts';
+import type { ParticipantCall, ReadTx } from './service.ts';
+
+export interface RoomSnapshot {
+  readonly conversationId: string;
+  readonly status: ConversationStatus;
+  /** The newest message that the caller may see. */
+  readonly lastMessageId: string | null;
+  /** Where the missed messages begin: the sequence number of `lastMessageId`, 0 for an unknown one; null: nothing was asked for. */
+  readonly resumeSeq: number | null;
+  readonly visitorName: string | null;
+  /** The event log's position at this snapshot: an event up to it is in the snapshot already. */
+  readonly eventSeq: number;
+}
+
+/**
+ * @param lastMessageId the newest message that the caller has
+ * @throws Failure not_found
+ */
+async function enterRoom(
+  tx: ReadTx,
+  { actor }: ParticipantCall,
+  input: { conversationId: string; lastMessageId?: string | undefined },
+): Promise<RoomSnapshot> {
+  const conversation = await accessConversation(tx, actor, input.conversationId);
+  const [newest] = await tx.tables.messages.page({
+    conversationId: conversation.id,
+    notes: actor.kind === 'member',
+    order: 'desc',
+    limit: 1,
+    offset: 0,
+  });
+  const known = input.lastMessageId === undefined ? undefined : await placeOfMessage(tx, actor, conversation.id, input.lastMessageId);
+  return {
+    conversationId: conversation.id,
+    status: conversation.status,
+    lastMessageId: newest?.id ?? null,
+    resumeSeq: input.lastMessageId === undefined ? null : (known?.seq ?? 0),
+    visitorName: conversation.visitor_name,
+    eventSeq: await tx.tables.events.lastSeq(),
+  };
+}
+
+export interface RoomPage {
+  readonly payload: EventPayloads['messages:sync'];
+  /** Where the next page begins. */
+  readonly lastSeq: number;
+  readonly eventSeq: number;
+}
+
+/**
+ * One page of missed messages in commit order; the last also says what became of older ones.
+ * @param input.afterSeq the page begins after this sequence number
+ * @param input.sinceSeq where the whole catching up began
+ * @throws Failure not_found
+ */
+async function roomPage(
+  tx: ReadTx,
+  { actor }: ParticipantCall,
+  input: { conversationId: string; afterSeq: number; sinceSeq: number },
+): Promise<RoomPage> {
+  const { conversationId, afterSeq, sinceSeq } = input;
+  const conversation = await accessConversation(tx, actor, conversationId);
+  const notes = actor.kind === 'member';
+  const rows = await tx.tables.messages.page({
+    conversationId,
+    notes,
+    order: 'asc',
+    afterSeq,
+    limit: limits.syncPage + 1,
+    offset: 0,
+  });
+  const hasMore = rows.length > limits.syncPage;
+  const page = rows.slice(0, limits.syncPage);
+  const changed = hasMore ? [] : await tx.tables.messages.changedSince(conversationId, sinceSeq, notes);
+  return {
+    payload: {
+      conversationId,
+      messages: page.map(presentSyncMessage),
+      hasMore,
+      ...(hasMore
+        ? {}
+        : {
+            edited: changed.filter((row) => row.deleted_at === null).map(presentSyncMessage),
+            deleted: changed.filter((row) => row.deleted_at !== null).map((row) => row.id),
+          }),
+    },
+    lastSeq: page.at(-1)?.seq ?? Math.max(afterSeq, conversation.last_seq),
+    eventSeq: await tx.tables.events.lastSeq(),
+  };
+}
+
+/**
+ * Joins a room: what the door needs to begin listening.
+ * @throws Failure not_found
+ */
+export function openRoom(
+  call: ParticipantCall,
+  input: { conversationId: string; lastMessageId?: string | undefined },
+): Promise<RoomSnapshot> {
+  return call.service.engine.store.read((tx) => enterRoom(tx, call, input)).catch(rethrowTellable);
+}
+
+/**
+ * The next page of what was missed.
+ * @throws Failure not_found
+ */
+export function readRoomPage(
+  call: ParticipantCall,
+  input: { conversationId: string; afterSeq: number; sinceSeq: number },
+): Promise<RoomPage> {
+  return call.service.engine.store.read((tx) => roomPage(tx, call, input)).catch(rethrowTellable);
+}
