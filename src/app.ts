@@ -1,0 +1,117 @@
+// The composition root of the server: createApp(config) → start(), stop(). Each
+// step remembers how to undo itself; stop() undoes them in reverse, once.
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Config } from './config.ts';
+import { createHttpHandler } from './http/koa-app.ts';
+import { createLog, type Log } from './log.ts';
+import { openService, type ServiceOverrides } from './open-service.ts';
+import type { Service } from './services/service.ts';
+import { attachSockets } from './ws/attach.ts';
+
+export interface AppOverrides extends ServiceOverrides {
+  readonly log?: Log | undefined;
+  /** Serves the demo page under /demo, for `deskbell demo` only. */
+  readonly demo?: { readonly appId: string } | undefined;
+}
+
+export interface RunningApp {
+  readonly url: string;
+  readonly port: number;
+  readonly service: Service;
+}
+
+export interface App {
+  /** Opens the data folder and accepts connections. @throws Error with a sentence for the person who started it */
+  start(): Promise<RunningApp>;
+  /** Stops accepting, tells the sockets, finishes what is under way, closes the store. Twice is once. */
+  stop(): Promise<void>;
+}
+
+/** How long a request that is under way may take once the server stops, ms. */
+const drainMs = 5_000;
+
+export function createApp(config: Config, overrides: AppOverrides = {}): App {
+  const undo: (() => Promise<void> | void)[] = [];
+  let baseUrl = config.baseUrl;
+  let stopping: Promise<void> | null = null;
+
+  async function start(): Promise<RunningApp> {
+    const log = overrides.log ?? createLog(config.logLevel);
+    try {
+      const { service, close } = await openService(config, 'server', () => baseUrl, overrides);
+      undo.push(close);
+      const http = createHttpHandler({ service, config, log, demo: overrides.demo });
+      const server = createServer(
+        {
+          headersTimeout: 10_000,
+          requestTimeout: 30_000,
+          keepAliveTimeout: 5_000,
+          connectionsCheckingInterval: 5_000,
+          requireHostHeader: true,
+        },
+        http.handle,
+      );
+      undo.push(() => drain(server));
+      const sockets = await attachSockets(server, { service, config, log });
+      undo.push(sockets.stop);
+      undo.push(() => http.refuseNew());
+      const port = await listen(server, config);
+      const url = baseUrl ?? `http://${urlHost(config.host)}:${port}`;
+      baseUrl = url;
+      log.info({ url: `http://${urlHost(config.host)}:${port}`, data: config.data }, 'serving');
+      undo.push(() => log.info('stopping'));
+      return { url: `http://${urlHost(config.host)}:${port}`, port, service };
+    } catch (error) {
+      await stop();
+      throw error;
+    }
+  }
+
+  function stop(): Promise<void> {
+    stopping ??= (async () => {
+      for (const step of undo.splice(0).toReversed()) await step();
+    })();
+    return stopping;
+  }
+
+  return { start, stop };
+}
+
+/** As it stands in a URL: IPv6 in brackets, a wildcard as the loopback address that reaches it. */
+function urlHost(host: string): string {
+  if (host === '0.0.0.0') return '127.0.0.1';
+  if (host === '::') return '[::1]';
+  return host.includes(':') ? `[${host}]` : host;
+}
+
+function listen(server: Server, { host, port }: Config): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      reject(
+        error.code === 'EADDRINUSE'
+          ? new Error(`Port ${port} of ${host} is taken. Stop what uses it, or choose another with --port.`, { cause: error })
+          : error.code === 'EACCES'
+            ? new Error(`Port ${port} needs rights that this user does not have. Choose one above 1023 with --port.`, { cause: error })
+            : new Error(`Listening on ${host}:${port} failed: ${error.message}.`, { cause: error }),
+      );
+    });
+    server.listen(port, host, () => resolve((server.address() as AddressInfo).port));
+  });
+}
+
+/** Waits for the requests under way; whoever takes too long is cut off. */
+function drain(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    if (!server.listening) {
+      resolve();
+      return;
+    }
+    const cutOff = setTimeout(() => server.closeAllConnections(), drainMs);
+    server.close(() => {
+      clearTimeout(cutOff);
+      resolve();
+    });
+    server.closeIdleConnections();
+  });
+}

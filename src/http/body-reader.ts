@@ -1,0 +1,99 @@
+// The JSON body of a request. A guard holds the contract (media type, encoding,
+// size, UTF-8, depth) on the raw bytes; koa-body then parses what has passed.
+import { Readable } from 'node:stream';
+import type { Context } from 'koa';
+import koaBody from 'koa-body';
+import { limits } from '../protocol/codes.ts';
+import { nestsDeeperThan } from '../services/content/json.ts';
+import { badField, Failure } from '../services/failure.ts';
+
+const parse = koaBody({
+  json: true,
+  jsonStrict: true,
+  jsonLimit: limits.bodyBytes,
+  multipart: false,
+  urlencoded: false,
+  text: false,
+  patchNode: false,
+  patchKoa: true,
+  onError: () => {
+    throw notJson();
+  },
+});
+
+/**
+ * Reads the body of a request.
+ * @returns an object; an empty body is an empty object
+ * @throws Failure bad_request, payload_too_large, unsupported_media_type
+ */
+export async function readBody(ctx: Context): Promise<Record<string, unknown>> {
+  const { headers } = ctx.req;
+  const announced = headers['content-length'];
+  if (headers['transfer-encoding'] === undefined && (announced === undefined || Number(announced) === 0)) return {};
+  checkMediaType(headers['content-type']);
+  const encoding = headers['content-encoding'];
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity')
+    throw new Failure('unsupported_media_type', 'The body must not be compressed: send it without Content-Encoding.');
+  if (announced !== undefined && Number(announced) > limits.bodyBytes) throw tooLarge(ctx);
+  const bytes = await readBytes(ctx);
+  if (bytes.length === 0) return {};
+  checkText(bytes);
+  await parse(replay(ctx, bytes), () => Promise.resolve());
+  const { body } = ctx.request as unknown as { body?: unknown };
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) throw badField('', 'the body must be a JSON object');
+  return body as Record<string, unknown>;
+}
+
+function notJson(): Failure {
+  return new Failure('bad_request', 'The body is not valid JSON.', { details: [{ path: '', message: 'must be valid JSON' }] });
+}
+
+function tooLarge(ctx: Context): Failure {
+  // What is still on its way will not be read, so the connection can't serve another request.
+  ctx.set('Connection', 'close');
+  return new Failure('payload_too_large', `The body is larger than ${limits.bodyBytes} bytes.`);
+}
+
+/** Exactly application/json, in UTF-8: anything else might have been read differently by whoever sent it. */
+function checkMediaType(header: string | undefined): void {
+  const [type = '', ...parameters] = (header ?? '').split(';').map((part) => part.trim().toLowerCase());
+  const plain = parameters.every((parameter) => parameter === '' || /^charset="?utf-8"?$/.test(parameter));
+  if (type !== 'application/json' || !plain)
+    throw new Failure('unsupported_media_type', 'The body must be JSON in UTF-8: send Content-Type: application/json.');
+}
+
+async function readBytes(ctx: Context): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  try {
+    for await (const chunk of ctx.req as AsyncIterable<Buffer>) {
+      length += chunk.length;
+      if (length > limits.bodyBytes) throw tooLarge(ctx);
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    if (error instanceof Failure) throw error;
+    throw new Failure('bad_request', 'The connection ended before the whole body had arrived.');
+  }
+  return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
+}
+
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+function checkText(bytes: Buffer): void {
+  let text: string;
+  try {
+    text = decoder.decode(bytes);
+  } catch {
+    throw new Failure('bad_request', 'The body is not valid UTF-8.', { details: [{ path: '', message: 'must be valid UTF-8' }] });
+  }
+  if (text.charCodeAt(0) === 0xfeff) throw notJson();
+  if (nestsDeeperThan(text, limits.jsonDepth)) throw badField('', `the body is nested deeper than ${limits.jsonDepth} levels`);
+}
+
+/** The request once more, from memory: koa-body reads a stream, and the guard has read the real one. */
+function replay(ctx: Context, bytes: Buffer): Context {
+  const stream = Readable.from([bytes], { objectMode: false });
+  const request = Object.assign(stream, { headers: { 'content-length': String(bytes.length) } });
+  return Object.create(ctx, { req: { value: request } }) as Context;
+}

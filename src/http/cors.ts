@@ -1,0 +1,49 @@
+// Cross-origin access to the visitor endpoints: answered for registered origins
+// only, echoing the exact one; never credentials, never a wildcard.
+import type { Context } from 'koa';
+import { visitorApiPrefix } from '../protocol/codes.ts';
+import { matchOrigin, originIsKnown } from '../services/authenticate.ts';
+import { Failure } from '../services/failure.ts';
+import type { Service } from '../services/service.ts';
+import { headerValues } from './request.ts';
+
+/** True for the paths that web pages may call: everything below the prefix but the operators' and owners'. */
+export function isVisitorPath(path: string): boolean {
+  return path.startsWith(`${visitorApiPrefix}/`) && !/^\/api\/v1\/(staff|admin)(\/|$)/.test(path);
+}
+
+/** Answers a preflight. It names no application, so an origin registered with any is let through. */
+export async function answerPreflight(ctx: Context, service: Service, allow: readonly string[]): Promise<void> {
+  ctx.status = 204;
+  ctx.set('Allow', allow.join(', '));
+  if (!isVisitorPath(ctx.path)) return;
+  ctx.vary('Origin');
+  const origins = headerValues(ctx.req.rawHeaders, 'origin');
+  const [origin] = origins;
+  if (origin === undefined || origins.length > 1 || !(await originIsKnown(service, origin))) return;
+  ctx.set('Access-Control-Allow-Origin', origin);
+  ctx.set('Access-Control-Allow-Methods', allow.join(', '));
+  // Not Authorization: an API key must never be in a browser.
+  ctx.set('Access-Control-Allow-Headers', 'Content-Type, X-App-Id, X-Visitor-Id, Idempotency-Key');
+  ctx.set('Access-Control-Max-Age', '600');
+}
+
+/** Lets the page read the answer, error answers included, when its origin is registered for the application. */
+export async function allowReading(ctx: Context, service: Service): Promise<void> {
+  ctx.vary('Origin');
+  const origins = headerValues(ctx.req.rawHeaders, 'origin');
+  const appIds = headerValues(ctx.req.rawHeaders, 'x-app-id');
+  const [origin] = origins;
+  const [appId] = appIds;
+  if (origin === undefined || appId === undefined || origins.length > 1 || appIds.length > 1) return;
+  const application = await service.lookups.application(appId.trim().toLowerCase());
+  if (application === null) return;
+  try {
+    matchOrigin(application, origin);
+  } catch (error) {
+    if (error instanceof Failure) return;
+    throw error;
+  }
+  ctx.set('Access-Control-Allow-Origin', origin);
+  ctx.set('Access-Control-Expose-Headers', 'Retry-After, RateLimit, RateLimit-Policy, X-Request-Id, ETag');
+}

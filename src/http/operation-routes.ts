@@ -1,0 +1,110 @@
+// One route per operation that has a REST door: authenticate, hand the input over,
+// write the answer. One loop over the table; no operation is treated by name.
+import { createHash } from 'node:crypto';
+import Router from '@koa/router';
+import type { Context } from 'koa';
+import { limits, visitorApiPrefix } from '../protocol/codes.ts';
+import { uuid } from '../protocol/entities.ts';
+import { operations, type Operation, type OperationName } from '../protocol/operations.ts';
+import type { Actor } from '../services/actor.ts';
+import { authenticateEmbedder, authenticateMember, authenticateVisitor } from '../services/authenticate.ts';
+import { execute } from '../services/execute.ts';
+import { badField, notFound } from '../services/failure.ts';
+import type { Service } from '../services/service.ts';
+import { readBody } from './body-reader.ts';
+import { answerJson } from './error-body.ts';
+import { headerValues, readCredentials, requestAddress } from './request.ts';
+
+type AnyOperation = Operation<never, never>;
+
+export interface Route {
+  readonly name: OperationName;
+  readonly method: string;
+  readonly path: string;
+}
+
+/** Every REST door: what the router serves, and what a test walks. */
+export const routes: readonly Route[] = (Object.entries(operations) as unknown as [OperationName, AnyOperation][]).flatMap(
+  ([name, { rest }]) => (rest === null ? [] : [{ name, method: rest[0], path: `${visitorApiPrefix}${rest[1]}` }]),
+);
+
+/**
+ * @param service what the operations run on
+ * @param trustProxy how many proxies in front of the service to believe
+ */
+export function createOperationRouter(service: Service, trustProxy: number): Router {
+  const router = new Router({ sensitive: true, strict: true });
+  for (const { name, method, path } of routes) {
+    const operation = operations[name] as unknown as AnyOperation;
+    router.register(path, [method], async (ctx: Context) => {
+      const address = requestAddress(ctx, trustProxy);
+      const actor = await authenticate(service, operation, ctx, address);
+      const call = { service, actor, address, contentLimit: limits.contentRest };
+      const output: object = await execute(call, name, () => readInput(ctx, operation));
+      ctx.status = operation.status ?? 200;
+      answerJson(ctx, output);
+      if (operation.cacheable === true) allowCaching(ctx);
+    });
+  }
+  return router;
+}
+
+async function authenticate(service: Service, operation: AnyOperation, ctx: Context, address: string): Promise<Actor> {
+  switch (operation.who) {
+    case 'anyone':
+      return { kind: 'anonymous' };
+    case 'embedder':
+      return authenticateEmbedder(service, readCredentials(ctx, address));
+    case 'visitor':
+      return authenticateVisitor(service, readCredentials(ctx, address));
+    case 'operator':
+    case 'admin':
+      return authenticateMember(service, readCredentials(ctx, address), ctx.req.headers.host);
+    case 'local':
+      throw notFound('path');
+  }
+}
+
+/** Path, query and body as one input. A path names things: what can't be an id names nothing. */
+async function readInput(ctx: Context, operation: AnyOperation): Promise<Record<string, unknown>> {
+  const parameters = (ctx as unknown as { params: Record<string, string> }).params;
+  for (const [name, value] of Object.entries(parameters))
+    if (!uuid.safeParse(value).success) throw notFound(name === 'messageId' ? 'message' : 'conversation');
+  const fromBody = operation.rest?.[0] !== 'GET' && operation.rest?.[0] !== 'DELETE';
+  const input = fromBody ? { ...(await readBody(ctx)) } : readQuery(ctx);
+  if (operation.idempotency !== undefined) mergeIdempotencyKey(ctx, operation.idempotency, input);
+  return Object.assign(input, parameters);
+}
+
+/** `limit[]=5` and `limit=1&limit=2` are arrays, which no field takes: refused instead of guessed at. */
+function readQuery(ctx: Context): Record<string, unknown> {
+  const input: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(ctx.query)) {
+    const plain = name.replace(/\[.*$/, '');
+    const merged = plain !== name || Object.hasOwn(input, plain) ? [value] : value;
+    Object.defineProperty(input, plain, { value: merged, enumerable: true, configurable: true, writable: true });
+  }
+  return input;
+}
+
+function mergeIdempotencyKey(ctx: Context, field: string, input: Record<string, unknown>): void {
+  const values = headerValues(ctx.req.rawHeaders, 'idempotency-key');
+  const [value] = values;
+  // The header is the only way to name this one: a body field of that name is unknown, and ignored.
+  if (field === 'idempotencyKey') delete input[field];
+  if (value === undefined) return;
+  if (values.length > 1) throw badField('Idempotency-Key', 'was sent more than once');
+  if (input[field] !== undefined && input[field] !== value) throw badField(field, 'and the header Idempotency-Key name two different ids');
+  input[field] = value;
+}
+
+/** For answers that are the same for everybody who may ask: a minute, then revalidation. */
+function allowCaching(ctx: Context): void {
+  ctx.set('Cache-Control', 'public, max-age=60');
+  ctx.vary('X-App-Id');
+  ctx.etag = createHash('sha256').update(String(ctx.body)).digest('base64url').slice(0, 22);
+  if (ctx.fresh) {
+    ctx.status = 304;
+    ctx.body = null;
+  }
+}

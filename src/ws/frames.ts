@@ -1,0 +1,93 @@
+// Bytes ↔ frames: reads what a client sent, writes what it hears, and puts a
+// rule's failure into the protocol's own error codes. Knows no connection.
+import { z } from 'zod';
+import { limits, type ErrorCode, type SocketErrorCode } from '../protocol/codes.ts';
+import type { EventPayloads, ServerFrame } from '../protocol/events.ts';
+import { clientFrames, type ClientFrame, type ClientFrameType } from '../protocol/frames.ts';
+import { parseJson } from '../services/content/json.ts';
+import { Failure } from '../services/failure.ts';
+
+/** A frame that could not be processed: answered with `error`, never with the end of the connection. */
+export class BadFrame extends Error {
+  override readonly name = 'BadFrame';
+  readonly code: SocketErrorCode;
+  readonly about: FrameIds;
+  constructor(code: SocketErrorCode, message: string, about: FrameIds = {}) {
+    super(message);
+    this.code = code;
+    this.about = about;
+  }
+}
+
+/** The ids of the frame that an error answers, as far as it had them. */
+export type FrameIds = Pick<EventPayloads['error'], 'conversationId' | 'clientMessageId' | 'messageId'>;
+
+const idNames = ['conversationId', 'clientMessageId', 'messageId'] as const;
+const longestEcho = 100;
+
+/** The ids in a payload that nobody has checked yet. */
+export function frameIds(payload: unknown): FrameIds {
+  const ids: Record<string, string> = {};
+  if (typeof payload !== 'object' || payload === null) return ids;
+  for (const name of idNames) {
+    const value: unknown = Object.hasOwn(payload, name) ? (payload as Record<string, unknown>)[name] : undefined;
+    if (typeof value === 'string' && value.length <= longestEcho) ids[name] = value;
+  }
+  return ids;
+}
+
+/**
+ * @param text one text frame
+ * @throws BadFrame
+ */
+export function readFrame(text: string): ClientFrame {
+  const parsed = parseJson(text, limits.jsonDepth);
+  if (!parsed.ok) {
+    if (parsed.reason === 'syntax') throw new BadFrame('PARSE_ERROR', 'The frame is not valid JSON.');
+    throw new BadFrame('VALIDATION_ERROR', `The frame is nested deeper than ${limits.jsonDepth} levels.`);
+  }
+  const { value } = parsed;
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new BadFrame('VALIDATION_ERROR', 'The frame must be an object {type, payload}.');
+  const { type, payload } = value as { type?: unknown; payload?: unknown };
+  if (typeof type !== 'string' || !Object.hasOwn(clientFrames, type))
+    throw new BadFrame('VALIDATION_ERROR', `The frame's type must be one of ${Object.keys(clientFrames).join(', ')}.`, frameIds(payload));
+  const schema: z.ZodType | null = clientFrames[type as ClientFrameType];
+  if (schema === null) return { type, payload: undefined } as ClientFrame;
+  const checked = schema.safeParse(payload);
+  if (checked.success) return { type, payload: checked.data } as ClientFrame;
+  const [issue] = checked.error.issues;
+  const path = ['payload', ...(issue?.path ?? [])].map(String).join('.');
+  throw new BadFrame(
+    'VALIDATION_ERROR',
+    `The field ${path} of ${type} is not valid: ${issue?.message ?? 'see the protocol'}.`,
+    frameIds(payload),
+  );
+}
+
+/** A frame as bytes: made once, however many hear it. */
+export function writeFrame(frame: ServerFrame): Buffer {
+  return Buffer.from(JSON.stringify(frame));
+}
+
+/** REST's code in the language of the socket. Not found is forbidden: nothing tells whether a conversation exists. */
+const socketCodes: Readonly<Partial<Record<ErrorCode, SocketErrorCode>>> = {
+  bad_request: 'VALIDATION_ERROR',
+  forbidden: 'FORBIDDEN',
+  not_found: 'FORBIDDEN',
+  conversation_not_active: 'FORBIDDEN',
+  plan_limit: 'FORBIDDEN',
+  conflict: 'FORBIDDEN',
+  unauthorized: 'UNAUTHORIZED',
+  edit_window_expired: 'EDIT_WINDOW_EXPIRED',
+  rate_limit_exceeded: 'RATE_LIMITED',
+  // The protocol's list is exhaustive and has no code of its own for this: wait and send again fits both.
+  unavailable: 'RATE_LIMITED',
+};
+
+/** The error frame for a rule's failure, or null for a fault of ours that no client can be told. */
+export function errorOf(failure: Failure, ids: FrameIds): EventPayloads['error'] | null {
+  const missingMessage = failure.code === 'not_found' && failure.extra.about === 'message';
+  const code = missingMessage ? 'MESSAGE_NOT_FOUND' : socketCodes[failure.code];
+  return code === undefined ? null : { code, message: failure.message, ...ids };
+}

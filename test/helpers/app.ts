@@ -1,0 +1,82 @@
+// Owns starting the real server for a test: port 0, a temporary folder, a clock that
+// moves by hand unless asked otherwise. Must not know what a test is about.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Writable } from 'node:stream';
+import { createApp, type App } from '../../src/app.ts';
+import { readConfig, type Flags } from '../../src/config.ts';
+import { createLog } from '../../src/log.ts';
+import { limits } from '../../src/protocol/codes.ts';
+import type { OperationName, Output, RawInput } from '../../src/protocol/operations.ts';
+import { execute } from '../../src/services/execute.ts';
+import type { Service } from '../../src/services/service.ts';
+import { createTestClock, type TestClock } from './clock.ts';
+
+export interface TestApp {
+  readonly url: string;
+  readonly folder: string;
+  readonly service: Service;
+  readonly clock: TestClock;
+  /** Everything that was logged. */
+  readonly logged: string[];
+  /** Runs an operation as the command line would. */
+  local<N extends OperationName>(name: N, input: RawInput<N>): Promise<Output<N>>;
+  /** Stops the server and removes its folder. Twice is once. */
+  stop(): Promise<void>;
+  /** Stops the server and starts another on the same folder. */
+  restart(flags?: Flags): Promise<TestApp>;
+}
+
+const off: Flags = {
+  limitVisitor: 'off',
+  limitApplication: 'off',
+  limitAddressNew: 'off',
+  limitAddressFailed: 'off',
+};
+
+export interface TestAppOptions {
+  /** Settings on top of: no limits by visitor, application and address. */
+  readonly flags?: Flags;
+  /** Use the machine's clock, where another process or real timers take part. */
+  readonly realTime?: boolean;
+}
+
+/** Starts a server on an empty folder. */
+export async function startApp(options: TestAppOptions = {}): Promise<TestApp> {
+  const folder = await mkdtemp(join(tmpdir(), 'deskbell-test-'));
+  return startOn(folder, options, createTestClock());
+}
+
+async function startOn(folder: string, options: TestAppOptions, clock: TestClock): Promise<TestApp> {
+  const logged: string[] = [];
+  const destination = new Writable({
+    write: (chunk: Buffer, _encoding, done) => {
+      logged.push(chunk.toString());
+      done();
+    },
+  });
+  const config = readConfig({ ...off, port: '0', data: folder, logLevel: 'debug', ...options.flags }, {});
+  const app: App = createApp(config, {
+    clock: options.realTime === true ? undefined : clock,
+    passwordCost: 4,
+    log: createLog(config.logLevel, destination),
+  });
+  const { url, service } = await app.start();
+  return {
+    url,
+    folder,
+    service,
+    clock,
+    logged,
+    local: (name, input) => execute({ service, actor: { kind: 'local' }, address: null, contentLimit: limits.contentRest }, name, input),
+    stop: async () => {
+      await app.stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+    restart: async (flags = {}) => {
+      await app.stop();
+      return startOn(folder, { ...options, flags: { ...options.flags, ...flags } }, clock);
+    },
+  };
+}

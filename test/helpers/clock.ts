@@ -1,0 +1,45 @@
+// Owns a clock that moves by hand: time and timers stand still until a test says so.
+// Must never read the machine's clock.
+import { createIdSource } from '../../src/engine/embedded/clock.ts';
+import type { Clock } from '../../src/engine/engine.ts';
+
+export interface TestClock extends Clock {
+  /** Moves time on by `ms`, running every timer that falls due, in order. */
+  advance(ms: number): void;
+  /** Steps the wall clock alone, as a correction of the system's time does; the monotonic clock does not notice. */
+  step(ms: number): void;
+}
+
+/** @param start ms since the epoch */
+export function createTestClock(start = Date.UTC(2026, 10, 21, 12)): TestClock {
+  let elapsed = 0;
+  let offset = start;
+  let timers: { readonly at: number; readonly run: () => void }[] = [];
+  const now = (): number => offset + elapsed;
+  return {
+    now,
+    monotonic: () => elapsed,
+    after: (ms, run) => {
+      const timer = { at: elapsed + ms, run };
+      timers.push(timer);
+      return () => {
+        timers = timers.filter((other) => other !== timer);
+      };
+    },
+    newId: createIdSource(now),
+    advance: (ms) => {
+      const until = elapsed + ms;
+      for (;;) {
+        const due = timers.filter(({ at }) => at <= until).toSorted((one, other) => one.at - other.at)[0];
+        if (due === undefined) break;
+        timers = timers.filter((other) => other !== due);
+        elapsed = Math.max(elapsed, due.at);
+        due.run();
+      }
+      elapsed = until;
+    },
+    step: (ms) => {
+      offset += ms;
+    },
+  };
+}
