@@ -6,6 +6,7 @@ import type { Config } from './config.ts';
 import { createHttpHandler } from './http/koa-app.ts';
 import { createLog, type Log } from './log.ts';
 import { openService, type ServiceOverrides } from './open-service.ts';
+import { keepTidy } from './services/housekeeping.ts';
 import type { Service } from './services/service.ts';
 import { attachSockets } from './ws/attach.ts';
 
@@ -41,6 +42,7 @@ export function createApp(config: Config, overrides: AppOverrides = {}): App {
     try {
       const { service, close } = await openService(config, 'server', () => baseUrl, overrides);
       undo.push(close);
+      undo.push(keepTidy(service, (error) => log.error({ err: String(error) }, 'housekeeping failed')));
       const http = createHttpHandler({ service, config, log, demo: overrides.demo });
       const server = createServer(
         {

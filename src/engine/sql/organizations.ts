@@ -91,12 +91,12 @@ const usage = prepare<{ id: string; from: number; to: number }>()((db, p) =>
             f.fn.sum<number>(
               f(
                 f(
-                  f.fn<number>('length', ['messages.content']),
+                  f.fn<number>('octet_length', ['messages.content']),
                   '+',
-                  f.fn.coalesce(f.fn<number>('length', ['messages.content_html']), f.lit(0)),
+                  f.fn.coalesce(f.fn<number>('octet_length', ['messages.content_html']), f.lit(0)),
                 ),
                 '+',
-                f.fn.coalesce(f.fn<number>('length', ['messages.content_text']), f.lit(0)),
+                f.fn.coalesce(f.fn<number>('octet_length', ['messages.content_text']), f.lit(0)),
               ),
             ),
             f.lit(0),
@@ -127,7 +127,7 @@ export function organizationsTable(runner: Runner) {
       const row = await first(runner, counts, { id });
       return { applications: row?.applications ?? 0, members: row?.members ?? 0 };
     },
-    /** What live conversations used between two times (ms); storage is all text kept now, in characters. */
+    /** What live conversations used between two times (ms); storage is all text kept now, in bytes. */
     usage: async (id: string, from: number, to: number) => {
       const row = await first(runner, usage, { id, from, to });
       return {
