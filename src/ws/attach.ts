@@ -53,6 +53,10 @@ export async function attachSockets(server: Server, { service, config, log }: So
     maxFragments: 64,
     maxBufferedChunks: 256,
     perMessageDeflate: false,
+    // Nothing that was offered is echoed: somebody may have put a token there.
+    handleProtocols: () => false,
+    // Answered below: the library would pile pongs up for ever for a peer that does not read.
+    autoPong: false,
     clientTracking: false,
   });
   const peers = new Set<Peer>();
@@ -89,7 +93,12 @@ export async function attachSockets(server: Server, { service, config, log }: So
       peer.lastHeard = clock.monotonic();
     };
     socket.on('pong', heard);
-    socket.on('ping', heard);
+    socket.on('ping', (data: Buffer) => {
+      heard();
+      if (socket.bufferedAmount <= limits.unreadBytes) socket.pong(data);
+      else if (connection === null) socket.terminate();
+      else connection.close('tooSlow', 'More than 1 MiB waits to be read.');
+    });
     socket.on('error', (error) => log.debug({ message: error.message }, 'socket error'));
     socket.on('message', (data: Buffer, isBinary) => {
       heard();
@@ -235,6 +244,8 @@ function count(counts: Map<string, number>, key: string, most: number): () => vo
   };
 }
 
+/** The HTTP server has let go of this stream: whoever keeps the other half open must not keep it alive. */
 function refuseUpgrade(stream: Duplex, status: string): void {
+  stream.once('finish', () => stream.destroy());
   stream.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
 }

@@ -1,7 +1,7 @@
 // One socket's life: waiting to be let in → open → over. Frames are handled one at
 // a time and in order; what they mean is decided by rules, what is heard by the hub.
 import type { WebSocket } from 'ws';
-import { closeCodes, limits, type SocketErrorCode } from '../protocol/codes.ts';
+import { closeCodes, limits } from '../protocol/codes.ts';
 import type { Mode, SenderRole } from '../protocol/entities.ts';
 import type { EventPayloads, ServerFrame } from '../protocol/events.ts';
 import type { ClientFrame, ClientPayloads } from '../protocol/frames.ts';
@@ -36,6 +36,8 @@ interface Membership {
   waiting: CommittedEvent[] | null;
   /** The log's position that the snapshot holds: a message up to it has been sent already. */
   syncedThrough: number;
+  /** False until the right to be in the room has been looked up: nothing of it is heard before. */
+  admitted: boolean;
 }
 
 const pauseAbove = 64;
@@ -64,7 +66,10 @@ export class Connection {
   #working = false;
   #over = false;
   #badFrames = 0;
-  #limited = 0;
+  /** Refusals for sending too much since the last frame of the same kind that passed. */
+  readonly #limited = { message: 0, other: 0 };
+  /** Bytes of missed messages on their way: asked for, and therefore no sign of a slow reader. */
+  #syncing = 0;
   #userName: string;
 
   constructor(options: ConnectionOptions) {
@@ -86,6 +91,7 @@ export class Connection {
   /** Takes one frame; null is a binary one. Handled after those before it. */
   receive(frame: string | null): void {
     if (this.#over) return;
+    this.#options.service.measures.framesIn += 1;
     this.#inbox.push(frame);
     if (this.#inbox.length > pauseAbove) this.#options.socket.pause();
     if (!this.#working) void this.#work();
@@ -107,7 +113,7 @@ export class Connection {
       frame = readFrame(text);
       await this.#run(frame);
       this.#badFrames = 0;
-      this.#limited = 0;
+      this.#limited[limitedKind(frame)] = 0;
     } catch (error) {
       this.#refuse(error, frame);
     }
@@ -115,7 +121,7 @@ export class Connection {
 
   #refuse(error: unknown, frame: ClientFrame | undefined): void {
     if (error instanceof BadFrame) {
-      this.#sendError(error.code, { code: error.code, message: error.message, ...error.about });
+      this.#sendError(frame, { code: error.code, message: error.message, ...error.about });
       return;
     }
     const payload = error instanceof Failure ? errorOf(error, frameIds(frame?.payload)) : null;
@@ -124,16 +130,18 @@ export class Connection {
       this.close('internal', 'Something went wrong inside the service: connect again.');
       return;
     }
-    this.#sendError(payload.code, payload);
+    this.#sendError(frame, payload);
   }
 
-  #sendError(code: SocketErrorCode, payload: EventPayloads['error']): void {
+  #sendError(frame: ClientFrame | undefined, payload: EventPayloads['error']): void {
+    const { code } = payload;
     this.send({ type: 'error', payload });
     const bad = code === 'PARSE_ERROR' || code === 'VALIDATION_ERROR';
     this.#badFrames = bad ? this.#badFrames + 1 : 0;
-    this.#limited = code === 'RATE_LIMITED' ? this.#limited + 1 : this.#limited;
+    const kind = limitedKind(frame);
+    if (code === 'RATE_LIMITED') this.#limited[kind] += 1;
     if (this.#badFrames >= limits.badFramesInARow) this.close('badFrames', `${limits.badFramesInARow} bad frames in a row.`);
-    else if (this.#limited >= limitedInARow) this.close('rateLimited', 'Too many messages, and still sending.');
+    else if (this.#limited[kind] >= limitedInARow) this.close('rateLimited', 'Too many messages, and still sending.');
   }
 
   async #run(frame: ClientFrame): Promise<void> {
@@ -195,12 +203,19 @@ export class Connection {
         conversationId,
       });
     const before = this.#rooms.get(conversationId);
-    const membership: Membership = { echo: payload.echo ?? before?.echo ?? false, waiting: [], syncedThrough: 0 };
+    const membership: Membership = {
+      echo: payload.echo ?? before?.echo ?? false,
+      waiting: [],
+      syncedThrough: before?.syncedThrough ?? 0,
+      admitted: before !== undefined,
+    };
     this.#rooms.set(conversationId, membership);
     this.#options.hub.join(this, conversationId);
     try {
       const snapshot = await openRoom(this.#call, { conversationId, lastMessageId });
-      membership.syncedThrough = snapshot.eventSeq;
+      // Who is in the room already and asks for nothing missed gets everything that came meanwhile live.
+      if (before === undefined) membership.syncedThrough = snapshot.eventSeq;
+      membership.admitted = true;
       if (this.actor.kind === 'visitor') this.#userName = snapshot.visitorName ?? anonymousName;
       if (snapshot.resumeSeq !== null) await this.#sync(membership, conversationId, snapshot.resumeSeq);
       this.send({
@@ -281,6 +296,11 @@ export class Connection {
     else membership.waiting.push(event);
   }
 
+  /** Typing passes without a row in the log, and waits for nothing; but it is heard in the room only. */
+  hearTyping(conversationId: string, frame: Buffer): void {
+    if (this.#rooms.get(conversationId)?.admitted === true) this.hear(frame);
+  }
+
   #passOn(membership: Membership, event: CommittedEvent, frame: Buffer | undefined): void {
     if (event.audience === 'room_staff' && this.actor.kind !== 'member') return;
     if (event.type === 'message:new') {
@@ -302,21 +322,28 @@ export class Connection {
 
   /** Hands bytes to the socket; whoever lets too much pile up is cut off by name. */
   hear(frame: Buffer): void {
-    const { socket } = this.#options;
+    const { socket, service } = this.#options;
     if (this.#over || socket.readyState !== socket.OPEN) return;
-    if (socket.bufferedAmount + frame.length > limits.unreadBytes) {
+    if (socket.bufferedAmount - this.#syncing + frame.length > limits.unreadBytes) {
       this.close('tooSlow', 'More than 1 MiB waits to be read.');
       return;
     }
+    service.measures.framesOut += 1;
     socket.send(frame, { binary: false });
   }
 
   #sendAndWait(frame: ServerFrame): Promise<void> {
-    const { socket } = this.#options;
+    const { socket, service } = this.#options;
     if (this.#over || socket.readyState !== socket.OPEN) return Promise.resolve();
+    const bytes = writeFrame(frame);
+    this.#syncing += bytes.length;
+    service.measures.framesOut += 1;
     return new Promise((resolve) => {
       // A socket that fails is closed by its own event; nobody needs to hear of it here.
-      socket.send(writeFrame(frame), { binary: false }, () => resolve());
+      socket.send(bytes, { binary: false }, () => {
+        this.#syncing -= bytes.length;
+        resolve();
+      });
     });
   }
 
@@ -345,6 +372,11 @@ export class Connection {
     for (const conversationId of [...this.#rooms.keys()]) this.#leave(conversationId);
     this.#options.hub.remove(this);
   }
+}
+
+/** Messages and all other frames have limits of their own: pings in between must not excuse a flood of messages. */
+function limitedKind(frame: ClientFrame | undefined): 'message' | 'other' {
+  return frame?.type.startsWith('message:') === true ? 'message' : 'other';
 }
 
 function describe(error: unknown): object | string {

@@ -70,7 +70,15 @@ export function createHub(service: Service, onFault: (error: unknown) => void): 
   }
 
   async function revalidate(): Promise<void> {
-    for (const connection of [...connections]) await connection.revalidate();
+    for (const connection of [...connections]) {
+      try {
+        await connection.revalidate();
+      } catch (error) {
+        // Whether this one may stay can't be known: it is sent away to knock again, and the others are asked all the same.
+        connection.close('internal', 'Something went wrong inside the service: connect again.');
+        onFault(error);
+      }
+    }
   }
 
   function deliver(event: CommittedEvent): void {
@@ -116,15 +124,17 @@ export function createHub(service: Service, onFault: (error: unknown) => void): 
     },
     add: (connection) => {
       connections.add(connection);
+      service.measures.connections[doorOf(connection)] += 1;
       const { organizationId, kind } = connection.actor;
       addTo(kind === 'member' ? staff : visitors, organizationId, connection);
-      if (kind === 'member') presence.join(organizationId, connection.id);
+      if (kind === 'member') presence.join(organizationId, connection.userId, connection.id);
     },
     remove: (connection) => {
       if (!connections.delete(connection)) return;
+      service.measures.connections[doorOf(connection)] -= 1;
       const { organizationId, kind } = connection.actor;
       removeFrom(kind === 'member' ? staff : visitors, organizationId, connection);
-      if (kind === 'member') presence.leave(organizationId, connection.id);
+      if (kind === 'member') presence.leave(organizationId, connection.userId, connection.id);
     },
     join: (connection, conversationId) => addTo(rooms, conversationId, connection),
     leave: (connection, conversationId) => removeFrom(rooms, conversationId, connection),
@@ -134,7 +144,7 @@ export function createHub(service: Service, onFault: (error: unknown) => void): 
           ? { type: 'typing:start', payload: { conversationId, userId: from.userId, userName: from.userName, senderRole: from.senderRole } }
           : { type: 'typing:stop', payload: { conversationId, userId: from.userId } },
       );
-      for (const connection of rooms.get(conversationId) ?? []) if (connection.userId !== from.userId) connection.hear(frame);
+      for (const connection of rooms.get(conversationId) ?? []) if (connection.userId !== from.userId) connection.hearTyping(conversationId, frame);
     },
   };
 }
@@ -142,6 +152,10 @@ export function createHub(service: Service, onFault: (error: unknown) => void): 
 /** A committed event's payload is what its type says: rules write it, the feed rebuilds it, and tests hold both to the same shape. */
 function asFrame<T extends EventType>(type: T, payload: object): ServerFrame {
   return { type, payload: payload as EventPayloads[T] } as ServerFrame;
+}
+
+function doorOf({ actor }: Connection): 'visitor' | 'staff' {
+  return actor.kind === 'member' ? 'staff' : 'visitor';
 }
 
 function addTo(groups: Map<string, Set<Connection>>, key: string, connection: Connection): void {
