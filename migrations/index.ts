@@ -2,10 +2,18 @@
 // number of entries it has seen: append only, never reorder or edit a released one.
 import type { Kysely } from 'kysely';
 import * as service from './0001-service.ts';
+import * as staffTools from './0002-staff-tools.ts';
+import * as webhooks from './0003-webhooks.ts';
+import * as retention from './0004-retention.ts';
 
 export interface Migration {
   readonly name: string;
   readonly up: (db: Kysely<unknown>) => Promise<void>;
 }
 
-export const migrations: readonly Migration[] = [{ name: '0001-service', up: service.up }];
+export const migrations: readonly Migration[] = [
+  { name: '0001-service', up: service.up },
+  { name: '0002-staff-tools', up: staffTools.up },
+  { name: '0003-webhooks', up: webhooks.up },
+  { name: '0004-retention', up: retention.up },
+];

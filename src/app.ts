@@ -3,11 +3,17 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Config } from './config.ts';
+import type { PurgeReport } from './protocol/entities.ts';
 import { createHttpHandler } from './http/koa-app.ts';
+import { createSender } from './http/outgoing.ts';
+import { answerUnreadable } from './http/unreadable.ts';
 import { createLog, type Log } from './log.ts';
 import { openService, type ServiceOverrides } from './open-service.ts';
+import { watchAbsence } from './services/absence.ts';
 import { keepTidy } from './services/housekeeping.ts';
+import { keepIndexed } from './services/search.ts';
 import type { Service } from './services/service.ts';
+import { startDelivering } from './services/webhook-delivery.ts';
 import { attachSockets } from './ws/attach.ts';
 
 export interface AppOverrides extends ServiceOverrides {
@@ -42,7 +48,17 @@ export function createApp(config: Config, overrides: AppOverrides = {}): App {
     try {
       const { service, close } = await openService(config, 'server', () => baseUrl, overrides);
       undo.push(close);
-      undo.push(keepTidy(service, (error) => log.error({ err: String(error) }, 'housekeeping failed')));
+      undo.push(
+        keepTidy(
+          service,
+          (error) => log.error({ err: String(error) }, 'housekeeping failed'),
+          (report) => logPurge(log, report),
+        ),
+      );
+      undo.push(watchAbsence(service, (error) => log.error({ err: String(error) }, 'absent operators could not be looked for')));
+      undo.push(keepIndexed(service, (error) => log.error({ err: String(error) }, 'the search index could not be updated')));
+      const send = createSender({ clock: service.engine.clock, allowPrivate: service.settings.webhookPrivate });
+      undo.push(startDelivering(service, send, (error) => log.error({ err: String(error) }, 'webhooks could not be delivered')));
       const http = createHttpHandler({ service, config, log, demo: overrides.demo });
       const server = createServer(
         {
@@ -50,10 +66,11 @@ export function createApp(config: Config, overrides: AppOverrides = {}): App {
           requestTimeout: 30_000,
           keepAliveTimeout: 5_000,
           connectionsCheckingInterval: 5_000,
-          requireHostHeader: true,
+          requireHostHeader: false,
         },
         http.handle,
       );
+      server.on('clientError', answerUnreadable);
       undo.push(() => drain(server));
       const sockets = await attachSockets(server, { service, config, log });
       undo.push(sockets.stop);
@@ -78,6 +95,18 @@ export function createApp(config: Config, overrides: AppOverrides = {}): App {
   }
 
   return { start, stop };
+}
+
+/** A line where something went, and a warning for each organization whose data waits for somebody's word. */
+function logPurge(log: Log, { organizations, total, copies }: PurgeReport): void {
+  if (total.messages + total.conversations + total.visitors + copies > 0) log.info({ ...total, copies }, 'retention removed what is too old');
+  for (const { slug, state, live } of organizations) {
+    if (state !== 'held') continue;
+    log.warn(
+      { organization: slug, ...live },
+      'retention would remove more than half of the conversations at once: check the clock, then run deskbell purge --yes',
+    );
+  }
 }
 
 /** As it stands in a URL: IPv6 in brackets, a wildcard as the loopback address that reaches it. */

@@ -180,6 +180,13 @@ export const settings = {
     about: 'conversations of one visitor that wait for an operator',
     parse: wholeNumber(1, 100_000),
   }),
+  webhookPrivate: setting({
+    flag: 'webhook-private',
+    variable: 'DESKBELL_WEBHOOK_PRIVATE',
+    fallback: 'refuse',
+    about: 'allow: webhooks may lead to private and local addresses, and then to http there',
+    parse: oneOf<'refuse' | 'allow'>(['refuse', 'allow']),
+  }),
 };
 
 export type SettingName = keyof typeof settings;

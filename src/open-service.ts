@@ -6,6 +6,7 @@ import type { Clock } from './engine/engine.ts';
 import { openEngine, prepareFolder } from './engine/open-engine.ts';
 import { loadMasterKey } from './secret-key.ts';
 import { createLookups } from './services/lookups.ts';
+import { createMeasures } from './services/measures.ts';
 import { createSecrets } from './services/secrets.ts';
 import type { Service } from './services/service.ts';
 
@@ -45,6 +46,7 @@ export async function openService(
     engine,
     secrets,
     lookups: createLookups(engine.store),
+    measures: createMeasures(),
     settings: {
       baseUrl,
       limits: {
@@ -54,6 +56,7 @@ export async function openService(
         addressFailed: config.limitAddressFailed,
       },
       maxPendingPerVisitor: config.maxPendingPerVisitor,
+      webhookPrivate: config.webhookPrivate === 'allow',
     },
   };
   return { service, close: engine.close };

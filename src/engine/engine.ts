@@ -73,7 +73,41 @@ export interface Store {
   configurationEpoch(): number;
   /** Bytes that the database takes on disk. */
   sizeBytes(): Promise<number>;
+  /** What was counted since it was opened. */
+  stats(): StoreStats;
+  /**
+   * Moves everything committed into the main file and empties the log, so that what was removed is in neither.
+   * @returns false when a reader of another process kept a part of it back: ask again later
+   */
+  checkpoint(): Promise<boolean>;
+  /** The copies of the database that changes of its schema and restores left behind, oldest first. */
+  copies(): Promise<StoreCopy[]>;
+  /** Removes the copies made before a time (ms); how many. */
+  removeCopies(madeBefore: number): Promise<number>;
   close(): Promise<void>;
+}
+
+/** A copy of the database beside it: it still holds what has been removed since. */
+export interface StoreCopy {
+  readonly name: string;
+  /** ms since the epoch. */
+  readonly madeAt: number;
+}
+
+/** How often which sizes occurred: `counts[i]` values up to `bounds[i]`, and one more for all larger ones. */
+export interface Histogram {
+  readonly bounds: readonly number[];
+  readonly counts: readonly number[];
+  readonly sum: number;
+}
+
+export interface StoreStats {
+  /** Operations that shared one commit. */
+  readonly groupSizes: Histogram;
+  /** How long each commit took, sync included, ms. */
+  readonly commitMs: Histogram;
+  /** Bytes of the log that waits to be moved into the database. */
+  readonly logBytes: number;
 }
 
 /** The store could not take the operation now; nothing of it was kept. The same call may succeed later. */
@@ -112,11 +146,16 @@ export interface Limiter {
   peek(checks: readonly LimitCheck[]): LimitVerdict;
 }
 
-/** Which staff connections of an organization are live. */
+/** Which staff connections are live. */
 export interface Presence {
-  join(organizationId: string, connectionId: string): void;
-  leave(organizationId: string, connectionId: string): void;
+  join(organizationId: string, memberId: string, connectionId: string): void;
+  leave(organizationId: string, memberId: string, connectionId: string): void;
+  /** True while any member of the organization has a live connection. */
   online(organizationId: string): boolean;
+  /** How many members have a live connection. */
+  members(): number;
+  /** Since when a member has no live connection, ms of the monotonic clock; null while one is live. */
+  awaySince(memberId: string): number | null;
   /** Called when an organization goes online or offline. The answer unsubscribes. */
   subscribe(listener: (organizationId: string, online: boolean) => void): () => void;
 }

@@ -3,9 +3,10 @@
 import { chmod, mkdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock, Engine } from './engine.ts';
+import { schemaCopyName } from './embedded/copies.ts';
 import { createPresence } from './embedded/presence.ts';
 import { createSlidingWindowLimiter } from './embedded/sliding-window-limiter.ts';
-import { openConnection, type Connection, type Durability } from './embedded/sqlite.ts';
+import { enterWal, openConnection, type Connection, type Durability } from './embedded/sqlite.ts';
 import { openSqliteStore } from './embedded/sqlite-store.ts';
 import { takeServerLock } from './embedded/server-lock.ts';
 import { assertNotNewer, migrate, schemaVersion } from './sql/migrate.ts';
@@ -27,7 +28,7 @@ export class EngineRefused extends Error {
 }
 
 export const databaseFile = (folder: string): string => join(folder, 'deskbell.db');
-const lockFile = (folder: string): string => join(folder, 'deskbell.lock');
+export const lockFile = (folder: string): string => join(folder, 'deskbell.lock');
 
 /** True when a database lies in the folder. */
 export async function databaseExists(folder: string): Promise<boolean> {
@@ -70,7 +71,7 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
     return {
       store,
       limiter: createSlidingWindowLimiter({ monotonicMs: clock.monotonic }),
-      presence: createPresence(),
+      presence: createPresence(clock.monotonic),
       clock,
       close: () => (closing ??= store.close().finally(unlock)),
     };
@@ -103,9 +104,10 @@ async function bringUpToDate(options: EngineOptions): Promise<void> {
     const open = connection;
     assertNotNewer(open);
     assertSameKey(open, options.keyCheck);
+    enterWal(open);
     await migrate(open, async (version) => {
       // A consistent copy made by SQLite itself; named by the schema that it has.
-      const copy = join(options.folder, `deskbell-before-schema-${version + 1}.db`);
+      const copy = join(options.folder, schemaCopyName(version + 1));
       await open.backup(copy);
       await chmod(copy, 0o600);
     });

@@ -17,6 +17,8 @@ export interface OrganizationRow {
   retention_days: number | null;
   max_applications: number | null;
   max_seats: number | null;
+  /** Minutes until an absent operator's conversations go back to the queue; null: never. */
+  release_after_minutes: number | null;
   plan_changed_at: number;
   created_at: number;
 }
@@ -178,6 +180,29 @@ export interface EventRow {
   created_at: number;
 }
 
+export interface CannedReplyRow {
+  id: string;
+  organization_id: string;
+  shortcut: string;
+  content: string;
+  content_format: ContentFormat;
+  content_html: string | null;
+  created_at: number;
+  updated_at: number;
+}
+
+export interface InvitationRow {
+  member_id: string;
+  /** Keyed digest of the link's token. */
+  digest: Uint8Array;
+  expires_at: number;
+}
+
+export interface SearchRow {
+  id: number;
+  message_id: string;
+}
+
 export interface AuditRow {
   id: string;
   organization_id: string | null;
@@ -186,6 +211,46 @@ export interface AuditRow {
   subject: string;
   detail: string;
   address: string | null;
+  created_at: number;
+}
+
+export interface WebhookRow {
+  id: string;
+  organization_id: string;
+  url: string;
+  /** JSON array of event types; null: all. */
+  events: string | null;
+  /** The signing secret, sealed. */
+  sealed: Uint8Array;
+  enabled: 0 | 1;
+  /** The event log up to here has been turned into deliveries. */
+  position: number;
+  created_at: number;
+}
+
+export interface WebhookDeliveryRow {
+  /** Also the header webhook-id. */
+  id: string;
+  webhook_id: string;
+  type: LoggedEventType | 'webhook:test';
+  /** Columns of the event that it tells: the log forgets sooner. Null for a test. */
+  event_seq: number | null;
+  event_at: number;
+  conversation_id: string | null;
+  actor_id: string | null;
+  message_id: string | null;
+  member_id: string | null;
+  /** 1: waits for the earlier ones of its conversation, and the later ones wait for it. */
+  in_turn: 0 | 1;
+  status: 'waiting' | 'delivered' | 'failed' | 'skipped';
+  attempts: number;
+  /** Null while it waits for its turn, and when it is over. */
+  next_attempt_at: number | null;
+  give_up_at: number;
+  last_attempt_at: number | null;
+  duration_ms: number | null;
+  response_status: number | null;
+  error: string | null;
   created_at: number;
 }
 
@@ -204,6 +269,13 @@ export interface Database {
   messages: MessageRow;
   events: EventRow;
   audit: AuditRow;
+  canned_replies: CannedReplyRow;
+  invitations: InvitationRow;
+  search_rows: SearchRow;
+  /** The FTS5 table; `rowid` is SearchRow.id. */
+  search: { rowid: number; words: string };
+  webhooks: WebhookRow;
+  webhook_deliveries: WebhookDeliveryRow;
 }
 
 // Rows as the queries join them.
@@ -238,4 +310,19 @@ export interface QueueRow extends ConversationWithVisitor {
   message_internal: 0 | 1 | null;
   message_created_at: number | null;
   unread_count: number | null;
+}
+
+// What the queries of retention take.
+
+/** One organization's data of one kind, older than a time (ms). */
+export interface RetentionScope {
+  readonly organization_id: string;
+  readonly mode: Mode;
+  readonly cutoff: number;
+}
+
+/** Where a walk by age stands: everything up to this row has been looked at. */
+export interface RetentionCursor {
+  readonly created_at: number;
+  readonly id: string;
 }

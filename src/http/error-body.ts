@@ -3,12 +3,13 @@
 import type { Context } from 'koa';
 import { errorCodes } from '../protocol/codes.ts';
 import type { Log } from '../log.ts';
-import { Failure } from '../services/failure.ts';
+import { Failure, tellable } from '../services/failure.ts';
 import { rateLimitHeaders, retryAfterSeconds } from '../services/limits.ts';
 
 /** Writes the answer to a request that failed. */
 export function answerFailure(ctx: Context, error: unknown, requestId: string, log: Log): void {
-  const failure = error instanceof Failure ? error : internal(error, requestId, log);
+  const told = tellable(error);
+  const failure = told instanceof Failure ? told : internal(error, requestId, log);
   const { code, extra } = failure;
   ctx.status = errorCodes[code].status;
   if (extra.limit !== undefined) {

@@ -5,12 +5,19 @@ import Koa, { type Context } from 'koa';
 import type { Config } from '../config.ts';
 import type { Log } from '../log.ts';
 import { Failure } from '../services/failure.ts';
+import { countRequest } from '../services/measures.ts';
 import type { Service } from '../services/service.ts';
+import { commonHeaders } from './common-headers.ts';
 import { allowReading, answerPreflight, isVisitorPath } from './cors.ts';
 import { demoPage } from './demo-page.ts';
 import { answerFailure, answerJson } from './error-body.ts';
+import { metricsPath, serveMetrics } from './metrics.ts';
+import { documentPaths, serveDocuments } from './openapi-route.ts';
 import { createOperationRouter, routes } from './operation-routes.ts';
+import { invitationPage, invitationScript, invitationStyle } from './invitation-page.ts';
+import { servePages } from './pages.ts';
 import { headerValues } from './request.ts';
+import { staticFiles } from './static-files.ts';
 
 export interface HttpOptions {
   readonly service: Service;
@@ -36,7 +43,7 @@ export function createHttpHandler({ service, config, log, demo }: HttpOptions): 
   koa.use(async (ctx, next) => {
     const requestId = randomUUID();
     const started = service.engine.clock.monotonic();
-    setCommonHeaders(ctx, requestId);
+    ctx.set({ ...commonHeaders(requestId) });
     try {
       await next();
     } catch (error) {
@@ -44,6 +51,7 @@ export function createHttpHandler({ service, config, log, demo }: HttpOptions): 
       ctx.set('Cache-Control', 'no-store');
       answerFailure(ctx, error, requestId, log);
     }
+    countRequest(service.measures, methods.has(ctx.method) ? ctx.method : 'other', routeOf(ctx), ctx.status);
     const ms = Math.round(service.engine.clock.monotonic() - started);
     log.debug({ requestId, method: ctx.method, path: ctx.path, status: ctx.status, ms }, 'request');
   });
@@ -63,11 +71,24 @@ export function createHttpHandler({ service, config, log, demo }: HttpOptions): 
 
   // 3. Requests that can't be told apart by their headers.
   koa.use(async (ctx, next) => {
-    if (headerValues(ctx.req.rawHeaders, 'host').length > 1) throw new Failure('bad_request', 'The Host header was sent more than once.');
+    if (headerValues(ctx.req.rawHeaders, 'host').length !== 1) throw new Failure('bad_request', 'A request has exactly one Host header.');
     await next();
   });
 
-  if (demo !== undefined) koa.use(serveDemo(demo.appId));
+  koa.use(staticFiles());
+  koa.use(serveDocuments());
+  koa.use(serveMetrics(service, config.trustProxy));
+  koa.use(
+    servePages({
+      '/invitation': { type: 'html', body: invitationPage },
+      '/invitation.css': { type: 'css', body: invitationStyle },
+      '/invitation.js': { type: 'text/javascript', body: invitationScript },
+    }),
+  );
+  if (demo !== undefined) {
+    const { html, script } = demoPage(demo.appId);
+    koa.use(servePages({ '/demo': { type: 'html', body: html }, '/demo.js': { type: 'text/javascript', body: script } }));
+  }
 
   // 4. Cross-origin: who may ask, and who may read the answer.
   koa.use(async (ctx, next) => {
@@ -102,15 +123,12 @@ function isRead(ctx: Context): boolean {
   return ctx.method === 'GET' || ctx.method === 'HEAD';
 }
 
-function setCommonHeaders(ctx: Context, requestId: string): void {
-  ctx.set({
-    'X-Request-Id': requestId,
-    'Cache-Control': 'no-store',
-    'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
-    'Cross-Origin-Resource-Policy': 'same-origin',
-    'Referrer-Policy': 'no-referrer',
-    'X-Content-Type-Options': 'nosniff',
-  });
+const ownPaths = new Set<string>(['/healthz', '/readyz', '/widget.js', '/sdk.js', metricsPath, ...documentPaths]);
+
+/** The route that answered, by its pattern; one word for all that is none, so that nobody can make up more. */
+function routeOf(ctx: Context): string {
+  const { _matchedRoute: matched } = ctx as { _matchedRoute?: unknown };
+  return typeof matched === 'string' ? matched : ownPaths.has(ctx.path) ? ctx.path : 'other';
 }
 
 const routePatterns = routes.map(({ method, path }) => ({
@@ -124,19 +142,4 @@ function allowedMethods(path: string): string[] {
   if (known.size === 0) return [];
   if (known.has('GET')) known.add('HEAD');
   return [...known, 'OPTIONS'];
-}
-
-/** The demo's page and script, with a policy under which nothing but our own origin runs. */
-function serveDemo(appId: string): Koa.Middleware {
-  const { html, script } = demoPage(appId);
-  return async (ctx, next) => {
-    if (!isRead(ctx) || (ctx.path !== '/demo' && ctx.path !== '/demo.js')) return next();
-    ctx.set(
-      'Content-Security-Policy',
-      "default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; connect-src 'self'; img-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
-    );
-    ctx.type = ctx.path === '/demo' ? 'html' : 'text/javascript';
-    ctx.body = ctx.path === '/demo' ? html : script;
-    return undefined;
-  };
 }

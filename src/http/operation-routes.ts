@@ -42,7 +42,7 @@ export function createOperationRouter(service: Service, trustProxy: number): Rou
       const call = { service, actor, address, contentLimit: limits.contentRest };
       const output: object = await execute(call, name, () => readInput(ctx, operation));
       ctx.status = operation.status ?? 200;
-      answerJson(ctx, output);
+      answerJson(ctx, operation.envelope === undefined ? output : { [operation.envelope]: output });
       if (operation.cacheable === true) allowCaching(ctx);
     });
   }
@@ -69,7 +69,7 @@ async function authenticate(service: Service, operation: AnyOperation, ctx: Cont
 async function readInput(ctx: Context, operation: AnyOperation): Promise<Record<string, unknown>> {
   const parameters = (ctx as unknown as { params: Record<string, string> }).params;
   for (const [name, value] of Object.entries(parameters))
-    if (!uuid.safeParse(value).success) throw notFound(name === 'messageId' ? 'message' : 'conversation');
+    if (name.endsWith('Id') && !uuid.safeParse(value).success) throw notFound(name.slice(0, -2));
   const fromBody = operation.rest?.[0] !== 'GET' && operation.rest?.[0] !== 'DELETE';
   const input = fromBody ? { ...(await readBody(ctx)) } : readQuery(ctx);
   if (operation.idempotency !== undefined) mergeIdempotencyKey(ctx, operation.idempotency, input);

@@ -146,6 +146,7 @@ export const organizationDetail = organization.extend({
     ai: z.boolean(),
   }),
   ownLimits: organizationLimits,
+  releaseAfterMinutes: z.int().nullable(),
   applications: z.int(),
   members: z.int(),
   createdAt: timestamp,
@@ -263,3 +264,82 @@ export const member = z.object({
   createdAt: timestamp,
 });
 export type Member = z.infer<typeof member>;
+
+export const cannedReply = z.object({
+  id: uuid,
+  shortcut: z.string(),
+  content: z.string(),
+  contentFormat,
+  contentHtml: z.string().nullable(),
+  createdAt: timestamp,
+  updatedAt: timestamp,
+});
+export type CannedReply = z.infer<typeof cannedReply>;
+
+const spread = z.object({ medianSeconds: z.int().nullable(), p90Seconds: z.int().nullable() });
+const figures = z.object({ opened: z.int(), resolved: z.int(), firstResponse: spread, resolution: spread });
+const namedFigures = figures.extend({ id: uuid, name: z.string() });
+
+/** What was opened and resolved, and how fast, in a span of time. */
+export const stats = figures.extend({
+  from: timestamp,
+  to: timestamp,
+  applications: z.array(namedFigures),
+  members: z.array(namedFigures),
+});
+export type Stats = z.infer<typeof stats>;
+
+/** Everything kept about one visitor, as they may ask for it. Internal notes are staff's own work and not among it. */
+export const visitorData = z.object({
+  visitor: visitor.extend({ organizationId: uuid, applicationId: uuid, mode }),
+  conversations: z.array(
+    conversation.extend({
+      resolvedAt: timestamp.nullable(),
+      lastReadMessageId: uuid.nullable(),
+      messages: z.array(message),
+    }),
+  ),
+  /** How many internal notes there are, whose text is not handed out. */
+  internalNotes: z.int(),
+  /** Who has looked at or handed out this data before. */
+  access: z.array(z.object({ action: z.string(), actor: z.string(), address: z.string().nullable(), createdAt: timestamp })),
+  exportedAt: timestamp,
+});
+export type VisitorData = z.infer<typeof visitorData>;
+
+export const auditEntry = z.object({
+  id: uuid,
+  organizationId: uuid.nullable(),
+  actor: z.string(),
+  action: z.string(),
+  subject: z.string(),
+  detail: z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()])),
+  address: z.string().nullable(),
+  createdAt: timestamp,
+});
+export type AuditEntry = z.infer<typeof auditEntry>;
+
+const removed = z.object({ conversations: z.int(), messages: z.int(), visitors: z.int() });
+
+/** What a purge removed, or would remove. */
+export const purgeReport = z.object({
+  dryRun: z.boolean(),
+  organizations: z.array(
+    z.object({
+      id: uuid,
+      slug: z.string(),
+      /** null: unlimited. */
+      retentionDays: z.int().nullable(),
+      /** `held`: more than half would go, so it waits for somebody's word; `grace`: the plan changed a short while ago. */
+      state: z.enum(['kept', 'purged', 'held', 'grace']),
+      /** What went; where it is held, what waits. */
+      live: removed,
+      test: removed,
+    }),
+  ),
+  /** Everything that went. */
+  total: removed,
+  /** Old copies of the database that went. */
+  copies: z.int(),
+});
+export type PurgeReport = z.infer<typeof purgeReport>;

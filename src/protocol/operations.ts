@@ -4,6 +4,7 @@
 import { z } from 'zod';
 import { limits } from './codes.ts';
 import * as entity from './entities.ts';
+import * as webhook from './webhooks.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
@@ -25,6 +26,8 @@ export interface Operation<I extends z.ZodType, O extends z.ZodType> {
   readonly status?: 201;
   /** The input field that an `Idempotency-Key` header fills. */
   readonly idempotency?: 'clientMessageId' | 'idempotencyKey';
+  /** The name under which REST answers the one thing that the rule answers bare. */
+  readonly envelope?: string;
   /** True where the answer may be cached by clients (everything else is no-store). */
   readonly cacheable?: true;
 }
@@ -55,6 +58,11 @@ const page = {
   limit: wholeNumber(1, limits.pageMax).default(limits.pageDefault),
   offset: wholeNumber(0, Number.MAX_SAFE_INTEGER).default(0),
 };
+/** Owners' lists are short: a page holds them all unless asked otherwise. */
+const ownerPage = {
+  limit: wholeNumber(1, 1_000).default(1_000),
+  offset: wholeNumber(0, Number.MAX_SAFE_INTEGER).default(0),
+};
 const pageOut = { limit: z.int(), offset: z.int() };
 const listOut = { total: z.int(), ...pageOut };
 const done = z.object({ success: z.literal(true) });
@@ -83,6 +91,14 @@ const history = z.object({
 const historyOut = z.object({ messages: z.array(entity.message), ...pageOut });
 const staffActOut = z.object({ conversation: entity.staffConversation });
 const email = z.string().trim().toLowerCase().max(254).pipe(z.email('must be an e-mail address'));
+const shortcut = z
+  .string()
+  .trim()
+  .toLowerCase()
+  .regex(/^[\p{L}\p{N}][\p{L}\p{N}_-]{0,49}$/u, 'must be 1 to 50 letters, digits, hyphens or underscores');
+const moment = z.iso.datetime({ offset: true, error: 'must be a time like 2026-11-21T12:00:00Z' });
+/** A part of an application's settings; which names there are and what they take is checked against the whole. */
+const settingsPart = z.record(z.string(), z.unknown());
 const password = z.string().min(8, 'must be at least 8 characters').max(1024);
 
 const session = z.object({
@@ -168,7 +184,7 @@ export const operations = {
       email: email.optional(),
       attributes: z
         .unknown()
-        .refine((value) => value !== null && typeof value === 'object' && !Array.isArray(value), 'must be an object')
+        .refine((value) => value !== null && typeof value === 'object' && !Array.isArray(value), { error: 'must be an object', abort: true })
         .refine((value) => Object.keys(value as object).length <= 20, 'must have at most 20 entries')
         .pipe(entity.attributes)
         .optional(),
@@ -291,7 +307,51 @@ export const operations = {
     output: done,
   }),
 
-  // Owners: the command line now, the admin API through the same rules
+  'cannedReplies.list': operation({
+    who: 'operator',
+    rest: ['GET', '/staff/canned-replies'],
+    input: z.object(page),
+    output: z.object({ cannedReplies: z.array(entity.cannedReply), ...listOut }),
+  }),
+  'cannedReplies.create': operation({
+    who: 'operator',
+    rest: ['POST', '/staff/canned-replies'],
+    status: 201,
+    input: z.object({ shortcut, ...messageContent }),
+    output: z.object({ cannedReply: entity.cannedReply }),
+  }),
+  'cannedReplies.update': operation({
+    who: 'operator',
+    rest: ['PATCH', '/staff/canned-replies/:cannedReplyId'],
+    input: z.object({
+      cannedReplyId: entity.uuid,
+      shortcut: shortcut.optional(),
+      content: z.string().optional(),
+      contentFormat: entity.contentFormat.optional(),
+    }),
+    output: z.object({ cannedReply: entity.cannedReply }),
+  }),
+  'cannedReplies.delete': operation({
+    who: 'operator',
+    rest: ['DELETE', '/staff/canned-replies/:cannedReplyId'],
+    input: z.object({ cannedReplyId: entity.uuid }),
+    output: done,
+  }),
+  'staff.stats': operation({
+    who: 'operator',
+    rest: ['GET', '/staff/stats'],
+    input: z.object({ from: moment.optional(), to: moment.optional() }),
+    output: z.object({ stats: entity.stats }),
+  }),
+  'invitations.accept': operation({
+    who: 'anyone',
+    rest: ['POST', '/staff/invitation'],
+    status: 201,
+    input: z.object({ token: z.string().min(1).max(200), password }),
+    output: z.object({ member: entity.member, organization: entity.organization }),
+  }),
+
+  // Owners: the command line and the admin API, through the same rules
   'organizations.create': operation({
     who: 'local',
     rest: null,
@@ -306,7 +366,8 @@ export const operations = {
   }),
   'organizations.get': operation({
     who: 'admin',
-    rest: null,
+    rest: ['GET', '/admin/organization'],
+    envelope: 'organization',
     input: z.object({ organization: organizationRef }),
     output: entity.organizationDetail,
   }),
@@ -322,11 +383,30 @@ export const operations = {
     input: z.object({ organization: organizationRef, ...entity.organizationLimits.partial().shape }),
     output: entity.organizationDetail,
   }),
+  'organizations.update': operation({
+    who: 'admin',
+    rest: ['PATCH', '/admin/organization'],
+    envelope: 'organization',
+    input: z.object({
+      organization: organizationRef,
+      name: name.optional(),
+      plan: entity.plan.optional(),
+      limits: entity.organizationLimits.partial().optional(),
+      releaseAfterMinutes: z.int().min(1).max(1_440).nullable().optional(),
+    }),
+    output: entity.organizationDetail,
+  }),
   'organizations.usage': operation({
     who: 'admin',
     rest: null,
     input: z.object({ organization: organizationRef }),
     output: entity.organizationUsage,
+  }),
+  'organizations.stats': operation({
+    who: 'admin',
+    rest: null,
+    input: z.object({ organization: organizationRef, from: moment.optional(), to: moment.optional() }),
+    output: z.object({ stats: entity.stats }),
   }),
   'organizations.delete': operation({
     who: 'local',
@@ -336,19 +416,22 @@ export const operations = {
   }),
   'applications.create': operation({
     who: 'admin',
-    rest: null,
+    rest: ['POST', '/admin/applications'],
+    status: 201,
+    envelope: 'application',
     input: z.object({ organization: organizationRef, name, domains: z.array(z.string()).max(100).default([]) }),
     output: entity.application,
   }),
   'applications.list': operation({
     who: 'admin',
-    rest: null,
-    input: z.object({ organization: organizationRef }),
-    output: z.object({ applications: z.array(entity.application) }),
+    rest: ['GET', '/admin/applications'],
+    input: z.object({ organization: organizationRef, ...ownerPage }),
+    output: z.object({ applications: z.array(entity.application), ...listOut }),
   }),
   'applications.get': operation({
     who: 'admin',
-    rest: null,
+    rest: ['GET', '/admin/applications/:applicationId'],
+    envelope: 'application',
     input: z.object({ applicationId: entity.uuid }),
     output: entity.applicationDetail,
   }),
@@ -364,53 +447,87 @@ export const operations = {
     }),
     output: entity.applicationDetail,
   }),
+  'applications.update': operation({
+    who: 'admin',
+    rest: ['PATCH', '/admin/applications/:applicationId'],
+    envelope: 'application',
+    input: z.object({
+      applicationId: entity.uuid,
+      name: name.optional(),
+      appearance: settingsPart.optional(),
+      behavior: settingsPart.optional(),
+      ai: settingsPart.optional(),
+      locale: z.string().nullable().optional(),
+    }),
+    output: entity.applicationDetail,
+  }),
+  'applications.identitySecret': operation({
+    who: 'admin',
+    rest: ['GET', '/admin/applications/:applicationId/identity-secret'],
+    input: z.object({ applicationId: entity.uuid }),
+    output: z.object({ identitySecret: z.string() }),
+  }),
+  'applications.rotateIdentitySecret': operation({
+    who: 'admin',
+    rest: ['POST', '/admin/applications/:applicationId/identity-secret'],
+    status: 201,
+    input: z.object({ applicationId: entity.uuid }),
+    output: z.object({ identitySecret: z.string() }),
+  }),
   'applications.delete': operation({
     who: 'admin',
-    rest: null,
+    rest: ['DELETE', '/admin/applications/:applicationId'],
     input: z.object({ applicationId: entity.uuid }),
     output: done,
   }),
   'domains.add': operation({
     who: 'admin',
-    rest: null,
+    rest: ['POST', '/admin/applications/:applicationId/domains'],
+    status: 201,
+    envelope: 'domain',
     input: z.object({ applicationId: entity.uuid, domain: z.string().max(300) }),
     output: entity.domain.extend({ warning: z.string().optional() }),
   }),
   'domains.remove': operation({
     who: 'admin',
-    rest: null,
+    rest: ['DELETE', '/admin/applications/:applicationId/domains/:domain'],
     input: z.object({ applicationId: entity.uuid, domain: z.string().max(300) }),
     output: done,
   }),
   'domains.list': operation({
     who: 'admin',
-    rest: null,
-    input: z.object({ applicationId: entity.uuid }),
-    output: z.object({ domains: z.array(entity.domain) }),
+    rest: ['GET', '/admin/applications/:applicationId/domains'],
+    input: z.object({ applicationId: entity.uuid, ...ownerPage }),
+    output: z.object({ domains: z.array(entity.domain), ...listOut }),
   }),
   'keys.create': operation({
     who: 'admin',
-    rest: null,
+    rest: ['POST', '/admin/applications/:applicationId/keys'],
+    status: 201,
+    envelope: 'key',
     input: z.object({ applicationId: entity.uuid, mode: entity.mode.default('live'), name: name.optional() }),
     output: entity.apiKeyWithSecret,
   }),
   'keys.list': operation({
     who: 'admin',
-    rest: null,
-    input: z.object({ applicationId: entity.uuid }),
-    output: z.object({ keys: z.array(entity.apiKey) }),
+    rest: ['GET', '/admin/applications/:applicationId/keys'],
+    input: z.object({ applicationId: entity.uuid, ...ownerPage }),
+    output: z.object({ keys: z.array(entity.apiKey), ...listOut }),
   }),
   'keys.reveal': operation({
     who: 'admin',
-    rest: null,
-    input: z.object({ keyId: entity.uuid }),
+    rest: ['POST', '/admin/applications/:applicationId/keys/:keyId/reveal'],
+    envelope: 'key',
+    input: z.object({ keyId: entity.uuid, applicationId: entity.uuid.optional() }),
     output: entity.apiKeyWithSecret,
   }),
   'keys.rotate': operation({
     who: 'admin',
-    rest: null,
+    rest: ['POST', '/admin/applications/:applicationId/keys/:keyId/rotate'],
+    status: 201,
+    envelope: 'key',
     input: z.object({
-      keyId: entity.uuid,
+      applicationId: entity.uuid.optional(), keyId: entity.uuid,
       graceSeconds: z
         .int()
         .min(0)
@@ -421,21 +538,42 @@ export const operations = {
   }),
   'keys.revoke': operation({
     who: 'admin',
-    rest: null,
-    input: z.object({ keyId: entity.uuid }),
+    rest: ['DELETE', '/admin/applications/:applicationId/keys/:keyId'],
+    input: z.object({ keyId: entity.uuid, applicationId: entity.uuid.optional() }),
     output: done,
   }),
   'members.add': operation({
     who: 'admin',
-    rest: null,
+    rest: ['POST', '/admin/members'],
+    status: 201,
+    envelope: 'member',
     input: z.object({ organization: organizationRef, email, name, role: entity.role, password }),
+    output: entity.member,
+  }),
+  'members.invite': operation({
+    who: 'admin',
+    rest: ['POST', '/admin/members/invitations'],
+    status: 201,
+    input: z.object({ organization: organizationRef, email, name, role: entity.role }),
+    output: z.object({ member: entity.member, token: z.string(), url: z.string().nullable(), expiresAt: entity.timestamp }),
+  }),
+  'members.update': operation({
+    who: 'admin',
+    rest: ['PATCH', '/admin/members/:memberId'],
+    envelope: 'member',
+    input: z.object({
+      memberId: entity.uuid,
+      role: entity.role.optional(),
+      disabled: z.boolean().optional(),
+      password: password.optional(),
+    }),
     output: entity.member,
   }),
   'members.list': operation({
     who: 'admin',
-    rest: null,
-    input: z.object({ organization: organizationRef }),
-    output: z.object({ members: z.array(entity.member) }),
+    rest: ['GET', '/admin/members'],
+    input: z.object({ organization: organizationRef, ...ownerPage }),
+    output: z.object({ members: z.array(entity.member), ...listOut }),
   }),
   'members.setRole': operation({
     who: 'admin',
@@ -451,7 +589,104 @@ export const operations = {
   }),
   'members.disable': operation({ who: 'admin', rest: null, input: z.object({ memberId: entity.uuid }), output: entity.member }),
   'members.enable': operation({ who: 'admin', rest: null, input: z.object({ memberId: entity.uuid }), output: entity.member }),
-  'members.remove': operation({ who: 'admin', rest: null, input: z.object({ memberId: entity.uuid }), output: done }),
+  'members.remove': operation({ who: 'admin', rest: ['DELETE', '/admin/members/:memberId'], input: z.object({ memberId: entity.uuid }), output: done }),
+
+  // Data: what is kept, for how long, and who has asked for it
+  'visitors.export': operation({
+    who: 'admin',
+    rest: ['GET', '/admin/visitors/:visitorId'],
+    input: z.object({ visitorId: entity.uuid, applicationId: entity.uuid.optional(), mode: entity.mode.optional() }),
+    output: entity.visitorData,
+  }),
+  'visitors.erase': operation({
+    who: 'admin',
+    rest: ['DELETE', '/admin/visitors/:visitorId'],
+    input: z.object({ visitorId: entity.uuid, applicationId: entity.uuid.optional(), mode: entity.mode.optional() }),
+    output: done.extend({
+      /** False when a reader kept the log of the database from being emptied: it is tried again every hour. */
+      filesClean: z.boolean(),
+      /** Copies of the database from before this erasure, and when they go. */
+      copies: z.array(z.object({ name: z.string(), until: entity.timestamp })),
+    }),
+  }),
+  'audit.list': operation({
+    who: 'admin',
+    rest: ['GET', '/admin/audit'],
+    input: z.object({ organization: organizationRef, ...page }),
+    output: z.object({ entries: z.array(entity.auditEntry), ...listOut }),
+  }),
+  'retention.purge': operation({
+    who: 'local',
+    rest: null,
+    input: z.object({ dryRun: z.boolean().default(false), force: z.boolean().default(false) }),
+    output: entity.purgeReport,
+  }),
+  'webhooks.create': operation({
+    who: 'admin',
+    rest: ['POST', '/admin/webhooks'],
+    status: 201,
+    envelope: 'webhook',
+    input: z.object({ organization: organizationRef, url: webhook.webhookUrl, events: webhook.webhookSelection.default(null) }),
+    output: webhook.webhookWithSecret,
+  }),
+  'webhooks.list': operation({
+    who: 'admin',
+    rest: ['GET', '/admin/webhooks'],
+    input: z.object({ organization: organizationRef, ...ownerPage }),
+    output: z.object({ webhooks: z.array(webhook.webhook), ...listOut }),
+  }),
+  'webhooks.get': operation({
+    who: 'admin',
+    rest: ['GET', '/admin/webhooks/:webhookId'],
+    envelope: 'webhook',
+    input: z.object({ webhookId: entity.uuid }),
+    output: webhook.webhook,
+  }),
+  'webhooks.update': operation({
+    who: 'admin',
+    rest: ['PATCH', '/admin/webhooks/:webhookId'],
+    envelope: 'webhook',
+    input: z.object({
+      webhookId: entity.uuid,
+      url: webhook.webhookUrl.optional(),
+      events: webhook.webhookSelection.optional(),
+      enabled: z.boolean().optional(),
+    }),
+    output: webhook.webhook,
+  }),
+  'webhooks.delete': operation({
+    who: 'admin',
+    rest: ['DELETE', '/admin/webhooks/:webhookId'],
+    input: z.object({ webhookId: entity.uuid }),
+    output: done,
+  }),
+  'webhooks.reveal': operation({
+    who: 'admin',
+    rest: ['POST', '/admin/webhooks/:webhookId/reveal'],
+    envelope: 'webhook',
+    input: z.object({ webhookId: entity.uuid }),
+    output: webhook.webhookWithSecret,
+  }),
+  'webhooks.test': operation({
+    who: 'admin',
+    rest: ['POST', '/admin/webhooks/:webhookId/test'],
+    envelope: 'delivery',
+    input: z.object({ webhookId: entity.uuid }),
+    output: webhook.webhookDelivery,
+  }),
+  'webhooks.deliveries': operation({
+    who: 'admin',
+    rest: ['GET', '/admin/webhooks/:webhookId/deliveries'],
+    input: z.object({ webhookId: entity.uuid, status: webhook.deliveryStatus.optional(), ...page }),
+    output: z.object({ deliveries: z.array(webhook.webhookDelivery), ...listOut }),
+  }),
+  'webhooks.replay': operation({
+    who: 'admin',
+    rest: ['POST', '/admin/webhooks/:webhookId/deliveries/:deliveryId/replay'],
+    envelope: 'delivery',
+    input: z.object({ webhookId: entity.uuid, deliveryId: entity.uuid }),
+    output: webhook.webhookDelivery,
+  }),
 } as const;
 
 export type OperationName = keyof typeof operations;

@@ -1,6 +1,7 @@
 // The only way to load somebody's row. What does not exist and what belongs to
 // somebody else give the same answer, so nothing tells whether an id exists.
 import type {
+  CannedReplyRow,
   ApiKeyRow,
   ApplicationRow,
   ConversationWithVisitor,
@@ -8,6 +9,7 @@ import type {
   MessageWithSender,
   OrganizationRow,
   VisitorRow,
+  WebhookRow,
 } from '../engine/rows.ts';
 import type { LocalActor, MemberActor, VisitorActor } from './actor.ts';
 import { badField, notFound } from './failure.ts';
@@ -113,13 +115,30 @@ export async function accessApplication(tx: ReadTx, actor: MemberActor | LocalAc
 }
 
 /** @throws Failure not_found */
-export async function accessApiKey(tx: ReadTx, actor: MemberActor | LocalActor, id: string): Promise<ApiKeyRow> {
-  return ownRow(actor, await tx.tables.apiKeys.byId(id), 'API key');
+export async function accessApiKey(
+  tx: ReadTx,
+  actor: MemberActor | LocalActor,
+  id: string,
+  applicationId: string | undefined,
+): Promise<ApiKeyRow> {
+  const row = ownRow(actor, await tx.tables.apiKeys.byId(id), 'API key');
+  if (applicationId !== undefined && row.application_id !== applicationId) throw notFound('API key');
+  return row;
 }
 
 /** @throws Failure not_found */
 export async function accessMember(tx: ReadTx, actor: MemberActor | LocalActor, id: string): Promise<MemberRow> {
   return ownRow(actor, await tx.tables.members.byId(id), 'member');
+}
+
+/** @throws Failure not_found */
+export async function accessCannedReply(tx: ReadTx, actor: MemberActor, id: string): Promise<CannedReplyRow> {
+  return ownRow(actor, await tx.tables.cannedReplies.byId(id), 'canned reply');
+}
+
+/** @throws Failure not_found */
+export async function accessWebhook(tx: ReadTx, actor: MemberActor | LocalActor, id: string): Promise<WebhookRow> {
+  return ownRow(actor, await tx.tables.webhooks.byId(id), 'webhook');
 }
 
 function ownRow<R extends { organization_id: string }>(actor: MemberActor | LocalActor, row: R | undefined, what: string): R {

@@ -5,6 +5,7 @@ import type { ApiKeyRow, ApplicationRow } from '../engine/rows.ts';
 import { accessApiKey, accessApplication } from './access.ts';
 import { audit } from './audit.ts';
 import { Failure } from './failure.ts';
+import { pageOf } from './paging.ts';
 import { presentApiKey } from './present.ts';
 import { makeApiKey } from './secrets.ts';
 import type { OwnerCall, ReadTx, Tx } from './service.ts';
@@ -56,12 +57,13 @@ export async function createKey(tx: Tx, call: OwnerCall, input: Input<'keys.crea
 
 export async function listKeys(tx: ReadTx, call: OwnerCall, input: Input<'keys.list'>): Promise<Output<'keys.list'>> {
   const application = await accessApplication(tx, call.actor, input.applicationId);
-  return { keys: (await tx.tables.apiKeys.byApplication(application.id)).map(presentApiKey) };
+  const { page, ...counts } = pageOf(await tx.tables.apiKeys.byApplication(application.id), input);
+  return { keys: page.map(presentApiKey), ...counts };
 }
 
 /** Shows a key's text again, and leaves a trace of it. */
 export async function revealKey(tx: Tx, call: OwnerCall, input: Input<'keys.reveal'>): Promise<Output<'keys.reveal'>> {
-  const row = await accessApiKey(tx, call.actor, input.keyId);
+  const row = await accessApiKey(tx, call.actor, input.keyId, input.applicationId);
   await audit(tx, call, { organizationId: row.organization_id, action: 'keys.reveal', subject: `key:${row.id}` });
   return { ...presentApiKey(row), key: call.service.secrets.open(row.sealed, place(row)) };
 }
@@ -71,7 +73,7 @@ export async function revealKey(tx: Tx, call: OwnerCall, input: Input<'keys.reve
  * @throws Failure not_found, conflict (revoked already)
  */
 export async function rotateKey(tx: Tx, call: OwnerCall, input: Input<'keys.rotate'>): Promise<Output<'keys.rotate'>> {
-  const old = await accessApiKey(tx, call.actor, input.keyId);
+  const old = await accessApiKey(tx, call.actor, input.keyId, input.applicationId);
   const now = call.service.engine.clock.now();
   if (old.revoked_at !== null || (old.expires_at !== null && old.expires_at <= now))
     throw new Failure('conflict', 'The key is revoked or over; make a new one: deskbell key create');
@@ -90,7 +92,7 @@ export async function rotateKey(tx: Tx, call: OwnerCall, input: Input<'keys.rota
 
 /** The key is dead at once; revoking it again changes nothing. */
 export async function revokeKey(tx: Tx, call: OwnerCall, input: Input<'keys.revoke'>): Promise<{ success: true }> {
-  const row = await accessApiKey(tx, call.actor, input.keyId);
+  const row = await accessApiKey(tx, call.actor, input.keyId, input.applicationId);
   if ((await tx.tables.apiKeys.setRevoked(row.id, call.service.engine.clock.now())) > 0) {
     tx.configurationChanged();
     await audit(tx, call, { organizationId: row.organization_id, action: 'keys.revoke', subject: `key:${row.id}` });

@@ -7,6 +7,7 @@ import { audit } from './audit.ts';
 import { checkBusinessHours, checkTimezone } from './business-hours.ts';
 import { badField, Failure, notFound } from './failure.ts';
 import { normaliseDomain } from './origins.ts';
+import { pageOf } from './paging.ts';
 import { assertRoom, organizationLimits } from './plans.ts';
 import { presentApplication, presentApplicationDetail, presentDomain } from './present.ts';
 import { makeIdentitySecret } from './secrets.ts';
@@ -40,11 +41,7 @@ export async function createApplication(
     organization_id: organization.id,
     name: input.name,
     settings: JSON.stringify(defaultSettings),
-    identity_secret: call.service.secrets.seal(makeIdentitySecret(), {
-      table: 'applications.identity_secret',
-      row: id,
-      organizationId: organization.id,
-    }),
+    identity_secret: call.service.secrets.seal(makeIdentitySecret(), secretPlace({ id, organization_id: organization.id })),
     created_at: clock.now(),
   };
   await tx.tables.applications.insert(row);
@@ -60,10 +57,10 @@ export async function listApplications(
   input: Input<'applications.list'>,
 ): Promise<Output<'applications.list'>> {
   const organization = await accessOrganization(tx, call.actor, input.organization);
+  const { page, ...counts } = pageOf(await tx.tables.applications.byOrganization(organization.id), input);
   const applications = [];
-  for (const row of await tx.tables.applications.byOrganization(organization.id))
-    applications.push(presentApplication(row, await tx.tables.applications.domains(row.id)));
-  return { applications };
+  for (const row of page) applications.push(presentApplication(row, await tx.tables.applications.domains(row.id)));
+  return { applications, ...counts };
 }
 
 export async function getApplication(tx: ReadTx, call: OwnerCall, input: Input<'applications.get'>): Promise<Output<'applications.get'>> {
@@ -104,6 +101,63 @@ export async function configureApplication(
     detail: { paths: input.settings.map((one) => one.path).join(',') },
   });
   return presentApplicationDetail(changed, await tx.tables.applications.domains(row.id));
+}
+
+/**
+ * Changes the name and any part of the settings, given as the tree that `widget/config` shows.
+ * @throws as configureApplication
+ */
+export async function updateApplication(
+  tx: Tx,
+  call: OwnerCall,
+  input: Input<'applications.update'>,
+): Promise<Output<'applications.update'>> {
+  const { applicationId, name, ...parts } = input;
+  const row = await accessApplication(tx, call.actor, applicationId);
+  if (name !== undefined) {
+    await tx.tables.applications.setName(row.id, name);
+    tx.configurationChanged();
+    await audit(tx, call, { organizationId: row.organization_id, action: 'applications.update', subject: `application:${row.id}` });
+  }
+  const settings = Object.entries(parts).flatMap(([part, value]) => (value === undefined ? [] : leaves(part, value)));
+  if (settings.length > 0) await configureApplication(tx, call, { applicationId, settings });
+  return getApplication(tx, call, { applicationId });
+}
+
+/** The single settings of a tree. Colours are the one level below a part; everything deeper is one value. */
+function leaves(path: string, value: unknown): { path: string; value: unknown }[] {
+  const opens = !path.includes('.') ? path !== 'locale' : path === 'appearance.colors';
+  if (!opens || typeof value !== 'object' || value === null || Array.isArray(value)) return [{ path, value }];
+  return Object.entries(value).flatMap(([name, inner]) => leaves(`${path}.${name}`, inner));
+}
+
+function secretPlace(row: Pick<ApplicationRow, 'id' | 'organization_id'>) {
+  return { table: 'applications.identity_secret', row: row.id, organizationId: row.organization_id };
+}
+
+/** Shows the secret under which the customer's backend signs visitor ids, and leaves a trace of it. */
+export async function revealIdentitySecret(
+  tx: Tx,
+  call: OwnerCall,
+  input: Input<'applications.identitySecret'>,
+): Promise<Output<'applications.identitySecret'>> {
+  const row = await accessApplication(tx, call.actor, input.applicationId);
+  await audit(tx, call, { organizationId: row.organization_id, action: 'applications.identitySecret', subject: `application:${row.id}` });
+  return { identitySecret: call.service.secrets.open(row.identity_secret, secretPlace(row)) };
+}
+
+/** A new identity secret; signatures under the old one are worth nothing from now on. */
+export async function rotateIdentitySecret(
+  tx: Tx,
+  call: OwnerCall,
+  input: Input<'applications.rotateIdentitySecret'>,
+): Promise<Output<'applications.rotateIdentitySecret'>> {
+  const row = await accessApplication(tx, call.actor, input.applicationId);
+  const identitySecret = makeIdentitySecret();
+  await tx.tables.applications.setIdentitySecret(row.id, call.service.secrets.seal(identitySecret, secretPlace(row)));
+  tx.configurationChanged();
+  await audit(tx, call, { organizationId: row.organization_id, action: 'applications.rotateIdentitySecret', subject: `application:${row.id}` });
+  return { identitySecret };
 }
 
 /** Puts a value at a path that exists already: settings are never made up by whoever sets them. */
@@ -184,5 +238,6 @@ export async function removeDomain(tx: Tx, call: OwnerCall, input: Input<'domain
 
 export async function listDomains(tx: ReadTx, call: OwnerCall, input: Input<'domains.list'>): Promise<Output<'domains.list'>> {
   const application = await accessApplication(tx, call.actor, input.applicationId);
-  return { domains: (await tx.tables.applications.domains(application.id)).map(presentDomain) };
+  const { page, ...counts } = pageOf(await tx.tables.applications.domains(application.id), input);
+  return { domains: page.map(presentDomain), ...counts };
 }

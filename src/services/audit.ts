@@ -2,7 +2,10 @@
 // of the change, so that neither exists without the other. No secret ever enters it.
 import type { Actor } from './actor.ts';
 import { actorLabel } from './actor.ts';
-import type { Call, Tx } from './service.ts';
+import { accessOrganization } from './access.ts';
+import type { Input, Output } from '../protocol/operations.ts';
+import { presentAuditEntry } from './present.ts';
+import type { Call, OwnerCall, ReadTx, Tx } from './service.ts';
 
 export interface AuditEntry {
   readonly organizationId: string | null;
@@ -26,4 +29,19 @@ export async function audit(tx: Tx, call: Call<Actor>, entry: AuditEntry): Promi
     address: call.address,
     created_at: clock.now(),
   });
+}
+
+/**
+ * The log of an organization, newest first; on the command line without one, of the whole server.
+ * @throws Failure not_found
+ */
+export async function listAudit(tx: ReadTx, call: OwnerCall, input: Input<'audit.list'>): Promise<Output<'audit.list'>> {
+  const { limit, offset } = input;
+  const whole = call.actor.kind === 'local' && input.organization === undefined;
+  const organizationId = whole ? null : (await accessOrganization(tx, call.actor, input.organization)).id;
+  const rows =
+    organizationId === null
+      ? await tx.tables.audit.everything(limit, offset)
+      : await tx.tables.audit.byOrganization(organizationId, limit, offset);
+  return { entries: rows.map(presentAuditEntry), total: await tx.tables.audit.count(organizationId), limit, offset };
 }

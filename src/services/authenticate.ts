@@ -3,6 +3,7 @@
 import { visitorUuid, uuid } from '../protocol/entities.ts';
 import type { ApplicationLookup, SessionLookup } from './lookups.ts';
 import type { EmbedderActor, MemberActor, VisitorActor } from './actor.ts';
+import { StoreUnavailable, type Tx } from '../engine/engine.ts';
 import { Failure } from './failure.ts';
 import { failedLimit } from './limiting.ts';
 import { originMatches, parseOrigin } from './origins.ts';
@@ -104,7 +105,18 @@ async function keyOf(
 async function touchKey(service: Service, row: { id: string; last_used_at: number | null }, now: number): Promise<void> {
   // On the cached row as well: the caches are not emptied for this, and it need not be exact.
   row.last_used_at = now;
-  await service.engine.store.write(({ tables }) => tables.apiKeys.setLastUsed(row.id, now));
+  await noteUse(service, async ({ tables }) => {
+    await tables.apiKeys.setLastUsed(row.id, now);
+  });
+}
+
+/** Writes that a credential was used. Where nothing can be written now, the request goes on: reading is still possible. */
+async function noteUse(service: Service, work: (tx: Tx) => Promise<void>): Promise<void> {
+  try {
+    await service.engine.store.write(work);
+  } catch (error) {
+    if (!(error instanceof StoreUnavailable)) throw error;
+  }
 }
 
 /** The token of exactly one `Authorization: Bearer …` (any letter case of the scheme), or null. */
@@ -204,7 +216,7 @@ export function sessionEnd(createdAt: number, now: number): number {
 async function slide(service: Service, { session }: SessionLookup): Promise<void> {
   const now = service.engine.clock.now();
   if (now - session.last_seen_at < sessionTouchMs) return;
-  await service.engine.store.write(async (tx) => {
+  await noteUse(service, async (tx) => {
     await tx.tables.members.touchSession(session.id, now, sessionEnd(session.created_at, now));
     tx.configurationChanged();
   });

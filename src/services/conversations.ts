@@ -16,6 +16,7 @@ import {
   presentQueueItem,
   presentStaffConversation,
 } from './present.ts';
+import { searchQuery } from './search.ts';
 import type { MemberCall, ParticipantCall, ReadTx, Tx, VisitorCall } from './service.ts';
 
 /**
@@ -167,10 +168,18 @@ export async function listQueue(
     status: input.status,
     applicationId: input.applicationId,
     text: input.q,
+    matching: await searchMessages(tx, actor.organizationId, input.q),
     assignedTo: input.assignedTo === 'me' ? actor.memberId : input.assignedTo === 'none' ? null : input.assignedTo,
   };
   const rows = await tx.tables.conversations.queue(filter, actor.memberId, limit, offset);
   return { conversations: rows.map(presentQueueItem), total: await tx.tables.conversations.countQueue(filter), limit, offset };
+}
+
+const mostMatches = 5_000;
+
+async function searchMessages(tx: ReadTx, organizationId: string, text: string | undefined): Promise<string[]> {
+  const query = text === undefined ? null : searchQuery(text);
+  return query === null ? [] : tx.tables.search.conversations(query, organizationId, mostMatches);
 }
 
 /** @throws Failure not_found */

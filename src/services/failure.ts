@@ -66,9 +66,13 @@ export function rateLimited(
   });
 }
 
-/** Rethrows an error, a store that could not be reached as the 503 that a caller can be told. */
+/** The error itself, or, for a store that could not be reached, the 503 that a caller can be told. */
+export function tellable(error: unknown): unknown {
+  if (!(error instanceof StoreUnavailable)) return error;
+  return new Failure('unavailable', 'The service could not store or read this now; nothing was kept. Try again in a second.');
+}
+
+/** Throws what {@link tellable} makes of an error. */
 export function rethrowTellable(error: unknown): never {
-  if (error instanceof StoreUnavailable)
-    throw new Failure('unavailable', 'The service could not store or read this now; nothing was kept. Try again in a second.');
-  throw error;
+  throw tellable(error);
 }

@@ -16,7 +16,7 @@ export async function readFeed(service: Service, afterSeq: number): Promise<Comm
   return service.engine.store.read(async (tx) => {
     const rows = await tx.tables.events.after(afterSeq, pageSize);
     const events: CommittedEvent[] = [];
-    for (const row of rows) events.push({ ...row, ...(await load(tx, row)) });
+    for (const row of rows) events.push({ ...row, ...(await loadEvent(tx, row)) });
     return events;
   });
 }
@@ -26,7 +26,8 @@ export function feedEnd(service: Service): Promise<number> {
   return service.engine.store.read((tx) => tx.tables.events.lastSeq());
 }
 
-async function load(tx: ReadTx, row: EventRow): Promise<{ payload?: object; activity?: object }> {
+/** What an event tells, from the rows as they are now; nothing where they are gone. */
+export async function loadEvent(tx: ReadTx, row: EventRow): Promise<{ payload?: object; activity?: object }> {
   const { conversation_id: conversationId, message_id: messageId, actor_id: actorId } = row;
   switch (row.type) {
     case 'message:new':

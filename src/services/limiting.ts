@@ -21,6 +21,7 @@ function take(service: Service, checks: readonly NamedCheck[]): void {
   const verdict = service.engine.limiter.take(checks);
   if (verdict.ok) return;
   const { cause, windows } = checks[verdict.failed] as NamedCheck;
+  service.measures.limited[cause] += 1;
   throw rateLimited(cause, windows, verdict.window, verdict.retryAfterMs);
 }
 
@@ -76,7 +77,9 @@ export function assertNotFailing(service: Service, address: string): void {
   const checks = check('per_address', `f:${addressKey(address)}`, service.settings.limits.addressFailed);
   if (checks.length === 0) return;
   const verdict = service.engine.limiter.peek(checks);
-  if (!verdict.ok) throw rateLimited('per_address', checks[0]?.windows ?? [], verdict.window, verdict.retryAfterMs);
+  if (verdict.ok) return;
+  service.measures.limited.per_address += 1;
+  throw rateLimited('per_address', checks[0]?.windows ?? [], verdict.window, verdict.retryAfterMs);
 }
 
 const accountWindow: readonly LimitWindow[] = [{ limit: 5, windowMs: 60_000 }];

@@ -27,6 +27,8 @@ export interface Lookups {
   organization(id: string): Promise<OrganizationRow | null>;
   /** Every registered domain of every application. */
   allDomains(): Promise<readonly string[]>;
+  /** How many visitors have ever been erased, as text. */
+  erasures(): Promise<string>;
 }
 
 const mostEntries = 10_000;
@@ -59,6 +61,7 @@ export function createLookups(store: Store): Lookups {
   const sessionByDigest = session((tables, digest) => tables.members.sessionByDigest(Buffer.from(digest, 'base64')));
   const sessionById = session((tables, id) => tables.members.sessionById(id));
   const organization = cached(store, (id: string) => store.read(async ({ tables }) => (await tables.organizations.byId(id)) ?? null));
+  const erasures = cached(store, (_key: 'all') => store.read(({ tables }) => tables.visitorData.erasures()));
   const allDomains = cached(store, (_key: 'all') => store.read(({ tables }) => tables.applications.allDomains()));
 
   return {
@@ -68,6 +71,7 @@ export function createLookups(store: Store): Lookups {
     sessionById,
     organization,
     allDomains: () => allDomains('all'),
+    erasures: () => erasures('all'),
   };
 }
 

@@ -1,12 +1,13 @@
 // The rules of members: seats, roles, passwords. An organization that has an
 // admin never loses its last one.
 import type { Input, Output } from '../protocol/operations.ts';
-import type { ConversationWithVisitor, MemberRow } from '../engine/rows.ts';
+import type { MemberRow } from '../engine/rows.ts';
 import { accessMember, accessOrganization } from './access.ts';
-import { conversationAudience } from './audience.ts';
+import { releaseConversationsOf } from './absence.ts';
 import { audit } from './audit.ts';
 import { Failure } from './failure.ts';
 import { assertRoom, organizationLimits } from './plans.ts';
+import { pageOf } from './paging.ts';
 import { presentMember } from './present.ts';
 import type { OwnerCall, ReadTx, Tx } from './service.ts';
 
@@ -15,7 +16,7 @@ import type { OwnerCall, ReadTx, Tx } from './service.ts';
 export async function addMember(
   tx: Tx,
   call: OwnerCall,
-  input: Input<'members.add'>,
+  input: Omit<Input<'members.add'>, 'password'>,
   passwordHash: string,
 ): Promise<Output<'members.add'>> {
   const organization = await accessOrganization(tx, call.actor, input.organization);
@@ -41,7 +42,8 @@ export async function addMember(
 
 export async function listMembers(tx: ReadTx, call: OwnerCall, input: Input<'members.list'>): Promise<Output<'members.list'>> {
   const organization = await accessOrganization(tx, call.actor, input.organization);
-  return { members: (await tx.tables.members.byOrganization(organization.id)).map(presentMember) };
+  const { page, ...counts } = pageOf(await tx.tables.members.byOrganization(organization.id), input);
+  return { members: page.map(presentMember), ...counts };
 }
 
 /** @throws Failure not_found, conflict (the last admin) */
@@ -75,7 +77,7 @@ export async function disableMember(tx: Tx, call: OwnerCall, input: Input<'membe
   const disabled = { ...row, disabled_at: call.service.engine.clock.now() };
   await tx.tables.members.setDisabled(row.id, disabled.disabled_at);
   await tx.tables.members.removeSessionsOf(row.id);
-  await releaseAll(tx, call, row);
+  await releaseConversationsOf(tx, call.service, row.organization_id, row.id);
   await changed(tx, call, row, 'members.disable');
   return presentMember(disabled);
 }
@@ -96,7 +98,7 @@ export async function enableMember(tx: Tx, call: OwnerCall, input: Input<'member
 export async function removeMember(tx: Tx, call: OwnerCall, input: Input<'members.remove'>): Promise<{ success: true }> {
   const row = await accessMember(tx, call.actor, input.memberId);
   await assertNotLastAdmin(tx, row);
-  await releaseAll(tx, call, row);
+  await releaseConversationsOf(tx, call.service, row.organization_id, row.id);
   await tx.tables.members.remove(row.id);
   await changed(tx, call, row, 'members.remove');
   return { success: true };
@@ -108,27 +110,6 @@ async function assertNotLastAdmin(tx: ReadTx, row: MemberRow): Promise<void> {
     throw new Failure('conflict', 'This is the last admin of the organization. Make somebody else an admin first.');
 }
 
-/** Nobody must wait for somebody who can't come back. */
-async function releaseAll(tx: Tx, call: OwnerCall, member: MemberRow): Promise<void> {
-  const now = call.service.engine.clock.now();
-  for (const id of await tx.tables.conversations.assignedTo(member.organization_id, member.id)) {
-    const conversation = (await tx.tables.conversations.byId(id)) as ConversationWithVisitor;
-    await tx.tables.conversations.release(id, conversation.waiting_since ?? now, now);
-    await tx.tables.participants.leave(id, member.id, now);
-    await tx.emit({
-      organization_id: conversation.organization_id,
-      conversation_id: id,
-      mode: conversation.mode,
-      type: 'conversation:released',
-      audience: conversationAudience['conversation:released'],
-      actor_id: member.id,
-      message_id: null,
-      member_id: null,
-      payload: { conversationId: id },
-    });
-  }
-}
-
 async function changed(
   tx: Tx,
   call: OwnerCall,
@@ -138,4 +119,23 @@ async function changed(
 ): Promise<void> {
   tx.configurationChanged();
   await audit(tx, call, { organizationId: row.organization_id, action, subject: `member:${row.id}`, detail });
+}
+
+/**
+ * Changes any of role, access and password at once.
+ * @param passwordHash of the new password, null where it stays
+ * @throws Failure not_found, conflict (the last admin), plan_limit (no seat left)
+ */
+export async function updateMember(
+  tx: Tx,
+  call: OwnerCall,
+  input: Input<'members.update'>,
+  passwordHash: string | null,
+): Promise<Output<'members.update'>> {
+  const { memberId, role, disabled, password } = input;
+  let member = presentMember(await accessMember(tx, call.actor, memberId));
+  if (role !== undefined) member = await setRole(tx, call, { memberId, role });
+  if (password !== undefined && passwordHash !== null) member = await setPassword(tx, call, { memberId, password }, passwordHash);
+  if (disabled !== undefined) member = await (disabled ? disableMember : enableMember)(tx, call, { memberId });
+  return member;
 }

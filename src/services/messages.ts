@@ -215,6 +215,7 @@ export async function deleteMessage(
   const { conversation, message, now } = await accessOwnMessage(tx, call, input);
   const seq = conversation.last_seq + 1;
   await tx.tables.messages.remove(message.id, seq, now);
+  await tx.tables.search.remove(message.id);
   await tx.tables.conversations.setLastSeq({ id: conversation.id, last_seq: seq, updated_at: updatedAt(conversation, message, now) });
   await tx.emit({
     ...eventBase(conversation, call.actor),

@@ -33,6 +33,7 @@ export async function createOrganization(
     retention_days: null,
     max_applications: null,
     max_seats: null,
+    release_after_minutes: null,
     plan_changed_at: now,
     created_at: now,
   };
@@ -65,6 +66,7 @@ async function presentDetail(tx: ReadTx, row: OrganizationRow): Promise<Output<'
       applications: row.max_applications,
       seats: row.max_seats,
     },
+    releaseAfterMinutes: row.release_after_minutes,
     applications: counts.applications,
     members: counts.members,
     createdAt: isoTime(row.created_at),
@@ -89,7 +91,7 @@ export async function getOrganization(
 /** @throws Failure not_found */
 export async function setPlan(tx: Tx, call: OwnerCall, input: Input<'organizations.setPlan'>): Promise<Output<'organizations.setPlan'>> {
   const row = await accessOrganization(tx, call.actor, input.organization);
-  const changed = { ...row, plan: input.plan, plan_changed_at: call.service.engine.clock.now() };
+  const changed = { ...row, plan: input.plan, plan_changed_at: input.plan === row.plan ? row.plan_changed_at : call.service.engine.clock.now() };
   await tx.tables.organizations.setPlan(changed);
   tx.configurationChanged();
   await audit(tx, call, {
@@ -134,6 +136,31 @@ export async function setLimits(
     },
   });
   return presentDetail(tx, changed);
+}
+
+/**
+ * Changes any of name, plan, limits and the release of an absent operator's conversations at once.
+ * @throws Failure not_found, plan_limit
+ */
+export async function updateOrganization(
+  tx: Tx,
+  call: OwnerCall,
+  input: Input<'organizations.update'>,
+): Promise<Output<'organizations.update'>> {
+  const row = await accessOrganization(tx, call.actor, input.organization);
+  const { organization } = input;
+  if (input.name !== undefined) await tx.tables.organizations.setName(row.id, input.name);
+  if (input.releaseAfterMinutes !== undefined) await tx.tables.organizations.setReleaseAfter(row.id, input.releaseAfterMinutes);
+  if (input.plan !== undefined) await setPlan(tx, call, { organization, plan: input.plan });
+  if (input.limits !== undefined) await setLimits(tx, call, { organization, ...input.limits });
+  tx.configurationChanged();
+  await audit(tx, call, {
+    organizationId: row.id,
+    action: 'organizations.update',
+    subject: `organization:${row.id}`,
+    detail: { fields: Object.keys(input).join(',') },
+  });
+  return getOrganization(tx, call, { organization });
 }
 
 /** What was used since the first of the month, UTC: owners bill by it. */

@@ -1,8 +1,10 @@
 // Row → entity, one function per entity, for answers and events alike. Nothing
 // leaves the service in any other way, so nothing leaves by accident.
 import type {
+  CannedReplyRow,
   ApiKeyRow,
   ApplicationRow,
+  AuditRow,
   ConversationRow,
   DomainRow,
   MemberRow,
@@ -236,6 +238,18 @@ export function presentApiKey(row: ApiKeyRow): entity.ApiKey {
   };
 }
 
+export function presentCannedReply(row: CannedReplyRow): entity.CannedReply {
+  return {
+    id: row.id,
+    shortcut: row.shortcut,
+    content: row.content,
+    contentFormat: row.content_format,
+    contentHtml: row.content_html,
+    createdAt: isoTime(row.created_at),
+    updatedAt: isoTime(row.updated_at),
+  };
+}
+
 export function presentMember(row: MemberRow): entity.Member {
   return {
     id: row.id,
@@ -244,6 +258,19 @@ export function presentMember(row: MemberRow): entity.Member {
     name: row.name,
     role: row.role,
     disabled: row.disabled_at !== null,
+    createdAt: isoTime(row.created_at),
+  };
+}
+
+export function presentAuditEntry(row: AuditRow): entity.AuditEntry {
+  return {
+    id: row.id,
+    organizationId: row.organization_id,
+    actor: row.actor,
+    action: row.action,
+    subject: row.subject,
+    detail: JSON.parse(row.detail) as entity.AuditEntry['detail'],
+    address: row.address,
     createdAt: isoTime(row.created_at),
   };
 }

@@ -3,14 +3,21 @@
 import type { Input, OperationName, Output } from '../protocol/operations.ts';
 import type { Actor } from './actor.ts';
 import * as apiKeys from './api-keys.ts';
+import { listAudit } from './audit.ts';
+import * as cannedReplies from './canned-replies.ts';
 import * as applications from './applications.ts';
 import * as conversations from './conversations.ts';
+import * as invitations from './invitations.ts';
 import * as members from './members.ts';
 import * as messages from './messages.ts';
 import * as organizations from './organizations.ts';
+import { emptyOrganization, purge } from './retention.ts';
 import type { Call, ReadTx, Tx } from './service.ts';
 import * as sessions from './sessions.ts';
+import { organizationStats } from './stats.ts';
+import * as visitorData from './visitor-data.ts';
 import * as visitors from './visitors.ts';
+import * as webhooks from './webhooks.ts';
 
 /** Runs one operation for a caller who has been let in and whose input has been checked. */
 type Rule<N extends OperationName> = (call: Call, input: Input<N>) => Promise<Output<N>>;
@@ -76,18 +83,35 @@ export const rules: { readonly [N in OperationName]: Rule<N> } = {
   'staff.conversations.resolve': writes(conversations.resolveConversation),
   'staff.conversations.transfer': writes(conversations.transferConversation),
   'staff.conversations.read': writes(conversations.readConversation),
+  'cannedReplies.list': reads(cannedReplies.listCannedReplies),
+  'cannedReplies.create': writes(cannedReplies.createCannedReply),
+  'cannedReplies.update': writes(cannedReplies.updateCannedReply),
+  'cannedReplies.delete': writes(cannedReplies.deleteCannedReply),
+  'staff.stats': reads(organizationStats),
+  'invitations.accept': (call, input) => invitations.acceptInvitation(asCaller(call), input),
 
   'organizations.create': writes(organizations.createOrganization),
   'organizations.list': reads(organizations.listOrganizations),
   'organizations.get': reads(organizations.getOrganization),
   'organizations.setPlan': writes(organizations.setPlan),
   'organizations.setLimits': writes(organizations.setLimits),
+  'organizations.update': writes(organizations.updateOrganization),
   'organizations.usage': reads(organizations.organizationUsage),
-  'organizations.delete': writes(organizations.deleteOrganization),
+  'organizations.stats': reads(organizationStats),
+  'organizations.delete': async (call, input) => {
+    // Its conversations go first, in steps: one transaction for them all would lock everybody out.
+    await emptyOrganization(asCaller(call), input);
+    const done = await writes(organizations.deleteOrganization)(call, input);
+    await call.service.engine.store.checkpoint();
+    return done;
+  },
   'applications.create': writes(applications.createApplication),
   'applications.list': reads(applications.listApplications),
   'applications.get': reads(applications.getApplication),
   'applications.configure': writes(applications.configureApplication),
+  'applications.update': writes(applications.updateApplication),
+  'applications.identitySecret': writes(applications.revealIdentitySecret),
+  'applications.rotateIdentitySecret': writes(applications.rotateIdentitySecret),
   'applications.delete': writes(applications.deleteApplication),
   'domains.add': writes(applications.addDomain),
   'domains.remove': writes(applications.removeDomain),
@@ -98,10 +122,30 @@ export const rules: { readonly [N in OperationName]: Rule<N> } = {
   'keys.rotate': writes(apiKeys.rotateKey),
   'keys.revoke': writes(apiKeys.revokeKey),
   'members.add': preparesAndWrites(hashPassword, members.addMember),
+  'members.invite': writes(invitations.inviteMember),
+  'members.update': preparesAndWrites(
+    (call: Call, input: { password?: string | undefined }) =>
+      input.password === undefined ? null : call.service.secrets.hashPassword(input.password),
+    members.updateMember,
+  ),
   'members.list': reads(members.listMembers),
   'members.setRole': writes(members.setRole),
   'members.setPassword': preparesAndWrites(hashPassword, members.setPassword),
   'members.disable': writes(members.disableMember),
   'members.enable': writes(members.enableMember),
   'members.remove': writes(members.removeMember),
+
+  'visitors.export': (call, input) => visitorData.exportVisitor(asCaller(call), input),
+  'visitors.erase': (call, input) => visitorData.eraseVisitor(asCaller(call), input),
+  'audit.list': reads(listAudit),
+  'retention.purge': (call, input) => purge(call.service, input, call),
+  'webhooks.create': writes(webhooks.createWebhook),
+  'webhooks.list': reads(webhooks.listWebhooks),
+  'webhooks.get': reads(webhooks.getWebhook),
+  'webhooks.update': writes(webhooks.updateWebhook),
+  'webhooks.delete': writes(webhooks.deleteWebhook),
+  'webhooks.reveal': writes(webhooks.revealWebhook),
+  'webhooks.test': writes(webhooks.testWebhook),
+  'webhooks.deliveries': reads(webhooks.listDeliveries),
+  'webhooks.replay': writes(webhooks.replayDelivery),
 };

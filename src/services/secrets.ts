@@ -180,6 +180,11 @@ export function isSessionToken(text: string): boolean {
   return /^dbs_[0-9A-Za-z]{43}$/.test(text);
 }
 
+/** The token of an invitation link, 256 bits. */
+export function makeInvitationToken(): string {
+  return `dbv_${randomBase62(43)}`;
+}
+
 /** An application's identity secret, 256 bits. */
 export function makeIdentitySecret(): string {
   return `dbi_${randomBase62(43)}`;

@@ -3,6 +3,7 @@
 import type { Engine, LimitWindow, ReadTx, Tx } from '../engine/engine.ts';
 import type { Actor, AnonymousActor, EmbedderActor, LocalActor, MemberActor, VisitorActor } from './actor.ts';
 import type { Lookups } from './lookups.ts';
+import type { Measures } from './measures.ts';
 import type { Secrets } from './secrets.ts';
 
 /** null: off. */
@@ -18,6 +19,8 @@ export interface ServiceSettings {
     readonly addressFailed: LimitSetting;
   };
   readonly maxPendingPerVisitor: number;
+  /** Whether webhooks may lead to private and local addresses. */
+  readonly webhookPrivate: boolean;
 }
 
 export interface Service {
@@ -25,6 +28,7 @@ export interface Service {
   readonly secrets: Secrets;
   readonly settings: ServiceSettings;
   readonly lookups: Lookups;
+  readonly measures: Measures;
 }
 
 /** One call of an operation: who asks, from where, by which connection. */

@@ -111,7 +111,8 @@ async function verify(service: Service, token: string): Promise<z.output<typeof 
     const checked = claims.safeParse(payload);
     if (checked.success) return checked.data;
   } catch (error) {
-    if (error instanceof errors.JWTExpired) throw new SocketRefused('EXPIRED_TOKEN', 'The token is over: fetch a fresh one.');
+    // Expired is what ran out; a token whose other times are wrong was never one of ours.
+    if (error instanceof errors.JWTExpired && error.claim === 'exp') throw new SocketRefused('EXPIRED_TOKEN', 'The token is over: fetch a fresh one.');
     if (!(error instanceof errors.JOSEError) && !(error instanceof TypeError)) throw error;
   }
   throw new SocketRefused('INVALID_TOKEN', 'The token is malformed or was changed.');
@@ -136,10 +137,7 @@ async function visitorOf(service: Service, payload: z.output<typeof visitorClaim
     origin: payload.origin,
   };
   // The visitor existed when the token was made: one who is gone was erased, and is not made again.
-  const exists = await service.engine.store.read(
-    async ({ tables }) => (await tables.visitors.byVisitorId(actor.applicationId, actor.mode, actor.visitorId)) !== undefined,
-  );
-  if (!exists) throw new SocketRefused('INVALID_TOKEN', 'The visitor of this token does not exist any more.');
+  if (!(await visitorExists(service, actor))) throw new SocketRefused('INVALID_TOKEN', 'The visitor of this token does not exist any more.');
   return actor;
 }
 
@@ -161,9 +159,25 @@ export async function withdrawal(service: Service, actor: VisitorActor | MemberA
   if (application === null) return 'appNotFound';
   try {
     matchOrigin(application, actor.origin ?? undefined);
-    return null;
   } catch (error) {
     if (error instanceof Failure) return 'withdrawn';
     throw error;
   }
+  return (await isErased(service, actor)) ? 'withdrawn' : null;
+}
+
+/** The number of erasures at which a visitor was last seen to exist. */
+const seenAt = new WeakMap<VisitorActor, string>();
+
+/** Looks for the visitor's row, but only where somebody has been erased since the last look: connections are many, erasures few. */
+async function isErased(service: Service, actor: VisitorActor): Promise<boolean> {
+  const erasures = await service.lookups.erasures();
+  if (seenAt.get(actor) === erasures) return false;
+  const exists = await visitorExists(service, actor);
+  if (exists) seenAt.set(actor, erasures);
+  return !exists;
+}
+
+function visitorExists({ engine }: Service, { applicationId, mode: itsMode, visitorId }: VisitorActor): Promise<boolean> {
+  return engine.store.read(async ({ tables }) => (await tables.visitors.byVisitorId(applicationId, itsMode, visitorId)) !== undefined);
 }

@@ -1,10 +1,14 @@
 // The store on SQLite: one writing and one reading connection, group commit, and
 // the watch on other processes' commits. Holds no rule and no query of a noun.
+import { statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { sql } from 'kysely';
 import type { Clock, CommitNotice, CommittedEvent, NewEvent, ReadTx, Store, Tx } from '../engine.ts';
 import { StoreUnavailable } from '../engine.ts';
 import { builder } from '../sql/query.ts';
 import { createTables, type Tables } from '../sql/tables.ts';
+import { listCopies, removeCopies } from './copies.ts';
+import { createHistogram } from './histogram.ts';
 import { assertSettings, createRunner, openConnection, sqliteCode, type Connection, type Durability } from './sqlite.ts';
 
 export interface SqliteStoreOptions {
@@ -28,6 +32,7 @@ interface Waiting {
 const largestGroup = 100;
 const busyRetryMs = 5;
 const checkpointAfterIdleMs = 2_000;
+const checkpointAttempts = 12;
 
 const openedAt = ({ value }: { value: string }) =>
   builder
@@ -64,6 +69,8 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
 
   const queue: Waiting[] = [];
   const listeners = new Set<(notice: CommitNotice) => void>();
+  const groupSizes = createHistogram([1, 2, 5, 10, 20, 50, 100]);
+  const commitMs = createHistogram([0.5, 1, 2, 5, 10, 20, 50, 100, 500]);
   let flushing = false;
   let closed = false;
   let epoch = 0;
@@ -122,6 +129,7 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
         return 'now';
       }
     }
+    const began = clock.monotonic();
     try {
       commit.run();
     } catch (error) {
@@ -130,6 +138,8 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
       for (const waiting of group) waiting.reject(lost);
       return 'now';
     }
+    groupSizes.add(group.length);
+    commitMs.add(clock.monotonic() - began);
     writesSinceCheckpoint = true;
     for (const answer of answers) answer();
     if (events.length > 0 || configuration) notify({ events, configuration });
@@ -148,6 +158,7 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
         return tables;
       },
       emit: async ({ payload, activity, originConnection, ...event }: NewEvent) => {
+        if (over) throw new Error('A transaction was used after its end.');
         const created_at = clock.now();
         const seq = await tables.events.insert({ ...event, created_at });
         events.push({ ...event, seq, created_at, payload, activity, originConnection });
@@ -207,13 +218,24 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
   }
 
   function watch(): void {
-    const version = writer.pragma('data_version', { simple: true }) as number;
-    if (version !== seenVersion) {
-      seenVersion = version;
-      notify({ events: [], configuration: true });
-    }
     if (!closed) cancelWatch = clock.after(options.watchEveryMs, watch);
+    const version = currentVersion();
+    if (version === seenVersion) return;
+    seenVersion = version;
+    notify({ events: [], configuration: true });
   }
+
+  /** SQLite's `data_version`, which another process's commit changes; the last one where the file can't be asked just now. */
+  function currentVersion(): number {
+    try {
+      return writer.pragma('data_version', { simple: true }) as number;
+    } catch (error) {
+      // Out of a timer it would end the process, and the next look is soon.
+      if (storageRefused(error)) return seenVersion;
+      throw error;
+    }
+  }
+
   if (options.watchEveryMs > 0) cancelWatch = clock.after(options.watchEveryMs, watch);
 
   // Checkpoints at idle moments: under load they would show as stalls, and the log must not grow for ever.
@@ -223,7 +245,7 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
       cancelCheckpoint = null;
       if (writesSinceCheckpoint && !flushing && !closed) {
         writesSinceCheckpoint = false;
-        writer.pragma('wal_checkpoint(PASSIVE)');
+        checkpoint(writer, 'PASSIVE');
       }
     });
   }
@@ -237,6 +259,22 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
     },
     configurationEpoch: () => epoch,
     sizeBytes: () => read(async () => (reader.prepare(pageCount.sql).get() as { bytes: number }).bytes),
+    stats: () => ({
+      groupSizes: groupSizes.read(),
+      commitMs: commitMs.read(),
+      // Asked for its size only, never opened: closing a descriptor of ours would drop SQLite's locks.
+      logBytes: statSync(`${options.file}-wal`, { throwIfNoEntry: false })?.size ?? 0,
+    }),
+    checkpoint: async () => {
+      for (let attempt = 1; attempt <= checkpointAttempts && !closed; attempt += 1) {
+        // Between the awaits of a group the connection is inside its transaction.
+        if (!writer.inTransaction && emptyLog(writer)) return true;
+        await new Promise((resolve) => setTimeout(resolve, busyRetryMs * attempt));
+      }
+      return false;
+    },
+    copies: () => listCopies(dirname(options.file)),
+    removeCopies: (madeBefore) => removeCopies(dirname(options.file), madeBefore),
     close: async () => {
       if (closed) return;
       closed = true;
@@ -255,14 +293,31 @@ function runFirstWrite(writer: Connection, now: number): void {
   writer.prepare(query.sql).run(...query.parameters);
 }
 
+/** @returns whether the log is empty now; another connection's reader may keep a part of it */
+function emptyLog(writer: Connection): boolean {
+  try {
+    const [result] = writer.pragma('wal_checkpoint(TRUNCATE)') as { busy: number }[];
+    return result?.busy === 0;
+  } catch (error) {
+    if (sqliteCode(error)?.startsWith('SQLITE_BUSY') === true || sqliteCode(error) === 'SQLITE_LOCKED') return false;
+    throw error;
+  }
+}
+
 function closeWriter(writer: Connection): void {
   try {
-    writer.pragma('wal_checkpoint(TRUNCATE)');
-  } catch (error) {
-    // Somebody else reads or writes: they will checkpoint. Anything else is a fault worth hearing of.
-    if (sqliteCode(error)?.startsWith('SQLITE_BUSY') !== true && sqliteCode(error) !== 'SQLITE_LOCKED') throw error;
+    checkpoint(writer, 'TRUNCATE');
   } finally {
     writer.close();
+  }
+}
+
+/** Moves the log into the database as far as may be. What can't be moved now stays safe in the log, for the next one. */
+function checkpoint(writer: Connection, mode: 'PASSIVE' | 'TRUNCATE'): void {
+  try {
+    writer.pragma(`wal_checkpoint(${mode})`);
+  } catch (error) {
+    if (!storageRefused(error) && sqliteCode(error) !== 'SQLITE_LOCKED') throw error;
   }
 }
 

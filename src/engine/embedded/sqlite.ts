@@ -21,7 +21,7 @@ export interface OpenOptions {
 const oldestSqlite = [3, 54, 0];
 
 /**
- * Opens the database file with every pragma that the promises rest on.
+ * Opens the database file with every pragma that the promises rest on, and changes nothing in it.
  * @throws Error when the bundled SQLite is too old or the file is no database
  */
 export function openConnection(file: string, options: OpenOptions): Connection {
@@ -29,7 +29,6 @@ export function openConnection(file: string, options: OpenOptions): Connection {
   try {
     const version = connection.prepare('select sqlite_version()').pluck().get() as string;
     if (isOlder(version)) throw new Error(`SQLite ${version} is too old; Deskbell needs ${oldestSqlite.join('.')} or newer.`);
-    if (options.readonly !== true) connection.pragma('journal_mode = WAL');
     // Said outright: better-sqlite3's build falls back to NORMAL at the first write where it was not.
     connection.pragma(`synchronous = ${options.durability === 'full' ? 'FULL' : 'NORMAL'}`);
     connection.pragma('foreign_keys = ON');
@@ -43,6 +42,11 @@ export function openConnection(file: string, options: OpenOptions): Connection {
     connection.close();
     throw error;
   }
+}
+
+/** Puts the file itself into WAL mode, where it is not. Only after the file was accepted: this writes its header. */
+export function enterWal(connection: Connection): void {
+  connection.pragma('journal_mode = WAL');
 }
 
 /** @throws Error when a setting that the promises rest on is not in force */

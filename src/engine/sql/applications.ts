@@ -19,6 +19,12 @@ const insert = prepare<ApplicationRow>()((db, p) =>
 const setSettings = prepare<{ id: string; settings: string }>()((db, p) =>
   db.updateTable('applications').set({ settings: p.settings }).where('id', '=', p.id),
 );
+const setName = prepare<{ id: string; name: string }>()((db, p) =>
+  db.updateTable('applications').set({ name: p.name }).where('id', '=', p.id),
+);
+const setIdentitySecret = prepare<{ id: string; identity_secret: Uint8Array }>()((db, p) =>
+  db.updateTable('applications').set({ identity_secret: p.identity_secret }).where('id', '=', p.id),
+);
 const remove = prepare<{ id: string }>()((db, p) => db.deleteFrom('applications').where('id', '=', p.id));
 
 const domains = prepare<{ application_id: string }>()((db, p) =>
@@ -41,6 +47,8 @@ export function applicationsTable(runner: Runner) {
     byOrganization: (organizationId: string) => all(runner, byOrganization, { organization_id: organizationId }),
     insert: (row: ApplicationRow) => run(runner, insert, row),
     setSettings: (id: string, settings: string) => run(runner, setSettings, { id, settings }),
+    setName: (id: string, name: string) => run(runner, setName, { id, name }),
+    setIdentitySecret: (id: string, sealed: Uint8Array) => run(runner, setIdentitySecret, { id, identity_secret: sealed }),
     remove: (id: string) => run(runner, remove, { id }),
     domains: (applicationId: string) => all(runner, domains, { application_id: applicationId }),
     /** Every domain of every application, each once: what a preflight, which names no application, is held against. */

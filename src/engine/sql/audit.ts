@@ -1,6 +1,6 @@
 // The audit log: appended, never changed.
 import type { AuditRow } from '../rows.ts';
-import { all, prepare, run, type Runner } from './query.ts';
+import { all, first, prepare, run, type Runner } from './query.ts';
 
 const insert = prepare<AuditRow>()((db, p) =>
   db.insertInto('audit').values({
@@ -24,6 +24,25 @@ const byOrganization = prepare<{ organization_id: string; limit: number; offset:
     .limit(p.limit)
     .offset(p.offset),
 );
+const everything = prepare<{ limit: number; offset: number }>()((db, p) =>
+  db.selectFrom('audit').selectAll().orderBy('created_at', 'desc').orderBy('id', 'desc').limit(p.limit).offset(p.offset),
+);
+const countOf = prepare<{ organization_id: string }>()((db, p) =>
+  db
+    .selectFrom('audit')
+    .select((e) => e.fn.countAll<number>().as('n'))
+    .where('organization_id', '=', p.organization_id),
+);
+const countAll = prepare<object>()((db) => db.selectFrom('audit').select((e) => e.fn.countAll<number>().as('n')));
+const since = prepare<{ organization_id: string; action: string; after: number }>()((db, p) =>
+  db
+    .selectFrom('audit')
+    .select('id')
+    .where('organization_id', '=', p.organization_id)
+    .where('created_at', '>', p.after)
+    .where('action', '=', p.action)
+    .limit(1),
+);
 
 export function auditTable(runner: Runner) {
   return {
@@ -31,5 +50,13 @@ export function auditTable(runner: Runner) {
     /** Newest first. */
     byOrganization: (organizationId: string, limit: number, offset: number) =>
       all(runner, byOrganization, { organization_id: organizationId, limit, offset }),
+    /** Of all organizations and of none, newest first. */
+    everything: (limit: number, offset: number) => all(runner, everything, { limit, offset }),
+    /** How many rows an organization has; null: all there are. */
+    count: async (organizationId: string | null) =>
+      (await (organizationId === null ? first(runner, countAll, {}) : first(runner, countOf, { organization_id: organizationId })))?.n ?? 0,
+    /** Whether something was done to an organization after a time (ms). */
+    has: async (organizationId: string, action: string, after: number) =>
+      (await first(runner, since, { organization_id: organizationId, action, after })) !== undefined,
   };
 }

@@ -124,6 +124,16 @@ const assignedTo = prepare<{ organization_id: string; assigned_to: string }>()((
     .where('assigned_to', '=', p.assigned_to),
 );
 
+const holders = prepare<object>()((db) =>
+  db
+    .selectFrom('conversations as c')
+    .innerJoin('organizations as o', 'o.id', 'c.organization_id')
+    .select(['c.organization_id', 'c.assigned_to', 'o.release_after_minutes'])
+    .distinct()
+    .where('c.status', '=', 'active')
+    .where('o.release_after_minutes', 'is not', null),
+);
+
 export interface QueueFilter {
   readonly organizationId: string;
   readonly mode: Mode;
@@ -131,7 +141,10 @@ export interface QueueFilter {
   /** A member's id, or null for conversations that nobody has. */
   readonly assignedTo?: string | null | undefined;
   readonly applicationId?: string | undefined;
+  /** Occurs in the subject, or in the visitor's name or address … */
   readonly text?: string | undefined;
+  /** … or in a message: the conversations that the search index has found for it. */
+  readonly matching: readonly string[];
   /** One conversation only. */
   readonly id?: string | undefined;
 }
@@ -156,14 +169,7 @@ function queue(filter: QueueFilter) {
         holds('c.subject'),
         holds('v.name'),
         holds('v.email'),
-        e.exists(
-          e
-            .selectFrom('messages as m')
-            .select('m.id')
-            .whereRef('m.conversation_id', '=', 'c.id')
-            .where('m.deleted_at', 'is', null)
-            .where(sql<boolean>`coalesce(${sql.ref('m.content_text')}, ${sql.ref('m.content')}) like ${pattern} escape '\\'`),
-        ),
+        ...(filter.matching.length === 0 ? [] : [e('c.id', 'in', filter.matching)]),
       ]),
     );
   }
@@ -252,6 +258,11 @@ export function conversationsTable(runner: Runner) {
     /** The ids of the active conversations that a member has. */
     assignedTo: async (organizationId: string, memberId: string) =>
       (await all(runner, assignedTo, { organization_id: organizationId, assigned_to: memberId })).map((row) => row.id),
+    /** Members with active conversations in organizations that release those of absent ones. */
+    holders: async () =>
+      (await all(runner, holders, {})).flatMap(({ organization_id, assigned_to, release_after_minutes }) =>
+        assigned_to === null || release_after_minutes === null ? [] : [{ organization_id, member_id: assigned_to, release_after_minutes }],
+      ),
     /** The queue: waiting longest first among pending ones, otherwise the most recently updated first. */
     queue: (filter: QueueFilter, readerId: string, limit: number, offset: number): Promise<QueueRow[]> =>
       runner.all(
@@ -274,6 +285,6 @@ export function conversationsTable(runner: Runner) {
       )?.n ?? 0,
     /** One conversation as the queue shows it. */
     queueItem: (organizationId: string, id: string, readerId: string): Promise<QueueRow | undefined> =>
-      runner.first(queueRows({ organizationId, id, mode: 'live' }, readerId).compile()),
+      runner.first(queueRows({ organizationId, id, mode: 'live', matching: [] }, readerId).compile()),
   };
 }

@@ -8,11 +8,13 @@ const set = prepare<{ key: string; value: string }>()((db, p) =>
     .values({ key: p.key, value: p.value })
     .onConflict((conflict) => conflict.column('key').doUpdateSet({ value: p.value })),
 );
+const remove = prepare<{ key: string }>()((db, p) => db.deleteFrom('meta').where('key', '=', p.key));
 
 export function metaTable(runner: Runner) {
   return {
     /** The value under a key, or undefined. */
     get: async (key: string): Promise<string | undefined> => (await first(runner, get, { key }))?.value,
     set: (key: string, value: string) => run(runner, set, { key, value }),
+    remove: (key: string) => run(runner, remove, { key }),
   };
 }

@@ -15,6 +15,7 @@ const insert = prepare<OrganizationRow>()((db, p) =>
     retention_days: p.retention_days,
     max_applications: p.max_applications,
     max_seats: p.max_seats,
+    release_after_minutes: p.release_after_minutes,
     plan_changed_at: p.plan_changed_at,
     created_at: p.created_at,
   }),
@@ -34,7 +35,22 @@ const setLimits = prepare<LimitColumns>()((db, p) =>
     })
     .where('id', '=', p.id),
 );
+const setName = prepare<{ id: string; name: string }>()((db, p) =>
+  db.updateTable('organizations').set({ name: p.name }).where('id', '=', p.id),
+);
+const setReleaseAfter = prepare<{ id: string; release_after_minutes: number | null }>()((db, p) =>
+  db.updateTable('organizations').set({ release_after_minutes: p.release_after_minutes }).where('id', '=', p.id),
+);
 const remove = prepare<{ id: string }>()((db, p) => db.deleteFrom('organizations').where('id', '=', p.id));
+const nobody = '00000000-0000-0000-0000-000000000000';
+// The log's newest number must never be given out twice, so its row stays, of nobody and saying nothing.
+const blankNewestEvent = prepare<{ id: string }>()((db, p) =>
+  db
+    .updateTable('events')
+    .set({ organization_id: nobody, conversation_id: nobody, actor_id: nobody, message_id: null, member_id: null, type: 'message:new' })
+    .where('organization_id', '=', p.id)
+    .where('seq', '=', (e) => e.selectFrom('events').select((f) => f.fn.max('seq').as('seq'))),
+);
 const removeEvents = prepare<{ id: string }>()((db, p) => db.deleteFrom('events').where('organization_id', '=', p.id));
 const removeAudit = prepare<{ id: string }>()((db, p) => db.deleteFrom('audit').where('organization_id', '=', p.id));
 
@@ -116,8 +132,11 @@ export function organizationsTable(runner: Runner) {
     insert: (row: OrganizationRow) => run(runner, insert, row),
     setPlan: (values: Pick<OrganizationRow, 'id' | 'plan' | 'plan_changed_at'>) => run(runner, setPlan, values),
     setLimits: (values: LimitColumns) => run(runner, setLimits, values),
+    setName: (id: string, name: string) => run(runner, setName, { id, name }),
+    setReleaseAfter: (id: string, minutes: number | null) => run(runner, setReleaseAfter, { id, release_after_minutes: minutes }),
     /** Removes the organization and all it owns. */
     remove: async (id: string) => {
+      await run(runner, blankNewestEvent, { id });
       await run(runner, removeEvents, { id });
       await run(runner, removeAudit, { id });
       return run(runner, remove, { id });

@@ -1,7 +1,7 @@
 // Queries that are built once with Kysely and run many times: building costs more
 // than running, and the same text lets the driver keep its prepared statement.
 // Owns no query of its own.
-import { DummyDriver, Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler, type Compilable, type CompiledQuery } from 'kysely';
+import { DummyDriver, Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler, sql, type Compilable, type CompiledQuery } from 'kysely';
 import type { Database } from '../rows.ts';
 
 /** The query builder. It only builds: it holds no connection. */
@@ -45,8 +45,12 @@ export interface PreparedQuery<P, R> {
  */
 export function prepare<P extends object>() {
   return <R>(build: (db: Builder, parameters: P) => Compilable<R>): PreparedQuery<P, R> => {
-    const standIns = new Proxy({} as P, { get: (_target, name) => new Parameter(String(name)) });
-    const compiled = build(builder, standIns).compile() as CompiledQuery<R>;
+    const compile = (standIn: (parameter: Parameter) => unknown): CompiledQuery<R> =>
+      build(builder, new Proxy({} as P, { get: (_target, name) => standIn(new Parameter(String(name))) })).compile() as CompiledQuery<R>;
+    const direct = compile((parameter) => parameter);
+    // better-sqlite3 is built with STAT4, under which SQLite plans a joined query anew for every new value that
+    // its WHERE compares with: ten times the cost of running it. It does not look inside a subquery.
+    const compiled = direct.query.kind === 'SelectQueryNode' ? compile((parameter) => sql`(select ${parameter})`) : direct;
     const layout = compiled.parameters.map((value) => (value instanceof Parameter ? { name: value.name as keyof P } : { constant: value }));
     return {
       compiled,

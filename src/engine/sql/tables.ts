@@ -11,6 +11,14 @@ import { messagesTable } from './messages.ts';
 import { eventsTable } from './events.ts';
 import { auditTable } from './audit.ts';
 import { metaTable } from './meta.ts';
+import { retentionTable } from './retention.ts';
+import { transferDataTable } from './transfer-data.ts';
+import { visitorDataTable } from './visitor-data.ts';
+import { webhooksTable } from './webhooks.ts';
+import { searchTable } from './search.ts';
+import { statsTable } from './stats.ts';
+import { invitationsTable } from './invitations.ts';
+import { cannedRepliesTable } from './canned-replies.ts';
 
 /** @param runner runs the queries on one connection */
 export function createTables(runner: Runner) {
@@ -26,6 +34,14 @@ export function createTables(runner: Runner) {
     messages: messagesTable(runner),
     events: eventsTable(runner),
     audit: auditTable(runner),
+    retention: retentionTable(runner),
+    visitorData: visitorDataTable(runner),
+    transferData: transferDataTable(runner),
+    webhooks: webhooksTable(runner),
+    search: searchTable(runner),
+    stats: statsTable(runner),
+    invitations: invitationsTable(runner),
+    cannedReplies: cannedRepliesTable(runner),
   };
 }
 

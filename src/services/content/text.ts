@@ -22,6 +22,7 @@ export function unstorable(text: string): 'nul' | 'lone_surrogate' | null {
   return text.isWellFormed() ? null : 'lone_surrogate';
 }
 
+const printableAscii = /^[ -~]*$/;
 const BLANKS = /[\s\p{Cc}]+/gu;
 const graphemes = new Intl.Segmenter('und', { granularity: 'grapheme' });
 
@@ -35,6 +36,8 @@ export function preview(text: string, max = 120): string {
   const line = text.replace(BLANKS, ' ').trim();
   if (line.length <= max) return line;
   if (max < 1) return '';
+  // Between printable ASCII characters every place is a boundary; asking the segmenter costs more than storing the message.
+  if (printableAscii.test(line.slice(0, max + 2))) return `${line.slice(0, max - 1).trimEnd()}…`;
   let end = 0;
   // Two units past the limit are enough context: whether a grapheme ends is decided by the next code point.
   for (const { index, segment } of graphemes.segment(line.slice(0, max + 2))) {

@@ -1,0 +1,17 @@
+// The headers that every answer carries, by whichever way it leaves.
+// Owns their values; writes nothing.
+
+/**
+ * @param requestId a UUID that names this request in the log
+ * @returns header names and values
+ */
+export function commonHeaders(requestId: string): Readonly<Record<string, string>> {
+  return {
+    'X-Request-Id': requestId,
+    'Cache-Control': 'no-store',
+    'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
+    'Cross-Origin-Resource-Policy': 'same-origin',
+    'Referrer-Policy': 'no-referrer',
+    'X-Content-Type-Options': 'nosniff',
+  };
+}

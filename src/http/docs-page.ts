@@ -1,0 +1,328 @@
+// The page under /docs: the API's description as plain HTML, made from the document
+// itself. Nothing of it comes from elsewhere, nothing runs, and it reads without a network.
+import { createHash } from 'node:crypto';
+import type { Json, JsonObject } from '../services/openapi.ts';
+
+const style = `
+:root { color-scheme: light dark; --ink: #1b1f24; --soft: #57606a; --line: #d0d7de; --paper: #fff; --well: #f6f8fa; --link: #0a58ca; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e6edf3; --soft: #9da7b1; --line: #30363d; --paper: #0d1117; --well: #161b22; --link: #6cb6ff; } }
+* { box-sizing: border-box; }
+html { scroll-padding-top: 1rem; }
+body { margin: 0; font: 16px/1.6 system-ui, sans-serif; color: var(--ink); background: var(--paper); display: grid; grid-template-columns: 19rem minmax(0, 1fr); }
+nav { border-right: 1px solid var(--line); padding: 1rem; font-size: .875rem; position: sticky; top: 0; height: 100vh; overflow: auto; }
+nav ul { list-style: none; margin: 0 0 1rem; padding: 0; }
+nav li { margin: .2rem 0; }
+main { padding: 1rem 2rem 6rem; max-width: 62rem; }
+a { color: var(--link); text-decoration: none; }
+a:hover, a:focus-visible { text-decoration: underline; }
+h1 { margin-top: 0; }
+h2 { margin-top: 3rem; border-bottom: 1px solid var(--line); padding-bottom: .3rem; }
+h3 { margin: 2.5rem 0 .25rem; font-size: 1.05rem; }
+h4 { margin: 1.25rem 0 .25rem; font-size: .9rem; color: var(--soft); }
+code, pre { font: .875em/1.5 ui-monospace, monospace; }
+code { background: var(--well); padding: .1em .3em; border-radius: .25em; overflow-wrap: anywhere; }
+pre { background: var(--well); border: 1px solid var(--line); border-radius: .4rem; padding: .75rem 1rem; overflow-x: auto; }
+pre code { padding: 0; background: none; overflow-wrap: normal; }
+.wide { overflow-x: auto; }
+table { border-collapse: collapse; width: 100%; font-size: .9rem; }
+th, td { text-align: left; vertical-align: top; padding: .35rem .75rem .35rem 0; border-bottom: 1px solid var(--line); }
+th { color: var(--soft); font-weight: 600; }
+.soft { color: var(--soft); }
+@media (max-width: 50rem) { body { display: block; } nav { position: static; height: auto; border-right: 0; border-bottom: 1px solid var(--line); } main { padding: 1rem; } }
+`;
+
+const policy = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'`;
+
+/** @param document as openApiDocument makes it */
+export function docsPage(document: JsonObject): { readonly html: string; readonly policy: string } {
+  const chapters = readChapters(document);
+  const schemas = Object.entries(child(child(document, 'components'), 'schemas'));
+  const html = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Deskbell API</title>
+<style>${style}</style>
+</head>
+<body>
+<nav aria-label="Contents">
+<p><a href="#top"><strong>Deskbell API</strong></a></p>
+${chapters.map(({ title, entries }) => `<p><a href="#${anchor(title)}">${escape(title)}</a></p>\n${list(entries.map(({ id, summary }) => link(id, summary)))}`).join('\n')}
+<p><a href="#shapes">Shapes</a></p>
+${list(schemas.map(([name]) => link(`shape-${name}`, name)))}
+</nav>
+<main id="top">
+<h1>Deskbell API</h1>
+${prose(text(child(document, 'info'), 'description'))}
+<p>For programs: <a href="/openapi.json">openapi.json</a> (OpenAPI ${escape(text(document, 'openapi'))}).</p>
+${chapters.map((chapter) => chapterHtml(chapter, document)).join('\n')}
+<h2 id="shapes">Shapes</h2>
+${schemas.map(([name, schema]) => `<h3 id="shape-${anchor(name)}">${escape(name)}</h3>\n${fieldsTable(schema as JsonObject)}`).join('\n')}
+</main>
+</body>
+</html>
+`;
+  return { html, policy };
+}
+
+interface Entry {
+  readonly id: string;
+  readonly summary: string;
+  readonly method: string;
+  readonly path: string;
+  readonly operation: JsonObject;
+}
+
+interface Chapter {
+  readonly title: string;
+  readonly about: string;
+  readonly entries: readonly Entry[];
+}
+
+function readChapters(document: JsonObject): Chapter[] {
+  const entries: Entry[] = Object.entries(child(document, 'paths')).flatMap(([path, methods]) =>
+    Object.entries(methods as JsonObject).map(([method, operation]) => readEntry(method.toUpperCase(), path, operation as JsonObject)),
+  );
+  const webhooks = Object.entries(child(document, 'webhooks')).map(([type, item]) => readEntry('', type, child(item as JsonObject, 'post')));
+  const chapters = (document['tags'] as JsonObject[]).map((tag) => {
+    const title = text(tag, 'name');
+    return { title, about: text(tag, 'description'), entries: entries.filter(({ operation }) => (operation['tags'] as string[]).includes(title)) };
+  });
+  return [...chapters, { title: 'Webhooks', about: text(webhooks[0]?.operation ?? {}, 'description'), entries: webhooks }];
+}
+
+function readEntry(method: string, path: string, operation: JsonObject): Entry {
+  return { id: text(operation, 'operationId'), summary: method === '' ? path : text(operation, 'summary'), method, path, operation };
+}
+
+function chapterHtml({ title, about, entries }: Chapter, document: JsonObject): string {
+  return `<h2 id="${anchor(title)}">${escape(title)}</h2>\n${prose(about)}\n${entries.map((entry) => entryHtml(entry, document)).join('\n')}`;
+}
+
+function entryHtml({ id, summary, method, path, operation }: Entry, document: JsonObject): string {
+  const parameters = (operation['parameters'] ?? []) as JsonObject[];
+  const body = bodySchema(operation['requestBody'], document);
+  const answers = Object.entries(child(operation, 'responses'));
+  const isWebhook = method === '';
+  return [
+    `<section>`,
+    `<h3 id="${anchor(id)}"><a href="#${anchor(id)}">${escape(summary)}</a></h3>`,
+    isWebhook ? `<p>${inline(text(operation, 'summary'))}</p>` : `<p><code>${method} ${escape(path)}</code></p>`,
+    isWebhook ? '' : prose(text(operation, 'description')),
+    isWebhook ? '' : `<p class="soft">${callers(operation)}</p>`,
+    parameters.length === 0 || isWebhook ? '' : `<h4>Parameters</h4>\n${table(['Name', 'In', 'Type', ''], parameters.map(parameterRow))}`,
+    body === null ? '' : `<h4>Body</h4>\n${fieldsTable(body)}`,
+    ...(isWebhook ? [] : answers.map(([status, answer]) => answerHtml(status, answer as JsonObject, document))),
+    socketHtml(operation['x-websocket']),
+    isWebhook || method === '' ? '' : `<h4>Example</h4>\n<pre><code>${escape(curl({ id, summary, method, path, operation }, document))}</code></pre>`,
+    `</section>`,
+  ]
+    .filter((part) => part !== '')
+    .join('\n');
+}
+
+const whoText: Readonly<Record<string, string>> = {
+  apiKey: '<code>Authorization: Bearer &lt;API key&gt;</code>',
+  session: '<code>Authorization: Bearer &lt;session&gt;</code>',
+  appId: '<code>X-App-Id</code>',
+  visitorId: '<code>X-Visitor-Id</code>',
+};
+
+function callers(operation: JsonObject): string {
+  const ways = (operation['security'] as JsonObject[]).map((way) => Object.keys(way).map((name) => whoText[name] ?? escape(name)).join(', '));
+  return ways.length === 0 ? 'No credential.' : `With ${ways.join('; or ')}.`;
+}
+
+function parameterRow(parameter: JsonObject): string[] {
+  const schema = child(parameter, 'schema');
+  return [`<code>${escape(text(parameter, 'name'))}</code>`, escape(text(parameter, 'in')), typeOf(schema), notes(schema, parameter['required'] === true)];
+}
+
+function answerHtml(status: string, answer: JsonObject, document: JsonObject): string {
+  const schema = bodySchema(answer, document);
+  const isError = status === 'default' || Number(status) >= 400;
+  if (isError) return `<p><strong>${escape(status)}</strong> ${inline(text(answer, 'description'))}</p>`;
+  return schema === null ? `<p><strong>${escape(status)}</strong> ${inline(text(answer, 'description'))}</p>` : `<h4>Answer ${escape(status)}</h4>\n${fieldsTable(schema)}`;
+}
+
+function socketHtml(socket: Json | undefined): string {
+  if (socket === undefined) return '';
+  const description = socket as JsonObject;
+  const client = Object.entries(child(description, 'clientFrames')) as [string, JsonObject][];
+  const server = Object.entries(child(description, 'serverFrames')) as [string, JsonObject][];
+  const closing = Object.entries(child(description, 'closeCodes')) as [string, JsonObject][];
+  return [
+    '<h4>Frames that a client sends</h4>',
+    table(
+      ['type', 'payload', ''],
+      client.map(([type, frame]) => [`<code>${escape(type)}</code>`, Object.entries(child(child(frame, 'payload'), 'properties')).map(([name]) => `<code>${escape(name)}</code>`).join(' '), inline(text(frame, 'description'))]),
+    ),
+    '<h4>Frames that the server sends</h4>',
+    table(['type', ''], server.map(([type, frame]) => [`<code>${escape(type)}</code>`, inline(text(frame, 'description'))])),
+    '<h4>Codes of <code>error</code> frames</h4>',
+    `<p>${(description['errorCodes'] as string[]).map((code) => `<code>${escape(code)}</code>`).join(' ')}</p>`,
+    '<h4>Close codes</h4>',
+    table(['Code', 'Why', 'Come back?'], closing.map(([code, { name, reconnect }]) => [escape(code), escape(words(name ?? null)), reconnect === true ? 'yes' : 'no'])),
+  ].join('\n');
+}
+
+/** The JSON shape of a request's or an answer's body; null: it has none. */
+function bodySchema(holder: Json | undefined, document: JsonObject): JsonObject | null {
+  if (holder === undefined) return null;
+  const media = child(child(holder as JsonObject, 'content'), 'application/json');
+  return media['schema'] === undefined ? null : resolve(child(media, 'schema'), document);
+}
+
+function resolve(schema: JsonObject, document: JsonObject): JsonObject {
+  const name = refName(schema);
+  return name === null ? schema : child(child(child(document, 'components'), 'schemas'), name);
+}
+
+function refName(schema: JsonObject): string | null {
+  return typeof schema['$ref'] === 'string' ? schema['$ref'].replace('#/components/schemas/', '') : null;
+}
+
+/** One row a field; the fields of an inner object below it, by their path. */
+function fieldsTable(schema: JsonObject): string {
+  const rows = fieldRows(schema, '');
+  return rows.length === 0 ? `<p>${typeOf(schema)}</p>` : table(['Field', 'Type', ''], rows);
+}
+
+function fieldRows(schema: JsonObject, prefix: string): string[][] {
+  const required = (schema['required'] ?? []) as string[];
+  return Object.entries(child(schema, 'properties')).flatMap(([name, field]) => {
+    const one = field as JsonObject;
+    const path = `${prefix}${name}`;
+    const inner = one['type'] === 'array' ? fieldRows(child(one, 'items'), `${path}[].`) : fieldRows(one, `${path}.`);
+    return [[`<code>${escape(path)}</code>`, typeOf(one), notes(one, required.includes(name))], ...inner];
+  });
+}
+
+function typeOf(schema: JsonObject): string {
+  const name = refName(schema);
+  if (name !== null) return `<a href="#shape-${anchor(name)}">${escape(name)}</a>`;
+  if (schema['const'] !== undefined) return `<code>${escape(JSON.stringify(schema['const']))}</code>`;
+  if (Array.isArray(schema['enum'])) return schema['enum'].map((value) => `<code>${escape(words(value))}</code>`).join(' ');
+  if (Array.isArray(schema['anyOf'])) return (schema['anyOf'] as JsonObject[]).map(typeOf).join(' or ');
+  if (schema['type'] === 'array') return `list of ${typeOf(child(schema, 'items'))}`;
+  if (Array.isArray(schema['type'])) return escape(schema['type'].map(words).join(' or '));
+  return escape([schema['type'], schema['format']].filter((part) => typeof part === 'string').join(', ') || 'anything');
+}
+
+function notes(schema: JsonObject, required: boolean): string {
+  const parts = [required ? '' : 'optional'];
+  const bound = (name: string, label: string): void => {
+    if (schema[name] !== undefined) parts.push(`${label} ${escape(words(schema[name] ?? null))}`);
+  };
+  bound('minimum', 'from');
+  bound('maximum', 'up to');
+  bound('minLength', 'at least');
+  bound('maxLength', 'at most');
+  if (schema['default'] !== undefined) parts.push(`default <code>${escape(JSON.stringify(schema['default']))}</code>`);
+  if (typeof schema['description'] === 'string') parts.push(inline(schema['description']));
+  return parts.filter((part) => part !== '').join(', ');
+}
+
+/** A line to paste into a terminal, with what it needs as variables. */
+function curl({ method, path, operation }: Entry, document: JsonObject): string {
+  const [way = {}] = ((operation['security'] as JsonObject[]).toReversed());
+  const parameters = (operation['parameters'] ?? []) as JsonObject[];
+  const target = path.replace(/\{(\w+)\}/g, (_, name: string) => `$${name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`);
+  const query = parameters.filter((one) => one['in'] === 'query' && one['required'] === true).map((one) => `${text(one, 'name')}=$${text(one, 'name').toUpperCase()}`);
+  const lines = [`curl${method === 'GET' ? '' : ` -X ${method}`} "$BASE_URL${target}${query.length === 0 ? '' : `?${query.join('&')}`}"`];
+  if ('apiKey' in way) lines.push('-H "Authorization: Bearer $API_KEY"');
+  if ('session' in way) lines.push('-H "Authorization: Bearer $SESSION"');
+  if ('appId' in way) lines.push('-H "X-App-Id: $APP_ID"');
+  if ('appId' in way && !('apiKey' in way)) lines.push('-H "Origin: $ORIGIN"');
+  if ('visitorId' in way) lines.push('-H "X-Visitor-Id: $VISITOR_ID"');
+  const body = bodySchema(operation['requestBody'], document);
+  if (body !== null) lines.push('-H "Content-Type: application/json"', `-d '${JSON.stringify(example(body)).replaceAll("'", String.raw`'\''`)}'`);
+  return lines.join(' \\\n  ');
+}
+
+const exampleTexts: Readonly<Record<string, string>> = {
+  content: 'Hello!',
+  subject: 'My order',
+  email: 'olivia@example.com',
+  url: 'https://example.com/hook',
+  domain: 'example.com',
+  shortcut: 'hello',
+  name: 'Olivia',
+  organization: 'acme',
+  password: 'correct horse battery staple',
+  id: '018f0d5a-7c1e-7a30-9c4e-3b1f6a2d9e10',
+};
+
+/** A body that has every required field, and where none is required the first. */
+function example(schema: JsonObject): Json {
+  const required = (schema['required'] ?? []) as string[];
+  const properties = Object.entries(child(schema, 'properties'));
+  const wanted = required.length === 0 ? properties.slice(0, 1) : properties.filter(([name]) => required.includes(name));
+  return Object.fromEntries(wanted.map(([name, field]) => [name, exampleValue(name, field as JsonObject)]));
+}
+
+function exampleValue(name: string, schema: JsonObject): Json {
+  if (schema['default'] !== undefined && schema['default'] !== null) return schema['default'];
+  if (Array.isArray(schema['enum'])) return schema['enum'][0] ?? null;
+  if (Array.isArray(schema['anyOf'])) return exampleValue(name, schema['anyOf'][0] as JsonObject);
+  if (schema['type'] === 'object') return schema['properties'] === undefined ? {} : example(schema);
+  if (schema['type'] === 'array') return [exampleValue(name, child(schema, 'items'))];
+  if (schema['type'] === 'integer' || schema['type'] === 'number') return (schema['minimum'] as number | undefined) ?? 1;
+  if (schema['type'] === 'boolean') return true;
+  return exampleTexts[schema['format'] === 'uuid' ? 'id' : name] ?? name;
+}
+
+function child(object: JsonObject, name: string): JsonObject {
+  const value = object[name];
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
+}
+
+/** A value as a reader sees it. */
+function words(value: Json): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+function text(object: JsonObject, name: string): string {
+  const value = object[name];
+  return typeof value === 'string' ? value : '';
+}
+
+function table(headings: readonly string[], rows: readonly (readonly string[])[]): string {
+  const head = headings.map((heading) => `<th scope="col">${escape(heading)}</th>`).join('');
+  const body = rows.map((row) => `<tr>${row.map((one) => `<td>${one}</td>`).join('')}</tr>`).join('\n');
+  return `<div class="wide" tabindex="0" role="region" aria-label="${escape(headings.filter((one) => one !== '').join(', '))}"><table><thead><tr>${head}</tr></thead><tbody>\n${body}\n</tbody></table></div>`;
+}
+
+function list(items: readonly string[]): string {
+  return `<ul>${items.map((item) => `<li>${item}</li>`).join('')}</ul>`;
+}
+
+function link(id: string, label: string): string {
+  return `<a href="#${anchor(id)}">${escape(label)}</a>`;
+}
+
+function anchor(name: string): string {
+  return name.replace(/[^\w.-]/g, '-');
+}
+
+/** Paragraphs; backquotes and double stars as in Markdown, nothing else. */
+function prose(prosaic: string): string {
+  return prosaic
+    .split('\n\n')
+    .filter((part) => part !== '')
+    .map((part) => `<p>${inline(part)}</p>`)
+    .join('\n');
+}
+
+function inline(plain: string): string {
+  return escape(plain)
+    .replace(/`([^`]+)`/g, '<code>$1</code>')
+    .replace(/\*\*([^*]+)\*\*/g, '<strong>$1</strong>');
+}
+
+const entityNames: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
+
+function escape(plain: string): string {
+  return plain.replace(/[&<>"']/g, (character) => entityNames[character] ?? character);
+}

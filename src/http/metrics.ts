@@ -1,0 +1,120 @@
+// GET /metrics: what was counted, as Prometheus text. Answered to whoever is on this
+// machine and to admins, to nobody else; no id and no person in any label.
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import type Koa from 'koa';
+import type { Context } from 'koa';
+import type { Histogram } from '../engine/engine.ts';
+import { authenticateMember } from '../services/authenticate.ts';
+import { Failure } from '../services/failure.ts';
+import { isLoopback } from '../services/http-address.ts';
+import type { Service } from '../services/service.ts';
+import { readCredentials, requestAddress } from './request.ts';
+
+export const metricsPath = '/metrics';
+
+/** Headers by which proxies tell that the caller is somebody else. They can only take a right away. */
+const forwardingHeaders = ['x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip', 'forwarded', 'via', 'cf-connecting-ip', 'true-client-ip'];
+const eventLoopResolutionMs = 20;
+const nanosecondsPerSecond = 1e9;
+
+/**
+ * Counts stored messages and the event loop's delay from now on, and serves everything that is counted.
+ * @param trustProxy how many proxies in front of the service to believe
+ */
+export function serveMetrics(service: Service, trustProxy: number): Koa.Middleware {
+  const { store } = service.engine;
+  const delay = monitorEventLoopDelay({ resolution: eventLoopResolutionMs });
+  delay.enable();
+  store.subscribe(({ events }) => {
+    for (const { type } of events) if (type === 'message:new') service.measures.messages += 1;
+  });
+  return async (ctx, next) => {
+    if (ctx.path !== metricsPath) return next();
+    if (ctx.method !== 'GET' && ctx.method !== 'HEAD') {
+      ctx.set('Allow', 'GET, HEAD');
+      throw new Failure('method_not_allowed', `${ctx.method} is not possible here.`);
+    }
+    if (!isFromHere(ctx)) await assertAdmin(service, ctx, trustProxy);
+    const databaseBytes = await store.sizeBytes();
+    const p99 = delay.percentile(99) / nanosecondsPerSecond;
+    delay.reset();
+    ctx.type = 'text/plain; version=0.0.4; charset=utf-8';
+    ctx.body = metricsText(service, { databaseBytes, eventLoopDelaySeconds: Number.isFinite(p99) ? p99 : 0 });
+    return undefined;
+  };
+}
+
+/**
+ * True for a program on this machine that asks this service itself: its socket says so, it used a name of this machine,
+ * and no proxy has put a word in. A web page whose name was made to lead here is caught by its Host.
+ */
+function isFromHere(ctx: Context): boolean {
+  if (!isLoopback(ctx.req.socket.remoteAddress ?? '')) return false;
+  if (forwardingHeaders.some((name) => ctx.req.headers[name] !== undefined)) return false;
+  const host = (ctx.req.headers.host ?? '').replace(/:\d+$/, '').toLowerCase();
+  return host === 'localhost' || isLoopback(host.replace(/^\[|\]$/g, ''));
+}
+
+/** @throws Failure not_found for whoever shows no credential, so that there is nothing to see; unauthorized, forbidden */
+async function assertAdmin(service: Service, ctx: Context, trustProxy: number): Promise<void> {
+  const credentials = readCredentials(ctx, requestAddress(ctx, trustProxy));
+  if (credentials.authorization.length === 0) throw new Failure('not_found', 'No such path. The API lives below /api/v1.');
+  const member = await authenticateMember(service, credentials, ctx.req.headers.host);
+  if (member.role !== 'admin') throw new Failure('forbidden', 'Only an admin may read the metrics.');
+}
+
+type Labels = Readonly<Record<string, string>>;
+type Sample = readonly [labels: Labels, value: number];
+
+/** Everything as text in the Prometheus exposition format, version 0.0.4. */
+export function metricsText(service: Service, { databaseBytes, eventLoopDelaySeconds }: { databaseBytes: number; eventLoopDelaySeconds: number }): string {
+  const { measures, engine } = service;
+  const { groupSizes, commitMs, logBytes } = engine.store.stats();
+  const requests = [...measures.requests].toSorted().map(([key, value]): Sample => {
+    const [method = '', route = '', status = ''] = key.split(' ');
+    return [{ method, route, status }, value];
+  });
+  return [
+    metric('deskbell_http_requests_total', 'counter', 'Requests answered, by route and class of status.', requests),
+    metric('deskbell_socket_connections', 'gauge', 'Open WebSocket connections that were let in.', byLabel('kind', measures.connections)),
+    metric('deskbell_socket_frames_total', 'counter', 'WebSocket frames received and sent.', byLabel('direction', { in: measures.framesIn, out: measures.framesOut })),
+    metric('deskbell_messages_stored_total', 'counter', 'Messages stored.', [[{}, measures.messages]]),
+    metric('deskbell_refused_by_limit_total', 'counter', 'Requests and messages refused by a limit, by what it was counted against.', byLabel('cause', measures.limited)),
+    metric('deskbell_webhook_attempts_total', 'counter', 'Webhook deliveries by how the attempt ended; retried ones are tried again.', byLabel('outcome', measures.webhooks)),
+    metric('deskbell_staff_online', 'gauge', 'Members with a live connection to this server.', [[{}, engine.presence.members()]]),
+    histogram('deskbell_store_group_size', 'Operations that shared one commit.', groupSizes, 1),
+    histogram('deskbell_store_commit_seconds', 'Duration of a commit, sync included.', commitMs, 1_000),
+    metric('deskbell_database_bytes', 'gauge', 'Size of the database.', [[{}, databaseBytes]]),
+    metric('deskbell_database_log_bytes', 'gauge', "Size of the database's write-ahead log.", [[{}, logBytes]]),
+    metric('deskbell_event_loop_delay_p99_seconds', 'gauge', 'How late the event loop ran, 99th percentile since it was last asked for.', [[{}, eventLoopDelaySeconds]]),
+    metric('process_resident_memory_bytes', 'gauge', 'Resident memory of the process.', [[{}, process.memoryUsage.rss()]]),
+  ].join('');
+}
+
+function byLabel(label: string, values: Readonly<Record<string, number>>): Sample[] {
+  return Object.entries(values).map(([name, value]) => [{ [label]: name }, value]);
+}
+
+function metric(name: string, type: 'counter' | 'gauge', help: string, samples: readonly Sample[]): string {
+  return `${heading(name, type, help)}${samples.map(([labels, value]) => line(name, labels, value)).join('')}`;
+}
+
+/** @param perUnit how many of the histogram's units are one of the metric's */
+function histogram(name: string, help: string, { bounds, counts, sum }: Histogram, perUnit: number): string {
+  let total = 0;
+  const buckets = counts.map((count, index) => {
+    total += count;
+    const bound = bounds[index];
+    return line(`${name}_bucket`, { le: bound === undefined ? '+Inf' : String(bound / perUnit) }, total);
+  });
+  return `${heading(name, 'histogram', help)}${buckets.join('')}${line(`${name}_sum`, {}, sum / perUnit)}${line(`${name}_count`, {}, total)}`;
+}
+
+function heading(name: string, type: string, help: string): string {
+  return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`;
+}
+
+function line(name: string, labels: Labels, value: number): string {
+  const inside = Object.entries(labels).map(([label, text]) => `${label}="${text.replace(/[\\"\n]/g, '_')}"`);
+  return `${name}${inside.length === 0 ? '' : `{${inside.join(',')}}`} ${value}\n`;
+}

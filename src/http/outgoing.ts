@@ -1,0 +1,129 @@
+// The sender of webhooks: one request, one connection, only to where the owner of the
+// server lets it go. Where a name leads is looked at by the very lookup that connects,
+// so an answer that changes in between gains nothing.
+import { lookup as systemLookup } from 'node:dns';
+import { request as httpRequest, type ClientRequest, type IncomingMessage } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import type { LookupFunction } from 'node:net';
+import type { Clock } from '../engine/engine.ts';
+import { addressOfHost, isPublicAddress } from '../services/public-address.ts';
+import type { OutgoingAnswer } from '../services/webhook-attempts.ts';
+import type { OutgoingRequest, SendOutgoing } from '../services/webhook-delivery.ts';
+
+export interface ResolvedAddress {
+  readonly address: string;
+  readonly family: number;
+}
+
+/** All addresses of a name. @throws Error when it has none */
+export type Resolve = (hostname: string) => Promise<readonly ResolvedAddress[]>;
+
+export interface SenderOptions {
+  readonly clock: Clock;
+  /** Whether private and local addresses may be reached. */
+  readonly allowPrivate: boolean;
+  /** The system's resolver unless a test has its own. */
+  readonly resolve?: Resolve | undefined;
+}
+
+/** For everything together: name, connection, request, answer. */
+const timeoutMs = 10_000;
+const mostRead = 1_024;
+const refused = 'the address is private or local, and the server does not send there';
+
+class AddressRefused extends Error {
+  override readonly name = 'AddressRefused';
+}
+
+/** Makes a sender. It follows no redirect, keeps no connection and nothing of an answer but its status. */
+export function createSender({ clock, allowPrivate, resolve = resolveBySystem }: SenderOptions): SendOutgoing {
+  const permitted = (address: string): boolean => allowPrivate || isPublicAddress(address);
+
+  const lookup: LookupFunction = (hostname, options, callback) => {
+    resolve(hostname).then(
+      (found) => {
+        const usable = found.filter(({ address }) => permitted(address));
+        const [first] = usable;
+        if (first === undefined) callback(new AddressRefused(refused), '');
+        else if (options.all === true) callback(null, usable.slice());
+        else callback(null, first.address, first.family);
+      },
+      (error: unknown) => callback(error instanceof Error ? error : new Error(String(error)), ''),
+    );
+  };
+
+  return (outgoing, signal) => {
+    const url = new URL(outgoing.url);
+    // The network layer asks no lookup about what is an address already.
+    const literal = addressOfHost(url.hostname);
+    if (literal !== null && !permitted(literal)) return Promise.resolve({ status: null, error: refused });
+    if (url.protocol !== 'https:' && !(url.protocol === 'http:' && allowPrivate))
+      return Promise.resolve({ status: null, error: 'the address does not begin with https://' });
+    return post(url, outgoing, lookup, clock, signal);
+  };
+}
+
+function post(url: URL, { headers, body }: OutgoingRequest, lookup: LookupFunction, clock: Clock, signal: AbortSignal): Promise<OutgoingAnswer> {
+  return new Promise((resolve) => {
+    let answer: OutgoingAnswer = { status: null, error: 'ended without an answer' };
+    const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
+    const bytes = Buffer.from(body);
+    const request: ClientRequest = send(url, {
+      method: 'POST',
+      headers: { ...headers, 'content-length': bytes.length },
+      lookup,
+      // A connection of its own: one that is kept would not be looked at again.
+      agent: false,
+      signal,
+    });
+    const cancelTimeout = clock.after(timeoutMs, () => {
+      if (answer.status === null) answer = { status: null, error: `did not answer within ${timeoutMs / 1000} s` };
+      request.destroy();
+    });
+    request.on('response', (response: IncomingMessage) => {
+      answer = { status: response.statusCode ?? 0, error: null };
+      let read = 0;
+      response.on('data', (chunk: Buffer) => {
+        read += chunk.length;
+        if (read > mostRead) request.destroy();
+      });
+      // A body that breaks off changes nothing: the status has been said.
+      response.on('error', () => undefined);
+    });
+    request.on('error', (error: NodeJS.ErrnoException) => {
+      if (answer.status === null && !answer.error?.startsWith('did not')) answer = { status: null, error: describe(error) };
+    });
+    request.on('close', () => {
+      cancelTimeout();
+      resolve(answer);
+    });
+    request.end(bytes);
+  });
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  ENOTFOUND: 'the name is unknown',
+  EAI_AGAIN: 'the name could not be looked up',
+  ECONNREFUSED: 'the connection was refused',
+  ECONNRESET: 'the connection was cut off',
+  EHOSTUNREACH: 'the host could not be reached',
+  ENETUNREACH: 'the network could not be reached',
+  ETIMEDOUT: 'the connection took too long',
+  CERT_HAS_EXPIRED: 'its certificate is over',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is signed by nobody who is trusted',
+  SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is signed by nobody who is trusted',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate is signed by nobody who is trusted',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name',
+};
+
+/** In our own words: what a library says may hold addresses that are nobody's business. */
+function describe(error: NodeJS.ErrnoException): string {
+  if (error instanceof AddressRefused) return refused;
+  return reasons[error.code ?? ''] ?? `could not be sent (${error.code ?? error.name})`;
+}
+
+function resolveBySystem(hostname: string): Promise<readonly ResolvedAddress[]> {
+  return new Promise((resolve, reject) => {
+    systemLookup(hostname, { all: true, verbatim: true }, (error, found) => (error === null ? resolve(found) : reject(error)));
+  });
+}

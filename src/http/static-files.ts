@@ -1,0 +1,107 @@
+// Owns serving what runs in browsers: the built files of dist/web, by exact name.
+// Must not build anything and must not turn a path into a file name: it only looks names up.
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type Koa from 'koa';
+import { Failure } from '../services/failure.ts';
+
+export type Encoding = 'br' | 'gzip';
+
+interface StaticFile {
+  readonly type: string;
+  readonly digest: string;
+  /** A name with a hash of the content never means anything else. */
+  readonly immutable: boolean;
+  readonly plain: Buffer;
+  readonly encoded: ReadonlyMap<Encoding, Buffer>;
+}
+
+const types: ReadonlyMap<string, string> = new Map([
+  ['js', 'text/javascript; charset=utf-8'],
+  ['json', 'application/json; charset=utf-8'],
+]);
+const suffixes: readonly (readonly [Encoding, string])[] = [
+  ['br', '.br'],
+  ['gzip', '.gz'],
+];
+const hashedName = /-[0-9A-Z]{8}\.[a-z]+$/;
+
+/** The folder of the built files: beside the bundle when published, in the checkout otherwise; null before the first build. */
+export function webFolder(): string | null {
+  const candidates = [join(import.meta.dirname, 'web'), join(import.meta.dirname, '../../dist/web')];
+  return candidates.find((folder) => existsSync(folder)) ?? null;
+}
+
+/**
+ * Serves /widget.js, /sdk.js and what they load (settled §11): pre-compressed, to any origin, names with a hash
+ * for ever and stable names for 5 minutes with revalidation.
+ *
+ * @param folder where the built files are; null when nothing was built, and then nothing is served
+ */
+export function staticFiles(folder: string | null = webFolder()): Koa.Middleware {
+  const files = folder === null ? new Map<string, StaticFile>() : readFiles(folder);
+  return async (ctx, next) => {
+    const file = files.get(ctx.path);
+    if (file === undefined) return next();
+    if (ctx.method !== 'GET' && ctx.method !== 'HEAD') {
+      ctx.set('Allow', 'GET, HEAD');
+      throw new Failure('method_not_allowed', `${ctx.method} is not possible here.`);
+    }
+    const encoding = chooseEncoding(ctx.get('Accept-Encoding'), file.encoded);
+    ctx.set({
+      'Access-Control-Allow-Origin': '*',
+      'Cross-Origin-Resource-Policy': 'cross-origin',
+      'Timing-Allow-Origin': '*',
+      'Cache-Control': file.immutable ? 'public, max-age=31536000, immutable' : 'public, max-age=300, stale-while-revalidate=86400',
+      'Content-Type': file.type,
+      ETag: `"${file.digest}${encoding === null ? '' : `-${encoding}`}"`,
+      Vary: 'Accept-Encoding',
+    });
+    ctx.status = 200;
+    if (ctx.fresh) {
+      ctx.status = 304;
+      return undefined;
+    }
+    if (encoding !== null) ctx.set('Content-Encoding', encoding);
+    ctx.body = (encoding === null ? undefined : file.encoded.get(encoding)) ?? file.plain;
+    return undefined;
+  };
+}
+
+/** Every file of the folder by its path on the server. They are few and small, so they stay in memory. */
+function readFiles(folder: string): ReadonlyMap<string, StaticFile> {
+  const files = new Map<string, StaticFile>();
+  for (const name of readdirSync(folder)) {
+    const type = types.get(name.slice(name.lastIndexOf('.') + 1));
+    if (type === undefined) continue;
+    const plain = readFileSync(join(folder, name));
+    const encoded = suffixes.flatMap(([encoding, suffix]) => {
+      const path = join(folder, name + suffix);
+      return existsSync(path) ? [[encoding, readFileSync(path)] as const] : [];
+    });
+    files.set(`/${name}`, {
+      type,
+      digest: createHash('sha256').update(plain).digest('base64url').slice(0, 22),
+      immutable: hashedName.test(name),
+      plain,
+      encoded: new Map(encoded),
+    });
+  }
+  return files;
+}
+
+/**
+ * The best encoding that the client takes (RFC 9110, 12.5.3); null: as it is.
+ * @param accepts the header's text, empty when there was none
+ */
+export function chooseEncoding(accepts: string, offered: ReadonlyMap<Encoding, Buffer>): Encoding | null {
+  const weights = new Map<string, number>();
+  for (const part of accepts.toLowerCase().split(',')) {
+    const [name = '', ...parameters] = part.split(';').map((piece) => piece.trim());
+    const weight = parameters.find((parameter) => parameter.startsWith('q='));
+    weights.set(name, weight === undefined ? 1 : Number(weight.slice(2)));
+  }
+  const wanted = (name: string): number => weights.get(name) ?? weights.get('*') ?? 0;
+  return suffixes.map(([encoding]) => encoding).find((encoding) => offered.has(encoding) && wanted(encoding) > 0) ?? null;
+}

@@ -1,0 +1,126 @@
+// The rules of a visitor's own data: handing out everything that is kept about one
+// person, and removing it from every row, file and live connection.
+import type { Input, Output } from '../protocol/operations.ts';
+import type { ConversationRow, MessageWithSender, VisitorRow } from '../engine/rows.ts';
+import { audit } from './audit.ts';
+import { badField, notFound } from './failure.ts';
+import { isoTime, presentConversation, presentMessage, presentVisitor } from './present.ts';
+import { copiesLiveMs } from './retention.ts';
+import type { OwnerCall, ReadTx } from './service.ts';
+
+const messagesAtOnce = 500;
+/** So few that removing them holds the write lock for less than 50 ms. */
+const removedAtOnce = 200;
+
+/**
+ * The one visitor that is meant. The same UUID under another application or mode is another person, so
+ * where several have it, the caller must say which.
+ * @throws Failure not_found; bad_request when it names more than one
+ */
+async function accessVisitorData(tx: ReadTx, { actor }: OwnerCall, input: Input<'visitors.export'>): Promise<VisitorRow> {
+  const found = await tx.tables.visitorData.find({
+    visitorId: input.visitorId,
+    organizationId: actor.kind === 'member' ? actor.organizationId : null,
+    applicationId: input.applicationId,
+    mode: input.mode,
+  });
+  const [visitor, ...others] = found;
+  if (visitor === undefined) throw notFound('visitor');
+  if (others.length === 0) return visitor;
+  const [field, names] = found.some((one) => one.application_id !== visitor.application_id)
+    ? ['applicationId', found.map((one) => one.application_id)]
+    : ['mode', found.map((one) => one.mode)];
+  throw badField(field, `is needed: this id is a different visitor in each of ${[...new Set(names)].join(', ')}`);
+}
+
+/** In the audit log a visitor is named by its internal key, which says nothing once its row is gone. */
+const subjectOf = (visitor: VisitorRow): string => `visitor:${visitor.id}`;
+
+/**
+ * Everything kept about a visitor: who they are, their conversations with all answers to them, how far they have read,
+ * who has asked for this before. Not the internal notes: they are staff's working papers, may speak of other people,
+ * and no visitor has ever been shown one; their number is given, so that an admin can answer for them by hand.
+ * @throws Failure not_found, bad_request
+ */
+export async function exportVisitor(call: OwnerCall, input: Input<'visitors.export'>): Promise<Output<'visitors.export'>> {
+  const { store, clock } = call.service.engine;
+  const { visitor, data } = await store.read(async (tx) => {
+    const row = await accessVisitorData(tx, call, input);
+    return { visitor: row, data: await collect(tx, row) };
+  });
+  await store.write((tx) =>
+    audit(tx, call, { organizationId: visitor.organization_id, action: 'visitors.export', subject: subjectOf(visitor) }),
+  );
+  return { ...data, exportedAt: isoTime(clock.now()) };
+}
+
+async function collect(tx: ReadTx, row: VisitorRow): Promise<Omit<Output<'visitors.export'>, 'exportedAt'>> {
+  const conversations = [];
+  for (const conversation of await tx.tables.visitorData.conversations(row.id)) {
+    const reading = await tx.tables.participants.get(conversation.id, row.visitor_id);
+    conversations.push({
+      ...presentConversation(conversation, await tx.tables.participants.present(conversation.id)),
+      resolvedAt: conversation.resolved_at === null ? null : isoTime(conversation.resolved_at),
+      lastReadMessageId: reading?.last_read_message_id ?? null,
+      messages: (await allMessages(tx, conversation)).map(presentMessage),
+    });
+  }
+  const access = await tx.tables.visitorData.access(subjectOf(row));
+  return {
+    visitor: {
+      ...presentVisitor(row),
+      organizationId: row.organization_id,
+      applicationId: row.application_id,
+      mode: row.mode,
+    },
+    conversations,
+    internalNotes: await tx.tables.visitorData.countNotes(row.id),
+    access: access.map((one) => ({ action: one.action, actor: one.actor, address: one.address, createdAt: isoTime(one.created_at) })),
+  };
+}
+
+async function allMessages(tx: ReadTx, { id: conversationId }: ConversationRow): Promise<MessageWithSender[]> {
+  const messages: MessageWithSender[] = [];
+  for (;;) {
+    const page = await tx.tables.messages.page({
+      conversationId,
+      notes: false,
+      order: 'asc',
+      afterSeq: messages.at(-1)?.seq ?? 0,
+      limit: messagesAtOnce,
+      offset: 0,
+    });
+    messages.push(...page);
+    if (page.length < messagesAtOnce) return messages;
+  }
+}
+
+/**
+ * Removes a visitor with everything that is kept about them, notes included, ends their live connections, and empties
+ * the database's log, so that no file holds a word of them; copies made before changes of the schema are listed with
+ * the day on which they go. The audit log keeps that it was done, by whom and when, and nothing of whom.
+ * @throws Failure not_found, bad_request
+ */
+export async function eraseVisitor(call: OwnerCall, input: Input<'visitors.erase'>): Promise<Output<'visitors.erase'>> {
+  const { store } = call.service.engine;
+  const visitor = await store.read((tx) => accessVisitorData(tx, call, input));
+  // A long history goes in steps, so that nobody waits for the lock; cut off in the middle, the same call goes on.
+  for (;;) {
+    const removed = await store.write(({ tables }) => tables.visitorData.removeMessages(visitor.id, removedAtOnce));
+    if (removed < removedAtOnce) break;
+  }
+  await store.write(async (tx) => {
+    if ((await tx.tables.visitorData.remove(visitor.id)) === 0) throw notFound('visitor');
+    await tx.tables.visitorData.countErasure();
+    // Live connections prove again that they may stay: those of this visitor can't.
+    tx.configurationChanged();
+    await audit(tx, call, { organizationId: visitor.organization_id, action: 'visitors.erase', subject: subjectOf(visitor) });
+  });
+  const filesClean = await store.checkpoint();
+  const copies = await store.copies();
+  return {
+    success: true,
+    filesClean,
+    copies: copies.map(({ name, madeAt }) => ({ name, until: isoTime(madeAt + copiesLiveMs) })),
+  };
+}
