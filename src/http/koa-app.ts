@@ -58,15 +58,21 @@ export function createHttpHandler({ service, config, log, demo }: HttpOptions): 
 
   // 2. Is the process alive, does it serve: asked by machines, even while it goes away.
   koa.use(async (ctx, next) => {
-    if (ctx.path === '/healthz' && isRead(ctx)) return answerJson(ctx, { status: 'ok' });
+    if (ctx.path === '/healthz' && isRead(ctx)) {
+      answerJson(ctx, { status: 'ok' });
+      return;
+    }
     if (goingAway) throw new Failure('unavailable', 'The service is restarting. Try again in a moment.');
-    if (ctx.path !== '/readyz' || !isRead(ctx)) return next();
+    if (ctx.path !== '/readyz' || !isRead(ctx)) {
+      await next();
+      return;
+    }
     await service.engine.store
       .read(({ tables }) => tables.meta.get('opened_at'))
       .catch(() => {
         throw new Failure('unavailable', 'The database does not answer.');
       });
-    return answerJson(ctx, { status: 'ready' });
+    answerJson(ctx, { status: 'ready' });
   });
 
   // 3. Requests that can't be told apart by their headers.
@@ -92,9 +98,12 @@ export function createHttpHandler({ service, config, log, demo }: HttpOptions): 
 
   // 4. Cross-origin: who may ask, and who may read the answer.
   koa.use(async (ctx, next) => {
-    if (ctx.method === 'OPTIONS' && allowedMethods(ctx.path).length > 0) return answerPreflight(ctx, service, allowedMethods(ctx.path));
+    if (ctx.method === 'OPTIONS' && allowedMethods(ctx.path).length > 0) {
+      await answerPreflight(ctx, service, allowedMethods(ctx.path));
+      return;
+    }
     if (isVisitorPath(ctx.path)) await allowReading(ctx, service);
-    return next();
+    await next();
   });
 
   // 5. The operations.

@@ -29,7 +29,10 @@ export function serveMetrics(service: Service, trustProxy: number): Koa.Middlewa
     for (const { type } of events) if (type === 'message:new') service.measures.messages += 1;
   });
   return async (ctx, next) => {
-    if (ctx.path !== metricsPath) return next();
+    if (ctx.path !== metricsPath) {
+      await next();
+      return undefined;
+    }
     if (ctx.method !== 'GET' && ctx.method !== 'HEAD') {
       ctx.set('Allow', 'GET, HEAD');
       throw new Failure('method_not_allowed', `${ctx.method} is not possible here.`);
@@ -70,9 +73,9 @@ type Sample = readonly [labels: Labels, value: number];
 export function metricsText(service: Service, { databaseBytes, eventLoopDelaySeconds }: { databaseBytes: number; eventLoopDelaySeconds: number }): string {
   const { measures, engine } = service;
   const { groupSizes, commitMs, logBytes } = engine.store.stats();
-  const requests = [...measures.requests].toSorted().map(([key, value]): Sample => {
+  const requests = [...measures.requests.keys()].toSorted((one, other) => one.localeCompare(other, 'en')).map((key): Sample => {
     const [method = '', route = '', status = ''] = key.split(' ');
-    return [{ method, route, status }, value];
+    return [{ method, route, status }, measures.requests.get(key) ?? 0];
   });
   return [
     metric('deskbell_http_requests_total', 'counter', 'Requests answered, by route and class of status.', requests),

@@ -15,8 +15,8 @@ export interface ResolvedAddress {
   readonly family: number;
 }
 
-/** All addresses of a name. @throws Error when it has none */
-export type Resolve = (hostname: string) => Promise<readonly ResolvedAddress[]>;
+/** Hands on all addresses of a name, or why it has none. */
+export type Resolve = (hostname: string, done: (error: Error | null, found: ResolvedAddress[]) => void) => void;
 
 export interface SenderOptions {
   readonly clock: Clock;
@@ -40,16 +40,13 @@ export function createSender({ clock, allowPrivate, resolve = resolveBySystem }:
   const permitted = (address: string): boolean => allowPrivate || isPublicAddress(address);
 
   const lookup: LookupFunction = (hostname, options, callback) => {
-    resolve(hostname).then(
-      (found) => {
-        const usable = found.filter(({ address }) => permitted(address));
-        const [first] = usable;
-        if (first === undefined) callback(new AddressRefused(refused), '');
-        else if (options.all === true) callback(null, usable.slice());
-        else callback(null, first.address, first.family);
-      },
-      (error: unknown) => callback(error instanceof Error ? error : new Error(String(error)), ''),
-    );
+    resolve(hostname, (error, found) => {
+      const usable = error === null ? found.filter(({ address }) => permitted(address)) : [];
+      const [first] = usable;
+      if (first === undefined) callback(error ?? new AddressRefused(refused), '');
+      else if (options.all === true) callback(null, usable);
+      else callback(null, first.address, first.family);
+    });
   };
 
   return (outgoing, signal) => {
@@ -122,8 +119,4 @@ function describe(error: NodeJS.ErrnoException): string {
   return reasons[error.code ?? ''] ?? `could not be sent (${error.code ?? error.name})`;
 }
 
-function resolveBySystem(hostname: string): Promise<readonly ResolvedAddress[]> {
-  return new Promise((resolve, reject) => {
-    systemLookup(hostname, { all: true, verbatim: true }, (error, found) => (error === null ? resolve(found) : reject(error)));
-  });
-}
+const resolveBySystem: Resolve = (hostname, done) => systemLookup(hostname, { all: true, verbatim: true }, done);

@@ -12,10 +12,12 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-
 export function servePages(pages: Readonly<Record<string, Page>>): Koa.Middleware {
   return async (ctx, next) => {
     const page = Object.hasOwn(pages, ctx.path) ? pages[ctx.path] : undefined;
-    if (page === undefined || (ctx.method !== 'GET' && ctx.method !== 'HEAD')) return next();
+    if (page === undefined || (ctx.method !== 'GET' && ctx.method !== 'HEAD')) {
+      await next();
+      return;
+    }
     ctx.set('Content-Security-Policy', policy);
     ctx.type = page.type;
     ctx.body = page.body;
-    return undefined;
   };
 }

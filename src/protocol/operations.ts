@@ -99,7 +99,11 @@ const shortcut = z
 const moment = z.iso.datetime({ offset: true, error: 'must be a time like 2026-11-21T12:00:00Z' });
 /** A part of an application's settings; which names there are and what they take is checked against the whole. */
 const settingsPart = z.record(z.string(), z.unknown());
-const password = z.string().min(8, 'must be at least 8 characters').max(1024);
+const password = z
+  .string()
+  .min(8, 'must be at least 8 characters')
+  .max(1024)
+  .refine((text) => !text.includes('\u0000'), 'must not hold the character U+0000');
 
 const session = z.object({
   expiresAt: entity.timestamp,

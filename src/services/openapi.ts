@@ -132,7 +132,7 @@ function errorsOf(name: OperationName, { who, rest }: AnyOperation): ErrorCode[]
     ['conflict', mayConflict.test(name)],
     ['payload_too_large', hasBody],
     ['unsupported_media_type', hasBody],
-    ['conversation_not_active', /messages\.send$/.test(name)],
+    ['conversation_not_active', name.endsWith('messages.send')],
     ['edit_window_expired', /messages\.(edit|delete)$/.test(name)],
     ['rate_limit_exceeded', true],
     ['unavailable', true],

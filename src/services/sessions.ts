@@ -28,10 +28,24 @@ export async function signIn(call: AnonymousCall, input: Input<'session.create'>
   const right = await service.secrets.verifyPassword(input.password, found?.member.password_hash ?? null);
   if (found === null || !right || found.member.disabled_at !== null) {
     accountIsAttacked(service, account, true);
+    await recordRefusal(call, input, found);
     failedLimit(service, address);
     throw new Failure('unauthorized', 'The organization, the e-mail address or the password is not right.');
   }
   return service.engine.store.write((tx) => startSession(tx, call, found));
+}
+
+/** Who tried, for the organization's own log; an organization that does not exist has none. */
+async function recordRefusal(call: AnonymousCall, input: { organization: string }, found: Found | null): Promise<void> {
+  await call.service.engine.store.write(async (tx) => {
+    const organization = found?.organization ?? (await tx.tables.organizations.bySlug(input.organization));
+    if (organization === undefined) return;
+    await audit(tx, call, {
+      organizationId: organization.id,
+      action: 'session.refused',
+      subject: found === null ? 'member:unknown' : `member:${found.member.id}`,
+    });
+  });
 }
 
 interface Found {

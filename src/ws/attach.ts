@@ -53,8 +53,6 @@ export async function attachSockets(server: Server, { service, config, log }: So
     maxFragments: 64,
     maxBufferedChunks: 256,
     perMessageDeflate: false,
-    // Nothing that was offered is echoed: somebody may have put a token there.
-    handleProtocols: () => false,
     // Answered below: the library would pile pongs up for ever for a peer that does not read.
     autoPong: false,
     clientTracking: false,

@@ -369,7 +369,7 @@ export class Connection {
     if (this.#over) return;
     this.#over = true;
     this.#inbox.length = 0;
-    for (const conversationId of [...this.#rooms.keys()]) this.#leave(conversationId);
+    for (const conversationId of this.#rooms.keys()) this.#leave(conversationId);
     this.#options.hub.remove(this);
   }
 }

@@ -1,11 +1,11 @@
 // Bytes ↔ frames: reads what a client sent, writes what it hears, and puts a
 // rule's failure into the protocol's own error codes. Knows no connection.
-import { z } from 'zod';
+import type { z } from 'zod';
 import { limits, type ErrorCode, type SocketErrorCode } from '../protocol/codes.ts';
 import type { EventPayloads, ServerFrame } from '../protocol/events.ts';
 import { clientFrames, type ClientFrame, type ClientFrameType } from '../protocol/frames.ts';
 import { parseJson } from '../services/content/json.ts';
-import { Failure } from '../services/failure.ts';
+import type { Failure } from '../services/failure.ts';
 
 /** A frame that could not be processed: answered with `error`, never with the end of the connection. */
 export class BadFrame extends Error {

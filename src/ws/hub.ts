@@ -34,6 +34,15 @@ export function createHub(service: Service, onFault: (error: unknown) => void): 
   const held = new Map<number, CommittedEvent>();
   let undo: (() => void)[] = [];
 
+  /** A fault in telling must not become one in storing: the store calls this right after its commit. */
+  function hearCommit(notice: CommitNotice): void {
+    try {
+      onCommit(notice);
+    } catch (error) {
+      onFault(error);
+    }
+  }
+
   function onCommit(notice: CommitNotice): void {
     const [next] = notice.events;
     // The usual case: our own commit, next in line, straight from memory.
@@ -70,7 +79,7 @@ export function createHub(service: Service, onFault: (error: unknown) => void): 
   }
 
   async function revalidate(): Promise<void> {
-    for (const connection of [...connections]) {
+    for (const connection of connections) {
       try {
         await connection.revalidate();
       } catch (error) {
@@ -113,7 +122,7 @@ export function createHub(service: Service, onFault: (error: unknown) => void): 
     connections,
     start: async () => {
       following = true;
-      undo = [store.subscribe(onCommit), presence.subscribe(onPresence)];
+      undo = [store.subscribe(hearCommit), presence.subscribe(onPresence)];
       position = await feedEnd(service);
       await catchUp();
     },

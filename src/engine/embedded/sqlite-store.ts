@@ -118,23 +118,20 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
     const answers: (() => void)[] = [];
     const events: CommittedEvent[] = [];
     let configuration = false;
-    for (const waiting of group) {
-      const outcome = await runOne(waiting, events);
-      configuration ||= outcome.configuration;
-      answers.push(outcome.answer);
-      if (!writer.inTransaction) {
-        // SQLite itself rolled the transaction back (disk full, I/O error): nothing of the group exists.
-        const lost = new StoreUnavailable('Storage refused the write.');
-        for (const one of group) one.reject(lost);
-        return 'now';
-      }
-    }
-    const began = clock.monotonic();
+    let began = 0;
     try {
+      for (const waiting of group) {
+        const outcome = await runOne(waiting, events);
+        configuration ||= outcome.configuration;
+        answers.push(outcome.answer);
+        // SQLite itself rolls everything back on a full disk or an I/O error: nothing of the group exists then.
+        if (!writer.inTransaction) throw new Error('the transaction was rolled back');
+      }
+      began = clock.monotonic();
       commit.run();
     } catch (error) {
       if (writer.inTransaction) writer.exec('ROLLBACK');
-      const lost = new StoreUnavailable('Storage refused the commit.', { cause: error });
+      const lost = new StoreUnavailable('Storage refused the write.', { cause: error });
       for (const waiting of group) waiting.reject(lost);
       return 'now';
     }

@@ -1,0 +1,226 @@
+// A whole data folder, database and secret key together: backing it up, restoring it,
+// looking at it. Knows nothing of organizations, doors or terminals.
+import { randomBytes } from 'node:crypto';
+import { copyFile, chmod, link, mkdir, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { basename, dirname, join, resolve } from 'node:path';
+import type { Config } from './config.ts';
+import { BackupRefused, extractDatabase, readBackup, writeBackup, type BackupFacts } from './engine/embedded/backup.ts';
+import { restoreCopyName } from './engine/embedded/copies.ts';
+import { examineDatabase, type DatabaseFacts } from './engine/embedded/examine.ts';
+import { takeServerLock } from './engine/embedded/server-lock.ts';
+import { openConnection, sqliteCode } from './engine/embedded/sqlite.ts';
+import { databaseExists, databaseFile, EngineRefused, lockFile, prepareFolder } from './engine/open-engine.ts';
+import { loadMasterKey, secretKeyFile } from './secret-key.ts';
+import { createSecrets } from './services/secrets.ts';
+
+export interface BackupOutcome {
+  readonly file: string;
+  readonly facts: BackupFacts;
+}
+
+/** Files of a data folder that must never be written over by a backup. */
+const ownFile = /^(deskbell[.-]|secret\.key)/;
+
+/**
+ * Backs up a data folder beside a running server: one file with the database as of one commit and the secret key.
+ * @param file where to; replaced only with `force`
+ * @param now ms since the epoch
+ * @throws EngineRefused, BackupRefused; nothing is left at `file` then that was not there before
+ */
+export async function backUpFolder(config: Config, file: string, force: boolean, now: number): Promise<BackupOutcome> {
+  const target = resolve(file);
+  if (dirname(target) === config.data && ownFile.test(basename(target)))
+    throw new EngineRefused(`${target} is the name of a file that Deskbell itself keeps there. Choose another.`);
+  if (!force && (await exists(target))) throw new EngineRefused(`${target} exists already. Choose another file, or add --force to replace it.`);
+  const key = await loadMasterKey(config.data, config.secretKey);
+  await removeLeftovers(target);
+  const partial = `${target}.${hostname()}-${process.pid}-${randomBytes(4).toString('hex')}.partial`;
+  try {
+    const { facts, keyCheck } = await writeBackup(databaseFile(config.data), partial, key, now);
+    assertKey(keyCheck, key, 'The secret key at hand is not the one of this database, so a backup with it would be worth nothing.');
+    if (force) await rename(partial, target);
+    else await moveToNew(partial, target);
+    await syncFolder(dirname(target));
+    return { file: target, facts };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw new EngineRefused(`There is no folder ${dirname(target)}.`, { cause: error });
+    throw error;
+  } finally {
+    await rm(partial, { force: true });
+    for (const end of ['-wal', '-shm', '-journal']) await rm(partial + end, { force: true });
+  }
+}
+
+/** A rename would replace a file that appeared meanwhile; a link does not. */
+async function moveToNew(partial: string, target: string): Promise<void> {
+  try {
+    await link(partial, target);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST') throw new EngineRefused(`${target} exists already. Choose another file, or add --force to replace it.`, { cause: error });
+    // A file system without hard links.
+    await rename(partial, target);
+  }
+}
+
+/** Removes what backups to the same file left behind that were killed on this machine. */
+async function removeLeftovers(target: string): Promise<void> {
+  const pattern = new RegExp(`^${escaped(basename(target))}\\.${escaped(hostname())}-(\\d+)-[0-9a-f]{8}\\.partial`);
+  const names = await readdir(dirname(target)).catch(() => []);
+  for (const name of names) {
+    const pid = pattern.exec(name)?.[1];
+    if (pid !== undefined && !isAlive(Number(pid))) await rm(join(dirname(target), name), { force: true });
+  }
+}
+
+function escaped(text: string): string {
+  return text.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+export interface RestoreOutcome {
+  readonly facts: BackupFacts;
+  /** The folder that holds what was there before, or null. */
+  readonly before: string | null;
+}
+
+/**
+ * Puts a backup's database and key into a data folder that no server uses.
+ * @param force also where there is a database: it is kept aside first
+ * @param now ms since the epoch
+ * @throws BackupRefused, SchemaRefused, EngineRefused; the folder's data are as they were then
+ */
+export async function restoreFolder(config: Config, file: string, force: boolean, now: number): Promise<RestoreOutcome> {
+  const facts = await readBackup(resolve(file));
+  const key = Buffer.from(facts.key, 'base64');
+  if (config.secretKey !== null && !key.equals(Buffer.from(config.secretKey.reveal().trim(), 'base64')))
+    throw new EngineRefused('DESKBELL_SECRET_KEY holds another key than this backup. Unset it, or set it to the key of the backup; nothing was changed.');
+  const folder = config.data;
+  await prepareFolder(folder);
+  const unlock = takeServerLock(lockFile(folder));
+  if (unlock === null) throw new EngineRefused(`A deskbell server is running on ${folder}. Stop it, then restore; nothing was changed.`);
+  const incoming = `${databaseFile(folder)}.restoring`;
+  try {
+    await assertFree(folder, key, force);
+    assertKey(await extractDatabase(file, facts, incoming), key, 'The database in this backup was made with another key than the one beside it.');
+    const before = await setAside(folder, now);
+    // The key first: a database of another key is refused by every start, so a cut in between harms nothing.
+    if (config.secretKey === null) await replaceKey(folder, facts.key);
+    await rename(incoming, databaseFile(folder));
+    await syncFolder(folder);
+    return { facts, before };
+  } finally {
+    for (const end of ['', '-wal', '-shm', '-journal']) await rm(incoming + end, { force: true });
+    unlock();
+  }
+}
+
+async function assertFree(folder: string, key: Uint8Array, force: boolean): Promise<void> {
+  if (force) return;
+  if (await databaseExists(folder))
+    throw new EngineRefused(`There is a database in ${folder} already. Name another folder with --data DIR, or add --force: what is there is then kept aside.`);
+  if (!(await exists(secretKeyFile(folder)))) return;
+  const kept = await loadMasterKey(folder, null);
+  if (!Buffer.from(kept).equals(Buffer.from(key)))
+    throw new EngineRefused(`${secretKeyFile(folder)} holds another key than this backup. Move it away, or add --force: it is then kept aside.`);
+}
+
+/** Keeps what the folder holds now in a folder of its own. @returns its path; null where there was nothing */
+async function setAside(folder: string, now: number): Promise<string | null> {
+  const database = databaseFile(folder);
+  const present = [];
+  for (const path of [database, secretKeyFile(folder)]) if (await exists(path)) present.push(path);
+  if (present.length === 0) return null;
+  if (present.includes(database)) settle(database);
+  const before = join(folder, restoreCopyName(now));
+  await mkdir(before, { mode: 0o700 });
+  for (const path of present) {
+    const copy = join(before, basename(path));
+    // The name stays in its place until the new file takes it: there is no moment without a database.
+    await link(path, copy).catch(() => copyFile(path, copy));
+    await chmod(copy, 0o600);
+  }
+  // Only a database that could not be settled still has these, and a log must never meet another database.
+  for (const end of ['-wal', '-shm', '-journal'])
+    if (await exists(database + end)) await rename(database + end, join(before, basename(database) + end));
+  await syncFolder(before);
+  return before;
+}
+
+/** Folds the log into the file, which also proves that nobody else has it open. A damaged database stays as it is. */
+function settle(file: string): void {
+  let connection;
+  try {
+    connection = openConnection(file, { durability: 'full', lockWaitMs: 2_000 });
+    if (connection.pragma('journal_mode = DELETE', { simple: true }) === 'delete') return;
+  } catch (error) {
+    const code = sqliteCode(error);
+    if (code === undefined) throw error;
+    if (!code.startsWith('SQLITE_BUSY') && code !== 'SQLITE_LOCKED') return;
+  } finally {
+    connection?.close();
+  }
+  throw new EngineRefused(`Another program has ${file} open. Let it end, then restore; nothing was changed.`);
+}
+
+async function replaceKey(folder: string, key: string): Promise<void> {
+  const file = secretKeyFile(folder);
+  const incoming = `${file}.restoring`;
+  await rm(incoming, { force: true });
+  await writeFile(incoming, `${key}\n`, { mode: 0o600, flag: 'wx', flush: true });
+  await rename(incoming, file);
+}
+
+function assertKey(keyCheck: string | null, key: Uint8Array, sentence: string): void {
+  if (keyCheck !== null && createSecrets(key).keyCheck !== keyCheck) throw new BackupRefused(`${sentence} Nothing was changed.`);
+}
+
+async function exists(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => null)) !== null;
+}
+
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+export interface FolderExamination {
+  /** True while a server runs on it. */
+  readonly served: boolean;
+  /** null where there is no database; the error where it can't be opened. */
+  readonly database: DatabaseFacts | Error | null;
+  /** True when the key at hand is the database's; the error where there is none to be had; null without a database. */
+  readonly key: boolean | Error | null;
+}
+
+/** Looks at a folder that exists, and changes nothing in it. */
+export async function examineFolder(config: Config): Promise<FolderExamination> {
+  const served = (await exists(lockFile(config.data))) && isServed(config.data);
+  if (!(await databaseExists(config.data))) return { served, database: null, key: null };
+  const database = await examineDatabase(databaseFile(config.data)).catch(asError);
+  const key = await loadMasterKey(config.data, config.secretKey).catch(asError);
+  if (key instanceof Error) return { served, database, key };
+  return { served, database, key: !(database instanceof Error) && database.keyCheck === createSecrets(key).keyCheck };
+}
+
+function isServed(folder: string): boolean {
+  const unlock = takeServerLock(lockFile(folder));
+  unlock?.();
+  return unlock === null;
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}

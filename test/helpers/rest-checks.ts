@@ -1,0 +1,157 @@
+// Owns what holds for every REST reply, whatever was asked, and what holds for the
+// database and the log after a test. Must not know any single case.
+import { createHash } from 'node:crypto';
+import { expect } from 'vitest';
+import { openConnection } from '../../src/engine/embedded/sqlite.ts';
+import { databaseFile } from '../../src/engine/open-engine.ts';
+import { routes } from '../../src/http/operation-routes.ts';
+import { errorCodes, type ErrorCode } from '../../src/protocol/codes.ts';
+import { operations } from '../../src/protocol/operations.ts';
+import type { z } from 'zod';
+import type { TestApp } from './app.ts';
+import { request, type HeaderMap, type Reply } from './client.ts';
+import { send, type RawRequest } from './raw-http.ts';
+
+const patterns = routes.map((route) => ({ ...route, pattern: new RegExp(`^${route.path.replace(/:[a-zA-Z]+/g, '[^/]+')}$`) }));
+
+/** What must stay inside: stacks, statements, paths, the names of what it is built of. */
+const inner = /node_modules|\.[jt]s:\d|\n\s+at |sqlite|select .+ from|insert into|\bkysely|\bkoa|\bzod|\bjose\b|better-|formidable|co-body|\/src\/|\/tmp\/|\/home\/|[A-Za-z]Error\b|\[object/i;
+
+const extraKeys: Readonly<Record<string, readonly string[]>> = {
+  bad_request: ['details'],
+  rate_limit_exceeded: ['cause', 'retryAfter'],
+  conflict: ['status', 'assignedTo'],
+  internal_error: ['requestId'],
+};
+
+/** Asserts everything that every reply must keep to, and hands it back. */
+export function checkReply(reply: Reply, method: string, path: string): Reply {
+  const { status, headers, text } = reply;
+  const shown = `${method} ${path.slice(0, 200)} → ${status} ${text.slice(0, 300)}`;
+  const operation = operationOf(method, path);
+  expect(status, shown).toBeGreaterThanOrEqual(200);
+  expect(status, shown).not.toBe(500);
+  expect(headers.get('x-content-type-options'), shown).toBe('nosniff');
+  expect(headers.get('x-request-id'), shown).toMatch(/^[0-9a-f-]{36}$/);
+  expect(headers.get('referrer-policy'), shown).toBe('no-referrer');
+  expect(headers.get('content-security-policy'), shown).toBe("default-src 'none'; frame-ancestors 'none'");
+  for (const name of ['x-powered-by', 'server', 'set-cookie', 'access-control-allow-credentials', 'location']) expect(headers.has(name), `${name}: ${shown}`).toBe(false);
+  expect(headers.get('access-control-allow-origin'), shown).not.toBe('*');
+  const cached = operation?.cacheable === true && (status === 200 || status === 304);
+  expect(headers.get('cache-control'), shown).toBe(cached ? 'public, max-age=60' : 'no-store');
+  if (status === 204 || status === 304) {
+    expect(text, shown).toBe('');
+    return reply;
+  }
+  expect(headers.get('content-type'), shown).toBe('application/json; charset=utf-8');
+  if (method === 'HEAD') {
+    expect(text, shown).toBe('');
+    return reply;
+  }
+  if (status >= 400) checkError(reply, shown);
+  else if (operation?.envelope !== undefined) {
+    expect(Object.keys(reply.body as object), shown).toEqual([operation.envelope]);
+    checkOutput(operation.output, reply.body[operation.envelope], shown);
+  } else if (operation !== undefined) checkOutput(operation.output, reply.body, shown);
+  return reply;
+}
+
+function operationOf(method: string, path: string): { readonly output: z.ZodType; readonly cacheable?: true; readonly envelope?: string } | undefined {
+  const plain = path.replace(/\?.*$/, '');
+  const found = patterns.find((route) => route.pattern.test(plain) && route.method === (method === 'HEAD' ? 'GET' : method));
+  return found === undefined ? undefined : operations[found.name];
+}
+
+/** Parsing drops what the schema does not name and lowers ids: equal afterwards means nothing more and nothing else. */
+function checkOutput(schema: z.ZodType, body: unknown, shown: string): void {
+  const parsed = schema.safeParse(body);
+  expect(parsed.error?.issues ?? [], shown).toEqual([]);
+  expect(JSON.parse(JSON.stringify(parsed.data)), shown).toEqual(body);
+}
+
+function checkError({ status, headers, text, body }: Reply, shown: string): void {
+  expect(typeof body, shown).toBe('object');
+  const code = body.error as ErrorCode;
+  expect(Object.keys(errorCodes), shown).toContain(code);
+  // Node's own limit on headers is the one status without a code of its own.
+  expect(status, shown).toBe(status === 431 && code === 'bad_request' ? 431 : errorCodes[code].status);
+  expect(typeof body.message, shown).toBe('string');
+  expect(body.message.length, shown).toBeGreaterThan(5);
+  const allowed = ['error', 'message', ...(extraKeys[code] ?? [])];
+  expect(Object.keys(body).filter((key) => !allowed.includes(key)), shown).toEqual([]);
+  expect(text, shown).not.toMatch(inner);
+  for (const detail of body.details ?? []) expect(detail, shown).toEqual({ path: expect.any(String), message: expect.any(String) });
+  if (code === 'rate_limit_exceeded') checkLimited(headers, body, shown);
+  if (code === 'unavailable') expect(headers.get('retry-after'), shown).toMatch(/^[1-9]\d*$/);
+  if (code === 'method_not_allowed') expect(headers.get('allow'), shown).toMatch(/^[A-Z]+(, [A-Z]+)*$/);
+}
+
+function checkLimited(headers: Headers, body: { cause: string; retryAfter: number }, shown: string): void {
+  expect(['per_visitor', 'per_application', 'per_organization', 'per_address'], shown).toContain(body.cause);
+  expect(Number.isInteger(body.retryAfter) && body.retryAfter >= 1, shown).toBe(true);
+  expect(headers.get('retry-after'), shown).toBe(String(body.retryAfter));
+  const name = body.cause.replace('per_', '');
+  expect(headers.get('ratelimit'), shown).toMatch(new RegExp(`^"${name}-[a-z]+";r=0;t=${body.retryAfter}$`));
+  expect(headers.get('ratelimit-policy'), shown).toMatch(new RegExp(`^"${name}-[a-z]+";q=\\d+;w=\\d+(, "${name}-[a-z]+";q=\\d+;w=\\d+)*$`));
+}
+
+/** Whoever has headers. */
+export interface Caller {
+  readonly headers: HeaderMap;
+}
+
+/** One request by fetch, checked. The path is below /api/v1. */
+export async function ask(app: TestApp, who: Caller, method: string, path: string, body?: unknown, more: HeaderMap = {}): Promise<Reply> {
+  return checkReply(await request(app.url, method, `/api/v1${path}`, { ...who.headers, ...more }, body), method, `/api/v1${path}`);
+}
+
+/** One request as bytes, checked. The path is whole. */
+export async function askRaw(app: TestApp, raw: RawRequest): Promise<Reply> {
+  return checkReply(await send(app.url, raw), raw.method ?? 'GET', raw.path);
+}
+
+/** Columns that say when something was last used, or how far a webhook has come: no change of what the service holds. */
+const usage = new Set(['last_used_at', 'last_seen_at', 'expires_at', 'position']);
+
+/** A digest of everything stored but the search index and the webhooks' deliveries, which follow in their own time: equal digests mean that nothing was stored, changed or lost. */
+export function stored(app: TestApp): Readonly<Record<string, string>> {
+  const connection = openConnection(databaseFile(app.folder), { durability: 'full', lockWaitMs: 1_000, readonly: true });
+  try {
+    const names = connection.prepare("select name from sqlite_master where type = 'table' and name not like 'sqlite%' order by name").all() as { name: string }[];
+    const digests: Record<string, string> = {};
+    for (const { name } of names.filter((one) => one.name !== 'meta' && !/^(search|webhook_deliveries)/.test(one.name))) {
+      const rows = connection.prepare(`select * from "${name}"`).all() as Record<string, unknown>[];
+      const hash = createHash('sha256');
+      for (const row of rows) hash.update(JSON.stringify(Object.entries(row).filter(([column]) => !usage.has(column))));
+      digests[name] = `${rows.length} rows, ${hash.digest('hex')}`;
+    }
+    return digests;
+  } finally {
+    connection.close();
+  }
+}
+
+/** Runs SQL as a person with the file in hands would. */
+export function inDatabase(app: TestApp, sql: string, ...values: readonly unknown[]): Record<string, unknown>[] {
+  const connection = openConnection(databaseFile(app.folder), { durability: 'full', lockWaitMs: 1_000 });
+  try {
+    const statement = connection.prepare(sql);
+    if (statement.reader) return statement.all(...values) as Record<string, unknown>[];
+    statement.run(...values);
+    return [];
+  } finally {
+    connection.close();
+  }
+}
+
+/** Asserts that something was logged, and none of these in it. */
+export function expectCleanLog(app: TestApp, secrets: readonly string[]): void {
+  const log = app.logged.join('');
+  expect(log.length).toBeGreaterThan(0);
+  for (const secret of secrets) expect(log.includes(secret), `logged: ${secret.slice(0, 12)}…`).toBe(false);
+}
+
+/** The ids of a list in a reply, in its order. */
+export function idsOf(list: unknown): string[] {
+  return (list as readonly { readonly id: string }[]).map(({ id }) => id);
+}
