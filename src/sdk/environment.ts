@@ -1,0 +1,67 @@
+// What the engine takes from its surroundings, in a browser and in Node. The only
+// file of the SDK that touches globals, and none of them while it is imported.
+import { attempt } from './error.ts';
+import type { ChannelLike, Environment, HttpRequest, HttpResponse, KeyValueStorage, LocksLike, SocketLike, Undo } from './types.ts';
+
+interface PageEvent {
+  readonly type: string;
+  readonly persisted?: boolean;
+}
+
+/** The globals that are used, each of which may be missing or blocked. */
+interface Globals {
+  addEventListener(type: string, listener: (event: PageEvent) => void, options: { readonly signal: AbortSignal }): void;
+  fetch(url: string, request: HttpRequest): Promise<HttpResponse>;
+  readonly WebSocket: new (url: string) => SocketLike;
+  readonly BroadcastChannel?: new (name: string) => ChannelLike;
+  readonly document?: { readonly visibilityState: string };
+  readonly navigator?: { readonly locks?: LocksLike };
+  readonly localStorage: KeyValueStorage;
+  readonly sessionStorage: KeyValueStorage;
+}
+
+const globals = globalThis as unknown as Globals;
+
+function newId(): string {
+  // randomUUID is there on secure pages only.
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  bytes[6] = ((bytes[6] ?? 0) & 15) | 64;
+  bytes[8] = ((bytes[8] ?? 0) & 63) | 128;
+  return [...bytes].map((byte, index) => (index > 3 && index < 11 && index % 2 === 0 ? '-' : '') + byte.toString(16).padStart(2, '0')).join('');
+}
+
+function watchPage(listener: (what: 'wake' | 'suspend' | 'resume') => void): Undo {
+  const { document } = globals;
+  const ending = new AbortController();
+  const hear = ({ type, persisted }: PageEvent): void => {
+    if (type === 'pagehide') listener('suspend');
+    else if (persisted === true) listener('resume');
+    else if (document?.visibilityState === 'visible') listener('wake');
+  };
+  if (document !== undefined)
+    // The change of visibility comes up from the document.
+    for (const type of ['online', 'offline', 'pagehide', 'pageshow', 'visibilitychange'])
+      globals.addEventListener(type, hear, { signal: ending.signal });
+  return () => ending.abort();
+}
+
+/** The surroundings as they are. Outside of a page there is one "tab" only, and nothing is stored. */
+export function surroundings(): Environment {
+  const { document, navigator, BroadcastChannel: Channel } = globals;
+  return {
+    fetch: (url, request) => globals.fetch(url, request),
+    openSocket: (url) => new globals.WebSocket(url),
+    now: () => Date.now(),
+    after: (ms, run) => {
+      const timer = setTimeout(run, ms);
+      return () => clearTimeout(timer);
+    },
+    random: () => Math.random(),
+    newId,
+    // Even looking at it throws where the browser's settings or a sandbox block it.
+    storage: (kind) => (document && attempt(() => globals[`${kind}Storage`])) ?? null,
+    locks: (document && navigator?.locks) ?? null,
+    openChannel: document && Channel ? (name) => new Channel(name) : null,
+    watchPage,
+  };
+}

@@ -1,0 +1,44 @@
+// What goes wrong, as one kind of error with a typed code. Must not decide what is
+// done about it: that is the caller's business.
+import type { LimitCause } from '../protocol/codes.ts';
+import type { SdkError, SdkErrorCode } from './types.ts';
+
+export interface ErrorDetails {
+  readonly status?: number | undefined;
+  readonly retryAfter?: number | undefined;
+  readonly cause?: LimitCause | undefined;
+}
+
+const ownMessages: Partial<Record<SdkErrorCode, string>> = {
+  already_initialised: 'Another appId runs already.',
+  destroyed: 'It was ended.',
+  unknown: 'There is no such thing here.',
+};
+
+/** Makes an error; `status`, `retryAfter` (s) and `cause` where the service told them. */
+export function sdkError(code: SdkErrorCode, message: string = ownMessages[code] ?? code, details: ErrorDetails = {}): SdkError {
+  const { status, retryAfter, cause } = details;
+  return Object.assign(new Error(message), { name: 'SdkError' as const, code, status, retryAfter, cause });
+}
+
+/** Any thrown value as one of ours. */
+export function asSdkError(thrown: unknown): SdkError {
+  return (thrown as Partial<SdkError> | null)?.name === 'SdkError' ? (thrown as SdkError) : sdkError('network', String(thrown));
+}
+
+/**
+ * True when the same request may succeed later: the service was not reached, is busy, or broke. The same as
+ * the protocol's table of codes says, by status, so that the table stays out of the page.
+ */
+export function mayPass({ code, status = 0 }: SdkError): boolean {
+  return code === 'network' || status === 408 || status === 429 || status >= 500;
+}
+
+/** What a function answers; undefined where it throws, as blocked storage and broken JSON do. */
+export function attempt<T>(run: () => T): T | undefined {
+  try {
+    return run();
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,169 @@
+// One WebSocket that comes back by itself: fresh token, backoff with jitter, heartbeat.
+// Must not know what the frames mean.
+import type { ServerFrame } from '../protocol/events.ts';
+import { asSdkError, mayPass, sdkError } from './error.ts';
+import type { ConnectionStatus, Environment, SdkError, SocketLike, Undo } from './types.ts';
+
+export interface LinkOptions {
+  readonly env: Environment;
+  /** The address to connect to, fresh token included; asked before every attempt. */
+  address(): Promise<string>;
+  onFrame(frame: ServerFrame): void;
+  onStatus(status: ConnectionStatus): void;
+  /** Something that trying again won't mend. The link has stopped. */
+  onRefused(error: SdkError): void;
+}
+
+export interface Link {
+  /** Connects and stays connected. */
+  start(): void;
+  stop(): void;
+  /** Worth a look now: connects at once if it waits, else asks whether the peer is still there. */
+  wake(): void;
+  /** Cuts the connection and comes back after the usual wait. */
+  drop(): void;
+  /** False: there is no connection, and nothing was sent. */
+  send(type: string, payload?: object): boolean;
+}
+
+/** The close codes of the protocol after which nobody comes back: bad frames, access withdrawn, no such application. */
+export const finalCloseCodes: readonly number[] = [4400, 4403, 4404];
+const pingEveryMs = 30_000;
+const firstWaitMs = 1_000;
+const longestWaitMs = 30_000;
+const openWithinMs = 15_000;
+const answerWithinMs = 10_000;
+
+/** How long to wait before an attempt: 1 s doubling to 30 s, of which up to half is taken off at random. */
+export function backoff(attempt: number, random: number): number {
+  return Math.min(longestWaitMs, firstWaitMs * 2 ** attempt) * (1 - random / 2);
+}
+
+export function createLink({ env, address, onFrame, onStatus, onRefused }: LinkOptions): Link {
+  let wanted = false;
+  let socket: SocketLike | null = null;
+  let isOpen = false;
+  let attempt = 0;
+  // Raised whenever what is under way no longer counts.
+  let round = 0;
+  let status: ConnectionStatus = 'idle';
+  let cancel: Undo = () => undefined;
+
+  function setStatus(next: ConnectionStatus): void {
+    if (status === next) return;
+    status = next;
+    onStatus(next);
+  }
+
+  function timer(ms: number, run: () => void): void {
+    cancel();
+    cancel = env.after(ms, run);
+  }
+
+  function release(): void {
+    round += 1;
+    cancel();
+    isOpen = false;
+    const old = socket;
+    socket = null;
+    if (old === null) return;
+    old.onopen = old.onmessage = old.onclose = null;
+    // A socket that is cut while it connects reports an error, which concerns nobody any more.
+    old.onerror = () => undefined;
+    old.close();
+  }
+
+  function comeBack(waitMs = 0): void {
+    release();
+    if (!wanted) return;
+    timer(Math.max(waitMs, backoff(attempt, env.random())), connect);
+    attempt += 1;
+    setStatus('offline');
+  }
+
+  function refuse(error: SdkError): void {
+    stop();
+    onRefused(error);
+  }
+
+  function connect(): void {
+    release();
+    const mine = round;
+    setStatus('connecting');
+    address().then(
+      (url) => {
+        if (mine === round) open(url);
+      },
+      (thrown: unknown) => {
+        if (mine !== round) return;
+        const error = asSdkError(thrown);
+        if (mayPass(error)) comeBack((error.retryAfter ?? 0) * 1000);
+        else refuse(error);
+      },
+    );
+  }
+
+  function open(url: string): void {
+    timer(openWithinMs, comeBack);
+    const opening = env.openSocket(url);
+    socket = opening;
+    opening.onopen = () => {
+      isOpen = true;
+      expectSilence();
+      setStatus('online');
+    };
+    opening.onmessage = ({ data }) => {
+      const frame = JSON.parse(String(data)) as ServerFrame;
+      // Let in, and it answers: the next interruption is a new one.
+      if (frame.type !== 'error') attempt = 0;
+      expectSilence();
+      if (frame.type !== 'pong') onFrame(frame);
+    };
+    opening.onclose = ({ code }) => {
+      if (finalCloseCodes.includes(code)) refuse(sdkError('forbidden', `The service closed the connection for good (${code}).`));
+      else comeBack();
+    };
+    // An error is always followed by the close.
+    opening.onerror = () => undefined;
+  }
+
+  /** Heard something: the next ping is due in a while. */
+  function expectSilence(): void {
+    timer(pingEveryMs, ping);
+  }
+
+  function ping(): void {
+    send('ping');
+    timer(answerWithinMs, comeBack);
+  }
+
+  function send(type: string, payload?: object): boolean {
+    if (!isOpen) return false;
+    socket?.send(JSON.stringify({ type, payload }));
+    return true;
+  }
+
+  function stop(): void {
+    wanted = false;
+    release();
+    setStatus(status === 'idle' ? 'idle' : 'offline');
+  }
+
+  return {
+    start: () => {
+      if (wanted) return;
+      wanted = true;
+      attempt = 0;
+      connect();
+    },
+    stop,
+    wake: () => {
+      if (!wanted) return;
+      if (isOpen) return ping();
+      attempt = 0;
+      if (socket === null && status !== 'connecting') connect();
+    },
+    drop: comeBack,
+    send,
+  };
+}

@@ -1,0 +1,120 @@
+// The types of the staff side. Must not hold any code.
+import type { EventPayloads } from '../protocol/events.ts';
+import type { StaffConversation, StaffConversationListItem, Member, Organization, Mode } from '../protocol/entities.ts';
+import type { ConnectionStatus, Environment, OutgoingMessage, SdkError, SdkMessage, TypingPerson, Undo } from './types.ts';
+
+export type { StaffConversation, StaffConversationListItem, Member, Organization };
+
+export interface StaffSession {
+  readonly expiresAt: string;
+  readonly member: Member;
+  readonly organization: Organization;
+}
+
+/** `internal`: a note that no visitor sees. */
+export interface StaffMessage extends SdkMessage {
+  readonly internal?: boolean;
+}
+
+export interface StaffRoom {
+  readonly conversationId: string;
+  /** In the service's order; unsent ones last. */
+  readonly messages: readonly StaffMessage[];
+  readonly loaded: boolean;
+  readonly hasMore: boolean;
+  readonly typing: readonly TypingPerson[];
+  /** Message id by user id, as heard since the room was joined. */
+  readonly reads: Readonly<Record<string, string>>;
+}
+
+export interface QueueFilter {
+  readonly status?: 'pending' | 'active' | 'closed';
+  /** `me`, `none` or a member's id. */
+  readonly assignedTo?: string;
+  readonly applicationId?: string;
+  readonly mode?: Mode;
+  readonly q?: string;
+  readonly limit?: number;
+  readonly offset?: number;
+}
+
+export interface StaffState {
+  readonly session: StaffSession | null;
+  readonly connection: ConnectionStatus;
+  /** All conversations that were listed or heard of, most recently updated first. */
+  readonly conversations: readonly StaffConversationListItem[];
+  /** The joined rooms by conversation. */
+  readonly rooms: Readonly<Record<string, StaffRoom>>;
+  /** Sending waits until then (ms since the epoch), because the service said so. */
+  readonly retryAt: number | null;
+}
+
+export interface StaffEvents {
+  /** A message in a joined room that was not written here. */
+  message: StaffMessage;
+  'message:sent': SdkMessage;
+  'message:updated': StaffMessage;
+  'message:deleted': { readonly conversationId: string; readonly messageId: string };
+  'message:failed': SdkMessage;
+  'conversation:new': EventPayloads['conversation:new'];
+  'conversation:activity': EventPayloads['conversation:activity'];
+  'conversation:accepted': EventPayloads['conversation:accepted'];
+  'conversation:released': EventPayloads['conversation:released'];
+  'conversation:resolved': EventPayloads['conversation:resolved'];
+  /** A listed conversation is new here or changed. */
+  conversation: StaffConversationListItem;
+  typing: TypingPerson & { readonly conversationId: string; readonly active: boolean };
+  read: { readonly conversationId: string; readonly userId: string; readonly messageId: string };
+  connection: { readonly status: ConnectionStatus };
+  /** The session is over: sign in again. */
+  'signed-out': Record<string, never>;
+  error: SdkError;
+}
+
+export interface StaffOptions {
+  /** The service's address. */
+  readonly baseUrl: string;
+  /** Which conversations to hear of; `live` unless told. */
+  readonly mode?: Mode | 'all';
+  readonly environment?: Partial<Environment>;
+}
+
+export interface StaffClient {
+  /** @returns the session and its token, to be kept for `resume`; @throws SdkError unauthorized */
+  signIn(credentials: { readonly organization: string; readonly email: string; readonly password: string }): Promise<StaffSession & { readonly token: string }>;
+  /** Goes on with a token that was kept; @throws SdkError unauthorized */
+  resume(token: string): Promise<StaffSession>;
+  /** Ends the session at the service, everywhere. */
+  signOut(): Promise<void>;
+  /** Ends this client; the session stays. */
+  stop(): void;
+
+  on<K extends keyof StaffEvents>(type: K, handler: (event: StaffEvents[K]) => void): Undo;
+  off<K extends keyof StaffEvents>(type: K, handler?: (event: StaffEvents[K]) => void): void;
+  getState(): StaffState;
+  subscribe(listener: (state: StaffState) => void): Undo;
+
+  /** One page of the queue; `state.conversations` grows by it. A reconnect asks for the same pages again. */
+  listConversations(filter?: QueueFilter): Promise<{ readonly conversations: readonly StaffConversationListItem[]; readonly total: number }>;
+  getConversation(id: string): Promise<StaffConversation>;
+  /** Listens to a conversation and loads its newest messages. */
+  join(id: string): Promise<StaffRoom>;
+  leave(id: string): void;
+  /** One page of older messages; the room grows by it. */
+  loadHistory(id: string, limit?: number): Promise<{ readonly messages: readonly StaffMessage[]; readonly hasMore: boolean }>;
+  /** Shown at once, sent as often as needed, stored once. Resolves with the stored message. */
+  sendMessage(id: string, message: string | OutgoingMessage, options?: { readonly internal?: boolean }): Promise<SdkMessage>;
+  retry(key: string): Promise<SdkMessage>;
+  /** Takes back what was not sent; false: there is none of that key. */
+  discard(key: string): boolean;
+  editMessage(id: string, messageId: string, message: string | OutgoingMessage): Promise<StaffMessage>;
+  deleteMessage(id: string, messageId: string): Promise<void>;
+  setTyping(id: string, active?: boolean): void;
+  markRead(id: string): Promise<void>;
+  accept(id: string): Promise<StaffConversation>;
+  release(id: string): Promise<StaffConversation>;
+  resolve(id: string): Promise<StaffConversation>;
+  transfer(id: string, memberId: string): Promise<StaffConversation>;
+  /** Any other endpoint of the service's below `/staff`; @throws SdkError */
+  call<T>(method: string, path: string, body?: object): Promise<T>;
+}

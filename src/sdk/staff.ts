@@ -1,0 +1,359 @@
+// The staff side of the engine, for consoles: session, live queue, rooms, and every act
+// of a member. In its own entry, so that no visitor's page carries it.
+import { socketPath, visitorApiPrefix } from '../protocol/codes.ts';
+import type { ServerFrame } from '../protocol/events.ts';
+import { createStore, outgoing, type Core, type RawMessage } from './core.ts';
+import { callSafely, createEmitter } from './emitter.ts';
+import { surroundings } from './environment.ts';
+import { asSdkError, mayPass, sdkError } from './error.ts';
+import { createHttp, type CallOptions, type Http } from './http.ts';
+import { createLink } from './link.ts';
+import { createSending } from './sending.ts';
+import { createStaffRooms } from './staff-rooms.ts';
+import type {
+  QueueFilter,
+  StaffClient,
+  StaffConversation,
+  StaffConversationListItem,
+  StaffEvents,
+  StaffOptions,
+  StaffSession,
+  StaffState,
+} from './staff-types.ts';
+import type { ConnectionStatus, SdkEventName, SdkEvents, Undo } from './types.ts';
+
+export type * from './staff-types.ts';
+export type { Environment, SdkError, SdkMessage, TypingPerson } from './types.ts';
+
+const refreshAfterMs = 100;
+const typingEveryMs = 4_000;
+const typingEndsMs = 6_000;
+
+/** A client for one member. Nothing is asked before `signIn` or `resume`. */
+export function createStaffClient(options: StaffOptions): StaffClient {
+  const env = { ...surroundings(), ...options.environment };
+  const base = options.baseUrl.replace(/\/+$/, '');
+  const emitter = createEmitter<StaffEvents>();
+  const { emit } = emitter;
+  let state: StaffState = { session: null, connection: 'idle', conversations: [], rooms: {}, retryAt: null };
+  let listeners: readonly ((state: StaffState) => void)[] = [];
+  let token = '';
+  let filters: readonly QueueFilter[] = [];
+  let stopped = false;
+  const asked = new Map<string, string[]>();
+  const notes = new Set<string>();
+  const refreshing = new Map<string, 'due' | 'asked' | 'again'>();
+  const typing = new Map<string, { until: number; cancel: Undo }>();
+
+  function set(patch: Partial<StaffState>): void {
+    state = { ...state, ...patch };
+    for (const listener of listeners) callSafely(listener, state);
+  }
+
+  const rest = createHttp(env, `${base}${visitorApiPrefix}/staff`, () => (token === '' ? {} : { Authorization: `Bearer ${token}` }));
+  const http: Http = {
+    close: rest.close,
+    call: async <T>(method: string, path: string, call: CallOptions = {}) => {
+      const key = (call.body as { readonly clientMessageId?: string } | undefined)?.clientMessageId ?? '';
+      try {
+        return await rest.call<T>(method, path, notes.has(key) ? { ...call, body: { ...call.body, internal: true } } : call);
+      } catch (error) {
+        if (state.session !== null && asSdkError(error).status === 401) signedOut();
+        throw error;
+      }
+    },
+  };
+  // Sending is the visitor's, with its own small state: only what it must wait for concerns a member.
+  const sendingState = createStore();
+  sendingState.subscribe(({ retryAt }) => set({ retryAt }));
+  const core: Core = {
+    env,
+    http,
+    store: sendingState,
+    emit: <K extends SdkEventName>(type: K, event: SdkEvents[K]) => {
+      if (type === 'message:sent' || type === 'message:failed' || type === 'error') emit(type, event as never);
+    },
+    post: () => undefined,
+    leads: () => state.session !== null && !stopped,
+    visitorId: () => memberId(),
+  };
+  const sending = createSending({
+    core,
+    storage: null,
+    prefix: () => '',
+    isPlaced: (id, messageId) => rooms.thread(id)?.find(messageId) !== undefined,
+    unmark: (id, messageId) => rooms.thread(id)?.mark(messageId, { key: messageId }),
+    began: () => undefined,
+    updateConversation: () => undefined,
+    changed: () => rooms.show(),
+  });
+  const rooms = createStaffRooms({
+    http,
+    emit,
+    memberId,
+    unsent: (id) => sending.unsent(id).map((one) => ({ ...one, senderRole: 'operator', senderId: memberId(), senderName: state.session?.member.name ?? '' })),
+    isNote: (key) => notes.has(key),
+    recognise: (message) => ({ ...message, ...sending.recognise(message) }),
+    listen,
+    changed: (shown) => set({ rooms: shown }),
+  });
+  const link = createLink({
+    env,
+    address: async () => {
+      const { token: ticket } = await http.call<{ token: string }>('POST', '/ws-token', { patience: 0 });
+      const mode = options.mode === undefined ? '' : `&mode=${options.mode}`;
+      return `${base.replace(/^http/, 'ws')}${socketPath}?token=${ticket}${mode}`;
+    },
+    onFrame: hear,
+    onStatus: connected,
+    onRefused: (error) => emit('error', error),
+  });
+  const unwatch = env.watchPage((what) => {
+    if (what !== 'suspend') link.wake();
+  });
+
+  function memberId(): string {
+    return state.session?.member.id ?? '';
+  }
+
+  function report(error: unknown): void {
+    if (!stopped) emit('error', asSdkError(error));
+  }
+
+  function signedOut(): void {
+    link.stop();
+    token = '';
+    set({ session: null, conversations: [], rooms: {} });
+    emit('signed-out', {});
+  }
+
+  function connected(connection: ConnectionStatus): void {
+    set({ connection });
+    emit('connection', { status: connection });
+    if (connection !== 'online') return rooms.unsettle();
+    asked.clear();
+    for (const [id, after] of rooms.baselines()) listen(id, after);
+    sending.wake();
+    // What happened meanwhile in the queue is not told again: ask for the same pages.
+    for (const filter of filters) list(filter).catch(report);
+  }
+
+  function listen(id: string, after: string): void {
+    if (link.send('room:join', { conversationId: id, lastMessageId: after, echo: true })) asked.set(id, [...(asked.get(id) ?? []), after]);
+  }
+
+  function hear(frame: ServerFrame): void {
+    switch (frame.type) {
+      case 'error':
+        emit('error', sdkError(frame.payload.code, frame.payload.message));
+        if (frame.payload.code === 'RATE_LIMITED') link.drop();
+        return;
+      case 'messages:sync':
+      case 'room:joined': {
+        const { conversationId: id } = frame.payload;
+        const [after = '', ...others] = asked.get(id) ?? [];
+        asked.set(id, frame.type === 'room:joined' ? others : [frame.payload.messages.at(-1)?.id ?? after, ...others]);
+        return rooms.hear(frame, after);
+      }
+      case 'conversation:new':
+        emit(frame.type, frame.payload);
+        return refresh(frame.payload.id);
+      case 'conversation:accepted': {
+        const { conversationId: id, assignedTo, assignedToName } = frame.payload;
+        amend(id, { status: 'active', assignedTo, assignedToName });
+        emit(frame.type, frame.payload);
+        return refresh(id);
+      }
+      case 'conversation:released':
+        amend(frame.payload.conversationId, { status: 'pending', assignedTo: null, assignedToName: null });
+        emit(frame.type, frame.payload);
+        return refresh(frame.payload.conversationId);
+      case 'conversation:resolved':
+        amend(frame.payload.conversationId, { status: 'closed' });
+        emit(frame.type, frame.payload);
+        return refresh(frame.payload.conversationId);
+      case 'conversation:activity':
+        emit(frame.type, frame.payload);
+        return refresh(frame.payload.conversationId);
+      case 'message:edited':
+      case 'message:deleted':
+      case 'conversation:read':
+        // The preview and the unread count may have changed with it.
+        refresh(frame.payload.conversationId);
+        return rooms.hear(frame, '');
+      default:
+        return rooms.hear(frame, '');
+    }
+  }
+
+  function take(items: readonly StaffConversationListItem[]): void {
+    const fresh = new Set(items.map(({ id }) => id));
+    set({
+      conversations: [...state.conversations.filter(({ id }) => !fresh.has(id)), ...items].toSorted((one, other) =>
+        one.updatedAt === other.updatedAt ? 0 : one.updatedAt < other.updatedAt ? 1 : -1,
+      ),
+    });
+    for (const item of items) emit('conversation', item);
+  }
+
+  function amend(id: string, patch: Partial<StaffConversationListItem>): void {
+    const old = state.conversations.find((one) => one.id === id);
+    if (old !== undefined) take([{ ...old, ...patch }]);
+  }
+
+  /** Asks how a conversation stands: soon, and once for many events. */
+  function refresh(id: string): void {
+    const under = refreshing.get(id);
+    if (under !== undefined) {
+      if (under === 'asked') refreshing.set(id, 'again');
+      return;
+    }
+    refreshing.set(id, 'due');
+    env.after(refreshAfterMs, () => {
+      if (stopped || token === '') return void refreshing.delete(id);
+      refreshing.set(id, 'asked');
+      get(id)
+        .catch((error: unknown) => {
+          // Gone meanwhile: erased, or past its time.
+          if (asSdkError(error).status === 404) set({ conversations: state.conversations.filter((one) => one.id !== id) });
+          else if (!mayPass(asSdkError(error))) report(error);
+        })
+        .finally(() => {
+          const more = refreshing.get(id) === 'again';
+          refreshing.delete(id);
+          if (more) refresh(id);
+        });
+    });
+  }
+
+  async function get(id: string): Promise<StaffConversation> {
+    const { conversation } = await http.call<{ conversation: StaffConversation }>('GET', `/conversations/${id}`);
+    return takeOne(conversation);
+  }
+
+  function takeOne(conversation: StaffConversation): StaffConversation {
+    const { participants: _who, resolvedBy: _by, resolvedAt: _at, ...item } = conversation;
+    take([item]);
+    return conversation;
+  }
+
+  async function list(filter: QueueFilter) {
+    const query = new URLSearchParams(Object.entries(filter).map(([name, value]): [string, string] => [name, String(value)]));
+    const answer = await http.call<{ conversations: StaffConversationListItem[]; total: number }>('GET', `/conversations?${query.toString()}`);
+    take(answer.conversations);
+    return answer;
+  }
+
+  async function act(id: string, name: string, body: object = {}): Promise<StaffConversation> {
+    const { conversation } = await http.call<{ conversation: StaffConversation }>('POST', `/conversations/${id}/${name}`, { body });
+    return takeOne(conversation);
+  }
+
+  function endTyping(id: string): void {
+    const entry = typing.get(id);
+    if (entry === undefined) return;
+    entry.cancel();
+    typing.delete(id);
+    link.send('typing:stop', { conversationId: id });
+  }
+
+  async function begin(fresh: string): Promise<StaffSession> {
+    token = fresh;
+    try {
+      const { expiresAt, member, organization } = await http.call<StaffSession>('GET', '/session');
+      const session = { expiresAt, member, organization };
+      set({ session });
+      link.start();
+      return session;
+    } catch (error) {
+      token = '';
+      throw error;
+    }
+  }
+
+  return {
+    signIn: async (credentials) => {
+      const { token: fresh } = await rest.call<{ token: string }>('POST', '/session', { body: credentials, patience: 0 });
+      return { ...(await begin(fresh)), token: fresh };
+    },
+    resume: begin,
+    signOut: async () => {
+      await http.call('DELETE', '/session');
+      if (state.session !== null) signedOut();
+    },
+    stop: () => {
+      stopped = true;
+      unwatch();
+      for (const { cancel } of typing.values()) cancel();
+      link.stop();
+      sending.close();
+      rest.close();
+    },
+    on: emitter.on,
+    off: emitter.off,
+    getState: () => state,
+    subscribe: (listener) => {
+      const own = (next: StaffState): void => listener(next);
+      listeners = [...listeners, own];
+      return () => {
+        listeners = listeners.filter((one) => one !== own);
+      };
+    },
+    listConversations: (filter = {}) => {
+      if (!filters.some((one) => JSON.stringify(one) === JSON.stringify(filter))) filters = [...filters.slice(-9), filter];
+      return list(filter);
+    },
+    getConversation: get,
+    join: (id) => rooms.enter(id),
+    leave: (id) => {
+      endTyping(id);
+      rooms.leave(id);
+      asked.delete(id);
+      link.send('room:leave', { conversationId: id });
+    },
+    loadHistory: async (id, limit = pageSize) => {
+      const messages = await rooms.older(id, limit);
+      return { messages, hasMore: rooms.thread(id)?.hasMore === true };
+    },
+    sendMessage: (id, message, { internal = false } = {}) => {
+      endTyping(id);
+      // The note's mark must be there before the first attempt, which begins at once.
+      return sending.send(id, false, message, internal ? (key) => notes.add(key) : undefined);
+    },
+    retry: sending.retry,
+    discard: sending.discard,
+    editMessage: async (id, messageId, message) => {
+      const { message: raw } = await http.call<{ message: RawMessage }>('PATCH', `/conversations/${id}/messages/${messageId}`, { body: outgoing(message) });
+      rooms.edited(id, raw);
+      const edited = rooms.thread(id)?.find(messageId);
+      if (edited === undefined) throw sdkError('unknown', 'The message is not here any more.');
+      return edited;
+    },
+    deleteMessage: async (id, messageId) => {
+      await http.call('DELETE', `/conversations/${id}/messages/${messageId}`);
+      rooms.deleted(id, messageId);
+    },
+    setTyping: (id, active = true) => {
+      if (!active) return endTyping(id);
+      const before = typing.get(id);
+      before?.cancel();
+      const due = before === undefined || env.now() >= before.until;
+      typing.set(id, { until: due ? env.now() + typingEveryMs : before.until, cancel: env.after(typingEndsMs, () => endTyping(id)) });
+      if (due) link.send('typing:start', { conversationId: id });
+      return undefined;
+    },
+    markRead: async (id) => {
+      const messageId = rooms.thread(id)?.list.at(-1)?.id;
+      if (messageId === undefined) return;
+      await http.call('POST', `/conversations/${id}/read`, { body: { messageId } });
+      refresh(id);
+    },
+    accept: (id) => act(id, 'accept'),
+    release: (id) => act(id, 'release'),
+    resolve: (id) => act(id, 'resolve'),
+    transfer: (id, memberTo) => act(id, 'transfer', { memberId: memberTo }),
+    call: (method, path, body) => http.call(method, path, body === undefined ? {} : { body }),
+  };
+}
+
+const pageSize = 50;

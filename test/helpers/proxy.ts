@@ -1,0 +1,104 @@
+// Owns a TCP proxy that behaves like a bad network: it delays, cuts at random bytes and
+// black-holes. Must not understand what it carries.
+import { createServer, connect, type Socket } from 'node:net';
+import { once } from 'node:events';
+
+export interface Fate {
+  /** Bytes, both ways together, after which it happens. */
+  readonly afterBytes: number;
+  /** `cut`: both ends are reset. `swallow`: nothing passes any more, and nobody is told. */
+  readonly what: 'cut' | 'swallow';
+}
+
+export interface Proxy {
+  readonly url: string;
+  /** Connections that have met their fate. */
+  readonly disasters: number;
+  /** From now on every new connection gets a fate from here; null: it lives. */
+  misbehave(fate: (() => Fate | null) | null, delayMs?: () => number): void;
+  /** Resets every connection that is open. */
+  cutAll(): void;
+  /** Refuses new connections (true), or takes them again. */
+  refuse(refusing: boolean): void;
+  stop(): Promise<void>;
+}
+
+/** @param target the server's address, such as http://127.0.0.1:4600 */
+export async function startProxy(target: string): Promise<Proxy> {
+  const { hostname, port } = new URL(target);
+  const open = new Set<Socket>();
+  let disasters = 0;
+  let refusing = false;
+  let nextFate: (() => Fate | null) | null = null;
+  let nextDelay = (): number => 0;
+
+  function carry(client: Socket): void {
+    if (refusing) {
+      client.resetAndDestroy();
+      return;
+    }
+    const server = connect(Number(port), hostname);
+    const fate = nextFate?.() ?? null;
+    let bytes = 0;
+    let swallowing = false;
+    const end = (): void => {
+      for (const socket of [client, server]) {
+        open.delete(socket);
+        if (!socket.destroyed) socket.resetAndDestroy();
+      }
+    };
+    for (const [from, to] of [
+      [client, server],
+      [server, client],
+    ] as const) {
+      open.add(from);
+      let queue = Promise.resolve();
+      from.on('error', end);
+      from.on('close', end);
+      from.on('data', (chunk: Buffer) => {
+        if (swallowing) return;
+        const left = fate === null ? Infinity : fate.afterBytes - bytes;
+        bytes += chunk.length;
+        const passes = chunk.length <= left ? chunk : chunk.subarray(0, Math.max(0, left));
+        const wait = nextDelay();
+        queue = queue.then(async () => {
+          if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
+          if (passes.length > 0 && !to.destroyed) to.write(passes);
+          if (passes.length === chunk.length) return;
+          if (fate?.what === 'cut') end();
+        });
+        if (passes.length < chunk.length) {
+          disasters += 1;
+          swallowing = true;
+        }
+      });
+    }
+  }
+
+  const listener = createServer(carry);
+  listener.listen(0, '127.0.0.1');
+  await once(listener, 'listening');
+  const address = listener.address() as { port: number };
+  return {
+    url: `http://127.0.0.1:${address.port}`,
+    get disasters() {
+      return disasters;
+    },
+    misbehave: (fate, delayMs = () => 0) => {
+      nextFate = fate;
+      nextDelay = delayMs;
+    },
+    cutAll: () => {
+      for (const socket of open) socket.resetAndDestroy();
+    },
+    refuse: (now) => {
+      refusing = now;
+    },
+    stop: async () => {
+      for (const socket of open) socket.destroy();
+      const closed = once(listener, 'close');
+      listener.close();
+      await closed;
+    },
+  };
+}

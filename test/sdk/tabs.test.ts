@@ -1,0 +1,217 @@
+// Owns what survives a page and what tabs share: the outbox over reloads and outages, one
+// socket for all tabs, and the hand-over when the leader goes.
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { startApp, type TestApp } from '../helpers/app.ts';
+import { eventually } from '../helpers/eventually.ts';
+import { Browser, openPage, type Page, type PageOptions } from '../helpers/page.ts';
+import { startProxy, type Proxy } from '../helpers/proxy.ts';
+import { aMember, anOrganization, aVisitor, type TestMember, type TestOrganization } from '../helpers/world.ts';
+
+let app: TestApp;
+let acme: TestOrganization;
+let operator: TestMember;
+let browser: Browser;
+let proxy: Proxy;
+let pages: Page[];
+
+beforeEach(async () => {
+  app = await startApp();
+  acme = await anOrganization(app, 'acme');
+  operator = await aMember(app, 'acme');
+  proxy = await startProxy(app.url);
+  browser = new Browser();
+  pages = [];
+});
+
+afterEach(async () => {
+  for (const page of pages) page.sdk.destroy();
+  await proxy.stop();
+  await app.stop();
+});
+
+function tab(options: Partial<PageOptions> = {}): Page {
+  const page = openPage({ url: proxy.url, appId: acme.application.id, origin: acme.application.origin, browser, ...options });
+  pages.push(page);
+  return page;
+}
+
+function texts(page: Page): string[] {
+  return page.sdk.getState().messages.map(({ content, state }) => `${content}:${state}`);
+}
+
+async function stored(page: Page, id: string): Promise<string[]> {
+  const { body } = await aVisitor(app, acme.application, page.sdk.getState().visitorId!).call('GET', `/conversations/${id}/messages?limit=100`);
+  return (body.messages as { content: string }[]).map(({ content }) => content);
+}
+
+it('writes nothing, makes no id and opens no socket before the visitor acts', async () => {
+  const page = tab();
+  await page.ready;
+  page.sdk.open();
+  page.sdk.close();
+  page.tell('wake');
+  expect(browser.storage.writes).toBe(0);
+  expect(page.sockets).toEqual([]);
+  expect(page.requests).toEqual(['GET /api/v1/widget/config']);
+});
+
+it('keeps what was written offline over a reload, and sends it once and in order', async () => {
+  const first = tab();
+  await first.ready;
+  proxy.refuse(true);
+  for (const text of ['one', 'two', 'three']) first.sdk.sendMessage(text).catch(() => undefined);
+  expect(texts(first)).toEqual(['one:sending', 'two:sending', 'three:sending']);
+  await eventually(() => expect(first.heard('error').map(({ code }) => code)).toContain('network'));
+  first.sdk.destroy();
+
+  const second = tab();
+  await second.ready;
+  const [draft] = second.sdk.getState().conversations;
+  expect(draft).toMatchObject({ draft: true, status: 'pending' });
+  await second.sdk.openConversation(draft!.id);
+  expect(texts(second)).toEqual(['one:sending', 'two:sending', 'three:sending']);
+  proxy.refuse(false);
+  await eventually(() => expect(texts(second)).toEqual(['one:sent', 'two:sent', 'three:sent']));
+  const { conversationId, visitorId } = second.sdk.getState();
+  expect(visitorId).toBe(first.sdk.getState().visitorId);
+  expect(await stored(second, conversationId!)).toEqual(['one', 'two', 'three']);
+  expect([...browser.storage.entries.keys()]).toEqual([`deskbell:${acme.application.id}:visitor`]);
+  const { body } = await aVisitor(app, acme.application, visitorId!).call('GET', '/conversations');
+  expect(body.total).toBe(1);
+});
+
+it('sends once although every first answer is lost, and never shows it twice', async () => {
+  let lose = true;
+  const page = tab({
+    environment: {
+      fetch: async (url, request) => {
+        const response = await fetch(url, { ...(request as RequestInit), headers: { ...request.headers, origin: acme.application.origin } });
+        if (request.method !== 'POST' || !url.includes('/conversations')) return response;
+        lose = !lose;
+        if (lose) return response;
+        await response.text();
+        throw new TypeError('connection reset');
+      },
+    },
+  });
+  const counts: number[] = [];
+  page.sdk.subscribe(({ messages }) => counts.push(messages.filter(({ content }) => content === 'same').length));
+  const { conversationId } = await page.sdk.sendMessage('same');
+  await page.sdk.sendMessage('other');
+  await eventually(() => expect(texts(page)).toEqual(['same:sent', 'other:sent']));
+  expect(await stored(page, conversationId)).toEqual(['same', 'other']);
+  expect(Math.max(...counts)).toBe(1);
+});
+
+it('keeps what is refused for good as failed, over a reload too, and sends it on retry', async () => {
+  let refuse = true;
+  const environment: PageOptions['environment'] = {
+    fetch: (url, request) =>
+      refuse && request.method === 'POST' && url.endsWith('/messages')
+        ? Promise.resolve(Response.json({ error: 'forbidden', message: 'Not now.' }, { status: 403 }))
+        : fetch(url, { ...(request as RequestInit), headers: { ...request.headers, origin: acme.application.origin } }),
+  };
+  const first = tab({ environment });
+  await expect(first.sdk.sendMessage('again')).rejects.toMatchObject({ code: 'forbidden', status: 403, message: 'Not now.' });
+  const { conversationId } = first.sdk.getState();
+  expect(texts(first)).toEqual(['again:failed']);
+  first.sdk.destroy();
+  refuse = false;
+  const second = tab({ environment });
+  await second.sdk.openConversation(conversationId);
+  expect(texts(second)).toEqual(['again:failed']);
+  await second.sdk.retry(second.sdk.getState().messages[0]!.key);
+  await eventually(() => expect(texts(second)).toEqual(['again:sent']));
+  expect(await stored(second, conversationId!)).toEqual(['again']);
+});
+
+it('waits as long as the service says, and shows until when', async () => {
+  let limited = true;
+  const waits: number[] = [];
+  const page = tab({
+    environment: {
+      fetch: (url, request) => {
+        if (!limited || !url.endsWith('/messages') || request.method !== 'POST')
+          return fetch(url, { ...(request as RequestInit), headers: { ...request.headers, origin: acme.application.origin } });
+        limited = false;
+        return Promise.resolve(Response.json({ error: 'rate_limit_exceeded', message: 'Slow down.', cause: 'per_visitor', retryAfter: 7 }, { status: 429 }));
+      },
+      after: (ms, run) => {
+        waits.push(ms);
+        const timer = setTimeout(run, ms / 50);
+        return () => clearTimeout(timer);
+      },
+    },
+  });
+  const sending = page.sdk.sendMessage('patience');
+  await eventually(() => expect(page.sdk.getState().retryAt).toBe(Date.UTC(2026, 10, 21, 12) + 7_000));
+  expect(page.heard('error')).toMatchObject([{ code: 'rate_limit_exceeded', status: 429, retryAfter: 7, cause: 'per_visitor' }]);
+  expect(waits).toContain(7_000);
+  await sending;
+  expect(page.sdk.getState().retryAt).toBeNull();
+});
+
+it('has one socket for two tabs, the same messages in both, and hands over when the leader goes', async () => {
+  const one = tab();
+  const { conversationId: id } = await one.sdk.sendMessage('from the first tab');
+  await eventually(() => expect(one.sdk.getState().connection).toBe('online'));
+  const two = tab();
+  await two.ready;
+  await two.sdk.openConversation(id);
+  await eventually(() => expect(two.sdk.getState().connection).toBe('online'));
+  expect([one.liveSockets, two.liveSockets]).toEqual([1, 0]);
+
+  await operator.call('POST', `/conversations/${id}/accept`);
+  await two.sdk.sendMessage('from the second tab');
+  await operator.call('POST', `/conversations/${id}/messages`, { content: 'to both' });
+  const all = ['from the first tab:sent', 'from the second tab:sent', 'to both:sent'];
+  for (const page of [one, two]) await eventually(() => expect(texts(page)).toEqual(all));
+  for (const page of [one, two]) expect(page.heard('message').map(({ content }) => content)).toEqual(['to both']);
+  expect(two.requests.filter((request) => request.endsWith('/messages') && request.startsWith('POST'))).toEqual([]);
+
+  one.sdk.destroy();
+  await operator.call('POST', `/conversations/${id}/messages`, { content: 'in between' });
+  await eventually(() => expect(texts(two)).toEqual([...all, 'in between:sent']));
+  await eventually(() => expect([one.liveSockets, two.liveSockets]).toEqual([0, 1]));
+  await two.sdk.sendMessage('still here');
+  expect(await stored(two, id)).toEqual([...all.map((text) => text.replace(':sent', '')), 'in between', 'still here']);
+});
+
+it('lets another tab lead while a page sleeps in the back-forward cache, and catches up when it wakes', async () => {
+  const one = tab();
+  const { conversationId: id } = await one.sdk.sendMessage('hello');
+  await eventually(() => expect(one.sdk.getState().connection).toBe('online'));
+  const two = tab();
+  await two.sdk.openConversation(id);
+  one.tell('suspend');
+  await eventually(() => expect([one.liveSockets, two.liveSockets]).toEqual([0, 1]));
+  await operator.call('POST', `/conversations/${id}/accept`);
+  await operator.call('POST', `/conversations/${id}/messages`, { content: 'while you slept' });
+  await eventually(() => expect(texts(two)).toContain('while you slept:sent'));
+  one.tell('resume');
+  await eventually(() => expect(texts(one)).toEqual(['hello:sent', 'while you slept:sent']));
+  expect([one.liveSockets, two.liveSockets]).toEqual([0, 1]);
+});
+
+it('forgets the visitor in all tabs and in storage', async () => {
+  const one = tab();
+  const { conversationId: id } = await one.sdk.sendMessage('hello');
+  const two = tab();
+  await two.sdk.openConversation(id);
+  const before = one.sdk.getState().visitorId;
+  await one.sdk.reset();
+  for (const page of [one, two])
+    await eventually(() => expect(page.sdk.getState()).toMatchObject({ visitorId: null, messages: [], conversations: [], conversationId: null, ready: true }));
+  expect(browser.storage.length).toBe(0);
+  await one.sdk.sendMessage('somebody new');
+  expect(one.sdk.getState().visitorId).not.toBe(before);
+});
+
+it('works where storage throws', async () => {
+  const blocked = (): never => {
+    throw new DOMException('blocked', 'SecurityError');
+  };
+  const page = tab({ storage: { get length() { return 0; }, key: () => null, getItem: blocked, setItem: blocked, removeItem: blocked } });
+  await page.ready;
+  expect(await page.sdk.sendMessage('all the same')).toMatchObject({ state: 'sent' });
+});
