@@ -1,7 +1,7 @@
 // Opens the engine on a data folder: the only place that knows which kind it is.
 // Owns the folder's files (names, rights, locks); holds no rule.
 import { chmod, mkdir, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Clock, Engine } from './engine.ts';
 import { schemaCopyName } from './embedded/copies.ts';
 import { createPresence } from './embedded/presence.ts';
@@ -41,12 +41,27 @@ export async function databaseExists(folder: string): Promise<boolean> {
  */
 export async function prepareFolder(folder: string): Promise<void> {
   try {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await makeFolder(folder);
     if (!(await stat(folder)).isDirectory()) throw new Error('it is not a folder');
   } catch (error) {
     throw new EngineRefused(`The data folder ${folder} can't be used: ${(error as Error).message}. Choose another with --data.`, {
       cause: error,
     });
+  }
+}
+
+/** Like mkdir -p. Not Node's own `recursive`: that one never ends below /proc, where nothing can be made. */
+async function makeFolder(folder: string): Promise<void> {
+  try {
+    await mkdir(folder, { mode: 0o700 });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST') return;
+    const parent = dirname(folder);
+    const parentExists = (await stat(parent).catch(() => null)) !== null;
+    if (code !== 'ENOENT' || parentExists || parent === folder) throw error;
+    await makeFolder(parent);
+    await mkdir(folder, { mode: 0o700 });
   }
 }
 

@@ -48,8 +48,8 @@ export function docsPage(document: JsonObject): { readonly html: string; readonl
 <body>
 <nav aria-label="Contents">
 <p><a href="#top"><strong>Deskbell API</strong></a></p>
-${chapters.map(({ title, entries }) => `<p><a href="#${anchor(title)}">${escape(title)}</a></p>\n${list(entries.map(({ id, summary }) => link(id, summary)))}`).join('\n')}
-<p><a href="#shapes">Shapes</a></p>
+${chapters.map(({ title, entries }) => `<p><a href="#${anchor(title)}"><strong>${escape(title)}</strong></a></p>\n${list(entries.map(({ id, summary }) => link(id, summary)))}`).join('\n')}
+<p><a href="#shapes"><strong>Shapes</strong></a></p>
 ${list(schemas.map(([name]) => link(`shape-${name}`, name)))}
 </nav>
 <main id="top">
@@ -113,7 +113,7 @@ function entryHtml({ id, summary, method, path, operation }: Entry, document: Js
     isWebhook ? '' : `<p class="soft">${callers(operation)}</p>`,
     parameters.length === 0 || isWebhook ? '' : `<h4>Parameters</h4>\n${table(['Name', 'In', 'Type', ''], parameters.map(parameterRow))}`,
     body === null ? '' : `<h4>Body</h4>\n${fieldsTable(body)}`,
-    ...(isWebhook ? [] : answers.map(([status, answer]) => answerHtml(status, answer as JsonObject, document))),
+    ...(isWebhook ? [] : answersHtml(answers as [string, JsonObject][], document)),
     socketHtml(operation['x-websocket']),
     isWebhook || method === '' ? '' : `<h4>Example</h4>\n<pre><code>${escape(curl({ id, summary, method, path, operation }, document))}</code></pre>`,
     `</section>`,
@@ -131,7 +131,8 @@ const whoText: Readonly<Record<string, string>> = {
 
 function callers(operation: JsonObject): string {
   const ways = (operation['security'] as JsonObject[]).map((way) => Object.keys(way).map((name) => whoText[name] ?? escape(name)).join(', '));
-  return ways.length === 0 ? 'No credential.' : `With ${ways.join('; or ')}.`;
+  const origin = ways.length > 0 && (operation['security'] as JsonObject[]).some((way) => 'appId' in way && !('apiKey' in way));
+  return ways.length === 0 ? 'No credential.' : `With ${ways.join(', or with ')}${origin ? '; without a key the <code>Origin</code> must be registered' : ''}.`;
 }
 
 function parameterRow(parameter: JsonObject): string[] {
@@ -139,11 +140,14 @@ function parameterRow(parameter: JsonObject): string[] {
   return [`<code>${escape(text(parameter, 'name'))}</code>`, escape(text(parameter, 'in')), typeOf(schema), notes(schema, parameter['required'] === true)];
 }
 
-function answerHtml(status: string, answer: JsonObject, document: JsonObject): string {
-  const schema = bodySchema(answer, document);
-  const isError = status === 'default' || Number(status) >= 400;
-  if (isError) return `<p><strong>${escape(status)}</strong> ${inline(text(answer, 'description'))}</p>`;
-  return schema === null ? `<p><strong>${escape(status)}</strong> ${inline(text(answer, 'description'))}</p>` : `<h4>Answer ${escape(status)}</h4>\n${fieldsTable(schema)}`;
+function answersHtml(answers: readonly [string, JsonObject][], document: JsonObject): string[] {
+  const isError = (status: string): boolean => status === 'default' || Number(status) >= 400;
+  const good = answers.filter(([status]) => !isError(status)).map(([status, answer]) => {
+    const schema = bodySchema(answer, document);
+    return schema === null ? `<p><strong>${escape(status)}</strong> ${inline(text(answer, 'description'))}</p>` : `<h4>Answer ${escape(status)}</h4>\n${fieldsTable(schema)}`;
+  });
+  const errors = answers.filter(([status]) => isError(status)).map(([status, answer]) => [escape(status), inline(text(answer, 'description'))]);
+  return errors.length === 0 ? good : [...good, `<h4>Errors</h4>\n${table(['Status', ''], errors)}`];
 }
 
 function socketHtml(socket: Json | undefined): string {
@@ -212,16 +216,16 @@ function typeOf(schema: JsonObject): string {
 
 function notes(schema: JsonObject, required: boolean): string {
   const parts = [required ? '' : 'optional'];
-  const bound = (name: string, label: string): void => {
-    if (schema[name] !== undefined) parts.push(`${label} ${escape(words(schema[name] ?? null))}`);
-  };
-  bound('minimum', 'from');
-  bound('maximum', 'up to');
-  bound('minLength', 'at least');
-  bound('maxLength', 'at most');
+  parts.push(range(schema['minimum'], schema['maximum'], ''), range(schema['minLength'], schema['maxLength'], ' characters'), range(schema['minItems'], schema['maxItems'], ' entries'));
   if (schema['default'] !== undefined) parts.push(`default <code>${escape(JSON.stringify(schema['default']))}</code>`);
   if (typeof schema['description'] === 'string') parts.push(inline(schema['description']));
   return parts.filter((part) => part !== '').join(', ');
+}
+
+function range(least: Json | undefined, most: Json | undefined, unit: string): string {
+  if (least === undefined && most === undefined) return '';
+  if (least === undefined) return `up to ${escape(words(most ?? null))}${unit}`;
+  return most === undefined ? `at least ${escape(words(least))}${unit}` : `${escape(words(least))} to ${escape(words(most))}${unit}`;
 }
 
 /** A line to paste into a terminal, with what it needs as variables. */

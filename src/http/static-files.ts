@@ -43,7 +43,10 @@ export function staticFiles(folder: string | null = webFolder()): Koa.Middleware
   const files = folder === null ? new Map<string, StaticFile>() : readFiles(folder);
   return async (ctx, next) => {
     const file = files.get(ctx.path);
-    if (file === undefined) return next();
+    if (file === undefined) {
+      await next();
+      return;
+    }
     if (ctx.method !== 'GET' && ctx.method !== 'HEAD') {
       ctx.set('Allow', 'GET, HEAD');
       throw new Failure('method_not_allowed', `${ctx.method} is not possible here.`);
@@ -61,11 +64,10 @@ export function staticFiles(folder: string | null = webFolder()): Koa.Middleware
     ctx.status = 200;
     if (ctx.fresh) {
       ctx.status = 304;
-      return undefined;
+      return;
     }
     if (encoding !== null) ctx.set('Content-Encoding', encoding);
     ctx.body = (encoding === null ? undefined : file.encoded.get(encoding)) ?? file.plain;
-    return undefined;
   };
 }
 

@@ -45,6 +45,10 @@ interface Hook {
 export function startDelivering(service: Service, send: SendOutgoing, onFault: (error: unknown) => void): () => Promise<void> {
   const { store, clock } = service.engine;
   const hooks = new Map<string, Hook>();
+  /** Those that have a webhook. */
+  const organizations = new Set<string>();
+  /** The least that any webhook has noted. */
+  let notedThrough = 0;
   const unlooked = new Set<Hook>();
   const underWay = new Set<Promise<void>>();
   const aborter = new AbortController();
@@ -69,10 +73,8 @@ export function startDelivering(service: Service, send: SendOutgoing, onFault: (
   /** The usual case must cost nothing: the next events in line, and no webhook of their organizations. */
   function concernsNobody({ events }: CommitNotice): boolean {
     if (!started || working !== null || logStale || events[0]?.seq !== position + 1) return false;
-    const last = position + events.length;
-    for (const hook of hooks.values())
-      if (last - hook.noted >= noteEvery || events.some((event) => event.organization_id === hook.row.organization_id)) return false;
-    return true;
+    if (hooks.size > 0 && position + events.length - notedThrough >= noteEvery) return false;
+    return !events.some((event) => organizations.has(event.organization_id));
   }
 
   function wake(): void {
@@ -119,7 +121,9 @@ export function startDelivering(service: Service, send: SendOutgoing, onFault: (
       unlooked.delete(hook);
       hooks.delete(id);
     }
+    organizations.clear();
     for (const row of rows) {
+      organizations.add(row.organization_id);
       const wanted = selectionOf(row);
       const selection = wanted === null ? null : new Set<string>(wanted);
       let hook = hooks.get(row.id);
@@ -138,6 +142,7 @@ export function startDelivering(service: Service, send: SendOutgoing, onFault: (
     if (behind.length > 0) await collect(behind, Math.min(...behind.map(({ noted }) => noted)), position);
     for (const hook of behind) hook.caughtUp = true;
     position = await collect([...hooks.values()], position, Number.MAX_SAFE_INTEGER);
+    notedThrough = Math.min(...[...hooks.values()].map(({ noted }) => noted));
   }
 
   /** Turns the log after `from` into deliveries. @returns the last number read */

@@ -72,9 +72,7 @@ export async function writeBackup(database: string, target: string, key: Uint8Ar
  * @throws BackupRefused when the file is no backup, is cut off, or was changed
  */
 export async function readBackup(file: string): Promise<BackupFacts> {
-  const handle = await open(file, 'r').catch((error: NodeJS.ErrnoException) => {
-    throw new BackupRefused(`${file} can't be read: ${error.code === 'ENOENT' ? 'there is no such file' : error.message}.`);
-  });
+  const handle = await openToRead(file);
   try {
     const { size } = await handle.stat();
     const facts = await readTrailer(handle, size);
@@ -83,6 +81,15 @@ export async function readBackup(file: string): Promise<BackupFacts> {
     return facts;
   } finally {
     await handle.close();
+  }
+}
+
+async function openToRead(file: string): Promise<FileHandle> {
+  try {
+    return await open(file, 'r');
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    throw new BackupRefused(`${file} can't be read: ${code === 'ENOENT' ? 'there is no such file' : message}.`, { cause: error });
   }
 }
 

@@ -296,7 +296,7 @@ function emptyLog(writer: Connection): boolean {
     const [result] = writer.pragma('wal_checkpoint(TRUNCATE)') as { busy: number }[];
     return result?.busy === 0;
   } catch (error) {
-    if (sqliteCode(error)?.startsWith('SQLITE_BUSY') === true || sqliteCode(error) === 'SQLITE_LOCKED') return false;
+    if (storageRefused(error) || sqliteCode(error) === 'SQLITE_LOCKED') return false;
     throw error;
   }
 }

@@ -1,0 +1,258 @@
+// What `deskbell doctor` looks at: each check is one finding, with its remedy where
+// something is wrong. Reads only; prints nothing.
+import { constants } from 'node:fs';
+import { access, stat, statfs } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import manifest from '../../package.json' with { type: 'json' };
+import type { Config } from '../config.ts';
+import type { FolderExamination } from '../data-folder.ts';
+import { shellWord } from './context.ts';
+
+export interface Finding {
+  readonly about: string;
+  /** `note`: not wrong, but worth knowing. */
+  readonly state: 'ok' | 'note' | 'wrong';
+  readonly found: string;
+  /** What to do. */
+  readonly fix: string | null;
+}
+
+const ok = (about: string, found: string): Finding => ({ about, state: 'ok', found, fix: null });
+const note = (about: string, found: string, fix: string | null = null): Finding => ({ about, state: 'note', found, fix });
+const wrong = (about: string, found: string, fix: string): Finding => ({ about, state: 'wrong', found, fix });
+
+const mebi = 1_048_576;
+const dayMs = 86_400_000;
+const patienceMs = 4_000;
+/** Below this a server soon refuses writes. */
+const leastFreeBytes = 100 * mebi;
+/** Above this something keeps the log from being emptied. */
+const mostLogBytes = 64 * mebi;
+/** Before Deskbell was written. */
+const earliestNow = Date.UTC(2026, 0, 1);
+
+/** Every check, in the order in which one would mend. */
+export async function examine(config: Config, now: number): Promise<Finding[]> {
+  const findings = [nodeVersion(process.versions.node, manifest.engines.node)];
+  const folder = await stat(config.data).catch(() => null);
+  if (folder === null || !folder.isDirectory()) {
+    findings.push(
+      folder === null
+        ? note('data folder', `${config.data} does not exist yet; the first start makes it`)
+        : wrong('data folder', `${config.data} is no folder`, 'Name another one: --data DIR'),
+    );
+    return [...findings, clockAlone(now), ...(await doors(config, false))];
+  }
+  const { examineFolder } = await import('../data-folder.ts');
+  const seen = await examineFolder(config);
+  findings.push(
+    ...(await rights(config.data, folder)),
+    ...databaseFindings(config, seen, now),
+    await freeSpace(config.data),
+    await fileSystem(config.data),
+    await logSize(config.data),
+    durability(config),
+    ...(await doors(config, seen.served)),
+  );
+  return findings;
+}
+
+/** @param range as in package.json: `^22.22.2 || >=26.0.0` */
+export function nodeVersion(version: string, range: string): Finding {
+  const numbers = (text: string): number[] => text.replace(/^[^\d]*/, '').split('.').map(Number);
+  const have = numbers(version);
+  const fits = range.split('||').some((part) => {
+    const least = numbers(part.trim());
+    const difference = have.map((one, index) => one - (least[index] ?? 0)).find((one) => one !== 0) ?? 0;
+    return difference >= 0 && (part.includes('>=') || have[0] === least[0]);
+  });
+  return fits ? ok('node', version) : wrong('node', `${version}, and Deskbell needs ${range}`, 'Install a newer one from https://nodejs.org');
+}
+
+async function rights(folder: string, { mode, uid }: { mode: number; uid: number }): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  const me = process.getuid?.() ?? uid;
+  if (uid !== me && me !== 0) findings.push(wrong('data folder', `${folder} belongs to user ${uid}, and this is user ${me}`, `chown -R ${me} ${shellWord(folder)}`));
+  else if ((mode & 0o077) !== 0) findings.push(wrong('data folder', `${folder} is open to other users`, `chmod 700 ${shellWord(folder)}`));
+  const writable = await access(folder, constants.R_OK | constants.W_OK | constants.X_OK).then(() => true, () => false);
+  if (!writable) findings.push(wrong('data folder', `${folder} can't be written`, `chmod u+rwx ${shellWord(folder)}`));
+  if (findings.length === 0) findings.push(ok('data folder', folder));
+  for (const name of ['deskbell.db', 'deskbell.db-wal', 'deskbell.db-shm', 'secret.key']) {
+    const file = join(folder, name);
+    const info = await stat(file).catch(() => null);
+    if (info !== null && (info.mode & 0o077) !== 0) findings.push(wrong('rights', `${file} is open to other users`, `chmod 600 ${shellWord(file)}`));
+  }
+  return findings;
+}
+
+function databaseFindings(config: Config, { database, key }: FolderExamination, now: number): Finding[] {
+  if (database === null) return [note('database', 'there is none yet; the first start makes it'), clockAlone(now)];
+  const restore = 'Restore a backup: deskbell restore FILE --force';
+  if (database instanceof Error) return [wrong('database', `it can't be opened: ${database.message}`, restore), clockAlone(now)];
+  const { schema, knownSchema, sqliteVersion, problem, newestTime } = database;
+  const findings = [ok('sqlite', sqliteVersion)];
+  if (key instanceof Error) findings.push(wrong('secret key', key.message, 'Put the right secret.key back, or set DESKBELL_SECRET_KEY'));
+  else if (key === true) findings.push(ok('secret key', config.secretKey === null ? 'secret.key is the right one' : 'DESKBELL_SECRET_KEY is the right one'));
+  else findings.push(wrong('secret key', 'it is not the one of this database', 'Put the right secret.key back, or set DESKBELL_SECRET_KEY'));
+  if (schema > knownSchema) findings.push(wrong('schema', `${schema}, newer than this program's ${knownSchema}`, 'Install a newer deskbell'));
+  else if (schema < knownSchema) findings.push(note('schema', `${schema}; the next start brings it to ${knownSchema}, after a copy`));
+  else findings.push(ok('schema', String(schema)));
+  findings.push(problem === null ? ok('integrity', 'the database is whole') : wrong('integrity', `the database is damaged: ${problem}`, restore));
+  findings.push(clock(now, newestTime));
+  return findings;
+}
+
+function clockAlone(now: number): Finding {
+  return clock(now, null);
+}
+
+/** A clock that is far behind what is stored is wrong; one that is far ahead can't be told from a quiet server. */
+export function clock(now: number, newestTime: number | null): Finding {
+  const time = iso(now);
+  const fix = 'Set the clock right (timedatectl set-ntp true), or retention and tokens go wrong';
+  if (now < earliestNow) return wrong('clock', `it says ${time}`, fix);
+  if (newestTime === null) return ok('clock', time);
+  if (newestTime > now + dayMs) return wrong('clock', `it says ${time}, and the newest row is from ${iso(newestTime)}`, fix);
+  const quietDays = Math.floor((now - newestTime) / dayMs);
+  if (quietDays > 30) return note('clock', `it says ${time}; nothing has been stored for ${quietDays} days. Is that so, or is the clock ahead?`);
+  return ok('clock', time);
+}
+
+/** A jumped clock may be beyond what a date can show. */
+function iso(ms: number): string {
+  return Number.isNaN(new Date(ms).getTime()) ? `${ms} ms` : new Date(ms).toISOString();
+}
+
+async function freeSpace(folder: string): Promise<Finding> {
+  const { bavail, bsize } = await statfs(folder);
+  const free = bavail * bsize;
+  const size = (await stat(join(folder, 'deskbell.db')).catch(() => null))?.size ?? 0;
+  const text = `${Math.floor(free / mebi).toLocaleString('en')} MiB free`;
+  if (free < leastFreeBytes) return wrong('disk', text, 'Make room: without it no message can be stored, nor removed');
+  if (free < 2 * size) return note('disk', `${text}, less than twice the database: a backup or a change of schema may not fit`);
+  return ok('disk', text);
+}
+
+/** File systems by the magic number that statfs tells. */
+const networkFileSystems: Readonly<Record<number, string>> = {
+  0x6969: 'NFS',
+  0x517b: 'SMB',
+  0xff534d42: 'CIFS',
+  0xfe534d42: 'SMB2',
+  0x01021997: '9p (a folder of the host shown to a virtual machine)',
+  0x0187: 'autofs',
+  0x00c36400: 'Ceph',
+  0x5346414f: 'AFS',
+};
+const fuse = 0x65735546;
+
+async function fileSystem(folder: string): Promise<Finding> {
+  const { type } = await statfs(folder);
+  return fileSystemOf(type);
+}
+
+/** @param type statfs's magic number */
+export function fileSystemOf(type: number): Finding {
+  // Some platforms hand the number over signed.
+  const network = networkFileSystems[type >>> 0];
+  if (network !== undefined)
+    return wrong('file system', `${network}: SQLite's locks do not hold there, and databases break`, 'Move the data folder to a disk of this machine: --data DIR');
+  if (type >>> 0 === fuse) return note('file system', 'FUSE: make sure that it is no network drive, because SQLite breaks there');
+  return ok('file system', 'local');
+}
+
+async function logSize(folder: string): Promise<Finding> {
+  const size = (await stat(join(folder, 'deskbell.db-wal')).catch(() => null))?.size ?? 0;
+  const text = `${(size / mebi).toFixed(1)} MiB of write-ahead log`;
+  return size > mostLogBytes ? wrong('log', text, 'Something holds the database open: end old sqlite3 shells and stuck backups, then restart the server') : ok('log', text);
+}
+
+function durability(config: Config): Finding {
+  return config.durability === 'full'
+    ? ok('durability', 'full: what is acknowledged survives a loss of power')
+    : note('durability', 'normal: a loss of power may take acknowledged messages', 'Serve with --durability full');
+}
+
+async function doors(config: Config, served: boolean): Promise<Finding[]> {
+  return [await port(config, served), ...(await baseUrl(config, served))];
+}
+
+async function port({ host, port: number }: Config, served: boolean): Promise<Finding> {
+  const about = 'port';
+  if (number === 0) return ok(about, 'a free one is picked');
+  const here = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
+  const problem = await listenProblem(host, number);
+  if (problem === null) return served ? note(about, `${number} is free: the server of this folder listens elsewhere`) : ok(about, `${number} is free`);
+  if (problem === 'EACCES') return wrong(about, `${number} needs rights that this user does not have`, 'Choose one above 1023: --port N');
+  if (problem !== 'EADDRINUSE') return wrong(about, `${host}:${number} can't be listened on (${problem})`, 'Choose another address: --host ADDRESS');
+  const ready = await ask(`http://${here.includes(':') ? `[${here}]` : here}:${number}`);
+  if (ready === null) return ok(about, `${number} is served by a Deskbell`);
+  return wrong(about, `${number} is taken by another program`, 'Stop that one, or choose another port: --port N');
+}
+
+/** @returns the code of what is in the way, or null */
+async function listenProblem(host: string, number: number): Promise<string | null> {
+  const { promise, resolve } = Promise.withResolvers<string | null>();
+  const server = createServer();
+  server.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
+  server.listen({ host, port: number, exclusive: true }, () => server.close(() => resolve(null)));
+  return promise;
+}
+
+async function baseUrl(config: Config, served: boolean): Promise<Finding[]> {
+  const { baseUrl: url } = config;
+  const about = 'base URL';
+  if (url === null)
+    return [note(about, 'not set: snippets and links name this machine', 'Serve with --base-url https://chat.example.com once visitors come from elsewhere')];
+  const problem = await ask(url);
+  if (problem !== null)
+    return [
+      served
+        ? wrong(about, `${url}: ${problem}`, 'Look at the DNS name, the proxy in front and the firewall')
+        : note(about, `${url}: ${problem}; no server is running on this folder`),
+    ];
+  const findings = [ok(about, `${url} answers`)];
+  const upgrade = await upgradeProblem(url);
+  findings.push(
+    upgrade === null
+      ? ok('websocket', `it passes through ${url}`)
+      : wrong('websocket', `${url}: ${upgrade}`, 'Let the proxy pass upgrades on: the headers Upgrade and Connection, HTTP/1.1 to the server'),
+  );
+  if (!isLoopback(new URL(url).hostname) && config.trustProxy === 0)
+    findings.push(note('proxy', 'behind a proxy all visitors would share its address, and its limits', 'Serve with --trust-proxy 1 if exactly one proxy is in front'));
+  return findings;
+}
+
+function isLoopback(name: string): boolean {
+  return name === 'localhost' || name === '[::1]' || name.startsWith('127.');
+}
+
+/** Whether a Deskbell is ready under an address. @returns what is wrong, or null */
+async function ask(url: string): Promise<string | null> {
+  try {
+    const response = await fetch(new URL('/readyz', url), { signal: AbortSignal.timeout(patienceMs), redirect: 'manual' });
+    const body: unknown = await response.json().catch(() => null);
+    if (response.ok && typeof body === 'object' && body !== null && 'status' in body && body.status === 'ready') return null;
+    return response.ok ? 'something else answers there' : `it answered ${response.status}`;
+  } catch (error) {
+    const { name, cause } = error as Error;
+    if (name === 'TimeoutError') return 'no answer in time';
+    return `no answer (${cause instanceof Error && 'code' in cause ? String(cause.code) : (error as Error).message})`;
+  }
+}
+
+/** Opens a socket without a token: whoever upgrades it and says 4401 is a Deskbell. */
+async function upgradeProblem(url: string): Promise<string | null> {
+  const { promise, resolve } = Promise.withResolvers<string | null>();
+  const socket = new WebSocket(new URL('/api/v1/ws', url.replace(/^http/, 'ws')));
+  const timer = setTimeout(() => resolve('no answer in time'), patienceMs);
+  let opened = false;
+  socket.addEventListener('open', () => (opened = true));
+  socket.addEventListener('error', () => resolve('the upgrade was refused'));
+  socket.addEventListener('close', ({ code }) => resolve(opened && code === 4401 ? null : 'the connection was cut off'));
+  const problem = await promise;
+  clearTimeout(timer);
+  socket.close();
+  return problem;
+}

@@ -1,0 +1,91 @@
+// deskbell demo: a throw-away organization on a server of its own, a page to write
+// from, and the lines with which to answer. Everything goes when it ends.
+import { randomBytes } from 'node:crypto';
+import { rmSync } from 'node:fs';
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import type { RunningApp } from '../../app.ts';
+import { readConfig, type Flags } from '../../config.ts';
+import { createContext, type Act, type Context } from '../context.ts';
+import { UsageError } from '../errors.ts';
+import { addSettings, settingFlags } from '../groups.ts';
+import { localOn, withLocal, type Local } from '../local.ts';
+import { addressDocument, sayAddress, serveUntilStopped } from '../serving.ts';
+
+const organization = 'demo';
+const email = 'demo@example.com';
+
+export function addDemoCommand(program: Command, act: Act, version: string): void {
+  addSettings(program.command('demo').description('look around: a throw-away organization, a page to write from, and what to type')).action(
+    act<Flags>((context, options) => demo(context, settingFlags(options), version)),
+  );
+}
+
+async function demo(context: Context, flags: Flags, version: string): Promise<void> {
+  if (context.data !== undefined) throw new UsageError('The demo makes a data folder of its own and removes it at the end; leave --data out.');
+  // Said before anything is made: a setting that can't be.
+  readConfig(flags);
+  const folder = await mkdtemp(join(tmpdir(), 'deskbell-demo-'));
+  // Synchronous and at the very end, so that it also holds for a second Ctrl-C.
+  const remove = (): void => rmSync(folder, { recursive: true, force: true });
+  process.once('exit', remove);
+  const password = randomBytes(9).toString('base64url');
+  const onFolder = createContext(context.io, { data: folder, json: context.print.json });
+  const config = onFolder.config(flags);
+  try {
+    const appId = await withLocal(onFolder, (local) => makeDemo(local, password), 'may be new');
+    await serveUntilStopped(onFolder, config, (running) => present(onFolder, running, { appId, password, version }), { demo: { appId } });
+  } finally {
+    remove();
+    process.off('exit', remove);
+  }
+}
+
+async function makeDemo(local: Local, password: string): Promise<string> {
+  await local.run('organizations.create', { name: 'Demo', slug: organization });
+  const { appId } = await local.run('applications.create', { organization, name: 'Demo website', domains: [] });
+  await local.run('members.add', { organization, email, name: 'Demo operator', role: 'admin', password });
+  return appId;
+}
+
+interface Made {
+  readonly appId: string;
+  readonly password: string;
+  readonly version: string;
+}
+
+async function present(context: Context, running: RunningApp, { appId, password, version }: Made): Promise<void> {
+  const local = localOn(running.service);
+  // The port is known only now.
+  for (const host of new Set(['127.0.0.1', 'localhost', new URL(running.url).hostname]))
+    await local.run('domains.add', { applicationId: appId, domain: `${host}:${running.port}` });
+  const { print } = context;
+  const page = `${running.url}/demo`;
+  if (print.json) return print.jsonLine({ ...addressDocument(running), page, data: context.data, appId, organization, email, password });
+  print.line(['bold', `Deskbell ${version} demo`], '; everything goes when it ends.');
+  print.line();
+  print.line('1. Be the visitor, in a browser: ', ['cyan', page]);
+  print.line('2. Watch, in another terminal:');
+  print.block(`   ${context.command(`tail --org ${organization}`)}`);
+  print.line(`3. Answer as the operator, ${email}, password ${password}:`);
+  print.block(operatorLines(running.url, password));
+  print.line();
+  sayAddress(context, running);
+}
+
+/** Shell lines that sign in, accept the conversation that waits longest, and answer it. */
+function operatorLines(url: string, password: string): string {
+  return `   api=${url}/api/v1/staff
+   json='Content-Type: application/json'
+   token=$(curl -s $api/session -H "$json" -d '{"organization":"${organization}",
+     "email":"${email}","password":"${password}"}' \\
+     | sed 's/.*"token":"\\([^"]*\\).*/\\1/')
+   auth="Authorization: Bearer $token"
+   id=$(curl -s "$api/conversations?status=pending&limit=1" -H "$auth" \\
+     | grep -o '"id":"[^"]*' | head -n 1 | cut -c 7-)
+   curl -X POST $api/conversations/$id/accept -H "$auth"
+   curl $api/conversations/$id/messages -H "$auth" -H "$json" \\
+     -d '{"content":"Hello! How can I help?"}'`;
+}

@@ -1,0 +1,32 @@
+// deskbell doctor: looks at everything that a server needs, and says of each thing
+// that is wrong how to mend it. Changes nothing. The checks are in ../checks.ts.
+import type { Command } from 'commander';
+import type { Flags } from '../../config.ts';
+import { examine, type Finding } from '../checks.ts';
+import type { Act, Context } from '../context.ts';
+import { CommandFailed } from '../errors.ts';
+import { addSettings, settingFlags } from '../groups.ts';
+import type { Style } from '../print.ts';
+
+export function addDoctorCommand(program: Command, act: Act): void {
+  addSettings(program.command('doctor').description('check everything that the server needs; exit 1 when anything is wrong')).action(act<Flags>(runDoctor));
+}
+
+const signs: Readonly<Record<Finding['state'], readonly [Style, string]>> = {
+  ok: ['green', 'ok   '],
+  note: ['yellow', 'note '],
+  wrong: ['red', 'WRONG'],
+};
+
+async function runDoctor(context: Context, options: Flags): Promise<void> {
+  const findings = await examine(context.config(settingFlags(options)), Date.now());
+  const wrong = findings.filter(({ state }) => state === 'wrong');
+  const { print } = context;
+  if (print.json) print.document({ ok: wrong.length === 0, checks: findings });
+  for (const { state, about, found, fix } of findings) {
+    print.line(signs[state], '  ', ['bold', about], `: ${found}`);
+    if (fix !== null) print.line('       ', ['cyan', fix]);
+  }
+  if (wrong.length > 0)
+    throw new CommandFailed(`${wrong.length === 1 ? 'One thing is' : `${wrong.length} things are`} wrong: ${wrong.map(({ about }) => about).join(', ')}.`);
+}

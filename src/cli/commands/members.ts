@@ -1,0 +1,119 @@
+// deskbell member …: who works in an organization. A password comes from a prompt,
+// standard input or a variable, never from the command line. Holds no rule.
+import { Argument, Option, type Command } from 'commander';
+import { secretFromEnvironment } from '../../config.ts';
+import type { Member, Role } from '../../protocol/entities.ts';
+import { openDialogue, readSecret } from '../ask.ts';
+import type { Act, Context } from '../context.ts';
+import { UsageError } from '../errors.ts';
+import { addGroup, assertYes } from '../groups.ts';
+import { assertDatabase, runLocal } from '../local.ts';
+
+interface PasswordOption {
+  readonly passwordStdin?: boolean;
+}
+
+interface AddOptions extends PasswordOption {
+  readonly org: string;
+  readonly email: string;
+  readonly name: string;
+  readonly role: Role;
+}
+
+const roles = ['admin', 'operator'];
+
+export function addMemberCommands(program: Command, act: Act): void {
+  const member = addGroup(program, 'member', 'admins and operators of an organization');
+  const id = (command: Command): Command => command.argument('<ID>', "the member's id");
+  const password = (command: Command): Command =>
+    command.option('--password-stdin', 'read the password from standard input (else DESKBELL_PASSWORD, else a question)');
+
+  password(
+    member
+      .command('add')
+      .description('add a member; asks for the password')
+      .requiredOption('--org <S>', 'the organization (slug or id)')
+      .requiredOption('--email <E>', 'the address to sign in with')
+      .requiredOption('--name <N>', 'the name that visitors see')
+      .addOption(new Option('--role <R>', 'admin configures, operator answers').choices(roles).makeOptionMandatory()),
+  ).action(act<AddOptions>(addMember));
+  member.command('list').description('the members of an organization').requiredOption('--org <S>', 'the organization (slug or id)').action(act<{ org: string }>(listMembers));
+  id(member.command('role').description("change a member's role"))
+    .addArgument(new Argument('<ROLE>').choices(roles))
+    .action(act(async (context, _options, [memberId = '', role]) => showMember(context, await runLocal(context, 'members.setRole', { memberId, role: role as Role }))));
+  password(id(member.command('password').description('set a new password; ends all sessions of the member'))).action(act<PasswordOption>(setPassword));
+  id(member.command('disable').description('lock a member out, at once')).action(
+    act(async (context, _options, [memberId = '']) => showMember(context, await runLocal(context, 'members.disable', { memberId }))),
+  );
+  id(member.command('enable').description('let a disabled member in again')).action(
+    act(async (context, _options, [memberId = '']) => showMember(context, await runLocal(context, 'members.enable', { memberId }))),
+  );
+  id(member.command('remove').description('remove a member; what they wrote stays'))
+    .option('--yes', 'really do it')
+    .action(act<{ yes?: boolean }>(removeMember));
+}
+
+/** @throws UsageError when there is no way to get one */
+async function newPassword(context: Context, { passwordStdin }: PasswordOption): Promise<string> {
+  const { input, errors } = context.io;
+  if (passwordStdin === true) return readSecret(input);
+  const given = secretFromEnvironment('DESKBELL_PASSWORD');
+  if (given !== null) return given.reveal();
+  if (input.isTTY !== true) throw new UsageError('No password: pipe it in with --password-stdin, set DESKBELL_PASSWORD, or run this on a terminal to be asked.');
+  const dialogue = openDialogue(input, errors);
+  try {
+    return await dialogue.newPassword('Password (8 characters or more, not shown): ', checkPassword);
+  } finally {
+    dialogue.close();
+  }
+}
+
+/** What a prompt can say at once; the rule itself is the operation's. */
+export function checkPassword(password: string): string | null {
+  return password.length < 8 ? 'That is too short: 8 characters or more.' : null;
+}
+
+async function addMember(context: Context, options: AddOptions): Promise<void> {
+  await assertDatabase(context);
+  const { org, email, name, role } = options;
+  const password = await newPassword(context, options);
+  const made = await runLocal(context, 'members.add', { organization: org, email, name, role, password });
+  showMember(context, made);
+  context.print.next(context.command('serve'), context.command(`tail --org ${org}`));
+}
+
+function showMember({ print }: Context, { id, email, name, role, organizationId, disabled }: Member): void {
+  if (print.json) return print.document({ id, email, name, role, organizationId, ...(disabled ? { disabled } : {}) });
+  print.fields([
+    ['name', name],
+    ['email', email],
+    ['role', role],
+    ['state', disabled ? 'disabled' : 'can sign in'],
+    ['id', id],
+  ]);
+}
+
+async function listMembers(context: Context, { org }: { org: string }): Promise<void> {
+  const { members } = await runLocal(context, 'members.list', { organization: org });
+  const { print } = context;
+  if (print.json) return print.document({ items: members });
+  print.table(
+    ['ID', 'NAME', 'EMAIL', 'ROLE', 'STATE'],
+    members.map((one) => [one.id, one.name, one.email, one.role, one.disabled ? 'disabled' : 'can sign in']),
+    `No members yet. Add one: ${context.command(`member add --org ${org} --email E --name N --role admin`)}`,
+  );
+}
+
+async function setPassword(context: Context, options: PasswordOption, [memberId = '']: readonly string[]): Promise<void> {
+  await assertDatabase(context);
+  const password = await newPassword(context, options);
+  showMember(context, await runLocal(context, 'members.setPassword', { memberId, password }));
+  if (context.print.forPerson) context.print.line('The new password is set; every session of this member is over.');
+}
+
+async function removeMember(context: Context, { yes }: { yes?: boolean }, [memberId = '']: readonly string[]): Promise<void> {
+  assertYes(yes, `the member ${memberId}`);
+  const done = await runLocal(context, 'members.remove', { memberId });
+  if (context.print.json) context.print.document(done);
+  else context.print.line('The member is removed.');
+}

@@ -1,0 +1,122 @@
+// deskbell org …: the organizations of a data folder. Holds no rule.
+import { Argument, type Command } from 'commander';
+import type { OrganizationDetail } from '../../protocol/entities.ts';
+import type { RawInput } from '../../protocol/operations.ts';
+import type { Act, Context } from '../context.ts';
+import { addGroup, assertYes, wholeNumberOr } from '../groups.ts';
+import { runLocal } from '../local.ts';
+
+interface LimitOptions {
+  readonly requestsPerMinute?: number | 'plan';
+  readonly retentionDays?: number | 'unlimited' | 'plan';
+  readonly applications?: number | 'plan';
+  readonly seats?: number | 'plan';
+}
+
+export function addOrgCommands(program: Command, act: Act): void {
+  const org = addGroup(program, 'org', 'organizations: the tenants of this server');
+  const slug = (command: Command): Command => command.argument('<S>', "the organization's slug or id");
+
+  org
+    .command('create')
+    .description('make an organization')
+    .argument('<NAME>')
+    .option('--slug <S>', 'its short name in addresses and commands (default: made from the name)')
+    .action(act<{ slug?: string }>(createOrg));
+  org.command('list').description('all organizations').action(act(listOrgs));
+  slug(org.command('show').description('one organization, with its limits')).action(
+    act(async (context, _options, [organization]) => show(context, await runLocal(context, 'organizations.get', { organization }))),
+  );
+  slug(org.command('plan').description('change the plan'))
+    .addArgument(new Argument('<PLAN>').choices(['free', 'premium', 'enterprise']))
+    .action(
+      act(async (context, _options, [organization, plan]) =>
+        show(context, await runLocal(context, 'organizations.setPlan', { organization, plan: plan as OrganizationDetail['plan'] })),
+      ),
+    );
+  slug(org.command('usage').description('what was used since the first of the month')).action(act(showUsage));
+  slug(org.command('limits').description("show or set an enterprise organization's own limits; the word plan goes back to the plan's"))
+    .option('--requests-per-minute <N>', 'all requests of the organization', wholeNumberOr('plan'))
+    .option('--retention-days <N|unlimited>', 'how long conversations are kept', wholeNumberOr('unlimited', 'plan'))
+    .option('--applications <N>', 'how many applications it may have', wholeNumberOr('plan'))
+    .option('--seats <N>', 'how many members it may have', wholeNumberOr('plan'))
+    .action(act<LimitOptions>(setLimits));
+  slug(org.command('delete').description('remove an organization with everything in it'))
+    .option('--yes', 'really do it')
+    .action(act<{ yes?: boolean }>(deleteOrg));
+}
+
+async function createOrg(context: Context, { slug }: { slug?: string }, [name = '']: readonly string[]): Promise<void> {
+  const made = await runLocal(context, 'organizations.create', { name, slug }, 'may be new');
+  const { print } = context;
+  if (print.json) return print.document(made);
+  print.line('Made the organization ', ['bold', made.name], `: slug ${made.slug}, plan ${made.plan}.`);
+  print.next(
+    context.command(`app create "Website" --org ${made.slug} --domain example.com`),
+    context.command(`member add --org ${made.slug} --email you@example.com --name "You" --role admin`),
+  );
+}
+
+async function listOrgs(context: Context): Promise<void> {
+  const { organizations } = await runLocal(context, 'organizations.list', {});
+  const { print } = context;
+  if (print.json) return print.document({ items: organizations });
+  print.table(
+    ['SLUG', 'NAME', 'PLAN', 'APPS', 'MEMBERS', 'ID'],
+    organizations.map((one) => [one.slug, one.name, one.plan, String(one.applications), String(one.members), one.id]),
+    `No organizations yet. Make one: ${context.command('org create NAME')}`,
+  );
+}
+
+function show({ print }: Context, one: OrganizationDetail): void {
+  if (print.json) return print.document(one);
+  const own = (value: unknown): string => (value === null ? '' : ' (its own)');
+  const { limits, ownLimits } = one;
+  print.fields([
+    ['name', one.name],
+    ['slug', one.slug],
+    ['id', one.id],
+    ['plan', one.plan],
+    ['applications', `${one.applications} of ${limits.applications ?? 'any number'}${own(ownLimits.applications)}`],
+    ['seats', `${one.members} of ${limits.seats ?? 'any number'}${own(ownLimits.seats)}`],
+    ['requests', `${limits.requestsPerMinute} a minute${own(ownLimits.requestsPerMinute)}`],
+    ['retention', `${limits.retentionDays === null ? 'unlimited' : `${limits.retentionDays} days`}${own(ownLimits.retentionDays)}`],
+    ['assistant', limits.ai ? 'yes' : 'no'],
+    ['made', one.createdAt],
+  ]);
+}
+
+async function showUsage(context: Context, _options: object, [organization]: readonly string[]): Promise<void> {
+  const used = await runLocal(context, 'organizations.usage', { organization });
+  const { print } = context;
+  if (print.json) return print.document(used);
+  print.fields([
+    ['from', used.from],
+    ['to', used.to],
+    ['conversations', String(used.conversations)],
+    ['messages', String(used.messages)],
+    ['visitors', String(used.visitors)],
+    ['seats', String(used.seats)],
+    ['storage', `${(used.storageBytes / 1_048_576).toFixed(1)} MiB`],
+  ]);
+}
+
+async function setLimits(context: Context, options: LimitOptions, [organization]: readonly string[]): Promise<void> {
+  const input: RawInput<'organizations.setLimits'> = { organization };
+  const { requestsPerMinute, retentionDays, applications, seats } = options;
+  const none = [requestsPerMinute, retentionDays, applications, seats].every((one) => one === undefined);
+  if (none) return show(context, await runLocal(context, 'organizations.get', { organization }));
+  const numberOrNull = <T>(value: T | 'plan'): T | null => (value === 'plan' ? null : value);
+  if (requestsPerMinute !== undefined) input.requestsPerMinute = numberOrNull(requestsPerMinute);
+  if (retentionDays !== undefined) input.retentionDays = numberOrNull(retentionDays);
+  if (applications !== undefined) input.applications = numberOrNull(applications);
+  if (seats !== undefined) input.seats = numberOrNull(seats);
+  show(context, await runLocal(context, 'organizations.setLimits', input));
+}
+
+async function deleteOrg(context: Context, { yes }: { yes?: boolean }, [organization = '']: readonly string[]): Promise<void> {
+  assertYes(yes, `the organization ${organization} with its applications, members and conversations`);
+  const done = await runLocal(context, 'organizations.delete', { organization });
+  if (context.print.json) context.print.document(done);
+  else context.print.line(`Removed the organization ${organization}.`);
+}

@@ -1,0 +1,50 @@
+// deskbell purge: removes what is older than each organization keeps, as the server
+// does every hour. Holds no rule.
+import type { Command } from 'commander';
+import type { PurgeReport } from '../../protocol/entities.ts';
+import type { Act, Context } from '../context.ts';
+import { runLocal } from '../local.ts';
+
+interface PurgeFlags {
+  readonly dryRun?: boolean;
+  readonly yes?: boolean;
+}
+
+export function addPurgeCommand(program: Command, act: Act): void {
+  program
+    .command('purge')
+    .description('remove what is older than each organization keeps, as the server does every hour')
+    .option('--dry-run', 'only say what would go')
+    .option('--yes', 'also where more than half of an organization would go at once')
+    .action(act<PurgeFlags>(purge));
+}
+
+async function purge(context: Context, { dryRun = false, yes = false }: PurgeFlags): Promise<void> {
+  const report = await runLocal(context, 'retention.purge', { dryRun, force: yes });
+  const { print } = context;
+  if (print.json) return print.document(report);
+  print.table(
+    ['ORGANIZATION', 'KEEPS', 'CONVERSATIONS', 'MESSAGES', 'VISITORS', 'TEST', ''],
+    report.organizations.map((one) => [
+      one.slug,
+      one.retentionDays === null ? 'for ever' : `${one.retentionDays} days`,
+      String(one.live.conversations),
+      String(one.live.messages),
+      String(one.live.visitors),
+      String(one.test.messages),
+      remark(one, dryRun),
+    ]),
+    'No organizations yet.',
+  );
+  const { total, copies } = report;
+  const old = copies === 0 ? '' : `, and ${copies} old copies of the database`;
+  print.line(`${dryRun ? 'Would remove' : 'Removed'} ${total.conversations} conversations, ${total.messages} messages, ${total.visitors} visitors${old}.`);
+  if (report.organizations.some(({ state }) => state === 'held'))
+    print.note(`Mind: more than half of an organization would go at once. If this machine's clock is right, say so: ${context.command('purge --yes')}`);
+}
+
+function remark({ state }: PurgeReport['organizations'][number], dryRun: boolean): string {
+  if (state === 'held') return 'waits for --yes';
+  if (state === 'grace') return 'plan changed, 7 days of grace';
+  return state === 'purged' ? (dryRun ? 'would go' : 'gone') : '';
+}

@@ -1,0 +1,26 @@
+// deskbell restore: puts a backup's database and key into a data folder. What it
+// replaces and what it refuses is src/data-folder.ts; this only asks and tells.
+import type { Command } from 'commander';
+import type { Act, Context } from '../context.ts';
+
+export function addRestoreCommand(program: Command, act: Act): void {
+  program
+    .command('restore')
+    .description('put a backup into the data folder, which no server may be using')
+    .argument('<FILE>')
+    .option('--force', 'also where there is a database; it is kept aside')
+    .action(act<{ force?: boolean }>(restore));
+}
+
+async function restore(context: Context, { force = false }: { force?: boolean }, [file = '']: readonly string[]): Promise<void> {
+  const config = context.config();
+  const { restoreFolder } = await import('../../data-folder.ts');
+  const { facts, before } = await restoreFolder(config, file, force, Date.now());
+  const madeAt = new Date(facts.madeAt).toISOString();
+  const { print } = context;
+  if (print.json) return print.document({ data: config.data, madeAt, schema: facts.schema, before });
+  print.line(`Restored ${config.data} to what it was at ${madeAt}.`);
+  if (before !== null) print.line(`What was there before is in ${before}; it goes by itself after 30 days.`);
+  print.line('What was erased after the backup is back: look into deskbell audit, and erase it again.');
+  print.next(context.command('doctor'), context.command('serve'));
+}

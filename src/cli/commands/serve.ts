@@ -1,0 +1,80 @@
+// deskbell serve, and deskbell alone: the first run, then the server.
+import type { Command } from 'commander';
+import type { RunningApp } from '../../app.ts';
+import type { Config, Flags } from '../../config.ts';
+import type { Act, Context } from '../context.ts';
+import { askFirstQuestions, makeFirst, type FirstMade } from '../first-run.ts';
+import { addSettings, settingFlags } from '../groups.ts';
+import { localOn, withLocal } from '../local.ts';
+import { addressDocument, sayAddress, serveUntilStopped } from '../serving.ts';
+import { snippetText } from '../snippet.ts';
+
+export function addServeCommands(program: Command, act: Act, version: string): void {
+  addSettings(program.command('serve').description('run the server')).action(
+    act<Flags>(async (context, options) => serve(context, context.config(settingFlags(options)), version)),
+  );
+  addSettings(program.command('start', { hidden: true })).action(
+    act<Flags>(async (context, options) => {
+      const config = context.config(settingFlags(options));
+      if (!(await isFirstRun(context, config))) return serve(context, config, version);
+      const made = await firstRun(context);
+      if (!made.stopped) await serve(context, config, version, (running) => sayFirstSteps(context, made, running));
+    }),
+  );
+}
+
+async function serve(context: Context, config: Config, version: string, sayMore: (running: RunningApp) => Promise<void> = async () => undefined): Promise<void> {
+  await serveUntilStopped(context, config, async (running) => {
+    const { print } = context;
+    if (print.json) return print.jsonLine(addressDocument(running));
+    await sayMore(running);
+    print.line(['bold', `Deskbell ${version}`], `, data in ${config.data}`);
+    if (config.durability === 'normal') print.line('Durability normal: what was acknowledged survives a crash of the program, not a loss of power.');
+    await sayWhatIsMissing(context, running);
+    sayAddress(context, running);
+  });
+}
+
+async function sayWhatIsMissing(context: Context, { service }: RunningApp): Promise<void> {
+  const { organizations } = await localOn(service).run('organizations.list', {});
+  if (organizations.length > 0) return;
+  context.print.line('There is no organization yet. Make one, in another terminal:');
+  context.print.line('  ', ['cyan', context.command('org create "My company"')]);
+}
+
+/** A person sits there, and there is nothing yet. */
+async function isFirstRun({ io, print }: Context, config: Config): Promise<boolean> {
+  if (!print.forPerson || io.input.isTTY !== true) return false;
+  const { databaseExists } = await import('../../engine/open-engine.ts');
+  return !(await databaseExists(config.data));
+}
+
+async function firstRun(context: Context): Promise<FirstMade> {
+  const { print } = context;
+  print.line(['bold', 'Welcome to Deskbell.'], ` There is nothing yet in ${context.config().data}.`);
+  print.line('A few questions, then it serves. Ctrl-C leaves, and nothing is made.');
+  print.line();
+  const answers = await askFirstQuestions(context.io);
+  return withLocal(context, (local) => makeFirst(local, answers), 'may be new');
+}
+
+/** What was made, and what comes next: with the server's own address, which is known only now. */
+async function sayFirstSteps(context: Context, { organization, application, member }: FirstMade, { url }: RunningApp): Promise<void> {
+  const { print } = context;
+  const step = (what: string, command: string): void => {
+    print.line(what);
+    print.line('  ', ['cyan', context.command(command)]);
+  };
+  print.line();
+  print.line(`Made the organization `, ['bold', organization.name], `, its application and the admin ${member.email}.`);
+  print.line('In another terminal:');
+  print.line();
+  if (application.domains.length === 0) step('Let a website show it:', `domain add --app ${application.appId} example.com`);
+  const { parts, widget } = await snippetText(application, context.config().baseUrl ?? url);
+  const [, tag] = parts;
+  if (widget && tag !== undefined) print.line('Into the pages of your website, or see deskbell snippet:');
+  if (widget && tag !== undefined) print.block(`  ${tag.code}`);
+  else step('The lines for your website:', `snippet --app ${application.appId}`);
+  step('Watch what happens:', `tail --org ${organization.slug}`);
+  print.line();
+}

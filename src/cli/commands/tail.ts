@@ -1,0 +1,107 @@
+// deskbell tail: prints an organization's events as they are committed, read from the
+// event log, beside a running server or without one. Reads only.
+import type { Command } from 'commander';
+import type { CommittedEvent } from '../../engine/engine.ts';
+import { preview } from '../../services/content/text.ts';
+import { feedEnd, readFeed } from '../../services/feed.ts';
+import type { Act, Context } from '../context.ts';
+import { withLocal, type Local } from '../local.ts';
+import type { Piece, Style } from '../print.ts';
+import { untilStopped, type Stop } from '../signals.ts';
+
+/** How often the log is looked at. A look at a quiet log is one indexed read. */
+const lookEveryMs = 200;
+
+export function addTailCommand(program: Command, act: Act): void {
+  program
+    .command('tail')
+    .description('print what happens, live, until Ctrl-C')
+    .option('--org <S>', 'only this organization (slug or id)')
+    .action(act<{ org?: string }>(tail));
+}
+
+async function tail(context: Context, { org }: { org?: string }): Promise<void> {
+  await withLocal(context, async (local) => {
+    const organization = org === undefined ? null : await local.run('organizations.get', { organization: org });
+    const start = await feedEnd(local.service);
+    using stop = untilStopped(context.io.readerGone);
+    if (context.print.forPerson) context.print.line(['dim', `What happens in ${organization?.name ?? 'all organizations'} from now on; Ctrl-C ends.`]);
+    else context.print.note('Listening; Ctrl-C ends.');
+    await follow(context, local, start, organization?.id ?? null, stop);
+  });
+}
+
+async function follow({ print }: Context, { service }: Local, start: number, organizationId: string | null, stop: Stop): Promise<void> {
+  let seen = start;
+  while (!stop.signal.aborted) {
+    const events = await readFeed(service, seen);
+    for (const event of events) {
+      seen = event.seq;
+      if (organizationId !== null && event.organization_id !== organizationId) continue;
+      if (print.json) print.jsonLine(eventDocument(event));
+      else print.line(...eventLine(event, print.columns));
+    }
+    // A full page may have more behind it: only an empty one is worth waiting for.
+    if (events.length === 0) await stop.sleep(lookEveryMs);
+  }
+}
+
+function eventDocument(event: CommittedEvent): object {
+  return {
+    seq: event.seq,
+    type: event.type,
+    organizationId: event.organization_id,
+    conversationId: event.conversation_id,
+    mode: event.mode,
+    audience: event.audience,
+    createdAt: new Date(event.created_at).toISOString(),
+    payload: event.payload ?? null,
+  };
+}
+
+const styles: Partial<Record<CommittedEvent['type'], Style>> = {
+  'message:new': 'green',
+  'conversation:new': 'yellow',
+  'conversation:accepted': 'cyan',
+  'conversation:released': 'yellow',
+  'conversation:resolved': 'cyan',
+};
+
+const widestType = 'conversation:accepted'.length;
+
+/** On a narrow terminal the conversation's id is its last eight letters: enough to tell two apart. */
+function eventLine(event: CommittedEvent, columns: number): Piece[] {
+  const type = event.type.padEnd(widestType);
+  const conversation = columns < 120 ? event.conversation_id.slice(-8) : event.conversation_id;
+  const style = styles[event.type];
+  return [
+    ['dim', `${new Date(event.created_at).toTimeString().slice(0, 8)} `],
+    ['dim', `${conversation} `],
+    style === undefined ? type : [style, type],
+    `  ${event.mode === 'test' ? '[test] ' : ''}${describe(event)}`,
+  ];
+}
+
+/** What the payload says, for a person. The text of a message comes as the preview that staff get. */
+function describe({ type, payload, activity, actor_id: actorId }: CommittedEvent): string {
+  // Payloads of the log are those of protocol/events.ts; a removed message or conversation leaves none.
+  const facts = { ...payload, ...activity } as Readonly<Record<string, unknown>>;
+  const fact = (name: string): string => (typeof facts[name] === 'string' ? facts[name] : '');
+  switch (type) {
+    case 'message:new':
+      return payload === undefined ? '(deleted meanwhile)' : `${fact('senderName')}${facts['internal'] === true ? ' (note)' : ''}: ${fact('preview')}`;
+    case 'message:edited':
+      return `message ${fact('messageId')}${fact('contentFormat') === 'plain' ? `: ${preview(fact('content'))}` : ''}`;
+    case 'message:deleted':
+      return `message ${fact('messageId')}`;
+    case 'conversation:new':
+      return fact('subject');
+    case 'conversation:accepted':
+      return `by ${fact('assignedToName')}`;
+    case 'conversation:resolved':
+    case 'conversation:read':
+      return `by ${actorId}`;
+    case 'conversation:released':
+      return '';
+  }
+}

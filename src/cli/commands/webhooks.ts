@@ -1,0 +1,150 @@
+// deskbell webhook …: where an organization wants to be told of what happens. Holds no
+// rule; shows a secret only where it was asked for.
+import type { Command } from 'commander';
+import type { DeliveryStatus, Webhook, WebhookDelivery, WebhookEvent } from '../../protocol/webhooks.ts';
+import type { Act, Context } from '../context.ts';
+import { UsageError } from '../errors.ts';
+import { addGroup, assertYes, collect, wholeNumberOr } from '../groups.ts';
+import { runLocal } from '../local.ts';
+
+interface CreateOptions {
+  readonly org: string;
+  readonly event?: readonly string[];
+}
+
+interface UpdateOptions {
+  readonly url?: string;
+  readonly event?: readonly string[];
+  readonly allEvents?: boolean;
+}
+
+export function addWebhookCommands(program: Command, act: Act): void {
+  const webhook = addGroup(program, 'webhook', 'webhooks: tell another program what happens');
+  const id = (command: Command): Command => command.argument('<ID>', "the webhook's id");
+  const events = (command: Command): Command => command.option('--event <TYPE>', 'only this event; may be given several times', collect);
+
+  events(webhook.command('create').description('add a webhook').argument('<URL>', 'where to send, https').requiredOption('--org <S>', 'the organization (slug or id)')).action(
+    act<CreateOptions>(async (context, { org, event }, [url = '']) => {
+      showSecret(context, await runLocal(context, 'webhooks.create', { organization: org, url, events: typedEvents(event) }));
+    }),
+  );
+  webhook
+    .command('list')
+    .description('the webhooks of an organization')
+    .requiredOption('--org <S>', 'the organization (slug or id)')
+    .action(act<{ org: string }>(listWebhooks));
+  id(webhook.command('show').description('one webhook')).action(
+    act(async (context, _options, [webhookId = '']) => show(context, await runLocal(context, 'webhooks.get', { webhookId }))),
+  );
+  events(id(webhook.command('update').description('change where it leads or what it is told')))
+    .option('--url <URL>', 'where to send')
+    .option('--all-events', 'every event')
+    .action(act<UpdateOptions>(updateWebhook));
+  id(webhook.command('enable').description('switch it on again; it hears of what happens from now on')).action(switchTo(act, true));
+  id(webhook.command('disable').description('switch it off')).action(switchTo(act, false));
+  id(webhook.command('reveal').description('show its secret again; the audit log says so')).action(
+    act(async (context, _options, [webhookId = '']) => showSecret(context, await runLocal(context, 'webhooks.reveal', { webhookId }))),
+  );
+  id(webhook.command('test').description('send a sample; the running server sends it')).action(
+    act(async (context, _options, [webhookId = '']) => {
+      const delivery = await runLocal(context, 'webhooks.test', { webhookId });
+      showQueued(context, delivery);
+    }),
+  );
+  id(webhook.command('deliveries').description('what was sent, newest first'))
+    .option('--status <S>', 'waiting, delivered, failed or skipped')
+    .option('--limit <N>', 'how many', wholeNumberOr(), 20)
+    .action(act<{ status?: string; limit: number }>(listDeliveries));
+  id(webhook.command('replay').description('send a delivery once more'))
+    .argument('<DELIVERY>', "the delivery's id")
+    .action(
+      act(async (context, _options, [webhookId = '', deliveryId = '']) => {
+        showQueued(context, await runLocal(context, 'webhooks.replay', { webhookId, deliveryId }));
+      }),
+    );
+  id(webhook.command('delete').description('delete a webhook with its log').option('--yes', 'really')).action(
+    act<{ yes?: boolean }>(async (context, { yes }, [webhookId = '']) => {
+      assertYes(yes, 'the webhook and its log');
+      const done = await runLocal(context, 'webhooks.delete', { webhookId });
+      if (context.print.json) context.print.document(done);
+      else context.print.line('The webhook is deleted.');
+    }),
+  );
+}
+
+/** As typed: whether they are events is checked by the operation. */
+function typedEvents(events: readonly string[] | undefined): WebhookEvent[] | null {
+  return events === undefined ? null : (events.slice() as WebhookEvent[]);
+}
+
+function switchTo(act: Act, enabled: boolean): (...all: unknown[]) => Promise<void> {
+  return act(async (context, _options, [webhookId = '']) => show(context, await runLocal(context, 'webhooks.update', { webhookId, enabled })));
+}
+
+async function updateWebhook(context: Context, { url, event, allEvents }: UpdateOptions, [webhookId = '']: readonly string[]): Promise<void> {
+  if (url === undefined && event === undefined && allEvents === undefined) throw new UsageError('Nothing to change: give --url, --event or --all-events.');
+  const selection = allEvents === true ? { events: null } : event === undefined ? {} : { events: typedEvents(event) };
+  show(context, await runLocal(context, 'webhooks.update', { webhookId, ...selection, ...(url === undefined ? {} : { url }) }));
+}
+
+function fields({ id, url, events, enabled, waiting }: Webhook): [string, string][] {
+  return [
+    ['id', id],
+    ['url', url],
+    ['events', events === null ? 'all' : events.join(', ')],
+    ['state', enabled ? 'on' : 'off'],
+    ['waiting', String(waiting)],
+  ];
+}
+
+function show({ print }: Context, webhook: Webhook): void {
+  if (print.json) print.document(webhook);
+  else print.fields(fields(webhook));
+}
+
+function showSecret(context: Context, webhook: Webhook & { readonly secret: string }): void {
+  const { print } = context;
+  if (print.json) return print.document(webhook);
+  print.fields([['secret', webhook.secret], ...fields(webhook)]);
+  if (print.forPerson) print.line(['dim', 'The receiver checks signatures with the secret, as Standard Webhooks says.']);
+  print.next(context.command(`webhook test ${webhook.id}`));
+}
+
+async function listWebhooks(context: Context, { org }: { org: string }): Promise<void> {
+  const { webhooks } = await runLocal(context, 'webhooks.list', { organization: org });
+  const { print } = context;
+  if (print.json) return print.document({ items: webhooks });
+  print.table(
+    ['ID', 'URL', 'EVENTS', 'STATE', 'WAITING'],
+    webhooks.map((one) => fields(one).map(([, value]) => value)),
+    `No webhooks yet. Make one: ${context.command(`webhook create https://example.com/hook --org ${org}`)}`,
+  );
+}
+
+async function listDeliveries(context: Context, { status, limit }: { status?: string; limit: number }, [webhookId = '']: readonly string[]): Promise<void> {
+  const selection = status === undefined ? {} : { status: status as DeliveryStatus };
+  const { deliveries } = await runLocal(context, 'webhooks.deliveries', { webhookId, limit, ...selection });
+  const { print } = context;
+  if (print.json) return print.document({ items: deliveries });
+  print.table(
+    ['ID', 'EVENT', 'STATUS', 'ATTEMPTS', 'ANSWER', 'MS', 'MADE', 'WHY'],
+    deliveries.map((one) => [
+      one.id,
+      one.type,
+      one.status,
+      String(one.attempts),
+      one.responseStatus === null ? '-' : String(one.responseStatus),
+      one.durationMs === null ? '-' : String(one.durationMs),
+      one.createdAt,
+      one.error ?? '',
+    ]),
+    'Nothing was sent yet.',
+  );
+}
+
+function showQueued(context: Context, delivery: WebhookDelivery): void {
+  const { print } = context;
+  if (print.json) return print.document(delivery);
+  print.line('The running server sends it now. How it went:');
+  print.line('  ', ['cyan', context.command(`webhook deliveries ${delivery.webhookId} --limit 1`)]);
+}

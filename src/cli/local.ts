@@ -1,0 +1,79 @@
+// The command line's way to the rules: opens the service on the data folder and
+// calls execute as the local actor. Heavy modules are loaded here and not before.
+import type { OpenedService } from '../open-service.ts';
+import { limits } from '../protocol/codes.ts';
+import type { OperationName, Output, RawInput } from '../protocol/operations.ts';
+import type { Service } from '../services/service.ts';
+import type { Config } from '../config.ts';
+import type { Context } from './context.ts';
+import { CommandFailed } from './errors.ts';
+
+export interface Local {
+  readonly service: Service;
+  /** Runs one operation. @throws Failure */
+  run<N extends OperationName>(name: N, input: RawInput<N>): Promise<Output<N>>;
+}
+
+/** Calls the rules of an opened service as the owner of the data folder. */
+export function localOn(service: Service): Local {
+  return {
+    service,
+    run: async (name, input) => {
+      const { execute } = await import('../services/execute.ts');
+      return execute({ service, actor: { kind: 'local' }, address: null, contentLimit: limits.contentRest }, name, input);
+    },
+  };
+}
+
+/** @throws CommandFailed when the folder holds no database: a command must not make an empty one by a wrong path */
+export async function assertDatabase(context: Context, config: Config = context.config()): Promise<void> {
+  const { databaseExists } = await import('../engine/open-engine.ts');
+  if (await databaseExists(config.data)) return;
+  throw new CommandFailed(`There is no Deskbell database in ${config.data}. Name the right folder with --data DIR, or begin one there: ${context.command('org create NAME')}`);
+}
+
+/**
+ * Opens the service beside a server that may be running, does the work, closes it again.
+ * @throws CommandFailed when there is no database and it may not be made; EngineRefused, SchemaRefused
+ */
+export async function withLocal<T>(context: Context, work: (local: Local) => Promise<T>, folder: 'must exist' | 'may be new' = 'must exist'): Promise<T> {
+  const config = context.config();
+  if (folder === 'must exist') await assertDatabase(context, config);
+  const opened = await openPatiently(config);
+  try {
+    return await work(localOn(opened.service));
+  } finally {
+    await opened.close();
+  }
+}
+
+/** How long a command waits for whoever writes at the moment it opens the database. */
+const patienceMs = 5_000;
+
+/** A server or another command may hold the write lock for an instant: a command waits for its turn. */
+async function openPatiently(config: Config): Promise<OpenedService> {
+  const { openService } = await import('../open-service.ts');
+  const until = performance.now() + patienceMs;
+  for (;;) {
+    try {
+      return await openService(config, 'command', () => config.baseUrl);
+    } catch (error) {
+      if (!isBusy(error)) throw error;
+      if (performance.now() > until)
+        throw new CommandFailed('Another process keeps the database busy. Try again in a moment.', { cause: error });
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+}
+
+function isBusy(error: unknown): boolean {
+  return error instanceof Error && (isBusy(error.cause) || ('code' in error && String(error.code).startsWith('SQLITE_BUSY')));
+}
+
+/** Opens, runs one operation, closes. The input is checked first, so that a wrong one touches no file. */
+export async function runLocal<N extends OperationName>(context: Context, name: N, input: RawInput<N>, folder?: 'must exist' | 'may be new'): Promise<Output<N>> {
+  const [{ operations }, { invalid }] = await Promise.all([import('../protocol/operations.ts'), import('../services/execute.ts')]);
+  const checked = operations[name].input.safeParse(input);
+  if (!checked.success) throw invalid(checked.error);
+  return withLocal(context, (local) => local.run(name, input), folder);
+}

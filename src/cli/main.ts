@@ -1,0 +1,131 @@
+// The command line: the tree of commands, and what their endings become as exit codes.
+// Loads nothing heavy itself: each command loads what it needs when it runs.
+import { Command, CommanderError, Option } from 'commander';
+import manifest from '../../package.json' with { type: 'json' };
+import { addAppCommands } from './commands/apps.ts';
+import { addAuditCommand } from './commands/audit.ts';
+import { addBackupCommand } from './commands/backup.ts';
+import { addDemoCommand } from './commands/demo.ts';
+import { addDoctorCommand } from './commands/doctor.ts';
+import { addDomainCommands } from './commands/domains.ts';
+import { addExportCommand } from './commands/export.ts';
+import { addHealthcheckCommand } from './commands/healthcheck.ts';
+import { addImportCommand } from './commands/import.ts';
+import { addInstallServiceCommand } from './commands/install-service.ts';
+import { addKeyCommands } from './commands/keys.ts';
+import { addMemberCommands } from './commands/members.ts';
+import { addOpenApiCommand } from './commands/openapi.ts';
+import { addOrgCommands } from './commands/orgs.ts';
+import { addPurgeCommand } from './commands/purge.ts';
+import { addRestoreCommand } from './commands/restore.ts';
+import { addServeCommands } from './commands/serve.ts';
+import { addSnippetCommand } from './commands/snippet.ts';
+import { addTailCommand } from './commands/tail.ts';
+import { addWebhookCommands } from './commands/webhooks.ts';
+import { createAct, type Io } from './context.ts';
+import { CommandFailed, explain, type ExitCode } from './errors.ts';
+import { commandPath, nameCommands } from './groups.ts';
+import { cell, outputFault, watchReader } from './print.ts';
+
+/**
+ * Runs one command line.
+ * @param argv the words behind the program's name
+ * @param io the streams; the process's own unless a test listens
+ * @returns the exit code: 0 done, 1 failed, 2 wrong usage
+ */
+export async function main(argv: readonly string[], io: Io = processIo()): Promise<ExitCode> {
+  const program = createProgram(io);
+  try {
+    await program.parseAsync(withDefaultCommand(argv), { from: 'user' });
+    // A stream tells of a failed write only a turn later.
+    await new Promise((resolve) => setImmediate(resolve));
+    const fault = outputFault(io.readerGone);
+    if (fault !== null) throw new CommandFailed(`The output could not be written: ${fault.message}.`, { cause: fault });
+    return 0;
+  } catch (error) {
+    if (error instanceof CommanderError) {
+      if (error.exitCode === 0) return 0;
+      io.errors.write(`${cell(usageLine(error, commandOf(program, argv)))}\n`);
+      return 2;
+    }
+    const { code, line } = explain(error);
+    io.errors.write(`${cell(line)}\n`);
+    return code;
+  }
+}
+
+function processIo(): Io {
+  const { stdin, stdout, stderr } = process;
+  // A closed stderr must not end a server that only wanted to say something.
+  watchReader(stderr);
+  return { input: stdin, output: stdout, errors: stderr, readerGone: watchReader(stdout) };
+}
+
+function createProgram(io: Io): Command {
+  const program = new Command('deskbell');
+  program
+    .description('Customer-support chat that you host yourself.')
+    .usage('[command] [options]')
+    .version(manifest.version, '-v, --version', 'print the version')
+    .addOption(new Option('--data <DIR>', 'the data folder (DESKBELL_DATA, default ./deskbell-data)'))
+    .option('--json', 'print one JSON document instead of text for people')
+    .helpOption('-h, --help', 'print this help')
+    .helpCommand('help [command]', 'print the help of a command')
+    .configureHelp({ showGlobalOptions: true })
+    .configureOutput({
+      writeOut: (text) => io.output.write(text),
+      // What went wrong is said by main, in one line.
+      writeErr: () => undefined,
+      outputError: () => undefined,
+      getOutHelpWidth: () => io.output.columns ?? 100,
+    })
+    .exitOverride()
+    .addHelpText('after', '\nWithout a command: a few questions on the first run, then the server; later the server.\nThe first steps: deskbell, or deskbell demo to look around.');
+  nameCommands(program);
+  const act = createAct(io);
+  addServeCommands(program, act, manifest.version);
+  addDemoCommand(program, act, manifest.version);
+  addOrgCommands(program, act);
+  addAppCommands(program, act);
+  addDomainCommands(program, act);
+  addKeyCommands(program, act);
+  addMemberCommands(program, act);
+  addSnippetCommand(program, act);
+  addWebhookCommands(program, act);
+  addTailCommand(program, act);
+  addAuditCommand(program, act);
+  addBackupCommand(program, act);
+  addRestoreCommand(program, act);
+  addExportCommand(program, act);
+  addImportCommand(program, act);
+  addPurgeCommand(program, act);
+  addDoctorCommand(program, act);
+  addInstallServiceCommand(program, act);
+  addOpenApiCommand(program, act);
+  addHealthcheckCommand(program, act);
+  return program;
+}
+
+const helpFlags = new Set(['-h', '--help', '-v', '--version']);
+
+/** `deskbell` and `deskbell --port 80` mean the hidden command `start`; everything else is as it was typed. */
+export function withDefaultCommand(argv: readonly string[]): readonly string[] {
+  for (let index = 0; index < argv.length; index += 1) {
+    const word = argv[index] ?? '';
+    if (word === '--data') index += 1;
+    else if (word !== '--json' && !word.startsWith('--data=')) return word.startsWith('-') && !helpFlags.has(word) ? ['start', ...argv] : argv;
+  }
+  return ['start', ...argv];
+}
+
+/** The command that a command line means, as far as its words are known. */
+function commandOf(program: Command, argv: readonly string[]): Command {
+  let command = program;
+  for (const word of argv) command = command.commands.find((one) => one.name() === word) ?? command;
+  return command;
+}
+
+function usageLine({ message }: CommanderError, command: Command): string {
+  const sentence = message.replace(/^error: /, '').replaceAll('\n', ' ').replace(/[.]?$/, '.');
+  return `${sentence.charAt(0).toUpperCase()}${sentence.slice(1)} See: ${commandPath(command)} --help`;
+}

@@ -1,0 +1,131 @@
+// The only writer to stdout and stderr of the command line: tables, lines, JSON.
+// Every text is made safe for a terminal here; colour only where a terminal shows it.
+import type { Writable } from 'node:stream';
+import { styleText } from 'node:util';
+import { visibleText } from '../services/content/text.ts';
+import { displayWidth, padTo } from './width.ts';
+
+/** A stream that may be a terminal, as process.stdout is. */
+export type Screen = Writable & { readonly isTTY?: boolean; readonly columns?: number };
+
+export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan';
+
+/** A piece of a line: plain, or with a style for terminals. */
+export type Piece = string | readonly [Style, string];
+
+export interface Print {
+  /** True with --json: then only documents go to stdout. */
+  readonly json: boolean;
+  /** True when a person reads: a terminal, and no --json. */
+  readonly forPerson: boolean;
+  /** The width of the terminal; wide enough for everything where there is none. */
+  readonly columns: number;
+  /** Nobody reads stdout any more (`deskbell … | head`): whoever runs on should end. */
+  readonly readerGone: AbortSignal;
+  line(...pieces: readonly Piece[]): void;
+  /** Several lines exactly as they are, to be copied. */
+  block(text: string): void;
+  /** Rows under their headings; `empty` is said instead of a table without rows. */
+  table(headings: readonly string[], rows: readonly (readonly string[])[], empty: string): void;
+  /** One thing: a label and a value a line. */
+  fields(rows: readonly (readonly [label: string, value: string])[]): void;
+  /** A JSON document, the only one on stdout. */
+  document(value: unknown): void;
+  /** One JSON document of many, on a line of its own. */
+  jsonLine(value: unknown): void;
+  /** What to do next; for people only. */
+  next(...commands: readonly string[]): void;
+  /** A remark on stderr, so that stdout stays what was asked for. */
+  note(text: string): void;
+}
+
+/**
+ * Keeps a fault of an output stream from ending the process.
+ * @returns aborted with the fault once nothing can be written any more
+ */
+export function watchReader(stream: Writable): AbortSignal {
+  const gone = new AbortController();
+  stream.on('error', (error) => gone.abort(error));
+  return gone.signal;
+}
+
+/** The fault that a person must hear of: a full disk, but not a reader that has read enough. */
+export function outputFault({ aborted, reason }: AbortSignal): Error | null {
+  if (!aborted || !(reason instanceof Error)) return null;
+  return 'code' in reason && (reason.code === 'EPIPE' || reason.code === 'ERR_STREAM_DESTROYED') ? null : reason;
+}
+
+/** @param json whether stdout belongs to one JSON document */
+export function createPrint(out: Screen, err: Screen, readerGone: AbortSignal, json: boolean): Print {
+  const forPerson = !json && out.isTTY === true;
+
+  // styleText honours NO_COLOR, but FORCE_COLOR would have it colour a pipe: our promise is terminals only.
+  const styled = (style: Style, text: string): string => (forPerson ? styleText(style, text, { stream: out, validateStream: true }) : text);
+
+  function write(text: string): void {
+    if (!readerGone.aborted) out.write(`${text}\n`);
+  }
+
+  function say(text: string): void {
+    if (!json) write(text);
+  }
+
+  function fields(rows: readonly (readonly [string, string])[]): void {
+    const widest = Math.max(0, ...rows.map(([label]) => displayWidth(label)));
+    for (const [label, value] of rows) say(`${styled('dim', padTo(cell(label), widest))}  ${cell(value)}`);
+  }
+
+  return {
+    json,
+    forPerson,
+    columns: forPerson ? (out.columns ?? 80) : Number.POSITIVE_INFINITY,
+    readerGone,
+    line: (...pieces) => say(pieces.map((piece) => (typeof piece === 'string' ? cell(piece) : styled(piece[0], cell(piece[1])))).join('')),
+    block: (text) => say(visibleText(text)),
+    fields,
+    table: (titles, rows, empty) => {
+      if (rows.length === 0) {
+        // An empty list is nothing for a program that reads it; a person wants a word.
+        if (forPerson) say(cell(empty));
+        return;
+      }
+      const headings = titles.map(cell);
+      const cells = rows.map((row) => row.map(cell));
+      const widths = headings.map((heading, index) => Math.max(displayWidth(heading), ...cells.map((row) => displayWidth(row[index] ?? ''))));
+      const width = widths.reduce((sum, one) => sum + one + 2, -2);
+      if (forPerson && width > (out.columns ?? 80)) {
+        cells.forEach((row, index) => {
+          if (index > 0) say('');
+          fields(headings.map((heading, column) => [heading.toLowerCase(), row[column] ?? '']));
+        });
+        return;
+      }
+      const lined = (row: readonly string[]): string => row.map((text, index) => padTo(text, widths[index] ?? 0)).join('  ').trimEnd();
+      say(styled('bold', lined(headings)));
+      for (const row of cells) say(lined(row));
+    },
+    document: (value) => write(safeJson(value, out.isTTY === true ? 2 : 0)),
+    jsonLine: (value) => write(safeJson(value, 0)),
+    next: (...commands) => {
+      if (!forPerson || commands.length === 0) return;
+      say('');
+      for (const [index, command] of commands.entries()) say(`${styled('dim', index === 0 ? 'Next:' : '     ')} ${styled('cyan', cell(command))}`);
+    },
+    note: (text) => {
+      err.write(`${cell(text)}\n`);
+    },
+  };
+}
+
+/** One line of somebody's text, safe for a terminal. */
+export function cell(text: string): string {
+  return visibleText(text).replace(/[\n\t]+/g, ' ');
+}
+
+// JSON leaves these raw, and a terminal may obey them or show them in another order; as \u escapes they mean the same.
+const rawInJson = /[\u007f-\u009f\u200e\u200f\u061c\u2028-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb]/g;
+
+/** JSON that a terminal can show: the same document, with what could be taken for a command written as an escape. */
+export function safeJson(value: unknown, indent: 0 | 2): string {
+  return JSON.stringify(value, null, indent).replace(rawInJson, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}

@@ -1,0 +1,362 @@
+// The store's promises, on a real file: group commit, all or nothing, snapshots, order,
+// other processes. Rules and doors are not part of this.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createSystemClock } from '../../src/engine/embedded/clock.ts';
+import { StoreUnavailable, type CommitNotice, type Engine, type NewEvent, type Tx } from '../../src/engine/engine.ts';
+import { databaseFile, openEngine, prepareFolder } from '../../src/engine/open-engine.ts';
+import { eventually } from '../helpers/eventually.ts';
+import { aNeighbour, type Neighbour } from '../helpers/process.ts';
+import { commitsInLog, watchStatements, type Watch } from '../helpers/storage.ts';
+
+let folder: string;
+let engine: Engine;
+let watch: Watch;
+const neighbours: Neighbour[] = [];
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'deskbell-store-'));
+  await prepareFolder(folder);
+  watch = watchStatements();
+  engine = await openEngine({ folder, durability: 'full', clock: createSystemClock(), keyCheck: 'key', as: 'server' });
+});
+
+afterEach(async () => {
+  watch.end();
+  for (const neighbour of neighbours.splice(0)) await neighbour.close();
+  await engine.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const file = (): string => databaseFile(folder);
+
+async function neighbour(): Promise<Neighbour> {
+  const made = await aNeighbour(file());
+  neighbours.push(made);
+  return made;
+}
+
+function event(name: string): NewEvent {
+  return {
+    organization_id: 'o',
+    conversation_id: name,
+    mode: 'live',
+    type: 'conversation:released',
+    audience: 'room',
+    actor_id: 'a',
+    message_id: null,
+    member_id: null,
+    payload: { name },
+  };
+}
+
+const put = (key: string) => (tx: Tx) => tx.tables.meta.set(key, key);
+const get = (key: string): Promise<string | undefined> => engine.store.read(({ tables }) => tables.meta.get(key));
+
+/** What somebody else sees of a key. */
+function seenFromOutside(key: string): unknown {
+  const other = new Database(file(), { readonly: true });
+  try {
+    return other.prepare('select value from meta where key = ?').pluck().get(key);
+  } finally {
+    other.close();
+  }
+}
+
+describe('group commit', () => {
+  it('gives operations that arrive together one commit on disk', async () => {
+    await engine.store.write(put('before'));
+    const before = commitsInLog(`${file()}-wal`);
+    await Promise.all(Array.from({ length: 40 }, (_, index) => engine.store.write(put(`k${index}`))));
+    expect(commitsInLog(`${file()}-wal`) - before).toBe(1);
+    await engine.store.write(put('after'));
+    expect(commitsInLog(`${file()}-wal`) - before).toBe(2);
+    expect(seenFromOutside('k39')).toBe('k39');
+  });
+
+  it('bounds a group, so that one commit never holds the loop for long', async () => {
+    const before = commitsInLog(`${file()}-wal`);
+    await Promise.all(Array.from({ length: 250 }, (_, index) => engine.store.write(put(`k${index}`))));
+    expect(commitsInLog(`${file()}-wal`) - before).toBe(3);
+  });
+
+  it('rolls back one that throws, alone, with its events', async () => {
+    const heard: CommitNotice[] = [];
+    engine.store.subscribe((notice) => heard.push(notice));
+    const outcomes = await Promise.allSettled([
+      engine.store.write(async (tx) => {
+        await put('first')(tx);
+        await tx.emit(event('first'));
+      }),
+      engine.store.write(async (tx) => {
+        await put('second')(tx);
+        await tx.emit(event('second'));
+        tx.configurationChanged();
+        throw new Error('no');
+      }),
+      engine.store.write(async (tx) => {
+        await put('third')(tx);
+        await tx.emit(event('third'));
+      }),
+    ]);
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    expect([seenFromOutside('first'), seenFromOutside('second'), seenFromOutside('third')]).toEqual(['first', undefined, 'third']);
+    expect(heard.flatMap(({ events }) => events.map((one) => [one.seq, one.conversation_id]))).toEqual([[1, 'first'], [2, 'third']]);
+    expect(heard.map(({ configuration }) => configuration)).toEqual([false]);
+    const rows = await engine.store.read(({ tables }) => tables.events.after(0, 10));
+    expect(rows.map((row) => row.conversation_id)).toEqual(['first', 'third']);
+  });
+
+  it('survives an operation that throws before its first await, and one with bad SQL', async () => {
+    const outcomes = await Promise.allSettled([
+      engine.store.write(() => {
+        throw new Error('at once');
+      }),
+      engine.store.write((tx) => tx.tables.messages.remove('nobody', 1, 1)),
+      engine.store.write((tx) => tx.tables.participants.join({ conversation_id: 'nothing', user_id: 'u', role: 'visitor', joined_at: 1, left_at: null })),
+      engine.store.write(put('fine')),
+    ]);
+    expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'rejected', 'fulfilled']);
+    expect(seenFromOutside('fine')).toBe('fine');
+  });
+
+  it('answers nobody before the commit', async () => {
+    let answered = false;
+    const first = engine.store.write(put('early')).then(() => {
+      answered = true;
+      // The answer came: then it is there for everybody.
+      expect(seenFromOutside('early')).toBe('early');
+    });
+    const second = engine.store.write(async (tx) => {
+      // The first operation is done, and its transaction is still open.
+      expect(await tx.tables.meta.get('early')).toBe('early');
+      expect(answered).toBe(false);
+      expect(seenFromOutside('early')).toBeUndefined();
+    });
+    await Promise.all([first, second]);
+    expect(answered).toBe(true);
+  });
+
+  it('answers a refusal only after the commit as well', async () => {
+    const order: string[] = [];
+    watch.onFinish = (source) => {
+      if (source === 'COMMIT') order.push('commit');
+    };
+    await Promise.allSettled([
+      engine.store.write(() => Promise.reject(new Error('no'))).catch(() => order.push('refused')),
+      engine.store.write(put('x')).then(() => order.push('answered')),
+    ]);
+    expect(order[0]).toBe('commit');
+    expect(order.slice(1).toSorted()).toEqual(['answered', 'refused']);
+  });
+
+  it('tells the whole group when the commit itself fails, keeps nothing, and goes on', async () => {
+    await engine.store.write(put('before'));
+    const heard: CommitNotice[] = [];
+    engine.store.subscribe((notice) => heard.push(notice));
+    watch.insteadOfCommit = () => {
+      throw new Database.SqliteError('disk I/O error', 'SQLITE_IOERR_FSYNC');
+    };
+    const outcomes = await Promise.allSettled([1, 2, 3].map((index) => engine.store.write(async (tx) => {
+      await put(`lost${index}`)(tx);
+      await tx.emit(event(`lost${index}`));
+    })));
+    for (const outcome of outcomes) expect(outcome).toMatchObject({ status: 'rejected', reason: expect.any(StoreUnavailable) });
+    expect(seenFromOutside('lost1')).toBeUndefined();
+    expect(heard).toEqual([]);
+    await engine.store.write(put('again'));
+    expect(seenFromOutside('again')).toBe('again');
+  });
+});
+
+describe('transactions', () => {
+  it('throws when one is used after its end', async () => {
+    let leaked: Tx | undefined;
+    await engine.store.write(async (tx) => {
+      leaked = tx;
+      await put('x')(tx);
+    });
+    expect(() => leaked?.tables).toThrow('after its end');
+    await expect(leaked?.emit(event('late'))).rejects.toThrow('after its end');
+    let failed: Tx | undefined;
+    await engine.store.write((tx) => {
+      failed = tx;
+      return Promise.reject(new Error('no'));
+    }).catch(() => undefined);
+    expect(() => failed?.tables).toThrow('after its end');
+    expect(await engine.store.read(({ tables }) => tables.events.after(0, 10))).toEqual([]);
+  });
+
+  it('never lets a read see an uncommitted row', async () => {
+    const seen: unknown[] = [];
+    await engine.store.write(async (tx) => {
+      await put('dirty')(tx);
+      seen.push(await get('dirty'));
+    });
+    seen.push(await get('dirty'));
+    expect(seen).toEqual([undefined, 'dirty']);
+  });
+
+  it('reads from one snapshot, whatever is committed meanwhile', async () => {
+    const other = new Database(file());
+    const seen = await engine.store.read(async ({ tables }) => {
+      const before = await tables.meta.get('moving');
+      other.prepare("insert into meta values ('moving', 'there')").run();
+      return [before, await tables.meta.get('moving')];
+    });
+    other.close();
+    expect(seen).toEqual([undefined, undefined]);
+    expect(await get('moving')).toBe('there');
+  });
+
+  it('can not write through a read', async () => {
+    await expect(engine.store.read((tx) => tx.tables.meta.set('sly', 'x'))).rejects.toBeInstanceOf(StoreUnavailable);
+    expect(seenFromOutside('sly')).toBeUndefined();
+  });
+
+  it('refuses everything once it is closed, and closes twice', async () => {
+    await engine.close();
+    await engine.close();
+    await expect(engine.store.write(put('late'))).rejects.toBeInstanceOf(StoreUnavailable);
+    await expect(get('late')).rejects.toBeInstanceOf(StoreUnavailable);
+  });
+
+  it('finishes what is under way when it is closed', async () => {
+    const writing = Array.from({ length: 250 }, (_, index) => engine.store.write(put(`k${index}`)));
+    const reading = get('k0');
+    await engine.close();
+    await Promise.all([...writing, reading]);
+    expect(seenFromOutside('k249')).toBe('k249');
+  });
+});
+
+describe('events', () => {
+  it('come in commit order, numbered without gaps, across groups and failures', async () => {
+    const heard: number[] = [];
+    const names: string[] = [];
+    engine.store.subscribe(({ events }) => {
+      for (const one of events) {
+        heard.push(one.seq);
+        names.push(one.conversation_id);
+      }
+    });
+    const writes = Array.from({ length: 330 }, (_, index) =>
+      engine.store.write(async (tx) => {
+        await tx.emit(event(`e${index}`));
+        if (index % 7 === 0) throw new Error('no');
+        if (index % 5 === 0) await tx.emit(event(`e${index}b`));
+      }));
+    await Promise.allSettled(writes);
+    expect(heard).toEqual(Array.from({ length: heard.length }, (_, index) => index + 1));
+    const rows: string[] = [];
+    for (;;) {
+      const page = await engine.store.read(({ tables }) => tables.events.after(rows.length, 100));
+      if (page.length === 0) break;
+      rows.push(...page.map((row) => row.conversation_id));
+    }
+    expect(names).toEqual(rows);
+    expect(rows).toHaveLength(330 - 48 + 56);
+  });
+
+  it('are heard by nobody who has unsubscribed', async () => {
+    const heard: CommitNotice[] = [];
+    const stop = engine.store.subscribe((notice) => heard.push(notice));
+    await engine.store.write((tx) => tx.emit(event('one')));
+    stop();
+    await engine.store.write((tx) => tx.emit(event('two')));
+    expect(heard.flatMap(({ events }) => events.map((one) => one.conversation_id))).toEqual(['one']);
+  });
+});
+
+describe('other processes', () => {
+  it('are noticed when they commit, and not before', async () => {
+    const heard: CommitNotice[] = [];
+    engine.store.subscribe((notice) => heard.push(notice));
+    const other = await neighbour();
+    await other.exec("begin immediate; insert into meta values ('theirs', '1')");
+    const epoch = engine.store.configurationEpoch();
+    expect(await get('theirs')).toBeUndefined();
+    await other.exec('commit');
+    await eventually(() => expect(heard).toEqual([{ events: [], configuration: true }]), 1_000);
+    expect(engine.store.configurationEpoch()).toBe(epoch + 1);
+    expect(await get('theirs')).toBe('1');
+  });
+
+  it('that hold the write lock cost a refusal after 100 ms and nothing else', async () => {
+    const other = await neighbour();
+    await other.exec('begin immediate');
+    let ticks = 0;
+    const counter = setInterval(() => { ticks += 1; }, 5);
+    const refused = engine.store.write(put('refused'));
+    await expect(refused).rejects.toBeInstanceOf(StoreUnavailable);
+    clearInterval(counter);
+    // Had the driver waited, the loop would have stood still and nothing been counted.
+    expect(ticks).toBeGreaterThan(4);
+    expect(await get('refused')).toBeUndefined();
+    const patient = engine.store.write(put('patient'));
+    await other.exec('rollback');
+    await patient;
+    expect(seenFromOutside('patient')).toBe('patient');
+  });
+});
+
+describe('storage that refuses', () => {
+  it('a look at it that fails ends nothing: the next one sees what the other process did', async () => {
+    const heard: CommitNotice[] = [];
+    engine.store.subscribe((notice) => heard.push(notice));
+    await engine.store.write(put('before'));
+    const writer = watch.writer();
+    const pragma = writer.pragma.bind(writer);
+    let failures = 0;
+    writer.pragma = (source, options) => {
+      if (source !== 'data_version' || failures === 2) return pragma(source, options);
+      failures += 1;
+      throw new Database.SqliteError('disk I/O error', 'SQLITE_IOERR_READ');
+    };
+    const other = await neighbour();
+    await other.exec("insert into meta values ('theirs', '1')");
+    await eventually(() => expect(heard).toEqual([{ events: [], configuration: true }]));
+    expect(failures).toBe(2);
+  });
+
+  it('a full disk: what was answered is stored, what was refused is not, reads go on, and it resumes', async () => {
+    await engine.store.write(put('before'));
+    const writer = watch.writer();
+    const pages = writer.pragma('page_count', { simple: true }) as number;
+    writer.pragma(`max_page_count = ${pages + 4}`);
+    const large = 'x'.repeat(3_000);
+    const stored = new Set<number>();
+    let refused = 0;
+    for (let round = 0; round < 4; round += 1)
+      await Promise.all(Array.from({ length: 10 }, async (_, index) => {
+        const number = round * 10 + index;
+        try {
+          await engine.store.write((tx) => tx.tables.meta.set(`n${number}`, large));
+          stored.add(number);
+        } catch (error) {
+          expect(error).toBeInstanceOf(StoreUnavailable);
+          refused += 1;
+        }
+      }));
+    expect(refused).toBeGreaterThan(0);
+    for (let number = 0; number < 40; number += 1) expect(seenFromOutside(`n${number}`) !== undefined, `n${number}`).toBe(stored.has(number));
+    expect(await get('before')).toBe('before');
+    writer.pragma('max_page_count = 1000000');
+    await engine.store.write((tx) => tx.tables.meta.set('resumed', large));
+    expect(seenFromOutside('resumed')).toBe(large);
+    expect(writer.pragma('integrity_check', { simple: true })).toBe('ok');
+  });
+
+  it('a file that can not be written: refused, reads go on, and it resumes', async () => {
+    await engine.store.write(put('before'));
+    watch.writer().pragma('query_only = ON');
+    await expect(engine.store.write(put('no'))).rejects.toBeInstanceOf(StoreUnavailable);
+    expect(await get('before')).toBe('before');
+    watch.writer().pragma('query_only = OFF');
+    await engine.store.write(put('yes'));
+    expect(seenFromOutside('yes')).toBe('yes');
+  });
+});
