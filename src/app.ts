@@ -46,6 +46,8 @@ export function createApp(config: Config, overrides: AppOverrides = {}): App {
   async function start(): Promise<RunningApp> {
     const log = overrides.log ?? createLog(config.logLevel);
     try {
+      // Before the data folder is made or touched: a port that is taken must leave no trace.
+      await assertPortFree(config);
       const { service, close } = await openService(config, 'server', () => baseUrl, overrides);
       undo.push(close);
       undo.push(
@@ -118,17 +120,29 @@ function urlHost(host: string): string {
 
 function listen(server: Server, { host, port }: Config): Promise<number> {
   return new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => {
-      reject(
-        error.code === 'EADDRINUSE'
-          ? new Error(`Port ${port} of ${host} is taken. Stop what uses it, or choose another with --port.`, { cause: error })
-          : error.code === 'EACCES'
-            ? new Error(`Port ${port} needs rights that this user does not have. Choose one above 1023 with --port.`, { cause: error })
-            : new Error(`Listening on ${host}:${port} failed: ${error.message}.`, { cause: error }),
-      );
-    });
+    server.once('error', (error: NodeJS.ErrnoException) => reject(new Error(listenProblem(error, host, port), { cause: error })));
     server.listen(port, host, () => resolve((server.address() as AddressInfo).port));
   });
+}
+
+function listenProblem(error: NodeJS.ErrnoException, host: string, port: number): string {
+  switch (error.code) {
+    case 'EADDRINUSE':
+      return `Port ${port} of ${host} is taken. Stop what uses it, or choose another with --port.`;
+    case 'EACCES':
+      return `Port ${port} needs rights that this user does not have. Choose one above 1023 with --port.`;
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+      return `${host} is no address of this machine. Choose another with --host.`;
+    default:
+      return `Listening on ${host}:${port} failed: ${error.message}.`;
+  }
+}
+
+async function assertPortFree(config: Config): Promise<void> {
+  const probe = createServer();
+  await listen(probe, config);
+  await new Promise((resolve) => probe.close(resolve));
 }
 
 /** Waits for the requests under way; whoever takes too long is cut off. */

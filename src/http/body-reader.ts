@@ -79,10 +79,12 @@ function readBytes(ctx: Context): Promise<Buffer> {
       req.pause();
       reject(tooLarge(ctx));
     });
-    req.once('end', () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)));
     req.once('error', cutShort);
-    // After `end` this changes nothing any more.
     req.once('close', cutShort);
+    req.once('end', () => {
+      req.off('close', cutShort);
+      resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks));
+    });
   });
 }
 

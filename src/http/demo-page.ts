@@ -42,14 +42,15 @@ const style = `
   nav a { color: var(--ink); text-decoration: none; padding: .4rem .6rem; }
   nav a:hover { text-decoration: underline; }
   .basket { font-weight: 600; }
-  .hero { display: grid; gap: 1rem; padding-block: 3.5rem 2.5rem; max-width: 40rem; }
+  .hero { display: grid; gap: 1rem; padding-block: 3.5rem 2.5rem; }
+  .hero > * { max-width: 38rem; }
   h1 { margin: 0; font: 700 clamp(2rem, 5vw, 3.2rem)/1.1 Georgia, serif; }
   .hero p { margin: 0; font-size: 1.15rem; color: var(--soft); }
   button { font: inherit; cursor: pointer; border: 1px solid var(--leaf); border-radius: .5rem; padding: .5rem .9rem; background: #fff; color: var(--leaf); }
   button:hover { background: #eef5f1; }
   .main { background: var(--leaf); color: #fff; padding: .75rem 1.25rem; font-weight: 600; justify-self: start; }
   .main:hover { background: #174834; }
-  ul { list-style: none; margin: 0; padding: 0; display: grid; gap: 1.25rem; grid-template-columns: repeat(auto-fill, minmax(15rem, 1fr)); }
+  ul { list-style: none; margin: 0; padding: 0; display: grid; gap: 1.25rem; grid-template-columns: repeat(auto-fill, minmax(17rem, 1fr)); }
   .card { background: #fff; border: 1px solid var(--line); border-radius: .9rem; overflow: hidden; display: flex; flex-direction: column; }
   .card svg { display: block; width: 100%; }
   .card h3 { margin: .9rem 1rem 0; font: 700 1.1rem/1.3 Georgia, serif; }

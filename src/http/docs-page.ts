@@ -238,7 +238,8 @@ function curl({ method, path, operation }: Entry, document: JsonObject): string 
   if ('apiKey' in way) lines.push('-H "Authorization: Bearer $API_KEY"');
   if ('session' in way) lines.push('-H "Authorization: Bearer $SESSION"');
   if ('appId' in way) lines.push('-H "X-App-Id: $APP_ID"');
-  if ('appId' in way && !('apiKey' in way)) lines.push('-H "Origin: $ORIGIN"');
+  // A token for the WebSocket is bound to a page, even when a backend asks for it.
+  if ('appId' in way && (!('apiKey' in way) || path.includes('/widget/'))) lines.push('-H "Origin: $ORIGIN"');
   if ('visitorId' in way) lines.push('-H "X-Visitor-Id: $VISITOR_ID"');
   const body = bodySchema(operation['requestBody'], document);
   if (body !== null) lines.push('-H "Content-Type: application/json"', `-d '${JSON.stringify(example(body)).replaceAll("'", String.raw`'\''`)}'`);

@@ -5,7 +5,8 @@
 import type { Service, Tx } from './service.ts';
 import { readFeed } from './feed.ts';
 
-const segmenter = new Intl.Segmenter(undefined, { granularity: 'word' });
+// Made when it is first needed: a command that searches nothing should not wait for it.
+let segmenter: Intl.Segmenter | undefined;
 const cursorKey = 'search_cursor';
 const batch = 200;
 const afterMs = 250;
@@ -16,6 +17,7 @@ const patienceMs = 30_000;
 /** The words of a text, folded for comparison. */
 export function words(text: string): string[] {
   const found: string[] = [];
+  segmenter ??= new Intl.Segmenter(undefined, { granularity: 'word' });
   for (const { segment, isWordLike } of segmenter.segment(text.normalize('NFKC')))
     if (isWordLike === true) found.push(segment.toLowerCase());
   return found;

@@ -43,7 +43,7 @@ function checkUrl(service: Service, text: string): string {
   const address = addressOfHost(url.hostname);
   const inside = address === null ? isLocalName(url.hostname) : !isPublicAddress(address);
   if (inside && !service.settings.webhookPrivate)
-    throw badField('url', "leads to a private or local address; the server's owner can allow that with DESKBELL_WEBHOOK_PRIVATE=allow");
+    throw badField('url', "must not lead to a private or local address (the server's owner can allow it with DESKBELL_WEBHOOK_PRIVATE=allow)");
   if (url.protocol === 'http:' && !inside) throw badField('url', 'must begin with https://: messages must not travel in the clear');
   return url.href;
 }

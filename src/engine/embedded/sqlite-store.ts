@@ -31,6 +31,8 @@ interface Waiting {
 /** Bounded so that one commit never holds the loop for more than a few milliseconds. */
 const largestGroup = 100;
 const busyRetryMs = 5;
+/** While it opens, a process may as well wait for another's commit. */
+const openingWaitMs = 5_000;
 const checkpointAfterIdleMs = 2_000;
 const checkpointAttempts = 12;
 
@@ -50,13 +52,15 @@ const pageCount = sql<{ bytes: number }>`select page_count * page_size as bytes 
  */
 export function openSqliteStore(options: SqliteStoreOptions): Store {
   const { clock } = options;
-  // The lock wait blocks the whole process, so the connection never waits: the group is retried from the loop.
-  const writer = openConnection(options.file, { durability: options.durability, lockWaitMs: 0 });
-  const reader = openConnection(options.file, { durability: options.durability, lockWaitMs: 0 });
+  // The lock wait blocks the whole process, so an open store never waits: the group is retried from the loop.
+  const writer = openConnection(options.file, { durability: options.durability, lockWaitMs: openingWaitMs });
+  const reader = openConnection(options.file, { durability: options.durability, lockWaitMs: openingWaitMs });
   reader.pragma('query_only = ON');
   // The first write decides what `synchronous` really is, so it is made and looked at before anybody relies on it.
   runFirstWrite(writer, clock.now());
   assertSettings(writer, options.durability);
+  // From here on nobody waits on the loop.
+  for (const connection of [writer, reader]) connection.pragma('busy_timeout = 0');
   const begin = writer.prepare('BEGIN IMMEDIATE');
   const commit = writer.prepare('COMMIT');
   const savepoint = writer.prepare('SAVEPOINT operation');

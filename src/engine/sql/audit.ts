@@ -1,4 +1,5 @@
 // The audit log: appended, never changed.
+import { sql } from 'kysely';
 import type { AuditRow } from '../rows.ts';
 import { all, first, prepare, run, type Runner } from './query.ts';
 
@@ -20,12 +21,12 @@ const byOrganization = prepare<{ organization_id: string; limit: number; offset:
     .selectAll()
     .where('organization_id', '=', p.organization_id)
     .orderBy('created_at', 'desc')
-    .orderBy('id', 'desc')
+    .orderBy(sql`rowid`, 'desc')
     .limit(p.limit)
     .offset(p.offset),
 );
 const everything = prepare<{ limit: number; offset: number }>()((db, p) =>
-  db.selectFrom('audit').selectAll().orderBy('created_at', 'desc').orderBy('id', 'desc').limit(p.limit).offset(p.offset),
+  db.selectFrom('audit').selectAll().orderBy('created_at', 'desc').orderBy(sql`rowid`, 'desc').limit(p.limit).offset(p.offset),
 );
 const countOf = prepare<{ organization_id: string }>()((db, p) =>
   db

@@ -24,7 +24,8 @@ export function unstorable(text: string): 'nul' | 'lone_surrogate' | null {
 
 const printableAscii = /^[ -~]*$/;
 const BLANKS = /[\s\p{Cc}]+/gu;
-const graphemes = new Intl.Segmenter('und', { granularity: 'grapheme' });
+// Made when it is first needed: it takes longer to make than most commands take to run.
+let graphemes: Intl.Segmenter | undefined;
 
 /**
  * One line of a text for lists and notifications: white space and control characters folded to single blanks.
@@ -40,6 +41,7 @@ export function preview(text: string, max = 120): string {
   if (printableAscii.test(line.slice(0, max + 2))) return `${line.slice(0, max - 1).trimEnd()}…`;
   let end = 0;
   // Two units past the limit are enough context: whether a grapheme ends is decided by the next code point.
+  graphemes ??= new Intl.Segmenter('und', { granularity: 'grapheme' });
   for (const { index, segment } of graphemes.segment(line.slice(0, max + 2))) {
     const next = index + segment.length;
     if (next > max - 1) break;
