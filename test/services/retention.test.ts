@@ -1,0 +1,233 @@
+// Attacks retention: what may go and what must stay, other organizations' data, read
+// positions and counters, clocks that jump, grace, test data, copies of the database.
+import { utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { tidy } from '../../src/services/housekeeping.ts';
+import { purge } from '../../src/services/retention.ts';
+import { startApp, type TestApp } from '../helpers/app.ts';
+import { eventually } from '../helpers/eventually.ts';
+import { stored, inDatabase } from '../helpers/rest-checks.ts';
+import { aConversation, aMember, aMessage, anOrganization, aVisitor, aVisitorByKey, type Person } from '../helpers/world.ts';
+
+const minute = 60_000;
+const day = 86_400_000;
+let app: TestApp;
+
+beforeEach(async () => {
+  app = await startApp();
+});
+afterEach(() => app.stop());
+
+const texts = async (visitor: Person, id: string): Promise<string[]> =>
+  ((await visitor.call('GET', `/conversations/${id}/messages?limit=100`)).body.messages as { content: string }[]).map(({ content }) => content);
+
+/** Moves the wall clock without waking the hourly housekeeping. */
+const later = (ms: number): void => app.clock.step(ms);
+
+/** Enough young conversations that the old ones are less than half. */
+async function youngOnes(visitor: Person, count: number): Promise<void> {
+  for (let index = 0; index < count; index += 1) await aMessage(visitor, await aConversation(visitor), 'young');
+}
+
+const count = (table: string): number => Number(inDatabase(app, `select count(*) as n from ${table}`)[0]?.['n']);
+
+describe('what goes', () => {
+  it('takes messages past the window to the minute, in every status, and leaves the rest alone', async () => {
+    const { application } = await anOrganization(app, 'acme', 'free');
+    const other = await anOrganization(app, 'beta', 'enterprise');
+    const visitor = aVisitor(app, application);
+    const foreign = aVisitor(app, other.application);
+    const operator = await aMember(app, 'acme');
+    const [pending, active, closed, silent] = [await aConversation(visitor), await aConversation(visitor), await aConversation(visitor), await aConversation(visitor, 'silent')];
+    await operator.call('POST', `/conversations/${active}/accept`);
+    for (const id of [pending, active, closed, silent]) await aMessage(visitor, id, 'too old');
+    await aMessage(foreign, await aConversation(foreign), 'kept for ever');
+    later(2 * minute);
+    for (const id of [pending, active, closed]) await aMessage(visitor, id, 'just young enough');
+    await operator.call('POST', `/conversations/${closed}/resolve`);
+    const before = stored(app);
+    later(30 * day - minute);
+    const report = await app.local('retention.purge', {});
+    expect(report.organizations.find(({ slug }) => slug === 'acme')).toMatchObject({ state: 'purged', live: { conversations: 1, messages: 4, visitors: 0 } });
+    expect(report.organizations.find(({ slug }) => slug === 'beta')).toMatchObject({ state: 'kept', retentionDays: null, live: { messages: 0 } });
+    for (const id of [pending, active, closed]) expect(await texts(visitor, id)).toEqual(['just young enough']);
+    expect((await visitor.call('GET', `/conversations/${silent}`)).status).toBe(404);
+    expect((await visitor.call('GET', '/conversations')).body.total).toBe(3);
+    expect(inDatabase(app, "select content from messages where organization_id = ?", other.id)).toEqual([{ content: 'kept for ever' }]);
+    expect(inDatabase(app, "select status from conversations where id = ?", active)).toEqual([{ status: 'active' }]);
+    for (const table of ['applications', 'members', 'visitors', 'api_keys', 'domains']) expect(stored(app)[table], table).toBe(before[table]);
+    expect((await app.local('retention.purge', {})).total).toEqual({ conversations: 0, messages: 0, visitors: 0 });
+  });
+
+  it('says beforehand exactly what it will remove, and removes nothing by saying so', async () => {
+    const { application } = await anOrganization(app, 'acme', 'free');
+    const gone = aVisitor(app, application);
+    for (let index = 0; index < 3; index += 1) {
+      const id = await aConversation(gone);
+      for (let each = 0; each < 40; each += 1) await aMessage(gone, id, `old ${each}`);
+    }
+    await aMember(app, 'acme');
+    later(31 * day);
+    await youngOnes(aVisitor(app, application), 4);
+    const before = stored(app);
+    const dry = await app.local('retention.purge', { dryRun: true });
+    expect(dry.total).toEqual({ conversations: 3, messages: 120, visitors: 1 });
+    expect(stored(app)).toEqual(before);
+    const real = await app.local('retention.purge', {});
+    expect({ ...real, dryRun: true }).toEqual(dry);
+    expect([count('conversations'), count('messages'), count('visitors')]).toEqual([4, 4, 1]);
+    const [row] = inDatabase(app, "select detail from audit where action = 'retention.purge'");
+    expect(JSON.parse(String(row?.['detail']))).toMatchObject({ conversations: 3, messages: 120, visitors: 1 });
+  });
+
+  it('goes on where it was cut off', async () => {
+    const { application } = await anOrganization(app, 'acme', 'free');
+    const visitor = aVisitor(app, application);
+    for (let index = 0; index < 2; index += 1) {
+      const id = await aConversation(visitor);
+      for (let each = 0; each < 250; each += 1) await aMessage(visitor, id, 'old');
+    }
+    later(31 * day);
+    await youngOnes(aVisitor(app, application), 3);
+    let asked = 0;
+    const first = await purge(app.service, { stopped: () => (asked += 1) > 5 });
+    expect(first.total.messages).toBeGreaterThan(0);
+    expect(first.total.messages).toBeLessThan(500);
+    const second = await purge(app.service);
+    expect(first.total.messages + second.total.messages).toBe(500);
+    expect(count('messages')).toBe(3);
+    expect((await purge(app.service)).total).toEqual({ conversations: 0, messages: 0, visitors: 0 });
+  });
+
+  it('runs by itself every hour, and tells the log', async () => {
+    const { application } = await anOrganization(app, 'acme', 'free');
+    const visitor = aVisitor(app, application);
+    await aMessage(visitor, await aConversation(visitor), 'old');
+    later(31 * day);
+    await youngOnes(aVisitor(app, application), 2);
+    app.clock.advance(3_600_000);
+    await eventually(() => expect(count('messages')).toBe(2));
+    await eventually(() => expect(app.logged.join('')).toContain('retention removed'));
+  });
+
+  it('removes copies of the database after 30 days, and no other file', async () => {
+    const made = async (name: string, age: number): Promise<void> => {
+      await writeFile(join(app.folder, name), 'x');
+      const seconds = (app.clock.now() - age) / 1000;
+      await utimes(join(app.folder, name), seconds, seconds);
+    };
+    await made('deskbell-before-schema-2.db', 31 * day);
+    await made('deskbell-before-schema-3.db', 29 * day);
+    await made('deskbell-before-schema-2.db.mine', 31 * day);
+    expect((await app.local('retention.purge', { dryRun: true })).copies).toBe(1);
+    expect((await app.local('retention.purge', {})).copies).toBe(1);
+    expect((await app.service.engine.store.copies()).map(({ name }) => name)).toEqual(['deskbell-before-schema-3.db']);
+  });
+});
+
+describe('what stays right', () => {
+  it('keeps read positions, unread counts, seq and catching up', async () => {
+    const { application } = await anOrganization(app, 'acme', 'free');
+    const visitor = aVisitor(app, application);
+    const operator = await aMember(app, 'acme');
+    const id = await aConversation(visitor);
+    await operator.call('POST', `/conversations/${id}/accept`);
+    const old = await aMessage(operator, id, 'old answer');
+    await visitor.call('POST', `/conversations/${id}/read`, { messageId: old });
+    later(20 * day);
+    await aMessage(operator, id, 'first unread');
+    await aMessage(visitor, id, 'question');
+    later(15 * day);
+    expect((await app.local('retention.purge', {})).total).toMatchObject({ conversations: 0, messages: 1 });
+    expect((await visitor.call('GET', `/conversations/${id}/unread`)).body.unreadCount).toBe(1);
+    const ear = await visitor.connect();
+    ear.send('room:join', { conversationId: id, lastMessageId: old });
+    const sync = await ear.hears('messages:sync');
+    expect(sync.messages.map((one: { content: string }) => one.content)).toEqual(['first unread', 'question']);
+    await aMessage(operator, id, 'next');
+    expect((await ear.hears('message:new')).content).toBe('next');
+    expect(inDatabase(app, 'select seq from messages where conversation_id = ? order by seq', id)).toEqual([{ seq: 2 }, { seq: 3 }, { seq: 4 }]);
+    await ear.close();
+  });
+
+  it('takes the words out of the search, and their text out of the files', async () => {
+    const { application } = await anOrganization(app, 'acme', 'free');
+    const visitor = aVisitor(app, application);
+    await aMessage(visitor, await aConversation(visitor), 'hippopotamus');
+    app.clock.advance(1_000);
+    await eventually(() => expect(count('search_rows')).toBe(1));
+    later(31 * day);
+    await youngOnes(aVisitor(app, application), 2);
+    await app.local('retention.purge', {});
+    expect(inDatabase(app, "select rowid from search where search match 'hippopotamus'")).toEqual([]);
+  });
+});
+
+describe('what it refuses', () => {
+  it('holds back more than half of an organization until somebody says so, and writes it down once', async () => {
+    const { application, id } = await anOrganization(app, 'acme', 'free');
+    const other = await anOrganization(app, 'beta', 'free');
+    for (const one of [application, other.application]) {
+      const visitor = aVisitor(app, one);
+      for (let index = 0; index < 3; index += 1) await aMessage(visitor, await aConversation(visitor), 'old');
+    }
+    later(31 * day);
+    await youngOnes(aVisitor(app, application), 2);
+    await youngOnes(aVisitor(app, other.application), 3);
+    const dry = await app.local('retention.purge', { dryRun: true });
+    for (let run = 0; run < 2; run += 1) {
+      const report = await purge(app.service);
+      if (run === 0) expect({ ...report, dryRun: true }).toEqual(dry);
+      expect(report.organizations.find(({ slug }) => slug === 'acme')).toMatchObject({ state: 'held', live: { conversations: 3, messages: 3, visitors: 1 } });
+    }
+    expect(inDatabase(app, 'select count(*) as n from messages where organization_id = ?', id)).toEqual([{ n: 5 }]);
+    // Exactly half is not more than half.
+    expect(inDatabase(app, 'select count(*) as n from messages where organization_id = ?', other.id)).toEqual([{ n: 3 }]);
+    expect(inDatabase(app, "select organization_id from audit where action = 'retention.held'")).toEqual([{ organization_id: id }]);
+    app.clock.advance(3_600_000);
+    await eventually(() => expect(app.logged.join('')).toContain('deskbell purge --yes'));
+    expect((await app.local('retention.purge', { force: true })).total).toEqual({ conversations: 3, messages: 3, visitors: 1 });
+    expect(inDatabase(app, 'select count(*) as n from messages where organization_id = ?', id)).toEqual([{ n: 2 }]);
+  });
+
+  it('does nothing on a clock that has jumped ten years on, or behind what is stored', async () => {
+    const { application } = await anOrganization(app, 'acme', 'free');
+    await youngOnes(aVisitor(app, application), 3);
+    later(3_650 * day);
+    expect((await purge(app.service)).total).toEqual({ conversations: 0, messages: 0, visitors: 0 });
+    later(-3_650 * day);
+    later(-app.clock.now());
+    await expect(purge(app.service)).rejects.toThrow(/clock says 1970.*nothing was removed/);
+    await tidy(app.service);
+    expect(count('messages')).toBe(3);
+  });
+
+  it('waits 7 days after a downgrade', async () => {
+    const { application } = await anOrganization(app, 'acme', 'premium');
+    const visitor = aVisitor(app, application);
+    await aMessage(visitor, await aConversation(visitor), 'old');
+    later(100 * day);
+    await youngOnes(aVisitor(app, application), 2);
+    await app.local('organizations.setPlan', { organization: 'acme', plan: 'free' });
+    later(7 * day - minute);
+    expect((await purge(app.service)).organizations[0]).toMatchObject({ state: 'grace', live: { messages: 0 } });
+    // Said again, the same plan is no change.
+    await app.local('organizations.setPlan', { organization: 'acme', plan: 'free' });
+    later(2 * minute);
+    expect((await purge(app.service)).organizations[0]).toMatchObject({ state: 'purged', live: { messages: 1 } });
+  });
+});
+
+it('lets test data go after 7 days, whatever the plan, and live data stay', async () => {
+  const { application } = await anOrganization(app, 'acme', 'enterprise');
+  const live = aVisitor(app, application);
+  const test = aVisitorByKey(app, application, 'test');
+  await aMessage(live, await aConversation(live), 'live');
+  await aMessage(test, await aConversation(test), 'test');
+  later(7 * day - minute);
+  expect((await purge(app.service)).total.messages).toBe(0);
+  later(2 * minute);
+  expect((await purge(app.service)).organizations[0]).toMatchObject({ state: 'kept', test: { conversations: 1, messages: 1, visitors: 1 } });
+  expect(inDatabase(app, 'select content from messages')).toEqual([{ content: 'live' }]);
+});

@@ -1,0 +1,193 @@
+// Attacks a visitor's own data: everything of theirs and nothing of anyone else is
+// handed out; an erased visitor's words are in no file, no answer and no live connection.
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { randomUUID } from 'node:crypto';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { purge } from '../../src/services/retention.ts';
+import { startApp, type TestApp } from '../helpers/app.ts';
+import { request, type Reply } from '../helpers/client.ts';
+import { eventually } from '../helpers/eventually.ts';
+import { inDatabase } from '../helpers/rest-checks.ts';
+import { aConversation, aMember, aMessage, anApplication, anOrganization, aVisitor, aVisitorByKey, type TestMember, type TestOrganization } from '../helpers/world.ts';
+
+const marker = 'xyzzymarker';
+let app: TestApp;
+let acme: TestOrganization;
+let admin: TestMember;
+
+beforeEach(async () => {
+  app = await startApp();
+  acme = await anOrganization(app, 'acme');
+  admin = await aMember(app, 'acme', 'admin');
+});
+afterEach(() => app.stop());
+
+const ask = (who: TestMember, method: 'GET' | 'DELETE', visitorId: string, query = ''): Promise<Reply> =>
+  request(app.url, method, `/api/v1/admin/visitors/${visitorId}${query}`, who.headers);
+
+/** Which files of the data folder hold a text, in any letter case. */
+async function filesWith(text: string): Promise<string[]> {
+  const found = [];
+  for (const entry of await readdir(app.folder, { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile()) continue;
+    const bytes = await readFile(join(entry.parentPath, entry.name));
+    if (bytes.toString('latin1').toLowerCase().includes(text.toLowerCase())) found.push(entry.name);
+  }
+  return found;
+}
+
+/** A visitor who has left the marker wherever a visitor can, an answer to them, and a note about them. */
+async function aMarkedVisitor(id = randomUUID()) {
+  const visitor = aVisitor(app, acme.application, id);
+  await aVisitorByKey(app, acme.application, 'live', id).call('PUT', '/visitor', { name: `${marker} name`, email: `${marker}@mail.example`, attributes: { note: `${marker} attribute` } });
+  const conversationId = await aConversation(visitor, `${marker} subject`);
+  const first = await aMessage(visitor, conversationId, `${marker} question`);
+  await visitor.call('PATCH', `/conversations/${conversationId}/messages/${first}`, { content: `${marker} edited` });
+  await admin.call('POST', `/conversations/${conversationId}/accept`);
+  const answer = await aMessage(admin, conversationId, `${marker} answer`);
+  await admin.call('POST', `/conversations/${conversationId}/messages`, { content: `${marker} note`, internal: true });
+  await visitor.call('POST', `/conversations/${conversationId}/read`, { messageId: answer });
+  return { visitor, conversationId, first, answer };
+}
+
+it('hands out everything of a visitor and nothing of anyone else', async () => {
+  const { visitor, conversationId, first, answer } = await aMarkedVisitor();
+  const other = aVisitor(app, acme.application);
+  await aMessage(other, await aConversation(other, 'CANARY'), 'CANARY');
+  const { status, body, text } = await ask(admin, 'GET', visitor.id.toUpperCase());
+  expect(status).toBe(200);
+  expect(body.visitor).toMatchObject({ id: visitor.id, name: `${marker} name`, email: `${marker}@mail.example`, attributes: { note: `${marker} attribute` }, applicationId: acme.application.id, mode: 'live' });
+  expect(body.conversations).toHaveLength(1);
+  expect(body.conversations[0]).toMatchObject({ id: conversationId, subject: `${marker} subject`, lastReadMessageId: answer });
+  expect(body.conversations[0].messages.map((one: any) => [one.id, one.content])).toEqual([[first, `${marker} edited`], [answer, `${marker} answer`]]);
+  expect(body.internalNotes).toBe(1);
+  expect(text).not.toContain(`${marker} note`);
+  expect(text).not.toContain('CANARY');
+  expect(body.access).toEqual([]);
+  const again = await ask(admin, 'GET', visitor.id);
+  expect(again.body.access).toEqual([expect.objectContaining({ action: 'visitors.export', actor: `member:${admin.id}` })]);
+});
+
+it('is for admins of the organization alone', async () => {
+  const { visitor } = await aMarkedVisitor();
+  const operator = await aMember(app, 'acme');
+  await anOrganization(app, 'beta');
+  const foreign = await aMember(app, 'beta', 'admin');
+  for (const method of ['GET', 'DELETE'] as const) {
+    expect((await ask(operator, method, visitor.id)).status).toBe(403);
+    expect((await ask(foreign, method, visitor.id)).status).toBe(404);
+    expect((await ask(admin, method, randomUUID())).status).toBe(404);
+  }
+  expect((await ask(admin, 'GET', visitor.id)).status).toBe(200);
+});
+
+it('never takes two people with one id for one person', async () => {
+  const id = randomUUID();
+  const second = await anApplication(app, 'acme', 'second.example');
+  for (const application of [acme.application, second]) await aMessage(aVisitor(app, application, id), await aConversation(aVisitor(app, application, id)), application.domain);
+  const test = aVisitorByKey(app, second, 'test', id);
+  await aMessage(test, await aConversation(test), 'test');
+  const refused = await ask(admin, 'DELETE', id);
+  expect(refused.status).toBe(400);
+  expect(refused.body.details[0].path).toBe('applicationId');
+  expect((await ask(admin, 'GET', id, `?applicationId=${second.id}`)).body.details[0].path).toBe('mode');
+  expect((await ask(admin, 'DELETE', id, `?applicationId=${second.id}&mode=live`)).status).toBe(200);
+  expect(inDatabase(app, 'select content from messages order by content')).toEqual([{ content: 'acme.example' }, { content: 'test' }]);
+});
+
+it('leaves no word of an erased visitor in any file, row, answer or connection', async () => {
+  const { visitor, conversationId } = await aMarkedVisitor();
+  const other = aVisitor(app, acme.application);
+  const kept = await aConversation(other);
+  await aMessage(other, kept, 'kept');
+  app.clock.advance(1_000);
+  await eventually(() => expect(Number(inDatabase(app, 'select count(*) as n from search_rows')[0]?.['n'])).toBe(4));
+  expect(await filesWith(marker)).not.toEqual([]);
+  const ear = await visitor.connect();
+  ear.send('room:join', { conversationId });
+  await ear.hears('room:joined');
+  const token = (await visitor.call('POST', '/widget/ws-token')).body.token as string;
+  const bystander = await other.connect();
+  const staff = await admin.connect();
+  // The newest event is the erased visitor's: its number must not be given out again.
+  await aMessage(visitor, conversationId, `${marker} last`);
+  await staff.hears('conversation:activity');
+
+  const { status, body } = await ask(admin, 'DELETE', visitor.id);
+  expect([status, body]).toEqual([200, { success: true, filesClean: true, copies: [] }]);
+  expect((await ear.closes()).code).toBe(4403);
+  expect(bystander.closed).toBeNull();
+  expect(await filesWith(marker)).toEqual([]);
+  expect(await filesWith(visitor.id)).toEqual([]);
+  expect(inDatabase(app, "select actor, detail from audit where action = 'visitors.erase'")).toEqual([{ actor: `member:${admin.id}`, detail: '{}' }]);
+  expect((await ask(admin, 'GET', visitor.id)).status).toBe(404);
+  expect((await ask(admin, 'DELETE', visitor.id)).status).toBe(404);
+  expect((await admin.call('GET', `/conversations/${conversationId}`)).status).toBe(404);
+  expect((await admin.call('GET', `/conversations?q=${marker}`)).body.total).toBe(0);
+  expect(inDatabase(app, "insert into search(search) values ('integrity-check')")).toEqual([]);
+  expect(inDatabase(app, 'pragma foreign_key_check')).toEqual([]);
+
+  // A token from before opens nothing; the id is a stranger's now.
+  const late = await (await import('../helpers/client.ts')).listen(app.url, token, { origin: acme.application.origin });
+  expect((await late.closes()).code).toBe(4401);
+  expect((await visitor.call('GET', '/conversations')).body.total).toBe(0);
+  // The others go on hearing, in order, nothing twice.
+  staff.frames.length = 0;
+  await aMessage(other, kept, 'after');
+  expect((await staff.hears('conversation:activity')).preview).toBe('after');
+  await Promise.all([bystander.close(), staff.close()]);
+});
+
+it('erases a long history in steps, and again after it was cut off', async () => {
+  const { visitor, conversationId } = await aMarkedVisitor();
+  for (let index = 0; index < 450; index += 1) await aMessage(visitor, conversationId, `${marker} ${index}`);
+  const [row] = inDatabase(app, 'select id from visitors where visitor_id = ?', visitor.id);
+  // As a killed process leaves it: a part is gone.
+  await app.service.engine.store.write(({ tables }) => tables.visitorData.removeMessages(String(row?.['id']), 200));
+  expect(Number(inDatabase(app, 'select count(*) as n from messages')[0]?.['n'])).toBeGreaterThan(200);
+  expect((await ask(admin, 'DELETE', visitor.id)).status).toBe(200);
+  expect(await filesWith(marker)).toEqual([]);
+});
+
+it('names the copies that still hold the visitor, and when they go', async () => {
+  const { visitor } = await aMarkedVisitor();
+  const { writeFile } = await import('node:fs/promises');
+  await writeFile(join(app.folder, 'deskbell-before-schema-9.db'), 'an older database');
+  const { body } = await ask(admin, 'DELETE', visitor.id);
+  expect(body.copies).toEqual([{ name: 'deskbell-before-schema-9.db', until: expect.stringMatching(/^\d{4}-/) }]);
+  app.clock.step(Date.parse(body.copies[0].until) + 1_000 - app.clock.now());
+  await purge(app.service);
+  expect(await app.service.engine.store.copies()).toEqual([]);
+});
+
+it('leaves nothing of a removed organization in any file, and the others as they were', async () => {
+  await aMarkedVisitor();
+  await anOrganization(app, 'beta');
+  const member = await aMember(app, 'beta');
+  const staff = await member.connect();
+  const visitor = aVisitor(app, (await anApplication(app, 'beta', 'b2.example')));
+  const conversationId = await aConversation(visitor);
+  const { visitor: last, conversationId: lastConversation } = await aMarkedVisitor();
+  await aMessage(last, lastConversation, `${marker} newest event of all`);
+  await app.local('organizations.delete', { organization: 'acme' });
+  expect(await filesWith(marker)).toEqual([]);
+  expect(await filesWith(acme.id)).toEqual(await filesWith('organizations.delete'));
+  await aMessage(visitor, conversationId, 'goes on');
+  expect((await staff.hears('conversation:activity')).preview).toBe('goes on');
+  await staff.close();
+});
+
+it('lists the audit log, newest first, to admins of the organization', async () => {
+  const { visitor } = await aMarkedVisitor();
+  await ask(admin, 'GET', visitor.id);
+  await anOrganization(app, 'beta');
+  const list = await request(app.url, 'GET', '/api/v1/admin/audit?limit=2', admin.headers);
+  expect(list.body).toMatchObject({ limit: 2, offset: 0, entries: [{ action: 'visitors.export', organizationId: acme.id, address: '127.0.0.1' }, {}] });
+  const all = await app.local('audit.list', { limit: 100 });
+  const own = await app.local('audit.list', { organization: 'acme', limit: 100 });
+  expect(list.body.total).toBe(own.total);
+  expect(own.entries.every(({ organizationId }) => organizationId === acme.id)).toBe(true);
+  expect(all.total).toBeGreaterThan(own.total);
+  expect((await request(app.url, 'GET', '/api/v1/admin/audit?organization=beta', admin.headers)).status).toBe(404);
+});
