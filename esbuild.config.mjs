@@ -1,7 +1,8 @@
 // Owns: how dist/ is made: the program bundled to a few files, and the licences of what is inside.
 // Must not touch anything but dist/. Run by "npm run build", and by "npm ci" in a clone (prepare).
-import { chmodSync, existsSync, mkdtempSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 
 const root = import.meta.dirname;
 
@@ -23,6 +24,62 @@ const targets = [
     },
   },
 ];
+
+/** Style sheets are adopted by shadow roots, so they are imported as minified text. */
+const cssAsText = {
+  name: 'css-as-text',
+  setup(build) {
+    build.onLoad({ filter: /\.css$/ }, async ({ path }) => {
+      const { code } = await build.esbuild.transform(readFileSync(path, 'utf8'), { loader: 'css', minify: true });
+      return { contents: code.trim(), loader: 'text' };
+    });
+  },
+};
+
+const browser = {
+  absWorkingDir: root,
+  bundle: true,
+  format: 'esm',
+  platform: 'browser',
+  target: ['es2022', 'chrome105', 'firefox111', 'safari16'],
+  minify: true,
+  // Names that end in "_" stay inside their bundle, where a letter does.
+  mangleProps: /[a-z]_$/,
+  charset: 'utf8',
+  legalComments: 'none',
+  metafile: true,
+  logLevel: 'warning',
+  plugins: [cssAsText],
+};
+
+/** What runs in browsers: flat files in one folder, names with a hash for all but widget.js, sdk.js and panel.js. */
+async function buildWeb(bundle, folder) {
+  mkdirSync(folder, { recursive: true });
+  const hashed = (name, entry, more) => bundle({ ...browser, entryPoints: { [name]: entry }, outdir: folder, entryNames: '[name]-[hash]', chunkNames: '[name]-[hash]', ...more });
+  const fileOf = ({ metafile }, name) => Object.keys(metafile.outputs).map((path) => basename(path)).find((file) => file.startsWith(`${name}-`));
+  const room = await hashed('room', 'widget/room/main.ts', {});
+  // Splitting makes a file of each language.
+  const panel = await hashed('panel', 'widget/panel/main.ts', { splitting: true, define: { ROOM_FILE: JSON.stringify(fileOf(room, 'room')) } });
+  const panelFile = fileOf(panel, 'panel');
+  // A page may still hold an older widget.js, whose panel went with the old release: it falls back to this name.
+  copyFileSync(join(folder, panelFile), join(folder, 'panel.js'));
+  const widget = await bundle({
+    ...browser,
+    // A classic script, so that the static tag needs no type="module".
+    format: 'iife',
+    entryPoints: { widget: 'widget/launcher/main.ts' },
+    outdir: folder,
+    define: { PANEL_FILE: JSON.stringify(panelFile) },
+  });
+  const sdk = await bundle({ ...browser, entryPoints: { sdk: 'src/sdk/index.ts' }, outdir: folder });
+  for (const name of readdirSync(folder)) {
+    const text = readFileSync(join(folder, name));
+    const params = { [constants.BROTLI_PARAM_QUALITY]: 11, [constants.BROTLI_PARAM_SIZE_HINT]: text.length };
+    writeFileSync(join(folder, `${name}.br`), brotliCompressSync(text, { params }));
+    writeFileSync(join(folder, `${name}.gz`), gzipSync(text, { level: 9 }));
+  }
+  return [room, panel, widget, sdk];
+}
 
 /** Names of the folders of all packages that ended up in the bundles, such as node_modules/koa. */
 function bundledPackages(metafiles) {
@@ -68,6 +125,7 @@ async function build({ build: bundle }) {
         }),
       ),
     );
+    results.push(...(await buildWeb(bundle, join(fresh, 'web'))));
     const notices = bundledPackages(results.map((result) => result.metafile)).map(notice);
     writeFileSync(join(fresh, 'THIRD-PARTY-NOTICES.txt'), `${notices.join(`\n\n${'-'.repeat(72)}\n\n`)}\n`);
     rmSync(join(root, 'dist'), { recursive: true, force: true });

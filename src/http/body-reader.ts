@@ -45,7 +45,7 @@ export async function readBody(ctx: Context): Promise<Record<string, unknown>> {
 }
 
 function notJson(): Failure {
-  return new Failure('bad_request', 'The body is not valid JSON.', { details: [{ path: '', message: 'must be valid JSON' }] });
+  return new Failure('bad_request', 'The body is not a valid JSON object.', { details: [{ path: '', message: 'must be a valid JSON object' }] });
 }
 
 function tooLarge(ctx: Context): Failure {

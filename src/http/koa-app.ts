@@ -113,8 +113,9 @@ export function createHttpHandler({ service, config, log, demo }: HttpOptions): 
   koa.use((ctx) => {
     const allow = allowedMethods(ctx.path);
     if (allow.length === 0 && methods.has(ctx.method)) throw new Failure('not_found', 'No such path. The API lives below /api/v1.');
-    ctx.set('Allow', allow.length === 0 ? [...methods].join(', ') : allow.join(', '));
-    throw new Failure('method_not_allowed', `${ctx.method} is not possible here.`);
+    const possible = (allow.length === 0 ? [...methods] : allow).join(', ');
+    ctx.set('Allow', possible);
+    throw new Failure('method_not_allowed', `${ctx.method} is not possible here. Possible are ${possible}.`);
   });
 
   const callback = koa.callback();

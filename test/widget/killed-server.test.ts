@@ -1,0 +1,66 @@
+// Owns: what a visitor notices when the server's process is killed with -9 while they write, and another takes its
+// place: that it takes a moment, and nothing else. The built program, as it is published.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { aSite, launchBrowser, visit, type Site } from '../helpers/browser.ts';
+import { cleanEnvironment, repository, run, Running } from '../helpers/command.ts';
+import { html, widget } from './stage.ts';
+
+const program = join(repository, 'bin/deskbell.js');
+let data: string;
+let site: Site;
+let browser: Browser;
+let server: Running | null = null;
+
+beforeAll(async () => {
+  data = await mkdtemp(join(tmpdir(), 'deskbell-killed-'));
+  site = await aSite();
+  browser = await launchBrowser();
+}, 60_000);
+
+afterAll(async () => {
+  await server?.stop('SIGKILL');
+  await browser.close();
+  await site.close();
+  await rm(data, { recursive: true, force: true });
+});
+
+async function command<T>(...args: string[]): Promise<T> {
+  const { stdout } = await run(process.execPath, [program, ...args, '--data', data, '--json'], { env: cleanEnvironment() });
+  return JSON.parse(stdout) as T;
+}
+
+async function serve(port: number): Promise<{ readonly url: string; readonly port: number }> {
+  server = new Running(process.execPath, [program, 'serve', '--json', '--port', String(port), '--data', data], { env: cleanEnvironment() });
+  return JSON.parse((await server.line(/^\{"url".*\}$/))[0]) as { url: string; port: number };
+}
+
+test('killed with -9 while the visitor writes: nothing lost, nothing doubled', async () => {
+  await command('org', 'create', 'Acme', '--slug', 'acme');
+  const { appId } = await command<{ appId: string }>('app', 'create', 'Shop', '--org', 'acme', '--domain', site.domain);
+  const { url, port } = await serve(0);
+  const { page } = await visit(browser, site.page('/', html(`<script async src="${url}/widget.js" data-app-id="${appId}"></script>`)));
+  const w = widget(page);
+  const mine = (): Promise<string[]> => w.log.locator('.mine .bubble').allTextContents();
+  await w.open();
+  await w.write('one');
+  await w.log.getByText('Sent', { exact: true }).waitFor();
+  await w.write('two');
+  await server?.stop('SIGKILL');
+  await page.keyboard.type('three, written to nobody');
+  await page.keyboard.press('Enter');
+  await w.log.getByText('Sending…').first().waitFor();
+  await serve(port);
+  await w.log.getByText('Sending…').first().waitFor({ state: 'hidden', timeout: 40_000 });
+  expect(await w.log.getByText('Not sent.').count()).toBe(0);
+  expect(await mine()).toEqual(['one', 'two', 'three, written to nobody']);
+  // What the server kept, not what the page remembers.
+  await page.reload();
+  await w.open();
+  await w.log.getByText('three, written to nobody').waitFor();
+  expect(await mine()).toEqual(['one', 'two', 'three, written to nobody']);
+  await page.context().close();
+}, 90_000);

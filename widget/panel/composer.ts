@@ -1,0 +1,304 @@
+// Owns writing: the editable field, its formatting by keys and by bar, and links. Hands out what was written;
+// must not know where it goes.
+import { h, icon } from '../shared/dom.ts';
+import { link, safeAddress } from '../shared/links.ts';
+import { icons } from './icons.ts';
+import { serialise, type Written } from './serialise.ts';
+import type { Speech } from './speech.ts';
+
+export interface Composer {
+  readonly element: HTMLElement;
+  focus(): void;
+  /** Starts changing a message; `null` ends it and brings back what was being written before. */
+  edit(content: readonly Node[] | null): void;
+  /** What is being written, to carry it over. */
+  draft(): readonly Node[];
+  fill(content: readonly Node[]): void;
+  isEmpty(): boolean;
+}
+
+export interface ComposerOptions {
+  readonly speech: Speech;
+  readonly root: ShadowRoot;
+  readonly maxLength: number;
+  send(written: Written): void;
+  typing(): void;
+  cancel(): void;
+}
+
+type Act = keyof typeof acts;
+
+/** Name → command of the browser's editing, and key. */
+const acts = {
+  bold: ['bold', 'b'],
+  italic: ['italic', 'i'],
+  underline: ['underline', 'u'],
+  strike: ['strikeThrough', 'X'],
+  code: ['', 'e'],
+  bullets: ['insertUnorderedList', '*'],
+  numbers: ['insertOrderedList', '&'],
+  link: ['', 'k'],
+} as const;
+/** With Shift these keys differ by keyboard, so they go by their place. */
+const places: Readonly<Partial<Record<string, Act>>> = { Digit8: 'bullets', Digit7: 'numbers', KeyX: 'strike' };
+
+export function createComposer({ speech, root, maxLength, send, typing, cancel }: ComposerOptions): Composer {
+  const { words } = speech;
+  const field = h('div', {
+    class: 'field',
+    contenteditable: 'true',
+    role: 'textbox',
+    'aria-multiline': 'true',
+    'aria-label': words.message,
+    'data-hint': words.write,
+    spellcheck: 'true',
+    enterkeyhint: coarse() ? 'enter' : 'send',
+    input: changed,
+    keydown,
+    keyup: showMarks,
+    pointerup: showMarks,
+    paste: (event: ClipboardEvent) => insertPlain(event, event.clipboardData),
+    drop: (event: DragEvent) => insertPlain(event, event.dataTransfer),
+  });
+  const names = Object.keys(acts) as Act[];
+  const buttons = names.map((name, index) =>
+    h(
+      'button',
+      {
+        type: 'button',
+        class: 'tool',
+        'aria-label': words[name],
+        title: words[name],
+        'aria-pressed': name === 'link' ? null : 'false',
+        tabindex: index === 0 ? 0 : -1,
+        // The field must keep the selection that the button acts on.
+        pointerdown: (event: Event) => event.preventDefault(),
+        click: () => act(name),
+      },
+      icon(icons[name]),
+    ),
+  );
+  const tools = h('div', { class: 'tools', role: 'toolbar', 'aria-label': words.format, keydown: walkTools }, ...buttons);
+  const long = h('span', { class: 'long', role: 'status' });
+  const sendButton = h('button', { type: 'button', class: 'send', 'aria-label': words.send, title: words.send, click: submit }, icon(icons.send));
+  const address = h('input', {
+    type: 'url',
+    'aria-label': words.address,
+    placeholder: 'https://',
+    keydown: (event: KeyboardEvent) => {
+      if (event.key === 'Enter') addLink(event);
+      if (event.key === 'Escape') {
+        event.stopPropagation();
+        endLink();
+      }
+    },
+  });
+  const linkRow = h(
+    'div',
+    { class: 'row', hidden: true },
+    address,
+    h('button', { type: 'button', class: 'plain', click: addLink }, words.save),
+    h('button', { type: 'button', class: 'plain', click: endLink }, words.cancel),
+  );
+  const editRow = h('div', { class: 'row', hidden: true }, words.editing, h('button', { type: 'button', class: 'plain', click: () => cancel() }, words.cancel));
+  const element = h('div', { class: 'composer' }, editRow, linkRow, field, h('div', { class: 'bar' }, tools, long, sendButton));
+  let kept: Range | null = null;
+  let putAside: readonly Node[] = [];
+  let editing = false;
+  changed();
+
+  function changed(): void {
+    const written = serialise(field);
+    const over = (written?.content.length ?? 0) - maxLength;
+    const empty = field.textContent === '' && field.querySelector('li') === null;
+    field.toggleAttribute('data-empty', empty);
+    // The hint goes with the widget's direction, what is written with its own.
+    field.dir = empty ? '' : 'auto';
+    long.textContent = over > 0 ? speech.count(words.long, over) : '';
+    sendButton.setAttribute('aria-disabled', String(written === null || over > 0));
+    showMarks();
+    if (written !== null && !editing) typing();
+  }
+
+  function submit(): void {
+    const written = serialise(field);
+    if (written === null || written.content.length > maxLength) return;
+    field.replaceChildren();
+    changed();
+    send(written);
+    field.focus();
+  }
+
+  function keydown(event: KeyboardEvent): void {
+    if (event.isComposing) return;
+    if (event.key === 'Enter') {
+      if (event.shiftKey) {
+        // A line of its own in a list, a new line anywhere else.
+        event.preventDefault();
+        document.execCommand(inside('li') === null ? 'insertLineBreak' : 'insertParagraph');
+      } else if (!coarse()) {
+        event.preventDefault();
+        submit();
+      }
+      return;
+    }
+    if (event.key === 'Escape' && editing) {
+      event.stopPropagation();
+      cancel();
+      return;
+    }
+    if (!(event.ctrlKey || event.metaKey) || event.altKey) return;
+    const name = event.shiftKey ? places[event.code] : names.find((one) => acts[one][1] === event.key);
+    if (name === undefined) return;
+    event.preventDefault();
+    act(name);
+  }
+
+  function act(name: Act): void {
+    field.focus();
+    const [command] = acts[name];
+    if (command !== '') document.execCommand(command);
+    else if (name === 'code') toggleCode();
+    else startLink();
+    changed();
+  }
+
+  function selection(): Selection | null {
+    // Chromium keeps a shadow root's selection to itself.
+    const own = root as ShadowRoot & { getSelection?: () => Selection | null };
+    return own.getSelection?.() ?? document.getSelection();
+  }
+
+  function range(): Range | null {
+    const found = selection();
+    if (found === null || found.rangeCount === 0) return null;
+    const first = found.getRangeAt(0);
+    return field.contains(first.commonAncestorContainer) ? first : null;
+  }
+
+  function inside(selector: string): Element | null {
+    const at = range()?.commonAncestorContainer;
+    const found = (at instanceof Element ? at : at?.parentElement)?.closest(selector) ?? null;
+    return field.contains(found) ? found : null;
+  }
+
+  function caretIn(node: Node, offset: number): void {
+    selection()?.collapse(node, offset);
+  }
+
+  function toggleCode(): void {
+    const at = range();
+    const code = inside('code');
+    if (at === null) return;
+    if (code !== null && at.collapsed) {
+      const after = document.createTextNode('\u200b');
+      code.after(after);
+      caretIn(after, 1);
+    } else if (code !== null) {
+      code.replaceWith(...code.childNodes);
+    } else {
+      const made = h('code', {}, at.toString() || '\u200b');
+      at.deleteContents();
+      at.insertNode(made);
+      caretIn(made.firstChild ?? made, made.textContent.length);
+    }
+  }
+
+  function startLink(): void {
+    kept = range()?.cloneRange() ?? null;
+    const existing = inside('a');
+    address.value = existing instanceof HTMLAnchorElement ? existing.href : '';
+    linkRow.hidden = false;
+    address.focus();
+  }
+
+  function endLink(): void {
+    linkRow.hidden = true;
+    address.removeAttribute('aria-invalid');
+    field.focus();
+    if (kept !== null) {
+      selection()?.removeAllRanges();
+      selection()?.addRange(kept);
+    }
+    kept = null;
+  }
+
+  function addLink(event: Event): void {
+    event.preventDefault();
+    const typed = address.value.trim();
+    const url = typed.includes(':') ? typed : `https://${typed}`;
+    const at = kept;
+    if (safeAddress(url) === null || typed === '') {
+      address.setAttribute('aria-invalid', 'true');
+      return;
+    }
+    endLink();
+    const made = link(url, [document.createTextNode(at === null || at.collapsed ? typed : at.toString())]);
+    if (made === null) return;
+    if (at === null) field.append(made);
+    else {
+      at.deleteContents();
+      at.insertNode(made);
+    }
+    const after = document.createTextNode('\u200b');
+    made.after(after);
+    caretIn(after, 1);
+    changed();
+  }
+
+  function showMarks(): void {
+    const active = range() !== null;
+    names.forEach((name, index) => {
+      const [command] = acts[name];
+      if (name === 'link') return;
+      const on = active && (command === '' ? inside('code') !== null : document.queryCommandState(command));
+      buttons[index]?.setAttribute('aria-pressed', String(on));
+    });
+  }
+
+  function walkTools(event: KeyboardEvent): void {
+    const forward = document.dir === 'rtl' || getComputedStyle(tools).direction === 'rtl' ? 'ArrowLeft' : 'ArrowRight';
+    const backward = forward === 'ArrowRight' ? 'ArrowLeft' : 'ArrowRight';
+    if (event.key !== forward && event.key !== backward) return;
+    const from = buttons.findIndex((button) => button === root.activeElement);
+    const to = buttons.at((from + (event.key === forward ? 1 : -1)) % buttons.length);
+    for (const button of buttons) button.tabIndex = button === to ? 0 : -1;
+    to?.focus();
+    event.preventDefault();
+  }
+
+  function insertPlain(event: Event, data: DataTransfer | null): void {
+    event.preventDefault();
+    document.execCommand('insertText', false, data?.getData('text/plain') ?? '');
+  }
+
+  function fill(content: readonly Node[]): void {
+    field.replaceChildren(...content);
+    changed();
+  }
+
+  return {
+    element,
+    focus: () => field.focus(),
+    edit: (content) => {
+      if (content !== null && !editing) putAside = [...field.childNodes];
+      editing = content !== null;
+      fill(content ?? putAside);
+      if (content === null) putAside = [];
+      editRow.hidden = !editing;
+      const label = editing ? words.save : words.send;
+      sendButton.setAttribute('aria-label', label);
+      sendButton.title = label;
+      field.focus();
+      caretIn(field, field.childNodes.length);
+    },
+    draft: () => (editing ? putAside : [...field.childNodes]),
+    fill,
+    isEmpty: () => serialise(field) === null,
+  };
+}
+
+/** Touch screens have no Shift at hand: there Enter makes a new line, and the button sends. */
+function coarse(): boolean {
+  return matchMedia('(pointer: coarse)').matches;
+}

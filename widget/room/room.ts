@@ -1,0 +1,164 @@
+// Owns the conversation in the frame: which view is shown, what is sent, edited and read. Everything it knows
+// comes from the engine's state; everything it does goes through the engine's methods.
+import type { SdkApi, SdkMessage, SdkState } from '../../src/sdk/types.ts';
+import type { DrawnShell } from '../launcher/shell.ts';
+import type { Frame } from '../panel/frame.ts';
+import { icons } from '../panel/icons.ts';
+import type { Written } from '../panel/serialise.ts';
+import { h, icon } from '../shared/dom.ts';
+import { createAnnouncer } from './announcer.ts';
+import { createConversationList } from './conversations.ts';
+import { createNotices } from './notices.ts';
+import { draw } from './rich-text.ts';
+import { createTranscript } from './transcript.ts';
+
+export interface Room {
+  update(state: SdkState): void;
+  /** What is being written, to carry over into another language. */
+  draft(): readonly Node[];
+  leave(): void;
+}
+
+export interface RoomOptions {
+  readonly api: SdkApi;
+  readonly shell: DrawnShell;
+  readonly frame: Frame;
+  readonly sound: { isOn(): boolean; toggle(): void };
+}
+
+export function createRoom({ api, shell, frame, sound }: RoomOptions): Room {
+  const { speech, composer, chat, back, speaker, presence } = frame;
+  const { words } = speech;
+  const life = new AbortController();
+  const announcer = createAnnouncer(life.signal);
+  const notices = createNotices(speech);
+  const transcript = createTranscript({ api, speech, edit, problem, seen: markRead });
+  const list = createConversationList({ api, speech, choose: (id) => void choose(id), problem });
+  const again = h('button', { type: 'button', class: 'primary', click: () => void choose(null) }, words.again);
+  const ended = h('div', { class: 'ended', hidden: true }, h('p', {}, words.ended), again);
+  let view: 'chat' | 'list' = 'chat';
+  let editing: SdkMessage | null = null;
+  let state = api.getState();
+  let caughtUp = false;
+
+  chat.prepend(transcript.element, notices.element, ended);
+  frame.element.append(list.element);
+  shell.box.append(announcer.element);
+  frame.setHandlers({
+    close: () => api.close(),
+    back: () => show('list'),
+    sound: () => {
+      sound.toggle();
+      showSound();
+    },
+    send,
+    typing: () => api.setTyping(),
+    cancel: () => edit(null),
+  });
+  document.addEventListener('visibilitychange', markRead, { signal: life.signal });
+  // The browser knows of a lost network long before a connection does.
+  for (const type of ['online', 'offline']) window.addEventListener(type, () => notices.update(state), { signal: life.signal });
+  const undo = api.on('message', (message) => {
+    if (state.open) announcer.say(speech.fill(words.said, { name: message.own ? words.you : message.senderName, text: textOf(message) }));
+  });
+  showSound();
+
+  function update(next: SdkState): void {
+    state = next;
+    const { connection, online, conversations, conversationId, open } = next;
+    presence.textContent = connection === 'connecting' ? words.connecting : online ? words.online : words.away;
+    presence.classList.toggle('on', online);
+    back.hidden = view === 'list' || conversations.length === 0;
+    chat.hidden = view === 'list';
+    list.element.hidden = view === 'chat';
+    const closed = conversations.find(({ id }) => id === conversationId)?.status === 'closed';
+    const focused = composer.element.contains(shell.root.activeElement);
+    if (closed && ended.hidden === true && open) announcer.say(words.ended);
+    ended.hidden = !closed;
+    composer.element.hidden = closed && editing === null;
+    if (focused && composer.element.hidden) again.focus();
+    if (open && !caughtUp) {
+      caughtUp = true;
+      catchUp().catch(problem);
+    }
+    if (view === 'chat' && open) transcript.update(next);
+    notices.update(next);
+    list.update(next);
+    markRead();
+  }
+
+  function showSound(): void {
+    const label = sound.isOn() ? words.soundOn : words.soundOff;
+    speaker.replaceChildren(icon(sound.isOn() ? icons.sound : icons.mute));
+    speaker.setAttribute('aria-label', label);
+    speaker.title = label;
+  }
+
+  function markRead(): void {
+    const unread = state.conversations.find(({ id }) => id === state.conversationId)?.unread ?? 0;
+    if (unread === 0 || !state.open || view !== 'chat' || !transcript.atEnd() || document.visibilityState !== 'visible') return;
+    api.markRead().catch(() => undefined);
+  }
+
+  function show(next: 'chat' | 'list'): void {
+    view = next;
+    if (next === 'list') api.listConversations().catch(problem);
+    update(api.getState());
+    if (next === 'list') list.focus();
+    else frame.focus();
+  }
+
+  async function choose(id: string | null): Promise<void> {
+    edit(null);
+    await api.openConversation(id).catch(problem);
+    show('chat');
+  }
+
+  function send(written: Written): void {
+    const changed = editing;
+    edit(null);
+    if (changed === null) api.sendMessage(written).catch(() => undefined);
+    else api.editMessage(changed.id, written).catch(problem);
+  }
+
+  function edit(message: SdkMessage | null): void {
+    if (message === editing) return;
+    editing = message;
+    update(state);
+    composer.edit(message === null ? null : draw(message.content, message.contentFormat));
+    if (message === null) update(state);
+  }
+
+  function problem(error: unknown): void {
+    const code = (error as { readonly code?: string }).code?.toLowerCase() ?? '';
+    if (code === 'destroyed') return;
+    const text = code === 'edit_window_expired' ? words.late : code === 'network' ? words.offline : words.wrong;
+    notices.problem(text);
+    announcer.say(text);
+  }
+
+  /** Shows the visitor's newest conversation that is not over, or the list when all are. */
+  async function catchUp(): Promise<void> {
+    if (api.getState().visitorId === null || state.conversationId !== null) return;
+    const { conversations } = await api.listConversations();
+    if (state.conversationId !== null || conversations.length === 0 || !composer.isEmpty()) return;
+    const going = conversations.find(({ status }) => status !== 'closed');
+    if (going === undefined) show('list');
+    else await api.openConversation(going.id);
+  }
+
+  return {
+    update,
+    draft: () => composer.draft(),
+    leave: () => {
+      undo();
+      life.abort();
+      notices.stop();
+      announcer.element.remove();
+    },
+  };
+}
+
+function textOf({ content, contentFormat }: SdkMessage): string {
+  return h('div', {}, ...draw(content, contentFormat)).textContent;
+}
