@@ -139,32 +139,55 @@ async function setAside(folder: string, now: number): Promise<string | null> {
   const present = [];
   for (const path of [database, secretKeyFile(folder)]) if (await exists(path)) present.push(path);
   if (present.length === 0) return null;
-  if (present.includes(database)) settle(database);
   const before = join(folder, restoreCopyName(now));
   await mkdir(before, { mode: 0o700 });
+  if (present.includes(database)) await settleOrKeepLog(database, before);
   for (const path of present) {
     const copy = join(before, basename(path));
     // The name stays in its place until the new file takes it: there is no moment without a database.
     await link(path, copy).catch(() => copyFile(path, copy));
     await chmod(copy, 0o600);
   }
-  // Only a database that could not be settled still has these, and a log must never meet another database.
-  for (const end of ['-wal', '-shm', '-journal'])
-    if (await exists(database + end)) await rename(database + end, join(before, basename(database) + end));
+  // A log must never meet another database.
+  for (const end of logEnds) await rm(database + end, { force: true });
   await syncFolder(before);
   return before;
 }
 
-/** Folds the log into the file, which also proves that nobody else has it open. A damaged database stays as it is. */
-function settle(file: string): void {
+const logEnds = ['-wal', '-shm', '-journal'];
+
+/** SQLite throws the log of a database away that it can't read: it is copied first, and kept where it is still needed. */
+async function settleOrKeepLog(database: string, before: string): Promise<void> {
+  const copied = [];
+  for (const end of logEnds) {
+    if (!(await exists(database + end))) continue;
+    const copy = join(before, basename(database) + end);
+    await copyFile(database + end, copy);
+    copied.push(copy);
+  }
+  try {
+    if (!settle(database)) return;
+  } catch (error) {
+    await rm(before, { recursive: true });
+    throw error;
+  }
+  for (const copy of copied) await rm(copy);
+}
+
+/**
+ * Folds the log into the file, which also proves that nobody else has it open.
+ * @returns false for a damaged database, which stays as it is
+ */
+function settle(file: string): boolean {
   let connection;
   try {
     connection = openConnection(file, { durability: 'full', lockWaitMs: 2_000 });
-    if (connection.pragma('journal_mode = DELETE', { simple: true }) === 'delete') return;
+    const mode: unknown = connection.pragma('journal_mode = DELETE', { simple: true });
+    if (mode === 'delete') return true;
   } catch (error) {
     const code = sqliteCode(error);
     if (code === undefined) throw error;
-    if (!code.startsWith('SQLITE_BUSY') && code !== 'SQLITE_LOCKED') return;
+    if (!code.startsWith('SQLITE_BUSY') && code !== 'SQLITE_LOCKED') return false;
   } finally {
     connection?.close();
   }

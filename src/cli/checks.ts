@@ -187,8 +187,8 @@ async function port({ host, port: number }: Config, served: boolean): Promise<Fi
   if (problem === 'EACCES') return wrong(about, `${number} needs rights that this user does not have`, 'Choose one above 1023: --port N');
   if (problem !== 'EADDRINUSE') return wrong(about, `${host}:${number} can't be listened on (${problem})`, 'Choose another address: --host ADDRESS');
   const ready = await ask(`http://${here.includes(':') ? `[${here}]` : here}:${number}`);
-  if (ready === null) return ok(about, `${number} is served by a Deskbell`);
-  return wrong(about, `${number} is taken by another program`, 'Stop that one, or choose another port: --port N');
+  if (ready === null && served) return ok(about, `${number} is served by a Deskbell`);
+  return wrong(about, `${number} is taken by ${ready === null ? 'a Deskbell on another data folder' : 'another program'}`, 'Stop that one, or choose another port: --port N');
 }
 
 /** @returns the code of what is in the way, or null */

@@ -20,6 +20,7 @@ import { addPurgeCommand } from './commands/purge.ts';
 import { addRestoreCommand } from './commands/restore.ts';
 import { addServeCommands } from './commands/serve.ts';
 import { addSnippetCommand } from './commands/snippet.ts';
+import { addStatsCommand } from './commands/stats.ts';
 import { addTailCommand } from './commands/tail.ts';
 import { addWebhookCommands } from './commands/webhooks.ts';
 import { createAct, type Io } from './context.ts';
@@ -92,6 +93,7 @@ function createProgram(io: Io): Command {
   addMemberCommands(program, act);
   addSnippetCommand(program, act);
   addWebhookCommands(program, act);
+  addStatsCommand(program, act);
   addTailCommand(program, act);
   addAuditCommand(program, act);
   addBackupCommand(program, act);

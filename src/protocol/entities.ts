@@ -1,6 +1,10 @@
 // What the outside sees, as zod schemas and the types inferred from them.
 // Owns shapes only: how a row becomes one of these is services/present.ts.
 import { z } from 'zod';
+import { plainWords } from './plain-words.ts';
+
+// Every schema of the contract is built on this module, so what any of them refuses is told in these words.
+z.config({ customError: plainWords });
 
 /** Any letter case comes in; ids are compared and returned in lower case. */
 export const uuid = z
@@ -187,6 +191,8 @@ export const applicationSettings = z.object({
     businessHours: z.unknown(),
     greeting: autoResponse,
     outsideHours: autoResponse,
+    /** Whether the widget asks for name and address before the first message. */
+    contactForm: z.enum(['off', 'optional', 'required']).default('off'),
   }),
   ai: z.object({
     mode: z.enum(['off', 'assist', 'auto']),
@@ -226,6 +232,7 @@ export const widgetConfig = z.object({
     businessHours: z.unknown(),
     greeting: z.string().nullable(),
     outsideHours: z.string().nullable(),
+    contactForm: z.enum(['off', 'optional', 'required']),
   }),
   online: z.boolean(),
   ai: z.object({ enabled: z.boolean() }),

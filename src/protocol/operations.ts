@@ -236,7 +236,11 @@ export const operations = {
     input: z.object({
       ...page,
       status: entity.conversationStatus.optional(),
-      assignedTo: z.union([z.enum(['me', 'none']), entity.uuid], { error: 'must be me, none or the id of a member' }).optional(),
+      assignedTo: z
+        .string()
+        .refine((value) => value === 'me' || value === 'none' || entity.uuid.safeParse(value).success, 'must be me, none or the id of a member')
+        .toLowerCase()
+        .optional(),
       applicationId: entity.uuid.optional(),
       mode: entity.mode.default('live'),
       q: z.string().trim().min(1).max(200).optional(),

@@ -1,9 +1,9 @@
 // What the parts of the visitor's engine share: state, events, and what one tab tells
 // the others. Holds no rule about conversations or sending.
 import type { ServerFrame } from '../protocol/events.ts';
-import { callSafely, type Emitter } from './emitter.ts';
+import { createEmitter, type Emitter } from './emitter.ts';
 import type { Http } from './http.ts';
-import type { OutboxEntry } from './outbox.ts';
+import type { Failure, OutboxEntry } from './outbox.ts';
 import type {
   ConnectionStatus,
   ContentFormat,
@@ -11,7 +11,6 @@ import type {
   Environment,
   OutgoingMessage,
   SdkConversation,
-  SdkErrorCode,
   SdkEvents,
   SdkMessage,
   SdkState,
@@ -58,39 +57,34 @@ export interface TabMessages {
   put(entry: OutboxEntry): void;
   removed(key: string): void;
   sent(key: string, message: RawMessage): void;
-  failed(key: string, code: SdkErrorCode, message: string): void;
+  failed(key: string, failure: Failure): void;
   waiting(until: number | null): void;
 }
 
 export type TabMessage = { [N in keyof TabMessages]: readonly [N, ...Parameters<TabMessages[N]>] }[keyof TabMessages];
 
-
 export interface Store {
-  readonly state: SdkState;
+  state_(): SdkState;
   /** Changes what differs; tells the listeners when anything does. */
-  set(patch: Partial<SdkState>): void;
-  subscribe(listener: (state: SdkState) => void): Undo;
+  set_(patch: Partial<SdkState>): void;
+  subscribe_(listener: (state: SdkState) => void): Undo;
 }
 
 /** What the parts work with. */
 export interface Core {
-  readonly env: Environment;
-  readonly http: Http;
-  readonly store: Store;
-  readonly emit: Emitter<SdkEvents>['emit'];
+  readonly env_: Environment;
+  readonly http_: Http;
+  readonly store_: Store;
+  readonly emit_: Emitter<SdkEvents>['emit_'];
   /** Tells the other tabs. */
-  post(...message: TabMessage): void;
-  leads(): boolean;
-  visitorId(): string;
+  post_(...message: TabMessage): void;
+  leads_(): boolean;
+  visitorId_(): string;
 }
 
-export const initialState: SdkState = {
-  ready: false,
-  open: false,
-  visible: true,
+/** What belongs to a visitor, as long as there is none. */
+export const nobody = {
   connection: 'idle',
-  online: false,
-  config: null,
   visitorId: null,
   visitor: null,
   conversations: [],
@@ -102,30 +96,30 @@ export const initialState: SdkState = {
   reads: {},
   unread: 0,
   retryAt: null,
-  locale: null,
-  theme: 'auto',
-};
+} as const satisfies Partial<SdkState>;
 
 /** A state that never changes in place, and is the same object as long as nothing changed. */
 export function createStore(): Store {
-  let state = initialState;
-  let listeners: readonly ((state: SdkState) => void)[] = [];
+  let state: SdkState = {
+    ...nobody,
+    ready: false,
+    open: false,
+    visible: true,
+    online: false,
+    config: null,
+    locale: null,
+    theme: 'auto',
+  };
+  const { on, emit_ } = createEmitter<{ s: SdkState }>();
   return {
-    get state() {
-      return state;
+    state_: () => state,
+    set_: (patch) => {
+      const next = { ...state, ...patch };
+      if ((Object.keys(patch) as (keyof SdkState)[]).every((name) => state[name] === next[name])) return;
+      state = next;
+      emit_('s', state);
     },
-    set: (patch) => {
-      if ((Object.keys(patch) as (keyof SdkState)[]).every((name) => state[name] === patch[name])) return;
-      state = { ...state, ...patch };
-      for (const listener of listeners) callSafely(listener, state);
-    },
-    subscribe: (listener) => {
-      const own = (next: SdkState): void => listener(next);
-      listeners = [...listeners, own];
-      return () => {
-        listeners = listeners.filter((one) => one !== own);
-      };
-    },
+    subscribe_: (listener) => on('s', listener),
   };
 }
 
@@ -133,6 +127,9 @@ export function createStore(): Store {
 export function presentMessage(raw: RawMessage, conversationId: string, visitorId: string): SdkMessage {
   return { editedAt: null, ...raw, key: raw.id, conversationId, own: raw.senderId === visitorId, state: 'sent' };
 }
+
+/** Ms since the epoch as the service writes a time. */
+export const isoTime = (ms: number): string => new Date(ms).toISOString();
 
 /** Text or a message as what the service takes. */
 export function outgoing(message: string | OutgoingMessage): Required<OutgoingMessage> {

@@ -6,7 +6,7 @@ export interface Emitter<E> {
   on<K extends keyof E>(type: K, handler: (event: E[K]) => void): Undo;
   once<K extends keyof E>(type: K, handler: (event: E[K]) => void): Undo;
   off<K extends keyof E>(type: K, handler?: (event: E[K]) => void): void;
-  emit<K extends keyof E>(type: K, event: E[K]): void;
+  emit_<K extends keyof E>(type: K, event: E[K]): void;
 }
 
 /** Calls a function of the page's; what it throws surfaces as an uncaught error, after everybody else has been served. */
@@ -22,30 +22,30 @@ export function callSafely<T>(handler: (value: T) => void, value: T): void {
 
 /** An emitter; handlers are called in the order in which they came. */
 export function createEmitter<E>(): Emitter<E> {
-  const handlers = new Map<keyof E, { readonly handler: (event: never) => void; readonly run: (event: never) => void }[]>();
-  const off: Emitter<E>['off'] = (type, handler) => {
-    handlers.set(type, handler === undefined ? [] : (handlers.get(type) ?? []).filter((one) => one.handler !== handler));
-  };
-  const add = <K extends keyof E>(type: K, handler: (event: E[K]) => void, once: boolean): Undo => {
-    const entry = {
-      handler,
-      run: (event: E[K]): void => {
-        if (once) undo();
-        handler(event);
-      },
+  type Run = (event: never) => void;
+  // Replaced whenever it changes, so that whoever goes through it is not disturbed.
+  let entries: readonly (readonly [keyof E, handler: Run, run: Run])[] = [];
+  const add = <K extends keyof E>(type: K, handler: (event: E[K]) => void, run = handler): Undo => {
+    const entry = [type, handler, run] as const;
+    entries = [...entries, entry];
+    return () => {
+      entries = entries.filter((one) => one !== entry);
     };
-    const undo = (): void => {
-      handlers.set(type, (handlers.get(type) ?? []).filter((one) => one !== entry));
-    };
-    handlers.set(type, [...(handlers.get(type) ?? []), entry]);
-    return undo;
   };
   return {
-    on: (type, handler) => add(type, handler, false),
-    once: (type, handler) => add(type, handler, true),
-    off,
-    emit: (type, event) => {
-      for (const { run } of handlers.get(type) ?? []) callSafely(run as (value: typeof event) => void, event);
+    on: (type, handler) => add(type, handler),
+    once: (type, handler) => {
+      const undo = add(type, handler, (event) => {
+        undo();
+        handler(event);
+      });
+      return undo;
+    },
+    off: (type, handler) => {
+      entries = entries.filter(([name, known]) => name !== type || (handler && handler !== known));
+    },
+    emit_: (type, event) => {
+      for (const [name, , run] of entries) if (name === type) callSafely(run as (value: typeof event) => void, event);
     },
   };
 }

@@ -1,17 +1,17 @@
 // The visitor's engine: who the visitor is, which tab leads, when there is a connection,
 // and every act of the API. Nothing is made before the first act: no id, no storage, no socket.
 import { socketPath, visitorApiPrefix } from '../protocol/codes.ts';
-import type { ServerFrame } from '../protocol/events.ts';
-import { initialState, outgoing, type Core, type RawConversation, type RawMessage, type Store, type TabMessage, type TabMessages } from './core.ts';
+import type { EventPayloads } from '../protocol/events.ts';
+import { isoTime, nobody, outgoing, type Core, type RawConversation, type RawMessage, type Store, type TabMessage, type TabMessages } from './core.ts';
 import type { Emitter } from './emitter.ts';
 import { asSdkError, attempt, mayPass, sdkError } from './error.ts';
 import { createHttp } from './http.ts';
 import { createLink } from './link.ts';
 import { namesIn } from './outbox.ts';
 import { createRooms } from './rooms.ts';
-import { createSending, type Sending } from './sending.ts';
+import { createSending } from './sending.ts';
 import { joinTabs, type Tabs } from './tabs.ts';
-import type { ConnectionStatus, Environment, InitOptions, SdkApi, SdkConfig, SdkConversation, SdkEvents, SdkVisitor, Undo } from './types.ts';
+import type { ConnectionStatus, Environment, InitOptions, SdkApi, SdkConfig, SdkEvents, SdkVisitor, Undo } from './types.ts';
 
 /** What the engine does; the rest of the API is the facade's. */
 export type Acts = Pick<
@@ -32,8 +32,8 @@ export type Acts = Pick<
 
 export interface Engine extends Acts {
   /** Asks for the configuration, and goes on where an earlier page of this visitor's stopped. */
-  start(): Promise<void>;
-  stop(): void;
+  start_(): Promise<void>;
+  stop_(): void;
 }
 
 /** Rooms to listen to besides the open conversation: each costs requests at every reconnect. */
@@ -42,12 +42,7 @@ const pageDefault = 20;
 const typingEveryMs = 4_000;
 const typingEndsMs = 6_000;
 
-export function createEngine(
-  options: InitOptions,
-  env: Environment,
-  store: Store,
-  emit: Emitter<SdkEvents>['emit'],
-): Engine {
+export function createEngine(options: InitOptions, env: Environment, store: Store, emit: Emitter<SdkEvents>['emit_']): Engine {
   const { appId } = options;
   const base = (options.apiBaseUrl ?? '').replace(/\/+$/, '');
   const prefix = `deskbell:${appId}:`;
@@ -60,61 +55,50 @@ export function createEngine(
   // What each room:join that is not answered yet asked to catch up from.
   const asked = new Map<string, string[]>();
 
-  const http = createHttp(env, base + visitorApiPrefix, () => ({ 'X-App-Id': appId, ...(visitorId !== '' && { 'X-Visitor-Id': visitorId }) }));
-  const core: Core = {
-    env,
-    http,
-    store,
-    emit,
-    post: (...message) => tabs?.post(message),
-    leads: () => tabs?.leads === true,
-    visitorId: () => visitorId,
-  };
-  const storage =
-    typeof options.storage === 'object' ? options.storage : options.storage === 'none' ? null : env.storage(options.storage ?? 'local');
-  const sending: Sending = createSending({
-    core,
-    storage,
-    prefix: () => `${prefix}${visitorId}:`,
-    isPlaced: (id, messageId) => rooms.thread(id)?.find(messageId) !== undefined,
-    unmark: (id, messageId) => rooms.thread(id)?.mark(messageId, { key: messageId }),
-    began,
-    updateConversation: (conversation) => rooms.update(conversation),
-    changed: () => rooms.show(),
+  const http = createHttp(env, base + visitorApiPrefix, () => ({ 'X-App-Id': appId, ...(visitorId && { 'X-Visitor-Id': visitorId }) }));
+  const post: Core['post_'] = (...message) => tabs?.post_(message);
+  const leads = (): boolean => !!tabs?.leads_();
+  const core: Core = { env_: env, http_: http, store_: store, emit_: emit, post_: post, leads_: leads, visitorId_: () => visitorId };
+  const { storage: wanted = 'local' } = options;
+  const storage = typeof wanted === 'object' ? wanted : wanted === 'none' ? null : env.storage(wanted);
+  const sending = createSending({
+    core_: core,
+    storage_: storage,
+    prefix_: () => `${prefix}${visitorId}:`,
+    thread_: (id) => rooms.thread_(id),
+    began_: began,
+    drafted_: drafted,
+    changed_: () => rooms.show_(),
   });
-  const rooms = createRooms({
-    core,
-    unsent: sending.unsent,
-    recognise: sending.recognise,
-    listen,
-  });
+  const rooms = createRooms({ core_: core, unsent_: sending.unsent_, recognise_: sending.recognise_, listen_: listen });
+  const { enter_: enter, update_: update, thread_: thread } = rooms;
 
   const link = createLink({
-    env,
-    address: async () => {
-      const { token } = await http.call<{ token: string }>('POST', '/widget/ws-token', { patience: 0 });
+    env_: env,
+    address_: async () => {
+      const { token } = await http.call_<{ token: string }>('POST', '/widget/ws-token', { patience_: 0 });
       return `${base.replace(/^http/, 'ws')}${socketPath}?token=${token}`;
     },
-    onFrame: (frame) => {
+    onFrame_: (frame) => {
       if (frame.type === 'error') return refused(frame.payload);
       const after = answering(frame);
-      rooms.hear(frame, after);
-      core.post('frame', frame, after);
+      rooms.hear_(frame, after);
+      post('frame', frame, after);
     },
-    onStatus: (status) => {
+    onStatus_: (status) => {
       // What another connection was asked, this one will not answer.
       asked.clear();
       setStatus(status);
-      core.post('status', status);
+      post('status', status);
     },
-    onRefused: (error) => emit('error', error),
+    onRefused_: (error) => emit('error', error),
   });
   const unwatch = env.watchPage((what) => {
-    if (visitorId === '') return;
+    if (!visitorId) return;
     if (what === 'suspend') standBack();
-    else if (tabs === null) join();
-    link.wake();
-    sending.wake();
+    else if (!tabs) join();
+    link.wake_();
+    sending.wake_();
   });
 
   function report(error: unknown): void {
@@ -122,12 +106,12 @@ export function createEngine(
   }
 
   function setStatus(connection: ConnectionStatus): void {
-    if (store.state.connection === connection) return;
-    store.set({ connection });
+    if (store.state_().connection === connection) return;
+    store.set_({ connection });
     emit('connection', { status: connection });
-    if (connection !== 'online') return rooms.unsettle();
-    for (const [id, after] of rooms.baselines()) listen(id, after);
-    if (!core.leads()) return;
+    if (connection !== 'online') return rooms.unsettle_();
+    for (const [id, after] of rooms.baselines_()) listen(id, after);
+    if (!leads()) return;
     // Missed meanwhile: conversations from elsewhere, and whether anybody is there.
     refreshList().catch(report);
     loadConfig().catch(report);
@@ -135,170 +119,172 @@ export function createEngine(
 
   /** Listens to a room from a message on: by this tab's own socket, or by the leader's. */
   function listen(id: string, after: string): void {
-    if (!core.leads()) return core.post('want', id, after);
-    if (link.send('room:join', { conversationId: id, lastMessageId: after, echo: true })) asked.set(id, [...(asked.get(id) ?? []), after]);
-    else link.start();
+    if (!leads()) post('want', id, after);
+    else if (link.send_('room:join', { conversationId: id, lastMessageId: after, echo: true })) asked.set(id, [...(asked.get(id) ?? []), after]);
+    else link.start_();
   }
 
   /** Which catching up a frame belongs to: joins are answered in order. */
-  function answering(frame: ServerFrame): string {
-    if (frame.type !== 'messages:sync' && frame.type !== 'room:joined') return '';
-    const { conversationId: id } = frame.payload;
+  function answering({ type, payload }: { readonly type: string; readonly payload?: object }): string {
+    const { conversationId: id = '', messages } = (payload ?? {}) as { readonly conversationId?: string; readonly messages?: readonly RawMessage[] };
     const [after = '', ...rest] = asked.get(id) ?? [];
-    if (frame.type === 'room:joined') asked.set(id, rest);
-    else asked.set(id, [frame.payload.messages.at(-1)?.id ?? after, ...rest]);
+    const joined = type === 'room:joined';
+    if (!joined && !messages) return '';
+    asked.set(id, joined ? rest : [messages?.at(-1)?.id ?? after, ...rest]);
     return after;
   }
 
-  function refused({ code, message, conversationId }: { code: SdkEvents['error']['code']; message: string; conversationId?: string }): void {
+  function refused({ code, message, conversationId: id = '' }: EventPayloads['error']): void {
     emit('error', sdkError(code, message));
     // It does not say which join it refused: begin anew.
-    if (code === 'RATE_LIMITED') return link.drop();
-    if (code === 'FORBIDDEN' && conversationId !== undefined && (asked.get(conversationId)?.length ?? 0) > 0) {
-      asked.delete(conversationId);
-      rooms.leave(conversationId);
+    if (code === 'RATE_LIMITED') link.drop_();
+    else if (code === 'FORBIDDEN' && asked.get(id)?.length) {
+      asked.delete(id);
+      rooms.leave_(id);
     }
   }
 
+  const storedId = (): string | null | undefined => attempt(() => storage?.getItem(visitorKey));
+
   /** The first act of a visitor: from here on there is an id, and it is kept. */
   function begin(): void {
-    if (visitorId !== '') return;
+    if (visitorId) return;
     visitorId = options.visitorId?.toLowerCase() ?? storedId() ?? env.newId();
     // Blocked? The visitor lasts as long as the page.
     attempt(() => storage?.setItem(visitorKey, visitorId));
-    store.set({ visitorId });
-    sending.load();
+    store.set_({ visitorId });
+    sending.load_();
     join();
     if (options.user) acts.identify(options.user).catch(report);
   }
 
-  const storedId = (): string | undefined => attempt(() => storage?.getItem(visitorKey)) ?? undefined;
-
   function join(): void {
     tabs = joinTabs<TabMessage>(env, prefix + visitorId, lead, ([name, ...values]) => (heard[name] as (...all: typeof values) => void)(...values));
-    core.post('hello');
-    sending.share();
+    post('hello');
+    sending.share_();
   }
 
   /** Lets another tab lead; this one goes on when it is looked at again. */
   function standBack(): void {
-    link.stop();
-    tabs?.leave();
+    link.stop_();
+    tabs?.leave_();
     tabs = null;
   }
 
   function lead(): void {
     // Whatever the tab that led before had heard of, this one catches up by itself.
     setStatus('connecting');
-    if (rooms.baselines().length > 0) link.start();
+    if (rooms.baselines_().length) link.start_();
     else setStatus('idle');
-    sending.pump();
+    sending.pump_();
   }
 
   /** What another tab says. */
   const heard: TabMessages = {
-    ...sending.heard,
-    frame: rooms.hear,
+    ...sending.heard_,
+    frame: rooms.hear_,
     status: setStatus,
     hello: () => {
-      if (core.leads()) core.post('status', store.state.connection);
-      sending.share();
+      if (leads()) post('status', store.state_().connection);
+      sending.share_();
     },
     want: (id, after) => {
-      if (!core.leads()) return;
+      if (!leads()) return;
       listen(id, after);
-      rooms.enter(id).catch(report);
+      enter(id).catch(report);
     },
     typing: sendTyping,
-    conversation: rooms.update,
-    waiting: (retryAt) => store.set({ retryAt }),
+    conversation: update,
+    waiting: (retryAt) => store.set_({ retryAt }),
     reset: forgetVisitor,
   };
 
+  function drafted(id: string, at: number): void {
+    const createdAt = isoTime(at);
+    update({ id, createdAt, updatedAt: createdAt, draft: true });
+  }
+
   function began(draft: string, conversation: RawConversation): void {
     const { id } = conversation;
-    const open = store.state.conversationId === draft;
-    rooms.forget(draft);
-    rooms.update(conversation);
-    if (open) store.set({ conversationId: id });
-    rooms.enter(id).catch(report);
+    rooms.forget_(draft);
+    update(conversation);
+    if (store.state_().conversationId === draft) store.set_({ conversationId: id });
+    enter(id).catch(report);
+  }
+
+  function configured(config: SdkConfig): void {
+    const { online } = config;
+    const before = store.state_().online;
+    store.set_({ config, online });
+    if (online !== before) emit('presence', { online });
   }
 
   async function loadConfig(): Promise<void> {
-    const { application: config } = await http.call<{ application: SdkConfig }>('GET', '/widget/config', { revalidate: true });
-    const { online } = store.state;
-    store.set({ config, online: config.online });
-    if (online !== config.online) emit('presence', { online: config.online });
+    configured((await http.call_<{ application: SdkConfig }>('GET', '/widget/config', { revalidate_: true })).application);
   }
 
-  async function refreshList(page: { readonly limit?: number; readonly offset?: number } = {}) {
-    const { limit = pageDefault, offset = 0 } = page;
-    const { conversations, total } = await http.call<{ conversations: RawConversation[]; total: number }>(
+  async function refreshList({ limit = pageDefault, offset = 0 }: { readonly limit?: number; readonly offset?: number } = {}) {
+    const { conversations: raw, total } = await http.call_<{ conversations: RawConversation[]; total: number }>(
       'GET',
       `/conversations?limit=${limit}&offset=${offset}`,
     );
-    const listed = conversations.map((one): SdkConversation => rooms.update(one));
-    if (offset === 0)
-      await Promise.all(listed.filter(({ status }) => status !== 'closed').slice(0, mostRooms).map(({ id }) => rooms.enter(id)));
-    return { conversations: listed, total };
+    const conversations = raw.map(update);
+    if (!offset) await Promise.all(conversations.filter(({ status }) => status !== 'closed').slice(0, mostRooms).map(({ id }) => enter(id)));
+    return { conversations, total };
   }
 
   function sendTyping(id: string, active: boolean): void {
-    if (core.leads()) link.send(active ? 'typing:start' : 'typing:stop', { conversationId: id });
-    else core.post('typing', id, active);
+    if (leads()) link.send_(active ? 'typing:start' : 'typing:stop', { conversationId: id });
+    else post('typing', id, active);
   }
 
   function stopTyping(): void {
-    const id = store.state.conversationId;
+    const id = store.state_().conversationId;
     cancelTyping();
-    if (typingUntil === 0) return;
+    if (typingUntil && id) sendTyping(id, false);
     typingUntil = 0;
-    if (id !== null) sendTyping(id, false);
   }
 
   /** The open conversation; @throws SdkError when there is none. */
   function current(): string {
-    const id = store.state.conversationId;
-    if (id === null) throw sdkError('unknown');
+    const id = store.state_().conversationId;
+    if (!id) throw sdkError('unknown');
     return id;
   }
 
   function forgetVisitor(): void {
     standBack();
-    sending.close();
+    sending.close_();
     for (const name of namesIn(storage, prefix)) storage?.removeItem(name);
-    for (const { id } of store.state.conversations) rooms.forget(id);
+    for (const { id } of store.state_().conversations) rooms.forget_(id);
     visitorId = '';
-    const { ready, open, visible, config, online, locale, theme } = store.state;
-    store.set({ ...initialState, ready, open, visible, config, online, locale, theme });
+    store.set_(nobody);
   }
 
   const acts: Acts = {
     sendMessage: (message) => {
       begin();
       stopTyping();
-      let id = store.state.conversationId;
-      if (id === null) {
+      let id = store.state_().conversationId;
+      if (!id) {
         id = env.newId();
-        const createdAt = new Date(env.now()).toISOString();
-        rooms.update({ id, createdAt, updatedAt: createdAt, draft: true });
-        store.set({ conversationId: id });
+        drafted(id, env.now());
+        store.set_({ conversationId: id });
       }
-      const draft = store.state.conversations.find((one) => one.id === id)?.draft ?? false;
-      return sending.send(id, draft, message);
+      return sending.send_(id, !!rooms.find_(id)?.draft, message);
     },
     retry: sending.retry,
     startConversation: async ({ subject } = {}) => {
       begin();
-      const { conversation } = await http.call<{ conversation: RawConversation }>('POST', '/conversations', {
+      const { conversation } = await http.call_<{ conversation: RawConversation }>('POST', '/conversations', {
         body: { subject },
-        idempotencyKey: env.newId(),
+        idempotencyKey_: env.newId(),
       });
       const { id } = conversation;
-      const made = rooms.update(conversation);
-      core.post('conversation', made);
-      store.set({ conversationId: id });
-      await rooms.enter(id);
+      const made = update(conversation);
+      post('conversation', made);
+      store.set_({ conversationId: id });
+      await enter(id);
       return made;
     },
     listConversations: (page) => {
@@ -307,33 +293,32 @@ export function createEngine(
     },
     openConversation: async (id) => {
       stopTyping();
-      store.set({ conversationId: id });
-      rooms.show();
-      if (id === null) return null;
+      store.set_({ conversationId: id });
+      rooms.show_();
+      if (!id) return null;
       begin();
-      const draft = store.state.conversations.find((one) => one.id === id && one.draft);
-      if (draft) return draft;
-      await rooms.enter(id);
-      return rooms.refresh(id);
+      const known = rooms.find_(id);
+      if (known?.draft) return known;
+      await enter(id);
+      return rooms.refresh_(id);
     },
     loadHistory: async ({ limit = pageDefault } = {}) => {
       const id = current();
-      await rooms.enter(id);
-      const thread = rooms.thread(id);
-      const messages = thread?.hasMore ? await rooms.older(id, limit) : [];
-      return { messages, hasMore: rooms.thread(id)?.hasMore === true };
+      await enter(id);
+      const hasMore = (): boolean => !!thread(id)?.hasMore_();
+      return { messages: hasMore() ? await rooms.older_(id, limit) : [], hasMore: hasMore() };
     },
     markRead: async () => {
       const id = current();
-      const messageId = rooms.thread(id)?.list.at(-1)?.id;
-      if (messageId === undefined) return;
-      rooms.update({ id, unread: 0 });
-      await http.call('POST', `/conversations/${id}/read`, { body: { messageId } });
+      const messageId = thread(id)?.list_().at(-1)?.id;
+      if (!messageId) return;
+      update({ id, unread: 0 });
+      await http.call_('POST', `/conversations/${id}/read`, { body: { messageId } });
     },
     setTyping: (active = true) => {
       if (!active) return stopTyping();
-      const id = store.state.conversationId;
-      if (id === null || rooms.thread(id) === undefined) return;
+      const id = store.state_().conversationId;
+      if (!id || !thread(id)) return;
       cancelTyping();
       cancelTyping = env.after(typingEndsMs, stopTyping);
       if (env.now() < typingUntil) return;
@@ -342,52 +327,53 @@ export function createEngine(
     },
     editMessage: async (messageId, message) => {
       const id = current();
-      const { message: raw } = await http.call<{ message: RawMessage }>('PATCH', `/conversations/${id}/messages/${messageId}`, { body: outgoing(message) });
-      rooms.edited(id, raw);
-      const edited = rooms.thread(id)?.find(messageId);
+      const { message: raw } = await http.call_<{ message: RawMessage }>('PATCH', `/conversations/${id}/messages/${messageId}`, { body: outgoing(message) });
+      rooms.edited_(id, raw);
+      const edited = thread(id)?.find_(messageId);
       if (!edited) throw sdkError('unknown');
       return edited;
     },
     deleteMessage: async (messageId) => {
       const id = current();
-      if (sending.discard(messageId)) return;
-      await http.call('DELETE', `/conversations/${id}/messages/${messageId}`);
-      rooms.deleted(id, messageId);
+      if (sending.discard_(messageId)) return;
+      await http.call_('DELETE', `/conversations/${id}/messages/${messageId}`);
+      rooms.deleted_(id, messageId);
     },
     identify: async (identity) => {
       begin();
-      const { visitor } = await http.call<{ visitor: SdkVisitor }>('PUT', '/visitor', { body: identity });
-      store.set({ visitor });
+      const { visitor } = await http.call_<{ visitor: SdkVisitor }>('PUT', '/visitor', { body: identity });
+      store.set_({ visitor });
       return visitor;
     },
     reset: async () => {
-      core.post('reset');
+      post('reset');
       forgetVisitor();
     },
   };
 
   return {
     ...acts,
-    start: async () => {
+    start_: async () => {
       const stored = storedId();
-      if (stored !== undefined && (options.visitorId ?? stored) === stored) {
+      if (stored && (options.visitorId ?? stored) === stored) {
         begin();
         refreshList().catch(report);
       }
-      if (options.config) return store.set({ config: options.config, online: options.config.online });
+      const { config } = options;
+      if (config) return configured(config);
       await loadConfig().catch((error: unknown) => {
         // Not reached: the outbox works all the same, and the configuration comes with the connection.
         if (!mayPass(asSdkError(error))) throw error;
         report(error);
       });
     },
-    stop: () => {
+    stop_: () => {
       stopped = true;
       cancelTyping();
       unwatch();
       standBack();
-      sending.close();
-      http.close();
+      sending.close_();
+      http.close_();
     },
   };
 }

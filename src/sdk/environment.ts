@@ -25,8 +25,8 @@ const globals = globalThis as unknown as Globals;
 function newId(): string {
   // randomUUID is there on secure pages only.
   const bytes = crypto.getRandomValues(new Uint8Array(16));
-  bytes[6] = ((bytes[6] ?? 0) & 15) | 64;
-  bytes[8] = ((bytes[8] ?? 0) & 63) | 128;
+  bytes[6] = (bytes[6]! & 15) | 64;
+  bytes[8] = (bytes[8]! & 63) | 128;
   return [...bytes].map((byte, index) => (index > 3 && index < 11 && index % 2 === 0 ? '-' : '') + byte.toString(16).padStart(2, '0')).join('');
 }
 
@@ -35,10 +35,10 @@ function watchPage(listener: (what: 'wake' | 'suspend' | 'resume') => void): Und
   const ending = new AbortController();
   const hear = ({ type, persisted }: PageEvent): void => {
     if (type === 'pagehide') listener('suspend');
-    else if (persisted === true) listener('resume');
+    else if (persisted) listener('resume');
     else if (document?.visibilityState === 'visible') listener('wake');
   };
-  if (document !== undefined)
+  if (document)
     // The change of visibility comes up from the document.
     for (const type of ['online', 'offline', 'pagehide', 'pageshow', 'visibilitychange'])
       globals.addEventListener(type, hear, { signal: ending.signal });
@@ -51,12 +51,12 @@ export function surroundings(): Environment {
   return {
     fetch: (url, request) => globals.fetch(url, request),
     openSocket: (url) => new globals.WebSocket(url),
-    now: () => Date.now(),
+    now: Date.now,
     after: (ms, run) => {
       const timer = setTimeout(run, ms);
       return () => clearTimeout(timer);
     },
-    random: () => Math.random(),
+    random: Math.random,
     newId,
     // Even looking at it throws where the browser's settings or a sandbox block it.
     storage: (kind) => (document && attempt(() => globals[`${kind}Storage`])) ?? null,

@@ -3,21 +3,8 @@
 import type { LimitCause } from '../protocol/codes.ts';
 import type { SdkError, SdkErrorCode } from './types.ts';
 
-export interface ErrorDetails {
-  readonly status?: number | undefined;
-  readonly retryAfter?: number | undefined;
-  readonly cause?: LimitCause | undefined;
-}
-
-const ownMessages: Partial<Record<SdkErrorCode, string>> = {
-  already_initialised: 'Another appId runs already.',
-  destroyed: 'It was ended.',
-  unknown: 'There is no such thing here.',
-};
-
-/** Makes an error; `status`, `retryAfter` (s) and `cause` where the service told them. */
-export function sdkError(code: SdkErrorCode, message: string = ownMessages[code] ?? code, details: ErrorDetails = {}): SdkError {
-  const { status, retryAfter, cause } = details;
+/** Makes an error; `status`, `retryAfter` (s) and `cause` where the service told them. The SDK's own codes say enough by themselves. */
+export function sdkError(code: SdkErrorCode, message: string = code, status?: number | undefined, retryAfter?: number | undefined, cause?: LimitCause | undefined): SdkError {
   return Object.assign(new Error(message), { name: 'SdkError' as const, code, status, retryAfter, cause });
 }
 

@@ -2,17 +2,17 @@
 // service that says when to come back. Knows no endpoint.
 import type { ErrorCode, LimitCause } from '../protocol/codes.ts';
 import { asSdkError, attempt, sdkError } from './error.ts';
-import type { Environment, HttpRequest, HttpResponse } from './types.ts';
+import type { Environment, HttpResponse } from './types.ts';
 
 export interface CallOptions {
   readonly body?: object;
-  readonly idempotencyKey?: string;
+  readonly idempotencyKey_?: string;
   /** How often to come again when refused with 429 or 503, which says that nothing was done; 2 unless told. */
-  readonly patience?: number;
+  readonly patience_?: number;
   /** Let it finish when the page goes away. */
-  readonly keepalive?: boolean;
+  readonly keepalive_?: boolean;
   /** Ask whether a cached answer still holds. */
-  readonly revalidate?: boolean;
+  readonly revalidate_?: boolean;
 }
 
 export interface Http {
@@ -21,9 +21,9 @@ export interface Http {
    * @returns the parsed body
    * @throws SdkError
    */
-  call<T>(method: string, path: string, options?: CallOptions): Promise<T>;
+  call_<T>(method: string, path: string, options?: CallOptions): Promise<T>;
   /** Ends everything under way: it rejects with `destroyed`. */
-  close(): void;
+  close_(): void;
 }
 
 const timeLimitMs = 20_000;
@@ -43,62 +43,54 @@ interface ErrorBody {
 export function createHttp(env: Environment, prefix: string, headers: () => Record<string, string>): Http {
   const closing = new AbortController();
 
-  async function once(method: string, path: string, options: CallOptions): Promise<unknown> {
-    if (closing.signal.aborted) throw sdkError('destroyed');
+  const call = async (method: string, path: string, options: CallOptions = {}, patience = options.patience_ ?? 2): Promise<unknown> => {
+    const { body, idempotencyKey_, keepalive_, revalidate_ } = options;
     const late = new AbortController();
+    const { signal } = late;
     const abort = (): void => late.abort();
-    closing.signal.addEventListener('abort', abort);
     const cancel = env.after(timeLimitMs, abort);
-    const request: HttpRequest = {
-      method,
-      headers: {
-        ...headers(),
-        ...(options.body && { 'Content-Type': 'application/json' }),
-        ...(options.idempotencyKey === undefined ? {} : { 'Idempotency-Key': options.idempotencyKey }),
-      },
-      signal: late.signal,
-      ...(options.body && { body: JSON.stringify(options.body) }),
-      ...(options.keepalive && { keepalive: true }),
-      ...(options.revalidate && { cache: 'no-cache' }),
-    };
+    closing.signal.addEventListener('abort', abort, { signal });
     let response: HttpResponse;
     let text: string;
     try {
-      response = await env.fetch(prefix + path, request);
+      closing.signal.throwIfAborted();
+      response = await env.fetch(prefix + path, {
+        method,
+        headers: {
+          ...headers(),
+          ...(body && { 'Content-Type': 'application/json' }),
+          ...(idempotencyKey_ && { 'Idempotency-Key': idempotencyKey_ }),
+        },
+        signal,
+        ...(body && { body: JSON.stringify(body) }),
+        ...(keepalive_ && { keepalive: true }),
+        ...(revalidate_ && { cache: 'no-cache' }),
+      });
       text = await response.text();
     } catch (error) {
       throw closing.signal.aborted ? sdkError('destroyed') : asSdkError(error);
     } finally {
       cancel();
-      closing.signal.removeEventListener('abort', abort);
+      // Nothing is under way any more: this only ends the listening.
+      abort();
     }
-    const body: unknown = attempt(() => JSON.parse(text) as unknown) ?? {};
-    if (response.ok) return body;
-    const { error, message, retryAfter, cause } = body as ErrorBody;
-    const { status } = response;
-    const named = retryAfter ?? Number.parseInt(response.headers.get('Retry-After') ?? '', 10);
-    throw sdkError(error ?? (status < 500 ? 'unknown' : 'internal_error'), message ?? `The service answered ${status}.`, {
-      status,
-      retryAfter: Number.isFinite(named) ? named : undefined,
-      cause,
-    });
-  }
+    const { ok, status } = response;
+    const answer = attempt(() => JSON.parse(text) as object) ?? {};
+    if (ok) return answer;
+    // Not a number: whoever answered in the service's place named a date, or nothing.
+    const { error, message, cause, retryAfter = Number(response.headers.get('Retry-After')) || undefined } = answer as ErrorBody;
+    const wait = retryAfter ?? 1;
+    if (patience && wait <= longestWait && (status === 429 || status === 503)) {
+      await new Promise<void>((resolve) => {
+        env.after(wait * 1000, resolve);
+      });
+      return call(method, path, options, patience - 1);
+    }
+    throw sdkError(error ?? (status < 500 ? 'unknown' : 'internal_error'), message ?? `HTTP ${status}`, status, retryAfter, cause);
+  };
 
   return {
-    call: async <T>(method: string, path: string, options: CallOptions = {}) => {
-      for (let left = options.patience ?? 2; ; left -= 1) {
-        try {
-          return (await once(method, path, options)) as T;
-        } catch (thrown) {
-          const error = asSdkError(thrown);
-          const wait = error.retryAfter ?? 1;
-          if (left <= 0 || wait > longestWait || (error.status !== 429 && error.status !== 503)) throw error;
-          await new Promise<void>((resolve) => {
-            env.after(wait * 1000, resolve);
-          });
-        }
-      }
-    },
-    close: () => closing.abort(),
+    call_: call as Http['call_'],
+    close_: () => closing.abort(),
   };
 }

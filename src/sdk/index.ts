@@ -5,7 +5,7 @@ import { callSafely, createEmitter } from './emitter.ts';
 import { createEngine, type Acts, type Engine } from './engine.ts';
 import { surroundings } from './environment.ts';
 import { asSdkError, sdkError } from './error.ts';
-import type { InitOptions, SdkApi, SdkEvents } from './types.ts';
+import type { InitOptions, SdkApi, SdkError, SdkEvents } from './types.ts';
 
 export type * from './types.ts';
 
@@ -51,12 +51,18 @@ function current(): Instance {
 /** One SDK: what `init` and `getSdkApi` share between two calls of `destroy`. Several at once are tests' business, or one per tab. */
 export function createInstance(): Instance {
   const store = createStore();
+  const { state_: state, set_: set } = store;
   const emitter = createEmitter<SdkEvents>();
-  const { promise: ready, resolve, reject } = Promise.withResolvers<SdkApi>();
+  const emit = emitter.emit_;
+  let resolve: (api: SdkApi) => void;
+  let reject: (error: SdkError) => void;
+  const ready = new Promise<SdkApi>((...both) => {
+    [resolve, reject] = both;
+  });
   // Nobody has to look at it.
   ready.catch(() => undefined);
-  let engine: Engine | null = null;
-  let appId: string | null = null;
+  let engine: Engine | undefined;
+  let appId: string | undefined;
   let ended = false;
 
   // Each runs once ready, in the order of the calls; when it is ready already, before the call returns.
@@ -64,7 +70,7 @@ export function createInstance(): Instance {
     actNames.map((name) => [
       name,
       async (...values: never[]): Promise<unknown> => {
-        if (!store.state.ready) await ready;
+        if (!state().ready) await ready;
         if (!engine || ended) throw sdkError('destroyed');
         return (engine[name] as (...all: never[]) => unknown)(...values);
       },
@@ -72,60 +78,59 @@ export function createInstance(): Instance {
   ) as unknown as Acts;
 
   const setPanel = (open: boolean): void => {
-    if (store.state.open === open || ended) return;
-    store.set({ open });
-    emitter.emit(open ? 'open' : 'close', {});
+    if (state().open === open || ended) return;
+    set({ open });
+    emit(open ? 'open' : 'close', {});
   };
+
+  /** Who comes after `ready` is told at once. */
+  const late =
+    (add: SdkApi['on']): SdkApi['on'] =>
+    (type, handler) => {
+      if (type === 'ready' && state().ready) callSafely(handler as (value: SdkApi) => void, api);
+      return add(type, handler);
+    };
 
   const api: SdkApi = {
     ready,
-    on: (type, handler) => {
-      if (type === 'ready' && store.state.ready) callSafely(handler as (value: SdkApi) => void, api);
-      return emitter.on(type, handler);
-    },
-    once: (type, handler) => {
-      if (type !== 'ready' || !store.state.ready) return emitter.once(type, handler);
-      callSafely(handler as (value: SdkApi) => void, api);
-      return () => undefined;
-    },
+    on: late(emitter.on),
+    once: late(emitter.once),
     off: emitter.off,
     open: () => setPanel(true),
     close: () => setPanel(false),
-    toggle: () => setPanel(!store.state.open),
-    show: () => store.set({ visible: true }),
-    hide: () => store.set({ visible: false }),
-    isOpen: () => store.state.open,
+    toggle: () => setPanel(!state().open),
+    show: () => set({ visible: true }),
+    hide: () => set({ visible: false }),
+    isOpen: () => state().open,
     ...acts,
     setTyping: (active) => engine?.setTyping(active),
-    setLocale: (locale) => store.set({ locale }),
-    setTheme: (theme) => store.set({ theme }),
+    setLocale: (locale) => set({ locale }),
+    setTheme: (theme) => set({ theme }),
     destroy: () => {
       if (ended) return;
       ended = true;
       if (instance?.api === api) instance = null;
-      engine?.stop();
+      engine?.stop_();
       reject(sdkError('destroyed'));
     },
-    getState: () => store.state,
-    subscribe: store.subscribe,
+    getState: state,
+    subscribe: store.subscribe_,
   };
 
   return {
     api,
     init: (options) => {
-      if (appId !== null && appId !== options.appId)
-        return Promise.reject(sdkError('already_initialised'));
-      if (appId !== null) return ready;
+      if (appId) return appId === options.appId ? ready : Promise.reject(sdkError('already_initialised'));
+      const { locale = state().locale, theme = state().theme } = options;
       appId = options.appId;
-      const { locale = store.state.locale, theme = store.state.theme } = options;
-      store.set({ locale, theme });
-      engine = createEngine(options, { ...surroundings(), ...options.environment }, store, emitter.emit);
-      engine.start().then(
+      set({ locale, theme });
+      engine = createEngine(options, { ...surroundings(), ...options.environment }, store, emit);
+      engine.start_().then(
         () => {
           if (ended) return;
-          store.set({ ready: true });
+          set({ ready: true });
           resolve(api);
-          emitter.emit('ready', api);
+          emit('ready', api);
         },
         (error: unknown) => {
           reject(asSdkError(error));

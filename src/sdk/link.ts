@@ -5,25 +5,25 @@ import { asSdkError, mayPass, sdkError } from './error.ts';
 import type { ConnectionStatus, Environment, SdkError, SocketLike, Undo } from './types.ts';
 
 export interface LinkOptions {
-  readonly env: Environment;
+  readonly env_: Environment;
   /** The address to connect to, fresh token included; asked before every attempt. */
-  address(): Promise<string>;
-  onFrame(frame: ServerFrame): void;
-  onStatus(status: ConnectionStatus): void;
+  address_(): Promise<string>;
+  onFrame_(frame: ServerFrame): void;
+  onStatus_(status: ConnectionStatus): void;
   /** Something that trying again won't mend. The link has stopped. */
-  onRefused(error: SdkError): void;
+  onRefused_(error: SdkError): void;
 }
 
 export interface Link {
   /** Connects and stays connected. */
-  start(): void;
-  stop(): void;
+  start_(): void;
+  stop_(): void;
   /** Worth a look now: connects at once if it waits, else asks whether the peer is still there. */
-  wake(): void;
+  wake_(): void;
   /** Cuts the connection and comes back after the usual wait. */
-  drop(): void;
+  drop_(): void;
   /** False: there is no connection, and nothing was sent. */
-  send(type: string, payload?: object): boolean;
+  send_(type: string, payload?: object): boolean;
 }
 
 /** The close codes of the protocol after which nobody comes back: bad frames, access withdrawn, no such application. */
@@ -39,10 +39,9 @@ export function backoff(attempt: number, random: number): number {
   return Math.min(longestWaitMs, firstWaitMs * 2 ** attempt) * (1 - random / 2);
 }
 
-export function createLink({ env, address, onFrame, onStatus, onRefused }: LinkOptions): Link {
+export function createLink({ env_: env, address_: address, onFrame_: onFrame, onStatus_: onStatus, onRefused_: onRefused }: LinkOptions): Link {
   let wanted = false;
   let socket: SocketLike | null = null;
-  let isOpen = false;
   let attempt = 0;
   // Raised whenever what is under way no longer counts.
   let round = 0;
@@ -63,14 +62,9 @@ export function createLink({ env, address, onFrame, onStatus, onRefused }: LinkO
   function release(): void {
     round += 1;
     cancel();
-    isOpen = false;
-    const old = socket;
+    if (socket) socket.onopen = socket.onmessage = socket.onclose = null;
+    socket?.close();
     socket = null;
-    if (old === null) return;
-    old.onopen = old.onmessage = old.onclose = null;
-    // A socket that is cut while it connects reports an error, which concerns nobody any more.
-    old.onerror = () => undefined;
-    old.close();
   }
 
   function comeBack(waitMs = 0): void {
@@ -108,7 +102,6 @@ export function createLink({ env, address, onFrame, onStatus, onRefused }: LinkO
     const opening = env.openSocket(url);
     socket = opening;
     opening.onopen = () => {
-      isOpen = true;
       expectSilence();
       setStatus('online');
     };
@@ -120,10 +113,10 @@ export function createLink({ env, address, onFrame, onStatus, onRefused }: LinkO
       if (frame.type !== 'pong') onFrame(frame);
     };
     opening.onclose = ({ code }) => {
-      if (finalCloseCodes.includes(code)) refuse(sdkError('forbidden', `The service closed the connection for good (${code}).`));
+      if (finalCloseCodes.includes(code)) refuse(sdkError('forbidden', `Closed: ${code}`));
       else comeBack();
     };
-    // An error is always followed by the close.
+    // An error is always followed by the close; that of a socket that is cut while it connects concerns nobody.
     opening.onerror = () => undefined;
   }
 
@@ -138,7 +131,7 @@ export function createLink({ env, address, onFrame, onStatus, onRefused }: LinkO
   }
 
   function send(type: string, payload?: object): boolean {
-    if (!isOpen) return false;
+    if (status !== 'online') return false;
     socket?.send(JSON.stringify({ type, payload }));
     return true;
   }
@@ -146,24 +139,24 @@ export function createLink({ env, address, onFrame, onStatus, onRefused }: LinkO
   function stop(): void {
     wanted = false;
     release();
-    setStatus(status === 'idle' ? 'idle' : 'offline');
+    if (status !== 'idle') setStatus('offline');
   }
 
   return {
-    start: () => {
+    start_: () => {
       if (wanted) return;
       wanted = true;
       attempt = 0;
       connect();
     },
-    stop,
-    wake: () => {
+    stop_: stop,
+    wake_: () => {
       if (!wanted) return;
-      if (isOpen) return ping();
+      if (status === 'online') return ping();
       attempt = 0;
-      if (socket === null && status !== 'connecting') connect();
+      if (status === 'offline') connect();
     },
-    drop: comeBack,
-    send,
+    drop_: comeBack,
+    send_: send,
   };
 }

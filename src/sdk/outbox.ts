@@ -1,7 +1,10 @@
 // What the visitor wrote and the service has not confirmed yet: kept in storage, one
 // entry a key, so that tabs never overwrite each other's. Must not send anything itself.
-import { attempt } from './error.ts';
+import { attempt, type sdkError } from './error.ts';
 import type { ContentFormat, KeyValueStorage } from './types.ts';
+
+/** An error in a form that storage and channels carry. */
+export type Failure = Parameters<typeof sdkError>;
 
 export interface OutboxEntry {
   /** The `clientMessageId`: however often it is sent, it is stored once. */
@@ -14,29 +17,29 @@ export interface OutboxEntry {
   /** Ms since the epoch by the page's clock; entries go out in this order. */
   readonly at: number;
   /** It has been on its way at least once, so it may be stored already. */
-  readonly tried: boolean;
-  /** Why it was refused for good; it waits for a retry. Empty: it was not. */
-  readonly failure: string;
-  /** The stored message that it seems to be: the answer has yet to say so. Empty: none. */
-  readonly echo: string;
-  /** Confirmed, but its place among the others has not been heard yet; no longer in storage. Empty: not yet. */
-  readonly sentAs: string;
+  readonly tried?: boolean;
+  /** Why it was refused for good, as `sdkError` takes it; it waits for a retry. */
+  readonly failure?: Failure | undefined;
+  /** The stored message that it seems to be: the answer has yet to say so. */
+  readonly echo?: string;
+  /** Confirmed, but its place among the others has not been heard yet; no longer in storage. */
+  readonly sentAs?: string;
 }
 
 export interface Outbox {
-  readonly entries: readonly OutboxEntry[];
+  entries_(): readonly OutboxEntry[];
   /** Adds an entry or takes over its newer form. */
-  put(entry: OutboxEntry): void;
+  put_(entry: OutboxEntry): void;
   /** Takes over what another tab has put. */
-  mirror(entry: OutboxEntry): void;
-  remove(key: string): void;
-  find(key: string): OutboxEntry | undefined;
+  mirror_(entry: OutboxEntry): void;
+  remove_(key: string): void;
+  find_(key: string): OutboxEntry | undefined;
   /** A time later than that of every entry. */
-  nextTime(now: number): number;
+  nextTime_(now: number): number;
   /** Reads what earlier pages left. */
-  load(): void;
+  load_(): void;
   /** Forgets everything; storage is the caller's business. */
-  clear(): void;
+  clear_(): void;
 }
 
 /**
@@ -45,40 +48,35 @@ export interface Outbox {
  */
 export function createOutbox(storage: KeyValueStorage | null, prefix: () => string): Outbox {
   let entries: readonly OutboxEntry[] = [];
-  const keep = (entry: OutboxEntry): void => {
-    entries = [...entries.filter(({ key }) => key !== entry.key), entry].toSorted((one, other) => one.at - other.at);
+  const without = (key: string): readonly OutboxEntry[] => entries.filter((one) => one.key !== key);
+  const mirror = (entry: OutboxEntry): void => {
+    entries = [...without(entry.key), entry].sort((one, other) => one.at - other.at);
   };
-  const drop = (key: string): void => {
-    // Blocked meanwhile? Memory is all there is.
-    attempt(() => storage?.removeItem(prefix() + key));
-  };
+  // Full or blocked? It goes out all the same, as long as this page lives.
+  const store = (key: string, entry?: OutboxEntry): unknown =>
+    attempt(() => (entry ? storage?.setItem(prefix() + key, JSON.stringify(entry)) : storage?.removeItem(prefix() + key)));
   return {
-    get entries() {
-      return entries;
+    entries_: () => entries,
+    put_: (entry) => {
+      mirror(entry);
+      store(entry.key, entry.sentAs ? undefined : entry);
     },
-    put: (entry) => {
-      keep(entry);
-      if (entry.sentAs) return drop(entry.key);
-      // Full or blocked? It goes out all the same, as long as this page lives.
-      attempt(() => storage?.setItem(prefix() + entry.key, JSON.stringify(entry)));
-      return undefined;
+    mirror_: mirror,
+    remove_: (key) => {
+      entries = without(key);
+      store(key);
     },
-    mirror: keep,
-    remove: (key) => {
-      entries = entries.filter((one) => one.key !== key);
-      drop(key);
-    },
-    find: (key) => entries.find((one) => one.key === key),
-    nextTime: (now) => Math.max(now, (entries.at(-1)?.at ?? 0) + 1),
-    load: () => {
+    find_: (key) => entries.find((one) => one.key === key),
+    nextTime_: (now) => Math.max(now, (entries.at(-1)?.at ?? 0) + 1),
+    load_: () => {
       for (const name of namesIn(storage, prefix()))
         // Somebody else wrote there, or half of it? Not ours to send.
         attempt(() => {
           // What it resembled is looked for anew: this page has no history yet.
-          keep({ ...(JSON.parse(storage?.getItem(name) ?? '') as OutboxEntry), echo: '' });
+          mirror({ ...(JSON.parse(storage?.getItem(name) ?? '') as OutboxEntry), echo: '' });
         });
     },
-    clear: () => {
+    clear_: () => {
       entries = [];
     },
   };

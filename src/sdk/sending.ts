@@ -1,295 +1,271 @@
 // From the composer to the service: entries of the outbox go out one after another,
 // as often as needed, stored once. Must not know sockets; the leading tab sends for all.
-import { outgoing, presentMessage, type Core, type RawConversation, type RawMessage, type TabMessages } from './core.ts';
+import { isoTime, outgoing, presentMessage, type Core, type RawConversation, type RawMessage, type TabMessages } from './core.ts';
 import { asSdkError, mayPass, sdkError } from './error.ts';
 import { backoff } from './link.ts';
-import { createOutbox, type OutboxEntry } from './outbox.ts';
-import type { KeyValueStorage, OutgoingMessage, SdkConversation, SdkError, SdkMessage, Undo } from './types.ts';
+import { createOutbox, type Failure, type OutboxEntry } from './outbox.ts';
+import type { Thread } from './thread.ts';
+import type { KeyValueStorage, OutgoingMessage, SdkError, SdkMessage, Undo } from './types.ts';
 
 export interface SendingOptions {
-  readonly core: Core;
-  readonly storage: KeyValueStorage | null;
-  prefix(): string;
-  /** The stored message has a place among the others already. */
-  isPlaced(conversationId: string, messageId: string): boolean;
-  /** A message turned out to be another than the one it was taken for. */
-  unmark(conversationId: string, messageId: string): void;
+  readonly core_: Core;
+  readonly storage_: KeyValueStorage | null;
+  prefix_(): string;
+  /** The stored messages of a conversation, as far as they are here. */
+  thread_(conversationId: string): Pick<Thread<SdkMessage>, 'find_' | 'mark_'> | undefined;
   /** A draft has become a conversation. */
-  began(draft: string, conversation: RawConversation): void;
-  updateConversation(conversation: SdkConversation): void;
+  began_(draft: string, conversation: RawConversation): void;
+  /** There is a draft conversation from an earlier page. @param at ms since the epoch */
+  drafted_(id: string, at: number): void;
   /** What is shown has changed. */
-  changed(): void;
+  changed_(): void;
 }
 
 export interface Sending {
   /** Resolves with the stored message. */
-  send(conversationId: string, draft: boolean, message: string | OutgoingMessage, beforeFirst?: (key: string) => unknown): Promise<SdkMessage>;
+  send_(conversationId: string, draft: boolean, message: string | OutgoingMessage, beforeFirst?: (key: string) => unknown): Promise<SdkMessage>;
   retry(key: string): Promise<SdkMessage>;
   /** Takes an unsent message back; false: there is none of that key. */
-  discard(key: string): boolean;
-  unsent(conversationId: string): readonly SdkMessage[];
-  recognise(message: SdkMessage): SdkMessage;
+  discard_(key: string): boolean;
+  unsent_(conversationId: string): readonly SdkMessage[];
+  recognise_(message: SdkMessage): SdkMessage;
   /** Reads what earlier pages left. */
-  load(): void;
+  load_(): void;
   /** Tells the leader about what it may not know. */
-  share(): void;
-  /** Sends what there is, when this tab leads. */
-  pump(): void;
+  share_(): void;
+  /** Sends what there is, when this tab leads: at once. */
+  pump_(): void;
   /** Goes on at once, unless the service said when. */
-  wake(): void;
+  wake_(): void;
   /** What other tabs say. */
-  readonly heard: Pick<TabMessages, 'put' | 'removed' | 'sent' | 'failed' | 'rename'>;
+  readonly heard_: Pick<TabMessages, 'put' | 'removed' | 'sent' | 'failed' | 'rename'>;
   /** Rejects whoever waits, and forgets. */
-  close(): void;
+  close_(): void;
 }
 
 /** How far the page's clock may be ahead of the service's before a message of ours is not recognised any more. */
 const clockSkewMs = 120_000;
 
 export function createSending(options: SendingOptions): Sending {
-  const { core, changed } = options;
-  const { env, http, store, emit } = core;
-  const outbox = createOutbox(options.storage, options.prefix);
-  const waiting = new Map<string, { resolve(message: SdkMessage): void; reject(error: SdkError): void }>();
-  const confirmed = new Map<string, SdkMessage>();
-  const failures = new Map<string, SdkError>();
-  const pending = new WeakMap<OutboxEntry, SdkMessage>();
+  const { core_: core, changed_: changed, thread_: thread } = options;
+  const { env_: env, http_: http, store_: store, emit_: emit } = core;
+  const outbox = createOutbox(options.storage_, options.prefix_);
+  const { find_: find, entries_: entries } = outbox;
+  // Who waits, by the entry's key.
+  const waiting = new Map<string, readonly [resolve: (message: SdkMessage) => void, reject: (error: SdkError) => void]>();
+  // What each entry looks like: the same object as long as the entry is the same.
+  const shown = new WeakMap<OutboxEntry, SdkMessage>();
   let busy = false;
   let attempt = 0;
   let cancel: Undo = () => undefined;
 
   function present(entry: OutboxEntry): SdkMessage {
-    const { key, conversationId, content, contentFormat, failure } = entry;
-    const known = confirmed.get(key) ?? pending.get(entry);
-    if (known) return known;
-    const message: SdkMessage = {
-      key,
-      id: key,
-      conversationId,
-      senderId: '',
-      senderName: '',
-      senderRole: 'visitor',
-      own: true,
-      content,
-      contentFormat,
-      contentHtml: null,
-      createdAt: new Date(entry.at).toISOString(),
-      editedAt: null,
-      state: failure ? 'failed' : 'sending',
-      ...(failure && { error: failures.get(key) ?? sdkError('unknown', failure) }),
-    };
-    pending.set(entry, message);
+    const { key, conversationId, content, contentFormat, failure, at } = entry;
+    let message = shown.get(entry);
+    if (!message) {
+      const raw = { id: key, senderId: '', senderName: '', senderRole: 'visitor', content, contentFormat, contentHtml: null, createdAt: isoTime(at) } as const;
+      message = {
+        ...presentMessage(raw, conversationId, ''),
+        state: failure ? 'failed' : 'sending',
+        ...(failure && { error: sdkError(...failure) }),
+      };
+      shown.set(entry, message);
+    }
     return message;
   }
 
   function put(entry: OutboxEntry): void {
-    outbox.put(entry);
-    core.post('put', entry);
+    outbox.put_(entry);
+    core.post_('put', entry);
     changed();
   }
 
-  function result(key: string): Promise<SdkMessage> {
-    return new Promise((resolve, reject) => waiting.set(key, { resolve, reject }));
+  /** Puts an entry last, and answers how it ends. */
+  function queue(entry: Omit<OutboxEntry, 'at'>, beforeFirst?: (key: string) => unknown): Promise<SdkMessage> {
+    const stored = new Promise<SdkMessage>((resolve, reject) => waiting.set(entry.key, [resolve, reject]));
+    beforeFirst?.(entry.key);
+    put({ ...entry, at: outbox.nextTime_(env.now()) });
+    return stored;
   }
 
-  function answered(key: string): ReturnType<typeof waiting.get> {
-    const caller = waiting.get(key);
+  /** Whoever waits for an entry, once. */
+  function caller(key: string): ReturnType<typeof waiting.get> {
+    const waits = waiting.get(key);
     waiting.delete(key);
-    return caller;
+    return waits;
   }
 
   function waitUntil(retryAt: number | null): void {
-    store.set({ retryAt });
-    core.post('waiting', retryAt);
+    store.set_({ retryAt });
+    core.post_('waiting', retryAt);
   }
 
   function sent(key: string, raw: RawMessage): void {
-    const entry = outbox.find(key);
+    const entry = find(key);
     if (!entry || entry.sentAs) return;
     const { conversationId, echo } = entry;
-    const message = { ...presentMessage(raw, conversationId, core.visitorId()), key };
-    if (echo && echo !== raw.id) options.unmark(conversationId, echo);
-    if (options.isPlaced(conversationId, raw.id)) outbox.remove(key);
+    const message = { ...presentMessage(raw, conversationId, core.visitorId_()), key };
+    // It turned out to be another than the one it was taken for.
+    if (echo && echo !== raw.id) thread(conversationId)?.mark_(echo, { key: echo });
+    if (thread(conversationId)?.find_(raw.id)) outbox.remove_(key);
     else {
-      confirmed.set(key, message);
-      outbox.put({ ...entry, sentAs: raw.id });
+      const confirmed = { ...entry, sentAs: raw.id };
+      shown.set(confirmed, message);
+      outbox.put_(confirmed);
     }
     changed();
     emit('message:sent', message);
-    answered(key)?.resolve(message);
+    caller(key)?.[0](message);
   }
 
-  function failed(key: string, error: SdkError): void {
-    const entry = outbox.find(key);
+  function failed(key: string, failure: Failure): void {
+    const entry = find(key);
     if (!entry) return;
-    failures.set(key, error);
-    outbox.put({ ...entry, failure: error.message });
+    const refused = { ...entry, failure };
+    outbox.put_(refused);
     changed();
-    emit('message:failed', present(outbox.find(key) ?? entry));
-    answered(key)?.reject(error);
+    emit('message:failed', present(refused));
+    caller(key)?.[1](sdkError(...failure));
   }
 
   function rename(draft: string, conversation: RawConversation): void {
-    for (const entry of outbox.entries)
-      if (entry.conversationId === draft) outbox.put({ ...entry, conversationId: conversation.id, draft: false });
-    options.began(draft, conversation);
+    for (const entry of entries())
+      if (entry.conversationId === draft) outbox.put_({ ...entry, conversationId: conversation.id, draft: false });
+    options.began_(draft, conversation);
     changed();
   }
 
-  async function deliver({ key }: OutboxEntry): Promise<void> {
-    let entry = outbox.find(key);
-    if (entry?.draft) {
-      const { conversation } = await http.call<{ conversation: RawConversation }>('POST', '/conversations', {
+  async function deliver({ key, draft, conversationId: draftId }: OutboxEntry): Promise<void> {
+    if (draft) {
+      const { conversation } = await http.call_<{ conversation: RawConversation }>('POST', '/conversations', {
         body: {},
-        idempotencyKey: entry.conversationId,
-        patience: 0,
+        idempotencyKey_: draftId,
+        patience_: 0,
       });
-      rename(entry.conversationId, conversation);
-      core.post('rename', entry.conversationId, conversation);
-      entry = outbox.find(key);
+      rename(draftId, conversation);
+      core.post_('rename', draftId, conversation);
     }
+    const entry = find(key);
     // Taken back meanwhile.
     if (!entry) return;
     if (!entry.tried) put({ ...entry, tried: true });
     const { content, contentFormat, conversationId } = entry;
-    const { message } = await http.call<{ message: RawMessage }>('POST', `/conversations/${conversationId}/messages`, {
+    const { message } = await http.call_<{ message: RawMessage }>('POST', `/conversations/${conversationId}/messages`, {
       body: { content, contentFormat, clientMessageId: key },
-      patience: 0,
-      keepalive: true,
+      patience_: 0,
+      keepalive_: true,
     });
     sent(key, message);
-    core.post('sent', key, message);
+    core.post_('sent', key, message);
   }
 
-  async function run(): Promise<void> {
+  async function pump(): Promise<void> {
+    if (busy || !core.leads_()) return;
+    cancel();
+    const entry = entries().find((one) => !one.failure && !one.sentAs);
+    if (!entry) return;
     busy = true;
     try {
-      while (core.leads()) {
-        const entry = outbox.entries.find((one) => !one.failure && !one.sentAs);
-        if (!entry) break;
-        try {
-          await deliver(entry);
-          attempt = 0;
-          if (store.state.retryAt !== null) waitUntil(null);
-        } catch (thrown) {
-          const error = asSdkError(thrown);
-          if (error.code === 'destroyed') return;
-          if (mayPass(error)) {
-            const wait = error.retryAfter === undefined ? backoff(attempt, env.random()) : error.retryAfter * 1000;
-            attempt += 1;
-            waitUntil(error.retryAfter === undefined ? null : env.now() + wait);
-            cancel();
-            cancel = env.after(wait, pump);
-            emit('error', error);
-            return;
-          }
-          failed(entry.key, error);
-          core.post('failed', entry.key, error.code, error.message);
-        }
+      await deliver(entry);
+      attempt = 0;
+      if (store.state_().retryAt) waitUntil(null);
+    } catch (thrown) {
+      const error = asSdkError(thrown);
+      const { code, message, status, retryAfter, cause } = error;
+      if (mayPass(error)) {
+        const wait = retryAfter ? retryAfter * 1000 : backoff(attempt, env.random());
+        attempt += 1;
+        waitUntil(retryAfter ? env.now() + wait : null);
+        cancel = env.after(wait, pump);
+        emit('error', error);
+        return;
       }
+      const failure: Failure = [code, message, status, retryAfter, cause];
+      failed(entry.key, failure);
+      core.post_('failed', entry.key, failure);
     } finally {
       busy = false;
     }
+    return pump();
   }
 
-  function pump(): void {
-    cancel();
-    if (!busy && core.leads()) void run();
+  function wake(): void {
+    if (!store.state_().retryAt) void pump();
   }
 
   return {
-    send: (conversationId, draft, message, beforeFirst) => {
-      const entry: OutboxEntry = {
-        key: env.newId(),
-        conversationId,
-        draft,
-        at: outbox.nextTime(env.now()),
-        tried: false,
-        failure: '',
-        echo: '',
-        sentAs: '',
-        ...outgoing(message),
-      };
-      const stored = result(entry.key);
-      beforeFirst?.(entry.key);
-      put(entry);
-      if (store.state.retryAt === null) pump();
+    send_: (conversationId, draft, message, beforeFirst) => {
+      const stored = queue({ key: env.newId(), conversationId, draft, ...outgoing(message) }, beforeFirst);
+      wake();
       return stored;
     },
-    retry: (key) => {
-      const entry = outbox.find(key);
-      if (!entry || !entry.failure) return Promise.reject(sdkError('unknown'));
-      const stored = result(key);
-      put({ ...entry, failure: '', at: outbox.nextTime(env.now()) });
-      pump();
+    retry: async (key) => {
+      const entry = find(key);
+      if (!entry?.failure) throw sdkError('unknown');
+      const stored = queue({ ...entry, failure: undefined });
+      void pump();
       return stored;
     },
-    discard: (key) => {
-      const entry = outbox.find(key);
+    discard_: (key) => {
+      const entry = find(key);
       if (!entry || entry.sentAs) return false;
-      outbox.remove(key);
-      core.post('removed', key);
+      outbox.remove_(key);
+      core.post_('removed', key);
       changed();
-      answered(key)?.reject(sdkError('destroyed'));
+      caller(key)?.[1](sdkError('destroyed'));
       return true;
     },
-    unsent: (id) => outbox.entries.filter((one) => one.conversationId === id && !one.echo).map(present),
-    recognise: (message) => {
-      if (!message.own) return message;
+    unsent_: (id) => entries().filter((one) => one.conversationId === id && !one.echo).map(present),
+    recognise_: (message) => {
+      const { id, own, conversationId, content, contentFormat, createdAt } = message;
+      if (!own) return message;
       const entry =
-        outbox.entries.find(({ sentAs }) => sentAs === message.id) ??
-        outbox.entries.find(
+        entries().find(({ sentAs }) => sentAs === id) ??
+        entries().find(
           (one) =>
             one.tried &&
             !(one.echo || one.sentAs || one.failure) &&
-            one.conversationId === message.conversationId &&
-            one.content === message.content &&
-            one.contentFormat === message.contentFormat &&
-            Date.parse(message.createdAt) > one.at - clockSkewMs,
+            one.conversationId === conversationId &&
+            one.content === content &&
+            one.contentFormat === contentFormat &&
+            Date.parse(createdAt) > one.at - clockSkewMs,
         );
       if (!entry) return message;
-      if (!entry.sentAs) outbox.put({ ...entry, echo: message.id });
-      else {
-        outbox.remove(entry.key);
-        confirmed.delete(entry.key);
-      }
-      return { ...message, key: entry.key };
+      const { key } = entry;
+      if (entry.sentAs) outbox.remove_(key);
+      else outbox.put_({ ...entry, echo: id });
+      return { ...message, key };
     },
-    load: () => {
-      outbox.load();
-      for (const { draft, conversationId, at } of outbox.entries) {
-        const createdAt = new Date(at).toISOString();
-        if (draft) options.updateConversation({ id: conversationId, status: 'pending', createdAt, updatedAt: createdAt, unread: 0, draft });
-      }
+    load_: () => {
+      outbox.load_();
+      for (const { draft, conversationId, at } of entries()) if (draft) options.drafted_(conversationId, at);
     },
-    share: () => {
-      for (const entry of outbox.entries) if (!entry.sentAs) core.post('put', entry);
+    share_: () => {
+      for (const entry of entries()) if (!entry.sentAs) core.post_('put', entry);
     },
-    pump,
-    wake: () => {
-      if (store.state.retryAt === null) pump();
+    pump_: () => void pump(),
+    wake_: wake,
+    heard_: {
+      put: (entry) => {
+        const own = find(entry.key);
+        // What has been confirmed here is not unsent because another tab has not heard of it yet.
+        if (own?.sentAs) return;
+        outbox.mirror_({ ...own, ...entry });
+        changed();
+        wake();
+      },
+      removed: (key) => {
+        outbox.remove_(key);
+        changed();
+      },
+      sent,
+      failed,
+      rename,
     },
-    heard: {
-    put: (entry) => {
-      const own = outbox.find(entry.key);
-      // What has been confirmed here is not unsent because another tab has not heard of it yet.
-      if (own && own.sentAs) return;
-      outbox.mirror({ ...own, ...entry });
-      changed();
-      if (store.state.retryAt === null) pump();
-    },
-    removed: (key) => {
-      outbox.remove(key);
-      changed();
-    },
-    sent,
-    failed: (key, code, message) => failed(key, sdkError(code, message)),
-    rename,
-    },
-    close: () => {
+    close_: () => {
       cancel();
-      outbox.clear();
-      for (const { reject } of waiting.values()) reject(sdkError('destroyed'));
+      outbox.clear_();
+      for (const [, reject] of waiting.values()) reject(sdkError('destroyed'));
       waiting.clear();
     },
   };

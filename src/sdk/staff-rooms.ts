@@ -20,7 +20,7 @@ interface Room {
 
 export interface StaffRoomsOptions {
   readonly http: Http;
-  readonly emit: Emitter<StaffEvents>['emit'];
+  readonly emit: Emitter<StaffEvents>['emit_'];
   memberId(): string;
   unsent(id: string): readonly SdkMessage[];
   isNote(key: string): boolean;
@@ -59,9 +59,9 @@ export function createStaffRooms(options: StaffRoomsOptions): StaffRooms {
     const unsent = options.unsent(id).map((one): StaffMessage => (options.isNote(one.key) ? { ...one, internal: true } : one));
     return {
       conversationId: id,
-      messages: [...thread.list, ...unsent],
-      loaded: thread.baseline !== null,
-      hasMore: thread.hasMore,
+      messages: [...thread.list_(), ...unsent],
+      loaded: thread.baseline_() !== '',
+      hasMore: thread.hasMore_(),
       typing,
       reads,
     };
@@ -79,14 +79,14 @@ export function createStaffRooms(options: StaffRoomsOptions): StaffRooms {
 
   function edited(id: string, raw: Partial<StaffRaw> & Pick<StaffRaw, 'id'>): void {
     const { content, contentFormat, contentHtml, editedAt } = raw;
-    const changed = rooms.get(id)?.thread.change(raw.id, { content, contentFormat, contentHtml, editedAt } as Partial<StaffMessage>);
+    const changed = rooms.get(id)?.thread.change_(raw.id, { content, contentFormat, contentHtml, editedAt } as Partial<StaffMessage>);
     if (changed === undefined) return;
     show();
     emit('message:updated', changed);
   }
 
   function deleted(id: string, messageId: string): void {
-    if (rooms.get(id)?.thread.remove(messageId) !== true) return;
+    if (rooms.get(id)?.thread.remove_(messageId) === undefined) return;
     show();
     emit('message:deleted', { conversationId: id, messageId });
   }
@@ -100,10 +100,10 @@ export function createStaffRooms(options: StaffRoomsOptions): StaffRooms {
 
   async function load(room: Room): Promise<void> {
     const { id, thread } = room;
-    const { messages } = await http.call<{ messages: StaffRaw[] }>('GET', `/conversations/${id}/messages?order=desc&limit=${pageSize}`);
-    thread.addPage(messages.toReversed().map((raw) => present(raw, id)), messages.length === pageSize);
+    const { messages } = await http.call_<{ messages: StaffRaw[] }>('GET', `/conversations/${id}/messages?order=desc&limit=${pageSize}`);
+    thread.addPage_(messages.toReversed().map((raw) => present(raw, id)), messages.length === pageSize);
     show();
-    if (rooms.get(id) === room && thread.baseline !== null) options.listen(id, thread.baseline);
+    if (rooms.get(id) === room && thread.baseline_() !== '') options.listen(id, thread.baseline_());
   }
 
   function hear(frame: ServerFrame, after: string): void {
@@ -115,12 +115,12 @@ export function createStaffRooms(options: StaffRoomsOptions): StaffRooms {
       case 'message:new': {
         stopTyping(room, frame.payload.senderId);
         const message = present(frame.payload as StaffRaw, id);
-        if (room.thread.addLive(message)) arrived([room.thread.find(message.id) ?? message]);
+        if (room.thread.addLive_(message)) arrived([room.thread.find_(message.id) ?? message]);
         return;
       }
       case 'messages:sync': {
         const { messages, hasMore, edited: changes = [], deleted: gone = [] } = frame.payload;
-        arrived(room.thread.addRun(after, messages.map((raw) => present(raw as StaffRaw, id)), !hasMore));
+        arrived(room.thread.addRun_(after, messages.map((raw) => present(raw as StaffRaw, id)), !hasMore));
         for (const raw of changes) edited(id, raw as StaffRaw);
         for (const messageId of gone) deleted(id, messageId);
         return;
@@ -173,13 +173,13 @@ export function createStaffRooms(options: StaffRoomsOptions): StaffRooms {
     has: (id) => rooms.has(id),
     older: async (id, limit) => {
       const thread = rooms.get(id)?.thread;
-      if (thread?.hasMore !== true) return [];
-      const before = thread.list[0]?.id ?? thread.baseline;
-      const { messages } = await http.call<{ messages: StaffRaw[] }>(
+      if (thread?.hasMore_() !== true) return [];
+      const before = thread.list_()[0]?.id ?? thread.baseline_();
+      const { messages } = await http.call_<{ messages: StaffRaw[] }>(
         'GET',
         `/conversations/${id}/messages?order=desc&limit=${limit}&before=${before}`,
       );
-      const news = thread.addPage(messages.toReversed().map((raw) => present(raw, id)), messages.length === limit);
+      const news = thread.addPage_(messages.toReversed().map((raw) => present(raw, id)), messages.length === limit);
       show();
       return news;
     },
@@ -187,10 +187,10 @@ export function createStaffRooms(options: StaffRoomsOptions): StaffRooms {
     hear,
     edited,
     deleted,
-    baselines: () => [...rooms.values()].flatMap(({ id, thread }): [string, string][] => (thread.baseline === null ? [] : [[id, thread.baseline]])),
+    baselines: () => [...rooms.values()].flatMap(({ id, thread }): [string, string][] => (thread.baseline_() === '' ? [] : [[id, thread.baseline_()]])),
     unsettle: () => {
       for (const room of rooms.values()) {
-        room.thread.unsettle();
+        room.thread.unsettle_();
         for (const { userId } of room.typing) stopTyping(room, userId);
       }
       show();

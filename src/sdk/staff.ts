@@ -34,7 +34,7 @@ export function createStaffClient(options: StaffOptions): StaffClient {
   const env = { ...surroundings(), ...options.environment };
   const base = options.baseUrl.replace(/\/+$/, '');
   const emitter = createEmitter<StaffEvents>();
-  const { emit } = emitter;
+  const emit = emitter.emit_;
   let state: StaffState = { session: null, connection: 'idle', conversations: [], rooms: {}, retryAt: null };
   let listeners: readonly ((state: StaffState) => void)[] = [];
   let token = '';
@@ -52,11 +52,11 @@ export function createStaffClient(options: StaffOptions): StaffClient {
 
   const rest = createHttp(env, `${base}${visitorApiPrefix}/staff`, () => (token === '' ? {} : { Authorization: `Bearer ${token}` }));
   const http: Http = {
-    close: rest.close,
-    call: async <T>(method: string, path: string, call: CallOptions = {}) => {
+    close_: rest.close_,
+    call_: async <T>(method: string, path: string, call: CallOptions = {}) => {
       const key = (call.body as { readonly clientMessageId?: string } | undefined)?.clientMessageId ?? '';
       try {
-        return await rest.call<T>(method, path, notes.has(key) ? { ...call, body: { ...call.body, internal: true } } : call);
+        return await rest.call_<T>(method, path, notes.has(key) ? { ...call, body: { ...call.body, internal: true } } : call);
       } catch (error) {
         if (state.session !== null && asSdkError(error).status === 401) signedOut();
         throw error;
@@ -65,51 +65,50 @@ export function createStaffClient(options: StaffOptions): StaffClient {
   };
   // Sending is the visitor's, with its own small state: only what it must wait for concerns a member.
   const sendingState = createStore();
-  sendingState.subscribe(({ retryAt }) => set({ retryAt }));
+  sendingState.subscribe_(({ retryAt }) => set({ retryAt }));
   const core: Core = {
-    env,
-    http,
-    store: sendingState,
-    emit: <K extends SdkEventName>(type: K, event: SdkEvents[K]) => {
+    env_: env,
+    http_: http,
+    store_: sendingState,
+    emit_: <K extends SdkEventName>(type: K, event: SdkEvents[K]) => {
       if (type === 'message:sent' || type === 'message:failed' || type === 'error') emit(type, event as never);
     },
-    post: () => undefined,
-    leads: () => state.session !== null && !stopped,
-    visitorId: () => memberId(),
+    post_: () => undefined,
+    leads_: () => state.session !== null && !stopped,
+    visitorId_: () => memberId(),
   };
   const sending = createSending({
-    core,
-    storage: null,
-    prefix: () => '',
-    isPlaced: (id, messageId) => rooms.thread(id)?.find(messageId) !== undefined,
-    unmark: (id, messageId) => rooms.thread(id)?.mark(messageId, { key: messageId }),
-    began: () => undefined,
-    updateConversation: () => undefined,
-    changed: () => rooms.show(),
+    core_: core,
+    storage_: null,
+    prefix_: () => '',
+    thread_: (id) => rooms.thread(id),
+    began_: () => undefined,
+    drafted_: () => undefined,
+    changed_: () => rooms.show(),
   });
   const rooms = createStaffRooms({
     http,
     emit,
     memberId,
-    unsent: (id) => sending.unsent(id).map((one) => ({ ...one, senderRole: 'operator', senderId: memberId(), senderName: state.session?.member.name ?? '' })),
+    unsent: (id) => sending.unsent_(id).map((one) => ({ ...one, senderRole: 'operator', senderId: memberId(), senderName: state.session?.member.name ?? '' })),
     isNote: (key) => notes.has(key),
-    recognise: (message) => ({ ...message, ...sending.recognise(message) }),
+    recognise: (message) => ({ ...message, ...sending.recognise_(message) }),
     listen,
     changed: (shown) => set({ rooms: shown }),
   });
   const link = createLink({
-    env,
-    address: async () => {
-      const { token: ticket } = await http.call<{ token: string }>('POST', '/ws-token', { patience: 0 });
+    env_: env,
+    address_: async () => {
+      const { token: ticket } = await http.call_<{ token: string }>('POST', '/ws-token', { patience_: 0 });
       const mode = options.mode === undefined ? '' : `&mode=${options.mode}`;
       return `${base.replace(/^http/, 'ws')}${socketPath}?token=${ticket}${mode}`;
     },
-    onFrame: hear,
-    onStatus: connected,
-    onRefused: (error) => emit('error', error),
+    onFrame_: hear,
+    onStatus_: connected,
+    onRefused_: (error) => emit('error', error),
   });
   const unwatch = env.watchPage((what) => {
-    if (what !== 'suspend') link.wake();
+    if (what !== 'suspend') link.wake_();
   });
 
   function memberId(): string {
@@ -121,7 +120,7 @@ export function createStaffClient(options: StaffOptions): StaffClient {
   }
 
   function signedOut(): void {
-    link.stop();
+    link.stop_();
     token = '';
     set({ session: null, conversations: [], rooms: {} });
     emit('signed-out', {});
@@ -133,20 +132,20 @@ export function createStaffClient(options: StaffOptions): StaffClient {
     if (connection !== 'online') return rooms.unsettle();
     asked.clear();
     for (const [id, after] of rooms.baselines()) listen(id, after);
-    sending.wake();
+    sending.wake_();
     // What happened meanwhile in the queue is not told again: ask for the same pages.
     for (const filter of filters) list(filter).catch(report);
   }
 
   function listen(id: string, after: string): void {
-    if (link.send('room:join', { conversationId: id, lastMessageId: after, echo: true })) asked.set(id, [...(asked.get(id) ?? []), after]);
+    if (link.send_('room:join', { conversationId: id, lastMessageId: after, echo: true })) asked.set(id, [...(asked.get(id) ?? []), after]);
   }
 
   function hear(frame: ServerFrame): void {
     switch (frame.type) {
       case 'error':
         emit('error', sdkError(frame.payload.code, frame.payload.message));
-        if (frame.payload.code === 'RATE_LIMITED') link.drop();
+        if (frame.payload.code === 'RATE_LIMITED') link.drop_();
         return;
       case 'messages:sync':
       case 'room:joined': {
@@ -227,7 +226,7 @@ export function createStaffClient(options: StaffOptions): StaffClient {
   }
 
   async function get(id: string): Promise<StaffConversation> {
-    const { conversation } = await http.call<{ conversation: StaffConversation }>('GET', `/conversations/${id}`);
+    const { conversation } = await http.call_<{ conversation: StaffConversation }>('GET', `/conversations/${id}`);
     return takeOne(conversation);
   }
 
@@ -239,13 +238,13 @@ export function createStaffClient(options: StaffOptions): StaffClient {
 
   async function list(filter: QueueFilter) {
     const query = new URLSearchParams(Object.entries(filter).map(([name, value]): [string, string] => [name, String(value)]));
-    const answer = await http.call<{ conversations: StaffConversationListItem[]; total: number }>('GET', `/conversations?${query.toString()}`);
+    const answer = await http.call_<{ conversations: StaffConversationListItem[]; total: number }>('GET', `/conversations?${query.toString()}`);
     take(answer.conversations);
     return answer;
   }
 
   async function act(id: string, name: string, body: object = {}): Promise<StaffConversation> {
-    const { conversation } = await http.call<{ conversation: StaffConversation }>('POST', `/conversations/${id}/${name}`, { body });
+    const { conversation } = await http.call_<{ conversation: StaffConversation }>('POST', `/conversations/${id}/${name}`, { body });
     return takeOne(conversation);
   }
 
@@ -254,16 +253,16 @@ export function createStaffClient(options: StaffOptions): StaffClient {
     if (entry === undefined) return;
     entry.cancel();
     typing.delete(id);
-    link.send('typing:stop', { conversationId: id });
+    link.send_('typing:stop', { conversationId: id });
   }
 
   async function begin(fresh: string): Promise<StaffSession> {
     token = fresh;
     try {
-      const { expiresAt, member, organization } = await http.call<StaffSession>('GET', '/session');
+      const { expiresAt, member, organization } = await http.call_<StaffSession>('GET', '/session');
       const session = { expiresAt, member, organization };
       set({ session });
-      link.start();
+      link.start_();
       return session;
     } catch (error) {
       token = '';
@@ -273,21 +272,21 @@ export function createStaffClient(options: StaffOptions): StaffClient {
 
   return {
     signIn: async (credentials) => {
-      const { token: fresh } = await rest.call<{ token: string }>('POST', '/session', { body: credentials, patience: 0 });
+      const { token: fresh } = await rest.call_<{ token: string }>('POST', '/session', { body: credentials, patience_: 0 });
       return { ...(await begin(fresh)), token: fresh };
     },
     resume: begin,
     signOut: async () => {
-      await http.call('DELETE', '/session');
+      await http.call_('DELETE', '/session');
       if (state.session !== null) signedOut();
     },
     stop: () => {
       stopped = true;
       unwatch();
       for (const { cancel } of typing.values()) cancel();
-      link.stop();
-      sending.close();
-      rest.close();
+      link.stop_();
+      sending.close_();
+      rest.close_();
     },
     on: emitter.on,
     off: emitter.off,
@@ -309,28 +308,28 @@ export function createStaffClient(options: StaffOptions): StaffClient {
       endTyping(id);
       rooms.leave(id);
       asked.delete(id);
-      link.send('room:leave', { conversationId: id });
+      link.send_('room:leave', { conversationId: id });
     },
     loadHistory: async (id, limit = pageSize) => {
       const messages = await rooms.older(id, limit);
-      return { messages, hasMore: rooms.thread(id)?.hasMore === true };
+      return { messages, hasMore: rooms.thread(id)?.hasMore_() === true };
     },
     sendMessage: (id, message, { internal = false } = {}) => {
       endTyping(id);
       // The note's mark must be there before the first attempt, which begins at once.
-      return sending.send(id, false, message, internal ? (key) => notes.add(key) : undefined);
+      return sending.send_(id, false, message, internal ? (key) => notes.add(key) : undefined);
     },
     retry: sending.retry,
-    discard: sending.discard,
+    discard: sending.discard_,
     editMessage: async (id, messageId, message) => {
-      const { message: raw } = await http.call<{ message: RawMessage }>('PATCH', `/conversations/${id}/messages/${messageId}`, { body: outgoing(message) });
+      const { message: raw } = await http.call_<{ message: RawMessage }>('PATCH', `/conversations/${id}/messages/${messageId}`, { body: outgoing(message) });
       rooms.edited(id, raw);
-      const edited = rooms.thread(id)?.find(messageId);
+      const edited = rooms.thread(id)?.find_(messageId);
       if (edited === undefined) throw sdkError('unknown', 'The message is not here any more.');
       return edited;
     },
     deleteMessage: async (id, messageId) => {
-      await http.call('DELETE', `/conversations/${id}/messages/${messageId}`);
+      await http.call_('DELETE', `/conversations/${id}/messages/${messageId}`);
       rooms.deleted(id, messageId);
     },
     setTyping: (id, active = true) => {
@@ -339,20 +338,20 @@ export function createStaffClient(options: StaffOptions): StaffClient {
       before?.cancel();
       const due = before === undefined || env.now() >= before.until;
       typing.set(id, { until: due ? env.now() + typingEveryMs : before.until, cancel: env.after(typingEndsMs, () => endTyping(id)) });
-      if (due) link.send('typing:start', { conversationId: id });
+      if (due) link.send_('typing:start', { conversationId: id });
       return undefined;
     },
     markRead: async (id) => {
-      const messageId = rooms.thread(id)?.list.at(-1)?.id;
+      const messageId = rooms.thread(id)?.list_().at(-1)?.id;
       if (messageId === undefined) return;
-      await http.call('POST', `/conversations/${id}/read`, { body: { messageId } });
+      await http.call_('POST', `/conversations/${id}/read`, { body: { messageId } });
       refresh(id);
     },
     accept: (id) => act(id, 'accept'),
     release: (id) => act(id, 'release'),
     resolve: (id) => act(id, 'resolve'),
     transfer: (id, memberTo) => act(id, 'transfer', { memberId: memberTo }),
-    call: (method, path, body) => http.call(method, path, body === undefined ? {} : { body }),
+    call: (method, path, body) => http.call_(method, path, body === undefined ? {} : { body }),
   };
 }
 

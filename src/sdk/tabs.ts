@@ -3,11 +3,11 @@
 import type { Environment } from './types.ts';
 
 export interface Tabs<T> {
-  readonly leads: boolean;
+  leads_(): boolean;
   /** Tells the other tabs. */
-  post(message: T): void;
+  post_(message: T): void;
   /** Steps back: another tab may lead from now on. */
-  leave(): void;
+  leave_(): void;
 }
 
 /**
@@ -18,39 +18,36 @@ export interface Tabs<T> {
 export function joinTabs<T>(env: Environment, name: string, onLead: () => void, onMessage: (message: T) => void): Tabs<T> {
   const { locks, openChannel } = env;
   const gone = new AbortController();
-  const shared = locks !== null && openChannel !== null;
-  const channel = shared ? openChannel(name) : null;
+  const { signal } = gone;
+  const channel = locks && openChannel?.(name);
   let leads = false;
   const lead = (): void => {
+    if (signal.aborted || leads) return;
     leads = true;
     onLead();
   };
-  const tabs: Tabs<T> = {
-    get leads() {
-      return leads;
-    },
-    post: (message) => channel?.postMessage(message),
-    leave: () => {
+  const left = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
+  if (channel) {
+    channel.onmessage = ({ data }) => {
+      if (!signal.aborted) onMessage(data as T);
+    };
+    locks
+      .request(name, { signal }, () => {
+        lead();
+        return left;
+      })
+      // Left before its turn came; or the browser refuses locks here, and then each tab is on its own.
+      .catch(lead);
+  }
+  // After the caller has its hands on what this answers.
+  else queueMicrotask(lead);
+  return {
+    leads_: () => leads,
+    post_: (message) => channel?.postMessage(message),
+    leave_: () => {
       leads = false;
       gone.abort();
       channel?.close();
     },
   };
-  if (channel !== null)
-    channel.onmessage = ({ data }) => {
-      if (!gone.signal.aborted) onMessage(data as T);
-    };
-  const holding = new Promise<void>((resolve) => gone.signal.addEventListener('abort', () => resolve()));
-  if (shared)
-    locks
-      .request(name, { signal: gone.signal }, () => {
-        if (gone.signal.aborted) return Promise.resolve();
-        lead();
-        return holding;
-      })
-      // Left before its turn came; or the browser refuses locks here, and then each tab is on its own.
-      .catch(() => gone.signal.aborted || leads || lead());
-  // After the caller has its hands on `tabs`.
-  else queueMicrotask(() => gone.signal.aborted || lead());
-  return tabs;
 }

@@ -11,29 +11,29 @@ interface Placed {
 export const beginning = '00000000-0000-0000-0000-000000000000';
 
 export interface Thread<M extends Placed> {
-  readonly list: readonly M[];
+  list_(): readonly M[];
   /** There are older ones at the service. */
-  readonly hasMore: boolean;
-  /** Everything up to here is known: where catching up begins. Null: no page has come yet. */
-  readonly baseline: string | null;
-  find(id: string): M | undefined;
+  hasMore_(): boolean;
+  /** Everything up to here is known: where catching up begins. Empty: no page has come yet. */
+  baseline_(): string;
+  find_(id: string): M | undefined;
   /** Takes a page of history, oldest first; the first page makes the baseline. Answers what is new. */
-  addPage(page: readonly M[], hasMore: boolean): M[];
+  addPage_(page: readonly M[], hasMore: boolean): M[];
   /**
    * Takes the unbroken run of messages that follows `after`. Answers what is new.
    * @param isLast nothing follows but live events
    */
-  addRun(after: string, run: readonly M[], isLast: boolean): M[];
+  addRun_(after: string, run: readonly M[], isLast: boolean): M[];
   /** Takes a live message; false: it was known. */
-  addLive(message: M): boolean;
+  addLive_(message: M): boolean;
   /** Replaces what is there, unless that is a later version. `undefined`: nothing changed. */
-  change(id: string, patch: Partial<M>): M | undefined;
+  change_(id: string, patch: Partial<M>): M | undefined;
   /** Gives a message another key, or the like: nothing that the service knows of. */
-  mark(id: string, patch: Partial<M>): void;
-  /** False: it was not there. It will not come back, whatever late page still has it. */
-  remove(id: string): boolean;
+  mark_(id: string, patch: Partial<M>): void;
+  /** Answers what was there. It will not come back, whatever late page still has it. */
+  remove_(id: string): M | undefined;
   /** The connection is gone: live events no longer follow without a gap. */
-  unsettle(): void;
+  unsettle_(): void;
 }
 
 /** @param onPlace may give a message another form as it takes its place */
@@ -42,84 +42,76 @@ export function createThread<M extends Placed>(onPlace: (message: M) => M = (mes
   let all: readonly M[] = [];
   let list = all;
   let hasMore = false;
-  let baseline: string | null = null;
+  let baseline = '';
   let settled = false;
   const removed = new Set<string>();
   const indexOf = (id: string): number => all.findIndex((one) => one.id === id);
   const find = (id: string): M | undefined => list.find((one) => one.id === id);
+  const isKept = ({ id }: M): boolean => !removed.has(id);
   const set = (next: readonly M[]): void => {
     all = next;
-    list = all.filter(({ id }) => !removed.has(id));
+    list = all.filter(isKept);
   };
+  const mark = (id: string, patch: Partial<M>): void => set(all.map((one) => (one.id === id ? { ...one, ...patch } : one)));
 
   /** Later wins; of two equally old versions the one that is here already unless `fresh`. */
   function supersede(message: Partial<M> & Omit<Placed, 'content'>, fresh: boolean): M | undefined {
-    const old = find(message.id);
-    const [was, is] = [old?.editedAt ?? '', message.editedAt ?? ''];
-    if (old === undefined || is < was || (is === was && (!fresh || old.content === message.content))) return undefined;
-    const next = { ...old, ...message };
-    set(all.with(indexOf(message.id), next));
-    return next;
+    const { id, content, editedAt } = message;
+    const old = find(id);
+    const was = old?.editedAt ?? '';
+    const is = editedAt ?? '';
+    if (!old || is < was || (is === was && (!fresh || old.content === content))) return undefined;
+    mark(id, message);
+    return find(id);
   }
 
   function insert(at: number, messages: readonly M[]): M[] {
-    const known = new Set(all.map(({ id }) => id));
-    const unknown = messages.filter(({ id }) => !known.has(id));
-    if (unknown.length === 0) return [];
-    const placed = unknown.map((message) => (removed.has(message.id) ? message : onPlace(message)));
-    set(all.toSpliced(at, 0, ...placed));
-    return placed.filter(({ id }) => !removed.has(id));
+    const placed = messages.filter(({ id }) => indexOf(id) < 0).map((message) => (isKept(message) ? onPlace(message) : message));
+    set([...all.slice(0, at), ...placed, ...all.slice(at)]);
+    return placed.filter(isKept);
   }
 
   return {
-    get list() {
-      return list;
-    },
-    get hasMore() {
-      return hasMore;
-    },
-    get baseline() {
-      return baseline;
-    },
-    find,
-    addPage: (page, more) => {
-      const first = baseline === null;
+    list_: () => list,
+    hasMore_: () => hasMore,
+    baseline_: () => baseline,
+    find_: find,
+    addPage_: (page, more) => {
       for (const message of page) supersede(message, false);
       const news = insert(0, page);
       hasMore = more;
-      if (first) baseline = page.at(-1)?.id ?? beginning;
+      baseline ||= page.at(-1)?.id ?? beginning;
       return news;
     },
-    addRun: (after, run, isLast) => {
+    addRun_: (after, run, isLast) => {
       const news: M[] = [];
-      const start = after === beginning && !hasMore ? 0 : indexOf(after) + 1;
+      let at = after === beginning && !hasMore ? 0 : indexOf(after) + 1;
       // A run from a place that is not here is somebody else's catching up.
-      if (baseline === null || (start === 0 && after !== baseline)) return news;
-      let at = start;
+      if (!baseline || (!at && after !== baseline)) return news;
       for (const message of run) {
         supersede(message, true);
         news.push(...insert(at, [message]));
         at = indexOf(message.id) + 1;
       }
-      if (isLast) settled = true;
-      baseline = (isLast ? all.at(-1)?.id : run.at(-1)?.id) ?? baseline;
+      settled ||= isLast;
+      baseline = (isLast ? all : run).at(-1)?.id ?? baseline;
       return news;
     },
-    addLive: (message) => {
-      if (baseline === null) return false;
+    addLive_: (message) => {
+      if (!baseline) return false;
       const news = insert(all.length, [message]);
       if (settled) baseline = message.id;
       return news.length > 0;
     },
-    change: (id, patch) => supersede({ editedAt: null, ...patch, id }, true),
-    mark: (id, patch) => set(all.map((one) => (one.id === id ? { ...one, ...patch } : one))),
-    remove: (id) => {
-      const isHere = find(id) !== undefined;
+    change_: (id, patch) => supersede({ editedAt: null, ...patch, id }, true),
+    mark_: mark,
+    remove_: (id) => {
+      const gone = find(id);
       removed.add(id);
       set(all);
-      return isHere;
+      return gone;
     },
-    unsettle: () => {
+    unsettle_: () => {
       settled = false;
     },
   };

@@ -11,6 +11,7 @@ import { pageOf } from './paging.ts';
 import { assertRoom, organizationLimits } from './plans.ts';
 import { presentApplication, presentApplicationDetail, presentDomain } from './present.ts';
 import { makeIdentitySecret } from './secrets.ts';
+import { readSettings } from './settings.ts';
 import type { OwnerCall, ReadTx, Tx } from './service.ts';
 
 const defaultSettings: ApplicationSettings = {
@@ -20,7 +21,7 @@ const defaultSettings: ApplicationSettings = {
     position: 'bottom-right',
     launcherIcon: 'chat',
   },
-  behavior: { timezone: 'UTC', businessHours: null, greeting: null, outsideHours: null },
+  behavior: { timezone: 'UTC', businessHours: null, greeting: null, outsideHours: null, contactForm: 'off' },
   ai: { mode: 'off', name: 'Assistant' },
   locale: null,
 };
@@ -78,7 +79,7 @@ export async function configureApplication(
   input: Input<'applications.configure'>,
 ): Promise<Output<'applications.configure'>> {
   const row = await accessApplication(tx, call.actor, input.applicationId);
-  const settings: unknown = JSON.parse(row.settings);
+  const settings = readSettings(row);
   for (const { path, value } of input.settings) assignSetting(settings, path, value);
   const checked = applicationSettings.safeParse(settings);
   if (!checked.success) {

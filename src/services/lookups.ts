@@ -4,6 +4,7 @@
 import type { Store } from '../engine/engine.ts';
 import type { ApiKeyRow, ApplicationRow, MemberRow, OrganizationRow, StaffSessionRow } from '../engine/rows.ts';
 import type { ApplicationSettings } from '../protocol/entities.ts';
+import { readSettings } from './settings.ts';
 
 export interface ApplicationLookup {
   readonly row: ApplicationRow;
@@ -42,7 +43,7 @@ export function createLookups(store: Store): Lookups {
       const organization = await tables.organizations.byId(row.organization_id);
       if (organization === undefined) return null;
       const domains = (await tables.applications.domains(id)).map((one) => one.domain);
-      return { row, settings: JSON.parse(row.settings) as ApplicationSettings, domains, organization };
+      return { row, settings: readSettings(row), domains, organization };
     }),
   );
   const apiKey = cached(store, (digest: string) =>

@@ -19,6 +19,7 @@ import type * as entity from '../protocol/entities.ts';
 import type { EventPayloads, SocketMessage, SyncMessage } from '../protocol/events.ts';
 import { limits } from '../protocol/codes.ts';
 import { preview } from './content/text.ts';
+import { readSettings } from './settings.ts';
 
 /** ISO 8601, UTC, ms. */
 export function isoTime(ms: number): string {
@@ -215,7 +216,7 @@ export function presentApplication(row: ApplicationRow, domains: readonly Domain
 export function presentApplicationDetail(row: ApplicationRow, domains: readonly DomainRow[]): entity.ApplicationDetail {
   return {
     ...presentApplication(row, domains),
-    settings: JSON.parse(row.settings) as entity.ApplicationSettings,
+    settings: readSettings(row),
     createdAt: isoTime(row.created_at),
   };
 }

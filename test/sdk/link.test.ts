@@ -35,7 +35,7 @@ function aLink({ random = 0, address = () => Promise.resolve('ws://x') }: { rand
   const refused: string[] = [];
   const frames: string[] = [];
   const link = createLink({
-    env: {
+    env_: {
       ...surroundings(),
       after: (ms, run) => clock.after(ms, run),
       random: () => random,
@@ -45,10 +45,10 @@ function aLink({ random = 0, address = () => Promise.resolve('ws://x') }: { rand
         return socket;
       },
     },
-    address,
-    onFrame: ({ type }) => frames.push(type),
-    onStatus: (status) => statuses.push(status),
-    onRefused: ({ code }) => refused.push(code),
+    address_: address,
+    onFrame_: ({ type }) => frames.push(type),
+    onStatus_: (status) => statuses.push(status),
+    onRefused_: ({ code }) => refused.push(code),
   });
   /** Lets promises run. */
   const settle = async (): Promise<void> => {
@@ -63,7 +63,7 @@ describe('a link', () => {
     [1, [500, 1000, 2000, 4000, 8000, 15_000, 15_000]],
   ])('waits 1 s doubling to 30 s, less up to half at random (%d)', async (random, waits) => {
     const { clock, link, sockets, settle, last } = aLink({ random });
-    link.start();
+    link.start_();
     await settle();
     for (const wait of waits) {
       last().onclose?.({ code: 1006 });
@@ -79,7 +79,7 @@ describe('a link', () => {
 
   it('begins at 1 s again only after the service has answered: being let out at once is no success', async () => {
     const { clock, link, sockets, settle, last } = aLink();
-    link.start();
+    link.start_();
     await settle();
     for (let round = 0; round < 2; round += 1) {
       last().opens();
@@ -99,7 +99,7 @@ describe('a link', () => {
 
   it('pings after 30 s of silence and gives a silent peer up after 10 more', async () => {
     const { clock, link, sockets, statuses, settle, last } = aLink();
-    link.start();
+    link.start_();
     await settle();
     last().opens();
     clock.advance(29_999);
@@ -121,7 +121,7 @@ describe('a link', () => {
   it('gives up a connection that does not open, and asks for a token again', async () => {
     let asked = 0;
     const { clock, link, sockets, settle } = aLink({ address: () => Promise.resolve(`ws://x/${(asked += 1)}`) });
-    link.start();
+    link.start_();
     await settle();
     clock.advance(15_000);
     clock.advance(1000);
@@ -131,24 +131,24 @@ describe('a link', () => {
 
   it.each([4400, 4403, 4404])('does not come back after %d', async (code) => {
     const { clock, link, sockets, refused, settle, last } = aLink();
-    link.start();
+    link.start_();
     await settle();
     last().opens();
     last().onclose?.({ code });
     clock.advance(100_000);
-    link.wake();
+    link.wake_();
     await settle();
     expect([sockets.length, refused]).toEqual([1, ['forbidden']]);
-    link.start();
+    link.start_();
     await settle();
     expect(sockets).toHaveLength(2);
   });
 
   it('tells refusal from trouble when it asks for a token', async () => {
-    const answers = [sdkError('network'), sdkError('unavailable', '', { status: 503, retryAfter: 20 }), sdkError('origin_not_allowed', '', { status: 403 })];
+    const answers = [sdkError('network'), sdkError('unavailable', '', 503, 20), sdkError('origin_not_allowed', '', 403)];
     let asked = 0;
     const { clock, link, refused, settle } = aLink({ address: () => Promise.reject(answers[asked++]!) });
-    link.start();
+    link.start_();
     await settle();
     clock.advance(1000);
     await settle();
@@ -163,14 +163,14 @@ describe('a link', () => {
 
   it('connects at once when woken, and asks an open peer whether it lives', async () => {
     const { clock, link, sockets, settle, last } = aLink();
-    link.start();
+    link.start_();
     await settle();
     last().onclose?.({ code: 1006 });
-    link.wake();
+    link.wake_();
     await settle();
     expect(sockets).toHaveLength(2);
     last().opens();
-    link.wake();
+    link.wake_();
     expect(last().sent).toEqual(['{"type":"ping"}']);
     clock.advance(10_000);
     expect(last().closed).toBe(true);
@@ -178,11 +178,11 @@ describe('a link', () => {
 
   it('ends when told, whatever is under way', async () => {
     const { clock, link, sockets, statuses, settle } = aLink();
-    link.start();
-    link.stop();
+    link.start_();
+    link.stop_();
     await settle();
     clock.advance(100_000);
-    expect([sockets.length, link.send('ping')]).toEqual([0, false]);
+    expect([sockets.length, link.send_('ping')]).toEqual([0, false]);
     expect(statuses).toEqual(['connecting', 'offline']);
   });
 });

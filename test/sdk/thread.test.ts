@@ -16,62 +16,62 @@ const ids = (list: readonly Line[]): string => list.map(({ id }) => id).join(' '
 describe('a thread', () => {
   it('does not let a live message move the place from which to catch up before it has caught up', () => {
     const thread = createThread<Line>();
-    thread.addPage([line('a'), line('b')], false);
+    thread.addPage_([line('a'), line('b')], false);
     // c was missed; d came live, while the catching up was still on its way, and then the connection went.
-    expect(thread.addLive(line('d'))).toBe(true);
-    thread.unsettle();
-    expect(thread.baseline).toBe('b');
-    expect(ids(thread.addRun('b', [line('c'), line('d')], true))).toBe('c');
-    expect(ids(thread.list)).toBe('a b c d');
-    expect(thread.baseline).toBe('d');
-    thread.addLive(line('e'));
-    expect(thread.baseline).toBe('e');
+    expect(thread.addLive_(line('d'))).toBe(true);
+    thread.unsettle_();
+    expect(thread.baseline_()).toBe('b');
+    expect(ids(thread.addRun_('b', [line('c'), line('d')], true))).toBe('c');
+    expect(ids(thread.list_())).toBe('a b c d');
+    expect(thread.baseline_()).toBe('d');
+    thread.addLive_(line('e'));
+    expect(thread.baseline_()).toBe('e');
   });
 
   it('goes on from the middle of a long catching up', () => {
     const thread = createThread<Line>();
-    thread.addPage([line('a')], false);
-    thread.addRun('a', [line('b'), line('c')], false);
-    expect(thread.baseline).toBe('c');
-    thread.unsettle();
-    thread.addRun('c', [line('d')], true);
-    expect(ids(thread.list)).toBe('a b c d');
+    thread.addPage_([line('a')], false);
+    thread.addRun_('a', [line('b'), line('c')], false);
+    expect(thread.baseline_()).toBe('c');
+    thread.unsettle_();
+    thread.addRun_('c', [line('d')], true);
+    expect(ids(thread.list_())).toBe('a b c d');
   });
 
   it('catches up from the beginning, and from a message that has been deleted', () => {
     const thread = createThread<Line>();
-    thread.addPage([], false);
-    expect(thread.baseline).toBe(beginning);
-    thread.addRun(beginning, [line('a'), line('b')], true);
-    thread.remove('b');
-    expect(thread.baseline).toBe('b');
-    thread.addRun('b', [line('c')], true);
-    expect(ids(thread.list)).toBe('a c');
+    thread.addPage_([], false);
+    expect(thread.baseline_()).toBe(beginning);
+    thread.addRun_(beginning, [line('a'), line('b')], true);
+    thread.remove_('b');
+    expect(thread.baseline_()).toBe('b');
+    thread.addRun_('b', [line('c')], true);
+    expect(ids(thread.list_())).toBe('a c');
   });
 
   it('never brings back what was deleted, nor an older version of what was edited', () => {
     const thread = createThread<Line>();
-    thread.addPage([line('c')], true);
-    thread.remove('a');
-    thread.addPage([line('a'), line('b')], false);
-    expect(ids(thread.list)).toBe('b c');
-    expect(thread.addLive(line('a'))).toBe(false);
-    expect(thread.change('c', { content: 'second', editedAt: '2' })?.content).toBe('second');
-    expect(thread.change('c', { content: 'first', editedAt: '1' })).toBeUndefined();
-    expect(thread.change('c', { content: 'second', editedAt: '2' })).toBeUndefined();
+    thread.addPage_([line('c')], true);
+    thread.remove_('a');
+    thread.addPage_([line('a'), line('b')], false);
+    expect(ids(thread.list_())).toBe('b c');
+    expect(thread.addLive_(line('a'))).toBe(false);
+    expect(thread.change_('c', { content: 'second', editedAt: '2' })?.content).toBe('second');
+    expect(thread.change_('c', { content: 'first', editedAt: '1' })).toBeUndefined();
+    expect(thread.change_('c', { content: 'second', editedAt: '2' })).toBeUndefined();
     // Two edits within one millisecond: the stream's order decides, a page does not.
-    expect(thread.change('c', { content: 'third', editedAt: '2' })?.content).toBe('third');
-    thread.addPage([line('c', 'second', '2')], false);
-    expect(thread.find('c')?.content).toBe('third');
+    expect(thread.change_('c', { content: 'third', editedAt: '2' })?.content).toBe('third');
+    thread.addPage_([line('c', 'second', '2')], false);
+    expect(thread.find_('c')?.content).toBe('third');
   });
 
   it('takes no part in the catching up of another tab that knows more or less', () => {
     const thread = createThread<Line>();
-    expect(thread.addRun('a', [line('b')], true)).toEqual([]);
-    expect(thread.addLive(line('b'))).toBe(false);
-    thread.addPage([line('m'), line('n')], true);
-    expect(thread.addRun('b', [line('c'), line('m')], true)).toEqual([]);
-    expect(ids(thread.list)).toBe('m n');
+    expect(thread.addRun_('a', [line('b')], true)).toEqual([]);
+    expect(thread.addLive_(line('b'))).toBe(false);
+    thread.addPage_([line('m'), line('n')], true);
+    expect(thread.addRun_('b', [line('c'), line('m')], true)).toEqual([]);
+    expect(ids(thread.list_())).toBe('m n');
   });
 
   it('ends as the service has it, whatever is lost, repeated and cut short on the way', () => {
@@ -79,33 +79,33 @@ describe('a thread', () => {
       fc.property(fc.array(fc.record({ what: fc.nat(5), pick: fc.nat(1000) }), { maxLength: 80 }), (steps) => {
         const all: { id: string; gone: boolean }[] = [];
         const thread = createThread<Line>();
-        thread.addPage([], false);
+        thread.addPage_([], false);
         let joined = false;
         const catchUp = (most: number): void => {
-          const after = thread.baseline!;
+          const after = thread.baseline_();
           const from = after === beginning ? 0 : all.findIndex(({ id }) => id === after) + 1;
           const run = all.slice(from).filter(({ gone }) => !gone);
           const isLast = run.length <= most;
-          thread.addRun(after, run.slice(0, most).map(({ id }) => line(id)), isLast);
-          if (isLast) for (const one of all) if (one.gone) thread.remove(one.id);
+          thread.addRun_(after, run.slice(0, most).map(({ id }) => line(id)), isLast);
+          if (isLast) for (const one of all) if (one.gone) thread.remove_(one.id);
           joined = isLast;
         };
         for (const { what, pick } of steps) {
           if (what <= 1) {
             const id = `m${all.length}`;
             all.push({ id, gone: false });
-            if (joined || (what === 0 && pick % 3 === 0)) thread.addLive(line(id));
+            if (joined || (what === 0 && pick % 3 === 0)) thread.addLive_(line(id));
           } else if (what === 2 && all.length > 0) {
             const one = all[pick % all.length]!;
             one.gone = true;
-            if (joined) thread.remove(one.id);
+            if (joined) thread.remove_(one.id);
           } else if (what === 3) {
             joined = false;
-            thread.unsettle();
+            thread.unsettle_();
           } else catchUp(what === 4 ? Infinity : 1 + (pick % 3));
         }
         catchUp(Infinity);
-        expect(ids(thread.list)).toBe(all.flatMap(({ id, gone }) => (gone ? [] : [id])).join(' '));
+        expect(ids(thread.list_())).toBe(all.flatMap(({ id, gone }) => (gone ? [] : [id])).join(' '));
       }),
       { numRuns: 500, seed: 20261121 },
     );

@@ -144,7 +144,7 @@ describe('what stays right', () => {
     const ear = await visitor.connect();
     ear.send('room:join', { conversationId: id, lastMessageId: old });
     const sync = await ear.hears('messages:sync');
-    expect(sync.messages.map((one: { content: string }) => one.content)).toEqual(['first unread', 'question']);
+    expect((sync.messages as { content: string }[]).map(({ content }) => content)).toEqual(['first unread', 'question']);
     await aMessage(operator, id, 'next');
     expect((await ear.hears('message:new')).content).toBe('next');
     expect(inDatabase(app, 'select seq from messages where conversation_id = ? order by seq', id)).toEqual([{ seq: 2 }, { seq: 3 }, { seq: 4 }]);

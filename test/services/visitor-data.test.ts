@@ -60,7 +60,8 @@ it('hands out everything of a visitor and nothing of anyone else', async () => {
   expect(body.visitor).toMatchObject({ id: visitor.id, name: `${marker} name`, email: `${marker}@mail.example`, attributes: { note: `${marker} attribute` }, applicationId: acme.application.id, mode: 'live' });
   expect(body.conversations).toHaveLength(1);
   expect(body.conversations[0]).toMatchObject({ id: conversationId, subject: `${marker} subject`, lastReadMessageId: answer });
-  expect(body.conversations[0].messages.map((one: any) => [one.id, one.content])).toEqual([[first, `${marker} edited`], [answer, `${marker} answer`]]);
+  const messages = body.conversations[0].messages as { id: string; content: string }[];
+  expect(messages.map((one) => [one.id, one.content])).toEqual([[first, `${marker} edited`], [answer, `${marker} answer`]]);
   expect(body.internalNotes).toBe(1);
   expect(text).not.toContain(`${marker} note`);
   expect(text).not.toContain('CANARY');
@@ -110,6 +111,8 @@ it('leaves no word of an erased visitor in any file, row, answer or connection',
   const token = (await visitor.call('POST', '/widget/ws-token')).body.token as string;
   const bystander = await other.connect();
   const staff = await admin.connect();
+  // Connected is not yet let in: whoever answers a ping is.
+  await Promise.all([bystander.quiet(), staff.quiet()]);
   // The newest event is the erased visitor's: its number must not be given out again.
   await aMessage(visitor, conversationId, `${marker} last`);
   await staff.hears('conversation:activity');
@@ -166,6 +169,7 @@ it('leaves nothing of a removed organization in any file, and the others as they
   await anOrganization(app, 'beta');
   const member = await aMember(app, 'beta');
   const staff = await member.connect();
+  await staff.quiet();
   const visitor = aVisitor(app, (await anApplication(app, 'beta', 'b2.example')));
   const conversationId = await aConversation(visitor);
   const { visitor: last, conversationId: lastConversation } = await aMarkedVisitor();

@@ -24,6 +24,16 @@ export function addAppCommands(program: Command, act: Act): void {
   id(app.command('config').description('show or change settings, as --set behavior.timezone=Europe/Berlin'))
     .option('--set <path=value>', 'a setting; the value is JSON where it is JSON, else text; may be given several times', collect)
     .action(act<{ set?: readonly string[] }>(configureApp));
+  id(app.command('secret').description("show the secret under which your backend signs visitors' ids"))
+    .option('--rotate', 'make a new one; signatures under the old one are worth nothing then')
+    .action(
+      act<{ rotate?: boolean }>(async ({ print, ...context }, { rotate }, [applicationId = '']) => {
+        const name = rotate === true ? 'applications.rotateIdentitySecret' : 'applications.identitySecret';
+        const secret = await runLocal({ print, ...context }, name, { applicationId });
+        if (print.json) print.document(secret);
+        else print.line(secret.identitySecret);
+      }),
+    );
   id(app.command('delete').description('remove an application with its conversations'))
     .option('--yes', 'really do it')
     .action(act<{ yes?: boolean }>(deleteApp));

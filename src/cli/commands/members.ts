@@ -1,7 +1,7 @@
 // deskbell member …: who works in an organization. A password comes from a prompt,
 // standard input or a variable, never from the command line. Holds no rule.
 import { Argument, Option, type Command } from 'commander';
-import { secretFromEnvironment } from '../../config.ts';
+import { readConfig, secretFromEnvironment } from '../../config.ts';
 import type { Member, Role } from '../../protocol/entities.ts';
 import { openDialogue, readSecret } from '../ask.ts';
 import type { Act, Context } from '../context.ts';
@@ -18,6 +18,10 @@ interface AddOptions extends PasswordOption {
   readonly email: string;
   readonly name: string;
   readonly role: Role;
+}
+
+interface InviteOptions extends Omit<AddOptions, keyof PasswordOption> {
+  readonly baseUrl?: string;
 }
 
 const roles = ['admin', 'operator'];
@@ -37,6 +41,15 @@ export function addMemberCommands(program: Command, act: Act): void {
       .requiredOption('--name <N>', 'the name that visitors see')
       .addOption(new Option('--role <R>', 'admin configures, operator answers').choices(roles).makeOptionMandatory()),
   ).action(act<AddOptions>(addMember));
+  member
+    .command('invite')
+    .description('add a member by a link that works once, for three days; whoever follows it chooses the password')
+    .requiredOption('--org <S>', 'the organization (slug or id)')
+    .requiredOption('--email <E>', 'the address to sign in with')
+    .requiredOption('--name <N>', 'the name that visitors see')
+    .addOption(new Option('--role <R>', 'admin configures, operator answers').choices(roles).makeOptionMandatory())
+    .option('--base-url <URL>', 'the address of the server, for the link (default DESKBELL_BASE_URL)')
+    .action(act<InviteOptions>(inviteMember));
   member.command('list').description('the members of an organization').requiredOption('--org <S>', 'the organization (slug or id)').action(act<{ org: string }>(listMembers));
   id(member.command('role').description("change a member's role"))
     .addArgument(new Argument('<ROLE>').choices(roles))
@@ -80,6 +93,17 @@ async function addMember(context: Context, options: AddOptions): Promise<void> {
   const made = await runLocal(context, 'members.add', { organization: org, email, name, role, password });
   showMember(context, made);
   context.print.next(context.command('serve'), context.command(`tail --org ${org}`));
+}
+
+async function inviteMember(context: Context, { org, email, name, role, baseUrl }: InviteOptions): Promise<void> {
+  const base = readConfig({ baseUrl }).baseUrl ?? 'http://127.0.0.1:4600';
+  const { member, token, expiresAt } = await runLocal(context, 'members.invite', { organization: org, email, name, role });
+  const url = `${base}/invitation#${token}`;
+  const { print } = context;
+  if (print.json) return print.document({ id: member.id, email, name, role, organizationId: member.organizationId, url, expiresAt });
+  print.line(`Send this link to ${member.email}; it works once, until ${expiresAt}:`);
+  print.line(url);
+  return undefined;
 }
 
 function showMember({ print }: Context, { id, email, name, role, organizationId, disabled }: Member): void {

@@ -3,6 +3,7 @@ import { Argument, type Command } from 'commander';
 import type { OrganizationDetail } from '../../protocol/entities.ts';
 import type { RawInput } from '../../protocol/operations.ts';
 import type { Act, Context } from '../context.ts';
+import { UsageError } from '../errors.ts';
 import { addGroup, assertYes, wholeNumberOr } from '../groups.ts';
 import { runLocal } from '../local.ts';
 
@@ -11,6 +12,11 @@ interface LimitOptions {
   readonly retentionDays?: number | 'unlimited' | 'plan';
   readonly applications?: number | 'plan';
   readonly seats?: number | 'plan';
+}
+
+interface SetOptions {
+  readonly name?: string;
+  readonly releaseAfter?: number | 'never';
 }
 
 export function addOrgCommands(program: Command, act: Act): void {
@@ -41,9 +47,19 @@ export function addOrgCommands(program: Command, act: Act): void {
     .option('--applications <N>', 'how many applications it may have', wholeNumberOr('plan'))
     .option('--seats <N>', 'how many members it may have', wholeNumberOr('plan'))
     .action(act<LimitOptions>(setLimits));
+  slug(org.command('set').description('change the name, or when an absent operator loses their conversations to the queue'))
+    .option('--name <N>', 'the name')
+    .option('--release-after <MINUTES|never>', 'minutes without a live connection', wholeNumberOr('never'))
+    .action(act<SetOptions>(setOrg));
   slug(org.command('delete').description('remove an organization with everything in it'))
     .option('--yes', 'really do it')
     .action(act<{ yes?: boolean }>(deleteOrg));
+}
+
+async function setOrg(context: Context, { name, releaseAfter }: SetOptions, [organization]: readonly string[]): Promise<void> {
+  if (name === undefined && releaseAfter === undefined) throw new UsageError('Say what to change: --name N or --release-after MINUTES.');
+  const releaseAfterMinutes = releaseAfter === 'never' ? null : releaseAfter;
+  show(context, await runLocal(context, 'organizations.update', { organization, name, releaseAfterMinutes }));
 }
 
 async function createOrg(context: Context, { slug }: { slug?: string }, [name = '']: readonly string[]): Promise<void> {

@@ -1,0 +1,55 @@
+// deskbell stats: how much came, and how fast it was answered and solved. Holds no rule.
+import type { Command } from 'commander';
+import type { Stats } from '../../protocol/entities.ts';
+import type { Act, Context } from '../context.ts';
+import { runLocal } from '../local.ts';
+
+interface StatsOptions {
+  readonly org: string;
+  readonly from?: string;
+  readonly to?: string;
+}
+
+export function addStatsCommand(program: Command, act: Act): void {
+  program
+    .command('stats')
+    .description('what was opened and resolved, and how fast, by application and member')
+    .requiredOption('--org <S>', 'the organization (slug or id)')
+    .option('--from <TIME>', 'a time like 2026-11-01T00:00:00Z (default: 30 days before the end)')
+    .option('--to <TIME>', 'the end (default: now)')
+    .action(act<StatsOptions>(showStats));
+}
+
+async function showStats(context: Context, { org, from, to }: StatsOptions): Promise<void> {
+  const { stats } = await runLocal(context, 'organizations.stats', { organization: org, from, to });
+  const { print } = context;
+  if (print.json) return print.document(stats);
+  print.line(`${stats.from} to ${stats.to}`);
+  const rows = [
+    row('all', stats),
+    ...stats.applications.map((one) => row(one.name, one)),
+    ...stats.members.map((one) => row(one.name === '' ? one.id : one.name, one)),
+  ];
+  print.table(['', 'OPENED', 'RESOLVED', 'FIRST ANSWER', '90 %', 'RESOLVED IN', '90 %'], rows, '');
+  return undefined;
+}
+
+function row(name: string, one: Pick<Stats, 'opened' | 'resolved' | 'firstResponse' | 'resolution'>): string[] {
+  const { firstResponse, resolution } = one;
+  return [
+    name,
+    String(one.opened),
+    String(one.resolved),
+    duration(firstResponse.medianSeconds),
+    duration(firstResponse.p90Seconds),
+    duration(resolution.medianSeconds),
+    duration(resolution.p90Seconds),
+  ];
+}
+
+function duration(seconds: number | null): string {
+  if (seconds === null) return '–';
+  if (seconds < 60) return `${seconds} s`;
+  if (seconds < 3_600) return `${Math.round(seconds / 60)} min`;
+  return `${(seconds / 3_600).toFixed(1)} h`;
+}
