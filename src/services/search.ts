@@ -118,7 +118,8 @@ export function keepIndexed(service: Service, onFault: (error: unknown) => void)
   };
   const unsubscribe = service.engine.store.subscribe(({ events }) => {
     heard += events.length;
-    if (events.some(({ message_id }) => message_id !== null)) plan();
+    // No events: another process committed, which may have been an import.
+    if (events.length === 0 || events.some(({ message_id }) => message_id !== null)) plan();
   });
   plan();
   return async () => {
