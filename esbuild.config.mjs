@@ -1,6 +1,6 @@
 // Owns: how dist/ is made: the program bundled to a few files, and the licences of what is inside.
 // Must not touch anything but dist/. Run by "npm run build", and by "npm ci" in a clone (prepare).
-import { chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 
@@ -36,14 +36,15 @@ const cssAsText = {
   },
 };
 
-const browser = {
+/** Options of all that runs in browsers; the tests measure and try the very same. */
+export const browser = {
   absWorkingDir: root,
   bundle: true,
   format: 'esm',
   platform: 'browser',
   target: ['es2022', 'chrome105', 'firefox111', 'safari16'],
   minify: true,
-  // Names that end in "_" stay inside their bundle, where a letter does.
+  // Names that end in "_" stay inside their bundle, where a letter does: never those of an API, a frame, REST, storage or the tabs' channel.
   mangleProps: /[a-z]_$/,
   charset: 'utf8',
   legalComments: 'none',
@@ -138,4 +139,5 @@ async function build({ build: bundle }) {
 // "--when-possible" is npm's prepare step, which also runs where there is nothing to build with or
 // from: an installation without development packages, or a container layer before the sources.
 const possible = existsSync(join(root, 'node_modules/esbuild')) && existsSync(join(root, 'src/cli/main.ts'));
-if (possible || !process.argv.includes('--when-possible')) await build(await import('esbuild'));
+const isProgram = process.argv[1] !== undefined && realpathSync(process.argv[1]) === import.meta.filename;
+if (isProgram && (possible || !process.argv.includes('--when-possible'))) await build(await import('esbuild'));

@@ -232,6 +232,11 @@ function nonEmpty(value: string | undefined): string | undefined {
   return value === undefined || value === '' ? undefined : value;
 }
 
+/** The data folder as the environment names it, or undefined where it names none. */
+export function folderFromEnvironment(environment: Readonly<Record<string, string | undefined>> = process.env): string | undefined {
+  return nonEmpty(environment[settings.data.variable]);
+}
+
 /** A secret that a command may take from the environment instead of a prompt (never from a flag). */
 export function secretFromEnvironment(
   variable: 'DESKBELL_PASSWORD',

@@ -2,7 +2,7 @@
 // command line is called, so that it can say what to type next.
 import { basename, isAbsolute, relative } from 'node:path';
 import type { Command } from 'commander';
-import { readConfig, type Config, type Flags } from '../config.ts';
+import { folderFromEnvironment, readConfig, type Config, type Flags } from '../config.ts';
 import type { Keyboard } from './ask.ts';
 import { createPrint, type Print, type Screen } from './print.ts';
 
@@ -51,8 +51,14 @@ export function createContext(io: Io, { data, json = false }: GlobalOptions): Co
     print: createPrint(io.output, io.errors, io.readerGone, json),
     config: (flags = {}) => readConfig({ ...flags, data }),
     data,
-    command: (text) => `${programName()} ${text}${data === undefined ? '' : ` --data ${shellWord(data)}`}`,
+    command: (text) => `${programName()} ${text}${folderWords(data)}`,
   };
+}
+
+/** A folder that is not the usual one has to be named again, whether it came from the flag or from a variable. */
+function folderWords(typed: string | undefined): string {
+  const folder = typed ?? folderFromEnvironment();
+  return folder === undefined ? '' : ` --data ${shellWord(folder)}`;
 }
 
 /** A word as a shell takes it whole. */

@@ -57,7 +57,19 @@ export function explain(error: unknown): { readonly code: ExitCode; readonly lin
   return { code: 1, line: `${firstLine(error.message)}${where}` };
 }
 
+/** Where the right id is to be found, for what can be named wrongly. */
+const lists: readonly (readonly [RegExp, string])[] = [
+  [/^No such organization\b/, 'deskbell org list'],
+  [/^No such application\b/, 'deskbell app list --org S'],
+  [/^No such API key\b/, 'deskbell key list --app ID'],
+  [/^No such domain\b/, 'deskbell domain list --app ID'],
+  [/^No such member\b/, 'deskbell member list --org S'],
+  [/^No such webhook\b/, 'deskbell webhook list --org S'],
+];
+
 function failureLine({ message, extra }: Failure): string {
+  const list = lists.find(([form]) => form.test(message));
+  if (list !== undefined) return `${message} See: ${list[1]}`;
   const detail = extra.details?.[0];
   if (detail === undefined || detail.path === '') return message;
   const typed = typedAs[detail.path.split('.')[0] ?? ''];

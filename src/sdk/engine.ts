@@ -11,7 +11,7 @@ import { namesIn } from './outbox.ts';
 import { createRooms } from './rooms.ts';
 import { createSending } from './sending.ts';
 import { joinTabs, type Tabs } from './tabs.ts';
-import type { ConnectionStatus, Environment, InitOptions, SdkApi, SdkConfig, SdkEvents, SdkVisitor, Undo } from './types.ts';
+import type { ConnectionStatus, Environment, InitOptions, KeyValueStorage, SdkApi, SdkConfig, SdkEvents, SdkVisitor, Undo } from './types.ts';
 
 /** What the engine does; the rest of the API is the facade's. */
 export type Acts = Pick<
@@ -23,16 +23,17 @@ export type Acts = Pick<
   | 'openConversation'
   | 'loadHistory'
   | 'markRead'
-  | 'setTyping'
   | 'editMessage'
   | 'deleteMessage'
   | 'identify'
   | 'reset'
 >;
 
-export interface Engine extends Acts {
+export interface Engine {
+  readonly acts_: Acts;
+  setTyping_(active?: boolean): void;
   /** Asks for the configuration, and goes on where an earlier page of this visitor's stopped. */
-  start_(): Promise<void>;
+  start_(options: InitOptions, env: Environment): Promise<void>;
   stop_(): void;
 }
 
@@ -42,11 +43,16 @@ const pageDefault = 20;
 const typingEveryMs = 4_000;
 const typingEndsMs = 6_000;
 
-export function createEngine(options: InitOptions, env: Environment, store: Store, emit: Emitter<SdkEvents>['emit_']): Engine {
-  const { appId } = options;
-  const base = (options.apiBaseUrl ?? '').replace(/\/+$/, '');
-  const prefix = `deskbell:${appId}:`;
-  const visitorKey = `${prefix}visitor`;
+export function createEngine(store: Store, emit: Emitter<SdkEvents>['emit_']): Engine {
+  // Both are filled when it starts: before that nothing runs, and nothing around it is touched.
+  const options = {} as InitOptions;
+  const env = {} as Environment;
+  const { state_: state, set_: set } = store;
+  const base = (): string => (options.apiBaseUrl ?? '').replace(/\/+$/, '');
+  const prefix = (): string => `deskbell:${options.appId}:`;
+  const visitorKey = (): string => `${prefix()}visitor`;
+  let storage: KeyValueStorage | null = null;
+  let unwatch: Undo = () => undefined;
   let visitorId = '';
   let tabs: Tabs<TabMessage> | null = null;
   let stopped = false;
@@ -55,16 +61,14 @@ export function createEngine(options: InitOptions, env: Environment, store: Stor
   // What each room:join that is not answered yet asked to catch up from.
   const asked = new Map<string, string[]>();
 
-  const http = createHttp(env, base + visitorApiPrefix, () => ({ 'X-App-Id': appId, ...(visitorId && { 'X-Visitor-Id': visitorId }) }));
+  const http = createHttp(env, () => base() + visitorApiPrefix, () => ({ 'X-App-Id': options.appId, ...(visitorId && { 'X-Visitor-Id': visitorId }) }));
   const post: Core['post_'] = (...message) => tabs?.post_(message);
   const leads = (): boolean => !!tabs?.leads_();
   const core: Core = { env_: env, http_: http, store_: store, emit_: emit, post_: post, leads_: leads, visitorId_: () => visitorId };
-  const { storage: wanted = 'local' } = options;
-  const storage = typeof wanted === 'object' ? wanted : wanted === 'none' ? null : env.storage(wanted);
   const sending = createSending({
     core_: core,
-    storage_: storage,
-    prefix_: () => `${prefix}${visitorId}:`,
+    storage_: () => storage,
+    prefix_: () => `${prefix()}${visitorId}:`,
     thread_: (id) => rooms.thread_(id),
     began_: began,
     drafted_: drafted,
@@ -77,7 +81,7 @@ export function createEngine(options: InitOptions, env: Environment, store: Stor
     env_: env,
     address_: async () => {
       const { token } = await http.call_<{ token: string }>('POST', '/widget/ws-token', { patience_: 0 });
-      return `${base.replace(/^http/, 'ws')}${socketPath}?token=${token}`;
+      return `${base().replace(/^http/, 'ws')}${socketPath}?token=${token}`;
     },
     onFrame_: (frame) => {
       if (frame.type === 'error') return refused(frame.payload);
@@ -93,21 +97,13 @@ export function createEngine(options: InitOptions, env: Environment, store: Stor
     },
     onRefused_: (error) => emit('error', error),
   });
-  const unwatch = env.watchPage((what) => {
-    if (!visitorId) return;
-    if (what === 'suspend') standBack();
-    else if (!tabs) join();
-    link.wake_();
-    sending.wake_();
-  });
-
   function report(error: unknown): void {
     if (!stopped) emit('error', asSdkError(error));
   }
 
   function setStatus(connection: ConnectionStatus): void {
-    if (store.state_().connection === connection) return;
-    store.set_({ connection });
+    if (state().connection === connection) return;
+    set({ connection });
     emit('connection', { status: connection });
     if (connection !== 'online') return rooms.unsettle_();
     for (const [id, after] of rooms.baselines_()) listen(id, after);
@@ -124,13 +120,12 @@ export function createEngine(options: InitOptions, env: Environment, store: Stor
     else link.start_();
   }
 
-  /** Which catching up a frame belongs to: joins are answered in order. */
-  function answering({ type, payload }: { readonly type: string; readonly payload?: object }): string {
-    const { conversationId: id = '', messages } = (payload ?? {}) as { readonly conversationId?: string; readonly messages?: readonly RawMessage[] };
+  /** Which catching up a frame belongs to, if to any: joins are answered in order. */
+  function answering({ type, payload = {} }: { readonly type: string; readonly payload?: object }): string {
+    const { conversationId: id = '', messages } = payload as { readonly conversationId?: string; readonly messages?: readonly RawMessage[] };
     const [after = '', ...rest] = asked.get(id) ?? [];
-    const joined = type === 'room:joined';
-    if (!joined && !messages) return '';
-    asked.set(id, joined ? rest : [messages?.at(-1)?.id ?? after, ...rest]);
+    if (messages) asked.set(id, [messages.at(-1)?.id ?? after, ...rest]);
+    else if (type === 'room:joined') asked.set(id, rest);
     return after;
   }
 
@@ -138,28 +133,28 @@ export function createEngine(options: InitOptions, env: Environment, store: Stor
     emit('error', sdkError(code, message));
     // It does not say which join it refused: begin anew.
     if (code === 'RATE_LIMITED') link.drop_();
-    else if (code === 'FORBIDDEN' && asked.get(id)?.length) {
+    else if (code === 'FORBIDDEN' && (asked.get(id)?.length ?? 0)) {
       asked.delete(id);
       rooms.leave_(id);
     }
   }
 
-  const storedId = (): string | null | undefined => attempt(() => storage?.getItem(visitorKey));
+  const storedId = (): string | null | undefined => attempt(() => storage?.getItem(visitorKey()));
 
   /** The first act of a visitor: from here on there is an id, and it is kept. */
   function begin(): void {
     if (visitorId) return;
     visitorId = options.visitorId?.toLowerCase() ?? storedId() ?? env.newId();
     // Blocked? The visitor lasts as long as the page.
-    attempt(() => storage?.setItem(visitorKey, visitorId));
-    store.set_({ visitorId });
+    attempt(() => storage?.setItem(visitorKey(), visitorId));
+    set({ visitorId });
     sending.load_();
     join();
     if (options.user) acts.identify(options.user).catch(report);
   }
 
   function join(): void {
-    tabs = joinTabs<TabMessage>(env, prefix + visitorId, lead, ([name, ...values]) => (heard[name] as (...all: typeof values) => void)(...values));
+    tabs = joinTabs<TabMessage>(env, prefix() + visitorId, lead, ([name, ...values]) => (heard[name] as (...all: typeof values) => void)(...values));
     post('hello');
     sending.share_();
   }
@@ -185,7 +180,7 @@ export function createEngine(options: InitOptions, env: Environment, store: Stor
     frame: rooms.hear_,
     status: setStatus,
     hello: () => {
-      if (leads()) post('status', store.state_().connection);
+      if (leads()) post('status', state().connection);
       sending.share_();
     },
     want: (id, after) => {
@@ -195,7 +190,7 @@ export function createEngine(options: InitOptions, env: Environment, store: Stor
     },
     typing: sendTyping,
     conversation: update,
-    waiting: (retryAt) => store.set_({ retryAt }),
+    waiting: (retryAt) => set({ retryAt }),
     reset: forgetVisitor,
   };
 
@@ -208,14 +203,14 @@ export function createEngine(options: InitOptions, env: Environment, store: Stor
     const { id } = conversation;
     rooms.forget_(draft);
     update(conversation);
-    if (store.state_().conversationId === draft) store.set_({ conversationId: id });
+    if (state().conversationId === draft) set({ conversationId: id });
     enter(id).catch(report);
   }
 
   function configured(config: SdkConfig): void {
     const { online } = config;
-    const before = store.state_().online;
-    store.set_({ config, online });
+    const before = state().online;
+    set({ config, online });
     if (online !== before) emit('presence', { online });
   }
 
@@ -239,7 +234,7 @@ export function createEngine(options: InitOptions, env: Environment, store: Stor
   }
 
   function stopTyping(): void {
-    const id = store.state_().conversationId;
+    const id = state().conversationId ?? '';
     cancelTyping();
     if (typingUntil && id) sendTyping(id, false);
     typingUntil = 0;
@@ -247,7 +242,7 @@ export function createEngine(options: InitOptions, env: Environment, store: Stor
 
   /** The open conversation; @throws SdkError when there is none. */
   function current(): string {
-    const id = store.state_().conversationId;
+    const id = state().conversationId ?? '';
     if (!id) throw sdkError('unknown');
     return id;
   }
@@ -255,21 +250,21 @@ export function createEngine(options: InitOptions, env: Environment, store: Stor
   function forgetVisitor(): void {
     standBack();
     sending.close_();
-    for (const name of namesIn(storage, prefix)) storage?.removeItem(name);
-    for (const { id } of store.state_().conversations) rooms.forget_(id);
+    for (const name of namesIn(storage, prefix())) storage?.removeItem(name);
+    rooms.clear_();
     visitorId = '';
-    store.set_(nobody);
+    set(nobody);
   }
 
   const acts: Acts = {
     sendMessage: (message) => {
       begin();
       stopTyping();
-      let id = store.state_().conversationId;
+      let id = state().conversationId ?? '';
       if (!id) {
         id = env.newId();
         drafted(id, env.now());
-        store.set_({ conversationId: id });
+        set({ conversationId: id });
       }
       return sending.send_(id, !!rooms.find_(id)?.draft, message);
     },
@@ -283,7 +278,7 @@ export function createEngine(options: InitOptions, env: Environment, store: Stor
       const { id } = conversation;
       const made = update(conversation);
       post('conversation', made);
-      store.set_({ conversationId: id });
+      set({ conversationId: id });
       await enter(id);
       return made;
     },
@@ -293,9 +288,9 @@ export function createEngine(options: InitOptions, env: Environment, store: Stor
     },
     openConversation: async (id) => {
       stopTyping();
-      store.set_({ conversationId: id });
+      set({ conversationId: id });
       rooms.show_();
-      if (!id) return null;
+      if (id === null) return null;
       begin();
       const known = rooms.find_(id);
       if (known?.draft) return known;
@@ -311,19 +306,9 @@ export function createEngine(options: InitOptions, env: Environment, store: Stor
     markRead: async () => {
       const id = current();
       const messageId = thread(id)?.list_().at(-1)?.id;
-      if (!messageId) return;
+      if (messageId === undefined) return;
       update({ id, unread: 0 });
       await http.call_('POST', `/conversations/${id}/read`, { body: { messageId } });
-    },
-    setTyping: (active = true) => {
-      if (!active) return stopTyping();
-      const id = store.state_().conversationId;
-      if (!id || !thread(id)) return;
-      cancelTyping();
-      cancelTyping = env.after(typingEndsMs, stopTyping);
-      if (env.now() < typingUntil) return;
-      typingUntil = env.now() + typingEveryMs;
-      sendTyping(id, true);
     },
     editMessage: async (messageId, message) => {
       const id = current();
@@ -342,7 +327,7 @@ export function createEngine(options: InitOptions, env: Environment, store: Stor
     identify: async (identity) => {
       begin();
       const { visitor } = await http.call_<{ visitor: SdkVisitor }>('PUT', '/visitor', { body: identity });
-      store.set_({ visitor });
+      set({ visitor });
       return visitor;
     },
     reset: async () => {
@@ -352,14 +337,33 @@ export function createEngine(options: InitOptions, env: Environment, store: Stor
   };
 
   return {
-    ...acts,
-    start_: async () => {
-      const stored = storedId();
+    acts_: acts,
+    setTyping_: (active = true) => {
+      if (!active) return stopTyping();
+      const id = state().conversationId ?? '';
+      if (!thread(id)) return;
+      cancelTyping();
+      cancelTyping = env.after(typingEndsMs, stopTyping);
+      if (env.now() < typingUntil) return;
+      typingUntil = env.now() + typingEveryMs;
+      sendTyping(id, true);
+    },
+    start_: async (given, surroundings) => {
+      const { storage: wanted = 'local', config } = Object.assign(options, given);
+      Object.assign(env, surroundings);
+      storage = typeof wanted === 'object' ? wanted : wanted === 'none' ? null : env.storage(wanted);
+      unwatch = env.watchPage((what) => {
+        if (!visitorId) return;
+        if (what === 'suspend') standBack();
+        else if (!tabs) join();
+        link.wake_();
+        sending.wake_();
+      });
+      const stored = storedId() ?? '';
       if (stored && (options.visitorId ?? stored) === stored) {
         begin();
         refreshList().catch(report);
       }
-      const { config } = options;
       if (config) return configured(config);
       await loadConfig().catch((error: unknown) => {
         // Not reached: the outbox works all the same, and the configuration comes with the connection.

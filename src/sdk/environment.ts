@@ -25,8 +25,8 @@ const globals = globalThis as unknown as Globals;
 function newId(): string {
   // randomUUID is there on secure pages only.
   const bytes = crypto.getRandomValues(new Uint8Array(16));
-  bytes[6] = (bytes[6]! & 15) | 64;
-  bytes[8] = (bytes[8]! & 63) | 128;
+  bytes[6] = ((bytes[6] ?? 0) & 15) | 64;
+  bytes[8] = ((bytes[8] ?? 0) & 63) | 128;
   return [...bytes].map((byte, index) => (index > 3 && index < 11 && index % 2 === 0 ? '-' : '') + byte.toString(16).padStart(2, '0')).join('');
 }
 

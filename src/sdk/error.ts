@@ -4,7 +4,7 @@ import type { LimitCause } from '../protocol/codes.ts';
 import type { SdkError, SdkErrorCode } from './types.ts';
 
 /** Makes an error; `status`, `retryAfter` (s) and `cause` where the service told them. The SDK's own codes say enough by themselves. */
-export function sdkError(code: SdkErrorCode, message: string = code, status?: number | undefined, retryAfter?: number | undefined, cause?: LimitCause | undefined): SdkError {
+export function sdkError(code: SdkErrorCode, message: string = code, status?: number, retryAfter?: number, cause?: LimitCause): SdkError {
   return Object.assign(new Error(message), { name: 'SdkError' as const, code, status, retryAfter, cause });
 }
 

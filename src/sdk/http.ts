@@ -40,8 +40,9 @@ interface ErrorBody {
  * @param prefix the API's address, such as `https://chat.example.com/api/v1`
  * @param headers who is calling, asked for each call
  */
-export function createHttp(env: Environment, prefix: string, headers: () => Record<string, string>): Http {
+export function createHttp(env: Environment, prefix: () => string, headers: () => Record<string, string>): Http {
   const closing = new AbortController();
+  const ending = closing.signal;
 
   const call = async (method: string, path: string, options: CallOptions = {}, patience = options.patience_ ?? 2): Promise<unknown> => {
     const { body, idempotencyKey_, keepalive_, revalidate_ } = options;
@@ -49,17 +50,17 @@ export function createHttp(env: Environment, prefix: string, headers: () => Reco
     const { signal } = late;
     const abort = (): void => late.abort();
     const cancel = env.after(timeLimitMs, abort);
-    closing.signal.addEventListener('abort', abort, { signal });
+    ending.addEventListener('abort', abort, { signal });
     let response: HttpResponse;
     let text: string;
     try {
-      closing.signal.throwIfAborted();
-      response = await env.fetch(prefix + path, {
+      ending.throwIfAborted();
+      response = await env.fetch(prefix() + path, {
         method,
         headers: {
           ...headers(),
           ...(body && { 'Content-Type': 'application/json' }),
-          ...(idempotencyKey_ && { 'Idempotency-Key': idempotencyKey_ }),
+          ...(idempotencyKey_ !== undefined && { 'Idempotency-Key': idempotencyKey_ }),
         },
         signal,
         ...(body && { body: JSON.stringify(body) }),
@@ -68,7 +69,7 @@ export function createHttp(env: Environment, prefix: string, headers: () => Reco
       });
       text = await response.text();
     } catch (error) {
-      throw closing.signal.aborted ? sdkError('destroyed') : asSdkError(error);
+      throw ending.aborted ? sdkError('destroyed') : asSdkError(error);
     } finally {
       cancel();
       // Nothing is under way any more: this only ends the listening.

@@ -48,39 +48,39 @@ export function createLink({ env_: env, address_: address, onFrame_: onFrame, on
   let status: ConnectionStatus = 'idle';
   let cancel: Undo = () => undefined;
 
-  function setStatus(next: ConnectionStatus): void {
+  const setStatus = (next: ConnectionStatus): void => {
     if (status === next) return;
     status = next;
     onStatus(next);
-  }
+  };
 
-  function timer(ms: number, run: () => void): void {
+  const timer = (ms: number, run: () => void): void => {
     cancel();
     cancel = env.after(ms, run);
-  }
+  };
 
-  function release(): void {
+  const release = (): void => {
     round += 1;
     cancel();
     if (socket) socket.onopen = socket.onmessage = socket.onclose = null;
     socket?.close();
     socket = null;
-  }
+  };
 
-  function comeBack(waitMs = 0): void {
+  const comeBack = (waitMs = 0): void => {
     release();
     if (!wanted) return;
     timer(Math.max(waitMs, backoff(attempt, env.random())), connect);
     attempt += 1;
     setStatus('offline');
-  }
+  };
 
-  function refuse(error: SdkError): void {
+  const refuse = (error: SdkError): void => {
     stop();
     onRefused(error);
-  }
+  };
 
-  function connect(): void {
+  const connect = (): void => {
     release();
     const mine = round;
     setStatus('connecting');
@@ -95,9 +95,9 @@ export function createLink({ env_: env, address_: address, onFrame_: onFrame, on
         else refuse(error);
       },
     );
-  }
+  };
 
-  function open(url: string): void {
+  const open = (url: string): void => {
     timer(openWithinMs, comeBack);
     const opening = env.openSocket(url);
     socket = opening;
@@ -118,29 +118,29 @@ export function createLink({ env_: env, address_: address, onFrame_: onFrame, on
     };
     // An error is always followed by the close; that of a socket that is cut while it connects concerns nobody.
     opening.onerror = () => undefined;
-  }
+  };
 
   /** Heard something: the next ping is due in a while. */
-  function expectSilence(): void {
+  const expectSilence = (): void => {
     timer(pingEveryMs, ping);
-  }
+  };
 
-  function ping(): void {
+  const ping = (): void => {
     send('ping');
     timer(answerWithinMs, comeBack);
-  }
+  };
 
-  function send(type: string, payload?: object): boolean {
+  const send = (type: string, payload?: object): boolean => {
     if (status !== 'online') return false;
     socket?.send(JSON.stringify({ type, payload }));
     return true;
-  }
+  };
 
-  function stop(): void {
+  const stop = (): void => {
     wanted = false;
     release();
     if (status !== 'idle') setStatus('offline');
-  }
+  };
 
   return {
     start_: () => {

@@ -20,10 +20,10 @@ export interface OutboxEntry {
   readonly tried?: boolean;
   /** Why it was refused for good, as `sdkError` takes it; it waits for a retry. */
   readonly failure?: Failure | undefined;
-  /** The stored message that it seems to be: the answer has yet to say so. */
-  readonly echo?: string;
-  /** Confirmed, but its place among the others has not been heard yet; no longer in storage. */
-  readonly sentAs?: string;
+  /** The stored message that it seems to be: the answer has yet to say so. Empty: none. */
+  readonly echo: string;
+  /** Confirmed, but its place among the others has not been heard yet; no longer in storage. Empty: not yet. */
+  readonly sentAs: string;
 }
 
 export interface Outbox {
@@ -43,10 +43,10 @@ export interface Outbox {
 }
 
 /**
- * @param storage null: memory only
+ * @param storage answers null: memory only
  * @param prefix what the keys begin with: the application and the visitor
  */
-export function createOutbox(storage: KeyValueStorage | null, prefix: () => string): Outbox {
+export function createOutbox(storage: () => KeyValueStorage | null, prefix: () => string): Outbox {
   let entries: readonly OutboxEntry[] = [];
   const without = (key: string): readonly OutboxEntry[] => entries.filter((one) => one.key !== key);
   const mirror = (entry: OutboxEntry): void => {
@@ -54,7 +54,7 @@ export function createOutbox(storage: KeyValueStorage | null, prefix: () => stri
   };
   // Full or blocked? It goes out all the same, as long as this page lives.
   const store = (key: string, entry?: OutboxEntry): unknown =>
-    attempt(() => (entry ? storage?.setItem(prefix() + key, JSON.stringify(entry)) : storage?.removeItem(prefix() + key)));
+    attempt(() => (entry ? storage()?.setItem(prefix() + key, JSON.stringify(entry)) : storage()?.removeItem(prefix() + key)));
   return {
     entries_: () => entries,
     put_: (entry) => {
@@ -69,11 +69,11 @@ export function createOutbox(storage: KeyValueStorage | null, prefix: () => stri
     find_: (key) => entries.find((one) => one.key === key),
     nextTime_: (now) => Math.max(now, (entries.at(-1)?.at ?? 0) + 1),
     load_: () => {
-      for (const name of namesIn(storage, prefix()))
+      for (const name of namesIn(storage(), prefix()))
         // Somebody else wrote there, or half of it? Not ours to send.
         attempt(() => {
           // What it resembled is looked for anew: this page has no history yet.
-          mirror({ ...(JSON.parse(storage?.getItem(name) ?? '') as OutboxEntry), echo: '' });
+          mirror({ ...(JSON.parse(storage()?.getItem(name) ?? '') as OutboxEntry), echo: '' });
         });
     },
     clear_: () => {

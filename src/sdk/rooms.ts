@@ -48,6 +48,7 @@ export interface Rooms {
   /** Takes over a conversation, or what is new about it. */
   update_(conversation: ConversationPatch): SdkConversation;
   forget_(id: string): void;
+  clear_(): void;
   /** Computes the part of the state that belongs to the open conversation. */
   show_(): void;
 }
@@ -61,75 +62,77 @@ type Heard = { readonly [T in EventType]?: (payload: EventPayloads[T], id: strin
 const pageSize = 30;
 
 export function createRooms({ core_: core, unsent_: unsent, recognise_: recognise, listen_: listen }: RoomsOptions): Rooms {
-  const { http_: http, store_: store, emit_: emit } = core;
+  const { http_: http, emit_: emit } = core;
+  const { state_: state, set_: set } = core.store_;
   const rooms = new Map<string, Room>();
   const present = (raw: RawMessage, id: string): SdkMessage => presentMessage(raw, id, core.visitorId_());
-  const find: Rooms['find_'] = (id) => store.state_().conversations.find((one) => one.id === id);
+  const find: Rooms['find_'] = (id) => state().conversations.find((one) => one.id === id);
 
-  function room(id: string): Room {
+  const room = (id: string): Room => {
     const { typing, reads } = nobody;
     const here = rooms.get(id) ?? { id_: id, thread_: createThread(recognise), ready_: undefined, typing, reads, stamp_: 0 };
     rooms.set(id, here);
     return here;
-  }
+  };
 
-  function show(): void {
-    const { conversationId: id, messages } = store.state_();
-    const here = rooms.get(id ?? '');
+  const show = (): void => {
+    const { conversationId, messages } = state();
+    const id = conversationId ?? '';
+    const here = rooms.get(id);
     const thread = here?.thread_;
     const { typing, reads } = here ?? nobody;
     const next = id ? [...(thread?.list_() ?? []), ...unsent(id)] : [];
-    store.set_({
+    set({
       messages: next.length === messages.length && next.every((one, index) => one === messages[index]) ? messages : next,
-      loaded: !!thread?.baseline_(),
+      loaded: !!(thread?.baseline_() ?? ''),
       hasMore: !!thread?.hasMore_(),
       typing,
       reads,
     });
-  }
+  };
 
-  function update(patch: ConversationPatch): SdkConversation {
+  const update = (patch: ConversationPatch): SdkConversation => {
     const old = find(patch.id);
     const next = { status: 'pending', createdAt: '', updatedAt: '', unread: 0, draft: false, ...old, ...patch };
     // In the same order of fields as before, so that the same text means the same conversation; what is undefined drops out.
-    const text = JSON.stringify({ ...next, assignedToName: next.assignedTo && next.assignedToName, participants: undefined });
+    const text = JSON.stringify({ ...next, assignedToName: next.assignedTo === undefined ? undefined : next.assignedToName, participants: undefined });
     if (old && JSON.stringify(old) === text) return old;
     const fresh = JSON.parse(text) as SdkConversation;
-    list([...store.state_().conversations.filter((one) => one !== old), fresh]);
+    list([...state().conversations.filter((one) => one !== old), fresh]);
     emit('conversation', fresh);
     return fresh;
-  }
+  };
 
   /** @param conversations a list of the caller's own, which is sorted in place */
-  function list(conversations: SdkConversation[]): void {
+  const list = (conversations: SdkConversation[]): void => {
     conversations.sort((one, other) => (one.updatedAt < other.updatedAt ? 1 : -1));
-    const before = store.state_().unread;
+    const before = state().unread;
     const unread = conversations.reduce((sum, one) => sum + one.unread, 0);
-    store.set_({ conversations, unread });
+    set({ conversations, unread });
     if (unread !== before) emit('unread', { count: unread });
-  }
+  };
 
   /** New messages: tells the page, and counts what is not the visitor's own. */
-  function arrived(here: Room, news: readonly SdkMessage[]): void {
+  const arrived = (here: Room, news: readonly SdkMessage[]): void => {
     show();
     for (const message of news) {
       const { id, key, own, createdAt } = message;
       // One of ours is known by the key it had before it was stored.
       if (key === id) emit('message', message);
-      const { unread = 0, updatedAt = '' } = find(here.id_) ?? {};
+      const { unread, updatedAt } = update({ id: here.id_ });
       if (!own) here.stamp_ += 1;
       update({ id: here.id_, unread: own ? unread : unread + 1, updatedAt: createdAt > updatedAt ? createdAt : updatedAt });
     }
-  }
+  };
 
-  function edited(id: string, raw: Partial<RawMessage> & Pick<RawMessage, 'id'>): void {
+  const edited = (id: string, raw: Partial<RawMessage> & Pick<RawMessage, 'id'>): void => {
     const changed = rooms.get(id)?.thread_.change_(raw.id, raw as Partial<SdkMessage>);
     if (!changed) return;
     show();
     emit('message:updated', changed);
-  }
+  };
 
-  function deleted(conversationId: string, messageId: string): void {
+  const deleted = (conversationId: string, messageId: string): void => {
     const here = rooms.get(conversationId);
     const gone = here?.thread_.remove_(messageId);
     if (!gone) return;
@@ -137,9 +140,9 @@ export function createRooms({ core_: core, unsent_: unsent, recognise_: recognis
     emit('message:deleted', { conversationId, messageId });
     // It may have been one of the unread.
     if (!gone.own) recount(here);
-  }
+  };
 
-  async function refresh(id: string): Promise<SdkConversation> {
+  const refresh = async (id: string): Promise<SdkConversation> => {
     const here = rooms.get(id);
     const stamp = here?.stamp_;
     const path = `/conversations/${id}`;
@@ -152,33 +155,33 @@ export function createRooms({ core_: core, unsent_: unsent, recognise_: recognis
     const fresh = update({ assignedTo: undefined, ...conversation, unread: unreadCount });
     core.post_('conversation', fresh);
     return fresh;
-  }
+  };
 
   /** Refreshes in the background; one tab asks, and tells the others. */
-  function again(id: string): void {
+  const again = (id: string): void => {
     if (core.leads_()) refresh(id).catch((error: unknown) => emit('error', asSdkError(error)));
-  }
+  };
 
   /** The unread count is another than what is being asked for right now. */
-  function recount(here: Room | undefined): void {
+  const recount = (here: Room | undefined): void => {
     if (!here) return;
     here.stamp_ += 1;
     again(here.id_);
-  }
+  };
 
-  function stopTyping(here: Room, userId: string): void {
+  const stopTyping = (here: Room, userId: string): void => {
     const who = here.typing.find((one) => one.userId === userId);
     if (!who) return;
     here.typing = here.typing.filter((one) => one !== who);
     emit('typing', { ...who, conversationId: here.id_, active: false });
-  }
+  };
 
-  async function page({ id_: id, thread_: thread }: Room, limit: number, more = ''): Promise<readonly SdkMessage[]> {
+  const page = async ({ id_: id, thread_: thread }: Room, limit: number, more = ''): Promise<readonly SdkMessage[]> => {
     const { messages } = await http.call_<{ messages: RawMessage[] }>('GET', `/conversations/${id}/messages?order=desc&limit=${limit}${more}`);
     const news = thread.addPage_(messages.map((raw) => present(raw, id)).reverse(), messages.length === limit);
     show();
     return news;
-  }
+  };
 
   const heard: Heard = {
     'message:new': (payload, id, here) => {
@@ -235,7 +238,7 @@ export function createRooms({ core_: core, unsent_: unsent, recognise_: recognis
       if (frame.type === 'pong') return;
       const { type, payload } = frame;
       if (type === 'presence') {
-        store.set_({ online: payload.online });
+        set({ online: payload.online });
         emit('presence', payload);
         return;
       }
@@ -263,7 +266,11 @@ export function createRooms({ core_: core, unsent_: unsent, recognise_: recognis
     update_: update,
     forget_: (id) => {
       rooms.delete(id);
-      list(store.state_().conversations.filter((one) => one.id !== id));
+      list(state().conversations.filter((one) => one.id !== id));
+    },
+    clear_: () => {
+      rooms.clear();
+      list([]);
     },
     show_: show,
   };

@@ -9,7 +9,8 @@ import type { KeyValueStorage, OutgoingMessage, SdkError, SdkMessage, Undo } fro
 
 export interface SendingOptions {
   readonly core_: Core;
-  readonly storage_: KeyValueStorage | null;
+  /** Null: there is none. */
+  storage_(): KeyValueStorage | null;
   prefix_(): string;
   /** The stored messages of a conversation, as far as they are here. */
   thread_(conversationId: string): Pick<Thread<SdkMessage>, 'find_' | 'mark_'> | undefined;
@@ -34,7 +35,7 @@ export interface Sending {
   /** Tells the leader about what it may not know. */
   share_(): void;
   /** Sends what there is, when this tab leads: at once. */
-  pump_(): void;
+  pump_(): unknown;
   /** Goes on at once, unless the service said when. */
   wake_(): void;
   /** What other tabs say. */
@@ -59,7 +60,7 @@ export function createSending(options: SendingOptions): Sending {
   let attempt = 0;
   let cancel: Undo = () => undefined;
 
-  function present(entry: OutboxEntry): SdkMessage {
+  const present = (entry: OutboxEntry): SdkMessage => {
     const { key, conversationId, content, contentFormat, failure, at } = entry;
     let message = shown.get(entry);
     if (!message) {
@@ -72,35 +73,35 @@ export function createSending(options: SendingOptions): Sending {
       shown.set(entry, message);
     }
     return message;
-  }
+  };
 
-  function put(entry: OutboxEntry): void {
+  const put = (entry: OutboxEntry): void => {
     outbox.put_(entry);
     core.post_('put', entry);
     changed();
-  }
+  };
 
   /** Puts an entry last, and answers how it ends. */
-  function queue(entry: Omit<OutboxEntry, 'at'>, beforeFirst?: (key: string) => unknown): Promise<SdkMessage> {
+  const queue = (entry: Omit<OutboxEntry, 'at'>, beforeFirst?: (key: string) => unknown): Promise<SdkMessage> => {
     const stored = new Promise<SdkMessage>((resolve, reject) => waiting.set(entry.key, [resolve, reject]));
     beforeFirst?.(entry.key);
     put({ ...entry, at: outbox.nextTime_(env.now()) });
     return stored;
-  }
+  };
 
   /** Whoever waits for an entry, once. */
-  function caller(key: string): ReturnType<typeof waiting.get> {
+  const caller = (key: string): ReturnType<typeof waiting.get> => {
     const waits = waiting.get(key);
     waiting.delete(key);
     return waits;
-  }
+  };
 
-  function waitUntil(retryAt: number | null): void {
+  const waitUntil = (retryAt: number | null): void => {
     store.set_({ retryAt });
     core.post_('waiting', retryAt);
-  }
+  };
 
-  function sent(key: string, raw: RawMessage): void {
+  const sent = (key: string, raw: RawMessage): void => {
     const entry = find(key);
     if (!entry || entry.sentAs) return;
     const { conversationId, echo } = entry;
@@ -116,9 +117,9 @@ export function createSending(options: SendingOptions): Sending {
     changed();
     emit('message:sent', message);
     caller(key)?.[0](message);
-  }
+  };
 
-  function failed(key: string, failure: Failure): void {
+  const failed = (key: string, failure: Failure): void => {
     const entry = find(key);
     if (!entry) return;
     const refused = { ...entry, failure };
@@ -126,16 +127,16 @@ export function createSending(options: SendingOptions): Sending {
     changed();
     emit('message:failed', present(refused));
     caller(key)?.[1](sdkError(...failure));
-  }
+  };
 
-  function rename(draft: string, conversation: RawConversation): void {
+  const rename = (draft: string, conversation: RawConversation): void => {
     for (const entry of entries())
       if (entry.conversationId === draft) outbox.put_({ ...entry, conversationId: conversation.id, draft: false });
     options.began_(draft, conversation);
     changed();
-  }
+  };
 
-  async function deliver({ key, draft, conversationId: draftId }: OutboxEntry): Promise<void> {
+  const deliver = async ({ key, draft, conversationId: draftId }: OutboxEntry): Promise<void> => {
     if (draft) {
       const { conversation } = await http.call_<{ conversation: RawConversation }>('POST', '/conversations', {
         body: {},
@@ -157,9 +158,9 @@ export function createSending(options: SendingOptions): Sending {
     });
     sent(key, message);
     core.post_('sent', key, message);
-  }
+  };
 
-  async function pump(): Promise<void> {
+  const pump = async (): Promise<void> => {
     if (busy || !core.leads_()) return;
     cancel();
     const entry = entries().find((one) => !one.failure && !one.sentAs);
@@ -168,15 +169,15 @@ export function createSending(options: SendingOptions): Sending {
     try {
       await deliver(entry);
       attempt = 0;
-      if (store.state_().retryAt) waitUntil(null);
+      if (store.state_().retryAt !== null) waitUntil(null);
     } catch (thrown) {
       const error = asSdkError(thrown);
       const { code, message, status, retryAfter, cause } = error;
       if (mayPass(error)) {
-        const wait = retryAfter ? retryAfter * 1000 : backoff(attempt, env.random());
+        const wait = (retryAfter ?? 0) * 1000;
+        waitUntil(wait ? env.now() + wait : null);
+        cancel = env.after(wait || backoff(attempt, env.random()), () => void pump());
         attempt += 1;
-        waitUntil(retryAfter ? env.now() + wait : null);
-        cancel = env.after(wait, pump);
         emit('error', error);
         return;
       }
@@ -187,15 +188,15 @@ export function createSending(options: SendingOptions): Sending {
       busy = false;
     }
     return pump();
-  }
+  };
 
-  function wake(): void {
-    if (!store.state_().retryAt) void pump();
-  }
+  const wake = (): void => {
+    if (store.state_().retryAt === null) void pump();
+  };
 
   return {
     send_: (conversationId, draft, message, beforeFirst) => {
-      const stored = queue({ key: env.newId(), conversationId, draft, ...outgoing(message) }, beforeFirst);
+      const stored = queue({ key: env.newId(), conversationId, draft, echo: '', sentAs: '', ...outgoing(message) }, beforeFirst);
       wake();
       return stored;
     },
@@ -243,13 +244,13 @@ export function createSending(options: SendingOptions): Sending {
     share_: () => {
       for (const entry of entries()) if (!entry.sentAs) core.post_('put', entry);
     },
-    pump_: () => void pump(),
+    pump_: pump,
     wake_: wake,
     heard_: {
       put: (entry) => {
         const own = find(entry.key);
         // What has been confirmed here is not unsent because another tab has not heard of it yet.
-        if (own?.sentAs) return;
+        if (own && own.sentAs) return;
         outbox.mirror_({ ...own, ...entry });
         changed();
         wake();

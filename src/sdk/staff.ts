@@ -50,7 +50,7 @@ export function createStaffClient(options: StaffOptions): StaffClient {
     for (const listener of listeners) callSafely(listener, state);
   }
 
-  const rest = createHttp(env, `${base}${visitorApiPrefix}/staff`, () => (token === '' ? {} : { Authorization: `Bearer ${token}` }));
+  const rest = createHttp(env, () => `${base}${visitorApiPrefix}/staff`, () => (token === '' ? {} : { Authorization: `Bearer ${token}` }));
   const http: Http = {
     close_: rest.close_,
     call_: async <T>(method: string, path: string, call: CallOptions = {}) => {
@@ -79,7 +79,7 @@ export function createStaffClient(options: StaffOptions): StaffClient {
   };
   const sending = createSending({
     core_: core,
-    storage_: null,
+    storage_: () => null,
     prefix_: () => '',
     thread_: (id) => rooms.thread(id),
     began_: () => undefined,

@@ -26,7 +26,9 @@ export function joinTabs<T>(env: Environment, name: string, onLead: () => void, 
     leads = true;
     onLead();
   };
-  const left = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
+  const left = new Promise<void>((resolve) => {
+    signal.onabort = () => resolve();
+  });
   if (channel) {
     channel.onmessage = ({ data }) => {
       if (!signal.aborted) onMessage(data as T);

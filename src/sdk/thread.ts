@@ -55,7 +55,7 @@ export function createThread<M extends Placed>(onPlace: (message: M) => M = (mes
   const mark = (id: string, patch: Partial<M>): void => set(all.map((one) => (one.id === id ? { ...one, ...patch } : one)));
 
   /** Later wins; of two equally old versions the one that is here already unless `fresh`. */
-  function supersede(message: Partial<M> & Omit<Placed, 'content'>, fresh: boolean): M | undefined {
+  const supersede = (message: Partial<M> & Omit<Placed, 'content'>, fresh: boolean): M | undefined => {
     const { id, content, editedAt } = message;
     const old = find(id);
     const was = old?.editedAt ?? '';
@@ -63,13 +63,13 @@ export function createThread<M extends Placed>(onPlace: (message: M) => M = (mes
     if (!old || is < was || (is === was && (!fresh || old.content === content))) return undefined;
     mark(id, message);
     return find(id);
-  }
+  };
 
-  function insert(at: number, messages: readonly M[]): M[] {
+  const insert = (at: number, messages: readonly M[]): M[] => {
     const placed = messages.filter(({ id }) => indexOf(id) < 0).map((message) => (isKept(message) ? onPlace(message) : message));
     set([...all.slice(0, at), ...placed, ...all.slice(at)]);
     return placed.filter(isKept);
-  }
+  };
 
   return {
     list_: () => list,

@@ -106,6 +106,8 @@ export interface SdkConfig {
     readonly businessHours: unknown;
     readonly greeting: string | null;
     readonly outsideHours: string | null;
+    /** Whether the widget asks for name and address before the first message; missing: it does not. */
+    readonly contactForm?: 'off' | 'optional' | 'required';
   };
   readonly online: boolean;
   readonly ai: { readonly enabled: boolean };

@@ -2,7 +2,7 @@
 // everything else in the test's hands. Must not replace any part of the SDK.
 import { randomUUID } from 'node:crypto';
 import { WebSocket } from 'ws';
-import { createInstance } from '../../src/sdk/index.ts';
+import { createInstance } from '../../src/sdk/instance.ts';
 import type { ChannelLike, Environment, InitOptions, KeyValueStorage, LocksLike, SdkApi, SdkEventName, SdkEvents, SocketLike } from '../../src/sdk/types.ts';
 
 /** A Storage in memory that survives its page, and counts what is written. */
@@ -71,6 +71,8 @@ export interface PageOptions extends Partial<Omit<InitOptions, 'environment'>> {
   /** How many times faster than the clock timers run. */
   readonly speed?: number;
   readonly environment?: Partial<Environment>;
+  /** Another build of the SDK than its sources. */
+  readonly create?: typeof createInstance;
 }
 
 export interface Page {
@@ -93,12 +95,12 @@ const eventNames = [
 ] as const satisfies SdkEventName[];
 
 /** Opens a page on which the SDK runs. */
-export function openPage({ url, appId, origin, browser, speed = 50, environment, ...init }: PageOptions): Page {
+export function openPage({ url, appId, origin, browser, speed = 50, environment, create = createInstance, ...init }: PageOptions): Page {
   const heard = new Map<SdkEventName, unknown[]>();
   const requests: string[] = [];
   const sockets: WebSocket[] = [];
   const listeners = new Set<(what: 'wake' | 'suspend' | 'resume') => void>();
-  const instance = createInstance();
+  const instance = create();
   for (const name of eventNames) {
     const list: unknown[] = [];
     heard.set(name, list);

@@ -46,6 +46,10 @@ async function demo(context: Context, flags: Flags, version: string): Promise<vo
 async function makeDemo(local: Local, password: string): Promise<string> {
   await local.run('organizations.create', { name: 'Demo', slug: organization });
   const { appId } = await local.run('applications.create', { organization, name: 'Demo website', domains: [] });
+  await local.run('applications.configure', {
+    applicationId: appId,
+    settings: [{ path: 'behavior.greeting', value: 'Hello! Looking for a tea, or for your parcel? We are glad to help.' }],
+  });
   await local.run('members.add', { organization, email, name: 'Demo operator', role: 'admin', password });
   return appId;
 }

@@ -1,6 +1,6 @@
 // deskbell key …: the API keys of an application. Holds no rule; shows a key's text
 // only where it was asked for.
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import type { ApiKey, ApiKeyWithSecret } from '../../protocol/entities.ts';
 import type { Act, Context } from '../context.ts';
 import { addGroup, parseDuration } from '../groups.ts';
@@ -28,7 +28,7 @@ export function addKeyCommands(program: Command, act: Act): void {
     act(async (context, _options, [keyId = '']) => showKey(context, await runLocal(context, 'keys.reveal', { keyId }))),
   );
   id(key.command('rotate').description("make a key's successor; the old one works a while longer"))
-    .option('--grace <TIME>', 'how long the old one works: 24h, 30m, 7d or 0', parseDuration, 86_400)
+    .addOption(new Option('--grace <TIME>', 'how long the old one works: 24h, 30m, 7d or 0').argParser(parseDuration).default(86_400, '24h'))
     .action(act<{ grace: number }>(rotateKey));
   id(key.command('revoke').description('end a key, at once')).action(act(revokeKey));
 }

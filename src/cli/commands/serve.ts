@@ -67,7 +67,6 @@ async function sayFirstSteps(context: Context, { organization, application, memb
   };
   print.line();
   print.line(`Made the organization `, ['bold', organization.name], `, its application and the admin ${member.email}.`);
-  print.line('In another terminal:');
   print.line();
   if (application.domains.length === 0) step('Let a website show it:', `domain add --app ${application.appId} example.com`);
   const { parts, widget } = await snippetText(application, context.config().baseUrl ?? url);
@@ -75,6 +74,7 @@ async function sayFirstSteps(context: Context, { organization, application, memb
   if (widget && tag !== undefined) print.line('Into the pages of your website, or see deskbell snippet:');
   if (widget && tag !== undefined) print.block(`  ${tag.code}`);
   else step('The lines for your website:', `snippet --app ${application.appId}`);
-  step('Watch what happens:', `tail --org ${organization.slug}`);
+  step('Watch what happens, in another terminal:', `tail --org ${organization.slug}`);
+  print.line(`Operators sign in and answer over the API: ${url}/docs`);
   print.line();
 }
