@@ -101,7 +101,8 @@ export function createApp(config: Config, overrides: AppOverrides = {}): App {
 
 /** A line where something went, and a warning for each organization whose data waits for somebody's word. */
 function logPurge(log: Log, { organizations, total, copies }: PurgeReport): void {
-  if (total.messages + total.conversations + total.visitors + copies > 0) log.info({ ...total, copies }, 'retention removed what is too old');
+  if (total.messages + total.conversations + total.visitors + copies > 0)
+    log.info({ ...total, copies }, 'retention removed what is too old');
   for (const { slug, state, live } of organizations) {
     if (state !== 'held') continue;
     log.warn(

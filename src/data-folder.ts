@@ -32,7 +32,8 @@ export async function backUpFolder(config: Config, file: string, force: boolean,
   const target = resolve(file);
   if (dirname(target) === config.data && ownFile.test(basename(target)))
     throw new EngineRefused(`${target} is the name of a file that Deskbell itself keeps there. Choose another.`);
-  if (!force && (await exists(target))) throw new EngineRefused(`${target} exists already. Choose another file, or add --force to replace it.`);
+  if (!force && (await exists(target)))
+    throw new EngineRefused(`${target} exists already. Choose another file, or add --force to replace it.`);
   const key = await loadMasterKey(config.data, config.secretKey);
   await removeLeftovers(target);
   const partial = `${target}.${hostname()}-${process.pid}-${randomBytes(4).toString('hex')}.partial`;
@@ -44,7 +45,8 @@ export async function backUpFolder(config: Config, file: string, force: boolean,
     await syncFolder(dirname(target));
     return { file: target, facts };
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw new EngineRefused(`There is no folder ${dirname(target)}.`, { cause: error });
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT')
+      throw new EngineRefused(`There is no folder ${dirname(target)}.`, { cause: error });
     throw error;
   } finally {
     await rm(partial, { force: true });
@@ -58,7 +60,8 @@ async function moveToNew(partial: string, target: string): Promise<void> {
     await link(partial, target);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === 'EEXIST') throw new EngineRefused(`${target} exists already. Choose another file, or add --force to replace it.`, { cause: error });
+    if (code === 'EEXIST')
+      throw new EngineRefused(`${target} exists already. Choose another file, or add --force to replace it.`, { cause: error });
     // A file system without hard links.
     await rename(partial, target);
   }
@@ -102,7 +105,9 @@ export async function restoreFolder(config: Config, file: string, force: boolean
   const facts = await readBackup(resolve(file));
   const key = Buffer.from(facts.key, 'base64');
   if (config.secretKey !== null && !key.equals(Buffer.from(config.secretKey.reveal().trim(), 'base64')))
-    throw new EngineRefused('DESKBELL_SECRET_KEY holds another key than this backup. Unset it, or set it to the key of the backup; nothing was changed.');
+    throw new EngineRefused(
+      'DESKBELL_SECRET_KEY holds another key than this backup. Unset it, or set it to the key of the backup; nothing was changed.',
+    );
   const folder = config.data;
   await prepareFolder(folder);
   const unlock = takeServerLock(lockFile(folder));
@@ -110,7 +115,11 @@ export async function restoreFolder(config: Config, file: string, force: boolean
   const incoming = `${databaseFile(folder)}.restoring`;
   try {
     await assertFree(folder, key, force);
-    assertKey(await extractDatabase(file, facts, incoming), key, 'The database in this backup was made with another key than the one beside it.');
+    assertKey(
+      await extractDatabase(file, facts, incoming),
+      key,
+      'The database in this backup was made with another key than the one beside it.',
+    );
     const before = await setAside(folder, now);
     // The key first: a database of another key is refused by every start, so a cut in between harms nothing.
     if (config.secretKey === null) await replaceKey(folder, facts.key);
@@ -126,11 +135,15 @@ export async function restoreFolder(config: Config, file: string, force: boolean
 async function assertFree(folder: string, key: Uint8Array, force: boolean): Promise<void> {
   if (force) return;
   if (await databaseExists(folder))
-    throw new EngineRefused(`There is a database in ${folder} already. Name another folder with --data DIR, or add --force: what is there is then kept aside.`);
+    throw new EngineRefused(
+      `There is a database in ${folder} already. Name another folder with --data DIR, or add --force: what is there is then kept aside.`,
+    );
   if (!(await exists(secretKeyFile(folder)))) return;
   const kept = await loadMasterKey(folder, null);
   if (!Buffer.from(kept).equals(Buffer.from(key)))
-    throw new EngineRefused(`${secretKeyFile(folder)} holds another key than this backup. Move it away, or add --force: it is then kept aside.`);
+    throw new EngineRefused(
+      `${secretKeyFile(folder)} holds another key than this backup. Move it away, or add --force: it is then kept aside.`,
+    );
 }
 
 /** Keeps what the folder holds now in a folder of its own. @returns its path; null where there was nothing */

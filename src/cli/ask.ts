@@ -33,7 +33,12 @@ export function openDialogue(input: Keyboard, screen: Screen): Dialogue {
   });
   const terminal = input.isTTY === true;
   // No history: an arrow key must not bring a password back.
-  const reader = createInterface({ input, output: Object.assign(echo, { columns: screen.columns, isTTY: terminal }), terminal, historySize: 0 });
+  const reader = createInterface({
+    input,
+    output: Object.assign(echo, { columns: screen.columns, isTTY: terminal }),
+    terminal,
+    historySize: 0,
+  });
   const lines: string[] = [];
   let left = false;
   let wake = (): void => undefined;
@@ -121,7 +126,8 @@ export async function readSecret(input: Readable): Promise<string> {
     throw new UsageError('What came on standard input is not UTF-8 text.', { cause: error });
   }
   const secret = text.replace(/\r?\n$/, '');
-  if (secret === '') throw new UsageError('Nothing came on standard input. Pipe the password in: printf %s "$PASSWORD" | deskbell … --password-stdin');
+  if (secret === '')
+    throw new UsageError('Nothing came on standard input. Pipe the password in: printf %s "$PASSWORD" | deskbell … --password-stdin');
   if (/[\r\n]/.test(secret)) throw new UsageError('More than one line came on standard input; a password is one line.');
   return secret;
 }

@@ -60,28 +60,39 @@ export async function examine(config: Config, now: number): Promise<Finding[]> {
 
 /** @param range as in package.json: `^22.22.2 || >=26.0.0` */
 export function nodeVersion(version: string, range: string): Finding {
-  const numbers = (text: string): number[] => text.replace(/^[^\d]*/, '').split('.').map(Number);
+  const numbers = (text: string): number[] =>
+    text
+      .replace(/^[^\d]*/, '')
+      .split('.')
+      .map(Number);
   const have = numbers(version);
   const fits = range.split('||').some((part) => {
     const least = numbers(part.trim());
     const difference = have.map((one, index) => one - (least[index] ?? 0)).find((one) => one !== 0) ?? 0;
     return difference >= 0 && (part.includes('>=') || have[0] === least[0]);
   });
-  return fits ? ok('node', version) : wrong('node', `${version}, and Deskbell needs ${range}`, 'Install a newer one from https://nodejs.org');
+  return fits
+    ? ok('node', version)
+    : wrong('node', `${version}, and Deskbell needs ${range}`, 'Install a newer one from https://nodejs.org');
 }
 
 async function rights(folder: string, { mode, uid }: { mode: number; uid: number }): Promise<Finding[]> {
   const findings: Finding[] = [];
   const me = process.getuid?.() ?? uid;
-  if (uid !== me && me !== 0) findings.push(wrong('data folder', `${folder} belongs to user ${uid}, and this is user ${me}`, `chown -R ${me} ${shellWord(folder)}`));
+  if (uid !== me && me !== 0)
+    findings.push(wrong('data folder', `${folder} belongs to user ${uid}, and this is user ${me}`, `chown -R ${me} ${shellWord(folder)}`));
   else if ((mode & 0o077) !== 0) findings.push(wrong('data folder', `${folder} is open to other users`, `chmod 700 ${shellWord(folder)}`));
-  const writable = await access(folder, constants.R_OK | constants.W_OK | constants.X_OK).then(() => true, () => false);
+  const writable = await access(folder, constants.R_OK | constants.W_OK | constants.X_OK).then(
+    () => true,
+    () => false,
+  );
   if (!writable) findings.push(wrong('data folder', `${folder} can't be written`, `chmod u+rwx ${shellWord(folder)}`));
   if (findings.length === 0) findings.push(ok('data folder', folder));
   for (const name of ['deskbell.db', 'deskbell.db-wal', 'deskbell.db-shm', 'secret.key']) {
     const file = join(folder, name);
     const info = await stat(file).catch(() => null);
-    if (info !== null && (info.mode & 0o077) !== 0) findings.push(wrong('rights', `${file} is open to other users`, `chmod 600 ${shellWord(file)}`));
+    if (info !== null && (info.mode & 0o077) !== 0)
+      findings.push(wrong('rights', `${file} is open to other users`, `chmod 600 ${shellWord(file)}`));
   }
   return findings;
 }
@@ -93,12 +104,17 @@ function databaseFindings(config: Config, { database, key }: FolderExamination, 
   const { schema, knownSchema, sqliteVersion, problem, newestTime } = database;
   const findings = [ok('sqlite', sqliteVersion)];
   if (key instanceof Error) findings.push(wrong('secret key', key.message, 'Put the right secret.key back, or set DESKBELL_SECRET_KEY'));
-  else if (key === true) findings.push(ok('secret key', config.secretKey === null ? 'secret.key is the right one' : 'DESKBELL_SECRET_KEY is the right one'));
-  else findings.push(wrong('secret key', 'it is not the one of this database', 'Put the right secret.key back, or set DESKBELL_SECRET_KEY'));
-  if (schema > knownSchema) findings.push(wrong('schema', `${schema}, newer than this program's ${knownSchema}`, 'Install a newer deskbell'));
+  else if (key === true)
+    findings.push(ok('secret key', config.secretKey === null ? 'secret.key is the right one' : 'DESKBELL_SECRET_KEY is the right one'));
+  else
+    findings.push(wrong('secret key', 'it is not the one of this database', 'Put the right secret.key back, or set DESKBELL_SECRET_KEY'));
+  if (schema > knownSchema)
+    findings.push(wrong('schema', `${schema}, newer than this program's ${knownSchema}`, 'Install a newer deskbell'));
   else if (schema < knownSchema) findings.push(note('schema', `${schema}; the next start brings it to ${knownSchema}, after a copy`));
   else findings.push(ok('schema', String(schema)));
-  findings.push(problem === null ? ok('integrity', 'the database is whole') : wrong('integrity', `the database is damaged: ${problem}`, restore));
+  findings.push(
+    problem === null ? ok('integrity', 'the database is whole') : wrong('integrity', `the database is damaged: ${problem}`, restore),
+  );
   findings.push(clock(now, newestTime));
   return findings;
 }
@@ -115,7 +131,8 @@ export function clock(now: number, newestTime: number | null): Finding {
   if (newestTime === null) return ok('clock', time);
   if (newestTime > now + dayMs) return wrong('clock', `it says ${time}, and the newest row is from ${iso(newestTime)}`, fix);
   const quietDays = Math.floor((now - newestTime) / dayMs);
-  if (quietDays > 30) return note('clock', `it says ${time}; nothing has been stored for ${quietDays} days. Is that so, or is the clock ahead?`);
+  if (quietDays > 30)
+    return note('clock', `it says ${time}; nothing has been stored for ${quietDays} days. Is that so, or is the clock ahead?`);
   return ok('clock', time);
 }
 
@@ -157,7 +174,11 @@ export function fileSystemOf(type: number): Finding {
   // Some platforms hand the number over signed.
   const network = networkFileSystems[type >>> 0];
   if (network !== undefined)
-    return wrong('file system', `${network}: SQLite's locks do not hold there, and databases break`, 'Move the data folder to a disk of this machine: --data DIR');
+    return wrong(
+      'file system',
+      `${network}: SQLite's locks do not hold there, and databases break`,
+      'Move the data folder to a disk of this machine: --data DIR',
+    );
   if (type >>> 0 === fuse) return note('file system', 'FUSE: make sure that it is no network drive, because SQLite breaks there');
   return ok('file system', 'local');
 }
@@ -165,7 +186,9 @@ export function fileSystemOf(type: number): Finding {
 async function logSize(folder: string): Promise<Finding> {
   const size = (await stat(join(folder, 'deskbell.db-wal')).catch(() => null))?.size ?? 0;
   const text = `${(size / mebi).toFixed(1)} MiB of write-ahead log`;
-  return size > mostLogBytes ? wrong('log', text, 'Something holds the database open: end old sqlite3 shells and stuck backups, then restart the server') : ok('log', text);
+  return size > mostLogBytes
+    ? wrong('log', text, 'Something holds the database open: end old sqlite3 shells and stuck backups, then restart the server')
+    : ok('log', text);
 }
 
 function durability(config: Config): Finding {
@@ -183,12 +206,18 @@ async function port({ host, port: number }: Config, served: boolean): Promise<Fi
   if (number === 0) return ok(about, 'a free one is picked');
   const here = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
   const problem = await listenProblem(host, number);
-  if (problem === null) return served ? note(about, `${number} is free: the server of this folder listens elsewhere`) : ok(about, `${number} is free`);
+  if (problem === null)
+    return served ? note(about, `${number} is free: the server of this folder listens elsewhere`) : ok(about, `${number} is free`);
   if (problem === 'EACCES') return wrong(about, `${number} needs rights that this user does not have`, 'Choose one above 1023: --port N');
-  if (problem !== 'EADDRINUSE') return wrong(about, `${host}:${number} can't be listened on (${problem})`, 'Choose another address: --host ADDRESS');
+  if (problem !== 'EADDRINUSE')
+    return wrong(about, `${host}:${number} can't be listened on (${problem})`, 'Choose another address: --host ADDRESS');
   const ready = await ask(`http://${here.includes(':') ? `[${here}]` : here}:${number}`);
   if (ready === null && served) return ok(about, `${number} is served by a Deskbell`);
-  return wrong(about, `${number} is taken by ${ready === null ? 'a Deskbell on another data folder' : 'another program'}`, 'Stop that one, or choose another port: --port N');
+  return wrong(
+    about,
+    `${number} is taken by ${ready === null ? 'a Deskbell on another data folder' : 'another program'}`,
+    'Stop that one, or choose another port: --port N',
+  );
 }
 
 /** @returns the code of what is in the way, or null */
@@ -204,7 +233,13 @@ async function baseUrl(config: Config, served: boolean): Promise<Finding[]> {
   const { baseUrl: url } = config;
   const about = 'base URL';
   if (url === null)
-    return [note(about, 'not set: snippets and links name this machine', 'Serve with --base-url https://chat.example.com once visitors come from elsewhere')];
+    return [
+      note(
+        about,
+        'not set: snippets and links name this machine',
+        'Serve with --base-url https://chat.example.com once visitors come from elsewhere',
+      ),
+    ];
   const problem = await ask(url);
   if (problem !== null)
     return [
@@ -217,10 +252,20 @@ async function baseUrl(config: Config, served: boolean): Promise<Finding[]> {
   findings.push(
     upgrade === null
       ? ok('websocket', `it passes through ${url}`)
-      : wrong('websocket', `${url}: ${upgrade}`, 'Let the proxy pass upgrades on: the headers Upgrade and Connection, HTTP/1.1 to the server'),
+      : wrong(
+          'websocket',
+          `${url}: ${upgrade}`,
+          'Let the proxy pass upgrades on: the headers Upgrade and Connection, HTTP/1.1 to the server',
+        ),
   );
   if (!isLoopback(new URL(url).hostname) && config.trustProxy === 0)
-    findings.push(note('proxy', 'behind a proxy all visitors would share its address, and its limits', 'Serve with --trust-proxy 1 if exactly one proxy is in front'));
+    findings.push(
+      note(
+        'proxy',
+        'behind a proxy all visitors would share its address, and its limits',
+        'Serve with --trust-proxy 1 if exactly one proxy is in front',
+      ),
+    );
   return findings;
 }
 

@@ -49,7 +49,10 @@ export function explain(error: unknown): { readonly code: ExitCode; readonly lin
   if (!(error instanceof Error)) return { code: 1, line: `Unexpected: ${String(error)}` };
   const driver = [error, error.cause].find((one) => one instanceof Error && isDriverMissing(one)) as Error | undefined;
   if (driver !== undefined)
-    return { code: 1, line: `The database driver can't be loaded on this machine (${firstLine(driver.message)}). Install deskbell again here, with this Node: npm install` };
+    return {
+      code: 1,
+      line: `The database driver can't be loaded on this machine (${firstLine(driver.message)}). Install deskbell again here, with this Node: npm install`,
+    };
   if (error.name === 'UsageError' || error.name === 'ConfigError') return { code: 2, line: error.message };
   if (refusals.has(error.name)) return { code: 1, line: error.message };
   // Errors of the system (a port, a file) carry a code and a sentence; anything else is a fault of ours, so say where.
@@ -80,7 +83,8 @@ function failureLine({ message, extra }: Failure): string {
 function isDriverMissing(error: Error): boolean {
   const code = 'code' in error ? error.code : undefined;
   if (code === 'ERR_DLOPEN_FAILED') return true;
-  const missing = code === 'ERR_MODULE_NOT_FOUND' || code === 'MODULE_NOT_FOUND' || error.message.startsWith('Could not locate the bindings file');
+  const missing =
+    code === 'ERR_MODULE_NOT_FOUND' || code === 'MODULE_NOT_FOUND' || error.message.startsWith('Could not locate the bindings file');
   return missing && /better[-_]sqlite3/.test(`${error.message}${error.stack ?? ''}`);
 }
 

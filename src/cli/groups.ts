@@ -26,7 +26,9 @@ export function nameCommands(group: Command): Command {
     const [typed] = group.args;
     const path = commandPath(group);
     throw new UsageError(
-      typed === undefined ? `${path} what? One of: ${visibleNames(group)}.` : `${path} has no command ${JSON.stringify(typed)}. It has: ${visibleNames(group)}.`,
+      typed === undefined
+        ? `${path} what? One of: ${visibleNames(group)}.`
+        : `${path} has no command ${JSON.stringify(typed)}. It has: ${visibleNames(group)}.`,
     );
   });
 }
@@ -36,14 +38,22 @@ export function addGroup(program: Command, name: string, about: string): Command
   return nameCommands(program.command(name).description(about).helpCommand(false).usage('COMMAND [options]'));
 }
 
-const placeholders: Partial<Record<SettingName, string>> = { baseUrl: 'URL', host: 'ADDRESS', durability: 'full|normal', logLevel: 'LEVEL', webhookPrivate: 'refuse|allow' };
+const placeholders: Partial<Record<SettingName, string>> = {
+  baseUrl: 'URL',
+  host: 'ADDRESS',
+  durability: 'full|normal',
+  logLevel: 'LEVEL',
+  webhookPrivate: 'refuse|allow',
+};
 
 /** Adds a flag for each of the settings; the data folder's is a global one. */
 export function addSettings(command: Command, names: readonly SettingName[] = serverSettings): Command {
   for (const name of names) {
     const { flag, variable, fallback, about } = settings[name];
     const placeholder = placeholders[name] ?? (name.startsWith('limit') ? 'WINDOWS' : 'N');
-    command.addOption(new Option(`--${flag} <${placeholder}>`, `${about} (${variable}${fallback === null ? '' : `, default ${fallback}`})`));
+    command.addOption(
+      new Option(`--${flag} <${placeholder}>`, `${about} (${variable}${fallback === null ? '' : `, default ${fallback}`})`),
+    );
   }
   return command;
 }
@@ -65,7 +75,8 @@ export function wholeNumberOr<W extends string>(...words: readonly W[]): (text: 
   return (text) => {
     const word = words.find((one) => one === text);
     if (word !== undefined) return word;
-    if (!/^[1-9][0-9]{0,8}$/.test(text)) throw new InvalidArgumentError(`It must be a whole number of at least 1${words.map((one) => ` or ${one}`).join('')}.`);
+    if (!/^[1-9][0-9]{0,8}$/.test(text))
+      throw new InvalidArgumentError(`It must be a whole number of at least 1${words.map((one) => ` or ${one}`).join('')}.`);
     return Number(text);
   };
 }

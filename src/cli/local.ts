@@ -29,14 +29,20 @@ export function localOn(service: Service): Local {
 export async function assertDatabase(context: Context, config: Config = context.config()): Promise<void> {
   const { databaseExists } = await import('../engine/open-engine.ts');
   if (await databaseExists(config.data)) return;
-  throw new CommandFailed(`There is no Deskbell database in ${config.data}. Name the right folder with --data DIR, or begin one there: ${context.command('org create NAME')}`);
+  throw new CommandFailed(
+    `There is no Deskbell database in ${config.data}. Name the right folder with --data DIR, or begin one there: ${context.command('org create NAME')}`,
+  );
 }
 
 /**
  * Opens the service beside a server that may be running, does the work, closes it again.
  * @throws CommandFailed when there is no database and it may not be made; EngineRefused, SchemaRefused
  */
-export async function withLocal<T>(context: Context, work: (local: Local) => Promise<T>, folder: 'must exist' | 'may be new' = 'must exist'): Promise<T> {
+export async function withLocal<T>(
+  context: Context,
+  work: (local: Local) => Promise<T>,
+  folder: 'must exist' | 'may be new' = 'must exist',
+): Promise<T> {
   const config = context.config();
   if (folder === 'must exist') await assertDatabase(context, config);
   const opened = await openPatiently(config);
@@ -71,7 +77,12 @@ function isBusy(error: unknown): boolean {
 }
 
 /** Opens, runs one operation, closes. The input is checked first, so that a wrong one touches no file. */
-export async function runLocal<N extends OperationName>(context: Context, name: N, input: RawInput<N>, folder?: 'must exist' | 'may be new'): Promise<Output<N>> {
+export async function runLocal<N extends OperationName>(
+  context: Context,
+  name: N,
+  input: RawInput<N>,
+  folder?: 'must exist' | 'may be new',
+): Promise<Output<N>> {
   const [{ operations }, { invalid }] = await Promise.all([import('../protocol/operations.ts'), import('../services/execute.ts')]);
   const checked = operations[name].input.safeParse(input);
   if (!checked.success) throw invalid(checked.error);

@@ -81,7 +81,10 @@ function createProgram(io: Io): Command {
       getOutHelpWidth: () => io.output.columns ?? 100,
     })
     .exitOverride()
-    .addHelpText('after', '\nWithout a command: a few questions on the first run, then the server; later the server.\nThe first steps: deskbell, or deskbell demo to look around.');
+    .addHelpText(
+      'after',
+      '\nWithout a command: a few questions on the first run, then the server; later the server.\nThe first steps: deskbell, or deskbell demo to look around.',
+    );
   nameCommands(program);
   const act = createAct(io);
   addServeCommands(program, act, manifest.version);
@@ -115,7 +118,8 @@ export function withDefaultCommand(argv: readonly string[]): readonly string[] {
   for (let index = 0; index < argv.length; index += 1) {
     const word = argv[index] ?? '';
     if (word === '--data') index += 1;
-    else if (word !== '--json' && !word.startsWith('--data=')) return word.startsWith('-') && !helpFlags.has(word) ? ['start', ...argv] : argv;
+    else if (word !== '--json' && !word.startsWith('--data='))
+      return word.startsWith('-') && !helpFlags.has(word) ? ['start', ...argv] : argv;
   }
   return ['start', ...argv];
 }
@@ -128,6 +132,9 @@ function commandOf(program: Command, argv: readonly string[]): Command {
 }
 
 function usageLine({ message }: CommanderError, command: Command): string {
-  const sentence = message.replace(/^error: /, '').replaceAll('\n', ' ').replace(/[.]?$/, '.');
+  const sentence = message
+    .replace(/^error: /, '')
+    .replaceAll('\n', ' ')
+    .replace(/[.]?$/, '.');
   return `${sentence.charAt(0).toUpperCase()}${sentence.slice(1)} See: ${commandPath(command)} --help`;
 }

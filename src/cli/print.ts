@@ -91,7 +91,9 @@ export function createPrint(out: Screen, err: Screen, readerGone: AbortSignal, j
       }
       const headings = titles.map(cell);
       const cells = rows.map((row) => row.map(cell));
-      const widths = headings.map((heading, index) => Math.max(displayWidth(heading), ...cells.map((row) => displayWidth(row[index] ?? ''))));
+      const widths = headings.map((heading, index) =>
+        Math.max(displayWidth(heading), ...cells.map((row) => displayWidth(row[index] ?? ''))),
+      );
       const width = widths.reduce((sum, one) => sum + one + 2, -2);
       if (forPerson && width > (out.columns ?? 80)) {
         cells.forEach((row, index) => {
@@ -100,7 +102,11 @@ export function createPrint(out: Screen, err: Screen, readerGone: AbortSignal, j
         });
         return;
       }
-      const lined = (row: readonly string[]): string => row.map((text, index) => padTo(text, widths[index] ?? 0)).join('  ').trimEnd();
+      const lined = (row: readonly string[]): string =>
+        row
+          .map((text, index) => padTo(text, widths[index] ?? 0))
+          .join('  ')
+          .trimEnd();
       say(styled('bold', lined(headings)));
       for (const row of cells) say(lined(row));
     },
@@ -109,7 +115,8 @@ export function createPrint(out: Screen, err: Screen, readerGone: AbortSignal, j
     next: (...commands) => {
       if (!forPerson || commands.length === 0) return;
       say('');
-      for (const [index, command] of commands.entries()) say(`${styled('dim', index === 0 ? 'Next:' : '     ')} ${styled('cyan', cell(command))}`);
+      for (const [index, command] of commands.entries())
+        say(`${styled('dim', index === 0 ? 'Next:' : '     ')} ${styled('cyan', cell(command))}`);
     },
     note: (text) => {
       err.write(`${cell(text)}\n`);
@@ -127,5 +134,8 @@ const rawInJson = /[\u007f-\u009f\u200e\u200f\u061c\u2028-\u202e\u2066-\u2069\uf
 
 /** JSON that a terminal can show: the same document, with what could be taken for a command written as an escape. */
 export function safeJson(value: unknown, indent: 0 | 2): string {
-  return JSON.stringify(value, null, indent).replace(rawInJson, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  return JSON.stringify(value, null, indent).replace(
+    rawInJson,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }

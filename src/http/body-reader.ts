@@ -45,7 +45,9 @@ export async function readBody(ctx: Context): Promise<Record<string, unknown>> {
 }
 
 function notJson(): Failure {
-  return new Failure('bad_request', 'The body is not a valid JSON object.', { details: [{ path: '', message: 'must be a valid JSON object' }] });
+  return new Failure('bad_request', 'The body is not a valid JSON object.', {
+    details: [{ path: '', message: 'must be a valid JSON object' }],
+  });
 }
 
 function tooLarge(ctx: Context): Failure {

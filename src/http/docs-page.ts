@@ -84,10 +84,16 @@ function readChapters(document: JsonObject): Chapter[] {
   const entries: Entry[] = Object.entries(child(document, 'paths')).flatMap(([path, methods]) =>
     Object.entries(methods as JsonObject).map(([method, operation]) => readEntry(method.toUpperCase(), path, operation as JsonObject)),
   );
-  const webhooks = Object.entries(child(document, 'webhooks')).map(([type, item]) => readEntry('', type, child(item as JsonObject, 'post')));
+  const webhooks = Object.entries(child(document, 'webhooks')).map(([type, item]) =>
+    readEntry('', type, child(item as JsonObject, 'post')),
+  );
   const chapters = (document['tags'] as JsonObject[]).map((tag) => {
     const title = text(tag, 'name');
-    return { title, about: text(tag, 'description'), entries: entries.filter(({ operation }) => (operation['tags'] as string[]).includes(title)) };
+    return {
+      title,
+      about: text(tag, 'description'),
+      entries: entries.filter(({ operation }) => (operation['tags'] as string[]).includes(title)),
+    };
   });
   return [...chapters, { title: 'Webhooks', about: text(webhooks[0]?.operation ?? {}, 'description'), entries: webhooks }];
 }
@@ -115,7 +121,9 @@ function entryHtml({ id, summary, method, path, operation }: Entry, document: Js
     body === null ? '' : `<h4>Body</h4>\n${fieldsTable(body)}`,
     ...(isWebhook ? [] : answersHtml(answers as [string, JsonObject][], document)),
     socketHtml(operation['x-websocket']),
-    isWebhook || method === '' ? '' : `<h4>Example</h4>\n<pre><code>${escape(curl({ id, summary, method, path, operation }, document))}</code></pre>`,
+    isWebhook || method === ''
+      ? ''
+      : `<h4>Example</h4>\n<pre><code>${escape(curl({ id, summary, method, path, operation }, document))}</code></pre>`,
     `</section>`,
   ]
     .filter((part) => part !== '')
@@ -130,23 +138,40 @@ const whoText: Readonly<Record<string, string>> = {
 };
 
 function callers(operation: JsonObject): string {
-  const ways = (operation['security'] as JsonObject[]).map((way) => Object.keys(way).map((name) => whoText[name] ?? escape(name)).join(', '));
+  const ways = (operation['security'] as JsonObject[]).map((way) =>
+    Object.keys(way)
+      .map((name) => whoText[name] ?? escape(name))
+      .join(', '),
+  );
   const origin = ways.length > 0 && (operation['security'] as JsonObject[]).some((way) => 'appId' in way && !('apiKey' in way));
-  return ways.length === 0 ? 'No credential.' : `With ${ways.join(', or with ')}${origin ? '; without a key the <code>Origin</code> must be registered' : ''}.`;
+  return ways.length === 0
+    ? 'No credential.'
+    : `With ${ways.join(', or with ')}${origin ? '; without a key the <code>Origin</code> must be registered' : ''}.`;
 }
 
 function parameterRow(parameter: JsonObject): string[] {
   const schema = child(parameter, 'schema');
-  return [`<code>${escape(text(parameter, 'name'))}</code>`, escape(text(parameter, 'in')), typeOf(schema), notes(schema, parameter['required'] === true)];
+  return [
+    `<code>${escape(text(parameter, 'name'))}</code>`,
+    escape(text(parameter, 'in')),
+    typeOf(schema),
+    notes(schema, parameter['required'] === true),
+  ];
 }
 
 function answersHtml(answers: readonly [string, JsonObject][], document: JsonObject): string[] {
   const isError = (status: string): boolean => status === 'default' || Number(status) >= 400;
-  const good = answers.filter(([status]) => !isError(status)).map(([status, answer]) => {
-    const schema = bodySchema(answer, document);
-    return schema === null ? `<p><strong>${escape(status)}</strong> ${inline(text(answer, 'description'))}</p>` : `<h4>Answer ${escape(status)}</h4>\n${fieldsTable(schema)}`;
-  });
-  const errors = answers.filter(([status]) => isError(status)).map(([status, answer]) => [escape(status), inline(text(answer, 'description'))]);
+  const good = answers
+    .filter(([status]) => !isError(status))
+    .map(([status, answer]) => {
+      const schema = bodySchema(answer, document);
+      return schema === null
+        ? `<p><strong>${escape(status)}</strong> ${inline(text(answer, 'description'))}</p>`
+        : `<h4>Answer ${escape(status)}</h4>\n${fieldsTable(schema)}`;
+    });
+  const errors = answers
+    .filter(([status]) => isError(status))
+    .map(([status, answer]) => [escape(status), inline(text(answer, 'description'))]);
   return errors.length === 0 ? good : [...good, `<h4>Errors</h4>\n${table(['Status', ''], errors)}`];
 }
 
@@ -160,14 +185,26 @@ function socketHtml(socket: Json | undefined): string {
     '<h4>Frames that a client sends</h4>',
     table(
       ['type', 'payload', ''],
-      client.map(([type, frame]) => [`<code>${escape(type)}</code>`, Object.entries(child(child(frame, 'payload'), 'properties')).map(([name]) => `<code>${escape(name)}</code>`).join(' '), inline(text(frame, 'description'))]),
+      client.map(([type, frame]) => [
+        `<code>${escape(type)}</code>`,
+        Object.entries(child(child(frame, 'payload'), 'properties'))
+          .map(([name]) => `<code>${escape(name)}</code>`)
+          .join(' '),
+        inline(text(frame, 'description')),
+      ]),
     ),
     '<h4>Frames that the server sends</h4>',
-    table(['type', ''], server.map(([type, frame]) => [`<code>${escape(type)}</code>`, inline(text(frame, 'description'))])),
+    table(
+      ['type', ''],
+      server.map(([type, frame]) => [`<code>${escape(type)}</code>`, inline(text(frame, 'description'))]),
+    ),
     '<h4>Codes of <code>error</code> frames</h4>',
     `<p>${(description['errorCodes'] as string[]).map((code) => `<code>${escape(code)}</code>`).join(' ')}</p>`,
     '<h4>Close codes</h4>',
-    table(['Code', 'Why', 'Come back?'], closing.map(([code, { name, reconnect }]) => [escape(code), escape(words(name ?? null)), reconnect === true ? 'yes' : 'no'])),
+    table(
+      ['Code', 'Why', 'Come back?'],
+      closing.map(([code, { name, reconnect }]) => [escape(code), escape(words(name ?? null)), reconnect === true ? 'yes' : 'no']),
+    ),
   ].join('\n');
 }
 
@@ -216,7 +253,11 @@ function typeOf(schema: JsonObject): string {
 
 function notes(schema: JsonObject, required: boolean): string {
   const parts = [required ? '' : 'optional'];
-  parts.push(range(schema['minimum'], schema['maximum'], ''), range(schema['minLength'], schema['maxLength'], ' characters'), range(schema['minItems'], schema['maxItems'], ' entries'));
+  parts.push(
+    range(schema['minimum'], schema['maximum'], ''),
+    range(schema['minLength'], schema['maxLength'], ' characters'),
+    range(schema['minItems'], schema['maxItems'], ' entries'),
+  );
   if (schema['default'] !== undefined) parts.push(`default <code>${escape(JSON.stringify(schema['default']))}</code>`);
   if (typeof schema['description'] === 'string') parts.push(inline(schema['description']));
   return parts.filter((part) => part !== '').join(', ');
@@ -230,10 +271,12 @@ function range(least: Json | undefined, most: Json | undefined, unit: string): s
 
 /** A line to paste into a terminal, with what it needs as variables. */
 function curl({ method, path, operation }: Entry, document: JsonObject): string {
-  const [way = {}] = ((operation['security'] as JsonObject[]).toReversed());
+  const [way = {}] = (operation['security'] as JsonObject[]).toReversed();
   const parameters = (operation['parameters'] ?? []) as JsonObject[];
   const target = path.replace(/\{(\w+)\}/g, (_, name: string) => `$${name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`);
-  const query = parameters.filter((one) => one['in'] === 'query' && one['required'] === true).map((one) => `${text(one, 'name')}=$${text(one, 'name').toUpperCase()}`);
+  const query = parameters
+    .filter((one) => one['in'] === 'query' && one['required'] === true)
+    .map((one) => `${text(one, 'name')}=$${text(one, 'name').toUpperCase()}`);
   const lines = [`curl${method === 'GET' ? '' : ` -X ${method}`} "$BASE_URL${target}${query.length === 0 ? '' : `?${query.join('&')}`}"`];
   if ('apiKey' in way) lines.push('-H "Authorization: Bearer $API_KEY"');
   if ('session' in way) lines.push('-H "Authorization: Bearer $SESSION"');
@@ -242,7 +285,8 @@ function curl({ method, path, operation }: Entry, document: JsonObject): string 
   if ('appId' in way && (!('apiKey' in way) || path.includes('/widget/'))) lines.push('-H "Origin: $ORIGIN"');
   if ('visitorId' in way) lines.push('-H "X-Visitor-Id: $VISITOR_ID"');
   const body = bodySchema(operation['requestBody'], document);
-  if (body !== null) lines.push('-H "Content-Type: application/json"', `-d '${JSON.stringify(example(body)).replaceAll("'", String.raw`'\''`)}'`);
+  if (body !== null)
+    lines.push('-H "Content-Type: application/json"', `-d '${JSON.stringify(example(body)).replaceAll("'", String.raw`'\''`)}'`);
   return lines.join(' \\\n  ');
 }
 

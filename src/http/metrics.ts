@@ -13,7 +13,16 @@ import { readCredentials, requestAddress } from './request.ts';
 export const metricsPath = '/metrics';
 
 /** Headers by which proxies tell that the caller is somebody else. They can only take a right away. */
-const forwardingHeaders = ['x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip', 'forwarded', 'via', 'cf-connecting-ip', 'true-client-ip'];
+const forwardingHeaders = [
+  'x-forwarded-for',
+  'x-forwarded-host',
+  'x-forwarded-proto',
+  'x-real-ip',
+  'forwarded',
+  'via',
+  'cf-connecting-ip',
+  'true-client-ip',
+];
 const eventLoopResolutionMs = 20;
 const nanosecondsPerSecond = 1e9;
 
@@ -70,26 +79,48 @@ type Labels = Readonly<Record<string, string>>;
 type Sample = readonly [labels: Labels, value: number];
 
 /** Everything as text in the Prometheus exposition format, version 0.0.4. */
-export function metricsText(service: Service, { databaseBytes, eventLoopDelaySeconds }: { databaseBytes: number; eventLoopDelaySeconds: number }): string {
+export function metricsText(
+  service: Service,
+  { databaseBytes, eventLoopDelaySeconds }: { databaseBytes: number; eventLoopDelaySeconds: number },
+): string {
   const { measures, engine } = service;
   const { groupSizes, commitMs, logBytes } = engine.store.stats();
-  const requests = [...measures.requests.keys()].toSorted((one, other) => one.localeCompare(other, 'en')).map((key): Sample => {
-    const [method = '', route = '', status = ''] = key.split(' ');
-    return [{ method, route, status }, measures.requests.get(key) ?? 0];
-  });
+  const requests = [...measures.requests.keys()]
+    .toSorted((one, other) => one.localeCompare(other, 'en'))
+    .map((key): Sample => {
+      const [method = '', route = '', status = ''] = key.split(' ');
+      return [{ method, route, status }, measures.requests.get(key) ?? 0];
+    });
   return [
     metric('deskbell_http_requests_total', 'counter', 'Requests answered, by route and class of status.', requests),
     metric('deskbell_socket_connections', 'gauge', 'Open WebSocket connections that were let in.', byLabel('kind', measures.connections)),
-    metric('deskbell_socket_frames_total', 'counter', 'WebSocket frames received and sent.', byLabel('direction', { in: measures.framesIn, out: measures.framesOut })),
+    metric(
+      'deskbell_socket_frames_total',
+      'counter',
+      'WebSocket frames received and sent.',
+      byLabel('direction', { in: measures.framesIn, out: measures.framesOut }),
+    ),
     metric('deskbell_messages_stored_total', 'counter', 'Messages stored.', [[{}, measures.messages]]),
-    metric('deskbell_refused_by_limit_total', 'counter', 'Requests and messages refused by a limit, by what it was counted against.', byLabel('cause', measures.limited)),
-    metric('deskbell_webhook_attempts_total', 'counter', 'Webhook deliveries by how the attempt ended; retried ones are tried again.', byLabel('outcome', measures.webhooks)),
+    metric(
+      'deskbell_refused_by_limit_total',
+      'counter',
+      'Requests and messages refused by a limit, by what it was counted against.',
+      byLabel('cause', measures.limited),
+    ),
+    metric(
+      'deskbell_webhook_attempts_total',
+      'counter',
+      'Webhook deliveries by how the attempt ended; retried ones are tried again.',
+      byLabel('outcome', measures.webhooks),
+    ),
     metric('deskbell_staff_online', 'gauge', 'Members with a live connection to this server.', [[{}, engine.presence.members()]]),
     histogram('deskbell_store_group_size', 'Operations that shared one commit.', groupSizes, 1),
     histogram('deskbell_store_commit_seconds', 'Duration of a commit, sync included.', commitMs, 1_000),
     metric('deskbell_database_bytes', 'gauge', 'Size of the database.', [[{}, databaseBytes]]),
     metric('deskbell_database_log_bytes', 'gauge', "Size of the database's write-ahead log.", [[{}, logBytes]]),
-    metric('deskbell_event_loop_delay_p99_seconds', 'gauge', 'How late the event loop ran, 99th percentile since it was last asked for.', [[{}, eventLoopDelaySeconds]]),
+    metric('deskbell_event_loop_delay_p99_seconds', 'gauge', 'How late the event loop ran, 99th percentile since it was last asked for.', [
+      [{}, eventLoopDelaySeconds],
+    ]),
     metric('process_resident_memory_bytes', 'gauge', 'Resident memory of the process.', [[{}, process.memoryUsage.rss()]]),
   ].join('');
 }

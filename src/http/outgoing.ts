@@ -60,7 +60,13 @@ export function createSender({ clock, allowPrivate, resolve = resolveBySystem }:
   };
 }
 
-function post(url: URL, { headers, body }: OutgoingRequest, lookup: LookupFunction, clock: Clock, signal: AbortSignal): Promise<OutgoingAnswer> {
+function post(
+  url: URL,
+  { headers, body }: OutgoingRequest,
+  lookup: LookupFunction,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<OutgoingAnswer> {
   return new Promise((resolve) => {
     let answer: OutgoingAnswer = { status: null, error: 'ended without an answer' };
     const send = url.protocol === 'https:' ? httpsRequest : httpRequest;

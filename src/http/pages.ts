@@ -6,7 +6,8 @@ export interface Page {
   readonly body: string;
 }
 
-const policy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; img-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
+const policy =
+  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; img-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
 /** @param pages by path */
 export function servePages(pages: Readonly<Record<string, Page>>): Koa.Middleware {

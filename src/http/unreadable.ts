@@ -16,8 +16,16 @@ const malformed: Refusal = { status: '400 Bad Request', error: 'bad_request', me
 
 /** By the code of the parser's error; everything else is malformed. */
 const refusals: Readonly<Record<string, Refusal>> = {
-  HPE_HEADER_OVERFLOW: { status: '431 Request Header Fields Too Large', error: 'bad_request', message: 'The headers of the request are too large.' },
-  HPE_CHUNK_EXTENSIONS_OVERFLOW: { status: '413 Payload Too Large', error: 'payload_too_large', message: 'The chunk extensions of the body are too large.' },
+  HPE_HEADER_OVERFLOW: {
+    status: '431 Request Header Fields Too Large',
+    error: 'bad_request',
+    message: 'The headers of the request are too large.',
+  },
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: {
+    status: '413 Payload Too Large',
+    error: 'payload_too_large',
+    message: 'The chunk extensions of the body are too large.',
+  },
   ERR_HTTP_REQUEST_TIMEOUT: { status: '408 Request Timeout', error: 'request_timeout', message: 'The request took too long to arrive.' },
 };
 

@@ -188,7 +188,10 @@ export const operations = {
       email: email.optional(),
       attributes: z
         .unknown()
-        .refine((value) => value !== null && typeof value === 'object' && !Array.isArray(value), { error: 'must be an object', abort: true })
+        .refine((value) => value !== null && typeof value === 'object' && !Array.isArray(value), {
+          error: 'must be an object',
+          abort: true,
+        })
         .refine((value) => Object.keys(value as object).length <= 20, 'must have at most 20 entries')
         .pipe(entity.attributes)
         .optional(),
@@ -238,7 +241,10 @@ export const operations = {
       status: entity.conversationStatus.optional(),
       assignedTo: z
         .string()
-        .refine((value) => value === 'me' || value === 'none' || entity.uuid.safeParse(value).success, 'must be me, none or the id of a member')
+        .refine(
+          (value) => value === 'me' || value === 'none' || entity.uuid.safeParse(value).success,
+          'must be me, none or the id of a member',
+        )
         .toLowerCase()
         .optional(),
       applicationId: entity.uuid.optional(),
@@ -535,7 +541,8 @@ export const operations = {
     status: 201,
     envelope: 'key',
     input: z.object({
-      applicationId: entity.uuid.optional(), keyId: entity.uuid,
+      applicationId: entity.uuid.optional(),
+      keyId: entity.uuid,
       graceSeconds: z
         .int()
         .min(0)
@@ -597,7 +604,12 @@ export const operations = {
   }),
   'members.disable': operation({ who: 'admin', rest: null, input: z.object({ memberId: entity.uuid }), output: entity.member }),
   'members.enable': operation({ who: 'admin', rest: null, input: z.object({ memberId: entity.uuid }), output: entity.member }),
-  'members.remove': operation({ who: 'admin', rest: ['DELETE', '/admin/members/:memberId'], input: z.object({ memberId: entity.uuid }), output: done }),
+  'members.remove': operation({
+    who: 'admin',
+    rest: ['DELETE', '/admin/members/:memberId'],
+    input: z.object({ memberId: entity.uuid }),
+    output: done,
+  }),
 
   // Data: what is kept, for how long, and who has asked for it
   'visitors.export': operation({

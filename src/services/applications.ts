@@ -157,7 +157,11 @@ export async function rotateIdentitySecret(
   const identitySecret = makeIdentitySecret();
   await tx.tables.applications.setIdentitySecret(row.id, call.service.secrets.seal(identitySecret, secretPlace(row)));
   tx.configurationChanged();
-  await audit(tx, call, { organizationId: row.organization_id, action: 'applications.rotateIdentitySecret', subject: `application:${row.id}` });
+  await audit(tx, call, {
+    organizationId: row.organization_id,
+    action: 'applications.rotateIdentitySecret',
+    subject: `application:${row.id}`,
+  });
   return { identitySecret };
 }
 

@@ -9,7 +9,11 @@ import { prepareMessage } from './messages.ts';
 import { presentCannedReply } from './present.ts';
 import type { MemberCall, ReadTx, Tx } from './service.ts';
 
-export async function listCannedReplies(tx: ReadTx, { actor }: MemberCall, input: Input<'cannedReplies.list'>): Promise<Output<'cannedReplies.list'>> {
+export async function listCannedReplies(
+  tx: ReadTx,
+  { actor }: MemberCall,
+  input: Input<'cannedReplies.list'>,
+): Promise<Output<'cannedReplies.list'>> {
   const { limit, offset } = input;
   const rows = await tx.tables.cannedReplies.page(actor.organizationId, limit, offset);
   const total = await tx.tables.cannedReplies.count(actor.organizationId);
@@ -17,7 +21,11 @@ export async function listCannedReplies(tx: ReadTx, { actor }: MemberCall, input
 }
 
 /** @throws Failure bad_request (content), conflict (shortcut taken) */
-export async function createCannedReply(tx: Tx, call: MemberCall, input: Input<'cannedReplies.create'>): Promise<Output<'cannedReplies.create'>> {
+export async function createCannedReply(
+  tx: Tx,
+  call: MemberCall,
+  input: Input<'cannedReplies.create'>,
+): Promise<Output<'cannedReplies.create'>> {
   const { content, content_format, content_html } = prepareMessage(call, input);
   const { clock } = call.service.engine;
   const now = clock.now();
@@ -38,7 +46,11 @@ export async function createCannedReply(tx: Tx, call: MemberCall, input: Input<'
 }
 
 /** What is left out stays. @throws Failure not_found, bad_request, conflict */
-export async function updateCannedReply(tx: Tx, call: MemberCall, input: Input<'cannedReplies.update'>): Promise<Output<'cannedReplies.update'>> {
+export async function updateCannedReply(
+  tx: Tx,
+  call: MemberCall,
+  input: Input<'cannedReplies.update'>,
+): Promise<Output<'cannedReplies.update'>> {
   const row = await accessCannedReply(tx, call.actor, input.cannedReplyId);
   const content = prepareMessage(call, {
     content: input.content ?? row.content,
@@ -73,5 +85,10 @@ async function assertFree(tx: ReadTx, row: CannedReplyRow): Promise<void> {
 }
 
 function changed(tx: Tx, call: MemberCall, row: CannedReplyRow, action: string): Promise<void> {
-  return audit(tx, call, { organizationId: row.organization_id, action, subject: `cannedReply:${row.id}`, detail: { shortcut: row.shortcut } });
+  return audit(tx, call, {
+    organizationId: row.organization_id,
+    action,
+    subject: `cannedReply:${row.id}`,
+    detail: { shortcut: row.shortcut },
+  });
 }

@@ -31,10 +31,7 @@ export async function inviteMember(tx: Tx, call: OwnerCall, input: Input<'member
  * Sets the password of an invited member; the link is used up.
  * @throws Failure unauthorized, rate_limit_exceeded
  */
-export async function acceptInvitation(
-  call: AnonymousCall,
-  input: Input<'invitations.accept'>,
-): Promise<Output<'invitations.accept'>> {
+export async function acceptInvitation(call: AnonymousCall, input: Input<'invitations.accept'>): Promise<Output<'invitations.accept'>> {
   const { service } = call;
   const address = call.address ?? 'local';
   assertNotFailing(service, address);

@@ -115,7 +115,8 @@ export const socketText = `Frames are JSON text of the form \`{type, payload}\`.
 A connection that may not come in gets one \`error\` frame and is closed. Keep the id of the last message received; after a disconnect connect again with growing pauses (1 s up to 30 s), send \`room:join\` with it as \`lastMessageId\`, and take in what \`messages:sync\` brings. Send \`ping\` about every 30 seconds.`;
 
 export const clientFrameTexts: Readonly<Record<ClientFrame['type'], string>> = {
-  'room:join': 'Join a conversation to hear of its messages; with `lastMessageId` first what was missed. `echo: true`: own messages from elsewhere too.',
+  'room:join':
+    'Join a conversation to hear of its messages; with `lastMessageId` first what was missed. `echo: true`: own messages from elsewhere too.',
   'room:leave': 'Leave a conversation.',
   'message:send': 'Send a message; answered with `message:ack`.',
   'message:edit': 'Edit an own message, within 15 minutes.',

@@ -70,7 +70,11 @@ function jsonSchema(schema: z.ZodType, io: 'input' | 'output', definitions: Defi
       delete json.id;
     },
   });
-  const { $schema: _dialect, $defs = {}, ...rest } = JSON.parse(JSON.stringify(made).replaceAll('"#/$defs/', '"#/components/schemas/')) as JsonObject;
+  const {
+    $schema: _dialect,
+    $defs = {},
+    ...rest
+  } = JSON.parse(JSON.stringify(made).replaceAll('"#/$defs/', '"#/components/schemas/')) as JsonObject;
   for (const [name, definition] of Object.entries($defs as JsonObject)) definitions.set(name, definition as JsonObject);
   return rest;
 }
@@ -115,7 +119,8 @@ const tags: Readonly<Record<AnyOperation['who'], string>> = {
 };
 
 const changesMessages = /^(staff\.)?messages\.(send|edit|delete)$/;
-const mayConflict = /^(staff\.conversations\.(accept|release|resolve|transfer)|domains\.add|keys\.rotate|members\.|cannedReplies\.|applications\.|invitations\.|webhooks\.(create|test|replay))/;
+const mayConflict =
+  /^(staff\.conversations\.(accept|release|resolve|transfer)|domains\.add|keys\.rotate|members\.|cannedReplies\.|applications\.|invitations\.|webhooks\.(create|test|replay))/;
 
 /** The errors that an operation is likely to answer; any other has the same shape. */
 function errorsOf(name: OperationName, { who, rest }: AnyOperation): ErrorCode[] {
@@ -149,7 +154,13 @@ function errorResponses(codes: readonly ErrorCode[]): JsonObject {
       description: those.map((code) => `\`${code}\`: ${errorTexts[code] ?? ''}`).join(' '),
       content: { 'application/json': { schema: ref('Error') } },
       ...(status === 429
-        ? { headers: { 'Retry-After': header('Whole seconds to wait.'), RateLimit: header('What is left.'), 'RateLimit-Policy': header('The limits.') } }
+        ? {
+            headers: {
+              'Retry-After': header('Whole seconds to wait.'),
+              RateLimit: header('What is left.'),
+              'RateLimit-Policy': header('The limits.'),
+            },
+          }
         : {}),
     };
   responses['default'] = { description: 'Any other error.', content: { 'application/json': { schema: ref('Error') } } };
@@ -181,7 +192,10 @@ function describeOperation(name: OperationName, operation: AnyOperation, definit
   if (!hasBody) for (const [field, one] of fields) parameters.push(parameter(field, 'query', one));
   const required = [...fields].flatMap(([field, one]) => (one.required ? [field] : []));
   const output = jsonSchema(operation.output, 'output', definitions);
-  const schema = operation.envelope === undefined ? output : { type: 'object', properties: { [operation.envelope]: output }, required: [operation.envelope] };
+  const schema =
+    operation.envelope === undefined
+      ? output
+      : { type: 'object', properties: { [operation.envelope]: output }, required: [operation.envelope] };
   return {
     operationId: name,
     summary: summaries[name] ?? name,
@@ -245,8 +259,18 @@ export function openApiDocument(): JsonObject {
       securitySchemes: {
         apiKey: { type: 'http', scheme: 'bearer', bearerFormat: 'dbk_…', description: "An application's API key. For servers only." },
         session: { type: 'http', scheme: 'bearer', bearerFormat: 'dbs_…', description: 'The token of `POST /api/v1/staff/session`.' },
-        appId: { type: 'apiKey', in: 'header', name: 'X-App-Id', description: 'The application. Without an API key the `Origin` must be registered for it.' },
-        visitorId: { type: 'apiKey', in: 'header', name: 'X-Visitor-Id', description: 'The visitor: a UUID of version 4 that the site makes and keeps.' },
+        appId: {
+          type: 'apiKey',
+          in: 'header',
+          name: 'X-App-Id',
+          description: 'The application. Without an API key the `Origin` must be registered for it.',
+        },
+        visitorId: {
+          type: 'apiKey',
+          in: 'header',
+          name: 'X-Visitor-Id',
+          description: 'The visitor: a UUID of version 4 that the site makes and keeps.',
+        },
       },
     },
   };
@@ -262,7 +286,11 @@ const errorSchema: JsonObject = {
       description: 'What is wrong where; with `bad_request`.',
       items: { type: 'object', properties: { path: { type: 'string' }, message: { type: 'string' } }, required: ['path', 'message'] },
     },
-    cause: { type: 'string', enum: ['per_visitor', 'per_application', 'per_organization', 'per_address'], description: 'With `rate_limit_exceeded`.' },
+    cause: {
+      type: 'string',
+      enum: ['per_visitor', 'per_application', 'per_organization', 'per_address'],
+      description: 'With `rate_limit_exceeded`.',
+    },
     retryAfter: { type: 'integer', description: 'Seconds; with `rate_limit_exceeded`.' },
     status: { type: 'string', description: 'The state as it now is; with `conflict`.' },
     assignedTo: { type: ['string', 'null'], description: 'Who has it now; with `conflict`.' },
@@ -274,7 +302,10 @@ const errorSchema: JsonObject = {
 function socketPathItem(definitions: Definitions): JsonObject {
   const client: JsonObject = {};
   for (const [type, schema] of Object.entries(clientFrames) as [keyof typeof clientFrameTexts, z.ZodType | null][])
-    client[type] = { description: clientFrameTexts[type], ...(schema === null ? {} : { payload: jsonSchema(schema, 'input', definitions) }) };
+    client[type] = {
+      description: clientFrameTexts[type],
+      ...(schema === null ? {} : { payload: jsonSchema(schema, 'input', definitions) }),
+    };
   return {
     get: {
       operationId: 'socket',
@@ -288,7 +319,9 @@ function socketPathItem(definitions: Definitions): JsonObject {
         clientFrames: client,
         serverFrames: Object.fromEntries(Object.entries(serverFrameTexts).map(([type, description]) => [type, { description }])),
         errorCodes: [...socketErrorCodes],
-        closeCodes: Object.fromEntries(Object.entries(closeCodes).map(([name, { code, reconnect }]) => [String(code), { name, reconnect }])),
+        closeCodes: Object.fromEntries(
+          Object.entries(closeCodes).map(([name, { code, reconnect }]) => [String(code), { name, reconnect }]),
+        ),
       },
     },
   };
@@ -296,11 +329,21 @@ function socketPathItem(definitions: Definitions): JsonObject {
 
 function serviceOperation(operationId: string, summary: string, type: string, schema: JsonObject, more: JsonObject = {}): JsonObject {
   return {
-    get: { operationId, summary, tags: ['Service'], security: [], responses: { '200': { description: 'Done.', content: { [type]: { schema } } }, ...more } },
+    get: {
+      operationId,
+      summary,
+      tags: ['Service'],
+      security: [],
+      responses: { '200': { description: 'Done.', content: { [type]: { schema } } }, ...more },
+    },
   };
 }
 
-const status = (value: string): JsonObject => ({ type: 'object', properties: { status: { type: 'string', const: value } }, required: ['status'] });
+const status = (value: string): JsonObject => ({
+  type: 'object',
+  properties: { status: { type: 'string', const: value } },
+  required: ['status'],
+});
 const failed = (codes: ErrorCode[]): JsonObject => errorResponses(codes);
 const servicePaths: JsonObject = {
   '/healthz': serviceOperation('healthz', 'Is the process alive', 'application/json', status('ok')),

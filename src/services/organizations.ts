@@ -91,7 +91,11 @@ export async function getOrganization(
 /** @throws Failure not_found */
 export async function setPlan(tx: Tx, call: OwnerCall, input: Input<'organizations.setPlan'>): Promise<Output<'organizations.setPlan'>> {
   const row = await accessOrganization(tx, call.actor, input.organization);
-  const changed = { ...row, plan: input.plan, plan_changed_at: input.plan === row.plan ? row.plan_changed_at : call.service.engine.clock.now() };
+  const changed = {
+    ...row,
+    plan: input.plan,
+    plan_changed_at: input.plan === row.plan ? row.plan_changed_at : call.service.engine.clock.now(),
+  };
   await tx.tables.organizations.setPlan(changed);
   tx.configurationChanged();
   await audit(tx, call, {

@@ -112,7 +112,8 @@ async function verify(service: Service, token: string): Promise<z.output<typeof 
     if (checked.success) return checked.data;
   } catch (error) {
     // Expired is what ran out; a token whose other times are wrong was never one of ours.
-    if (error instanceof errors.JWTExpired && error.claim === 'exp') throw new SocketRefused('EXPIRED_TOKEN', 'The token is over: fetch a fresh one.');
+    if (error instanceof errors.JWTExpired && error.claim === 'exp')
+      throw new SocketRefused('EXPIRED_TOKEN', 'The token is over: fetch a fresh one.');
     if (!(error instanceof errors.JOSEError) && !(error instanceof TypeError)) throw error;
   }
   throw new SocketRefused('INVALID_TOKEN', 'The token is malformed or was changed.');
@@ -137,7 +138,8 @@ async function visitorOf(service: Service, payload: z.output<typeof visitorClaim
     origin: payload.origin,
   };
   // The visitor existed when the token was made: one who is gone was erased, and is not made again.
-  if (!(await visitorExists(service, actor))) throw new SocketRefused('INVALID_TOKEN', 'The visitor of this token does not exist any more.');
+  if (!(await visitorExists(service, actor)))
+    throw new SocketRefused('INVALID_TOKEN', 'The visitor of this token does not exist any more.');
   return actor;
 }
 

@@ -21,7 +21,11 @@ const empty = (): Figures => ({ opened: 0, resolved: 0, firstResponses: [], reso
  * What was opened, answered for the first time and resolved within [from, to); by default the last 30 days.
  * @throws Failure bad_request
  */
-export async function organizationStats(tx: ReadTx, call: MemberCall | OwnerCall, input: Input<'staff.stats'> & { organization?: string | undefined }): Promise<Output<'staff.stats'>> {
+export async function organizationStats(
+  tx: ReadTx,
+  call: MemberCall | OwnerCall,
+  input: Input<'staff.stats'> & { organization?: string | undefined },
+): Promise<Output<'staff.stats'>> {
   const organization = await accessOrganization(tx, call.actor, input.organization);
   // The end is not part of the span, and what happens now is.
   const to = input.to === undefined ? call.service.engine.clock.now() + 1 : Date.parse(input.to);

@@ -56,11 +56,17 @@ export async function exportOrganization(call: OwnerCall, reference: string, wri
   const done = await store.read(async (tx) => {
     const { id, slug, name } = await accessOrganization(tx, call.actor, reference);
     const { transferData } = tx.tables;
-    const header: Header = { format, version, schema: await transferData.schema(), exportedAt: isoTime(clock.now()), organization: { id, slug, name } };
+    const header: Header = {
+      format,
+      version,
+      schema: await transferData.schema(),
+      exportedAt: isoTime(clock.now()),
+      organization: { id, slug, name },
+    };
     await put(header);
     let rows = 0;
     for (const table of transferData.travelling) {
-      for (let afterRow = 0; ; ) {
+      for (let afterRow = 0; ;) {
         const page = await transferData.page(table, id, afterRow, pageRows);
         for (const row of page.rows) await put({ table: table.name, row: unsealed(service, table, row, id) });
         rows += page.rows.length;
@@ -106,7 +112,9 @@ export async function importOrganization(call: Call, lines: Lines): Promise<Tran
   const done = await store.write(async (tx) => {
     const schema = await tx.tables.transferData.schema();
     if (header.schema !== schema)
-      throw refused(`it comes from a server with schema ${header.schema}, and this one has ${schema}. Bring both to the same version of deskbell`);
+      throw refused(
+        `it comes from a server with schema ${header.schema}, and this one has ${schema}. Bring both to the same version of deskbell`,
+      );
     await assertNew(tx, header);
     const rows = await takeIn(tx, call, header, lines());
     // The index of the search is made anew, through all messages, by the server.
@@ -148,7 +156,12 @@ async function verify(lines: Lines): Promise<Header> {
 function readHeader(line: string): Header {
   const value = parse(line) as Partial<Header>;
   const { organization } = value;
-  if (value.format !== format || typeof organization?.id !== 'string' || typeof organization.slug !== 'string' || typeof organization.name !== 'string')
+  if (
+    value.format !== format ||
+    typeof organization?.id !== 'string' ||
+    typeof organization.slug !== 'string' ||
+    typeof organization.name !== 'string'
+  )
     throw refused('it is no export of an organization');
   if (value.version !== version || typeof value.schema !== 'number') throw refused('it was written by another version of deskbell');
   return { format, version, schema: value.schema, exportedAt: String(value.exportedAt), organization };
@@ -173,14 +186,18 @@ function parse(line: string): object {
 async function assertNew(tx: Tx, { organization: { id, slug } }: Header): Promise<void> {
   const taken = (await tx.tables.organizations.bySlug(slug)) ?? (await tx.tables.organizations.byId(id));
   if (taken !== undefined)
-    throw new Failure('conflict', `There is an organization ${taken.slug} here already${taken.id === id ? ', the same one' : ''}. Nothing was changed.`);
+    throw new Failure(
+      'conflict',
+      `There is an organization ${taken.slug} here already${taken.id === id ? ', the same one' : ''}. Nothing was changed.`,
+    );
 }
 
 /** Puts the rows in, each held against its table and against the rows before it: a file must not reach into another organization. */
 async function takeIn(tx: Tx, call: Call, { organization }: Header, lines: AsyncIterable<string>): Promise<number> {
   const { transferData } = tx.tables;
   const known = new Map<string, { table: Travelling; columns: readonly string[]; ids: Set<unknown> }>();
-  for (const table of transferData.travelling) known.set(table.name, { table, columns: await transferData.columns(table.name), ids: new Set() });
+  for (const table of transferData.travelling)
+    known.set(table.name, { table, columns: await transferData.columns(table.name), ids: new Set() });
   const logEnd = await tx.tables.events.lastSeq();
   let rows = -1;
   for await (const line of lines) {
@@ -188,7 +205,8 @@ async function takeIn(tx: Tx, call: Call, { organization }: Header, lines: Async
     const { table: name, row: incoming, end } = parse(line) as { table?: string; row?: Row; end?: unknown };
     if (rows === 0 || end === true) continue;
     const entry = known.get(name ?? '');
-    if (entry === undefined || incoming === undefined || incoming === null) throw refused(`line ${rows + 1} names no table of an organization`);
+    if (entry === undefined || incoming === undefined || incoming === null)
+      throw refused(`line ${rows + 1} names no table of an organization`);
     const { table, columns, ids } = entry;
     const row = sealed(call.service, table, incoming, organization.id, logEnd);
     const wrong = problemOf(row, columns, table, organization.id, (parent) => known.get(parent)?.ids);
@@ -221,8 +239,13 @@ function problemOf(
   organizationId: string,
   idsOf: (table: string) => ReadonlySet<unknown> | undefined,
 ): string | null {
-  if (columns.length !== Object.keys(row).length || !columns.every((column) => Object.hasOwn(row, column))) return `has not the columns of ${name}`;
-  if (!Object.values(row).every((value) => value === null || typeof value === 'string' || typeof value === 'number' || value instanceof Uint8Array))
+  if (columns.length !== Object.keys(row).length || !columns.every((column) => Object.hasOwn(row, column)))
+    return `has not the columns of ${name}`;
+  if (
+    !Object.values(row).every(
+      (value) => value === null || typeof value === 'string' || typeof value === 'number' || value instanceof Uint8Array,
+    )
+  )
     return 'holds something that no column takes';
   if (typeof owner === 'string' && row[owner] !== organizationId) return 'belongs to another organization';
   for (const [column, parent] of Object.entries(references))

@@ -30,7 +30,11 @@ export function readBody(service: Service, webhook: WebhookRow, row: WebhookDeli
     const { type, conversation_id, actor_id } = row;
     const timestamp = isoTime(row.event_at);
     if (type === 'webhook:test')
-      return JSON.stringify({ type, timestamp, data: { webhookId: webhook.id, message: 'This is what Deskbell sends to test a webhook.' } });
+      return JSON.stringify({
+        type,
+        timestamp,
+        data: { webhookId: webhook.id, message: 'This is what Deskbell sends to test a webhook.' },
+      });
     const conversation = conversation_id === null ? undefined : await tx.tables.conversations.byId(conversation_id);
     if (conversation === undefined || actor_id === null) return null;
     const { payload } = await loadEvent(tx, {
@@ -45,7 +49,9 @@ export function readBody(service: Service, webhook: WebhookRow, row: WebhookDeli
       member_id: row.member_id,
       created_at: row.event_at,
     });
-    return payload === undefined ? null : JSON.stringify({ type, timestamp, data: { ...payload, applicationId: conversation.application_id } });
+    return payload === undefined
+      ? null
+      : JSON.stringify({ type, timestamp, data: { ...payload, applicationId: conversation.application_id } });
   });
 }
 

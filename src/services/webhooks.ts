@@ -37,13 +37,17 @@ export function selectionOf(row: WebhookRow): readonly WebhookEvent[] | null {
  */
 function checkUrl(service: Service, text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null;
-  if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) throw badField('url', 'must be a URL that begins with https://');
+  if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:'))
+    throw badField('url', 'must be a URL that begins with https://');
   if (url.username !== '' || url.password !== '') throw badField('url', 'must not hold a user name or a password');
   url.hash = '';
   const address = addressOfHost(url.hostname);
   const inside = address === null ? isLocalName(url.hostname) : !isPublicAddress(address);
   if (inside && !service.settings.webhookPrivate)
-    throw badField('url', "must not lead to a private or local address (the server's owner can allow it with DESKBELL_WEBHOOK_PRIVATE=allow)");
+    throw badField(
+      'url',
+      "must not lead to a private or local address (the server's owner can allow it with DESKBELL_WEBHOOK_PRIVATE=allow)",
+    );
   if (url.protocol === 'http:' && !inside) throw badField('url', 'must begin with https://: messages must not travel in the clear');
   return url.href;
 }
@@ -207,7 +211,11 @@ function assertEnabled(row: WebhookRow): void {
 }
 
 /** The log of deliveries, newest first; 30 days long. */
-export async function listDeliveries(tx: ReadTx, call: OwnerCall, input: Input<'webhooks.deliveries'>): Promise<Output<'webhooks.deliveries'>> {
+export async function listDeliveries(
+  tx: ReadTx,
+  call: OwnerCall,
+  input: Input<'webhooks.deliveries'>,
+): Promise<Output<'webhooks.deliveries'>> {
   const webhook = await accessWebhook(tx, call.actor, input.webhookId);
   const { limit, offset, status } = input;
   const rows = await tx.tables.webhooks.deliveries(webhook.id, status, limit, offset);
@@ -226,7 +234,8 @@ export async function replayDelivery(tx: Tx, call: OwnerCall, input: Input<'webh
   assertEnabled(webhook);
   const now = call.service.engine.clock.now();
   if (row.status === 'waiting') {
-    const first = row.conversation_id === null || row.in_turn === 0 ? undefined : await webhooks.nextInTurn(webhook.id, row.conversation_id);
+    const first =
+      row.conversation_id === null || row.in_turn === 0 ? undefined : await webhooks.nextInTurn(webhook.id, row.conversation_id);
     await webhooks.setNextAttempt(first ?? row.id, now);
   } else {
     // Out of turn: what came later has been told already, and must not wait for this one.

@@ -153,7 +153,8 @@ export function createHub(service: Service, onFault: (error: unknown) => void): 
           ? { type: 'typing:start', payload: { conversationId, userId: from.userId, userName: from.userName, senderRole: from.senderRole } }
           : { type: 'typing:stop', payload: { conversationId, userId: from.userId } },
       );
-      for (const connection of rooms.get(conversationId) ?? []) if (connection.userId !== from.userId) connection.hearTyping(conversationId, frame);
+      for (const connection of rooms.get(conversationId) ?? [])
+        if (connection.userId !== from.userId) connection.hearTyping(conversationId, frame);
     },
   };
 }

@@ -17,7 +17,8 @@ beforeAll(async () => {
   await ensureBuilt();
   ({ folder: data, remove } = await temporaryFolder());
   organizationId = (await deskbellJson(on('org', 'create', 'Acme GmbH'))).id;
-  appId = (await deskbellJson(on('app', 'create', 'Shop', '--org', 'acme-gmbh', '--domain', 'Shop.Example', '--domain', 'localhost:3000'))).appId;
+  appId = (await deskbellJson(on('app', 'create', 'Shop', '--org', 'acme-gmbh', '--domain', 'Shop.Example', '--domain', 'localhost:3000')))
+    .appId;
 }, 120_000);
 afterAll(() => remove());
 
@@ -38,7 +39,21 @@ describe('organizations', () => {
     const refused = await deskbell(on('org', 'limits', 'acme-gmbh', '--seats', '9'));
     expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('deskbell org plan acme-gmbh enterprise') });
     expect(await deskbellJson(on('org', 'plan', 'acme-gmbh', 'enterprise'))).toMatchObject({ plan: 'enterprise' });
-    const limited = await deskbellJson(on('org', 'limits', 'acme-gmbh', '--seats', '9', '--retention-days', 'unlimited', '--applications', '4', '--requests-per-minute', '77'));
+    const limited = await deskbellJson(
+      on(
+        'org',
+        'limits',
+        'acme-gmbh',
+        '--seats',
+        '9',
+        '--retention-days',
+        'unlimited',
+        '--applications',
+        '4',
+        '--requests-per-minute',
+        '77',
+      ),
+    );
     expect(limited).toMatchObject({ limits: { seats: 9, retentionDays: null, applications: 4, requestsPerMinute: 77 } });
     const back = await deskbellJson(on('org', 'limits', 'acme-gmbh', '--seats', 'plan'));
     expect(back).toMatchObject({ limits: { seats: null, applications: 4 } });
@@ -58,10 +73,23 @@ describe('applications and domains', () => {
 
   test('config takes JSON where it is JSON, text elsewhere, all or nothing', async () => {
     const changed = await deskbellJson(
-      on('app', 'config', appId, '--set', 'appearance.colors.primary=#FF0000', '--set', 'behavior.greeting=Hi=there', '--set', 'behavior.businessHours={"week":{"monday":[{"open":"09:00","close":"17:30"}]}}'),
+      on(
+        'app',
+        'config',
+        appId,
+        '--set',
+        'appearance.colors.primary=#FF0000',
+        '--set',
+        'behavior.greeting=Hi=there',
+        '--set',
+        'behavior.businessHours={"week":{"monday":[{"open":"09:00","close":"17:30"}]}}',
+      ),
     );
     expect(changed).toMatchObject({
-      settings: { appearance: { colors: { primary: '#ff0000' } }, behavior: { greeting: 'Hi=there', businessHours: { week: { monday: [{ open: '09:00', close: '17:30' }] } } } },
+      settings: {
+        appearance: { colors: { primary: '#ff0000' } },
+        behavior: { greeting: 'Hi=there', businessHours: { week: { monday: [{ open: '09:00', close: '17:30' }] } } },
+      },
     });
     const refused = await deskbell(on('app', 'config', appId, '--set', 'locale=de', '--set', 'behavior.timezone=Mars/Base'));
     expect(refused).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(/^behavior\.timezone [^\n]*\n$/) });
@@ -69,7 +97,10 @@ describe('applications and domains', () => {
   });
 
   test('a domain is added, listed and removed; a suffix is warned of', async () => {
-    expect(await deskbellJson(on('domain', 'add', '--app', appId, 'https://Example.com:443'))).toMatchObject({ domain: 'https://example.com', applicationId: appId });
+    expect(await deskbellJson(on('domain', 'add', '--app', appId, 'https://Example.com:443'))).toMatchObject({
+      domain: 'https://example.com',
+      applicationId: appId,
+    });
     const warned = await deskbell(on('domain', 'add', '--app', appId, 'github.io'));
     expect(warned).toMatchObject({ code: 0, stderr: expect.stringContaining('github.io') });
     const { items } = await deskbellJson<{ items: { domain: string }[] }>(on('domain', 'list', '--app', appId));
@@ -100,7 +131,9 @@ describe('keys', () => {
     expect(await deskbellJson(on('key', 'reveal', made.id))).toEqual(made);
     const next = await deskbellJson(on('key', 'rotate', made.id, '--grace', '30m'));
     expect(next).toMatchObject({ mode: 'test', name: 'ci', key: expect.not.stringMatching(made.key) });
-    const { items } = await deskbellJson<{ items: { id: string; expiresAt: string | null; createdAt: string }[] }>(on('key', 'list', '--app', appId));
+    const { items } = await deskbellJson<{ items: { id: string; expiresAt: string | null; createdAt: string }[] }>(
+      on('key', 'list', '--app', appId),
+    );
     const old = items.find((one) => one.id === made.id)!;
     const successor = items.find((one) => one.id === next.id)!;
     // The two moments lie within one operation: to the minute is exact enough.
@@ -113,13 +146,21 @@ describe('keys', () => {
 
 describe('members', () => {
   test('add, list, role, password, disable, enable, remove', async () => {
-    const added = await deskbellJson(on('member', 'add', '--org', 'acme-gmbh', '--email', 'Ada@Example.com', '--name', 'Ada', '--role', 'admin', '--password-stdin'), { input: 'correct horse\n' });
+    const added = await deskbellJson(
+      on('member', 'add', '--org', 'acme-gmbh', '--email', 'Ada@Example.com', '--name', 'Ada', '--role', 'admin', '--password-stdin'),
+      { input: 'correct horse\n' },
+    );
     expect(added).toEqual({ id: isUuid, email: 'ada@example.com', name: 'Ada', role: 'admin', organizationId });
-    const bob = await deskbellJson(on('member', 'add', '--org', 'acme-gmbh', '--email', 'bob@example.com', '--name', 'Bob', '--role', 'operator'), { env: { DESKBELL_PASSWORD: 'from a variable' } });
+    const bob = await deskbellJson(
+      on('member', 'add', '--org', 'acme-gmbh', '--email', 'bob@example.com', '--name', 'Bob', '--role', 'operator'),
+      { env: { DESKBELL_PASSWORD: 'from a variable' } },
+    );
     const last = await deskbell(on('member', 'remove', added.id, '--yes'));
     expect(last).toMatchObject({ code: 1, stderr: expect.stringContaining('last admin') });
     expect(await deskbellJson(on('member', 'role', bob.id, 'admin'))).toMatchObject({ role: 'admin' });
-    expect(await deskbellJson(on('member', 'password', bob.id, '--password-stdin'), { input: 'another one' })).toMatchObject({ id: bob.id });
+    expect(await deskbellJson(on('member', 'password', bob.id, '--password-stdin'), { input: 'another one' })).toMatchObject({
+      id: bob.id,
+    });
     expect(await deskbellJson(on('member', 'disable', bob.id))).toMatchObject({ disabled: true });
     expect(await deskbellJson(on('member', 'enable', bob.id))).not.toHaveProperty('disabled');
     const { items } = await deskbellJson<{ items: unknown[] }>(on('member', 'list', '--org', 'acme-gmbh'));

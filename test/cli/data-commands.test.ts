@@ -52,7 +52,13 @@ async function aShop(data: string, slug = 'acme', plan = 'enterprise'): Promise<
   return { slug, appId, key };
 }
 
-const lexical = JSON.stringify({ root: { type: 'root', version: 1, children: [{ type: 'paragraph', version: 1, children: [{ type: 'text', version: 1, text: 'bold', format: 1 }] }] } });
+const lexical = JSON.stringify({
+  root: {
+    type: 'root',
+    version: 1,
+    children: [{ type: 'paragraph', version: 1, children: [{ type: 'text', version: 1, text: 'bold', format: 1 }] }],
+  },
+});
 
 /** A visitor by API key, with one conversation. */
 async function aTalk(url: string, { appId, key }: Shop) {
@@ -76,16 +82,22 @@ function age(data: string, conversations: number, each: number, days: number): v
     connection.exec('begin');
     const visitor = randomUUID();
     connection
-      .prepare("insert into visitors (id, visitor_id, organization_id, application_id, mode, verified, attributes, created_at) values (?, ?, ?, ?, 'live', 0, '{}', ?)")
+      .prepare(
+        "insert into visitors (id, visitor_id, organization_id, application_id, mode, verified, attributes, created_at) values (?, ?, ?, ?, 'live', 0, '{}', ?)",
+      )
       .run(visitor, visitor, application?.['organization_id'], application?.['id'], then);
     for (let index = 0; index < conversations; index += 1) {
       const id = randomUUID();
       connection
-        .prepare("insert into conversations (id, organization_id, application_id, visitor_key, mode, status, last_seq, created_at, updated_at) values (?, ?, ?, ?, 'live', 'closed', ?, ?, ?)")
+        .prepare(
+          "insert into conversations (id, organization_id, application_id, visitor_key, mode, status, last_seq, created_at, updated_at) values (?, ?, ?, ?, 'live', 'closed', ?, ?, ?)",
+        )
         .run(id, application?.['organization_id'], application?.['id'], visitor, each, then, then);
       for (let seq = 1; seq <= each; seq += 1)
         connection
-          .prepare("insert into messages (id, conversation_id, organization_id, seq, changed_seq, sender_id, sender_role, content, content_format, internal, created_at) values (?, ?, ?, ?, ?, ?, 'visitor', 'old', 'plain', 0, ?)")
+          .prepare(
+            "insert into messages (id, conversation_id, organization_id, seq, changed_seq, sender_id, sender_role, content, content_format, internal, created_at) values (?, ?, ?, ?, ?, ?, 'visitor', 'old', 'plain', 0, ?)",
+          )
           .run(randomUUID(), id, application?.['organization_id'], seq, seq, visitor, then);
     }
     connection.exec('commit');
@@ -197,7 +209,11 @@ describe('purge', () => {
     const server = await serve(['--data', data], off);
     const talk = await aTalk(server.url, shop);
     const held = await deskbell(['purge', '--data', data]);
-    expect(held).toMatchObject({ code: 0, stdout: expect.stringContaining('waits for --yes'), stderr: expect.stringContaining('purge --yes') });
+    expect(held).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('waits for --yes'),
+      stderr: expect.stringContaining('purge --yes'),
+    });
     expect(numberOf(data, 'messages')).toBe(2_000);
     const purging = deskbellJson<{ total: object }>(['purge', '--yes', '--data', data]);
     let over = false;
@@ -219,7 +235,24 @@ describe('an organization moves to another server', () => {
     from = fresh();
     shop = await aShop(from);
     await aShop(from, 'stays');
-    await deskbell(['member', 'add', '--org', 'acme', '--email', 'ada@acme.example', '--name', 'Ada', '--role', 'admin', '--password-stdin', '--data', from], { input: 'a long password' });
+    await deskbell(
+      [
+        'member',
+        'add',
+        '--org',
+        'acme',
+        '--email',
+        'ada@acme.example',
+        '--name',
+        'Ada',
+        '--role',
+        'admin',
+        '--password-stdin',
+        '--data',
+        from,
+      ],
+      { input: 'a long password' },
+    );
     server = await serve(['--data', from], off);
     talk = await aTalk(server.url, shop);
     for (let index = 0; index < 5; index += 1) await talk.send(`message ${index}`);
@@ -238,15 +271,22 @@ describe('an organization moves to another server', () => {
     const there = await talk.historyAt(second.url);
     expect(there).toEqual(await talk.history());
     expect(there).toContainEqual(expect.objectContaining({ contentHtml: '<p><strong>bold</strong></p>' }));
-    const session = await request(second.url, 'POST', '/api/v1/staff/session', {}, { organization: 'acme', email: 'ada@acme.example', password: 'a long password' });
+    const session = await request(
+      second.url,
+      'POST',
+      '/api/v1/staff/session',
+      {},
+      { organization: 'acme', email: 'ada@acme.example', password: 'a long password' },
+    );
     expect(session.status).toBe(201);
     expect((await deskbellJson<{ items: { key?: string }[] }>(['key', 'list', '--app', shop.appId, '--data', to])).items).toHaveLength(1);
     await second.running.stop('SIGTERM');
     for (const table of ['conversations', 'participants', 'messages', 'visitors', 'members', 'domains']) {
       const mine = `select * from ${table} order by 1, 2`;
-      expect(inFolder(to, mine).filter((row) => !JSON.stringify(row).includes('other.example')), table).toEqual(
-        inFolder(from, mine).filter((row) => !JSON.stringify(row).includes('stays.example')),
-      );
+      expect(
+        inFolder(to, mine).filter((row) => !JSON.stringify(row).includes('other.example')),
+        table,
+      ).toEqual(inFolder(from, mine).filter((row) => !JSON.stringify(row).includes('stays.example')));
     }
     expect(inFolder(to, 'select slug from organizations order by slug')).toEqual([{ slug: 'acme' }, { slug: 'other' }]);
     const again = await deskbell(['import', file, '--data', to]);
@@ -259,7 +299,9 @@ describe('an organization moves to another server', () => {
     /** The file with its lines changed and its end made to fit, as a forger would. */
     const forged = async (change: (line: string) => string): Promise<string> => {
       const body = lines.slice(0, -1).map(change);
-      const sha256 = createHash('sha256').update(body.map((line) => `${line}\n`).join('')).digest('hex');
+      const sha256 = createHash('sha256')
+        .update(body.map((line) => `${line}\n`).join(''))
+        .digest('hex');
       const path = join(folder, `forged-${(names += 1)}`);
       await writeFile(path, [...body, JSON.stringify({ end: true, rows: body.length - 1, sha256 }), ''].join('\n'));
       return path;
@@ -275,16 +317,24 @@ describe('an organization moves to another server', () => {
     const messageId = (JSON.parse(lines.find((line) => line.startsWith('{"table":"messages"'))!) as { row: { id: string } }).row.id;
     const cases: Record<string, string> = {
       'cut off': await plain(lines.slice(0, -1).join('\n')),
-      'changed': await plain(lines.join('\n').replace('message 3', 'message X')),
+      changed: await plain(lines.join('\n').replace('message 3', 'message X')),
       'no export': await plain('{"hello":"world"}\n'),
-      'empty': await plain(''),
+      empty: await plain(''),
       'another schema': await forged((line) => line.replace(/"schema":\d+/, '"schema":999')),
       'script in HTML': await forged((line) => line.replaceAll('<strong>bold</strong>', '<img src=x onerror=alert(1)>')),
-      "a domain of somebody else's application": await forged((line) => (line.startsWith('{"table":"domains"') ? line.replace(shop.appId, other.appId) : line)),
-      'a row of another organization': await forged((line) => (line.startsWith('{"table":"members"') ? line.replace(/"organization_id":"[^"]+"/, `"organization_id":"${randomUUID()}"`) : line)),
-      'a column too many': await forged((line) => (line.startsWith('{"table":"visitors"') ? line.replace('"row":{', '"row":{"x":1,') : line)),
+      "a domain of somebody else's application": await forged((line) =>
+        line.startsWith('{"table":"domains"') ? line.replace(shop.appId, other.appId) : line,
+      ),
+      'a row of another organization': await forged((line) =>
+        line.startsWith('{"table":"members"') ? line.replace(/"organization_id":"[^"]+"/, `"organization_id":"${randomUUID()}"`) : line,
+      ),
+      'a column too many': await forged((line) =>
+        line.startsWith('{"table":"visitors"') ? line.replace('"row":{', '"row":{"x":1,') : line,
+      ),
       'a table of the server': await forged((line) => line.replace('{"table":"members"', '{"table":"meta"')),
-      'a message twice': await forged((line) => (line.startsWith('{"table":"messages"') ? line.replace(/"id":"[^"]+"/, `"id":"${messageId}"`) : line)),
+      'a message twice': await forged((line) =>
+        line.startsWith('{"table":"messages"') ? line.replace(/"id":"[^"]+"/, `"id":"${messageId}"`) : line,
+      ),
     };
     for (const [name, path] of Object.entries(cases)) {
       const { code, stderr } = await deskbell(['import', path, '--data', to]);
@@ -296,12 +346,23 @@ describe('an organization moves to another server', () => {
 
   it('and every table either travels or is known to stay', async () => {
     const { stayingTables, travellingTables } = await import('../../src/engine/sql/transfer-data.ts');
-    const tables = inFolder(from, "select name from sqlite_master where type = 'table' and name not like 'sqlite%' and name not glob 'search_[cdi]*'").map(({ name }) => String(name));
+    const tables = inFolder(
+      from,
+      "select name from sqlite_master where type = 'table' and name not like 'sqlite%' and name not glob 'search_[cdi]*'",
+    ).map(({ name }) => String(name));
     expect([...stayingTables, ...travellingTables.map(({ name }) => name as string)].toSorted()).toEqual(tables.toSorted());
   });
 
   it('and a visitor is exported to stdout or a file', async () => {
-    const data = await deskbellJson<{ conversations: { messages: unknown[] }[] }>(['export', '--visitor', talk.visitorId, '--app', shop.appId, '--data', from]);
+    const data = await deskbellJson<{ conversations: { messages: unknown[] }[] }>([
+      'export',
+      '--visitor',
+      talk.visitorId,
+      '--app',
+      shop.appId,
+      '--data',
+      from,
+    ]);
     expect(data.conversations[0]?.messages).toHaveLength(6);
     const path = join(folder, 'visitor.json');
     await deskbellJson(['export', '--visitor', talk.visitorId, path, '--data', from]);

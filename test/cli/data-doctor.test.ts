@@ -55,9 +55,25 @@ describe('doctor', () => {
     const report = await examine(['--data', data, '--port', String(server.port), '--base-url', server.url]);
     expect(report.checks.filter(({ state }) => state === 'wrong')).toEqual([]);
     expect(report).toMatchObject({ code: 0, ok: true });
-    for (const name of ['node', 'data folder', 'secret key', 'schema', 'integrity', 'disk', 'log', 'file system', 'clock', 'port', 'base URL', 'websocket'])
+    for (const name of [
+      'node',
+      'data folder',
+      'secret key',
+      'schema',
+      'integrity',
+      'disk',
+      'log',
+      'file system',
+      'clock',
+      'port',
+      'base URL',
+      'websocket',
+    ])
       expect(about(report, name), name).toMatchObject({ state: 'ok' });
-    expect(about(await examine(['--data', await aFolder(), '--port', String(server.port)]), 'port')).toMatchObject({ state: 'wrong', found: expect.stringContaining('another data folder') });
+    expect(about(await examine(['--data', await aFolder(), '--port', String(server.port)]), 'port')).toMatchObject({
+      state: 'wrong',
+      found: expect.stringContaining('another data folder'),
+    });
     await server.running.stop('SIGTERM');
   });
 
@@ -85,7 +101,9 @@ describe('doctor', () => {
     const bytes = await readFile(file);
     bytes.fill(0xff, (Number(page?.['rootpage']) - 1) * 4096, (Number(page?.['rootpage']) - 1) * 4096 + 4096);
     await writeFile(file, bytes);
-    expect((await examine(['--data', data])).checks).toContainEqual(expect.objectContaining({ about: expect.stringMatching(/integrity|database/), state: 'wrong' }));
+    expect((await examine(['--data', data])).checks).toContainEqual(
+      expect.objectContaining({ about: expect.stringMatching(/integrity|database/), state: 'wrong' }),
+    );
     const nowhere = fresh();
     expect((await examine(['--data', nowhere, '--port', '0'])).code).toBe(0);
     expect(await stat(nowhere).catch(() => null)).toBeNull();
@@ -93,11 +111,20 @@ describe('doctor', () => {
 
   it('knows versions, file systems and clocks', () => {
     const range = '^22.22.2 || ^24.14.1 || >=26.0.0';
-    expect(['22.22.2', '22.23.0', '24.14.1', '26.0.0', '28.1.0'].map((version) => nodeVersion(version, range).state)).toEqual(Array(5).fill('ok'));
-    expect(['20.20.2', '22.22.1', '22.0.0', '23.9.0', '24.14.0', '25.1.0'].map((version) => nodeVersion(version, range).state)).toEqual(Array(6).fill('wrong'));
+    expect(['22.22.2', '22.23.0', '24.14.1', '26.0.0', '28.1.0'].map((version) => nodeVersion(version, range).state)).toEqual(
+      Array(5).fill('ok'),
+    );
+    expect(['20.20.2', '22.22.1', '22.0.0', '23.9.0', '24.14.0', '25.1.0'].map((version) => nodeVersion(version, range).state)).toEqual(
+      Array(6).fill('wrong'),
+    );
     expect([0x6969, 0xff534d42, -11317950, 0xef53].map((type) => fileSystemOf(type).state)).toEqual(['wrong', 'wrong', 'wrong', 'ok']);
     const now = Date.UTC(2026, 10, 21);
-    expect([clock(0, null), clock(now, now + 2 * day), clock(now, now - 40 * day), clock(now, now)].map(({ state }) => state)).toEqual(['wrong', 'wrong', 'note', 'ok']);
+    expect([clock(0, null), clock(now, now + 2 * day), clock(now, now - 40 * day), clock(now, now)].map(({ state }) => state)).toEqual([
+      'wrong',
+      'wrong',
+      'note',
+      'ok',
+    ]);
     expect(clock(now, 1e18).state).toBe('wrong');
   });
 });
@@ -106,7 +133,17 @@ describe('install-service', () => {
   it('prints a unit that gives the server its folder and nothing else', async () => {
     const { code, stdout } = await deskbell(['install-service', '--print', '--user', 'deskbell', '--data', fresh()]);
     expect(code).toBe(0);
-    for (const line of ['User=deskbell', 'ProtectSystem=strict', 'NoNewPrivileges=yes', 'CapabilityBoundingSet=', 'UMask=0077', 'PrivateDevices=yes', `ReadWritePaths=${join(folder, `data-${names}`)}`, 'Restart=on-failure', 'WantedBy=multi-user.target'])
+    for (const line of [
+      'User=deskbell',
+      'ProtectSystem=strict',
+      'NoNewPrivileges=yes',
+      'CapabilityBoundingSet=',
+      'UMask=0077',
+      'PrivateDevices=yes',
+      `ReadWritePaths=${join(folder, `data-${names}`)}`,
+      'Restart=on-failure',
+      'WantedBy=multi-user.target',
+    ])
       expect(stdout.split('\n')).toContain(line);
     expect(stdout).toMatch(/^ExecStart=\/\S*node\S* \/\S+deskbell\.js serve --data \S+$/m);
     expect((await deskbell(['install-service', '--print', '--user', 'a b'])).code).toBe(2);
@@ -115,8 +152,12 @@ describe('install-service', () => {
   it('quotes what a unit would read as its own, and asks for a low port outright', () => {
     const config = { ...readConfig({ port: '443', baseUrl: 'https://chat.example.com' }, {}), data: '/srv/my data/50%/$HOME' };
     const unit = unitText({ user: 'deskbell', node: '/usr/bin/node', script: '/opt/deskbell/bin/deskbell.js', config });
-    expect(unit).toContain('ExecStart=/usr/bin/node /opt/deskbell/bin/deskbell.js serve --data "/srv/my data/50%%/$$HOME" --port 443 --base-url https://chat.example.com\n');
+    expect(unit).toContain(
+      'ExecStart=/usr/bin/node /opt/deskbell/bin/deskbell.js serve --data "/srv/my data/50%%/$$HOME" --port 443 --base-url https://chat.example.com\n',
+    );
     expect(unit).toContain('AmbientCapabilities=CAP_NET_BIND_SERVICE\n');
-    expect(() => unitText({ user: 'x', node: '/n', script: '/s', config: { ...config, data: '/a\nExecStartPre=/bin/sh' } })).toThrow(/unit file/);
+    expect(() => unitText({ user: 'x', node: '/n', script: '/s', config: { ...config, data: '/a\nExecStartPre=/bin/sh' } })).toThrow(
+      /unit file/,
+    );
   });
 });

@@ -23,11 +23,30 @@ async function answer(lines: readonly string[], leave = false): Promise<{ answer
 describe('the questions', () => {
   test('good answers come back as they are', async () => {
     const { answers } = await answer(['Äcme 東京', ' Ada ', 'ada@example.com', 'correct horse', 'correct horse', 'shop.example']);
-    expect(answers).toEqual({ organization: 'Äcme 東京', name: 'Ada', email: 'ada@example.com', password: 'correct horse', domain: 'shop.example' });
+    expect(answers).toEqual({
+      organization: 'Äcme 東京',
+      name: 'Ada',
+      email: 'ada@example.com',
+      password: 'correct horse',
+      domain: 'shop.example',
+    });
   });
 
   test('a bad answer is said and asked again; no password is ever shown', async () => {
-    const { answers, shown } = await answer(['', 'Acme', 'Ada', 'nobody', 'ada@example.com', 'short', 'first secret', 'other secret', 'third secret', 'third secret', '*.com', '']);
+    const { answers, shown } = await answer([
+      '',
+      'Acme',
+      'Ada',
+      'nobody',
+      'ada@example.com',
+      'short',
+      'first secret',
+      'other secret',
+      'third secret',
+      'third secret',
+      '*.com',
+      '',
+    ]);
     expect(answers).toEqual({ organization: 'Acme', name: 'Ada', email: 'ada@example.com', password: 'third secret', domain: null });
     for (const said of ['1 to 100 characters', 'not an e-mail', '8 to 1024', 'differ', '*.com would let in']) expect(shown).toContain(said);
     expect(shown).not.toMatch(/secret|short/);
@@ -40,7 +59,14 @@ describe('the questions', () => {
     const asked = askFirstQuestions({ input, errors });
     const left = asked.catch((error: unknown) => error);
     // A terminal gets each answer only once its question stands there.
-    for (const [question, typed] of [['Organization: ', 'Acme\r'], ['visitors see it', 'Ada\r'], ['e-mail address: ', 'ada@example.com\r'], ['A password', 'correct horse\r'], ['Once more: ', 'correct horse\r'], ['Your website', '\u0003']] as const) {
+    for (const [question, typed] of [
+      ['Organization: ', 'Acme\r'],
+      ['visitors see it', 'Ada\r'],
+      ['e-mail address: ', 'ada@example.com\r'],
+      ['A password', 'correct horse\r'],
+      ['Once more: ', 'correct horse\r'],
+      ['Your website', '\u0003'],
+    ] as const) {
       await eventually(() => expect(errors.text()).toContain(question));
       input.write(typed);
     }
@@ -51,7 +77,10 @@ describe('the questions', () => {
 
   test.each([0, 1, 3, 4, 5])('leaving after %i answers ends it in one sentence', async (count) => {
     const lines = ['Acme', 'Ada', 'ada@example.com', 'correct horse', 'correct horse'].slice(0, count);
-    await expect(answer(lines, true)).rejects.toMatchObject({ name: 'CommandFailed', message: expect.stringContaining('nothing was made') });
+    await expect(answer(lines, true)).rejects.toMatchObject({
+      name: 'CommandFailed',
+      message: expect.stringContaining('nothing was made'),
+    });
   });
 });
 
@@ -62,8 +91,16 @@ describe('what comes of the answers', () => {
   afterEach(() => remove());
 
   test.each(['shop.example', null])('an organization, an application and an admin who can sign in (domain %s)', async (domain) => {
-    const { service, close } = await openService(readConfig({ data: join(folder, 'data') }, {}), 'command', () => null, { passwordCost: 4 });
-    const made = await makeFirst(localOn(service), { organization: 'Acme', name: 'Ada', email: 'ada@example.com', password: 'correct horse', domain });
+    const { service, close } = await openService(readConfig({ data: join(folder, 'data') }, {}), 'command', () => null, {
+      passwordCost: 4,
+    });
+    const made = await makeFirst(localOn(service), {
+      organization: 'Acme',
+      name: 'Ada',
+      email: 'ada@example.com',
+      password: 'correct horse',
+      domain,
+    });
     expect(made).toMatchObject({
       organization: { name: 'Acme', slug: 'acme', plan: 'free' },
       application: { organizationId: made.organization.id, domains: domain === null ? [] : [domain] },
@@ -72,7 +109,9 @@ describe('what comes of the answers', () => {
     });
     const { execute } = await import('../../src/services/execute.ts');
     const call = { service, actor: { kind: 'anonymous' }, address: '127.0.0.1', contentLimit: 5000 } as const;
-    expect(await execute(call, 'session.create', { organization: 'acme', email: 'ada@example.com', password: 'correct horse' })).toHaveProperty('token');
+    expect(
+      await execute(call, 'session.create', { organization: 'acme', email: 'ada@example.com', password: 'correct horse' }),
+    ).toHaveProperty('token');
     await close();
   });
 });

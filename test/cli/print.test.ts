@@ -17,14 +17,28 @@ function printed(terminal: boolean, work: (print: Print) => void, { json = false
 const obeyed = /(?!\n)\p{Cc}|[\u202a-\u202e\u2066-\u2069]/u;
 
 test.each([
-  ['abc', 3], ['', 0], ['東京', 4], ['한글', 4], ['ｱ', 1], ['Ａ', 2], ['é', 1], ['e\u0301', 1], ['👩‍👩‍👧', 2], ['❤️', 2], ['a\u200bb', 2], ['日本a', 5],
+  ['abc', 3],
+  ['', 0],
+  ['東京', 4],
+  ['한글', 4],
+  ['ｱ', 1],
+  ['Ａ', 2],
+  ['é', 1],
+  ['e\u0301', 1],
+  ['👩‍👩‍👧', 2],
+  ['❤️', 2],
+  ['a\u200bb', 2],
+  ['日本a', 5],
 ])('%j takes %i columns', (text, width) => {
   expect(displayWidth(text)).toBe(width);
   expect(displayWidth(padTo(text, 10))).toBe(10);
 });
 
 describe('tables', () => {
-  const rows = [['東京', 'x'], ['b', 'y']];
+  const rows = [
+    ['東京', 'x'],
+    ['b', 'y'],
+  ];
 
   test('columns stand under each other, wide letters or not', () => {
     const { out } = printed(false, (print) => print.table(['NAME', 'K'], rows, 'none'));
@@ -44,19 +58,28 @@ describe('tables', () => {
 });
 
 test('with --json only documents reach stdout, and advice nobody', () => {
-  const { out, err } = printed(true, (print) => {
-    print.line('text');
-    print.fields([['a', 'b']]);
-    print.next('deskbell serve');
-    print.document({ a: 1 });
-    print.note('careful');
-  }, { json: true });
+  const { out, err } = printed(
+    true,
+    (print) => {
+      print.line('text');
+      print.fields([['a', 'b']]);
+      print.next('deskbell serve');
+      print.document({ a: 1 });
+      print.note('careful');
+    },
+    { json: true },
+  );
   expect(JSON.parse(out)).toEqual({ a: 1 });
   expect(err).toBe('careful\n');
 });
 
 test("a stranger's text is never obeyed, wherever it is printed, and JSON stays the same document", () => {
-  const nasty = fc.string({ unit: fc.oneof(fc.constantFrom('\u001b', '\u009b', '\u007f', '\r', '\b', '\u202e', '\u2066', '\u2028', '"', '\\'), fc.string({ unit: 'binary', maxLength: 1 })) });
+  const nasty = fc.string({
+    unit: fc.oneof(
+      fc.constantFrom('\u001b', '\u009b', '\u007f', '\r', '\b', '\u202e', '\u2066', '\u2028', '"', '\\'),
+      fc.string({ unit: 'binary', maxLength: 1 }),
+    ),
+  });
   fc.assert(
     fc.property(nasty, (text) => {
       const { out, err } = printed(false, (print) => {
@@ -78,5 +101,7 @@ test("a stranger's text is never obeyed, wherever it is printed, and JSON stays 
 test('a line of the log is short on a terminal, and what the command said itself is left out', () => {
   const format = createLineFormat();
   expect(format(JSON.stringify({ level: 'info', time: '2026-01-02T03:04:05.678Z', msg: 'serving', url: 'x' }))).toBeNull();
-  expect(format(JSON.stringify({ level: 'error', time: '2026-01-02T03:04:05.678Z', msg: 'serving\u001b[2J', status: 500 }))).toBe('03:04:05 error serving␛[2J status=500');
+  expect(format(JSON.stringify({ level: 'error', time: '2026-01-02T03:04:05.678Z', msg: 'serving\u001b[2J', status: 500 }))).toBe(
+    '03:04:05 error serving␛[2J status=500',
+  );
 });

@@ -22,18 +22,23 @@ beforeAll(async () => {
 afterAll(() => remove());
 
 test('a waiting command shows no password to ps, and its answer and its files hold none', async () => {
-  const child = spawn(process.execPath, [join(repository, 'bin/deskbell.js'), ...add, 'ada@example.com', '--password-stdin', '--data', data], { env: cleanEnvironment(), stdio: ['pipe', 'pipe', 'pipe'] });
+  const child = spawn(
+    process.execPath,
+    [join(repository, 'bin/deskbell.js'), ...add, 'ada@example.com', '--password-stdin', '--data', data],
+    { env: cleanEnvironment(), stdio: ['pipe', 'pipe', 'pipe'] },
+  );
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text: string) => (output += text));
   const ended = new Promise((resolve) => child.once('close', resolve));
   child.stdin.write(password);
   // ps is what everybody on the machine can run.
-  const ps = (): Promise<string> => new Promise((resolve) => {
-    let text = '';
-    const asked = spawn('ps', ['-o', 'args=', '-p', String(child.pid)]);
-    asked.stdout.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
-    asked.once('close', () => resolve(text));
-  });
+  const ps = (): Promise<string> =>
+    new Promise((resolve) => {
+      let text = '';
+      const asked = spawn('ps', ['-o', 'args=', '-p', String(child.pid)]);
+      asked.stdout.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+      asked.once('close', () => resolve(text));
+    });
   const seen = await eventually(async () => {
     const text = await ps();
     expect(text).toContain('member add');
@@ -49,7 +54,11 @@ test('a waiting command shows no password to ps, and its answer and its files ho
 describe('where a password comes from', () => {
   test('nowhere: exit 2 and a sentence that names the ways', async () => {
     const outcome = await deskbell([...add, 'none@example.com', '--data', data]);
-    expect(outcome).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(/^No password:[^\n]*--password-stdin[^\n]*DESKBELL_PASSWORD[^\n]*\n$/) });
+    expect(outcome).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringMatching(/^No password:[^\n]*--password-stdin[^\n]*DESKBELL_PASSWORD[^\n]*\n$/),
+    });
   });
 
   test.each([

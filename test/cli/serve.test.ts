@@ -53,7 +53,19 @@ function hasBegun({ child }: Running): Promise<void> {
 /** Everything in the folder, by name, as a digest. */
 async function contents(of: string): Promise<Record<string, string>> {
   const names = (await readdir(of)).toSorted();
-  return Object.fromEntries(await Promise.all(names.map(async (name) => [name, createHash('sha256').update(await readFile(join(of, name))).digest('hex')] as const)));
+  return Object.fromEntries(
+    await Promise.all(
+      names.map(
+        async (name) =>
+          [
+            name,
+            createHash('sha256')
+              .update(await readFile(join(of, name)))
+              .digest('hex'),
+          ] as const,
+      ),
+    ),
+  );
 }
 
 describe('start and stop', () => {
@@ -136,12 +148,22 @@ describe('the data folder', () => {
     const database = new Database(join(data, 'deskbell.db'));
     database.pragma(`user_version = ${(database.pragma('user_version', { simple: true }) as number) + 1}`);
     database.close();
-    const before = createHash('sha256').update(await readFile(join(data, 'deskbell.db'))).digest('hex');
-    for (const args of [['serve', '--port', '0', '--log-level', 'silent'], ['org', 'create', 'Beta'], ['org', 'list']]) {
+    const before = createHash('sha256')
+      .update(await readFile(join(data, 'deskbell.db')))
+      .digest('hex');
+    for (const args of [
+      ['serve', '--port', '0', '--log-level', 'silent'],
+      ['org', 'create', 'Beta'],
+      ['org', 'list'],
+    ]) {
       const outcome = await deskbell([...args, '--data', data]);
       expect(outcome).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(/^The database has schema[^\n]*\n$/) });
     }
-    expect(createHash('sha256').update(await readFile(join(data, 'deskbell.db'))).digest('hex')).toBe(before);
+    expect(
+      createHash('sha256')
+        .update(await readFile(join(data, 'deskbell.db')))
+        .digest('hex'),
+    ).toBe(before);
   });
 
   test.each([
@@ -155,7 +177,10 @@ describe('the data folder', () => {
     await deskbellJson(['org', 'create', 'Acme', '--data', data]);
     await spoil(join(data, 'secret.key'));
     const before = await contents(data);
-    for (const args of [['serve', '--port', '0', '--log-level', 'silent'], ['org', 'create', 'Beta']]) {
+    for (const args of [
+      ['serve', '--port', '0', '--log-level', 'silent'],
+      ['org', 'create', 'Beta'],
+    ]) {
       const outcome = await deskbell([...args, '--data', data]);
       expect(outcome).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(oneLine) });
       expect(outcome.stderr).toMatch(/key/);
@@ -204,7 +229,9 @@ describe('beside a running server', () => {
     const { key } = await deskbellJson(['key', 'create', '--app', appId, ...on]);
     const headers = { 'X-App-Id': appId, 'X-Visitor-Id': visitor, Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' };
     const post = async (path: string, body: object): Promise<{ conversation: { id: string } }> =>
-      (await (await fetch(`${url}/api/v1${path}`, { method: 'POST', headers, body: JSON.stringify(body) })).json()) as { conversation: { id: string } };
+      (await (await fetch(`${url}/api/v1${path}`, { method: 'POST', headers, body: JSON.stringify(body) })).json()) as {
+        conversation: { id: string };
+      };
 
     const json = kept(start(['tail', '--org', 'acme', '--json', ...on]));
     const text = kept(start(['tail', '--org', 'acme', ...on]));
@@ -215,7 +242,12 @@ describe('beside a running server', () => {
     await Promise.all([json, text].map((one) => one.line(/conversation:new/)));
     await post(`/conversations/${conversation.id}/messages`, { content: '\u001b]0;pwned\u0007 \u202ehi\nthere \u009b2J' });
     const [line] = await json.line(/.*message:new.*/);
-    expect(JSON.parse(line)).toMatchObject({ type: 'message:new', conversationId: conversation.id, mode: 'live', payload: { senderRole: 'visitor' } });
+    expect(JSON.parse(line)).toMatchObject({
+      type: 'message:new',
+      conversationId: conversation.id,
+      mode: 'live',
+      payload: { senderRole: 'visitor' },
+    });
     await text.line(/message:new/);
     const outcomes = await Promise.all([json, text, other].map((one) => one.stop('SIGINT')));
     for (const { code, stdout } of outcomes) {
@@ -229,13 +261,28 @@ describe('beside a running server', () => {
 test('the demo serves a page, lets it in, and takes its folder with it', async () => {
   const running = kept(start(['demo', '--port', '0', '--json']));
   const [line] = await running.line(/^\{.*\}$/);
-  const demo = JSON.parse(line) as { url: string; page: string; data: string; appId: string; organization: string; email: string; password: string };
+  const demo = JSON.parse(line) as {
+    url: string;
+    page: string;
+    data: string;
+    appId: string;
+    organization: string;
+    email: string;
+    password: string;
+  };
   expect(await (await fetch(demo.page)).text()).toContain('<script');
   const json = { 'Content-Type': 'application/json' };
-  const session = await fetch(`${demo.url}/api/v1/staff/session`, { method: 'POST', headers: json, body: JSON.stringify({ organization: demo.organization, email: demo.email, password: demo.password }) });
+  const session = await fetch(`${demo.url}/api/v1/staff/session`, {
+    method: 'POST',
+    headers: json,
+    body: JSON.stringify({ organization: demo.organization, email: demo.email, password: demo.password }),
+  });
   expect(session.status).toBe(201);
   for (const origin of [demo.url, demo.url.replace('127.0.0.1', 'localhost')]) {
-    const token = await fetch(`${demo.url}/api/v1/widget/ws-token`, { method: 'POST', headers: { 'X-App-Id': demo.appId, 'X-Visitor-Id': visitor, Origin: origin } });
+    const token = await fetch(`${demo.url}/api/v1/widget/ws-token`, {
+      method: 'POST',
+      headers: { 'X-App-Id': demo.appId, 'X-Visitor-Id': visitor, Origin: origin },
+    });
     expect({ origin, status: token.status }).toEqual({ origin, status: 200 });
   }
   expect(existsSync(demo.data)).toBe(true);

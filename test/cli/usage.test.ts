@@ -52,7 +52,10 @@ test.each([
   [['key', 'rotate', someId, '--grace', '-1h'], /24h/],
   [['member', 'remove', someId], /--yes/],
   [['member', 'role', someId, 'boss'], /admin, operator/],
-  [['member', 'add', '--org', 'acme', '--email', 'a@b.co', '--name', 'A', '--role', 'admin', '--password', 'secret-in-argv'], /Unknown option '--password'/],
+  [
+    ['member', 'add', '--org', 'acme', '--email', 'a@b.co', '--name', 'A', '--role', 'admin', '--password', 'secret-in-argv'],
+    /Unknown option '--password'/,
+  ],
   [['demo', '--data', '.'], /leave --data out/],
   [['healthcheck', '--url', 'nonsense'], /no address/],
 ])('wrong usage: deskbell %j', async (args, line) => {
@@ -61,16 +64,30 @@ test.each([
   expect(existsSync(elsewhere)).toBe(false);
 });
 
-test.each(['null', '*', '*.com', '*.co.uk', 'https://', 'example.com/x', 'exa mple.com', 'javascript:1', '..', '-a.com', `${'a.'.repeat(126)}aa`, ''])(
-  'the domain %j is refused and nothing stored',
-  async (domain) => {
-    await expectRefused(['domain', 'add', '--app', appId, '--data', data, domain], 2, /./);
-    await expectRefused(['app', 'create', 'Other', '--org', 'acme', '--data', data, `--domain=${domain}`], 2, /^The domain is not right: /);
-    const { items } = JSON.parse((await inProcess(['domain', 'list', '--app', appId, '--data', data, '--json'])).stdout) as { items: unknown[] };
-    expect(items).toEqual([]);
-    expect((JSON.parse((await inProcess(['app', 'list', '--org', 'acme', '--data', data, '--json'])).stdout) as { items: unknown[] }).items).toHaveLength(1);
-  },
-);
+test.each([
+  'null',
+  '*',
+  '*.com',
+  '*.co.uk',
+  'https://',
+  'example.com/x',
+  'exa mple.com',
+  'javascript:1',
+  '..',
+  '-a.com',
+  `${'a.'.repeat(126)}aa`,
+  '',
+])('the domain %j is refused and nothing stored', async (domain) => {
+  await expectRefused(['domain', 'add', '--app', appId, '--data', data, domain], 2, /./);
+  await expectRefused(['app', 'create', 'Other', '--org', 'acme', '--data', data, `--domain=${domain}`], 2, /^The domain is not right: /);
+  const { items } = JSON.parse((await inProcess(['domain', 'list', '--app', appId, '--data', data, '--json'])).stdout) as {
+    items: unknown[];
+  };
+  expect(items).toEqual([]);
+  expect(
+    (JSON.parse((await inProcess(['app', 'list', '--org', 'acme', '--data', data, '--json'])).stdout) as { items: unknown[] }).items,
+  ).toHaveLength(1);
+});
 
 test.each([
   [['org', 'show', 'nobody'], /No such organization/],
@@ -107,7 +124,11 @@ describe('a folder without a database', () => {
 
 describe('settings', () => {
   test('--data and --json are taken before and after the command', async () => {
-    const places = [['--data', data, '--json', 'org', 'list'], ['org', '--json', `--data=${data}`, 'list'], ['org', 'list', '--json', '--data', data]];
+    const places = [
+      ['--data', data, '--json', 'org', 'list'],
+      ['org', '--json', `--data=${data}`, 'list'],
+      ['org', 'list', '--json', '--data', data],
+    ];
     const answers = await Promise.all(places.map((args) => inProcess(args)));
     for (const answer of answers) expect(answer).toEqual({ code: 0, stdout: answers[0]!.stdout, stderr: '' });
     expect(JSON.parse(answers[0]!.stdout)).toMatchObject({ items: expect.arrayContaining([expect.objectContaining({ slug: 'acme' })]) });
@@ -147,11 +168,23 @@ describe('settings', () => {
 test.each([
   [[], ['start']],
   [['--json'], ['start', '--json']],
-  [['--data', 'org'], ['start', '--data', 'org']],
-  [['--data=x', '--port', '1'], ['start', '--data=x', '--port', '1']],
-  [['--data', 'x', 'org', 'list'], ['--data', 'x', 'org', 'list']],
+  [
+    ['--data', 'org'],
+    ['start', '--data', 'org'],
+  ],
+  [
+    ['--data=x', '--port', '1'],
+    ['start', '--data=x', '--port', '1'],
+  ],
+  [
+    ['--data', 'x', 'org', 'list'],
+    ['--data', 'x', 'org', 'list'],
+  ],
   [['--help'], ['--help']],
-  [['--json', '--version'], ['--json', '--version']],
+  [
+    ['--json', '--version'],
+    ['--json', '--version'],
+  ],
   [['nonsense'], ['nonsense']],
 ])('%j is read as %j', (argv, expected) => {
   expect(withDefaultCommand(argv)).toEqual(expected);
@@ -160,9 +193,12 @@ test.each([
 test('the help names only commands that there are, and each of them has its own', async () => {
   const { stdout } = await inProcess(['--help']);
   const names = [...stdout.slice(stdout.indexOf('Commands:')).matchAll(/^ {2}([a-z]+) /gm)].map((match) => match[1]!);
-  expect(names).toEqual(expect.arrayContaining(['serve', 'demo', 'org', 'app', 'domain', 'key', 'member', 'snippet', 'tail', 'healthcheck', 'help']));
+  expect(names).toEqual(
+    expect.arrayContaining(['serve', 'demo', 'org', 'app', 'domain', 'key', 'member', 'snippet', 'tail', 'healthcheck', 'help']),
+  );
   expect(names).not.toContain('start');
-  for (const name of names.filter((one) => one !== 'help')) expect((await inProcess([name, '--help'])).stdout).toContain(`Usage: deskbell ${name}`);
+  for (const name of names.filter((one) => one !== 'help'))
+    expect((await inProcess([name, '--help'])).stdout).toContain(`Usage: deskbell ${name}`);
 });
 
 describe('the bin', () => {
@@ -176,9 +212,16 @@ describe('the bin', () => {
   test('the version needs no database driver; a command that does says what to do without one', async () => {
     // A preload that makes the driver unloadable, as on a machine of another kind.
     const preload = join(folder, 'no-driver.cjs');
-    await writeFile(preload, "process.dlopen = () => { throw Object.assign(new Error('wrong ELF class'), { code: 'ERR_DLOPEN_FAILED' }); };");
+    await writeFile(
+      preload,
+      "process.dlopen = () => { throw Object.assign(new Error('wrong ELF class'), { code: 'ERR_DLOPEN_FAILED' }); };",
+    );
     const env = { NODE_OPTIONS: `--require ${preload}` };
-    expect(await deskbell(['--version'], { env })).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/), stderr: '' });
+    expect(await deskbell(['--version'], { env })).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
+      stderr: '',
+    });
     const list = await deskbell(['org', 'list', '--data', data], { env });
     expect(list).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(oneLine) });
     expect(list.stderr).toContain('npm install');

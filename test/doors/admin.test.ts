@@ -3,7 +3,16 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { request } from '../helpers/client.ts';
-import { aMember, anOrganization, aVisitor, aVisitorByKey, memberPassword, type Person, type TestMember, type TestOrganization } from '../helpers/world.ts';
+import {
+  aMember,
+  anOrganization,
+  aVisitor,
+  aVisitorByKey,
+  memberPassword,
+  type Person,
+  type TestMember,
+  type TestOrganization,
+} from '../helpers/world.ts';
 
 let app: TestApp;
 let acme: TestOrganization;
@@ -37,7 +46,11 @@ describe('the organization', () => {
   it('shows itself and its numbers, and changes name, plan, limits and release', async () => {
     const before = await ask(admin, 'GET', '/organization');
     expect(before.body.organization).toMatchObject({ id: acme.id, slug: 'acme', plan: 'enterprise', releaseAfterMinutes: null });
-    const after = await ask(admin, 'PATCH', '/organization', { name: 'Acme & Sons', limits: { requestsPerMinute: 900 }, releaseAfterMinutes: 5 });
+    const after = await ask(admin, 'PATCH', '/organization', {
+      name: 'Acme & Sons',
+      limits: { requestsPerMinute: 900 },
+      releaseAfterMinutes: 5,
+    });
     expect(after.status).toBe(200);
     expect(after.body.organization).toMatchObject({ name: 'Acme & Sons', limits: { requestsPerMinute: 900 }, releaseAfterMinutes: 5 });
     expect(await audited()).toContain(`organizations.update by member:${admin.id}`);
@@ -129,7 +142,10 @@ describe('applications', () => {
     const id = randomUUID();
     const sign = (secret: string) => createHmac('sha256', secret).update(id).digest('hex');
     const visitor = aVisitor(app, acme.application, id);
-    expect((await visitor.call('PUT', '/visitor', { name: 'Vera', signature: sign(first) })).body.visitor).toMatchObject({ name: 'Vera', verified: true });
+    expect((await visitor.call('PUT', '/visitor', { name: 'Vera', signature: sign(first) })).body.visitor).toMatchObject({
+      name: 'Vera',
+      verified: true,
+    });
     const second = (await ask(admin, 'POST', path)).body.identitySecret as string;
     expect(second).not.toBe(first);
     expect((await visitor.call('PUT', '/visitor', { name: 'Eve', signature: sign(first) })).status).toBe(400);
@@ -146,13 +162,16 @@ describe('members', () => {
     const signIn = (password: string) =>
       request(app.url, 'POST', '/api/v1/staff/session', {}, { organization: 'acme', email: 'new@acme.example', password });
     expect((await signIn('invited')).status).toBe(401);
-    const accept = () => request(app.url, 'POST', '/api/v1/staff/invitation', {}, { token: invited.body.token, password: 'a new password' });
+    const accept = () =>
+      request(app.url, 'POST', '/api/v1/staff/invitation', {}, { token: invited.body.token, password: 'a new password' });
     expect((await accept()).body).toMatchObject({ member: { name: 'Nora' }, organization: { slug: 'acme' } });
     expect((await accept()).status).toBe(401);
     expect((await signIn('a new password')).status).toBe(201);
     const late = await ask(admin, 'POST', '/members/invitations', { email: 'late@acme.example', name: 'Lea', role: 'operator' });
     app.clock.advance(3 * 86_400_000);
-    expect((await request(app.url, 'POST', '/api/v1/staff/invitation', {}, { token: late.body.token, password: 'a new password' })).status).toBe(401);
+    expect(
+      (await request(app.url, 'POST', '/api/v1/staff/invitation', {}, { token: late.body.token, password: 'a new password' })).status,
+    ).toBe(401);
   });
 
   it('serve the page behind the link without any script but our own', async () => {
@@ -163,7 +182,12 @@ describe('members', () => {
   });
 
   it('change role, access and password, and the last admin stays one', async () => {
-    const { body } = await ask(admin, 'POST', '/members', { email: 'pat@acme.example', name: 'Pat', role: 'operator', password: memberPassword });
+    const { body } = await ask(admin, 'POST', '/members', {
+      email: 'pat@acme.example',
+      name: 'Pat',
+      role: 'operator',
+      password: memberPassword,
+    });
     const path = `/members/${body.member.id}`;
     expect((await ask(admin, 'PATCH', path, { role: 'admin' })).body.member.role).toBe('admin');
     expect((await ask(admin, 'PATCH', path, { disabled: true })).body.member.disabled).toBe(true);
@@ -180,9 +204,15 @@ describe('staff tools', () => {
     expect(made.status).toBe(201);
     const { id } = made.body.cannedReply;
     expect((await operator.call('POST', '/canned-replies', { shortcut: 'hours', content: 'again' })).status).toBe(409);
-    expect((await admin.call('GET', '/canned-replies')).body).toMatchObject({ total: 1, cannedReplies: [{ shortcut: 'hours', contentHtml: null }] });
+    expect((await admin.call('GET', '/canned-replies')).body).toMatchObject({
+      total: 1,
+      cannedReplies: [{ shortcut: 'hours', contentHtml: null }],
+    });
     expect((await admin.call('PATCH', `/canned-replies/${id}`, { content: 'Nine to six.' })).body.cannedReply.content).toBe('Nine to six.');
-    for (const reply of [await stranger.call('PATCH', `/canned-replies/${id}`, { content: 'x' }), await stranger.call('DELETE', `/canned-replies/${id}`)])
+    for (const reply of [
+      await stranger.call('PATCH', `/canned-replies/${id}`, { content: 'x' }),
+      await stranger.call('DELETE', `/canned-replies/${id}`),
+    ])
       expect(reply.status).toBe(404);
     expect((await stranger.call('GET', '/canned-replies')).body.total).toBe(0);
     expect((await operator.call('DELETE', `/canned-replies/${id}`)).body).toEqual({ success: true });
@@ -213,7 +243,10 @@ describe('staff tools', () => {
     expect(stats.applications).toEqual([{ id: application.id, name: 'stats site', ...figures }]);
     expect(stats.members).toEqual([{ ...figures, id: one.id, name: 'One', opened: 0 }]);
     const later = new Date(app.clock.now() + 1000).toISOString();
-    expect((await one.call('GET', `/stats?from=${later}&to=${new Date(app.clock.now() + 2000).toISOString()}`)).body.stats).toMatchObject({ opened: 0, resolved: 0 });
+    expect((await one.call('GET', `/stats?from=${later}&to=${new Date(app.clock.now() + 2000).toISOString()}`)).body.stats).toMatchObject({
+      opened: 0,
+      resolved: 0,
+    });
     expect((await one.call('GET', `/stats?from=${later}`)).status).toBe(400);
   });
 

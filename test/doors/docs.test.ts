@@ -45,9 +45,15 @@ describe('/docs', () => {
     const style = elements.filter(({ tagName }) => tagName === 'style');
     expect(style).toHaveLength(1);
     const hash = createHash('sha256').update(textOf(style[0]!)).digest('base64');
-    expect(response.headers.get('content-security-policy')).toBe(`default-src 'none'; style-src 'sha256-${hash}'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'`);
-    expect(elements.filter(({ tagName }) => ['script', 'img', 'link', 'iframe', 'object', 'form', 'video', 'base'].includes(tagName))).toEqual([]);
-    expect(elements.flatMap(({ attrs }) => attrs.filter(({ name }) => name === 'src' || name === 'style' || name.startsWith('on')))).toEqual([]);
+    expect(response.headers.get('content-security-policy')).toBe(
+      `default-src 'none'; style-src 'sha256-${hash}'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'`,
+    );
+    expect(
+      elements.filter(({ tagName }) => ['script', 'img', 'link', 'iframe', 'object', 'form', 'video', 'base'].includes(tagName)),
+    ).toEqual([]);
+    expect(
+      elements.flatMap(({ attrs }) => attrs.filter(({ name }) => name === 'src' || name === 'style' || name.startsWith('on'))),
+    ).toEqual([]);
     expect(textOf(style[0]!)).not.toMatch(/url\(|@import/);
     expect(textOf(style[0]!)).toContain('prefers-color-scheme: dark');
     for (const link of elements.filter(({ tagName }) => tagName === 'a')) expect(attribute(link, 'href')).toMatch(/^#|^\/openapi\.json$/);
@@ -64,7 +70,12 @@ describe('/docs', () => {
     const text = textOf(parse(html));
     for (const { path } of routes) expect(text).toContain(path.replace(/:(\w+)/g, '{$1}'));
     expect(text).not.toMatch(/undefined|\[object|NaN/);
-    expect(attribute(elements.find(({ tagName }) => tagName === 'html')!, 'lang')).toBe('en');
+    expect(
+      attribute(
+        elements.find(({ tagName }) => tagName === 'html')!,
+        'lang',
+      ),
+    ).toBe('en');
     expect(elements.filter(({ tagName }) => tagName === 'h1')).toHaveLength(1);
   });
 
@@ -101,15 +112,22 @@ describe('/docs', () => {
     for (const { name, method } of routes) {
       // Whatever removes what the others need has been looked at elsewhere.
       if (method === 'DELETE' || name === 'applications.identitySecret') continue;
-      const section = elements.find(({ tagName, childNodes }) => tagName === 'section' && childNodes.some((node) => 'tagName' in node && attribute(node, 'id') === name))!;
+      const section = elements.find(
+        ({ tagName, childNodes }) =>
+          tagName === 'section' && childNodes.some((node) => 'tagName' in node && attribute(node, 'id') === name),
+      )!;
       const example = textOf(walk(section).find(({ tagName }) => tagName === 'pre')!);
-      const filled = example.replace(/\$([A-Z_]+)/g, (_, variable: string) => variables[variable] ?? '00000000-0000-4000-8000-000000000000');
+      const filled = example.replace(
+        /\$([A-Z_]+)/g,
+        (_, variable: string) => variables[variable] ?? '00000000-0000-4000-8000-000000000000',
+      );
       const headers = Object.fromEntries([...filled.matchAll(/-H "([^:]+): ([^"]*)"/g)].map(([, header, value]) => [header!, value!]));
       const body = / -d '(.*)'$/s.exec(filled)?.[1]?.replaceAll(String.raw`'\''`, "'");
       const reply = await fetch(/"(http[^"]+)"/.exec(filled)![1]!, { method, headers, ...(body === undefined ? {} : { body }) });
       const text = await reply.text();
       // What is missing may be missing; the request itself must be right.
-      if (![200, 201, 404, 409].includes(reply.status) && !(name === 'session.create' || name === 'invitations.accept')) outcomes.push(`${name}: ${reply.status} ${text}`);
+      if (![200, 201, 404, 409].includes(reply.status) && !(name === 'session.create' || name === 'invitations.accept'))
+        outcomes.push(`${name}: ${reply.status} ${text}`);
     }
     expect(outcomes).toEqual([]);
   });
@@ -120,7 +138,18 @@ describe('/docs', () => {
       openapi: '3.1.0',
       info: { title: evil, description: evil },
       tags: [{ name: evil, description: `${evil} \`${evil}\`` }],
-      paths: { [`/${evil}`]: { get: { operationId: evil, summary: evil, tags: [evil], security: [], parameters: [{ name: evil, in: 'query', schema: { enum: [evil], description: evil, default: evil } }], responses: { '200': { description: evil } } } } },
+      paths: {
+        [`/${evil}`]: {
+          get: {
+            operationId: evil,
+            summary: evil,
+            tags: [evil],
+            security: [],
+            parameters: [{ name: evil, in: 'query', schema: { enum: [evil], description: evil, default: evil } }],
+            responses: { '200': { description: evil } },
+          },
+        },
+      },
       webhooks: {},
       components: { schemas: { [evil]: { properties: { [evil]: { type: 'string', const: evil } } } } },
     });

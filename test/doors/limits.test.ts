@@ -9,7 +9,16 @@ import type { Reply } from '../helpers/client.ts';
 import { eventually } from '../helpers/eventually.ts';
 import { ask, askRaw, expectCleanLog, checkReply, inDatabase, stored, type Caller } from '../helpers/rest-checks.ts';
 import { request } from '../helpers/client.ts';
-import { aConversation, aMember, anApplication, anOrganization, aVisitor, aVisitorByKey, memberPassword, type TestOrganization } from '../helpers/world.ts';
+import {
+  aConversation,
+  aMember,
+  anApplication,
+  anOrganization,
+  aVisitor,
+  aVisitorByKey,
+  memberPassword,
+  type TestOrganization,
+} from '../helpers/world.ts';
 
 let app: TestApp;
 let acme: TestOrganization;
@@ -40,11 +49,19 @@ describe('one visitor', () => {
     expect(await times(10, () => list(visitor))).toEqual(all(10, 200));
     const refused = await list(visitor);
     expect(refused.status).toBe(429);
-    expect(refused.body).toEqual({ error: 'rate_limit_exceeded', message: expect.stringContaining('1 s'), cause: 'per_visitor', retryAfter: 1 });
-    expect(refused.headers.get('ratelimit-policy')).toBe('"visitor-second";q=10;w=1, "visitor-minute";q=120;w=60, "visitor-hour";q=2000;w=3600');
+    expect(refused.body).toEqual({
+      error: 'rate_limit_exceeded',
+      message: expect.stringContaining('1 s'),
+      cause: 'per_visitor',
+      retryAfter: 1,
+    });
+    expect(refused.headers.get('ratelimit-policy')).toBe(
+      '"visitor-second";q=10;w=1, "visitor-minute";q=120;w=60, "visitor-hour";q=2000;w=3600',
+    );
     expect((await list(neighbour)).status).toBe(200);
     // By page, in other letters, on another path: still the same visitor.
-    for (const who of [aVisitor(app, acme.application, visitor.id), aVisitorByKey(app, acme.application, 'live', visitor.id.toUpperCase())]) expect((await ask(app, who, 'GET', '/visitor')).status).toBe(429);
+    for (const who of [aVisitor(app, acme.application, visitor.id), aVisitorByKey(app, acme.application, 'live', visitor.id.toUpperCase())])
+      expect((await ask(app, who, 'GET', '/visitor')).status).toBe(429);
     const before = stored(app);
     expect((await ask(app, visitor, 'POST', '/conversations', { subject: 'no' })).status).toBe(429);
     expect(stored(app)).toEqual(before);
@@ -70,7 +87,8 @@ describe('one visitor', () => {
   it('is held to the minute and the hour as well', async () => {
     await start({ limitVisitor: '10/s,20/m,30/h' });
     const visitor = aVisitorByKey(app, acme.application);
-    const burst = async (count: number): Promise<number> => (await times(count, () => list(visitor))).filter((status) => status === 200).length;
+    const burst = async (count: number): Promise<number> =>
+      (await times(count, () => list(visitor))).filter((status) => status === 200).length;
     expect(await burst(10)).toBe(10);
     app.clock.advance(1_000);
     expect(await burst(12)).toBe(10);
@@ -157,7 +175,9 @@ describe('an application and an organization', () => {
     expect(await times(5, () => list(aVisitorByKey(app, acme.application)))).toEqual(all(5, 200));
     const refused = await list(aVisitor(app, acme.application));
     expect([refused.status, refused.body.cause]).toEqual([429, 'per_application']);
-    expect((await ask(app, { headers: { 'x-app-id': acme.application.id, origin: acme.application.origin } }, 'GET', '/widget/config')).status).toBe(429);
+    expect(
+      (await ask(app, { headers: { 'x-app-id': acme.application.id, origin: acme.application.origin } }, 'GET', '/widget/config')).status,
+    ).toBe(429);
     expect((await list(aVisitorByKey(app, second))).status).toBe(200);
     expect((await ask(app, await aMember(app, 'acme'), 'GET', '/staff/conversations')).status).toBe(200);
   });
@@ -172,7 +192,12 @@ describe('an application and an organization', () => {
     for (const who of [one, two, three]) expect(await times(7, () => list(who))).toEqual(all(7, 200));
     expect(await times(9, () => ask(app, member, 'GET', '/staff/conversations'))).toEqual(all(9, 200));
     for (const refused of [await list(one), await list(two), await ask(app, member, 'GET', '/staff/session')])
-      expect([refused.status, refused.body.cause, refused.body.retryAfter, refused.headers.get('ratelimit-policy')]).toEqual([429, 'per_organization', 60, '"organization-minute";q=30;w=60']);
+      expect([refused.status, refused.body.cause, refused.body.retryAfter, refused.headers.get('ratelimit-policy')]).toEqual([
+        429,
+        'per_organization',
+        60,
+        '"organization-minute";q=30;w=60',
+      ]);
     expect((await list(aVisitorByKey(app, other.application))).status).toBe(200);
     await app.local('organizations.setLimits', { organization: 'acme', requestsPerMinute: null });
     expect((await list(one)).status).toBe(200);
@@ -194,7 +219,12 @@ describe('one address', () => {
     const fresh = (): Promise<Reply> => ask(app, aVisitor(app, acme.application), 'POST', '/conversations', {});
     expect(await times(5, fresh)).toEqual(all(5, 201));
     const before = stored(app);
-    for (const [method, path, body] of [['POST', '/conversations', {}], ['GET', '/visitor', undefined], ['PUT', '/visitor', { name: 'x' }], ['POST', '/widget/ws-token', undefined]] as const) {
+    for (const [method, path, body] of [
+      ['POST', '/conversations', {}],
+      ['GET', '/visitor', undefined],
+      ['PUT', '/visitor', { name: 'x' }],
+      ['POST', '/widget/ws-token', undefined],
+    ] as const) {
       const refused = await ask(app, aVisitor(app, acme.application), method, path, body);
       expect([path, refused.status, refused.body.cause]).toEqual([path, 429, 'per_address']);
     }
@@ -216,13 +246,32 @@ describe('one address', () => {
     let at = 0;
     const wrong = (): Promise<Reply> => {
       at += 1;
-      return ask(app, { headers: { authorization: `Bearer ${makeApiKey('live').text}`, 'x-app-id': acme.application.id, 'x-visitor-id': randomUUID(), 'x-forwarded-for': `10.0.0.${at}`, 'x-real-ip': `10.0.1.${at}`, forwarded: `for=10.0.2.${at}`, 'cf-connecting-ip': `10.0.3.${at}`, 'true-client-ip': `10.0.4.${at}`, 'x-client-ip': `10.0.5.${at}` } }, 'GET', '/conversations');
+      return ask(
+        app,
+        {
+          headers: {
+            authorization: `Bearer ${makeApiKey('live').text}`,
+            'x-app-id': acme.application.id,
+            'x-visitor-id': randomUUID(),
+            'x-forwarded-for': `10.0.0.${at}`,
+            'x-real-ip': `10.0.1.${at}`,
+            forwarded: `for=10.0.2.${at}`,
+            'cf-connecting-ip': `10.0.3.${at}`,
+            'true-client-ip': `10.0.4.${at}`,
+            'x-client-ip': `10.0.5.${at}`,
+          },
+        },
+        'GET',
+        '/conversations',
+      );
     };
     expect(await times(10, wrong)).toEqual(all(10, 401));
     const refused = await wrong();
     expect([refused.status, refused.body.cause]).toEqual([429, 'per_address']);
     expect((await ask(app, { headers: {} }, 'GET', '/staff/session')).status).toBe(429);
-    expect((await ask(app, { headers: {} }, 'POST', '/staff/session', { organization: 'acme', email: 'a@b.example', password: 'wrong' })).status).toBe(429);
+    expect(
+      (await ask(app, { headers: {} }, 'POST', '/staff/session', { organization: 'acme', email: 'a@b.example', password: 'wrong' })).status,
+    ).toBe(429);
     expect((await list(aVisitorByKey(app, acme.application))).status).toBe(200);
     app.clock.advance(1_000);
     expect((await wrong()).status).toBe(401);
@@ -240,7 +289,9 @@ describe('one address', () => {
     await start({ limitVisitor: '3/s', limitApplication: '3/s', limitAddressNew: '1/s', limitAddressFailed: '1/s' });
     const visitor = aVisitor(app, acme.application);
     for (let at = 0; at < 30; at += 1) {
-      expect((await askRaw(app, { method: 'OPTIONS', path: '/api/v1/conversations', headers: [['Origin', acme.application.origin]] })).status).toBe(204);
+      expect(
+        (await askRaw(app, { method: 'OPTIONS', path: '/api/v1/conversations', headers: [['Origin', acme.application.origin]] })).status,
+      ).toBe(204);
       expect((await askRaw(app, { path: '/healthz' })).status).toBe(200);
     }
     expect(await times(4, () => list(visitor))).toEqual([...all(3, 200), 429]);
@@ -249,7 +300,9 @@ describe('one address', () => {
 
 describe('signing in', () => {
   const signIn = (email: string, password: string, address: string): Promise<Reply> =>
-    request(app.url, 'POST', '/api/v1/staff/session', { 'x-forwarded-for': address }, { organization: 'acme', email, password }).then((reply) => checkReply(reply, 'POST', '/api/v1/staff/session'));
+    request(app.url, 'POST', '/api/v1/staff/session', { 'x-forwarded-for': address }, { organization: 'acme', email, password }).then(
+      (reply) => checkReply(reply, 'POST', '/api/v1/staff/session'),
+    );
   /** Runs the pauses that the service makes, until the reply is there. */
   const patiently = async (pending: Promise<Reply>): Promise<Reply> => {
     let reply: Reply | null = null;

@@ -5,7 +5,16 @@ import { startApp, type TestApp } from '../helpers/app.ts';
 import { request, type HeaderMap } from '../helpers/client.ts';
 import { eventually } from '../helpers/eventually.ts';
 import { plainRequest } from '../helpers/plain-get.ts';
-import { aConversation, aMember, aMessage, anOrganization, aVisitor, type Person, type TestMember, type TestOrganization } from '../helpers/world.ts';
+import {
+  aConversation,
+  aMember,
+  aMessage,
+  anOrganization,
+  aVisitor,
+  type Person,
+  type TestMember,
+  type TestOrganization,
+} from '../helpers/world.ts';
 
 let app: TestApp;
 let acme: TestOrganization;
@@ -45,16 +54,23 @@ describe('who may read it', () => {
     expect(text).toContain('# TYPE deskbell_http_requests_total counter');
   });
 
-  it.each(['x-forwarded-for', 'X-Forwarded-For', 'forwarded', 'x-real-ip', 'via', 'x-forwarded-host', 'x-forwarded-proto', 'cf-connecting-ip', 'true-client-ip'])(
-    'nobody who came through a proxy: %s',
-    async (name) => {
-      for (const forwarded of ['203.0.113.7', '127.0.0.1', 'for=127.0.0.1', '', '127.0.0.1, 127.0.0.1']) {
-        const { status, text } = await read({ [name]: forwarded });
-        expect(status, `${name}: ${forwarded}`).toBe(404);
-        expect(JSON.parse(text)).toEqual({ error: 'not_found', message: 'No such path. The API lives below /api/v1.' });
-      }
-    },
-  );
+  it.each([
+    'x-forwarded-for',
+    'X-Forwarded-For',
+    'forwarded',
+    'x-real-ip',
+    'via',
+    'x-forwarded-host',
+    'x-forwarded-proto',
+    'cf-connecting-ip',
+    'true-client-ip',
+  ])('nobody who came through a proxy: %s', async (name) => {
+    for (const forwarded of ['203.0.113.7', '127.0.0.1', 'for=127.0.0.1', '', '127.0.0.1, 127.0.0.1']) {
+      const { status, text } = await read({ [name]: forwarded });
+      expect(status, `${name}: ${forwarded}`).toBe(404);
+      expect(JSON.parse(text)).toEqual({ error: 'not_found', message: 'No such path. The API lives below /api/v1.' });
+    }
+  });
 
   it.each(['chat.example.com', 'localhost.example.com', '127.0.0.1.example.com', '10.0.0.1', '127.0.0.1@example.com', '[::2]', 'x'])(
     'nobody who calls this machine by another name: %s',
@@ -97,7 +113,9 @@ describe('what it says', () => {
     await ear.quiet();
     const { text } = await read();
     const grown = (sample: string): number => value(text, sample) - (before.includes(`${sample} `) ? value(before, sample) : 0);
-    expect(grown('deskbell_http_requests_total{method="POST",route="/api/v1/conversations/:conversationId/messages",status="2xx"}')).toBe(2);
+    expect(grown('deskbell_http_requests_total{method="POST",route="/api/v1/conversations/:conversationId/messages",status="2xx"}')).toBe(
+      2,
+    );
     expect(grown('deskbell_http_requests_total{method="GET",route="other",status="4xx"}')).toBe(1);
     expect(grown('deskbell_messages_stored_total')).toBe(2);
     expect(value(text, 'deskbell_socket_connections{kind="visitor"}')).toBe(1);
@@ -117,7 +135,11 @@ describe('what it says', () => {
     for (const one of [ear, ...staffEars]) await one.close();
     await eventually(async () => {
       const now = (await read()).text;
-      expect([value(now, 'deskbell_socket_connections{kind="visitor"}'), value(now, 'deskbell_socket_connections{kind="staff"}'), value(now, 'deskbell_staff_online')]).toEqual([0, 0, 0]);
+      expect([
+        value(now, 'deskbell_socket_connections{kind="visitor"}'),
+        value(now, 'deskbell_socket_connections{kind="staff"}'),
+        value(now, 'deskbell_staff_online'),
+      ]).toEqual([0, 0, 0]);
     });
   });
 
@@ -134,10 +156,12 @@ describe('what it says', () => {
   });
 
   it('is well formed, names nobody, and can be made no longer by anybody', async () => {
-    for (const path of ['/a', '/b', '/api/v1/conversations/CANARY', '/metrics/x', '/%7Bx%7D', `/${acme.application.id}`]) await request(app.url, 'GET', path, visitor.headers);
+    for (const path of ['/a', '/b', '/api/v1/conversations/CANARY', '/metrics/x', '/%7Bx%7D', `/${acme.application.id}`])
+      await request(app.url, 'GET', path, visitor.headers);
     for (const method of ['PROPFIND', 'MKCOL']) await fetch(`${app.url}/a`, { method });
     const { text } = await read();
-    for (const secret of ['CANARY', acme.id, acme.application.id, visitor.id, admin.id, operator.id, 'acme', '%7B']) expect(text).not.toContain(secret);
+    for (const secret of ['CANARY', acme.id, acme.application.id, visitor.id, admin.id, operator.id, 'acme', '%7B'])
+      expect(text).not.toContain(secret);
     expect(text).not.toMatch(/[0-9a-f]{8}-[0-9a-f]{4}/);
     const names = new Set<string>();
     for (const line of text.trimEnd().split('\n')) {
@@ -151,10 +175,14 @@ describe('what it says', () => {
         expect(names.has(sample![1]!) || names.has(sample![1]!.replace(/_(bucket|sum|count)$/, '')), line).toBe(true);
       }
     }
-    const bounds = [...text.matchAll(/deskbell_store_commit_seconds_bucket\{le="([^"]+)"\} (\d+)/g)].map(([, le, count]) => [Number(le === '+Inf' ? Infinity : le), Number(count)] as const);
+    const bounds = [...text.matchAll(/deskbell_store_commit_seconds_bucket\{le="([^"]+)"\} (\d+)/g)].map(
+      ([, le, count]) => [Number(le === '+Inf' ? Infinity : le), Number(count)] as const,
+    );
     expect(bounds.map(([le]) => le)).toEqual(bounds.map(([le]) => le).toSorted((one, other) => one - other));
     expect(bounds.map(([, count]) => count)).toEqual(bounds.map(([, count]) => count).toSorted((one, other) => one - other));
     const methods = new Set([...text.matchAll(/method="([^"]+)"/g)].map(([, method]) => method));
-    expect([...methods].filter((method) => !['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'other'].includes(method!))).toEqual([]);
+    expect(
+      [...methods].filter((method) => !['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'other'].includes(method!)),
+    ).toEqual([]);
   });
 });

@@ -13,7 +13,15 @@ import { startApp, type TestApp } from '../helpers/app.ts';
 import { inProcess } from '../helpers/cli.ts';
 import { request, type HeaderMap, type Reply } from '../helpers/client.ts';
 import { plainRequest } from '../helpers/plain-get.ts';
-import { aMember, anOrganization, aVisitor, memberPassword, type Person, type TestMember, type TestOrganization } from '../helpers/world.ts';
+import {
+  aMember,
+  anOrganization,
+  aVisitor,
+  memberPassword,
+  type Person,
+  type TestMember,
+  type TestOrganization,
+} from '../helpers/world.ts';
 
 interface Schema {
   readonly [keyword: string]: unknown;
@@ -76,7 +84,9 @@ describe('the document', () => {
   it('is OpenAPI 3.1 with every route in it, and none that is no route', () => {
     expect(document.openapi).toBe('3.1.0');
     const own = ['/healthz', '/readyz', '/metrics', '/openapi.json', '/docs', '/api/v1/ws'];
-    const listed = Object.entries(document.paths).flatMap(([path, methods]) => Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`));
+    const listed = Object.entries(document.paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+    );
     const wanted = [...routes.map(({ method, path }) => `${method} ${openPath(path)}`), ...own.map((path) => `GET ${path}`)];
     expect(listed.toSorted()).toEqual(wanted.toSorted());
     const ids = Object.values(document.paths).flatMap((methods) => Object.values(methods).map(({ operationId }) => operationId));
@@ -104,7 +114,10 @@ describe('the document', () => {
     expect(one.responses['default']?.content?.['application/json']?.schema).toEqual({ $ref: '#/components/schemas/Error' });
     // Every field that the rule takes is to be found somewhere.
     const fields = Object.keys(operation.input.shape).filter((field) => field !== 'organization' || operation.who === 'anyone');
-    const shown = [...(one.parameters ?? []).map((parameter) => parameter.name), ...Object.keys(one.requestBody?.content['application/json']?.schema['properties'] ?? {})];
+    const shown = [
+      ...(one.parameters ?? []).map((parameter) => parameter.name),
+      ...Object.keys(one.requestBody?.content['application/json']?.schema['properties'] ?? {}),
+    ];
     for (const field of fields) expect(shown, `${name}.${field}`).toContain(field === 'idempotencyKey' ? 'Idempotency-Key' : field);
     const signedIn = operation.who === 'operator' || operation.who === 'admin';
     expect(one.security.length === 0).toBe(operation.who === 'anyone');
@@ -136,7 +149,10 @@ describe('the document', () => {
     });
     expect(plain.headers['content-encoding']).toBeUndefined();
     expect(JSON.parse(plain.bytes.toString())).toEqual(document);
-    for (const [name, open] of [['br', brotliDecompressSync], ['gzip', gunzipSync]] as const) {
+    for (const [name, open] of [
+      ['br', brotliDecompressSync],
+      ['gzip', gunzipSync],
+    ] as const) {
       const small = await plainRequest(url, { 'accept-encoding': name });
       expect(small.headers['content-encoding']).toBe(name);
       expect(open(small.bytes).equals(plain.bytes)).toBe(true);
@@ -203,7 +219,11 @@ describe('what the service answers', () => {
     await check(visitor, 'GET', '/api/v1/visitor');
     await check(visitor, 'GET', '/api/v1/widget/config');
     await check(visitor, 'POST', '/api/v1/widget/ws-token');
-    await check({ headers: {} }, 'POST', '/api/v1/staff/session', { organization: 'acme', email: operator.email, password: memberPassword });
+    await check({ headers: {} }, 'POST', '/api/v1/staff/session', {
+      organization: 'acme',
+      email: operator.email,
+      password: memberPassword,
+    });
     await check(operator, 'GET', '/api/v1/staff/session');
     await check(operator, 'POST', '/api/v1/staff/ws-token');
     await check(operator, 'GET', '/api/v1/staff/conversations?status=pending&assignedTo=none&q=hello');
@@ -230,9 +250,22 @@ describe('what the service answers', () => {
 
   it('is what the document says for those who administrate', async () => {
     const application = `/api/v1/admin/applications/${acme.application.id}`;
-    for (const path of ['/api/v1/admin/organization', '/api/v1/admin/applications', application, `${application}/domains`, `${application}/keys`, `${application}/identity-secret`, '/api/v1/admin/members', '/api/v1/admin/audit', '/api/v1/admin/webhooks', '/api/v1/staff/canned-replies', '/api/v1/staff/stats'])
+    for (const path of [
+      '/api/v1/admin/organization',
+      '/api/v1/admin/applications',
+      application,
+      `${application}/domains`,
+      `${application}/keys`,
+      `${application}/identity-secret`,
+      '/api/v1/admin/members',
+      '/api/v1/admin/audit',
+      '/api/v1/admin/webhooks',
+      '/api/v1/staff/canned-replies',
+      '/api/v1/staff/stats',
+    ])
       expect((await check(admin, 'GET', path)).status, path).toBe(200);
-    const { webhook } = (await check(admin, 'POST', '/api/v1/admin/webhooks', { url: 'https://example.com/hook', events: ['message:new'] })).body;
+    const { webhook } = (await check(admin, 'POST', '/api/v1/admin/webhooks', { url: 'https://example.com/hook', events: ['message:new'] }))
+      .body;
     const at = `/api/v1/admin/webhooks/${webhook.id}`;
     await check(admin, 'PATCH', at, { events: null });
     await check(admin, 'GET', at);
@@ -247,7 +280,14 @@ describe('what the service answers', () => {
     await check(admin, 'DELETE', `${application}/keys/${key.id}`);
     await check(admin, 'POST', `${application}/domains`, { domain: 'more.example' });
     await check(admin, 'PATCH', application, { appearance: { position: 'bottom-left' } });
-    const { member } = (await check(admin, 'POST', '/api/v1/admin/members', { email: 'new@acme.example', name: 'New', role: 'operator', password: memberPassword })).body;
+    const { member } = (
+      await check(admin, 'POST', '/api/v1/admin/members', {
+        email: 'new@acme.example',
+        name: 'New',
+        role: 'operator',
+        password: memberPassword,
+      })
+    ).body;
     await check(admin, 'PATCH', `/api/v1/admin/members/${member.id}`, { role: 'admin' });
     await check(admin, 'DELETE', `/api/v1/admin/members/${member.id}`);
     const { cannedReply } = (await check(admin, 'POST', '/api/v1/staff/canned-replies', { shortcut: 'hi', content: 'Hello!' })).body;

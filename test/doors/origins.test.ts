@@ -29,41 +29,111 @@ afterAll(async () => {
   await app.stop();
 });
 
-const headers = (appId: string, ...origins: string[]): HeaderPairs => [['X-App-Id', appId], ['X-Visitor-Id', visitorId], ...origins.map((origin): [string, string] => ['Origin', origin])];
-const mint = (appId: string, ...origins: string[]) => askRaw(app, { method: 'POST', path: '/api/v1/widget/ws-token', headers: headers(appId, ...origins) });
+const headers = (appId: string, ...origins: string[]): HeaderPairs => [
+  ['X-App-Id', appId],
+  ['X-Visitor-Id', visitorId],
+  ...origins.map((origin): [string, string] => ['Origin', origin]),
+];
+const mint = (appId: string, ...origins: string[]) =>
+  askRaw(app, { method: 'POST', path: '/api/v1/widget/ws-token', headers: headers(appId, ...origins) });
 const utf8 = (text: string): string => Buffer.from(text, 'utf8').toString('latin1');
 
 describe('a token is given to', () => {
   it.each([
-    ['https://example.com', 'https://example.com'], ['http://example.com', 'http://example.com'],
-    ['https://example.com:443', 'https://example.com'], ['http://example.com:80', 'http://example.com'],
-    ['HTTPS://EXAMPLE.com', 'https://example.com'], ['https://example.com.', 'https://example.com'],
-    ['https://a.shop.example', 'https://a.shop.example'], ['https://a.b.shop.example', 'https://a.b.shop.example'],
-    ['http://localhost:3000', 'http://localhost:3000'], ['https://localhost:3000', 'https://localhost:3000'],
-    ['https://full.example:8443', 'https://full.example:8443'], ['http://127.0.0.1:8080', 'http://127.0.0.1:8080'],
+    ['https://example.com', 'https://example.com'],
+    ['http://example.com', 'http://example.com'],
+    ['https://example.com:443', 'https://example.com'],
+    ['http://example.com:80', 'http://example.com'],
+    ['HTTPS://EXAMPLE.com', 'https://example.com'],
+    ['https://example.com.', 'https://example.com'],
+    ['https://a.shop.example', 'https://a.shop.example'],
+    ['https://a.b.shop.example', 'https://a.b.shop.example'],
+    ['http://localhost:3000', 'http://localhost:3000'],
+    ['https://localhost:3000', 'https://localhost:3000'],
+    ['https://full.example:8443', 'https://full.example:8443'],
+    ['http://127.0.0.1:8080', 'http://127.0.0.1:8080'],
   ])('%s', async (origin, normalised) => {
     const reply = await mint(site.id, origin);
     expect(reply.status, reply.text).toBe(200);
     expect(reply.headers.get('access-control-allow-origin')).toBe(origin);
     const claims = decodeJwt(reply.body.token as string);
     const now = Math.floor(app.clock.now() / 1000);
-    expect(claims).toEqual({ appId: site.id, visitorId, origin: normalised, iss: 'deskbell', aud: 'deskbell:visitor-socket', iat: now, exp: now + 300, jti: expect.any(String) });
+    expect(claims).toEqual({
+      appId: site.id,
+      visitorId,
+      origin: normalised,
+      iss: 'deskbell',
+      aud: 'deskbell:visitor-socket',
+      iat: now,
+      exp: now + 300,
+      jti: expect.any(String),
+    });
   });
 });
 
 describe('no token, and no permission to read the answer, for', () => {
   it.each([
-    'https://example.com:8443', 'http://example.com:443', 'https://example.com:80',
-    'https://sub.example.com', 'https://www.example.com', 'https://evil-example.com', 'https://evilexample.com', 'https://example.com.evil.com', 'https://example.community', 'https://example.co',
-    'https://example.com@evil.com', 'https://user:pw@example.com', 'https://evil.com/example.com', 'https://evil.com#example.com', 'https://evil.com?example.com', 'https://evil.com\\example.com', 'https://evil.com%23.example.com', 'https://example.com/', 'https://example.com/path',
-    'null', 'NULL', '', '*', 'file://', 'chrome-extension://abc', 'moz-extension://0f0f', 'data:text/html,x', 'about:blank', 'blob:https://example.com/x', 'capacitor://localhost', 'wss://example.com', 'ftp://example.com',
-    utf8('https://еxample.com'), 'https://xn--xample-2of.com', utf8('https://ｅxample.com'), utf8('https://example。com'), 'https://ex\u00E4mple.com',
-    'https://example.com, https://evil.com', 'https://example.com https://evil.com', 'https://example.com,https://example.com',
-    'https://shop.example', 'https://evilshop.example', 'https://a.shop.example:8443', 'https://a.shop.example.evil.com',
-    'http://localhost:3001', 'http://localhost', 'http://127.0.0.1:3000', 'http://[::1]:3000',
-    'http://full.example:8443', 'https://full.example', 'https://full.example:08443', 'https://full.example:443',
-    'http://127.1:8080', 'http://0x7f.1:8080', 'http://2130706433:8080', 'http://[::ffff:127.0.0.1]:8080',
-    'https://other.example', `https://${'a'.repeat(5000)}.example.com`, 'example.com', '//example.com', 'javascript:alert(1)//example.com',
+    'https://example.com:8443',
+    'http://example.com:443',
+    'https://example.com:80',
+    'https://sub.example.com',
+    'https://www.example.com',
+    'https://evil-example.com',
+    'https://evilexample.com',
+    'https://example.com.evil.com',
+    'https://example.community',
+    'https://example.co',
+    'https://example.com@evil.com',
+    'https://user:pw@example.com',
+    'https://evil.com/example.com',
+    'https://evil.com#example.com',
+    'https://evil.com?example.com',
+    'https://evil.com\\example.com',
+    'https://evil.com%23.example.com',
+    'https://example.com/',
+    'https://example.com/path',
+    'null',
+    'NULL',
+    '',
+    '*',
+    'file://',
+    'chrome-extension://abc',
+    'moz-extension://0f0f',
+    'data:text/html,x',
+    'about:blank',
+    'blob:https://example.com/x',
+    'capacitor://localhost',
+    'wss://example.com',
+    'ftp://example.com',
+    utf8('https://еxample.com'),
+    'https://xn--xample-2of.com',
+    utf8('https://ｅxample.com'),
+    utf8('https://example。com'),
+    'https://ex\u00E4mple.com',
+    'https://example.com, https://evil.com',
+    'https://example.com https://evil.com',
+    'https://example.com,https://example.com',
+    'https://shop.example',
+    'https://evilshop.example',
+    'https://a.shop.example:8443',
+    'https://a.shop.example.evil.com',
+    'http://localhost:3001',
+    'http://localhost',
+    'http://127.0.0.1:3000',
+    'http://[::1]:3000',
+    'http://full.example:8443',
+    'https://full.example',
+    'https://full.example:08443',
+    'https://full.example:443',
+    'http://127.1:8080',
+    'http://0x7f.1:8080',
+    'http://2130706433:8080',
+    'http://[::ffff:127.0.0.1]:8080',
+    'https://other.example',
+    `https://${'a'.repeat(5000)}.example.com`,
+    'example.com',
+    '//example.com',
+    'javascript:alert(1)//example.com',
   ])('%s', async (origin) => {
     const before = stored(app);
     const reply = await mint(site.id, origin);
@@ -75,7 +145,12 @@ describe('no token, and no permission to read the answer, for', () => {
   });
 
   it('two Origin headers, in either order, and none at all', async () => {
-    for (const origins of [['https://example.com', 'https://evil.com'], ['https://evil.com', 'https://example.com'], ['https://example.com', 'https://example.com'], []]) {
+    for (const origins of [
+      ['https://example.com', 'https://evil.com'],
+      ['https://evil.com', 'https://example.com'],
+      ['https://example.com', 'https://example.com'],
+      [],
+    ]) {
       const reply = await mint(site.id, ...origins);
       expect([origins, reply.status, reply.body.error]).toEqual([origins, 403, 'origin_not_allowed']);
       expect(reply.headers.has('access-control-allow-origin')).toBe(false);
@@ -100,7 +175,11 @@ describe('no token, and no permission to read the answer, for', () => {
 
 describe('an API key', () => {
   const create = (...origins: string[]) =>
-    askRaw(app, { method: 'POST', path: '/api/v1/conversations', headers: [['Authorization', `Bearer ${site.key}`], ...headers(site.id, ...origins)] });
+    askRaw(app, {
+      method: 'POST',
+      path: '/api/v1/conversations',
+      headers: [['Authorization', `Bearer ${site.key}`], ...headers(site.id, ...origins)],
+    });
 
   it('needs no Origin, but a wrong one is refused', async () => {
     expect((await create()).status).toBe(201);
@@ -115,11 +194,13 @@ describe('an API key', () => {
 describe("the service's own pages", () => {
   it('count by Sec-Fetch-Site on GET and HEAD alone', async () => {
     const ask = async (method: string, site_: string | null, path = '/api/v1/conversations'): Promise<number> =>
-      (await askRaw(app, { method, path, headers: [...headers(own.id), ...(site_ === null ? [] : [['Sec-Fetch-Site', site_] as const])] })).status;
+      (await askRaw(app, { method, path, headers: [...headers(own.id), ...(site_ === null ? [] : [['Sec-Fetch-Site', site_] as const])] }))
+        .status;
     const own = await anApplication(app, 'acme', new URL(app.url).origin);
     expect(await ask('GET', 'same-origin')).toBe(200);
     expect(await ask('HEAD', 'same-origin')).toBe(200);
-    for (const site_ of ['same-site', 'cross-site', 'none', 'SAME-ORIGIN', 'same-origin, same-origin', '', null]) expect([site_, await ask('GET', site_)]).toEqual([site_, 403]);
+    for (const site_ of ['same-site', 'cross-site', 'none', 'SAME-ORIGIN', 'same-origin, same-origin', '', null])
+      expect([site_, await ask('GET', site_)]).toEqual([site_, 403]);
     expect(await ask('POST', 'same-origin')).toBe(403);
     expect(await ask('POST', 'same-origin', '/api/v1/widget/ws-token')).toBe(403);
   });
@@ -127,7 +208,15 @@ describe("the service's own pages", () => {
 
 describe('a preflight', () => {
   const preflight = (path: string, ...origins: string[]) =>
-    askRaw(app, { method: 'OPTIONS', path, headers: [['Access-Control-Request-Method', 'POST'], ['Access-Control-Request-Headers', 'x-app-id,x-visitor-id,content-type'], ...origins.map((origin): [string, string] => ['Origin', origin])] });
+    askRaw(app, {
+      method: 'OPTIONS',
+      path,
+      headers: [
+        ['Access-Control-Request-Method', 'POST'],
+        ['Access-Control-Request-Headers', 'x-app-id,x-visitor-id,content-type'],
+        ...origins.map((origin): [string, string] => ['Origin', origin]),
+      ],
+    });
   const concrete = (path: string): string => path.replace(/:[a-zA-Z]+/g, randomUUID());
 
   it.each(routes)('for $method $path', async ({ path }) => {
@@ -140,10 +229,22 @@ describe('a preflight', () => {
       expect(good.headers.get('access-control-allow-headers')?.toLowerCase()).not.toContain('authorization');
     }
     // It names no application: any registered origin is answered, and the request itself is refused.
-    expect((await preflight(concrete(path), other.application.origin)).headers.get('access-control-allow-origin')).toBe(open ? other.application.origin : null);
-    for (const origins of [['https://evil.com'], ['null'], ['*'], [], ['https://example.com', 'https://example.com'], ['https://example.com, https://evil.com']]) {
+    expect((await preflight(concrete(path), other.application.origin)).headers.get('access-control-allow-origin')).toBe(
+      open ? other.application.origin : null,
+    );
+    for (const origins of [
+      ['https://evil.com'],
+      ['null'],
+      ['*'],
+      [],
+      ['https://example.com', 'https://example.com'],
+      ['https://example.com, https://evil.com'],
+    ]) {
       const bad = await preflight(concrete(path), ...origins);
-      expect([...bad.headers.keys()].filter((name) => name.startsWith('access-control')), `${path} ${origins.join()}`).toEqual([]);
+      expect(
+        [...bad.headers.keys()].filter((name) => name.startsWith('access-control')),
+        `${path} ${origins.join()}`,
+      ).toEqual([]);
     }
   });
 

@@ -6,7 +6,16 @@ import { makeApiKey, makeSessionToken } from '../../src/services/secrets.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { exchange, requestBytes, type HeaderPairs } from '../helpers/raw-http.ts';
 import { ask, askRaw, expectCleanLog, idsOf, checkReply, inDatabase, stored } from '../helpers/rest-checks.ts';
-import { aMember, anApplication, anOrganization, aVisitor, aVisitorByKey, signIn, type TestApplication, type TestMember } from '../helpers/world.ts';
+import {
+  aMember,
+  anApplication,
+  anOrganization,
+  aVisitor,
+  aVisitorByKey,
+  signIn,
+  type TestApplication,
+  type TestMember,
+} from '../helpers/world.ts';
 
 let app: TestApp;
 let site: TestApplication;
@@ -26,7 +35,11 @@ afterAll(async () => {
 });
 
 const get = (headers: HeaderPairs, path = '/api/v1/conversations') => askRaw(app, { path, headers });
-const withKey = (...authorization: string[]): HeaderPairs => [...authorization.map((value): [string, string] => ['Authorization', value]), ['X-App-Id', site.id], ['X-Visitor-Id', visitorId]];
+const withKey = (...authorization: string[]): HeaderPairs => [
+  ...authorization.map((value): [string, string] => ['Authorization', value]),
+  ['X-App-Id', site.id],
+  ['X-Visitor-Id', visitorId],
+];
 
 describe('Authorization', () => {
   it('takes the scheme in any letter case', async () => {
@@ -34,24 +47,56 @@ describe('Authorization', () => {
   });
 
   const broken: readonly [string, (key: string) => string[]][] = [
-    ['two blanks', (key) => [`Bearer  ${key}`]], ['a tab', (key) => [`Bearer\t${key}`]], ['Token', (key) => [`Token ${key}`]], ['Basic', (key) => [`Basic ${Buffer.from(`${key}:`).toString('base64')}`]], ['no scheme', (key) => [key]], ['no key', () => ['Bearer']], ['a blank for a key', () => ['Bearer ']],
-    ['a list', (key) => [`Bearer ${key},${key}`]], ['a list with blanks', (key) => [`Bearer ${key}, Bearer ${key}`]], ['upper case', (key) => [`Bearer ${key.toUpperCase()}`]], ['lower case', (key) => [`Bearer ${key.toLowerCase()}`]], ['quotes', (key) => [`Bearer "${key}"`]], ['something after it', (key) => [`Bearer ${key} x`]], ['a dot after it', (key) => [`Bearer ${key}.`]],
-    ['a cut key', (key) => [`Bearer ${key.slice(0, -1)}`]], ['a longer key', (key) => [`Bearer ${key}a`]], ['the public part alone', (key) => [`Bearer ${key.slice(0, 21)}`]], ['another prefix', (key) => [`Bearer ${key.replace('live', 'test')}`]], ['percent', (key) => [`Bearer ${key.replace('_', '%5f')}`]], ['bytes', (key) => [`Bearer ${key}\xff`]], ['empty', () => ['']],
-    ['good then bad', (key) => [`Bearer ${key}`, `Bearer ${makeApiKey('live').text}`]], ['bad then good', (key) => [`Bearer ${makeApiKey('live').text}`, `Bearer ${key}`]], ['twice the same', (key) => [`Bearer ${key}`, `Bearer ${key}`]], ['an unknown key', () => [`Bearer ${makeApiKey('live').text}`]], ['an unknown test key', () => [`Bearer ${makeApiKey('test').text}`]],
-    ['a session', () => [`Bearer ${operator.token}`]], ['an unknown session', () => [`Bearer ${makeSessionToken()}`]], ['a prototype', () => ['Bearer __proto__']], ['8 kB', () => [`Bearer dbk_live_${'a'.repeat(8000)}`]], ['SQL', () => ["Bearer ' or 1=1 --"]], ['undefined', () => ['Bearer undefined']],
+    ['two blanks', (key) => [`Bearer  ${key}`]],
+    ['a tab', (key) => [`Bearer\t${key}`]],
+    ['Token', (key) => [`Token ${key}`]],
+    ['Basic', (key) => [`Basic ${Buffer.from(`${key}:`).toString('base64')}`]],
+    ['no scheme', (key) => [key]],
+    ['no key', () => ['Bearer']],
+    ['a blank for a key', () => ['Bearer ']],
+    ['a list', (key) => [`Bearer ${key},${key}`]],
+    ['a list with blanks', (key) => [`Bearer ${key}, Bearer ${key}`]],
+    ['upper case', (key) => [`Bearer ${key.toUpperCase()}`]],
+    ['lower case', (key) => [`Bearer ${key.toLowerCase()}`]],
+    ['quotes', (key) => [`Bearer "${key}"`]],
+    ['something after it', (key) => [`Bearer ${key} x`]],
+    ['a dot after it', (key) => [`Bearer ${key}.`]],
+    ['a cut key', (key) => [`Bearer ${key.slice(0, -1)}`]],
+    ['a longer key', (key) => [`Bearer ${key}a`]],
+    ['the public part alone', (key) => [`Bearer ${key.slice(0, 21)}`]],
+    ['another prefix', (key) => [`Bearer ${key.replace('live', 'test')}`]],
+    ['percent', (key) => [`Bearer ${key.replace('_', '%5f')}`]],
+    ['bytes', (key) => [`Bearer ${key}\xff`]],
+    ['empty', () => ['']],
+    ['good then bad', (key) => [`Bearer ${key}`, `Bearer ${makeApiKey('live').text}`]],
+    ['bad then good', (key) => [`Bearer ${makeApiKey('live').text}`, `Bearer ${key}`]],
+    ['twice the same', (key) => [`Bearer ${key}`, `Bearer ${key}`]],
+    ['an unknown key', () => [`Bearer ${makeApiKey('live').text}`]],
+    ['an unknown test key', () => [`Bearer ${makeApiKey('test').text}`]],
+    ['a session', () => [`Bearer ${operator.token}`]],
+    ['an unknown session', () => [`Bearer ${makeSessionToken()}`]],
+    ['a prototype', () => ['Bearer __proto__']],
+    ['8 kB', () => [`Bearer dbk_live_${'a'.repeat(8000)}`]],
+    ['SQL', () => ["Bearer ' or 1=1 --"]],
+    ['undefined', () => ['Bearer undefined']],
   ];
   it.each(broken)('refuses %s', async (_what, values) => {
     const before = stored(app);
     for (const origin of [[], [['Origin', site.origin]]] as HeaderPairs[]) {
       const reply = await get([...withKey(...values(site.key)), ...origin]);
       expect([reply.status, reply.body]).toEqual([401, { error: 'unauthorized', message: 'The API key or the app id is not valid.' }]);
-      expect((await get(withKey(...values(site.key)), '/api/v1/staff/conversations')).status).toBe(values(site.key)[0] === `Bearer ${operator.token}` ? 200 : 401);
+      expect((await get(withKey(...values(site.key)), '/api/v1/staff/conversations')).status).toBe(
+        values(site.key)[0] === `Bearer ${operator.token}` ? 200 : 401,
+      );
     }
     expect(stored(app)).toEqual(before);
   });
 
   it('every single changed character of a key or a session is noticed', async () => {
-    for (const [token, path] of [[site.key, '/api/v1/conversations'], [operator.token, '/api/v1/staff/session']] as const)
+    for (const [token, path] of [
+      [site.key, '/api/v1/conversations'],
+      [operator.token, '/api/v1/staff/session'],
+    ] as const)
       for (let at = 0; at < token.length; at += 1) {
         const changed = token.slice(0, at) + (token[at] === 'x' ? 'y' : 'x') + token.slice(at + 1);
         expect([at, (await get(withKey(`Bearer ${changed}`), path)).status]).toEqual([at, 401]);
@@ -60,7 +105,10 @@ describe('Authorization', () => {
 
   it('a key that is revoked dies on a connection that is open already', async () => {
     const { id, key } = await app.local('keys.create', { applicationId: site.id });
-    const one = requestBytes(app.url, { path: '/api/v1/conversations', headers: [...withKey(`Bearer ${key}`), ['Connection', 'keep-alive']] });
+    const one = requestBytes(app.url, {
+      path: '/api/v1/conversations',
+      headers: [...withKey(`Bearer ${key}`), ['Connection', 'keep-alive']],
+    });
     expect((await exchange(app.url, Buffer.concat([one, one]), { wanted: 2 })).map(({ status }) => status)).toEqual([200, 200]);
     await app.local('keys.revoke', { keyId: id });
     expect((await exchange(app.url, Buffer.concat([one, one]), { wanted: 2 })).map(({ status }) => status)).toEqual([401, 401]);
@@ -78,31 +126,74 @@ describe('Authorization', () => {
 });
 
 describe('X-App-Id', () => {
-  const withApp = (...ids: string[]): HeaderPairs => [['Authorization', `Bearer ${site.key}`], ['X-Visitor-Id', visitorId], ...ids.map((id): [string, string] => ['X-App-Id', id])];
+  const withApp = (...ids: string[]): HeaderPairs => [
+    ['Authorization', `Bearer ${site.key}`],
+    ['X-Visitor-Id', visitorId],
+    ...ids.map((id): [string, string] => ['X-App-Id', id]),
+  ];
 
   it('may be in upper case or have blanks around it', async () => {
     for (const id of [site.id.toUpperCase(), `  ${site.id}  `]) expect((await get(withApp(id))).status).toBe(200);
   });
 
   it.each([
-    ['a percent escape', (id: string) => [`${id}%20`]], ['braces', (id: string) => [`{${id}}`]], ['bytes', (id: string) => [`${id}\xff`]], ['empty', () => ['']], ['missing', () => []], ['a list', (id: string) => [`${id}, ${id}`]], ['twice', (id: string) => [id, id]], ['without hyphens', (id: string) => [id.replaceAll('-', '')]],
-    ['cut', (id: string) => [id.slice(0, -1)]], ['SQL', (id: string) => [`${id}' or '1'='1`]], ['a wildcard', () => ['%']], ['a prototype', () => ['__proto__']], ['null', () => ['null']], ['unknown', () => [randomUUID()]], ['a key', () => [site.key]],
+    ['a percent escape', (id: string) => [`${id}%20`]],
+    ['braces', (id: string) => [`{${id}}`]],
+    ['bytes', (id: string) => [`${id}\xff`]],
+    ['empty', () => ['']],
+    ['missing', () => []],
+    ['a list', (id: string) => [`${id}, ${id}`]],
+    ['twice', (id: string) => [id, id]],
+    ['without hyphens', (id: string) => [id.replaceAll('-', '')]],
+    ['cut', (id: string) => [id.slice(0, -1)]],
+    ['SQL', (id: string) => [`${id}' or '1'='1`]],
+    ['a wildcard', () => ['%']],
+    ['a prototype', () => ['__proto__']],
+    ['null', () => ['null']],
+    ['unknown', () => [randomUUID()]],
+    ['a key', () => [site.key]],
   ])('refuses %s', async (_what, values) => {
     const before = stored(app);
-    const origin: HeaderPairs = [['X-Visitor-Id', visitorId], ['Origin', site.origin], ...values(site.id).map((id): [string, string] => ['X-App-Id', id])];
+    const origin: HeaderPairs = [
+      ['X-Visitor-Id', visitorId],
+      ['Origin', site.origin],
+      ...values(site.id).map((id): [string, string] => ['X-App-Id', id]),
+    ];
     for (const headers of [withApp(...values(site.id)), origin])
-      for (const path of ['/api/v1/conversations', '/api/v1/widget/config']) expect([(await get(headers, path)).status, path]).toEqual([401, path]);
+      for (const path of ['/api/v1/conversations', '/api/v1/widget/config'])
+        expect([(await get(headers, path)).status, path]).toEqual([401, path]);
     expect(stored(app)).toEqual(before);
   });
 });
 
 describe('X-Visitor-Id', () => {
-  const withVisitor = (...ids: string[]): HeaderPairs => [['Authorization', `Bearer ${site.key}`], ['X-App-Id', site.id], ...ids.map((id): [string, string] => ['X-Visitor-Id', id])];
+  const withVisitor = (...ids: string[]): HeaderPairs => [
+    ['Authorization', `Bearer ${site.key}`],
+    ['X-App-Id', site.id],
+    ...ids.map((id): [string, string] => ['X-Visitor-Id', id]),
+  ];
   const v = '3f2504e0-4f89-41d3-9a0c-0305e82c3301';
 
   it.each([
-    [''], ['abc'], [v.slice(0, -1)], [`${v}0`], [v.replaceAll('-', '')], [`{${v}}`], [`urn:uuid:${v}`], ['6ba7b810-9dad-11d1-80b4-00c04fd430c8'], ['6fa459ea-ee8a-3ca4-894e-db77e160355e'], ['886313e1-3b8a-5372-9b90-0c9aee199e5d'], ['01920a3b-7c1d-7e2f-9a0b-1c2d3e4f5a6b'], ['00000000-0000-0000-0000-000000000000'], ['ffffffff-ffff-ffff-ffff-ffffffffffff'],
-    ...['0', '1', '7', 'c', 'd', 'e', 'f'].map((variant) => [`3f2504e0-4f89-41d3-${variant}a0c-0305e82c3301`]), [`${v}, ${v}`], [`${v}\xa0`], [v.replace('3f', '３'.slice(0, 0) + '\xef\xbc\x93')], ['__proto__'], ["' or 1=1 --"],
+    [''],
+    ['abc'],
+    [v.slice(0, -1)],
+    [`${v}0`],
+    [v.replaceAll('-', '')],
+    [`{${v}}`],
+    [`urn:uuid:${v}`],
+    ['6ba7b810-9dad-11d1-80b4-00c04fd430c8'],
+    ['6fa459ea-ee8a-3ca4-894e-db77e160355e'],
+    ['886313e1-3b8a-5372-9b90-0c9aee199e5d'],
+    ['01920a3b-7c1d-7e2f-9a0b-1c2d3e4f5a6b'],
+    ['00000000-0000-0000-0000-000000000000'],
+    ['ffffffff-ffff-ffff-ffff-ffffffffffff'],
+    ...['0', '1', '7', 'c', 'd', 'e', 'f'].map((variant) => [`3f2504e0-4f89-41d3-${variant}a0c-0305e82c3301`]),
+    [`${v}, ${v}`],
+    [`${v}\xa0`],
+    [v.replace('3f', '３'.slice(0, 0) + '\xef\xbc\x93')],
+    ['__proto__'],
+    ["' or 1=1 --"],
   ])('%s is no visitor', async (id) => {
     const before = stored(app);
     const reply = await get(withVisitor(id));
@@ -128,7 +219,17 @@ describe('X-Visitor-Id', () => {
 
   it('first used by fifty requests at once is one visitor', async () => {
     const fresh = aVisitorByKey(app, site);
-    const replies = await Promise.all(Array.from({ length: 50 }, (_, index) => ask(app, fresh, index % 2 === 0 ? 'GET' : 'POST', index % 2 === 0 ? '/visitor' : '/conversations', index % 2 === 0 ? undefined : {})));
+    const replies = await Promise.all(
+      Array.from({ length: 50 }, (_, index) =>
+        ask(
+          app,
+          fresh,
+          index % 2 === 0 ? 'GET' : 'POST',
+          index % 2 === 0 ? '/visitor' : '/conversations',
+          index % 2 === 0 ? undefined : {},
+        ),
+      ),
+    );
     expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([200, 201]));
     expect(inDatabase(app, 'select count(*) as n from visitors where visitor_id = ?', fresh.id)).toEqual([{ n: 1 }]);
   });
@@ -136,9 +237,12 @@ describe('X-Visitor-Id', () => {
 
 describe('sessions', () => {
   it('belong to the host of their organization', async () => {
-    const at = async (host: string): Promise<number> => (await get([...Object.entries(operator.headers), ['Host', host]], '/api/v1/staff/session')).status;
-    for (const host of ['chat.example:4600', 'acme.chat.example:4600', 'ACME.chat.example:4600', '127.0.0.1', 'elsewhere.example']) expect([host, await at(host)]).toEqual([host, 200]);
-    for (const host of ['acme-1.chat.example:4600', 'nobody.chat.example:4600', 'x.acme.chat.example:4600', '.chat.example:4600']) expect([host, await at(host)]).toEqual([host, 401]);
+    const at = async (host: string): Promise<number> =>
+      (await get([...Object.entries(operator.headers), ['Host', host]], '/api/v1/staff/session')).status;
+    for (const host of ['chat.example:4600', 'acme.chat.example:4600', 'ACME.chat.example:4600', '127.0.0.1', 'elsewhere.example'])
+      expect([host, await at(host)]).toEqual([host, 200]);
+    for (const host of ['acme-1.chat.example:4600', 'nobody.chat.example:4600', 'x.acme.chat.example:4600', '.chat.example:4600'])
+      expect([host, await at(host)]).toEqual([host, 401]);
   });
 
   it('signing out ends that session alone', async () => {
@@ -175,10 +279,26 @@ it('what opens one door opens no other', async () => {
   const staffToken: string = (await ask(app, operator, 'POST', '/staff/ws-token')).body.token;
   const before = stored(app);
   for (const token of [visitorToken, staffToken, operator.token, site.key])
-    for (const [path, own] of [['/api/v1/conversations', site.key], ['/api/v1/visitor', site.key], ['/api/v1/staff/session', operator.token], ['/api/v1/staff/conversations', operator.token]] as const) {
+    for (const [path, own] of [
+      ['/api/v1/conversations', site.key],
+      ['/api/v1/visitor', site.key],
+      ['/api/v1/staff/session', operator.token],
+      ['/api/v1/staff/conversations', operator.token],
+    ] as const) {
       const reply = await get(withKey(`Bearer ${token}`), path);
       expect([path, reply.status]).toEqual([path, token === own ? 200 : 401]);
-      for (const elsewhere of [`?token=${token}`, `?access_token=${token}`, `?authorization=Bearer%20${token}`]) expect((await get([['Cookie', `token=${token}`], ['X-Api-Key', token]], path + elsewhere)).status).toBe(401);
+      for (const elsewhere of [`?token=${token}`, `?access_token=${token}`, `?authorization=Bearer%20${token}`])
+        expect(
+          (
+            await get(
+              [
+                ['Cookie', `token=${token}`],
+                ['X-Api-Key', token],
+              ],
+              path + elsewhere,
+            )
+          ).status,
+        ).toBe(401);
     }
   expect(stored(app)).toEqual(before);
   checkReply((await exchange(app.url, requestBytes(app.url, { path: '/api/v1/staff/session' })))[0]!, 'GET', '/api/v1/staff/session');
@@ -190,7 +310,12 @@ it('a test key and a live key are two worlds, and the other application a third'
   const live = aVisitorByKey(app, site, 'live', visitorId);
   const test = aVisitorByKey(app, site, 'test', visitorId);
   const made = (await ask(app, test, 'POST', '/conversations', { subject: 'only a test' })).body.conversation.id as string;
-  for (const who of [live, aVisitor(app, site, visitorId), aVisitorByKey(app, second, 'live', visitorId), aVisitorByKey(app, second, 'test', visitorId)]) {
+  for (const who of [
+    live,
+    aVisitor(app, site, visitorId),
+    aVisitorByKey(app, second, 'live', visitorId),
+    aVisitorByKey(app, second, 'test', visitorId),
+  ]) {
     expect((await ask(app, who, 'GET', `/conversations/${made}`)).status).toBe(404);
     expect((await ask(app, who, 'POST', `/conversations/${made}/messages`, { content: 'x' })).status).toBe(404);
     expect((await ask(app, who, 'GET', '/conversations')).text).not.toContain(made);

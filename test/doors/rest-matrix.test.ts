@@ -8,7 +8,19 @@ import { makeApiKey } from '../../src/services/secrets.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import type { Reply } from '../helpers/client.ts';
 import { ask, expectCleanLog, inDatabase, stored, type Caller } from '../helpers/rest-checks.ts';
-import { aConversation, aMember, aMessage, anApplication, anOrganization, aVisitor, aVisitorByKey, memberPassword, type TestApplication, type TestMember, type TestOrganization } from '../helpers/world.ts';
+import {
+  aConversation,
+  aMember,
+  aMessage,
+  anApplication,
+  anOrganization,
+  aVisitor,
+  aVisitorByKey,
+  memberPassword,
+  type TestApplication,
+  type TestMember,
+  type TestOrganization,
+} from '../helpers/world.ts';
 
 let app: TestApp;
 let acme: TestOrganization;
@@ -17,7 +29,13 @@ let other: TestOrganization;
 /** Keys that once worked. */
 const dead = { revoked: '', expired: '', ofDeletedApplication: '' };
 /** Members whose session is over, in every way in which it can be. */
-const gone: Record<'disabled' | 'removed' | 'newPassword' | 'signedOut' | 'outlived', string> = { disabled: '', removed: '', newPassword: '', signedOut: '', outlived: '' };
+const gone: Record<'disabled' | 'removed' | 'newPassword' | 'signedOut' | 'outlived', string> = {
+  disabled: '',
+  removed: '',
+  newPassword: '',
+  signedOut: '',
+  outlived: '',
+};
 let socketToken = '';
 let staffSocketToken = '';
 const visitorId = randomUUID();
@@ -43,20 +61,44 @@ async function aScene(pending: boolean): Promise<Scene> {
   return { assignee, colleague, admin, conversationId, visitorMessage, staffMessage };
 }
 
-type Kind = 'stranger' | 'wrong origin' | 'no visitor' | 'owner by page' | 'owner by key' | 'other visitor' | 'other by key' | 'assignee' | 'colleague' | 'admin' | 'foreign operator' | 'foreign admin';
+type Kind =
+  | 'stranger'
+  | 'wrong origin'
+  | 'no visitor'
+  | 'owner by page'
+  | 'owner by key'
+  | 'other visitor'
+  | 'other by key'
+  | 'assignee'
+  | 'colleague'
+  | 'admin'
+  | 'foreign operator'
+  | 'foreign admin';
 
 const bearer = (token: string, application?: TestApplication, id = visitorId): Caller => ({
   headers: { authorization: `Bearer ${token}`, ...(application === undefined ? {} : { 'x-app-id': application.id, 'x-visitor-id': id }) },
 });
-const page = (application: TestApplication, origin: string, id = visitorId): Caller => ({ headers: { 'x-app-id': application.id, 'x-visitor-id': id, origin } });
+const page = (application: TestApplication, origin: string, id = visitorId): Caller => ({
+  headers: { 'x-app-id': application.id, 'x-visitor-id': id, origin },
+});
 
 const callers: Readonly<Record<string, readonly [Kind, (scene: Scene) => Caller | Promise<Caller>]>> = {
-  'nobody': ['stranger', () => ({ headers: {} })],
+  nobody: ['stranger', () => ({ headers: {} })],
   'a visitor id alone': ['stranger', () => ({ headers: { 'x-visitor-id': visitorId, origin: acme.application.origin } })],
   'an unknown application': ['stranger', () => page({ ...acme.application, id: randomUUID() }, acme.application.origin)],
   'an unknown key': ['stranger', () => bearer(makeApiKey('live').text, acme.application)],
-  'a key with one character changed': ['stranger', () => bearer(acme.application.key.replace(/.$/, (last) => (last === 'a' ? 'b' : 'a')), acme.application)],
-  'a key without application': ['stranger', () => ({ headers: { authorization: `Bearer ${acme.application.key}`, 'x-visitor-id': visitorId } })],
+  'a key with one character changed': [
+    'stranger',
+    () =>
+      bearer(
+        acme.application.key.replace(/.$/, (last) => (last === 'a' ? 'b' : 'a')),
+        acme.application,
+      ),
+  ],
+  'a key without application': [
+    'stranger',
+    () => ({ headers: { authorization: `Bearer ${acme.application.key}`, 'x-visitor-id': visitorId } }),
+  ],
   "the other application's key": ['stranger', () => bearer(second.key, acme.application)],
   'the key with the other application': ['stranger', () => bearer(acme.application.key, second)],
   "another organization's key": ['stranger', () => bearer(other.application.key, acme.application)],
@@ -64,7 +106,10 @@ const callers: Readonly<Record<string, readonly [Kind, (scene: Scene) => Caller 
   'a revoked key': ['stranger', () => bearer(dead.revoked, acme.application)],
   'an expired key': ['stranger', () => bearer(dead.expired, acme.application)],
   'a key of a deleted application': ['stranger', () => bearer(dead.ofDeletedApplication, acme.application)],
-  'a bad key from a good page': ['stranger', () => ({ headers: { ...page(acme.application, acme.application.origin).headers, authorization: `Bearer ${makeApiKey('live').text}` } })],
+  'a bad key from a good page': [
+    'stranger',
+    () => ({ headers: { ...page(acme.application, acme.application.origin).headers, authorization: `Bearer ${makeApiKey('live').text}` } }),
+  ],
   'a WebSocket token': ['stranger', () => bearer(socketToken, acme.application)],
   'a staff WebSocket token': ['stranger', () => bearer(staffSocketToken, acme.application)],
   'an unknown session': ['stranger', () => bearer(`dbs_${'a'.repeat(43)}`, acme.application)],
@@ -76,7 +121,10 @@ const callers: Readonly<Record<string, readonly [Kind, (scene: Scene) => Caller 
   'a page of nobody': ['wrong origin', () => page(acme.application, 'https://evil.example')],
   'a page of the other organization': ['wrong origin', () => page(acme.application, other.application.origin)],
   'a program without origin': ['wrong origin', () => ({ headers: { 'x-app-id': acme.application.id, 'x-visitor-id': visitorId } })],
-  'a key from a wrong page': ['wrong origin', () => ({ headers: { ...bearer(acme.application.key, acme.application).headers, origin: 'https://evil.example' } })],
+  'a key from a wrong page': [
+    'wrong origin',
+    () => ({ headers: { ...bearer(acme.application.key, acme.application).headers, origin: 'https://evil.example' } }),
+  ],
   'a page without visitor id': ['no visitor', () => ({ headers: { 'x-app-id': acme.application.id, origin: acme.application.origin } })],
   'the visitor on the page': ['owner by page', () => aVisitor(app, acme.application, visitorId)],
   'the visitor in upper case': ['owner by page', () => aVisitor(app, acme.application, visitorId.toUpperCase())],
@@ -152,7 +200,11 @@ const rows: Readonly<Partial<Record<OperationName, Row>>> = {
   'cannedReplies.delete': { answers: 'refusals' },
   'staff.stats': { answers: 'refusals' },
   'invitations.accept': { body: () => ({ token: 'x', password: 'long enough' }), answers: 401 },
-  ...Object.fromEntries(routes.filter(({ name }) => operations[name].who === 'admin').map(({ name }) => [name, { body: () => bodies[name] ?? {}, answers: 'refusals' } as const])),
+  ...Object.fromEntries(
+    routes
+      .filter(({ name }) => operations[name].who === 'admin')
+      .map(({ name }) => [name, { body: () => bodies[name] ?? {}, answers: 'refusals' } as const]),
+  ),
   'staff.conversations.read': { body: ({ visitorMessage }) => ({ messageId: visitorMessage }), answers: [200, 200, 200] },
 };
 
@@ -166,13 +218,25 @@ function expected(name: OperationName, method: string, path: string, kind: Kind,
     const ids = path.includes(':');
     const operators = who === 'admin' ? 403 : 'let in';
     const foreign = ids ? 404 : 'let in';
-    const members: Partial<Record<Kind, number | 'let in'>> = { assignee: operators, colleague: operators, admin: 'let in', 'foreign operator': who === 'admin' ? 403 : foreign, 'foreign admin': foreign };
+    const members: Partial<Record<Kind, number | 'let in'>> = {
+      assignee: operators,
+      colleague: operators,
+      admin: 'let in',
+      'foreign operator': who === 'admin' ? 403 : foreign,
+      'foreign admin': foreign,
+    };
     const cell = members[kind] ?? 401;
     return cell !== 'let in' ? cell : method === 'GET' ? 200 : null;
   }
   if (typeof answers !== 'number') {
     const [assignee, colleague, admin] = answers;
-    const staff: Partial<Record<Kind, number>> = { assignee, colleague, admin, 'foreign operator': named ? 404 : assignee, 'foreign admin': named ? 404 : assignee };
+    const staff: Partial<Record<Kind, number>> = {
+      assignee,
+      colleague,
+      admin,
+      'foreign operator': named ? 404 : assignee,
+      'foreign admin': named ? 404 : assignee,
+    };
     return staff[kind] ?? 401;
   }
   const visitors: Partial<Record<Kind, number>> = {
@@ -186,7 +250,12 @@ function expected(name: OperationName, method: string, path: string, kind: Kind,
   return visitors[kind] ?? 401;
 }
 
-const errors: Readonly<Record<number, readonly string[]>> = { 400: ['bad_request'], 401: ['unauthorized'], 403: ['forbidden', 'origin_not_allowed'], 404: ['not_found'] };
+const errors: Readonly<Record<number, readonly string[]>> = {
+  400: ['bad_request'],
+  401: ['unauthorized'],
+  403: ['forbidden', 'origin_not_allowed'],
+  404: ['not_found'],
+};
 
 beforeAll(async () => {
   app = await startApp();
@@ -207,7 +276,12 @@ beforeAll(async () => {
   const shortLived = await anApplication(app, 'acme', 'gone.example');
   dead.ofDeletedApplication = shortLived.key;
   await app.local('applications.delete', { applicationId: shortLived.id });
-  const members = { disabled: await aMember(app, 'acme'), removed: await aMember(app, 'acme'), newPassword: await aMember(app, 'acme'), signedOut: await aMember(app, 'acme') };
+  const members = {
+    disabled: await aMember(app, 'acme'),
+    removed: await aMember(app, 'acme'),
+    newPassword: await aMember(app, 'acme'),
+    signedOut: await aMember(app, 'acme'),
+  };
   for (const [way, { token }] of Object.entries(members)) gone[way as keyof typeof members] = token;
   await app.local('members.disable', { memberId: members.disabled.id });
   await app.local('members.remove', { memberId: members.removed.id });
@@ -223,7 +297,9 @@ beforeAll(async () => {
   things['webhookId'] = (await app.local('webhooks.create', { organization: 'acme', url: 'https://hooks.example/x' })).id;
   // Switched off: nothing leaves the machine.
   inDatabase(app, 'update webhooks set enabled = 0');
-  things['cannedReplyId'] = (await ask(app, await aMember(app, 'acme', 'admin'), 'POST', '/staff/canned-replies', { shortcut: 'hi', content: 'hello' })).body.cannedReply.id as string;
+  things['cannedReplyId'] = (
+    await ask(app, await aMember(app, 'acme', 'admin'), 'POST', '/staff/canned-replies', { shortcut: 'hi', content: 'hello' })
+  ).body.cannedReply.id as string;
   socketToken = (await aVisitor(app, acme.application, visitorId).call('POST', '/widget/ws-token')).body.token;
   staffSocketToken = (await (await aMember(app, 'acme', 'admin')).call('POST', '/ws-token')).body.token;
 });
@@ -237,40 +313,57 @@ describe('the matrix', () => {
     expect(Object.keys(rows).toSorted()).toEqual(routes.map(({ name }) => name).toSorted());
   });
 
-  it.each(routes)('$method $path', async ({ name, method, path }) => {
-    const row = rows[name] as Row;
-    let scene: Scene | null = null;
-    let before: ReturnType<typeof stored> | null = null;
-    let refusedSince: string[] = [];
-    const assertNothingStored = (): void => {
-      if (before !== null) expect(stored(app), `${method} ${path} by one of: ${refusedSince.join('; ')}`).toEqual(before);
-      before = null;
-      refusedSince = [];
-    };
-    for (const [called, [kind, caller]] of Object.entries(callers)) {
-      const wanted = expected(name, method, path, kind, row);
-      if (wanted === null) continue;
-      // A cell that may change something gets a scene of its own, and so does the cell after it.
-      if (scene === null || wanted < 400 || kind === 'foreign operator' || kind === 'foreign admin') {
-        assertNothingStored();
-        scene = await aScene(row.pending === true);
+  it.each(routes)(
+    '$method $path',
+    async ({ name, method, path }) => {
+      const row = rows[name] as Row;
+      let scene: Scene | null = null;
+      let before: ReturnType<typeof stored> | null = null;
+      let refusedSince: string[] = [];
+      const assertNothingStored = (): void => {
+        if (before !== null) expect(stored(app), `${method} ${path} by one of: ${refusedSince.join('; ')}`).toEqual(before);
+        before = null;
+        refusedSince = [];
+      };
+      for (const [called, [kind, caller]] of Object.entries(callers)) {
+        const wanted = expected(name, method, path, kind, row);
+        if (wanted === null) continue;
+        // A cell that may change something gets a scene of its own, and so does the cell after it.
+        if (scene === null || wanted < 400 || kind === 'foreign operator' || kind === 'foreign admin') {
+          assertNothingStored();
+          scene = await aScene(row.pending === true);
+        }
+        const here = scene;
+        const who = await caller(here);
+        if (wanted >= 400) {
+          before ??= stored(app);
+          refusedSince.push(called);
+        } else scene = null;
+        const target = path
+          .slice('/api/v1'.length)
+          .replace(':conversationId', here.conversationId)
+          .replace(':messageId', row.message === undefined ? '' : here[row.message])
+          .replace(/:([a-zA-Z]+)/g, (_, thing: string) => things[thing] ?? randomUUID());
+        const reply: Reply = await ask(app, who, method, target, method === 'GET' || method === 'DELETE' ? undefined : row.body?.(here));
+        const cell = `${method} ${path} by ${called}: ${reply.text.slice(0, 200)}`;
+        expect(reply.status, cell).toBe(wanted);
+        if (wanted >= 400) expect(errors[wanted], cell).toContain(reply.body.error);
+        if (operations[name].who !== 'anyone' && !['owner by page', 'owner by key', 'assignee', 'colleague', 'admin'].includes(kind))
+          for (const ours of [
+            'CANARY',
+            here.conversationId,
+            here.visitorMessage,
+            here.staffMessage,
+            here.assignee.id,
+            here.assignee.email,
+            acme.id,
+          ])
+            expect(reply.text, cell).not.toContain(ours);
       }
-      const here = scene;
-      const who = await caller(here);
-      if (wanted >= 400) {
-        before ??= stored(app);
-        refusedSince.push(called);
-      } else scene = null;
-      const target = path.slice('/api/v1'.length).replace(':conversationId', here.conversationId).replace(':messageId', row.message === undefined ? '' : here[row.message]).replace(/:([a-zA-Z]+)/g, (_, thing: string) => things[thing] ?? randomUUID());
-      const reply: Reply = await ask(app, who, method, target, method === 'GET' || method === 'DELETE' ? undefined : row.body?.(here));
-      const cell = `${method} ${path} by ${called}: ${reply.text.slice(0, 200)}`;
-      expect(reply.status, cell).toBe(wanted);
-      if (wanted >= 400) expect(errors[wanted], cell).toContain(reply.body.error);
-      if (operations[name].who !== 'anyone' && !['owner by page', 'owner by key', 'assignee', 'colleague', 'admin'].includes(kind))
-        for (const ours of ['CANARY', here.conversationId, here.visitorMessage, here.staffMessage, here.assignee.id, here.assignee.email, acme.id]) expect(reply.text, cell).not.toContain(ours);
-    }
-    assertNothingStored();
-  }, 60_000);
+      assertNothingStored();
+    },
+    60_000,
+  );
 
   it('tells nobody why a credential is wrong', async () => {
     const scene = await aScene(false);
@@ -283,6 +376,21 @@ describe('the matrix', () => {
   });
 
   it('leaves no secret in the log', () => {
-    expectCleanLog(app, [acme.application.key, acme.application.testKey, second.key, other.application.key, ...Object.values(dead), ...Object.values(gone), socketToken, staffSocketToken, memberPassword, visitorId, visitorId.toUpperCase(), 'CANARY', 'dbk_live_', 'dbs_']);
+    expectCleanLog(app, [
+      acme.application.key,
+      acme.application.testKey,
+      second.key,
+      other.application.key,
+      ...Object.values(dead),
+      ...Object.values(gone),
+      socketToken,
+      staffSocketToken,
+      memberPassword,
+      visitorId,
+      visitorId.toUpperCase(),
+      'CANARY',
+      'dbk_live_',
+      'dbs_',
+    ]);
   });
 });

@@ -4,7 +4,17 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { ask, askRaw, expectCleanLog, idsOf, inDatabase, stored } from '../helpers/rest-checks.ts';
-import { aConversation, aMember, aMessage, anOrganization, aVisitor, aVisitorByKey, type Person, type TestMember, type TestOrganization } from '../helpers/world.ts';
+import {
+  aConversation,
+  aMember,
+  aMessage,
+  anOrganization,
+  aVisitor,
+  aVisitorByKey,
+  type Person,
+  type TestMember,
+  type TestOrganization,
+} from '../helpers/world.ts';
 
 let app: TestApp;
 let acme: TestOrganization;
@@ -31,8 +41,19 @@ const family = '👨\u200d👩\u200d👧\u200d👦';
 
 describe('content', () => {
   it.each([
-    ['5,000 letters', 'a'.repeat(5000)], ['2,500 emoji', '😀'.repeat(2500)], ['5,000 and blanks around', `  ${'a'.repeat(5000)}\n\t `], ['454 families', family.repeat(454)], ['a decomposed word', 'e\u0301'], ['a composed word', '\u00e9'], ['right to left', 'שלום \u202eabc'], ['CJK beyond the BMP', '𠮷𩸽'],
-    ['a tag flag', '🏴\u{e0067}\u{e0062}\u{e007f}'], ['templates', '{{7*7}} ${7*7} <%=7*7%> #{7*7} %n %s'], ['markup', '<script>alert(1)</script>'], ['JSON', '{"root":{"type":"root","version":1,"children":[]}}'], ['CANARY', 'CANARY'],
+    ['5,000 letters', 'a'.repeat(5000)],
+    ['2,500 emoji', '😀'.repeat(2500)],
+    ['5,000 and blanks around', `  ${'a'.repeat(5000)}\n\t `],
+    ['454 families', family.repeat(454)],
+    ['a decomposed word', 'e\u0301'],
+    ['a composed word', '\u00e9'],
+    ['right to left', 'שלום \u202eabc'],
+    ['CJK beyond the BMP', '𠮷𩸽'],
+    ['a tag flag', '🏴\u{e0067}\u{e0062}\u{e007f}'],
+    ['templates', '{{7*7}} ${7*7} <%=7*7%> #{7*7} %n %s'],
+    ['markup', '<script>alert(1)</script>'],
+    ['JSON', '{"root":{"type":"root","version":1,"children":[]}}'],
+    ['CANARY', 'CANARY'],
   ])('%s come back bit for bit', async (_what, content) => {
     const reply = await post({ content });
     expect(reply.status, reply.text).toBe(201);
@@ -42,11 +63,33 @@ describe('content', () => {
   });
 
   it.each([
-    'a'.repeat(5001), '😀'.repeat(2501), family.repeat(455), '', ' ', '\n\t\u00a0\u3000', '\u200b\u200d\u2060\ufeff', '\u00ad', 'a\u0000b', '\ud800', 'a\udc00b', '\ud83d', null, 5, true, [], ['hi'], {}, { content: 'hi' }, undefined,
+    'a'.repeat(5001),
+    '😀'.repeat(2501),
+    family.repeat(455),
+    '',
+    ' ',
+    '\n\t\u00a0\u3000',
+    '\u200b\u200d\u2060\ufeff',
+    '\u00ad',
+    'a\u0000b',
+    '\ud800',
+    'a\udc00b',
+    '\ud83d',
+    null,
+    5,
+    true,
+    [],
+    ['hi'],
+    {},
+    { content: 'hi' },
+    undefined,
   ])('%j is refused, sent or edited', async (content) => {
     const own = await aMessage(visitor, conversationId);
     const before = stored(app);
-    for (const [who, base] of [[visitor, ''], [operator, '/staff']] as const) {
+    for (const [who, base] of [
+      [visitor, ''],
+      [operator, '/staff'],
+    ] as const) {
       const reply = await ask(app, who, 'POST', `${base}/conversations/${conversationId}/messages`, { content });
       expect([reply.status, reply.body.details?.[0]?.path]).toEqual([400, 'content']);
     }
@@ -56,32 +99,89 @@ describe('content', () => {
 
   it('of rich text is rendered once, or refused', async () => {
     const lexical = (children: unknown): string => JSON.stringify({ root: { type: 'root', version: 1, children } });
-    const rich = await post({ contentFormat: 'lexical', content: lexical([{ type: 'paragraph', version: 1, children: [{ type: 'text', text: '<b>&', format: 3, version: 1 }] }]) });
+    const rich = await post({
+      contentFormat: 'lexical',
+      content: lexical([{ type: 'paragraph', version: 1, children: [{ type: 'text', text: '<b>&', format: 3, version: 1 }] }]),
+    });
     expect(rich.body.message.contentHtml).toBe('<p><strong><em>&lt;b&gt;&amp;</em></strong></p>');
     const before = stored(app);
-    for (const content of ['hi', '{}', '[]', 'null', lexical(null), lexical([]), lexical([null]), lexical([{ type: 5 }]), JSON.stringify({ root: { type: 'root', version: 2, children: [] } }), `{"root":${'{"a":'.repeat(40)}1${'}'.repeat(40)}}`]) expect([content, (await post({ contentFormat: 'lexical', content })).status]).toEqual([content, 400]);
-    for (const contentFormat of ['html', 'LEXICAL', '', null, 1, ['plain']]) expect([contentFormat, (await post({ contentFormat, content: 'hi' })).status]).toEqual([contentFormat, 400]);
+    for (const content of [
+      'hi',
+      '{}',
+      '[]',
+      'null',
+      lexical(null),
+      lexical([]),
+      lexical([null]),
+      lexical([{ type: 5 }]),
+      JSON.stringify({ root: { type: 'root', version: 2, children: [] } }),
+      `{"root":${'{"a":'.repeat(40)}1${'}'.repeat(40)}}`,
+    ])
+      expect([content, (await post({ contentFormat: 'lexical', content })).status]).toEqual([content, 400]);
+    for (const contentFormat of ['html', 'LEXICAL', '', null, 1, ['plain']])
+      expect([contentFormat, (await post({ contentFormat, content: 'hi' })).status]).toEqual([contentFormat, 400]);
     expect(stored(app)).toEqual(before);
     const { id } = rich.body.message;
-    expect((await ask(app, visitor, 'PATCH', `/conversations/${conversationId}/messages/${id}`, { content: 'plain now' })).body.message).toMatchObject({ contentFormat: 'plain', contentHtml: null });
+    expect(
+      (await ask(app, visitor, 'PATCH', `/conversations/${conversationId}/messages/${id}`, { content: 'plain now' })).body.message,
+    ).toMatchObject({ contentFormat: 'plain', contentHtml: null });
   });
 
   it('of a subject is 1 to 500 characters', async () => {
-    for (const subject of ['a', 'a'.repeat(500), `  ${'a'.repeat(500)}  `]) expect((await ask(app, visitor, 'POST', '/conversations', { subject })).body.conversation.subject).toBe(subject.trim());
+    for (const subject of ['a', 'a'.repeat(500), `  ${'a'.repeat(500)}  `])
+      expect((await ask(app, visitor, 'POST', '/conversations', { subject })).body.conversation.subject).toBe(subject.trim());
     const before = stored(app);
-    for (const subject of ['', ' ', 'a'.repeat(501), null, 5, [], {}, 'a\u0000', '\ud800']) expect([subject, (await ask(app, visitor, 'POST', '/conversations', { subject })).body.details?.[0]?.path]).toEqual([subject, 'subject']);
+    for (const subject of ['', ' ', 'a'.repeat(501), null, 5, [], {}, 'a\u0000', '\ud800'])
+      expect([subject, (await ask(app, visitor, 'POST', '/conversations', { subject })).body.details?.[0]?.path]).toEqual([
+        subject,
+        'subject',
+      ]);
     expect(stored(app)).toEqual(before);
   });
 });
 
 describe('pages', () => {
-  const lists = (): [Person, string][] => [[visitor, '/conversations'], [visitor, `/conversations/${conversationId}/messages`], [operator, '/staff/conversations'], [operator, `/staff/conversations/${conversationId}/messages`]];
-  const get = (who: Person, path: string, query: string) => askRaw(app, { path: `/api/v1${path}?${query}`, headers: Object.entries(who.headers) });
+  const lists = (): [Person, string][] => [
+    [visitor, '/conversations'],
+    [visitor, `/conversations/${conversationId}/messages`],
+    [operator, '/staff/conversations'],
+    [operator, `/staff/conversations/${conversationId}/messages`],
+  ];
+  const get = (who: Person, path: string, query: string) =>
+    askRaw(app, { path: `/api/v1${path}?${query}`, headers: Object.entries(who.headers) });
 
   it.each([
-    ...['0', '-1', '101', '1.5', 'abc', '', '%205', '5%20', '%2B5', '1e1', '0x10', '%D9%A3', '9007199254740993', 'null', 'NaN', 'Infinity', '5%00', '--', "1'", '1;2', '1,2', '%ff', '%zz'].map((value) => ['limit', `limit=${value}`]),
-    ['limit', 'limit=5&limit=6'], ['limit', 'limit[]=5'], ['limit', 'limit[a]=5'], ['limit', 'limit'],
-    ...['-1', '1.5', 'x', '9007199254740992', '1000000000000000000', '', '%2B1', '0x1'].map((value) => ['offset', `offset=${value}`]), ['offset', 'offset=0&offset=0'],
+    ...[
+      '0',
+      '-1',
+      '101',
+      '1.5',
+      'abc',
+      '',
+      '%205',
+      '5%20',
+      '%2B5',
+      '1e1',
+      '0x10',
+      '%D9%A3',
+      '9007199254740993',
+      'null',
+      'NaN',
+      'Infinity',
+      '5%00',
+      '--',
+      "1'",
+      '1;2',
+      '1,2',
+      '%ff',
+      '%zz',
+    ].map((value) => ['limit', `limit=${value}`]),
+    ['limit', 'limit=5&limit=6'],
+    ['limit', 'limit[]=5'],
+    ['limit', 'limit[a]=5'],
+    ['limit', 'limit'],
+    ...['-1', '1.5', 'x', '9007199254740992', '1000000000000000000', '', '%2B1', '0x1'].map((value) => ['offset', `offset=${value}`]),
+    ['offset', 'offset=0&offset=0'],
   ])('%s is refused as %s', async (field, query) => {
     for (const [who, path] of lists()) {
       const reply = await get(who, path, query);
@@ -103,7 +203,20 @@ describe('pages', () => {
     const place = await aMessage(visitor, conversationId, 'place');
     const path = `/conversations/${conversationId}/messages`;
     const elsewhere = await aMessage(visitor, await aConversation(visitor));
-    for (const query of ['order=sideways', 'order=', 'order=ASC', 'order=asc&order=desc', `after=${place}&before=${place}`, `after=${randomUUID()}`, `before=${randomUUID()}`, `after=${elsewhere}`, 'after=abc', 'after=', `after=${place}&after=${place}`, `after[]=${place}`])
+    for (const query of [
+      'order=sideways',
+      'order=',
+      'order=ASC',
+      'order=asc&order=desc',
+      `after=${place}&before=${place}`,
+      `after=${randomUUID()}`,
+      `before=${randomUUID()}`,
+      `after=${elsewhere}`,
+      'after=abc',
+      'after=',
+      `after=${place}&after=${place}`,
+      `after[]=${place}`,
+    ])
       expect([query, (await get(visitor, path, query)).status]).toEqual([query, 400]);
     const whole = idsOf((await get(visitor, path, 'limit=100')).body.messages);
     const at = whole.indexOf(place);
@@ -120,11 +233,30 @@ describe('pages', () => {
       expect(reply.body.total).toBe(reply.body.conversations.length);
       return idsOf(reply.body.conversations);
     };
-    for (const q of ['100%_sure', "'quoted'", '"double"', "x' UNION SELECT", 'select \\', '100%_SURE']) expect([q, await search(q)]).toEqual([q, [found]]);
+    for (const q of ['100%_sure', "'quoted'", '"double"', "x' UNION SELECT", 'select \\', '100%_SURE'])
+      expect([q, await search(q)]).toEqual([q, [found]]);
     for (const q of ['%', '_', '\\']) expect([q, await search(q)]).toEqual([q, [found, ...(await search(q)).filter((id) => id !== found)]]);
-    for (const q of ['100_', '%sure%', 'NEAR(', 'a AND', 'col:x', '-x', '^', ')(', '*', "' or 1=1 --", '\u0001', '😀😀😀x']) expect([q, (await search(q)).includes(found)]).toEqual([q, false]);
-    for (const query of ['q=', 'q=%20', `q=${'a'.repeat(201)}`, 'q=a&q=b', 'q[]=a', 'status=open', 'status=', 'status=PENDING', 'assignedTo=nobody', 'assignedTo=', 'applicationId=x', 'mode=both', 'mode=', `assignedTo=${'x'.repeat(10_000)}`]) expect([query, (await get(operator, '/staff/conversations', query)).status]).toEqual([query, 400]);
-    const ids = async (query: string): Promise<string[]> => idsOf((await get(operator, '/staff/conversations', `limit=100&${query}`)).body.conversations);
+    for (const q of ['100_', '%sure%', 'NEAR(', 'a AND', 'col:x', '-x', '^', ')(', '*', "' or 1=1 --", '\u0001', '😀😀😀x'])
+      expect([q, (await search(q)).includes(found)]).toEqual([q, false]);
+    for (const query of [
+      'q=',
+      'q=%20',
+      `q=${'a'.repeat(201)}`,
+      'q=a&q=b',
+      'q[]=a',
+      'status=open',
+      'status=',
+      'status=PENDING',
+      'assignedTo=nobody',
+      'assignedTo=',
+      'applicationId=x',
+      'mode=both',
+      'mode=',
+      `assignedTo=${'x'.repeat(10_000)}`,
+    ])
+      expect([query, (await get(operator, '/staff/conversations', query)).status]).toEqual([query, 400]);
+    const ids = async (query: string): Promise<string[]> =>
+      idsOf((await get(operator, '/staff/conversations', `limit=100&${query}`)).body.conversations);
     expect(await ids('assignedTo=me')).toEqual([conversationId]);
     expect(await ids(`assignedTo=${operator.id}&status=active`)).toEqual([conversationId]);
     expect(await ids('assignedTo=none')).not.toContain(conversationId);
@@ -137,21 +269,43 @@ describe('sending again', () => {
   it('the same id answers the first message, whatever the text', async () => {
     const first = await post({ content: 'first', clientMessageId: 'again' });
     const before = stored(app);
-    for (const body of [{ content: 'first', clientMessageId: 'again' }, { content: 'second', clientMessageId: 'again' }]) {
+    for (const body of [
+      { content: 'first', clientMessageId: 'again' },
+      { content: 'second', clientMessageId: 'again' },
+    ]) {
       const again = await post(body);
       expect([again.status, again.text]).toEqual([201, first.text]);
     }
     expect((await post({ content: 'third' }, { 'idempotency-key': 'again' })).text).toBe(first.text);
     expect((await post({ content: 'first', clientMessageId: 'again' }, { 'idempotency-key': 'again' })).text).toBe(first.text);
     expect((await post({ content: 'first', clientMessageId: 'again' }, { 'idempotency-key': 'other' })).status).toBe(400);
-    for (const clientMessageId of ['', 'a'.repeat(101), null, 5, [], {}]) expect([clientMessageId, (await post({ content: 'x', clientMessageId })).status]).toEqual([clientMessageId, 400]);
-    expect((await askRaw(app, { method: 'POST', path: `/api/v1/conversations/${conversationId}/messages`, headers: [...Object.entries(visitor.headers), ['Content-Type', 'application/json'], ['Idempotency-Key', 'again'], ['Idempotency-Key', 'again']], body: '{"content":"x"}' })).status).toBe(400);
+    for (const clientMessageId of ['', 'a'.repeat(101), null, 5, [], {}])
+      expect([clientMessageId, (await post({ content: 'x', clientMessageId })).status]).toEqual([clientMessageId, 400]);
+    expect(
+      (
+        await askRaw(app, {
+          method: 'POST',
+          path: `/api/v1/conversations/${conversationId}/messages`,
+          headers: [
+            ...Object.entries(visitor.headers),
+            ['Content-Type', 'application/json'],
+            ['Idempotency-Key', 'again'],
+            ['Idempotency-Key', 'again'],
+          ],
+          body: '{"content":"x"}',
+        })
+      ).status,
+    ).toBe(400);
     expect(stored(app)).toEqual(before);
   });
 
   it('is per sender and per conversation', async () => {
     const elsewhere = await aConversation(visitor);
-    const ids = [await post({ content: 'a', clientMessageId: 'shared' }), await ask(app, visitor, 'POST', `/conversations/${elsewhere}/messages`, { content: 'b', clientMessageId: 'shared' }), await ask(app, operator, 'POST', `/staff/conversations/${conversationId}/messages`, { content: 'c', clientMessageId: 'shared' })].map(({ body }) => body.message.id as string);
+    const ids = [
+      await post({ content: 'a', clientMessageId: 'shared' }),
+      await ask(app, visitor, 'POST', `/conversations/${elsewhere}/messages`, { content: 'b', clientMessageId: 'shared' }),
+      await ask(app, operator, 'POST', `/staff/conversations/${conversationId}/messages`, { content: 'c', clientMessageId: 'shared' }),
+    ].map(({ body }) => body.message.id as string);
     expect(new Set(ids).size).toBe(3);
   });
 
@@ -178,7 +332,9 @@ describe('sending again', () => {
 
   it('a conversation twenty times at once is one conversation', async () => {
     const fresh = aVisitor(app, acme.application);
-    const replies = await Promise.all(Array.from({ length: 20 }, () => ask(app, fresh, 'POST', '/conversations', { subject: 'once' }, { 'idempotency-key': 'twenty' })));
+    const replies = await Promise.all(
+      Array.from({ length: 20 }, () => ask(app, fresh, 'POST', '/conversations', { subject: 'once' }, { 'idempotency-key': 'twenty' })),
+    );
     expect(new Set(replies.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
     expect((await ask(app, fresh, 'GET', '/conversations')).body.total).toBe(1);
     expect((await ask(app, fresh, 'POST', '/conversations', {}, { 'idempotency-key': 'a'.repeat(101) })).status).toBe(400);
@@ -201,7 +357,8 @@ describe('sending again', () => {
 });
 
 describe('the 15 minutes', () => {
-  const edit = (id: string, content = 'changed') => ask(app, visitor, 'PATCH', `/conversations/${conversationId}/messages/${id}`, { content });
+  const edit = (id: string, content = 'changed') =>
+    ask(app, visitor, 'PATCH', `/conversations/${conversationId}/messages/${id}`, { content });
   const remove = (id: string) => ask(app, visitor, 'DELETE', `/conversations/${conversationId}/messages/${id}`);
 
   it('end after 15 minutes and not before, counted from the sending', async () => {
@@ -229,7 +386,13 @@ describe('the 15 minutes', () => {
     const before = stored(app);
     for (const minutes of [0, 20]) {
       app.clock.advance(minutes * 60_000);
-      for (const reply of [await edit(theirs), await remove(theirs), await ask(app, admin, 'PATCH', `/staff/conversations/${conversationId}/messages/${mine}`, { content: 'x' }), await ask(app, admin, 'DELETE', `/staff/conversations/${conversationId}/messages/${theirs}`)]) expect([reply.status, reply.body.error]).toEqual([403, 'forbidden']);
+      for (const reply of [
+        await edit(theirs),
+        await remove(theirs),
+        await ask(app, admin, 'PATCH', `/staff/conversations/${conversationId}/messages/${mine}`, { content: 'x' }),
+        await ask(app, admin, 'DELETE', `/staff/conversations/${conversationId}/messages/${theirs}`),
+      ])
+        expect([reply.status, reply.body.error]).toEqual([403, 'forbidden']);
     }
     expect(stored(app)).toEqual(before);
   });
@@ -241,7 +404,11 @@ describe('the 15 minutes', () => {
     await operator.call('POST', `/conversations/${own}/resolve`);
     expect((await ask(app, visitor, 'PATCH', `/conversations/${own}/messages/${one}`, { content: 'edited' })).status).toBe(200);
     expect((await ask(app, visitor, 'DELETE', `/conversations/${own}/messages/${one}`)).status).toBe(200);
-    for (const method of ['PATCH', 'DELETE']) expect((await ask(app, visitor, method, `/conversations/${own}/messages/${one}`, method === 'PATCH' ? { content: 'x' } : undefined)).status).toBe(404);
+    for (const method of ['PATCH', 'DELETE'])
+      expect(
+        (await ask(app, visitor, method, `/conversations/${own}/messages/${one}`, method === 'PATCH' ? { content: 'x' } : undefined))
+          .status,
+      ).toBe(404);
     const history = await ask(app, visitor, 'GET', `/conversations/${own}/messages?after=${one}`);
     expect(idsOf(history.body.messages)).toEqual([two]);
     expect((await ask(app, operator, 'GET', `/staff/conversations/${own}/messages`)).text).not.toContain(one);
@@ -253,20 +420,23 @@ it('unread counts what staff sent since, and neither notes nor deleted nor own m
   const own = await aConversation(visitor);
   await operator.call('POST', `/conversations/${own}/accept`);
   const unread = async (): Promise<number> => (await ask(app, visitor, 'GET', `/conversations/${own}/unread`)).body.unreadCount as number;
-  const read = async (messageId: string): Promise<number> => (await ask(app, visitor, 'POST', `/conversations/${own}/read`, { messageId })).status;
+  const read = async (messageId: string): Promise<number> =>
+    (await ask(app, visitor, 'POST', `/conversations/${own}/read`, { messageId })).status;
   expect(await unread()).toBe(0);
   await aMessage(visitor, own, 'mine');
   const first = await aMessage(operator, own, 'one');
   const second = await aMessage(operator, own, 'two');
   const third = await aMessage(operator, own, 'three');
-  const note = (await operator.call('POST', `/conversations/${own}/messages`, { content: 'note', internal: true })).body.message.id as string;
+  const note = (await operator.call('POST', `/conversations/${own}/messages`, { content: 'note', internal: true })).body.message
+    .id as string;
   expect(await unread()).toBe(3);
   expect([await read(note), await unread()]).toEqual([404, 3]);
   await operator.call('DELETE', `/conversations/${own}/messages/${third}`);
   expect(await unread()).toBe(2);
   expect([await read(second), await unread(), await read(first), await unread()]).toEqual([200, 0, 200, 0]);
   expect((await ask(app, visitor, 'GET', `/conversations/${own}/messages`)).text).not.toContain(note);
-  for (const messageId of [undefined, null, '', 'x', 5, [], randomUUID().replace('-', '')]) expect([messageId, (await ask(app, visitor, 'POST', `/conversations/${own}/read`, { messageId })).status]).toEqual([messageId, 400]);
+  for (const messageId of [undefined, null, '', 'x', 5, [], randomUUID().replace('-', '')])
+    expect([messageId, (await ask(app, visitor, 'POST', `/conversations/${own}/read`, { messageId })).status]).toEqual([messageId, 400]);
   expect(await read(randomUUID())).toBe(404);
   const ids = await Promise.all(Array.from({ length: 10 }, (_, at) => aMessage(operator, own, `more ${at}`)));
   await Promise.all(ids.toSorted((one, other) => one.slice(-4).localeCompare(other.slice(-4))).map(read));

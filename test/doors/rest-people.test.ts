@@ -5,7 +5,17 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import type { HeaderMap } from '../helpers/client.ts';
 import { ask, askRaw, expectCleanLog, inDatabase, stored, type Caller } from '../helpers/rest-checks.ts';
-import { aConversation, aMember, anApplication, anOrganization, aVisitor, aVisitorByKey, memberPassword, signIn, type TestOrganization } from '../helpers/world.ts';
+import {
+  aConversation,
+  aMember,
+  anApplication,
+  anOrganization,
+  aVisitor,
+  aVisitorByKey,
+  memberPassword,
+  signIn,
+  type TestOrganization,
+} from '../helpers/world.ts';
 
 let app: TestApp;
 let acme: TestOrganization;
@@ -14,8 +24,14 @@ let identitySecret: string;
 beforeAll(async () => {
   app = await startApp();
   acme = await anOrganization(app, 'acme');
-  const [row] = inDatabase(app, 'select identity_secret from applications where id = ?', acme.application.id) as { identity_secret: Uint8Array }[];
-  identitySecret = app.service.secrets.open(row!.identity_secret, { table: 'applications.identity_secret', row: acme.application.id, organizationId: acme.id });
+  const [row] = inDatabase(app, 'select identity_secret from applications where id = ?', acme.application.id) as {
+    identity_secret: Uint8Array;
+  }[];
+  identitySecret = app.service.secrets.open(row!.identity_secret, {
+    table: 'applications.identity_secret',
+    row: acme.application.id,
+    organizationId: acme.id,
+  });
 });
 
 afterAll(async () => {
@@ -31,21 +47,62 @@ describe('a visitor’s identity', () => {
     await ask(app, visitor, 'GET', '/visitor');
     const right = sign(visitor.id);
     const before = stored(app);
-    for (const signature of [sign(aVisitor(app, acme.application).id), sign(visitor.id, 'another secret'), sign(visitor.id.toUpperCase()), right.slice(0, -1), right.slice(0, 32), `${right}00`, '', ' ', `${right} `, `0x${right}`, Buffer.from(right, 'hex').toString('base64'), '0'.repeat(64), 'a'.repeat(10_000), 5, null, [right], { a: right }, true]) {
+    for (const signature of [
+      sign(aVisitor(app, acme.application).id),
+      sign(visitor.id, 'another secret'),
+      sign(visitor.id.toUpperCase()),
+      right.slice(0, -1),
+      right.slice(0, 32),
+      `${right}00`,
+      '',
+      ' ',
+      `${right} `,
+      `0x${right}`,
+      Buffer.from(right, 'hex').toString('base64'),
+      '0'.repeat(64),
+      'a'.repeat(10_000),
+      5,
+      null,
+      [right],
+      { a: right },
+      true,
+    ]) {
       const reply = await ask(app, visitor, 'PUT', '/visitor', { name: 'Mallory', signature });
       expect([signature, reply.status, reply.body.details[0].path]).toEqual([signature, 400, 'signature']);
     }
     expect(stored(app)).toEqual(before);
-    expect((await ask(app, visitor, 'PUT', '/visitor', { name: 'Claimed', email: 'claimed@mail.example' })).body.visitor).toMatchObject({ name: 'Claimed', verified: false });
-    expect((await ask(app, visitor, 'PUT', '/visitor', { name: 'Ann', signature: right.toUpperCase() })).body.visitor).toMatchObject({ name: 'Ann', email: null, verified: true });
+    expect((await ask(app, visitor, 'PUT', '/visitor', { name: 'Claimed', email: 'claimed@mail.example' })).body.visitor).toMatchObject({
+      name: 'Claimed',
+      verified: false,
+    });
+    expect((await ask(app, visitor, 'PUT', '/visitor', { name: 'Ann', signature: right.toUpperCase() })).body.visitor).toMatchObject({
+      name: 'Ann',
+      email: null,
+      verified: true,
+    });
   });
 
   it('that is verified is overwritten by no claim', async () => {
     const page = aVisitor(app, acme.application);
     const byKey = aVisitorByKey(app, acme.application, 'live', page.id);
-    expect((await ask(app, byKey, 'PUT', '/visitor', { name: 'CANARY Ann', email: 'Ann@Mail.example', attributes: { plan: 'gold' } })).body.visitor).toMatchObject({ verified: true, email: 'ann@mail.example' });
+    expect(
+      (await ask(app, byKey, 'PUT', '/visitor', { name: 'CANARY Ann', email: 'Ann@Mail.example', attributes: { plan: 'gold' } })).body
+        .visitor,
+    ).toMatchObject({ verified: true, email: 'ann@mail.example' });
     const before = stored(app);
-    for (const body of [{ name: 'Mallory' }, { email: 'm@evil.example' }, { attributes: { plan: 'free' } }, { name: 'Mallory', verified: true }, {}]) expect((await ask(app, page, 'PUT', '/visitor', body)).body.visitor).toMatchObject({ name: 'CANARY Ann', email: 'ann@mail.example', verified: true, attributes: { plan: 'gold' } });
+    for (const body of [
+      { name: 'Mallory' },
+      { email: 'm@evil.example' },
+      { attributes: { plan: 'free' } },
+      { name: 'Mallory', verified: true },
+      {},
+    ])
+      expect((await ask(app, page, 'PUT', '/visitor', body)).body.visitor).toMatchObject({
+        name: 'CANARY Ann',
+        email: 'ann@mail.example',
+        verified: true,
+        attributes: { plan: 'gold' },
+      });
     expect(stored(app)).toEqual(before);
   });
 
@@ -58,8 +115,42 @@ describe('a visitor’s identity', () => {
     expect((await ask(app, visitor, 'GET', '/visitor')).text).toBe(reply.text);
     const before = stored(app);
     const many = Object.fromEntries(Array.from({ length: 21 }, (_, at) => [`k${at}`, at]));
-    for (const bad of [JSON.stringify(many), '{"":1}', `{"${'k'.repeat(101)}":1}`, `{"${'k'.repeat(1000)}":1}`, '{"a":{"b":1}}', '{"a":[1]}', '{"a":null}', '{"a":1e400}', '{"a":-1e400}', `{"a":"${'x'.repeat(1001)}"}`, '[]', '[1]', '"x"', '5', 'null', 'true', '{"__proto__":{"admin":true}}', '{"__proto__":"x"}']) expect([bad.slice(0, 40), (await put(bad)).status]).toEqual([bad.slice(0, 40), 400]);
-    for (const body of [{ name: '' }, { name: ' ' }, { name: 'a'.repeat(101) }, { name: null }, { name: 5 }, { email: 'x' }, { email: 'a@b' }, { email: 'a@b.example, c@d.example' }, { email: `${'a'.repeat(250)}@b.example` }, { email: null }, { email: 'a b@c.example' }, { email: 'a@b.example\r\nBcc: x@y.example' }]) expect([body, (await ask(app, visitor, 'PUT', '/visitor', body)).status]).toEqual([body, 400]);
+    for (const bad of [
+      JSON.stringify(many),
+      '{"":1}',
+      `{"${'k'.repeat(101)}":1}`,
+      `{"${'k'.repeat(1000)}":1}`,
+      '{"a":{"b":1}}',
+      '{"a":[1]}',
+      '{"a":null}',
+      '{"a":1e400}',
+      '{"a":-1e400}',
+      `{"a":"${'x'.repeat(1001)}"}`,
+      '[]',
+      '[1]',
+      '"x"',
+      '5',
+      'null',
+      'true',
+      '{"__proto__":{"admin":true}}',
+      '{"__proto__":"x"}',
+    ])
+      expect([bad.slice(0, 40), (await put(bad)).status]).toEqual([bad.slice(0, 40), 400]);
+    for (const body of [
+      { name: '' },
+      { name: ' ' },
+      { name: 'a'.repeat(101) },
+      { name: null },
+      { name: 5 },
+      { email: 'x' },
+      { email: 'a@b' },
+      { email: 'a@b.example, c@d.example' },
+      { email: `${'a'.repeat(250)}@b.example` },
+      { email: null },
+      { email: 'a b@c.example' },
+      { email: 'a@b.example\r\nBcc: x@y.example' },
+    ])
+      expect([body, (await ask(app, visitor, 'PUT', '/visitor', body)).status]).toEqual([body, 400]);
     expect(stored(app)).toEqual(before);
     expect(({} as { admin?: boolean }).admin).toBe(undefined);
     expect((await ask(app, visitor, 'GET', '/visitor')).text).toBe(reply.text);
@@ -70,22 +161,38 @@ describe('members', () => {
   it('the last admin stays, also when two demote each other at once', async () => {
     await anOrganization(app, 'admins');
     const [one, two] = [await aMember(app, 'admins', 'admin'), await aMember(app, 'admins', 'admin')];
-    const outcomes = await Promise.allSettled([app.local('members.setRole', { memberId: one.id, role: 'operator' }), app.local('members.setRole', { memberId: two.id, role: 'operator' })]);
+    const outcomes = await Promise.allSettled([
+      app.local('members.setRole', { memberId: one.id, role: 'operator' }),
+      app.local('members.setRole', { memberId: two.id, role: 'operator' }),
+    ]);
     expect(outcomes.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
     expect(outcomes.find((outcome) => outcome.status === 'rejected')).toMatchObject({ reason: { code: 'conflict' } });
-    const [last] = inDatabase(app, "select m.id from members m join organizations o on o.id = m.organization_id where o.slug = 'admins' and m.role = 'admin'") as { id: string }[];
+    const [last] = inDatabase(
+      app,
+      "select m.id from members m join organizations o on o.id = m.organization_id where o.slug = 'admins' and m.role = 'admin'",
+    ) as { id: string }[];
     const before = stored(app);
-    for (const name of ['members.remove', 'members.disable'] as const) await expect(app.local(name, { memberId: last!.id })).rejects.toMatchObject({ code: 'conflict' });
+    for (const name of ['members.remove', 'members.disable'] as const)
+      await expect(app.local(name, { memberId: last!.id })).rejects.toMatchObject({ code: 'conflict' });
     await expect(app.local('members.setRole', { memberId: last!.id, role: 'operator' })).rejects.toMatchObject({ code: 'conflict' });
     expect(stored(app)).toEqual(before);
   });
 
   it('ten at once take exactly the three seats of the free plan', async () => {
     await anOrganization(app, 'seats', 'free');
-    const add = (at: number) => app.local('members.add', { organization: 'seats', email: `m${at}@seats.example`, name: `M${at}`, role: 'operator', password: memberPassword });
+    const add = (at: number) =>
+      app.local('members.add', {
+        organization: 'seats',
+        email: `m${at}@seats.example`,
+        name: `M${at}`,
+        role: 'operator',
+        password: memberPassword,
+      });
     const outcomes = await Promise.allSettled(Array.from({ length: 10 }, (_, at) => add(at)));
     expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(3);
-    for (const outcome of outcomes) if (outcome.status === 'rejected') expect(outcome.reason).toMatchObject({ code: 'plan_limit', message: expect.stringContaining('premium') });
+    for (const outcome of outcomes)
+      if (outcome.status === 'rejected')
+        expect(outcome.reason).toMatchObject({ code: 'plan_limit', message: expect.stringContaining('premium') });
     const { members } = await app.local('members.list', { organization: 'seats' });
     expect(members).toHaveLength(3);
     await app.local('members.disable', { memberId: members[0]!.id });
@@ -102,7 +209,8 @@ describe('members', () => {
     await app.local('members.setPassword', { memberId: member.id, password: 'another long password' });
     for (const session of [member, second]) expect((await ask(app, session, 'GET', '/staff/session')).status).toBe(401);
     expect((await ear.closes()).code).toBe(4403);
-    const credentials = (password: string) => ask(app, { headers: {} }, 'POST', '/staff/session', { organization: 'acme', email: member.email, password });
+    const credentials = (password: string) =>
+      ask(app, { headers: {} }, 'POST', '/staff/session', { organization: 'acme', email: member.email, password });
     expect([(await credentials(memberPassword)).status, (await credentials('another long password')).status]).toEqual([401, 201]);
 
     const gone = await aMember(app, 'acme');
@@ -113,9 +221,15 @@ describe('members', () => {
     await app.local('members.disable', { memberId: gone.id });
     expect((await live.closes()).code).toBe(4403);
     for (const path of ['/staff/session', '/staff/conversations']) expect((await ask(app, gone, 'GET', path)).status).toBe(401);
-    expect((await ask(app, { headers: {} }, 'POST', '/staff/session', { organization: 'acme', email: gone.email, password: memberPassword })).status).toBe(401);
+    expect(
+      (await ask(app, { headers: {} }, 'POST', '/staff/session', { organization: 'acme', email: gone.email, password: memberPassword }))
+        .status,
+    ).toBe(401);
     const admin = await aMember(app, 'acme', 'admin');
-    expect((await ask(app, admin, 'GET', `/staff/conversations/${conversationId}`)).body.conversation).toMatchObject({ status: 'pending', assignedTo: null });
+    expect((await ask(app, admin, 'GET', `/staff/conversations/${conversationId}`)).body.conversation).toMatchObject({
+      status: 'pending',
+      assignedTo: null,
+    });
     await app.local('members.enable', { memberId: gone.id });
     expect((await ask(app, gone, 'GET', '/staff/session')).status).toBe(401);
   });
@@ -124,37 +238,61 @@ describe('members', () => {
     const { email } = await aMember(app, 'acme');
     const post = (body: unknown) => ask(app, { headers: {} }, 'POST', '/staff/session', body);
     const texts = new Set<string>();
-    for (const body of [{ organization: 'acme', email, password: 'wrong' }, { organization: 'acme', email: 'nobody@acme.example', password: memberPassword }, { organization: 'nobody', email, password: memberPassword }, { organization: 'acme', email, password: `${memberPassword} ` }, { organization: 'acme', email, password: 'x'.repeat(1024) }]) {
+    for (const body of [
+      { organization: 'acme', email, password: 'wrong' },
+      { organization: 'acme', email: 'nobody@acme.example', password: memberPassword },
+      { organization: 'nobody', email, password: memberPassword },
+      { organization: 'acme', email, password: `${memberPassword} ` },
+      { organization: 'acme', email, password: 'x'.repeat(1024) },
+    ]) {
       const reply = await post(body);
       expect(reply.status).toBe(401);
       texts.add(reply.text);
     }
     expect(texts.size).toBe(1);
-    for (const field of ['organization', 'email', 'password']) for (const value of [undefined, null, '', 5, true, [], {}, ['acme'], { $ne: '' }, 'x'.repeat(1025)]) expect([field, value, (await post({ organization: 'acme', email, password: memberPassword, [field]: value })).status]).toEqual([field, value, 400]);
+    for (const field of ['organization', 'email', 'password'])
+      for (const value of [undefined, null, '', 5, true, [], {}, ['acme'], { $ne: '' }, 'x'.repeat(1025)])
+        expect([field, value, (await post({ organization: 'acme', email, password: memberPassword, [field]: value })).status]).toEqual([
+          field,
+          value,
+          400,
+        ]);
     expect((await post({ organization: ' ACME ', email: ` ${email.toUpperCase()} `, password: memberPassword })).status).toBe(201);
   });
 });
 
 describe('the widget’s configuration', () => {
   // As bytes: fetch adds a Cache-Control of its own to a conditional request.
-  const config = (who: Caller, more: HeaderMap = {}) => askRaw(app, { path: '/api/v1/widget/config', headers: Object.entries({ ...who.headers, ...more }) });
+  const config = (who: Caller, more: HeaderMap = {}) =>
+    askRaw(app, { path: '/api/v1/widget/config', headers: Object.entries({ ...who.headers, ...more }) });
 
   it('opens and closes with the hours, and is fetched again only when it changed', async () => {
     const application = await anApplication(app, 'acme', 'hours.example');
     const page = { headers: { 'x-app-id': application.id, origin: application.origin } };
-    const set = (path: string, value: unknown) => app.local('applications.configure', { applicationId: application.id, settings: [{ path, value }] });
+    const set = (path: string, value: unknown) =>
+      app.local('applications.configure', { applicationId: application.id, settings: [{ path, value }] });
     const always = await config(page);
-    expect(always.body.application).toMatchObject({ appId: application.id, behavior: { isOpen: true, nextOpenAt: null, businessHours: null, timezone: 'UTC' }, ai: { enabled: false } });
+    expect(always.body.application).toMatchObject({
+      appId: application.id,
+      behavior: { isOpen: true, nextOpenAt: null, businessHours: null, timezone: 'UTC' },
+      ai: { enabled: false },
+    });
     const etag = always.headers.get('etag')!;
-    for (const match of [etag, `W/${etag}`, `"x", ${etag}`, '*']) expect([match, (await config(page, { 'if-none-match': match })).status]).toEqual([match, 304]);
-    for (const match of ['"x"', etag.slice(1, -1)]) expect([match, (await config(page, { 'if-none-match': match })).status]).toEqual([match, 200]);
+    for (const match of [etag, `W/${etag}`, `"x", ${etag}`, '*'])
+      expect([match, (await config(page, { 'if-none-match': match })).status]).toEqual([match, 304]);
+    for (const match of ['"x"', etag.slice(1, -1)])
+      expect([match, (await config(page, { 'if-none-match': match })).status]).toEqual([match, 200]);
     expect(always.headers.get('vary')).toMatch(/Origin/);
     expect(always.headers.get('vary')).toMatch(/X-App-Id/i);
     await set('behavior.businessHours', { week: { monday: [{ open: '09:00', close: '17:30' }] }, exceptions: [] });
     await set('behavior.timezone', 'Europe/Berlin');
     // The clock of the tests stands on Saturday, 21 November 2026, 12:00 UTC.
     const closed = await config(page, { 'if-none-match': etag });
-    expect([closed.status, closed.body.application.behavior.isOpen, closed.body.application.behavior.nextOpenAt]).toEqual([200, false, '2026-11-23T08:00:00.000Z']);
+    expect([closed.status, closed.body.application.behavior.isOpen, closed.body.application.behavior.nextOpenAt]).toEqual([
+      200,
+      false,
+      '2026-11-23T08:00:00.000Z',
+    ]);
     const wait = Date.parse('2026-11-23T08:00:00.000Z') - app.clock.now();
     app.clock.step(wait - 1);
     expect((await config(page)).body.application.behavior.isOpen).toBe(false);
@@ -167,14 +305,43 @@ describe('the widget’s configuration', () => {
 
   it('is for a registered page, holds nothing private, and takes no dangerous setting', async () => {
     const text = (await config({ headers: { 'x-app-id': acme.application.id, origin: acme.application.origin } })).text;
-    for (const secret of [acme.id, acme.slug + '.example', identitySecret, 'dbk_', 'dbi_', 'domains', 'organization']) expect(text).not.toContain(secret);
-    expect((await config({ headers: { 'x-app-id': acme.application.id, origin: 'https://evil.example' } })).headers.get('cache-control')).toBe('no-store');
+    for (const secret of [acme.id, acme.slug + '.example', identitySecret, 'dbk_', 'dbi_', 'domains', 'organization'])
+      expect(text).not.toContain(secret);
+    expect(
+      (await config({ headers: { 'x-app-id': acme.application.id, origin: 'https://evil.example' } })).headers.get('cache-control'),
+    ).toBe('no-store');
     const before = stored(app);
     for (const [path, value] of [
-      ['appearance.logo', 'javascript:alert(1)'], ['appearance.logo', 'data:image/svg+xml,<svg/>'], ['appearance.logo', 'http://x.example/a.png'], ['appearance.logo', `https://x.example/${'a'.repeat(3000)}`], ['appearance.colors.primary', 'red;}*{x:y'], ['appearance.colors.primary', '#12345'], ['appearance.position', 'top'], ['behavior.timezone', 'Mars/Olympus'],
-      ['behavior.businessHours', { week: { funday: [] } }], ['behavior.businessHours', 5], ['behavior.greeting', ''], ['behavior.greeting', 'x'.repeat(1001)], ['__proto__.admin', true], ['constructor.prototype', {}], ['appearance.__proto__', {}], ['nothing', 1], ['', 1], ['ai.mode', 'always'], ['locale', '<script>'],
+      ['appearance.logo', 'javascript:alert(1)'],
+      ['appearance.logo', 'data:image/svg+xml,<svg/>'],
+      ['appearance.logo', 'http://x.example/a.png'],
+      ['appearance.logo', `https://x.example/${'a'.repeat(3000)}`],
+      ['appearance.colors.primary', 'red;}*{x:y'],
+      ['appearance.colors.primary', '#12345'],
+      ['appearance.position', 'top'],
+      ['behavior.timezone', 'Mars/Olympus'],
+      ['behavior.businessHours', { week: { funday: [] } }],
+      ['behavior.businessHours', 5],
+      ['behavior.greeting', ''],
+      ['behavior.greeting', 'x'.repeat(1001)],
+      ['__proto__.admin', true],
+      ['constructor.prototype', {}],
+      ['appearance.__proto__', {}],
+      ['nothing', 1],
+      ['', 1],
+      ['ai.mode', 'always'],
+      ['locale', '<script>'],
     ] as const)
-      await expect(app.local('applications.configure', { applicationId: acme.application.id, settings: [{ path: 'locale', value: 'de' }, { path, value }] }), `${path}=${JSON.stringify(value).slice(0, 40)}`).rejects.toMatchObject({ code: 'bad_request' });
+      await expect(
+        app.local('applications.configure', {
+          applicationId: acme.application.id,
+          settings: [
+            { path: 'locale', value: 'de' },
+            { path, value },
+          ],
+        }),
+        `${path}=${JSON.stringify(value).slice(0, 40)}`,
+      ).rejects.toMatchObject({ code: 'bad_request' });
     expect(stored(app)).toEqual(before);
   });
 });
@@ -199,14 +366,44 @@ it('the audit log has who, what, when and from where, and no secret', async () =
   await app.local('members.enable', { memberId: member.id });
   await app.local('members.remove', { memberId: member.id });
   await ask(app, admin, 'DELETE', '/staff/session');
-  const rows = inDatabase(app, 'select * from audit where organization_id = ? order by rowid', id) as { actor: string; action: string; subject: string; address: string | null; created_at: number }[];
-  expect(rows.map(({ action }) => action)).toEqual([
-    'organizations.create', 'domains.add', 'applications.create', 'organizations.setPlan', 'organizations.setLimits', 'domains.add', 'domains.remove', 'applications.configure', 'keys.create', 'keys.reveal', 'keys.create', 'keys.rotate', 'keys.revoke',
-    'members.add', 'session.create', 'members.add', 'session.create', 'members.setRole', 'members.setPassword', 'members.disable', 'members.enable', 'members.remove', 'session.delete',
-  ].filter((action, at) => !(action === 'keys.create' && at === 10)));
+  const rows = inDatabase(app, 'select * from audit where organization_id = ? order by rowid', id) as {
+    actor: string;
+    action: string;
+    subject: string;
+    address: string | null;
+    created_at: number;
+  }[];
+  expect(rows.map(({ action }) => action)).toEqual(
+    [
+      'organizations.create',
+      'domains.add',
+      'applications.create',
+      'organizations.setPlan',
+      'organizations.setLimits',
+      'domains.add',
+      'domains.remove',
+      'applications.configure',
+      'keys.create',
+      'keys.reveal',
+      'keys.create',
+      'keys.rotate',
+      'keys.revoke',
+      'members.add',
+      'session.create',
+      'members.add',
+      'session.create',
+      'members.setRole',
+      'members.setPassword',
+      'members.disable',
+      'members.enable',
+      'members.remove',
+      'session.delete',
+    ].filter((action, at) => !(action === 'keys.create' && at === 10)),
+  );
   for (const row of rows) expect(row.created_at).toBe(app.clock.now());
   expect(rows.find(({ action }) => action === 'session.create')).toMatchObject({ subject: `member:${admin.id}`, address: '127.0.0.1' });
   expect(rows.at(-1)).toMatchObject({ actor: `member:${admin.id}`, subject: `member:${admin.id}`, address: '127.0.0.1' });
   expect(rows[0]).toMatchObject({ actor: 'local', address: null });
-  for (const secret of [key.key, next.key, memberPassword, 'another long password', admin.token, admin.email]) expect(JSON.stringify(rows)).not.toContain(secret);
+  for (const secret of [key.key, next.key, memberPassword, 'another long password', admin.token, admin.email])
+    expect(JSON.stringify(rows)).not.toContain(secret);
 });

@@ -46,7 +46,11 @@ beforeEach(async () => {
   own = await send(people.visitor, 'of the visitor');
   theirs = await send(people.operator, 'of the operator');
   // In the room: both tabs of the visitor, the operator, and nobody of the rest.
-  for (const [name, echo] of [['visitor', false], ['visitorEcho', true], ['operator', false]] as const) {
+  for (const [name, echo] of [
+    ['visitor', false],
+    ['visitorEcho', true],
+    ['operator', false],
+  ] as const) {
     ears[name].send('room:join', { conversationId, echo });
     await ears[name].hears('room:joined', (payload) => payload.conversationId === conversationId);
   }
@@ -82,8 +86,15 @@ async function perform(door: Door, who: Name, act: Act, fields: Record<string, u
   if (door === 'REST') {
     const { conversationId: id, messageId, ...body } = { conversationId, ...fields } as Record<string, unknown>;
     const [method, named] = rest[act];
-    const reply = await people[who].call(method, `/conversations/${String(id)}/messages${named ? `/${String(messageId)}` : ''}`, act === 'delete' ? undefined : body);
-    return { text: reply.status < 300 ? String(reply.status) : `${reply.status} ${reply.body.error as string}`, messageId: reply.body.message?.id };
+    const reply = await people[who].call(
+      method,
+      `/conversations/${String(id)}/messages${named ? `/${String(messageId)}` : ''}`,
+      act === 'delete' ? undefined : body,
+    );
+    return {
+      text: reply.status < 300 ? String(reply.status) : `${reply.status} ${reply.body.error as string}`,
+      messageId: reply.body.message?.id,
+    };
   }
   const ear = ears[who];
   const from = ear.frames.length;
@@ -92,7 +103,9 @@ async function perform(door: Door, who: Name, act: Act, fields: Record<string, u
   const [answer] = ear.frames.slice(from).filter(({ type }) => type === 'error' || type === 'message:ack');
   if (answer === undefined) return { text: 'ok', messageId: undefined };
   ear.frames.splice(ear.frames.indexOf(answer), 1);
-  return answer.type === 'message:ack' ? { text: 'ack', messageId: answer.payload.serverMessageId } : { text: answer.payload.code, messageId: undefined };
+  return answer.type === 'message:ack'
+    ? { text: 'ack', messageId: answer.payload.serverMessageId }
+    : { text: answer.payload.code, messageId: undefined };
 }
 
 type Hearing = Partial<Record<Name, readonly string[]>>;
@@ -110,10 +123,26 @@ interface Case {
   readonly also?: (answer: Answer, events: Record<Name, Frame[]>) => void | Promise<void>;
 }
 
-const rich = (text: string): string => JSON.stringify({ root: { type: 'root', version: 1, children: [{ type: 'paragraph', version: 1, children: [{ type: 'text', version: 1, text, format: 1 }] }] } });
+const rich = (text: string): string =>
+  JSON.stringify({
+    root: {
+      type: 'root',
+      version: 1,
+      children: [{ type: 'paragraph', version: 1, children: [{ type: 'text', version: 1, text, format: 1 }] }],
+    },
+  });
 const act = (name: string) => (): Promise<unknown> => people.operator.call('POST', `/conversations/${conversationId}/${name}`);
-const fromVisitor: Hearing = { visitorEcho: ['message:new'], operator: ['message:new', 'conversation:activity'], colleague: ['conversation:activity'] };
-const fromOperator: Hearing = { visitor: ['message:new'], visitorEcho: ['message:new'], operator: ['conversation:activity'], colleague: ['conversation:activity'] };
+const fromVisitor: Hearing = {
+  visitorEcho: ['message:new'],
+  operator: ['message:new', 'conversation:activity'],
+  colleague: ['conversation:activity'],
+};
+const fromOperator: Hearing = {
+  visitor: ['message:new'],
+  visitorEcho: ['message:new'],
+  operator: ['conversation:activity'],
+  colleague: ['conversation:activity'],
+};
 const room = (type: string): Hearing => ({ visitor: [type], visitorEcho: [type], operator: [type] });
 const aRetry = { content: 'once', clientMessageId: 'the-same' };
 const allowed = ['201', 'ack'] as const;
@@ -128,64 +157,356 @@ const minutes = (count: number) => async (): Promise<void> => {
 };
 
 const cases: readonly Case[] = [
-  { name: 'plain text', who: 'visitor', act: 'send', fields: () => ({ content: '  <b>hi</b> ' }), answers: allowed, hears: fromVisitor, also: (answer, events) => expect(events.operator[0]?.payload).toMatchObject({ id: answer.messageId, content: '<b>hi</b>', contentHtml: null, senderRole: 'visitor' }) },
-  { name: 'rich text', who: 'visitor', act: 'send', fields: () => ({ content: rich('<i>'), contentFormat: 'lexical' }), answers: allowed, hears: fromVisitor, also: (_answer, events) => expect(events.operator[0]?.payload.contentHtml).toBe('<p><strong>&lt;i&gt;</strong></p>') },
-  { name: 'an answer of the operator', who: 'operator', act: 'send', fields: () => ({ content: 'hello' }), answers: allowed, hears: fromOperator, also: (_answer, events) => expect(events.visitor[0]?.payload).toMatchObject({ senderId: people.operator.id, senderName: 'Olivia', senderRole: 'operator', type: 'text' }) },
-  { name: 'into a pending conversation', who: 'visitor', act: 'send', given: act('release'), fields: () => ({ content: 'anybody?' }), answers: allowed, hears: fromVisitor },
+  {
+    name: 'plain text',
+    who: 'visitor',
+    act: 'send',
+    fields: () => ({ content: '  <b>hi</b> ' }),
+    answers: allowed,
+    hears: fromVisitor,
+    also: (answer, events) =>
+      expect(events.operator[0]?.payload).toMatchObject({
+        id: answer.messageId,
+        content: '<b>hi</b>',
+        contentHtml: null,
+        senderRole: 'visitor',
+      }),
+  },
+  {
+    name: 'rich text',
+    who: 'visitor',
+    act: 'send',
+    fields: () => ({ content: rich('<i>'), contentFormat: 'lexical' }),
+    answers: allowed,
+    hears: fromVisitor,
+    also: (_answer, events) => expect(events.operator[0]?.payload.contentHtml).toBe('<p><strong>&lt;i&gt;</strong></p>'),
+  },
+  {
+    name: 'an answer of the operator',
+    who: 'operator',
+    act: 'send',
+    fields: () => ({ content: 'hello' }),
+    answers: allowed,
+    hears: fromOperator,
+    also: (_answer, events) =>
+      expect(events.visitor[0]?.payload).toMatchObject({
+        senderId: people.operator.id,
+        senderName: 'Olivia',
+        senderRole: 'operator',
+        type: 'text',
+      }),
+  },
+  {
+    name: 'into a pending conversation',
+    who: 'visitor',
+    act: 'send',
+    given: act('release'),
+    fields: () => ({ content: 'anybody?' }),
+    answers: allowed,
+    hears: fromVisitor,
+  },
   { name: 'nothing', who: 'visitor', act: 'send', fields: () => ({ content: '' }), answers: invalid },
   { name: 'blanks', who: 'visitor', act: 'send', fields: () => ({ content: ' \u200b\n ' }), answers: invalid },
   { name: 'U+0000', who: 'visitor', act: 'send', fields: () => ({ content: 'a\u0000' }), answers: invalid },
-  { name: 'rich text that is none', who: 'visitor', act: 'send', fields: () => ({ content: 'hi', contentFormat: 'lexical' }), answers: invalid },
+  {
+    name: 'rich text that is none',
+    who: 'visitor',
+    act: 'send',
+    fields: () => ({ content: 'hi', contentFormat: 'lexical' }),
+    answers: invalid,
+  },
   { name: 'an unknown format', who: 'visitor', act: 'send', fields: () => ({ content: 'hi', contentFormat: 'html' }), answers: invalid },
   { name: 'no content at all', who: 'visitor', act: 'send', fields: () => ({}), answers: invalid },
-  { name: 'what REST finds too long', who: 'visitor', act: 'send', fields: () => ({ content: 'x'.repeat(limits.contentRest + 1) }), answers: ['400 bad_request', 'ack'] },
-  { name: 'what both find too long', who: 'visitor', act: 'send', fields: () => ({ content: 'x'.repeat(limits.contentSocket + 1) }), answers: invalid },
-  { name: 'a client id that is too long', who: 'visitor', act: 'send', fields: () => ({ content: 'hi', clientMessageId: 'x'.repeat(101) }), answers: invalid },
-  { name: 'into a closed conversation', who: 'visitor', act: 'send', given: act('resolve'), fields: () => ({ content: 'late' }), answers: ['422 conversation_not_active', 'FORBIDDEN'] },
-  { name: 'into a closed conversation, by the operator', who: 'operator', act: 'send', given: act('resolve'), fields: () => ({ content: 'late' }), answers: ['422 conversation_not_active', 'FORBIDDEN'] },
-  { name: "into another visitor's conversation", who: 'neighbour', act: 'send', fields: () => ({ content: 'hi' }), answers: noConversation },
-  { name: "into another organization's conversation", who: 'foreigner', act: 'send', fields: () => ({ content: 'hi' }), answers: noConversation },
-  { name: 'into no conversation', who: 'visitor', act: 'send', fields: () => ({ content: 'hi', conversationId: randomUUID() }), answers: noConversation },
-  { name: 'by a member who does not have it, though an admin', who: 'colleague', act: 'send', fields: () => ({ content: 'hi' }), answers: forbidden },
-  { name: 'by the member who gave it back', who: 'operator', act: 'send', given: act('release'), fields: () => ({ content: 'hi' }), answers: forbidden },
-  { name: 'a note of a member who does not have it', who: 'colleague', act: 'send', fields: () => ({ content: 'psst', internal: true }), answers: allowed, hears: { operator: ['message:new', 'conversation:activity'], colleague: ['conversation:activity'] }, also: (_answer, events) => expect(events.operator[0]?.payload.internal).toBe(true) },
-  { name: 'a note by a visitor, which is none', who: 'visitor', act: 'send', fields: () => ({ content: 'psst', internal: true }), answers: allowed, hears: fromVisitor, also: (_answer, events) => expect(events.operator[0]?.payload).not.toHaveProperty('internal') },
-  { name: 'a repeated client id: the first message', who: 'visitor', act: 'send', given: () => send(people.visitor, aRetry.content, aRetry), fields: () => aRetry, answers: allowed, hears: {} },
-  { name: 'a repeated client id with other content: the first message', who: 'visitor', act: 'send', given: () => send(people.visitor, aRetry.content, aRetry), fields: () => ({ ...aRetry, content: 'twice' }), answers: allowed, hears: {}, also: async () => expect((await people.visitor.call('GET', `/conversations/${conversationId}/messages`)).text).not.toContain('twice') },
-  { name: 'a repeated client id after the end: still the first message', who: 'visitor', act: 'send', given: async () => { await send(people.visitor, aRetry.content, aRetry); await act('resolve')(); }, fields: () => aRetry, answers: allowed, hears: {} },
-  { name: "somebody else's client id: another message", who: 'visitor', act: 'send', given: () => send(people.operator, 'mine', aRetry), fields: () => aRetry, answers: allowed, hears: fromVisitor },
+  {
+    name: 'what REST finds too long',
+    who: 'visitor',
+    act: 'send',
+    fields: () => ({ content: 'x'.repeat(limits.contentRest + 1) }),
+    answers: ['400 bad_request', 'ack'],
+  },
+  {
+    name: 'what both find too long',
+    who: 'visitor',
+    act: 'send',
+    fields: () => ({ content: 'x'.repeat(limits.contentSocket + 1) }),
+    answers: invalid,
+  },
+  {
+    name: 'a client id that is too long',
+    who: 'visitor',
+    act: 'send',
+    fields: () => ({ content: 'hi', clientMessageId: 'x'.repeat(101) }),
+    answers: invalid,
+  },
+  {
+    name: 'into a closed conversation',
+    who: 'visitor',
+    act: 'send',
+    given: act('resolve'),
+    fields: () => ({ content: 'late' }),
+    answers: ['422 conversation_not_active', 'FORBIDDEN'],
+  },
+  {
+    name: 'into a closed conversation, by the operator',
+    who: 'operator',
+    act: 'send',
+    given: act('resolve'),
+    fields: () => ({ content: 'late' }),
+    answers: ['422 conversation_not_active', 'FORBIDDEN'],
+  },
+  {
+    name: "into another visitor's conversation",
+    who: 'neighbour',
+    act: 'send',
+    fields: () => ({ content: 'hi' }),
+    answers: noConversation,
+  },
+  {
+    name: "into another organization's conversation",
+    who: 'foreigner',
+    act: 'send',
+    fields: () => ({ content: 'hi' }),
+    answers: noConversation,
+  },
+  {
+    name: 'into no conversation',
+    who: 'visitor',
+    act: 'send',
+    fields: () => ({ content: 'hi', conversationId: randomUUID() }),
+    answers: noConversation,
+  },
+  {
+    name: 'by a member who does not have it, though an admin',
+    who: 'colleague',
+    act: 'send',
+    fields: () => ({ content: 'hi' }),
+    answers: forbidden,
+  },
+  {
+    name: 'by the member who gave it back',
+    who: 'operator',
+    act: 'send',
+    given: act('release'),
+    fields: () => ({ content: 'hi' }),
+    answers: forbidden,
+  },
+  {
+    name: 'a note of a member who does not have it',
+    who: 'colleague',
+    act: 'send',
+    fields: () => ({ content: 'psst', internal: true }),
+    answers: allowed,
+    hears: { operator: ['message:new', 'conversation:activity'], colleague: ['conversation:activity'] },
+    also: (_answer, events) => expect(events.operator[0]?.payload.internal).toBe(true),
+  },
+  {
+    name: 'a note by a visitor, which is none',
+    who: 'visitor',
+    act: 'send',
+    fields: () => ({ content: 'psst', internal: true }),
+    answers: allowed,
+    hears: fromVisitor,
+    also: (_answer, events) => expect(events.operator[0]?.payload).not.toHaveProperty('internal'),
+  },
+  {
+    name: 'a repeated client id: the first message',
+    who: 'visitor',
+    act: 'send',
+    given: () => send(people.visitor, aRetry.content, aRetry),
+    fields: () => aRetry,
+    answers: allowed,
+    hears: {},
+  },
+  {
+    name: 'a repeated client id with other content: the first message',
+    who: 'visitor',
+    act: 'send',
+    given: () => send(people.visitor, aRetry.content, aRetry),
+    fields: () => ({ ...aRetry, content: 'twice' }),
+    answers: allowed,
+    hears: {},
+    also: async () => expect((await people.visitor.call('GET', `/conversations/${conversationId}/messages`)).text).not.toContain('twice'),
+  },
+  {
+    name: 'a repeated client id after the end: still the first message',
+    who: 'visitor',
+    act: 'send',
+    given: async () => {
+      await send(people.visitor, aRetry.content, aRetry);
+      await act('resolve')();
+    },
+    fields: () => aRetry,
+    answers: allowed,
+    hears: {},
+  },
+  {
+    name: "somebody else's client id: another message",
+    who: 'visitor',
+    act: 'send',
+    given: () => send(people.operator, 'mine', aRetry),
+    fields: () => aRetry,
+    answers: allowed,
+    hears: fromVisitor,
+  },
   {
     name: 'a repeated client id of a deleted message: its id, and nothing revived',
     who: 'visitor',
     act: 'send',
-    given: async () => people.visitor.call('DELETE', `/conversations/${conversationId}/messages/${await send(people.visitor, aRetry.content, aRetry)}`),
+    given: async () =>
+      people.visitor.call('DELETE', `/conversations/${conversationId}/messages/${await send(people.visitor, aRetry.content, aRetry)}`),
     fields: () => aRetry,
     answers: allowed,
     hears: {},
-    also: async (answer) => expect((await people.visitor.call('GET', `/conversations/${conversationId}/messages`)).text).not.toContain(answer.messageId),
+    also: async (answer) =>
+      expect((await people.visitor.call('GET', `/conversations/${conversationId}/messages`)).text).not.toContain(answer.messageId),
   },
 
-  { name: 'of one’s own', who: 'visitor', act: 'edit', fields: () => ({ messageId: own, content: 'changed' }), answers: ['200', 'ok'], hears: room('message:edited'), also: (_answer, events) => expect(events.operator[0]?.payload).toEqual({ conversationId, messageId: own, content: 'changed', contentFormat: 'plain', contentHtml: null, editedAt: expect.any(String), senderId: people.visitor.id }) },
-  { name: 'of one’s own, to rich text', who: 'operator', act: 'edit', fields: () => ({ messageId: theirs, content: rich('x'), contentFormat: 'lexical' }), answers: ['200', 'ok'], hears: room('message:edited'), also: (_answer, events) => expect(events.visitor[0]?.payload.contentHtml).toBe('<p><strong>x</strong></p>') },
-  { name: 'in a closed conversation', who: 'visitor', act: 'edit', given: act('resolve'), fields: () => ({ messageId: own, content: 'changed' }), answers: ['200', 'ok'], hears: room('message:edited') },
-  { name: 'at the fifteenth minute', who: 'visitor', act: 'edit', given: minutes(15), fields: () => ({ messageId: own, content: 'changed' }), answers: ['200', 'ok'], hears: room('message:edited') },
-  { name: 'after sixteen minutes', who: 'visitor', act: 'edit', given: minutes(16), fields: () => ({ messageId: own, content: 'changed' }), answers: tooLate },
-  { name: "of somebody else's", who: 'visitor', act: 'edit', fields: () => ({ messageId: theirs, content: 'changed' }), answers: forbidden },
-  { name: "of somebody else's, long ago", who: 'visitor', act: 'edit', given: minutes(60), fields: () => ({ messageId: theirs, content: 'changed' }), answers: forbidden },
-  { name: "of the visitor's, by an admin", who: 'colleague', act: 'edit', fields: () => ({ messageId: own, content: 'changed' }), answers: forbidden },
+  {
+    name: 'of one’s own',
+    who: 'visitor',
+    act: 'edit',
+    fields: () => ({ messageId: own, content: 'changed' }),
+    answers: ['200', 'ok'],
+    hears: room('message:edited'),
+    also: (_answer, events) =>
+      expect(events.operator[0]?.payload).toEqual({
+        conversationId,
+        messageId: own,
+        content: 'changed',
+        contentFormat: 'plain',
+        contentHtml: null,
+        editedAt: expect.any(String),
+        senderId: people.visitor.id,
+      }),
+  },
+  {
+    name: 'of one’s own, to rich text',
+    who: 'operator',
+    act: 'edit',
+    fields: () => ({ messageId: theirs, content: rich('x'), contentFormat: 'lexical' }),
+    answers: ['200', 'ok'],
+    hears: room('message:edited'),
+    also: (_answer, events) => expect(events.visitor[0]?.payload.contentHtml).toBe('<p><strong>x</strong></p>'),
+  },
+  {
+    name: 'in a closed conversation',
+    who: 'visitor',
+    act: 'edit',
+    given: act('resolve'),
+    fields: () => ({ messageId: own, content: 'changed' }),
+    answers: ['200', 'ok'],
+    hears: room('message:edited'),
+  },
+  {
+    name: 'at the fifteenth minute',
+    who: 'visitor',
+    act: 'edit',
+    given: minutes(15),
+    fields: () => ({ messageId: own, content: 'changed' }),
+    answers: ['200', 'ok'],
+    hears: room('message:edited'),
+  },
+  {
+    name: 'after sixteen minutes',
+    who: 'visitor',
+    act: 'edit',
+    given: minutes(16),
+    fields: () => ({ messageId: own, content: 'changed' }),
+    answers: tooLate,
+  },
+  {
+    name: "of somebody else's",
+    who: 'visitor',
+    act: 'edit',
+    fields: () => ({ messageId: theirs, content: 'changed' }),
+    answers: forbidden,
+  },
+  {
+    name: "of somebody else's, long ago",
+    who: 'visitor',
+    act: 'edit',
+    given: minutes(60),
+    fields: () => ({ messageId: theirs, content: 'changed' }),
+    answers: forbidden,
+  },
+  {
+    name: "of the visitor's, by an admin",
+    who: 'colleague',
+    act: 'edit',
+    fields: () => ({ messageId: own, content: 'changed' }),
+    answers: forbidden,
+  },
   { name: 'of none', who: 'visitor', act: 'edit', fields: () => ({ messageId: randomUUID(), content: 'changed' }), answers: noMessage },
-  { name: 'of a deleted one', who: 'visitor', act: 'edit', given: () => people.visitor.call('DELETE', `/conversations/${conversationId}/messages/${own}`), fields: () => ({ messageId: own, content: 'changed' }), answers: noMessage },
-  { name: 'of one of another conversation', who: 'visitor', act: 'edit', given: async () => { conversationId = await aConversation(people.visitor); }, fields: () => ({ messageId: own, content: 'changed' }), answers: noMessage },
-  { name: "in somebody else's conversation", who: 'neighbour', act: 'edit', fields: () => ({ messageId: own, content: 'changed' }), answers: noConversation },
-  { name: "in another organization's conversation", who: 'foreigner', act: 'edit', fields: () => ({ messageId: own, content: 'changed' }), answers: noConversation },
+  {
+    name: 'of a deleted one',
+    who: 'visitor',
+    act: 'edit',
+    given: () => people.visitor.call('DELETE', `/conversations/${conversationId}/messages/${own}`),
+    fields: () => ({ messageId: own, content: 'changed' }),
+    answers: noMessage,
+  },
+  {
+    name: 'of one of another conversation',
+    who: 'visitor',
+    act: 'edit',
+    given: async () => {
+      conversationId = await aConversation(people.visitor);
+    },
+    fields: () => ({ messageId: own, content: 'changed' }),
+    answers: noMessage,
+  },
+  {
+    name: "in somebody else's conversation",
+    who: 'neighbour',
+    act: 'edit',
+    fields: () => ({ messageId: own, content: 'changed' }),
+    answers: noConversation,
+  },
+  {
+    name: "in another organization's conversation",
+    who: 'foreigner',
+    act: 'edit',
+    fields: () => ({ messageId: own, content: 'changed' }),
+    answers: noConversation,
+  },
   { name: 'to nothing', who: 'visitor', act: 'edit', fields: () => ({ messageId: own, content: ' ' }), answers: invalid },
 
-  { name: 'of one’s own', who: 'visitor', act: 'delete', fields: () => ({ messageId: own }), answers: ['200', 'ok'], hears: room('message:deleted'), also: (_answer, events) => expect(events.visitor[0]?.payload).toEqual({ conversationId, messageId: own, senderId: people.visitor.id }) },
-  { name: 'in a closed conversation', who: 'operator', act: 'delete', given: act('resolve'), fields: () => ({ messageId: theirs }), answers: ['200', 'ok'], hears: room('message:deleted') },
-  { name: 'after sixteen minutes', who: 'visitor', act: 'delete', given: minutes(16), fields: () => ({ messageId: own }), answers: tooLate },
+  {
+    name: 'of one’s own',
+    who: 'visitor',
+    act: 'delete',
+    fields: () => ({ messageId: own }),
+    answers: ['200', 'ok'],
+    hears: room('message:deleted'),
+    also: (_answer, events) => expect(events.visitor[0]?.payload).toEqual({ conversationId, messageId: own, senderId: people.visitor.id }),
+  },
+  {
+    name: 'in a closed conversation',
+    who: 'operator',
+    act: 'delete',
+    given: act('resolve'),
+    fields: () => ({ messageId: theirs }),
+    answers: ['200', 'ok'],
+    hears: room('message:deleted'),
+  },
+  {
+    name: 'after sixteen minutes',
+    who: 'visitor',
+    act: 'delete',
+    given: minutes(16),
+    fields: () => ({ messageId: own }),
+    answers: tooLate,
+  },
   { name: "of somebody else's", who: 'operator', act: 'delete', fields: () => ({ messageId: own }), answers: forbidden },
   { name: 'of none', who: 'visitor', act: 'delete', fields: () => ({ messageId: randomUUID() }), answers: noMessage },
-  { name: 'twice', who: 'visitor', act: 'delete', given: () => people.visitor.call('DELETE', `/conversations/${conversationId}/messages/${own}`), fields: () => ({ messageId: own }), answers: noMessage },
+  {
+    name: 'twice',
+    who: 'visitor',
+    act: 'delete',
+    given: () => people.visitor.call('DELETE', `/conversations/${conversationId}/messages/${own}`),
+    fields: () => ({ messageId: own }),
+    answers: noMessage,
+  },
   { name: "in somebody else's conversation", who: 'neighbour', act: 'delete', fields: () => ({ messageId: own }), answers: noConversation },
 ];
 

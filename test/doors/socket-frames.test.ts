@@ -50,14 +50,45 @@ async function expectCode(data: string | Buffer, code: string, binary = false): 
 }
 
 const text = (type: unknown, payload?: unknown): string => JSON.stringify({ type, payload });
-const send = (payload: object): string => text('message:send', { conversationId, content: 'hi', clientMessageId: randomBytes(8).toString('hex'), ...payload });
+const send = (payload: object): string =>
+  text('message:send', { conversationId, content: 'hi', clientMessageId: randomBytes(8).toString('hex'), ...payload });
 
 describe('what is no JSON', () => {
-  it.each(['not json', '', '{', '"', '\ufeff{"type":"ping"}', '{"type":"ping"}{}', "{'type':'ping'}", '{"type":"ping",}', 'NaN', '[1,2', '\u0000', '{"type":"ping"}\u0000'])('%j is a PARSE_ERROR, and the connection lives', async (data) => {
+  it.each([
+    'not json',
+    '',
+    '{',
+    '"',
+    '\ufeff{"type":"ping"}',
+    '{"type":"ping"}{}',
+    "{'type':'ping'}",
+    '{"type":"ping",}',
+    'NaN',
+    '[1,2',
+    '\u0000',
+    '{"type":"ping"}\u0000',
+  ])('%j is a PARSE_ERROR, and the connection lives', async (data) => {
     await expectCode(data, 'PARSE_ERROR');
   });
 
-  it.each(['null', '1', 'true', '"x"', '[]', '[{"type":"ping"}]', '{}', '{"type":5}', '{"type":{}}', '{"type":null}', '{"type":["ping"]}', '{"type":"nope"}', '{"type":"PING"}', '{"type":" ping"}', '{"type":"message:new"}', '{"type":"pong"}'])('%j is a VALIDATION_ERROR', async (data) => {
+  it.each([
+    'null',
+    '1',
+    'true',
+    '"x"',
+    '[]',
+    '[{"type":"ping"}]',
+    '{}',
+    '{"type":5}',
+    '{"type":{}}',
+    '{"type":null}',
+    '{"type":["ping"]}',
+    '{"type":"nope"}',
+    '{"type":"PING"}',
+    '{"type":" ping"}',
+    '{"type":"message:new"}',
+    '{"type":"pong"}',
+  ])('%j is a VALIDATION_ERROR', async (data) => {
     await expectCode(data, 'VALIDATION_ERROR');
   });
 
@@ -68,16 +99,22 @@ describe('what is no JSON', () => {
 });
 
 describe('names that every object has', () => {
-  it.each(['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'valueOf', '__defineGetter__'])('%s is no frame type', async (type) => {
-    await expectCode(text(type), 'VALIDATION_ERROR');
-    await expectCode(text(type, { conversationId }), 'VALIDATION_ERROR');
-  });
+  it.each(['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'valueOf', '__defineGetter__'])(
+    '%s is no frame type',
+    async (type) => {
+      await expectCode(text(type), 'VALIDATION_ERROR');
+      await expectCode(text(type, { conversationId }), 'VALIDATION_ERROR');
+    },
+  );
 
   it('a __proto__ key brings neither a type nor a payload nor a field', async () => {
     await expectCode('{"__proto__":{"type":"ping"}}', 'VALIDATION_ERROR');
     await expectCode(`{"type":"room:leave","__proto__":{"payload":{"conversationId":"${conversationId}"}}}`, 'VALIDATION_ERROR');
     await expectCode(`{"type":"room:join","payload":{"__proto__":{"conversationId":"${conversationId}"}}}`, 'VALIDATION_ERROR');
-    await expectCode(`{"type":"room:join","payload":{"constructor":{"prototype":{"conversationId":"${conversationId}"}}}}`, 'VALIDATION_ERROR');
+    await expectCode(
+      `{"type":"room:join","payload":{"constructor":{"prototype":{"conversationId":"${conversationId}"}}}}`,
+      'VALIDATION_ERROR',
+    );
     expect(({} as Record<string, unknown>)['conversationId']).toBeUndefined();
     expect(({} as Record<string, unknown>)['type']).toBeUndefined();
     await expectCode(text('room:join', {}), 'VALIDATION_ERROR');
@@ -237,7 +274,16 @@ describe('the fields of a message', () => {
   });
 
   it('believes nothing that only the server may say', async () => {
-    const fake = { senderId: crypto.randomUUID(), senderRole: 'operator', senderName: 'Boss', createdAt: '1970-01-01T00:00:00.000Z', contentHtml: '<script>', type: 'system', id: crypto.randomUUID(), internal: true };
+    const fake = {
+      senderId: crypto.randomUUID(),
+      senderRole: 'operator',
+      senderName: 'Boss',
+      createdAt: '1970-01-01T00:00:00.000Z',
+      contentHtml: '<script>',
+      type: 'system',
+      id: crypto.randomUUID(),
+      internal: true,
+    };
     const [ack] = await answer(send({ content: 'really me', ...fake }));
     expect(ack?.type).toBe('message:ack');
     expect(ack?.payload.serverMessageId).not.toBe(fake.id);

@@ -7,7 +7,17 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startApp, type TestApp, type TestAppOptions } from '../helpers/app.ts';
 import { type Ear, listen } from '../helpers/client.ts';
 import { eventually } from '../helpers/eventually.ts';
-import { aConversation, aMember, aMessage, anApplication, anOrganization, aVisitor, signIn, type Person, type TestOrganization } from '../helpers/world.ts';
+import {
+  aConversation,
+  aMember,
+  aMessage,
+  anApplication,
+  anOrganization,
+  aVisitor,
+  signIn,
+  type Person,
+  type TestOrganization,
+} from '../helpers/world.ts';
 
 let app: TestApp;
 let acme: TestOrganization;
@@ -106,7 +116,10 @@ describe('withdrawn access ends the live connection at once', () => {
     const ear = await settled(member);
     ear.send('room:join', { conversationId });
     await ear.hears('room:joined');
-    await Promise.all([app.local('members.disable', { memberId: member.id }).then(() => aMessage(visitor, conversationId, 'CANARY')), ear.closes()]);
+    await Promise.all([
+      app.local('members.disable', { memberId: member.id }).then(() => aMessage(visitor, conversationId, 'CANARY')),
+      ear.closes(),
+    ]);
     expect(JSON.stringify(ear.frames)).not.toContain('CANARY');
   });
 });
@@ -163,8 +176,10 @@ describe('floods', () => {
     const neighbourEar = await settled(neighbour);
     const theirs = await aConversation(neighbour);
     app.clock.advance(1_001);
-    for (let index = 0; index < 5; index += 1) expect((await visitor.call('POST', `/conversations/${conversationId}/messages`, { content: 'rest' })).status).toBe(201);
-    for (let index = 0; index < 6; index += 1) ear.send('message:send', { conversationId, content: 'socket', clientMessageId: `c${index}` });
+    for (let index = 0; index < 5; index += 1)
+      expect((await visitor.call('POST', `/conversations/${conversationId}/messages`, { content: 'rest' })).status).toBe(201);
+    for (let index = 0; index < 6; index += 1)
+      ear.send('message:send', { conversationId, content: 'socket', clientMessageId: `c${index}` });
     expect(await ear.hears('error')).toMatchObject({ code: 'RATE_LIMITED', clientMessageId: 'c5', conversationId });
     expect(ear.all('message:ack')).toHaveLength(5);
     expect((await visitor.call('GET', '/conversations')).status).toBe(429);
@@ -223,7 +238,8 @@ async function deafPeer(person: Person): Promise<Socket> {
 
 /** A client's frame, masked with zeros. */
 function clientFrame(opcode: number, payload: Buffer): Buffer {
-  const length = payload.length < 126 ? Buffer.from([0x80 | payload.length]) : Buffer.from([0xfe, payload.length >> 8, payload.length & 255]);
+  const length =
+    payload.length < 126 ? Buffer.from([0x80 | payload.length]) : Buffer.from([0xfe, payload.length >> 8, payload.length & 255]);
   return Buffer.concat([Buffer.from([0x80 | opcode]), length, Buffer.alloc(4), payload]);
 }
 
@@ -242,7 +258,8 @@ describe('who does not read', () => {
     const memberEar = await settled(member);
     // The kernel's buffers take the first ten MB or so; then the server's own, up to 1 MiB; then it is over.
     const total = 1_000;
-    for (let index = 0; index < total; index += 1) memberEar.send('message:send', { conversationId, content: 'ü'.repeat(10_000), clientMessageId: `m${index}` });
+    for (let index = 0; index < total; index += 1)
+      memberEar.send('message:send', { conversationId, content: 'ü'.repeat(10_000), clientMessageId: `m${index}` });
     await eventually(() => {
       expect(ear.all('message:new')).toHaveLength(total);
     }, 25_000);
@@ -251,7 +268,12 @@ describe('who does not read', () => {
     expect((await deaf.closes()).code).toBe(4408);
     const got = deaf.all('message:new').map(({ payload }) => payload.id as string);
     expect(got.length).toBeLessThan(total);
-    expect(got).toEqual(ear.all('message:new').slice(0, got.length).map(({ payload }) => payload.id as string));
+    expect(got).toEqual(
+      ear
+        .all('message:new')
+        .slice(0, got.length)
+        .map(({ payload }) => payload.id as string),
+    );
     await expectAlive(ear, memberEar);
   });
 
@@ -283,9 +305,16 @@ describe('who does not read', () => {
     await slow.quiet();
     expect(slow.closed).toBeNull();
     const pages = slow.all('messages:sync').map(({ payload }) => payload);
-    expect(pages.map(({ messages, hasMore }) => [messages.length, hasMore])).toEqual([[200, true], [200, true], [expect.any(Number), false]]);
+    expect(pages.map(({ messages, hasMore }) => [messages.length, hasMore])).toEqual([
+      [200, true],
+      [200, true],
+      [expect.any(Number), false],
+    ]);
     expect(slow.all('presence')).toHaveLength(1);
-    const ids = [...pages.flatMap(({ messages }) => (messages as { id: string }[]).map(({ id }) => id)), ...slow.all('message:new').map(({ payload }) => payload.id as string)];
+    const ids = [
+      ...pages.flatMap(({ messages }) => (messages as { id: string }[]).map(({ id }) => id)),
+      ...slow.all('message:new').map(({ payload }) => payload.id as string),
+    ];
     expect(new Set(ids).size).toBe(ids.length);
     expect(ids).toHaveLength(total + 1);
   });

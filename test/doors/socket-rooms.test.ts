@@ -4,7 +4,17 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import type { Ear } from '../helpers/client.ts';
-import { aConversation, aMember, aMessage, anOrganization, aVisitor, aVisitorByKey, type Person, type TestMember, type TestOrganization } from '../helpers/world.ts';
+import {
+  aConversation,
+  aMember,
+  aMessage,
+  anOrganization,
+  aVisitor,
+  aVisitorByKey,
+  type Person,
+  type TestMember,
+  type TestOrganization,
+} from '../helpers/world.ts';
 
 let app: TestApp;
 let acme: TestOrganization;
@@ -111,7 +121,10 @@ describe('getting in', () => {
     stranger.send('room:join', { conversationId });
     enemy.send('room:join', { conversationId });
     // A protocol ping overtakes the held frame: once it is answered, the join has been received.
-    for (const ear of [stranger, enemy]) await new Promise((resolve) => { ear.socket.once('pong', resolve).ping(); });
+    for (const ear of [stranger, enemy])
+      await new Promise((resolve) => {
+        ear.socket.once('pong', resolve).ping();
+      });
     operatorEar.send('typing:start', { conversationId });
     await visitorEar.hears('typing:start');
     operatorEar.send('typing:stop', { conversationId });
@@ -146,7 +159,9 @@ describe('getting in', () => {
     const ear = await join(visitor);
     const letGo = holdReads();
     ear.send('room:join', { conversationId });
-    await new Promise((resolve) => { ear.socket.once('pong', resolve).ping(); });
+    await new Promise((resolve) => {
+      ear.socket.once('pong', resolve).ping();
+    });
     const sent = aMessage(operator, conversationId, 'meanwhile');
     // Committed before the second join could read: writes do not wait for reads.
     const id = await sent;
@@ -189,7 +204,12 @@ describe('typing', () => {
     const secondTab = await join(visitor, { echo: true });
     const operatorEar = await join(operator);
     typist.send('typing:start', { conversationId });
-    expect(await operatorEar.hears('typing:start')).toEqual({ conversationId, userId: visitor.id, userName: 'Visitor', senderRole: 'visitor' });
+    expect(await operatorEar.hears('typing:start')).toEqual({
+      conversationId,
+      userId: visitor.id,
+      userName: 'Visitor',
+      senderRole: 'visitor',
+    });
     app.clock.advance(9_000);
     expect(await heard(operatorEar)).toEqual(['typing:start']);
     // Renewed: ten more seconds from now.
@@ -221,7 +241,16 @@ describe('typing', () => {
     again.send('typing:stop', { conversationId });
     await again.hears('message:ack');
     await again.quiet();
-    expect(await heard(operatorEar)).toEqual(['typing:start', 'typing:stop', 'typing:start', 'typing:stop', 'typing:start', 'typing:stop', 'message:new', 'conversation:activity']);
+    expect(await heard(operatorEar)).toEqual([
+      'typing:start',
+      'typing:stop',
+      'typing:start',
+      'typing:stop',
+      'typing:start',
+      'typing:stop',
+      'message:new',
+      'conversation:activity',
+    ]);
   });
 });
 
@@ -252,7 +281,10 @@ describe('notes', () => {
       await late.close();
     }
     // A visitor can neither touch one nor tell that it is there.
-    for (const [type, more] of [['message:edit', { content: 'x' }], ['message:delete', {}]] as const) {
+    for (const [type, more] of [
+      ['message:edit', { content: 'x' }],
+      ['message:delete', {}],
+    ] as const) {
       const codes: unknown[] = [];
       for (const messageId of [note.body.message.id as string, randomUUID()]) {
         visitorEar.frames.length = 0;

@@ -3,7 +3,16 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import type { Ear } from '../helpers/client.ts';
-import { aConversation, aMember, aMessage, anOrganization, aVisitor, aVisitorByKey, type Person, type TestOrganization } from '../helpers/world.ts';
+import {
+  aConversation,
+  aMember,
+  aMessage,
+  anOrganization,
+  aVisitor,
+  aVisitorByKey,
+  type Person,
+  type TestOrganization,
+} from '../helpers/world.ts';
 
 let app: TestApp;
 let acme: TestOrganization;
@@ -63,7 +72,12 @@ describe('presence, activity and modes', () => {
 
   it('keeps test conversations away from staff who did not ask for them', async () => {
     const member = await aMember(app, 'acme');
-    const ears = { live: await settled(member), junk: await settled(member, '&mode=nonsense'), test: await settled(member, '&mode=test'), all: await settled(member, '&mode=all') };
+    const ears = {
+      live: await settled(member),
+      junk: await settled(member, '&mode=nonsense'),
+      test: await settled(member, '&mode=test'),
+      all: await settled(member, '&mode=all'),
+    };
     const tester = aVisitorByKey(app, acme.application, 'test');
     const visitor = aVisitor(app, acme.application, tester.id);
     const whole = async (person: Person): Promise<void> => {
@@ -73,7 +87,8 @@ describe('presence, activity and modes', () => {
       await member.call('POST', `/conversations/${conversationId}/resolve`);
     };
     const everything = ['conversation:new', 'conversation:activity', 'conversation:accepted', 'conversation:resolved'];
-    const round = async (): Promise<Record<string, string[]>> => Object.fromEntries(await Promise.all(Object.entries(ears).map(async ([name, ear]) => [name, await heard(ear)] as const)));
+    const round = async (): Promise<Record<string, string[]>> =>
+      Object.fromEntries(await Promise.all(Object.entries(ears).map(async ([name, ear]) => [name, await heard(ear)] as const)));
     await whole(tester);
     expect(await round()).toEqual({ live: [], junk: [], test: everything, all: everything });
     await whole(visitor);

@@ -54,7 +54,10 @@ async function expectOpen(ear: Ear): Promise<void> {
 }
 
 /** A token of our own making under the server's true key. */
-function forge(change: (claims: Record<string, unknown>) => Record<string, unknown>, header: Record<string, unknown> = {}): Promise<string> {
+function forge(
+  change: (claims: Record<string, unknown>) => Record<string, unknown>,
+  header: Record<string, unknown> = {},
+): Promise<string> {
   const claims = change({ ...decodeJwt(token) });
   const { typ, ...more } = { typ: 'JWT', ...header };
   return new SignJWT(claims).setProtectedHeader({ alg: 'HS256', typ, ...more } as { alg: string }).sign(app.service.secrets.tokenKey);
@@ -85,16 +88,15 @@ describe('no token, no entry', () => {
     await expectRefused(ear, /^UNAUTHORIZED$/);
   });
 
-  it.each(['', 'undefined', 'null', 'abc', 'a.b', 'a.b.c', 'a.b.c.d', '..', 'ey', '\u0000', '💥', 'x'.repeat(8_000)])('answers INVALID_TOKEN to %j', async (text) => {
-    await expectRefused(await listen(app.url, text, here()), /^INVALID_TOKEN$/);
-  });
+  it.each(['', 'undefined', 'null', 'abc', 'a.b', 'a.b.c', 'a.b.c.d', '..', 'ey', '\u0000', '💥', 'x'.repeat(8_000)])(
+    'answers INVALID_TOKEN to %j',
+    async (text) => {
+      await expectRefused(await listen(app.url, text, here()), /^INVALID_TOKEN$/);
+    },
+  );
 
   it('takes it from nowhere but the query', async () => {
-    const elsewhere: HeaderMap[] = [
-      { authorization: `Bearer ${token}` },
-      { cookie: `token=${token}` },
-      { 'x-token': token },
-    ];
+    const elsewhere: HeaderMap[] = [{ authorization: `Bearer ${token}` }, { cookie: `token=${token}` }, { 'x-token': token }];
     for (const headers of elsewhere) await expectRefused(await listen(app.url, null, { ...here(), ...headers }), /^UNAUTHORIZED$/);
     await expectRefused(await openRaw('', [token]), /^UNAUTHORIZED$/);
   });
@@ -121,7 +123,8 @@ async function openRaw(query: string, protocols: string[] = []): Promise<Ear> {
 describe('forged and changed tokens', () => {
   it.each(['none', 'None', 'nOnE', 'NONE', '', null])('refuses the algorithm %j', async (alg) => {
     const [, payload, signature] = parts(token);
-    for (const end of ['', signature]) await expectRefused(await listen(app.url, `${encode({ alg, typ: 'JWT' })}.${payload}.${end}`, here()), /^INVALID_TOKEN$/);
+    for (const end of ['', signature])
+      await expectRefused(await listen(app.url, `${encode({ alg, typ: 'JWT' })}.${payload}.${end}`, here()), /^INVALID_TOKEN$/);
   });
 
   it('refuses keys that the token itself brings, and fetches none', async () => {
@@ -140,7 +143,9 @@ describe('forged and changed tokens', () => {
     const symmetric = Buffer.from('a key of the attacker');
     for (const more of [{ jwk }, { jku: url }, { x5u: url }, { x5c: ['MIIB'] }]) {
       const head = encode({ alg: 'ES256', typ: 'JWT', ...more });
-      const signature = signRaw('sha256', Buffer.from(`${head}.${payload}`), { key: privateKey, dsaEncoding: 'ieee-p1363' }).toString('base64url');
+      const signature = signRaw('sha256', Buffer.from(`${head}.${payload}`), { key: privateKey, dsaEncoding: 'ieee-p1363' }).toString(
+        'base64url',
+      );
       await expectRefused(await listen(app.url, `${head}.${payload}.${signature}`, here()), /^INVALID_TOKEN$/);
     }
     for (const more of [{ kid: '../../dev/null' }, { kid: "' or 1=1" }, { jwk: { kty: 'oct', k: symmetric.toString('base64url') } }]) {
@@ -160,7 +165,10 @@ describe('forged and changed tokens', () => {
     const [head, payload, signature] = parts(token);
     const claims = JSON.parse(Buffer.from(payload, 'base64url').toString()) as Record<string, unknown>;
     claims[claim] = claim === 'exp' ? (claims['exp'] as number) + 60 : claim === 'origin' ? 'https://evil.com' : randomUUID();
-    await expectRefused(await listen(app.url, `${head}.${encode(claims)}.${signature}`, { origin: String(claims['origin']) }), /^INVALID_TOKEN$/);
+    await expectRefused(
+      await listen(app.url, `${head}.${encode(claims)}.${signature}`, { origin: String(claims['origin']) }),
+      /^INVALID_TOKEN$/,
+    );
   });
 
   it('refuses a signature that is missing, cut, or off by one bit', async () => {
@@ -181,7 +189,8 @@ describe('forged and changed tokens', () => {
 
   it('holds even the true key to every claim', async () => {
     const now = Math.floor(app.clock.now() / 1000);
-    const without = (name: string) => (claims: Record<string, unknown>) => Object.fromEntries(Object.entries(claims).filter(([key]) => key !== name));
+    const without = (name: string) => (claims: Record<string, unknown>) =>
+      Object.fromEntries(Object.entries(claims).filter(([key]) => key !== name));
     const changes: Record<string, (claims: Record<string, unknown>) => Record<string, unknown>> = {
       'exp missing': without('exp'),
       'iat missing': without('iat'),
@@ -227,7 +236,10 @@ describe('one token, one purpose', () => {
     const staffToken = (await operator.call('POST', '/ws-token')).body.token as string;
     for (const bearer of [token, staffToken]) {
       const headers = { authorization: `Bearer ${bearer}` };
-      expect((await request(app.url, 'GET', '/api/v1/conversations', { ...headers, ...visitor.headers, authorization: headers.authorization })).status).toBe(401);
+      expect(
+        (await request(app.url, 'GET', '/api/v1/conversations', { ...headers, ...visitor.headers, authorization: headers.authorization }))
+          .status,
+      ).toBe(401);
       expect((await request(app.url, 'GET', '/api/v1/staff/session', headers)).status).toBe(401);
     }
   });
@@ -249,9 +261,12 @@ describe('one token, one purpose', () => {
 });
 
 describe('the origin that a token is bound to', () => {
-  it.each(['https://evil.com', 'null', 'https://acme.example:8443', 'http://acme.example', 'https://acme.example@evil.com', ''])('refuses the origin %j', async (origin) => {
-    await expectRefused(await listen(app.url, token, { origin }), /^ORIGIN_MISMATCH$/, 4403);
-  });
+  it.each(['https://evil.com', 'null', 'https://acme.example:8443', 'http://acme.example', 'https://acme.example@evil.com', ''])(
+    'refuses the origin %j',
+    async (origin) => {
+      await expectRefused(await listen(app.url, token, { origin }), /^ORIGIN_MISMATCH$/, 4403);
+    },
+  );
 
   it('refuses none at all, and knows the same origin in another spelling', async () => {
     await expectRefused(await listen(app.url, token, {}), /^ORIGIN_MISMATCH$/, 4403);

@@ -81,7 +81,20 @@ async function refusedWith(target: string, headers: readonly string[] = [], vers
 describe('where the door is', () => {
   it('is nowhere but at its path', async () => {
     const token = await mint(aVisitor(app, acme.application));
-    const paths = ['/', '/ws', '/api/v1/ws/', '/api/v2/ws', '/API/V1/WS', '/api/v1/ws%2f', '/api/v1/conversations', '/widget.js', '//api/v1/ws', '/api/v1/wsx', '/%61pi/v1/ws', '*'];
+    const paths = [
+      '/',
+      '/ws',
+      '/api/v1/ws/',
+      '/api/v2/ws',
+      '/API/V1/WS',
+      '/api/v1/ws%2f',
+      '/api/v1/conversations',
+      '/widget.js',
+      '//api/v1/ws',
+      '/api/v1/wsx',
+      '/%61pi/v1/ws',
+      '*',
+    ];
     for (const path of paths) expect([path, await refusedWith(`${path}?token=${token}`)]).toEqual([path, 404]);
     expect(await refusedWith(`http://localhost/api/v1/ws?token=${token}`)).toBe(404);
   });
@@ -132,8 +145,16 @@ describe('junk in the handshake', () => {
 
   it('never compresses, whatever the peer offers', async () => {
     const token = await mint(aVisitor(app, acme.application));
-    for (const offer of ['permessage-deflate', 'permessage-deflate; client_max_window_bits', 'permessage-deflate; server_max_window_bits=8, junk', '=;=,"']) {
-      const { socket, read } = await dial(app.url, upgradeText(`/api/v1/ws?token=${token}`, [`Origin: ${acme.application.origin}`, `Sec-WebSocket-Extensions: ${offer}`]));
+    for (const offer of [
+      'permessage-deflate',
+      'permessage-deflate; client_max_window_bits',
+      'permessage-deflate; server_max_window_bits=8, junk',
+      '=;=,"',
+    ]) {
+      const { socket, read } = await dial(
+        app.url,
+        upgradeText(`/api/v1/ws?token=${token}`, [`Origin: ${acme.application.origin}`, `Sec-WebSocket-Extensions: ${offer}`]),
+      );
       await eventually(() => {
         expect(read()).toMatch(/^HTTP\/1\.1 (101|400)[^]*\r\n\r\n/);
       });
@@ -237,7 +258,10 @@ describe('floods', () => {
       else if (round % 3 === 1) ear.socket.close();
       else {
         // A connection reset in the middle of a frame.
-        const { socket } = await dial(other.url, upgradeText(`/api/v1/ws?token=${await mint(visitor)}`, [`Origin: https://acme.example`]) + '\x81\xfe\x01');
+        const { socket } = await dial(
+          other.url,
+          upgradeText(`/api/v1/ws?token=${await mint(visitor)}`, [`Origin: https://acme.example`]) + '\x81\xfe\x01',
+        );
         socket.resetAndDestroy();
         ear.socket.terminate();
       }

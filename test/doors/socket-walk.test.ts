@@ -22,7 +22,22 @@ const steps = fc.array(
   fc.record({
     who: fc.constantFrom(...people),
     door: fc.constantFrom('REST', 'socket'),
-    act: fc.constantFrom('send', 'send', 'send', 'note', 'edit', 'delete', 'join', 'join', 'leave', 'accept', 'accept', 'release', 'resolve', 'transfer'),
+    act: fc.constantFrom(
+      'send',
+      'send',
+      'send',
+      'note',
+      'edit',
+      'delete',
+      'join',
+      'join',
+      'leave',
+      'accept',
+      'accept',
+      'release',
+      'resolve',
+      'transfer',
+    ),
     conversation: fc.constantFrom(0, 1),
     pick: fc.nat(20),
   }) as fc.Arbitrary<Step>,
@@ -93,7 +108,9 @@ class Walk {
       result[name] = this.ears[name].frames.splice(0).flatMap(({ type, payload }) => {
         if (type === 'pong' || type === 'presence') return [];
         if (type === 'error') return [`error ${payload.code as string}`];
-        return [`${type} ${String(payload.id ?? payload.messageId ?? payload.serverMessageId ?? payload.lastMessageId ?? payload.conversationId)}`];
+        return [
+          `${type} ${String(payload.id ?? payload.messageId ?? payload.serverMessageId ?? payload.lastMessageId ?? payload.conversationId)}`,
+        ];
       });
     }
     return result;
@@ -108,7 +125,11 @@ class Walk {
     const tell = (names: Iterable<Name>, text: string): void => {
       for (const name of names) expected[name].push(text);
     };
-    const told = (text: string, note = false, except?: Name): void => tell([...model.room].filter((name) => name !== except && (staff(name) || !note)), text);
+    const told = (text: string, note = false, except?: Name): void =>
+      tell(
+        [...model.room].filter((name) => name !== except && (staff(name) || !note)),
+        text,
+      );
     const base = `/conversations/${model.id}`;
     const visible = model.messages.filter((one) => !one.deleted && (staff(who) || !one.note));
     this.#count += 1;
@@ -118,7 +139,7 @@ class Walk {
       case 'join': {
         ear.send('room:join', { conversationId: model.id });
         if (may) model.room.add(who);
-        tell([who], may ? `room:joined ${visible.at(-1)?.id ?? (model.id)}` : 'error FORBIDDEN');
+        tell([who], may ? `room:joined ${visible.at(-1)?.id ?? model.id}` : 'error FORBIDDEN');
         break;
       }
       case 'leave': {
@@ -158,7 +179,11 @@ class Walk {
         const there = visible.includes(message);
         const allowed = may && there && message.sender === who;
         if (door === 'REST') {
-          const reply = await this.persons[who].call(act === 'edit' ? 'PATCH' : 'DELETE', `${base}/messages/${message.id}`, act === 'edit' ? { content } : undefined);
+          const reply = await this.persons[who].call(
+            act === 'edit' ? 'PATCH' : 'DELETE',
+            `${base}/messages/${message.id}`,
+            act === 'edit' ? { content } : undefined,
+          );
           assert.equal(reply.status, allowed ? 200 : may && there ? 403 : 404);
         } else {
           ear.send(`message:${act}`, { conversationId: model.id, messageId: message.id, ...(act === 'edit' ? { content } : {}) });
@@ -176,11 +201,24 @@ class Walk {
       case 'transfer': {
         if (!staff(who)) break;
         const other: Name = who === 'o0' ? 'o1' : 'o0';
-        const fits = { accept: model.status === 'pending', release: model.status === 'active', resolve: model.status !== 'closed', transfer: model.status === 'active' }[act];
+        const fits = {
+          accept: model.status === 'pending',
+          release: model.status === 'active',
+          resolve: model.status !== 'closed',
+          transfer: model.status === 'active',
+        }[act];
         const mine = act === 'accept' || model.assignedTo === who;
-        const reply = await this.persons[who].call('POST', `${base}/${act}`, act === 'transfer' ? { memberId: this.persons[other].id } : undefined);
+        const reply = await this.persons[who].call(
+          'POST',
+          `${base}/${act}`,
+          act === 'transfer' ? { memberId: this.persons[other].id } : undefined,
+        );
         assert.deepEqual([act, reply.status], [act, fits ? (mine ? 200 : 403) : 409]);
-        if (!fits) assert.deepEqual([reply.body.status, reply.body.assignedTo], [model.status, model.assignedTo === null ? null : this.persons[model.assignedTo].id]);
+        if (!fits)
+          assert.deepEqual(
+            [reply.body.status, reply.body.assignedTo],
+            [model.status, model.assignedTo === null ? null : this.persons[model.assignedTo].id],
+          );
         if (!fits || !mine) break;
         const both = new Set<Name>(['o0', 'o1', ...model.room]);
         if (act === 'accept' || act === 'transfer') model.assignedTo = act === 'accept' ? who : other;
@@ -201,10 +239,18 @@ class Walk {
       for (const name of [`v${index}` as Name, 'o0' as Name]) {
         const person = this.persons[name];
         const { body } = await person.call('GET', `/conversations/${model.id}/messages?limit=100`);
-        const wanted = model.messages.filter((one) => !one.deleted && (staff(name) || !one.note)).map(({ id, content }) => ({ id, content }));
-        assert.deepEqual((body.messages as { id: string; content: string }[]).map(({ id, content }) => ({ id, content })), wanted);
+        const wanted = model.messages
+          .filter((one) => !one.deleted && (staff(name) || !one.note))
+          .map(({ id, content }) => ({ id, content }));
+        assert.deepEqual(
+          (body.messages as { id: string; content: string }[]).map(({ id, content }) => ({ id, content })),
+          wanted,
+        );
         const seen = (await person.call('GET', `/conversations/${model.id}`)).body.conversation;
-        assert.deepEqual([seen.status, seen.assignedTo ?? null], [model.status, model.assignedTo === null ? null : this.persons[model.assignedTo].id]);
+        assert.deepEqual(
+          [seen.status, seen.assignedTo ?? null],
+          [model.status, model.assignedTo === null ? null : this.persons[model.assignedTo].id],
+        );
       }
     }
   }
@@ -222,7 +268,8 @@ describe('a random walk', () => {
             const expected = await walk.take(step);
             const heard = await walk.heard();
             // The sender's own answer and the events of others reach one connection in no promised order.
-            for (const name of people) expect({ index, step, name, heard: heard[name].toSorted() }).toEqual({ index, step, name, heard: expected[name].toSorted() });
+            for (const name of people)
+              expect({ index, step, name, heard: heard[name].toSorted() }).toEqual({ index, step, name, heard: expected[name].toSorted() });
             await walk.compare();
           }
         } finally {

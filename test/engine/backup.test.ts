@@ -98,7 +98,7 @@ describe('a file that is no whole backup is refused, and nothing is made', () =>
       await writeFile(file, '');
       return file;
     },
-    'noise': async () => {
+    noise: async () => {
       const file = join(scratch, 'noise');
       await writeFile(file, randomBytes(100_000));
       return file;
@@ -139,7 +139,10 @@ describe('a file that is no whole backup is refused, and nothing is made', () =>
     const bytes = (await readFile(backup)).subarray(0, facts.bytes);
     const trailer = JSON.stringify({ ...facts, key: randomBytes(32).toString('base64') });
     const file = join(scratch, 'other-key');
-    await writeFile(file, Buffer.concat([bytes, Buffer.from(trailer), Buffer.from(`DESKBELL-BACKUP-1:${String(trailer.length).padStart(6, '0')}`)]));
+    await writeFile(
+      file,
+      Buffer.concat([bytes, Buffer.from(trailer), Buffer.from(`DESKBELL-BACKUP-1:${String(trailer.length).padStart(6, '0')}`)]),
+    );
     const folder = fresh();
     await expect(restoreFolder(configOf(folder), file, true, now)).rejects.toThrow(/another key/);
     expect((await readdir(folder)).filter((name) => name !== 'deskbell.lock')).toEqual([]);

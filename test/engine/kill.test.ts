@@ -19,7 +19,9 @@ import { serve, type Served } from '../helpers/process.ts';
 
 const cycles = 20;
 const origin = 'https://kill.example';
-const environment = Object.fromEntries(['VISITOR', 'APPLICATION', 'ADDRESS_NEW', 'ADDRESS_FAILED'].map((name) => [`DESKBELL_LIMIT_${name}`, 'off']));
+const environment = Object.fromEntries(
+  ['VISITOR', 'APPLICATION', 'ADDRESS_NEW', 'ADDRESS_FAILED'].map((name) => [`DESKBELL_LIMIT_${name}`, 'off']),
+);
 
 let parent: string;
 let folder: string;
@@ -29,7 +31,9 @@ let acks = 0;
 beforeAll(async () => {
   parent = await mkdtemp(join(tmpdir(), 'deskbell-kill-'));
   folder = join(parent, 'data');
-  const { service, close } = await openService(readConfig({ data: folder, limitAddressNew: 'off' }, {}), 'command', () => null, { passwordCost: 4 });
+  const { service, close } = await openService(readConfig({ data: folder, limitAddressNew: 'off' }, {}), 'command', () => null, {
+    passwordCost: 4,
+  });
   const call = <N extends OperationName>(actor: Actor, name: N, input: RawInput<N>): Promise<Output<N>> =>
     execute({ service, actor, address: null, contentLimit: limits.contentRest }, name, input);
   const local: Actor = { kind: 'local' };
@@ -39,14 +43,26 @@ beforeAll(async () => {
   const application = await call(local, 'applications.create', { organization: 'kill', name: 'Site', domains: ['kill.example'] });
   senders = [];
   for (const door of ['ws', 'ws', 'ws', 'ws', 'rest', 'rest', 'rest'] as const) {
-    const actor: VisitorActor = { kind: 'visitor', organizationId: organization.id, applicationId: application.id, visitorId: randomUUID(), mode: 'live', via: 'origin', origin };
+    const actor: VisitorActor = {
+      kind: 'visitor',
+      organizationId: organization.id,
+      applicationId: application.id,
+      visitorId: randomUUID(),
+      mode: 'live',
+      via: 'origin',
+      origin,
+    };
     const { conversation } = await call(actor, 'conversations.create', {});
-    senders.push(new Sender({
-      door,
-      headers: { origin, 'x-app-id': application.id, 'x-visitor-id': actor.visitorId },
-      conversationId: conversation.id,
-      onAck: () => { acks += 1; },
-    }));
+    senders.push(
+      new Sender({
+        door,
+        headers: { origin, 'x-app-id': application.id, 'x-visitor-id': actor.visitorId },
+        conversationId: conversation.id,
+        onAck: () => {
+          acks += 1;
+        },
+      }),
+    );
   }
   await close();
 });
@@ -88,7 +104,9 @@ it('keeps every acknowledged message, once, under its id, in its order', { timeo
     expect(db.pragma('foreign_key_check')).toEqual([]);
     for (const sender of senders) {
       expect(sender.contradictions).toEqual([]);
-      const rows = db.prepare('select client_message_id as clientId, id, content from messages where conversation_id = ? order by seq').all(sender.conversationId) as {
+      const rows = db
+        .prepare('select client_message_id as clientId, id, content from messages where conversation_id = ? order by seq')
+        .all(sender.conversationId) as {
         clientId: string;
         id: string;
         content: string;
@@ -96,9 +114,15 @@ it('keeps every acknowledged message, once, under its id, in its order', { timeo
       expect(rows.map(({ clientId, id }) => [clientId, id])).toEqual([...sender.acked]);
       expect(rows.every(({ clientId, content }) => clientId === content)).toBe(true);
     }
-    const [events, distinct] = db.prepare("select count(*), count(distinct message_id) from events where type = 'message:new'").raw().get() as [number, number];
+    const [events, distinct] = db
+      .prepare("select count(*), count(distinct message_id) from events where type = 'message:new'")
+      .raw()
+      .get() as [number, number];
     expect([events, distinct]).toEqual([acksDistinct(), acksDistinct()]);
-    const gaps = db.prepare('select count(*) from conversations c where last_seq <> (select count(*) from messages m where m.conversation_id = c.id)').pluck().get();
+    const gaps = db
+      .prepare('select count(*) from conversations c where last_seq <> (select count(*) from messages m where m.conversation_id = c.id)')
+      .pluck()
+      .get();
     expect(gaps).toBe(0);
   } finally {
     db.close();

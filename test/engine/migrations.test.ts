@@ -29,7 +29,13 @@ afterEach(async () => {
   await rm(parent, { recursive: true, force: true });
 });
 
-const options = (keyCheck = 'key') => ({ folder, durability: 'full' as const, clock: createSystemClock(), keyCheck, as: 'command' as const });
+const options = (keyCheck = 'key') => ({
+  folder,
+  durability: 'full' as const,
+  clock: createSystemClock(),
+  keyCheck,
+  as: 'command' as const,
+});
 
 async function aDatabase(): Promise<void> {
   await prepareFolder(folder);
@@ -79,7 +85,15 @@ describe('migrations', () => {
     const next = migrations.length + 1;
     vi.resetModules();
     vi.doMock('../../migrations/index.ts', () => ({
-      migrations: [...migrations, { name: 'next', up: async (db: { schema: { createTable(name: string): { addColumn(name: string, type: string): { execute(): Promise<void> } } } }) => db.schema.createTable('added').addColumn('x', 'text').execute() }],
+      migrations: [
+        ...migrations,
+        {
+          name: 'next',
+          up: async (db: {
+            schema: { createTable(name: string): { addColumn(name: string, type: string): { execute(): Promise<void> } } };
+          }) => db.schema.createTable('added').addColumn('x', 'text').execute(),
+        },
+      ],
     }));
     const newer = await import('../../src/engine/open-engine.ts');
     const before = process.umask(0o000);
@@ -191,14 +205,34 @@ describe('a message that was deleted or edited', () => {
       execute({ service, actor, address: null, contentLimit: limits.contentRest }, name, input) as Promise<unknown> as Promise<T>;
     const local: Actor = { kind: 'local' };
     const { id: organizationId } = await call<{ id: string }>(local, 'organizations.create', { name: 'Acme', slug: 'acme' });
-    const { id: applicationId } = await call<{ id: string }>(local, 'applications.create', { organization: 'acme', name: 'Site', domains: [] });
-    const visitor: Actor = { kind: 'visitor', organizationId, applicationId, visitorId: '6f0a2f0e-3c6b-4f6e-9a53-0f5f8f3f7d11', mode: 'live', via: 'key', origin: null };
+    const { id: applicationId } = await call<{ id: string }>(local, 'applications.create', {
+      organization: 'acme',
+      name: 'Site',
+      domains: [],
+    });
+    const visitor: Actor = {
+      kind: 'visitor',
+      organizationId,
+      applicationId,
+      visitorId: '6f0a2f0e-3c6b-4f6e-9a53-0f5f8f3f7d11',
+      mode: 'live',
+      via: 'key',
+      origin: null,
+    };
     const { conversation } = await call<{ conversation: { id: string } }>(visitor, 'conversations.create', {});
-    const lexical = (text: string): string => JSON.stringify({ root: { type: 'root', version: 1, children: [{ type: 'paragraph', version: 1, children: [{ type: 'text', version: 1, text }] }] } });
+    const lexical = (text: string): string =>
+      JSON.stringify({
+        root: { type: 'root', version: 1, children: [{ type: 'paragraph', version: 1, children: [{ type: 'text', version: 1, text }] }] },
+      });
     const ids: string[] = [];
     for (let index = 0; index < 30; index += 1) {
-      const body = index % 2 === 0 ? { content: `ERASED-${index} ${'lorem '.repeat(200)}` } : { content: lexical(`ERASED-${index}`), contentFormat: 'lexical' };
-      ids.push((await call<{ message: { id: string } }>(visitor, 'messages.send', { conversationId: conversation.id, ...body })).message.id);
+      const body =
+        index % 2 === 0
+          ? { content: `ERASED-${index} ${'lorem '.repeat(200)}` }
+          : { content: lexical(`ERASED-${index}`), contentFormat: 'lexical' };
+      ids.push(
+        (await call<{ message: { id: string } }>(visitor, 'messages.send', { conversationId: conversation.id, ...body })).message.id,
+      );
       await call(visitor, 'messages.send', { conversationId: conversation.id, content: `KEPT-${index}` });
     }
     const found = async (marker: string): Promise<number> => {

@@ -16,15 +16,27 @@ it('tells of the first connection that comes and the last that goes, per organiz
   presence.leave('a', 'bob', '2');
   presence.leave('a', 'ann', 'no connection of hers');
   presence.leave('c', 'stranger', '1');
-  expect(heard).toEqual([['a', true], ['b', true]]);
+  expect(heard).toEqual([
+    ['a', true],
+    ['b', true],
+  ]);
   presence.leave('a', 'ann', '1');
   presence.leave('a', 'ann', '1');
-  expect(heard).toEqual([['a', true], ['b', true], ['a', false]]);
+  expect(heard).toEqual([
+    ['a', true],
+    ['b', true],
+    ['a', false],
+  ]);
   expect(presence.online('a')).toBe(false);
   presence.join('a', 'ann', '1');
   stop();
   presence.leave('a', 'ann', '1');
-  expect(heard).toEqual([['a', true], ['b', true], ['a', false], ['a', true]]);
+  expect(heard).toEqual([
+    ['a', true],
+    ['b', true],
+    ['a', false],
+    ['a', true],
+  ]);
 });
 
 it('shows the new state to whoever is told of it', () => {

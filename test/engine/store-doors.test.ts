@@ -48,7 +48,9 @@ describe('another process holds the write lock', () => {
     const ear = await visitor.connect();
     await neighbour.exec('begin immediate');
     let ticks = 0;
-    const counter = setInterval(() => { ticks += 1; }, 5);
+    const counter = setInterval(() => {
+      ticks += 1;
+    }, 5);
     const order: string[] = [];
     const writing = send('refused').then((reply) => {
       order.push('write');
@@ -88,7 +90,11 @@ describe('another process holds the write lock', () => {
     await neighbour.exec('begin immediate; update api_keys set last_used_at = null; update staff_sessions set last_seen_at = 0; commit');
     await eventually(() => expect(app.service.engine.store.configurationEpoch()).toBeGreaterThan(epoch));
     await neighbour.exec('begin immediate');
-    for (const reply of [await backend.call('GET', '/conversations'), await member.call('GET', '/conversations'), await member.call('GET', '/session')])
+    for (const reply of [
+      await backend.call('GET', '/conversations'),
+      await member.call('GET', '/conversations'),
+      await member.call('GET', '/session'),
+    ])
       expect(reply.status, reply.text).toBe(200);
     await neighbour.exec('rollback');
     expect((await backend.call('GET', '/conversations')).status).toBe(200);

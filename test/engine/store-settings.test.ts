@@ -14,7 +14,8 @@ let folder: string;
 let engine: Engine;
 let watch: Watch;
 
-const open = (durability: Durability): Promise<Engine> => openEngine({ folder, durability, clock: createSystemClock(), keyCheck: 'key', as: 'server' });
+const open = (durability: Durability): Promise<Engine> =>
+  openEngine({ folder, durability, clock: createSystemClock(), keyCheck: 'key', as: 'server' });
 const put = (key: string) => (tx: Tx) => tx.tables.meta.set(key, key);
 
 beforeEach(async () => {

@@ -104,7 +104,10 @@ describe('group commit', () => {
     ]);
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
     expect([seenFromOutside('first'), seenFromOutside('second'), seenFromOutside('third')]).toEqual(['first', undefined, 'third']);
-    expect(heard.flatMap(({ events }) => events.map((one) => [one.seq, one.conversation_id]))).toEqual([[1, 'first'], [2, 'third']]);
+    expect(heard.flatMap(({ events }) => events.map((one) => [one.seq, one.conversation_id]))).toEqual([
+      [1, 'first'],
+      [2, 'third'],
+    ]);
     expect(heard.map(({ configuration }) => configuration)).toEqual([false]);
     const rows = await engine.store.read(({ tables }) => tables.events.after(0, 10));
     expect(rows.map((row) => row.conversation_id)).toEqual(['first', 'third']);
@@ -116,7 +119,9 @@ describe('group commit', () => {
         throw new Error('at once');
       }),
       engine.store.write((tx) => tx.tables.messages.remove('nobody', 1, 1)),
-      engine.store.write((tx) => tx.tables.participants.join({ conversation_id: 'nothing', user_id: 'u', role: 'visitor', joined_at: 1, left_at: null })),
+      engine.store.write((tx) =>
+        tx.tables.participants.join({ conversation_id: 'nothing', user_id: 'u', role: 'visitor', joined_at: 1, left_at: null }),
+      ),
       engine.store.write(put('fine')),
     ]);
     expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'rejected', 'fulfilled']);
@@ -160,10 +165,14 @@ describe('group commit', () => {
     watch.insteadOfCommit = () => {
       throw new Database.SqliteError('disk I/O error', 'SQLITE_IOERR_FSYNC');
     };
-    const outcomes = await Promise.allSettled([1, 2, 3].map((index) => engine.store.write(async (tx) => {
-      await put(`lost${index}`)(tx);
-      await tx.emit(event(`lost${index}`));
-    })));
+    const outcomes = await Promise.allSettled(
+      [1, 2, 3].map((index) =>
+        engine.store.write(async (tx) => {
+          await put(`lost${index}`)(tx);
+          await tx.emit(event(`lost${index}`));
+        }),
+      ),
+    );
     for (const outcome of outcomes) expect(outcome).toMatchObject({ status: 'rejected', reason: expect.any(StoreUnavailable) });
     expect(seenFromOutside('lost1')).toBeUndefined();
     expect(heard).toEqual([]);
@@ -182,10 +191,12 @@ describe('transactions', () => {
     expect(() => leaked?.tables).toThrow('after its end');
     await expect(leaked?.emit(event('late'))).rejects.toThrow('after its end');
     let failed: Tx | undefined;
-    await engine.store.write((tx) => {
-      failed = tx;
-      return Promise.reject(new Error('no'));
-    }).catch(() => undefined);
+    await engine.store
+      .write((tx) => {
+        failed = tx;
+        return Promise.reject(new Error('no'));
+      })
+      .catch(() => undefined);
     expect(() => failed?.tables).toThrow('after its end');
     expect(await engine.store.read(({ tables }) => tables.events.after(0, 10))).toEqual([]);
   });
@@ -248,7 +259,8 @@ describe('events', () => {
         await tx.emit(event(`e${index}`));
         if (index % 7 === 0) throw new Error('no');
         if (index % 5 === 0) await tx.emit(event(`e${index}b`));
-      }));
+      }),
+    );
     await Promise.allSettled(writes);
     expect(heard).toEqual(Array.from({ length: heard.length }, (_, index) => index + 1));
     const rows: string[] = [];
@@ -289,7 +301,9 @@ describe('other processes', () => {
     const other = await neighbour();
     await other.exec('begin immediate');
     let ticks = 0;
-    const counter = setInterval(() => { ticks += 1; }, 5);
+    const counter = setInterval(() => {
+      ticks += 1;
+    }, 5);
     const refused = engine.store.write(put('refused'));
     await expect(refused).rejects.toBeInstanceOf(StoreUnavailable);
     clearInterval(counter);
@@ -331,18 +345,21 @@ describe('storage that refuses', () => {
     const stored = new Set<number>();
     let refused = 0;
     for (let round = 0; round < 4; round += 1)
-      await Promise.all(Array.from({ length: 10 }, async (_, index) => {
-        const number = round * 10 + index;
-        try {
-          await engine.store.write((tx) => tx.tables.meta.set(`n${number}`, large));
-          stored.add(number);
-        } catch (error) {
-          expect(error).toBeInstanceOf(StoreUnavailable);
-          refused += 1;
-        }
-      }));
+      await Promise.all(
+        Array.from({ length: 10 }, async (_, index) => {
+          const number = round * 10 + index;
+          try {
+            await engine.store.write((tx) => tx.tables.meta.set(`n${number}`, large));
+            stored.add(number);
+          } catch (error) {
+            expect(error).toBeInstanceOf(StoreUnavailable);
+            refused += 1;
+          }
+        }),
+      );
     expect(refused).toBeGreaterThan(0);
-    for (let number = 0; number < 40; number += 1) expect(seenFromOutside(`n${number}`) !== undefined, `n${number}`).toBe(stored.has(number));
+    for (let number = 0; number < 40; number += 1)
+      expect(seenFromOutside(`n${number}`) !== undefined, `n${number}`).toBe(stored.has(number));
     expect(await get('before')).toBe('before');
     writer.pragma('max_page_count = 1000000');
     await engine.store.write((tx) => tx.tables.meta.set('resumed', large));

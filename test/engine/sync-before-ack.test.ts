@@ -54,7 +54,8 @@ afterEach(async () => {
 
 /** Looks at what the server sends: an ack, a delivery, the answer to a send. */
 function leaves(text: string): void {
-  const id = /"serverMessageId":"([^"]+)"/.exec(text)?.[1] ?? (/"message(:new)?"/.test(text) ? /"id":"([^"]+)"/.exec(text)?.[1] : undefined);
+  const id =
+    /"serverMessageId":"([^"]+)"/.exec(text)?.[1] ?? (/"message(:new)?"/.test(text) ? /"id":"([^"]+)"/.exec(text)?.[1] : undefined);
   if (id === undefined) return;
   acknowledged += 1;
   if (!committed.has(id)) early.push(text);
@@ -67,7 +68,8 @@ it('nothing of a message leaves by WebSocket before its commit is on disk: no ac
   const listener = await visitor.connect();
   listener.send('room:join', { conversationId, echo: true });
   await listener.hears('room:joined');
-  for (let index = 0; index < 200; index += 1) senders[index % 8]!.send('message:send', { conversationId, content: `m${index}`, clientMessageId: `c${index}` });
+  for (let index = 0; index < 200; index += 1)
+    senders[index % 8]!.send('message:send', { conversationId, content: `m${index}`, clientMessageId: `c${index}` });
   await Promise.all(senders.map((sender) => eventually(() => expect(sender.all('message:ack')).toHaveLength(25))));
   await eventually(() => expect(listener.all('message:new')).toHaveLength(200));
   expect(early).toEqual([]);
@@ -78,7 +80,9 @@ it('nothing of a message leaves by WebSocket before its commit is on disk: no ac
 
 it('a 201 comes only after the commit', async () => {
   const conversationId = await aConversation(visitor);
-  const replies = await Promise.all(Array.from({ length: 50 }, (_, index) => visitor.call('POST', `/conversations/${conversationId}/messages`, { content: `m${index}` })));
+  const replies = await Promise.all(
+    Array.from({ length: 50 }, (_, index) => visitor.call('POST', `/conversations/${conversationId}/messages`, { content: `m${index}` })),
+  );
   expect(replies.map(({ status }) => status)).toEqual(Array.from({ length: 50 }, () => 201));
   expect(early).toEqual([]);
   expect(acknowledged).toBe(50);

@@ -13,7 +13,9 @@ const bin = join(repository, 'bin/deskbell.js');
 
 async function newestChange(folder: string): Promise<number> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
-  const times = await Promise.all(entries.filter((entry) => entry.isFile()).map(async (entry) => (await stat(join(entry.parentPath, entry.name))).mtimeMs));
+  const times = await Promise.all(
+    entries.filter((entry) => entry.isFile()).map(async (entry) => (await stat(join(entry.parentPath, entry.name))).mtimeMs),
+  );
   return Math.max(0, ...times);
 }
 
@@ -104,7 +106,10 @@ export function screen(terminal: boolean, columns = 80): Writable & { isTTY: boo
 }
 
 /** Runs `main` in this process: quick, for the many small cases. */
-export async function inProcess(args: readonly string[], options: { readonly input?: string; readonly terminal?: boolean; readonly columns?: number } = {}): Promise<Omit<Outcome, 'signal'>> {
+export async function inProcess(
+  args: readonly string[],
+  options: { readonly input?: string; readonly terminal?: boolean; readonly columns?: number } = {},
+): Promise<Omit<Outcome, 'signal'>> {
   const { input = '', terminal = false, columns = 80 } = options;
   const [output, errors] = [screen(terminal, columns), screen(terminal, columns)];
   const code = await main(args, { input: new PassThrough().end(input), output, errors, readerGone: new AbortController().signal });

@@ -79,10 +79,14 @@ export class Sender {
     const { token } = (await reply.json()) as { token: string };
     const socket = new WebSocket(`${url.replace('http', 'ws')}/api/v1/ws?token=${token}`, { headers: { origin: headers.origin } });
     this.#socket = socket;
-    const send = (clientMessageId: string): void => socket.send(JSON.stringify({ type: 'message:send', payload: { conversationId, content: clientMessageId, clientMessageId } }));
+    const send = (clientMessageId: string): void =>
+      socket.send(JSON.stringify({ type: 'message:send', payload: { conversationId, content: clientMessageId, clientMessageId } }));
     socket.on('error', () => undefined);
     socket.on('message', (data: Buffer) => {
-      const { type, payload } = JSON.parse(data.toString()) as { type: string; payload: { clientMessageId: string; serverMessageId: string } };
+      const { type, payload } = JSON.parse(data.toString()) as {
+        type: string;
+        payload: { clientMessageId: string; serverMessageId: string };
+      };
       if (type === 'error') throw new Error(data.toString());
       if (type !== 'message:ack') return;
       this.#ack(payload.clientMessageId, payload.serverMessageId);

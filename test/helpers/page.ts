@@ -3,7 +3,17 @@
 import { randomUUID } from 'node:crypto';
 import { WebSocket } from 'ws';
 import { createInstance } from '../../src/sdk/instance.ts';
-import type { ChannelLike, Environment, InitOptions, KeyValueStorage, LocksLike, SdkApi, SdkEventName, SdkEvents, SocketLike } from '../../src/sdk/types.ts';
+import type {
+  ChannelLike,
+  Environment,
+  InitOptions,
+  KeyValueStorage,
+  LocksLike,
+  SdkApi,
+  SdkEventName,
+  SdkEvents,
+  SocketLike,
+} from '../../src/sdk/types.ts';
 
 /** A Storage in memory that survives its page, and counts what is written. */
 export class MemoryStorage implements KeyValueStorage {
@@ -39,7 +49,10 @@ export class Browser {
       const turn = before.then(async () => {
         if (!signal.aborted) await run();
       });
-      this.#held.set(name, turn.catch(() => undefined));
+      this.#held.set(
+        name,
+        turn.catch(() => undefined),
+      );
       await turn;
       signal.throwIfAborted();
     },
@@ -90,8 +103,21 @@ export interface Page {
 }
 
 const eventNames = [
-  'ready', 'open', 'close', 'message', 'message:sent', 'message:updated', 'message:deleted', 'message:failed',
-  'conversation', 'typing', 'read', 'unread', 'presence', 'connection', 'error',
+  'ready',
+  'open',
+  'close',
+  'message',
+  'message:sent',
+  'message:updated',
+  'message:deleted',
+  'message:failed',
+  'conversation',
+  'typing',
+  'read',
+  'unread',
+  'presence',
+  'connection',
+  'error',
 ] as const satisfies SdkEventName[];
 
 /** Opens a page on which the SDK runs. */

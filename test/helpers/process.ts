@@ -57,8 +57,13 @@ process.send('ready');
 /** Opens a database file from another process. */
 export async function aNeighbour(file: string): Promise<Neighbour> {
   const driver = createRequire(import.meta.url).resolve('better-sqlite3');
-  const child = spawn(process.execPath, ['-e', neighbourProgram, driver, file], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'], env: cleanEnvironment() });
-  const ended = new Promise<never>((_resolve, reject) => child.once('exit', (code) => reject(new Error(`the neighbour ended with ${code}`))));
+  const child = spawn(process.execPath, ['-e', neighbourProgram, driver, file], {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    env: cleanEnvironment(),
+  });
+  const ended = new Promise<never>((_resolve, reject) =>
+    child.once('exit', (code) => reject(new Error(`the neighbour ended with ${code}`))),
+  );
   ended.catch(() => undefined);
   const told = (): Promise<void> => Promise.race([new Promise<void>((resolve) => child.once('message', () => resolve())), ended]);
   await told();

@@ -76,7 +76,9 @@ function parseReplies(bytes: Buffer, head: boolean, ended: boolean): Reply[] {
     if (headEnd === -1) return replies;
     const [statusLine = '', ...lines] = bytes.toString('latin1', at, headEnd).split('\r\n');
     const status = Number(statusLine.split(' ')[1]);
-    const headers = new Headers(lines.map((line): [string, string] => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trim()]));
+    const headers = new Headers(
+      lines.map((line): [string, string] => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trim()]),
+    );
     const start = headEnd + 4;
     if (status < 200) {
       at = start;

@@ -32,7 +32,12 @@ export class Receiver {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const body = Buffer.concat(chunks).toString();
-    const received: Received = { id: String(request.headers['webhook-id']), headers: request.headers, body, event: JSON.parse(body) as Received['event'] };
+    const received: Received = {
+      id: String(request.headers['webhook-id']),
+      headers: request.headers,
+      body,
+      event: JSON.parse(body) as Received['event'],
+    };
     this.all.push(received);
     response.on('finish', () => {
       if (response.statusCode < 300) this.taken.push(received);

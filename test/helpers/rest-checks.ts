@@ -15,7 +15,8 @@ import { send, type RawRequest } from './raw-http.ts';
 const patterns = routes.map((route) => ({ ...route, pattern: new RegExp(`^${route.path.replace(/:[a-zA-Z]+/g, '[^/]+')}$`) }));
 
 /** What must stay inside: stacks, statements, paths, the names of what it is built of. */
-const inner = /node_modules|\.[jt]s:\d|\n\s+at |sqlite|select .+ from|insert into|\bkysely|\bkoa|\bzod|\bjose\b|better-|formidable|co-body|\/src\/|\/tmp\/|\/home\/|[A-Za-z]Error\b|\[object/i;
+const inner =
+  /node_modules|\.[jt]s:\d|\n\s+at |sqlite|select .+ from|insert into|\bkysely|\bkoa|\bzod|\bjose\b|better-|formidable|co-body|\/src\/|\/tmp\/|\/home\/|[A-Za-z]Error\b|\[object/i;
 
 const extraKeys: Readonly<Record<string, readonly string[]>> = {
   bad_request: ['details'],
@@ -35,7 +36,8 @@ export function checkReply(reply: Reply, method: string, path: string): Reply {
   expect(headers.get('x-request-id'), shown).toMatch(/^[0-9a-f-]{36}$/);
   expect(headers.get('referrer-policy'), shown).toBe('no-referrer');
   expect(headers.get('content-security-policy'), shown).toBe("default-src 'none'; frame-ancestors 'none'");
-  for (const name of ['x-powered-by', 'server', 'set-cookie', 'access-control-allow-credentials', 'location']) expect(headers.has(name), `${name}: ${shown}`).toBe(false);
+  for (const name of ['x-powered-by', 'server', 'set-cookie', 'access-control-allow-credentials', 'location'])
+    expect(headers.has(name), `${name}: ${shown}`).toBe(false);
   expect(headers.get('access-control-allow-origin'), shown).not.toBe('*');
   const cached = operation?.cacheable === true && (status === 200 || status === 304);
   expect(headers.get('cache-control'), shown).toBe(cached ? 'public, max-age=60' : 'no-store');
@@ -56,7 +58,10 @@ export function checkReply(reply: Reply, method: string, path: string): Reply {
   return reply;
 }
 
-function operationOf(method: string, path: string): { readonly output: z.ZodType; readonly cacheable?: true; readonly envelope?: string } | undefined {
+function operationOf(
+  method: string,
+  path: string,
+): { readonly output: z.ZodType; readonly cacheable?: true; readonly envelope?: string } | undefined {
   const plain = path.replace(/\?.*$/, '');
   const found = patterns.find((route) => route.pattern.test(plain) && route.method === (method === 'HEAD' ? 'GET' : method));
   return found === undefined ? undefined : operations[found.name];
@@ -78,7 +83,10 @@ function checkError({ status, headers, text, body }: Reply, shown: string): void
   expect(typeof body.message, shown).toBe('string');
   expect(body.message.length, shown).toBeGreaterThan(5);
   const allowed = ['error', 'message', ...(extraKeys[code] ?? [])];
-  expect(Object.keys(body).filter((key) => !allowed.includes(key)), shown).toEqual([]);
+  expect(
+    Object.keys(body).filter((key) => !allowed.includes(key)),
+    shown,
+  ).toEqual([]);
   expect(text, shown).not.toMatch(inner);
   for (const detail of body.details ?? []) expect(detail, shown).toEqual({ path: expect.any(String), message: expect.any(String) });
   if (code === 'rate_limit_exceeded') checkLimited(headers, body, shown);
@@ -117,7 +125,9 @@ const usage = new Set(['last_used_at', 'last_seen_at', 'expires_at', 'position']
 export function stored(app: TestApp): Readonly<Record<string, string>> {
   const connection = openConnection(databaseFile(app.folder), { durability: 'full', lockWaitMs: 1_000, readonly: true });
   try {
-    const names = connection.prepare("select name from sqlite_master where type = 'table' and name not like 'sqlite%' order by name").all() as { name: string }[];
+    const names = connection
+      .prepare("select name from sqlite_master where type = 'table' and name not like 'sqlite%' order by name")
+      .all() as { name: string }[];
     const digests: Record<string, string> = {};
     for (const { name } of names.filter((one) => one.name !== 'meta' && !/^(search|webhook_deliveries)/.test(one.name))) {
       const rows = connection.prepare(`select * from "${name}"`).all() as Record<string, unknown>[];

@@ -90,7 +90,9 @@ test('the package holds the program and its papers, and nothing else', () => {
   expect(
     paths.filter(
       (path) =>
-        !/^(package\.json|LICENSE|README\.md|CHANGELOG\.md|bin\/deskbell\.js|dist\/(web\/)?[\w.-]+\.(mjs|js|css|html|json|txt|br|gz))$/.test(path),
+        !/^(package\.json|LICENSE|README\.md|CHANGELOG\.md|bin\/deskbell\.js|dist\/(web\/)?[\w.-]+\.(mjs|js|css|html|json|txt|br|gz))$/.test(
+          path,
+        ),
     ),
   ).toEqual([]);
   expect(packed.size).toBeLessThan(MAX_PACKED_BYTES);

@@ -5,7 +5,16 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { startApp, type TestApp } from '../helpers/app.ts';
 import type { Ear, Frame } from '../helpers/client.ts';
 import { eventually } from '../helpers/eventually.ts';
-import { aConversation, aMember, aMessage, anOrganization, aVisitor, type Person, type TestMember, type TestOrganization } from '../helpers/world.ts';
+import {
+  aConversation,
+  aMember,
+  aMessage,
+  anOrganization,
+  aVisitor,
+  type Person,
+  type TestMember,
+  type TestOrganization,
+} from '../helpers/world.ts';
 
 let app: TestApp;
 let acme: TestOrganization;
@@ -47,7 +56,8 @@ async function connect(person: Person): Promise<Ear> {
 /** Sends so many messages by a socket, all within one millisecond of the server's clock; their ids in order of commit. */
 async function burst(person: Person, count: number, prefix = 'm'): Promise<string[]> {
   const ear = await connect(person);
-  for (let index = 0; index < count; index += 1) ear.send('message:send', { conversationId, content: `${prefix}${index}`, clientMessageId: `${prefix}${index}` });
+  for (let index = 0; index < count; index += 1)
+    ear.send('message:send', { conversationId, content: `${prefix}${index}`, clientMessageId: `${prefix}${index}` });
   await eventually(() => {
     expect(ear.all('message:ack')).toHaveLength(count);
   });
@@ -70,7 +80,9 @@ async function catchUp(person: Person, lastMessageId: string): Promise<Caught> {
   await ear.hears('room:joined');
   const pages = ear.all('messages:sync').map(({ payload }) => payload);
   // Sync comes whole before room:joined, every page but the last says that there is more.
-  expect(ear.frames.findLastIndex(({ type }) => type === 'messages:sync')).toBeLessThan(ear.frames.findIndex(({ type }) => type === 'room:joined'));
+  expect(ear.frames.findLastIndex(({ type }) => type === 'messages:sync')).toBeLessThan(
+    ear.frames.findIndex(({ type }) => type === 'room:joined'),
+  );
   expect(pages.map(({ hasMore }) => hasMore as boolean)).toEqual(pages.map((_page, index) => index < pages.length - 1));
   for (const page of pages.slice(0, -1)) expect(Object.keys(page).toSorted()).toEqual(['conversationId', 'hasMore', 'messages']);
   return { ids: pages.flatMap(({ messages }) => idsOf(messages)), sizes: pages.map(({ messages }) => messages.length), last: pages.at(-1) };
@@ -80,7 +92,10 @@ async function catchUp(person: Person, lastMessageId: string): Promise<Caught> {
 async function history(order = 'asc', limit = 100): Promise<string[]> {
   const ids: string[] = [];
   for (;;) {
-    const { body } = await visitor.call('GET', `/conversations/${conversationId}/messages?limit=${limit}&offset=${ids.length}&order=${order}`);
+    const { body } = await visitor.call(
+      'GET',
+      `/conversations/${conversationId}/messages?limit=${limit}&offset=${ids.length}&order=${order}`,
+    );
     ids.push(...idsOf(body.messages));
     if (body.messages.length < limit) return ids;
   }
@@ -90,7 +105,14 @@ describe('catching up', () => {
   it('comes in pages of at most 200, for 0, 1, 200, 201, 400 and 401 missed messages', async () => {
     const first = await aMessage(visitor, conversationId, 'first');
     const ids = await burst(visitor, 401);
-    const sizes = new Map([[first, [200, 200, 1]], [ids[0] as string, [200, 200]], [ids[199] as string, [200, 1]], [ids[200] as string, [200]], [ids[399] as string, [1]], [ids[400] as string, [0]]]);
+    const sizes = new Map([
+      [first, [200, 200, 1]],
+      [ids[0] as string, [200, 200]],
+      [ids[199] as string, [200, 1]],
+      [ids[200] as string, [200]],
+      [ids[399] as string, [1]],
+      [ids[400] as string, [0]],
+    ]);
     for (const [lastMessageId, expected] of sizes) {
       const caught = await catchUp(visitor, lastMessageId);
       expect(caught.sizes).toEqual(expected);
@@ -103,7 +125,18 @@ describe('catching up', () => {
     const id = await aMessage(operator, conversationId, 'whole');
     const { last } = await catchUp(visitor, randomUUID());
     expect(last.messages).toEqual([
-      { id, senderId: operator.id, senderName: 'Olivia Operator', senderRole: 'operator', type: 'text', content: 'whole', contentFormat: 'plain', contentHtml: null, createdAt: expect.any(String), editedAt: null },
+      {
+        id,
+        senderId: operator.id,
+        senderName: 'Olivia Operator',
+        senderRole: 'operator',
+        type: 'text',
+        content: 'whole',
+        contentFormat: 'plain',
+        contentHtml: null,
+        createdAt: expect.any(String),
+        editedAt: null,
+      },
     ]);
   });
 
@@ -196,7 +229,9 @@ describe('joining in the middle of a burst', () => {
     const [reader, writer] = [await connect(visitor), await connect(operator)];
     const letGo = holdReads();
     reader.send('room:join', { conversationId, lastMessageId: from });
-    await new Promise((resolve) => { reader.socket.once('pong', resolve).ping(); });
+    await new Promise((resolve) => {
+      reader.socket.once('pong', resolve).ping();
+    });
     writer.send('message:send', { conversationId, content: 'between', clientMessageId: 'between' });
     const { serverMessageId } = await writer.hears('message:ack');
     letGo();
@@ -227,7 +262,10 @@ describe('joining in the middle of a burst', () => {
         if (index > joinAt && next() < 0.3) letGo();
         if (index === joinAt) reader.send('room:join', { conversationId, lastMessageId: from, echo: true });
         if (again && index === joinAt + 3) reader.send('room:join', { conversationId, echo: true });
-        if (next() < 0.3) await new Promise((resolve) => { setImmediate(resolve); });
+        if (next() < 0.3)
+          await new Promise((resolve) => {
+            setImmediate(resolve);
+          });
         if (next() < 0.2) await writers[0]?.quiet();
         const content = `r${round}-${index}`;
         (next() < 0.7 ? writers[0] : writers[1])?.send('message:send', { conversationId, content, clientMessageId: content });

@@ -4,7 +4,16 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import type { Ear, Frame, Reply } from '../helpers/client.ts';
 import { eventually } from '../helpers/eventually.ts';
-import { aConversation, aMember, aMessage, anOrganization, aVisitor, type Person, type TestMember, type TestOrganization } from '../helpers/world.ts';
+import {
+  aConversation,
+  aMember,
+  aMessage,
+  anOrganization,
+  aVisitor,
+  type Person,
+  type TestMember,
+  type TestOrganization,
+} from '../helpers/world.ts';
 
 let app: TestApp;
 let acme: TestOrganization;
@@ -41,7 +50,8 @@ async function fresh(): Promise<void> {
   watcher.frames.length = 0;
 }
 
-const act = (member: TestMember, name: string, body?: object): Promise<Reply> => member.call('POST', `/conversations/${conversationId}/${name}`, body);
+const act = (member: TestMember, name: string, body?: object): Promise<Reply> =>
+  member.call('POST', `/conversations/${conversationId}/${name}`, body);
 
 interface State {
   readonly status: string;
@@ -92,7 +102,9 @@ describe('twenty accept at once', () => {
       const winner = won[0]?.body.conversation.assignedTo as string;
       expect(order[replies.findIndex(({ status }) => status === 200)]?.id).toBe(winner);
       for (const reply of replies) if (reply !== won[0]) expectConflict(reply, { status: 'active', assignedTo: winner });
-      expect(await heard()).toEqual([{ type: 'conversation:accepted', payload: { conversationId, assignedTo: winner, assignedToName: expect.any(String) } }]);
+      expect(await heard()).toEqual([
+        { type: 'conversation:accepted', payload: { conversationId, assignedTo: winner, assignedToName: expect.any(String) } },
+      ]);
       const { body } = await visitor.call('GET', `/conversations/${conversationId}`);
       expect(takingPart(body.conversation)).toEqual([visitor.id, winner]);
       winners.add(winner);
@@ -108,7 +120,11 @@ describe('two acts at once leave the state of one order or the other', () => {
     const ends = new Set<string>();
     for (let round = 0; round < rounds; round += 1) {
       await fresh();
-      const [accepted, resolved] = await both(round, () => act(one(), 'accept'), () => act(admin, 'resolve'));
+      const [accepted, resolved] = await both(
+        round,
+        () => act(one(), 'accept'),
+        () => act(admin, 'resolve'),
+      );
       expect(resolved.status).toBe(200);
       const types = (await heard()).map(({ type }) => type);
       const end = await state();
@@ -129,7 +145,11 @@ describe('two acts at once leave the state of one order or the other', () => {
       await fresh();
       await act(one(), 'accept');
       await heard();
-      const [released, resolved] = await both(round, () => act(one(), 'release'), () => act(admin, 'resolve'));
+      const [released, resolved] = await both(
+        round,
+        () => act(one(), 'release'),
+        () => act(admin, 'resolve'),
+      );
       expect(resolved.status).toBe(200);
       const types = (await heard()).map(({ type }) => type);
       expect((await state()).status).toBe('closed');
@@ -146,7 +166,11 @@ describe('two acts at once leave the state of one order or the other', () => {
       await fresh();
       await act(one(), 'accept');
       await heard();
-      const [moved, released] = await both(round, () => act(one(), 'transfer', { memberId: two().id }), () => act(one(), 'release'));
+      const [moved, released] = await both(
+        round,
+        () => act(one(), 'transfer', { memberId: two().id }),
+        () => act(one(), 'release'),
+      );
       const types = (await heard()).map(({ type }) => type);
       const end = await state();
       if (moved.status === 200) {
@@ -170,7 +194,11 @@ describe('two acts at once leave the state of one order or the other', () => {
       await fresh();
       await act(one(), 'accept');
       await heard();
-      const replies = await both(round, () => act(one(), 'resolve'), () => act(admin, 'resolve'));
+      const replies = await both(
+        round,
+        () => act(one(), 'resolve'),
+        () => act(admin, 'resolve'),
+      );
       expect(replies.map(({ status }) => String(status)).toSorted()).toEqual(['200', '409']);
       const winner = replies[0].status === 200 ? one().id : admin.id;
       expect(await heard()).toEqual([{ type: 'conversation:resolved', payload: { conversationId, resolvedBy: winner } }]);
@@ -185,9 +213,18 @@ describe('two acts at once leave the state of one order or the other', () => {
       await act(one(), 'accept');
       await heard();
       const third = operators[2] as TestMember;
-      await both(round, () => act(admin, 'transfer', { memberId: two().id }), () => act(admin, 'transfer', { memberId: third.id }));
+      await both(
+        round,
+        () => act(admin, 'transfer', { memberId: two().id }),
+        () => act(admin, 'transfer', { memberId: third.id }),
+      );
       const events = await heard();
-      expect(events.map(({ type }) => type)).toEqual(['conversation:released', 'conversation:accepted', 'conversation:released', 'conversation:accepted']);
+      expect(events.map(({ type }) => type)).toEqual([
+        'conversation:released',
+        'conversation:accepted',
+        'conversation:released',
+        'conversation:accepted',
+      ]);
       const end = await state();
       expect(end).toEqual({ status: 'active', assignedTo: events[3]?.payload.assignedTo });
       const { body } = await visitor.call('GET', `/conversations/${conversationId}`);
@@ -216,7 +253,9 @@ describe('two acts at once leave the state of one order or the other', () => {
       for (const { payload } of ear.all('message:ack')) stored.push(payload.serverMessageId as string);
       for (const { payload } of ear.all('error')) expect(payload.code).toBe('FORBIDDEN');
       expect(ear.all('message:ack').length + ear.all('error').length).toBe(4);
-      const table = ((await visitor.call('GET', `/conversations/${conversationId}/messages?limit=100`)).body.messages as { id: string }[]).map(({ id }) => id);
+      const table = (
+        (await visitor.call('GET', `/conversations/${conversationId}/messages?limit=100`)).body.messages as { id: string }[]
+      ).map(({ id }) => id);
       expect(new Set(table)).toEqual(new Set(stored));
       const events = (await heard()).filter(({ type }) => type !== 'conversation:activity');
       expect(events.filter(({ type }) => type === 'message:new').map(({ payload }) => payload.id as string)).toEqual(table);
@@ -239,14 +278,19 @@ describe('one client id, a hundred times at once by both doors', () => {
     }
     const replies: Promise<Reply>[] = [];
     for (let index = 0; index < 50; index += 1) {
-      replies.push(visitor.call('POST', `/conversations/${conversationId}/messages`, { content: `try ${index}`, clientMessageId: 'the-one' }));
+      replies.push(
+        visitor.call('POST', `/conversations/${conversationId}/messages`, { content: `try ${index}`, clientMessageId: 'the-one' }),
+      );
       senders[index % 2]?.send('message:send', { conversationId, content: `try ${index}`, clientMessageId: 'the-one' });
     }
     const answers = await Promise.all(replies);
     await eventually(() => {
       expect(senders.flatMap((ear) => ear.all('message:ack'))).toHaveLength(50);
     });
-    const ids = [...answers.map(({ body }) => body.message.id as string), ...senders.flatMap((ear) => ear.all('message:ack').map(({ payload }) => payload.serverMessageId as string))];
+    const ids = [
+      ...answers.map(({ body }) => body.message.id as string),
+      ...senders.flatMap((ear) => ear.all('message:ack').map(({ payload }) => payload.serverMessageId as string)),
+    ];
     expect(ids).toHaveLength(100);
     expect(new Set(ids).size).toBe(1);
     expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
@@ -283,10 +327,14 @@ describe('read positions', () => {
     await watcher.hears('room:joined', (payload) => payload.conversationId === conversationId);
     await heard();
     const shuffled = ids.map((_id, index) => ids[(index * 37 + 11) % 50] as string);
-    const replies = await Promise.all(shuffled.map((messageId) => visitor.call('POST', `/conversations/${conversationId}/read`, { messageId })));
+    const replies = await Promise.all(
+      shuffled.map((messageId) => visitor.call('POST', `/conversations/${conversationId}/read`, { messageId })),
+    );
     expect(new Set(replies.map(({ text }) => text))).toEqual(new Set(['{"success":true}']));
     expect((await visitor.call('GET', `/conversations/${conversationId}/unread`)).body).toEqual({ unreadCount: 0 });
-    const moves = (await heard()).filter(({ type }) => type === 'conversation:read').map(({ payload }) => ids.indexOf(payload.messageId as string));
+    const moves = (await heard())
+      .filter(({ type }) => type === 'conversation:read')
+      .map(({ payload }) => ids.indexOf(payload.messageId as string));
     expect(moves).toEqual(moves.toSorted((a, b) => a - b));
     expect(moves.at(-1)).toBe(49);
   });

@@ -2,7 +2,16 @@
 // becomes, that caches notice a change at once, and that a typo costs no lookup.
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { authenticateEmbedder, authenticateMember, authenticateVisitor, hostOrganization, matchOrigin, originIsKnown, sessionEnd, type Credentials } from '../../src/services/authenticate.ts';
+import {
+  authenticateEmbedder,
+  authenticateMember,
+  authenticateVisitor,
+  hostOrganization,
+  matchOrigin,
+  originIsKnown,
+  sessionEnd,
+  type Credentials,
+} from '../../src/services/authenticate.ts';
 import { Failure } from '../../src/services/failure.ts';
 import { makeApiKey } from '../../src/services/secrets.ts';
 import type { Service } from '../../src/services/service.ts';
@@ -24,9 +33,22 @@ afterAll(async () => {
 });
 
 function credentials(changes: Partial<Credentials> = {}): Credentials {
-  return { authorization: [`Bearer ${acme.application.key}`], appId: [acme.application.id], visitorId: [visitorId], origin: [], fetchSite: undefined, safeMethod: true, address: '10.0.0.1', ...changes };
+  return {
+    authorization: [`Bearer ${acme.application.key}`],
+    appId: [acme.application.id],
+    visitorId: [visitorId],
+    origin: [],
+    fetchSite: undefined,
+    safeMethod: true,
+    address: '10.0.0.1',
+    ...changes,
+  };
 }
-const codeOf = (promise: Promise<unknown>): Promise<string> => promise.then(() => 'let in', (error: unknown) => (error instanceof Failure ? error.code : `threw ${String(error)}`));
+const codeOf = (promise: Promise<unknown>): Promise<string> =>
+  promise.then(
+    () => 'let in',
+    (error: unknown) => (error instanceof Failure ? error.code : `threw ${String(error)}`),
+  );
 
 /** The service, with every lookup counted. */
 function counted(): { service: Service; looked: string[] } {
@@ -54,25 +76,50 @@ function counted(): { service: Service; looked: string[] } {
 it('says who asks, by which door, in which mode', async () => {
   const base = { kind: 'visitor', organizationId: acme.id, applicationId: acme.application.id, visitorId, mode: 'live' };
   expect(await authenticateVisitor(app.service, credentials())).toEqual({ ...base, via: 'key', origin: null });
-  expect(await authenticateVisitor(app.service, credentials({ origin: ['https://ACME.example:443'] }))).toEqual({ ...base, via: 'key', origin: 'https://acme.example' });
-  expect(await authenticateVisitor(app.service, credentials({ authorization: [], origin: ['https://acme.example'] }))).toEqual({ ...base, via: 'origin', origin: 'https://acme.example' });
-  expect(await authenticateVisitor(app.service, credentials({ authorization: [`Bearer ${acme.application.testKey}`] }))).toEqual({ ...base, mode: 'test', via: 'key', origin: null });
-  expect(await authenticateEmbedder(app.service, credentials({ authorization: [], visitorId: [], origin: ['https://acme.example'] }))).toEqual({ kind: 'embedder', organizationId: acme.id, applicationId: acme.application.id, origin: 'https://acme.example' });
-  expect(await authenticateMember(app.service, credentials({ authorization: [`Bearer ${member.token}`] }), 'acme.chat.example')).toMatchObject({ kind: 'member', organizationId: acme.id, memberId: member.id, role: 'admin', name: 'Ada' });
+  expect(await authenticateVisitor(app.service, credentials({ origin: ['https://ACME.example:443'] }))).toEqual({
+    ...base,
+    via: 'key',
+    origin: 'https://acme.example',
+  });
+  expect(await authenticateVisitor(app.service, credentials({ authorization: [], origin: ['https://acme.example'] }))).toEqual({
+    ...base,
+    via: 'origin',
+    origin: 'https://acme.example',
+  });
+  expect(await authenticateVisitor(app.service, credentials({ authorization: [`Bearer ${acme.application.testKey}`] }))).toEqual({
+    ...base,
+    mode: 'test',
+    via: 'key',
+    origin: null,
+  });
+  expect(
+    await authenticateEmbedder(app.service, credentials({ authorization: [], visitorId: [], origin: ['https://acme.example'] })),
+  ).toEqual({ kind: 'embedder', organizationId: acme.id, applicationId: acme.application.id, origin: 'https://acme.example' });
+  expect(
+    await authenticateMember(app.service, credentials({ authorization: [`Bearer ${member.token}`] }), 'acme.chat.example'),
+  ).toMatchObject({ kind: 'member', organizationId: acme.id, memberId: member.id, role: 'admin', name: 'Ada' });
 });
 
 it('a typo in a key or a session is seen without a lookup; an unknown one costs one', async () => {
   const { service, looked } = counted();
-  for (const authorization of [acme.application.key.replace(/.$/, (last) => (last === 'a' ? 'b' : 'a')), 'dbk_live_', member.token, '']) expect(await codeOf(authenticateVisitor(service, credentials({ authorization: [`Bearer ${authorization}`] })))).toBe('unauthorized');
-  for (const authorization of [`${member.token}x`, acme.application.key, 'dbs_']) expect(await codeOf(authenticateMember(service, credentials({ authorization: [`Bearer ${authorization}`] }), undefined))).toBe('unauthorized');
+  for (const authorization of [acme.application.key.replace(/.$/, (last) => (last === 'a' ? 'b' : 'a')), 'dbk_live_', member.token, ''])
+    expect(await codeOf(authenticateVisitor(service, credentials({ authorization: [`Bearer ${authorization}`] })))).toBe('unauthorized');
+  for (const authorization of [`${member.token}x`, acme.application.key, 'dbs_'])
+    expect(await codeOf(authenticateMember(service, credentials({ authorization: [`Bearer ${authorization}`] }), undefined))).toBe(
+      'unauthorized',
+    );
   expect(looked).toEqual([]);
-  expect(await codeOf(authenticateVisitor(service, credentials({ authorization: [`Bearer ${makeApiKey('live').text}`] })))).toBe('unauthorized');
+  expect(await codeOf(authenticateVisitor(service, credentials({ authorization: [`Bearer ${makeApiKey('live').text}`] })))).toBe(
+    'unauthorized',
+  );
   expect(looked).toEqual(['key']);
 });
 
 it('tells a wrong credential before a wrong origin, and a wrong origin before a wrong visitor', async () => {
   const wrong = { origin: ['https://evil.example'], visitorId: ['x'] };
-  expect(await codeOf(authenticateVisitor(app.service, credentials({ ...wrong, authorization: [`Bearer ${makeApiKey('live').text}`] })))).toBe('unauthorized');
+  expect(
+    await codeOf(authenticateVisitor(app.service, credentials({ ...wrong, authorization: [`Bearer ${makeApiKey('live').text}`] }))),
+  ).toBe('unauthorized');
   expect(await codeOf(authenticateVisitor(app.service, credentials(wrong)))).toBe('origin_not_allowed');
   expect(await codeOf(authenticateVisitor(app.service, credentials({ visitorId: ['x'] })))).toBe('bad_request');
 });
@@ -100,7 +147,16 @@ it('a change of keys, domains or members is seen by the next call', async () => 
 
 describe('a host', () => {
   it.each([
-    ['chat.example', null], ['acme.chat.example', 'acme'], ['ACME.Chat.Example', 'acme'], ['a.b.chat.example', 'a.b'], ['evilchat.example', null], ['acme.chat.example.evil.example', null], ['acme.chat.example:8080', null], ['', null], ['.chat.example', ''], [undefined, null],
+    ['chat.example', null],
+    ['acme.chat.example', 'acme'],
+    ['ACME.Chat.Example', 'acme'],
+    ['a.b.chat.example', 'a.b'],
+    ['evilchat.example', null],
+    ['acme.chat.example.evil.example', null],
+    ['acme.chat.example:8080', null],
+    ['', null],
+    ['.chat.example', ''],
+    [undefined, null],
   ])('%s is of %s', (host, slug) => {
     expect(hostOrganization(app.service, host)).toBe(slug);
   });
@@ -108,13 +164,20 @@ describe('a host', () => {
 
 it('a session ends 30 days after its last use and 90 after its beginning', () => {
   const day = 86_400_000;
-  expect([sessionEnd(0, 0), sessionEnd(0, 59 * day), sessionEnd(0, 60 * day), sessionEnd(0, 61 * day), sessionEnd(0, 89 * day)]).toEqual([30 * day, 89 * day, 90 * day, 90 * day, 90 * day]);
+  expect([sessionEnd(0, 0), sessionEnd(0, 59 * day), sessionEnd(0, 60 * day), sessionEnd(0, 61 * day), sessionEnd(0, 89 * day)]).toEqual([
+    30 * day,
+    89 * day,
+    90 * day,
+    90 * day,
+    90 * day,
+  ]);
 });
 
 it('an application’s origins are asked of it alone', async () => {
   const application = (await app.service.lookups.application(acme.application.id))!;
   expect(matchOrigin(application, 'http://acme.example')).toBe('http://acme.example');
-  for (const header of [undefined, '', 'null', 'https://acme.example.evil.example', 'https://other.example']) expect(() => matchOrigin(application, header), String(header)).toThrow(Failure);
+  for (const header of [undefined, '', 'null', 'https://acme.example.evil.example', 'https://other.example'])
+    expect(() => matchOrigin(application, header), String(header)).toThrow(Failure);
   expect(() => matchOrigin(application, 'https://acme.example', true)).toThrow(Failure);
   expect(() => matchOrigin({ ...application, domains: [] }, 'https://acme.example')).toThrow(/deskbell domain add/);
 });

@@ -20,7 +20,9 @@ beforeEach(async () => {
 afterEach(() => app.stop());
 
 const texts = async (visitor: Person, id: string): Promise<string[]> =>
-  ((await visitor.call('GET', `/conversations/${id}/messages?limit=100`)).body.messages as { content: string }[]).map(({ content }) => content);
+  ((await visitor.call('GET', `/conversations/${id}/messages?limit=100`)).body.messages as { content: string }[]).map(
+    ({ content }) => content,
+  );
 
 /** Moves the wall clock without waking the hourly housekeeping. */
 const later = (ms: number): void => app.clock.step(ms);
@@ -39,7 +41,12 @@ describe('what goes', () => {
     const visitor = aVisitor(app, application);
     const foreign = aVisitor(app, other.application);
     const operator = await aMember(app, 'acme');
-    const [pending, active, closed, silent] = [await aConversation(visitor), await aConversation(visitor), await aConversation(visitor), await aConversation(visitor, 'silent')];
+    const [pending, active, closed, silent] = [
+      await aConversation(visitor),
+      await aConversation(visitor),
+      await aConversation(visitor),
+      await aConversation(visitor, 'silent'),
+    ];
     await operator.call('POST', `/conversations/${active}/accept`);
     for (const id of [pending, active, closed, silent]) await aMessage(visitor, id, 'too old');
     await aMessage(foreign, await aConversation(foreign), 'kept for ever');
@@ -49,14 +56,22 @@ describe('what goes', () => {
     const before = stored(app);
     later(30 * day - minute);
     const report = await app.local('retention.purge', {});
-    expect(report.organizations.find(({ slug }) => slug === 'acme')).toMatchObject({ state: 'purged', live: { conversations: 1, messages: 4, visitors: 0 } });
-    expect(report.organizations.find(({ slug }) => slug === 'beta')).toMatchObject({ state: 'kept', retentionDays: null, live: { messages: 0 } });
+    expect(report.organizations.find(({ slug }) => slug === 'acme')).toMatchObject({
+      state: 'purged',
+      live: { conversations: 1, messages: 4, visitors: 0 },
+    });
+    expect(report.organizations.find(({ slug }) => slug === 'beta')).toMatchObject({
+      state: 'kept',
+      retentionDays: null,
+      live: { messages: 0 },
+    });
     for (const id of [pending, active, closed]) expect(await texts(visitor, id)).toEqual(['just young enough']);
     expect((await visitor.call('GET', `/conversations/${silent}`)).status).toBe(404);
     expect((await visitor.call('GET', '/conversations')).body.total).toBe(3);
-    expect(inDatabase(app, "select content from messages where organization_id = ?", other.id)).toEqual([{ content: 'kept for ever' }]);
-    expect(inDatabase(app, "select status from conversations where id = ?", active)).toEqual([{ status: 'active' }]);
-    for (const table of ['applications', 'members', 'visitors', 'api_keys', 'domains']) expect(stored(app)[table], table).toBe(before[table]);
+    expect(inDatabase(app, 'select content from messages where organization_id = ?', other.id)).toEqual([{ content: 'kept for ever' }]);
+    expect(inDatabase(app, 'select status from conversations where id = ?', active)).toEqual([{ status: 'active' }]);
+    for (const table of ['applications', 'members', 'visitors', 'api_keys', 'domains'])
+      expect(stored(app)[table], table).toBe(before[table]);
     expect((await app.local('retention.purge', {})).total).toEqual({ conversations: 0, messages: 0, visitors: 0 });
   });
 
@@ -147,7 +162,11 @@ describe('what stays right', () => {
     expect((sync.messages as { content: string }[]).map(({ content }) => content)).toEqual(['first unread', 'question']);
     await aMessage(operator, id, 'next');
     expect((await ear.hears('message:new')).content).toBe('next');
-    expect(inDatabase(app, 'select seq from messages where conversation_id = ? order by seq', id)).toEqual([{ seq: 2 }, { seq: 3 }, { seq: 4 }]);
+    expect(inDatabase(app, 'select seq from messages where conversation_id = ? order by seq', id)).toEqual([
+      { seq: 2 },
+      { seq: 3 },
+      { seq: 4 },
+    ]);
     await ear.close();
   });
 
@@ -179,7 +198,10 @@ describe('what it refuses', () => {
     for (let run = 0; run < 2; run += 1) {
       const report = await purge(app.service);
       if (run === 0) expect({ ...report, dryRun: true }).toEqual(dry);
-      expect(report.organizations.find(({ slug }) => slug === 'acme')).toMatchObject({ state: 'held', live: { conversations: 3, messages: 3, visitors: 1 } });
+      expect(report.organizations.find(({ slug }) => slug === 'acme')).toMatchObject({
+        state: 'held',
+        live: { conversations: 3, messages: 3, visitors: 1 },
+      });
     }
     expect(inDatabase(app, 'select count(*) as n from messages where organization_id = ?', id)).toEqual([{ n: 5 }]);
     // Exactly half is not more than half.
@@ -228,6 +250,9 @@ it('lets test data go after 7 days, whatever the plan, and live data stay', asyn
   later(7 * day - minute);
   expect((await purge(app.service)).total.messages).toBe(0);
   later(2 * minute);
-  expect((await purge(app.service)).organizations[0]).toMatchObject({ state: 'kept', test: { conversations: 1, messages: 1, visitors: 1 } });
+  expect((await purge(app.service)).organizations[0]).toMatchObject({
+    state: 'kept',
+    test: { conversations: 1, messages: 1, visitors: 1 },
+  });
   expect(inDatabase(app, 'select content from messages')).toEqual([{ content: 'live' }]);
 });

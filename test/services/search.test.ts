@@ -46,11 +46,21 @@ describe('search in the queue', () => {
   });
 
   it('finds by subject and by the visitor, and what is rich by its text', async () => {
-    const person = aVisitor(app, { id: visitor.headers['x-app-id'] as string, origin: visitor.headers['origin'] as string, domain: '', key: '', testKey: '' });
+    const person = aVisitor(app, {
+      id: visitor.headers['x-app-id'] as string,
+      origin: visitor.headers['origin'] as string,
+      domain: '',
+      key: '',
+      testKey: '',
+    });
     await person.call('PUT', '/visitor', { name: 'Zoë Quux' });
     const conversationId = await aConversation(person, 'Refund for 100% wool');
     const rich = JSON.stringify({
-      root: { type: 'root', version: 1, children: [{ type: 'paragraph', version: 1, children: [{ type: 'text', version: 1, text: 'turquoise' }] }] },
+      root: {
+        type: 'root',
+        version: 1,
+        children: [{ type: 'paragraph', version: 1, children: [{ type: 'text', version: 1, text: 'turquoise' }] }],
+      },
     });
     await person.call('POST', `/conversations/${conversationId}/messages`, { content: rich, contentFormat: 'lexical' });
     for (const q of ['Quux', '100%', 'turquoise']) expect(await find(q)).toEqual([conversationId]);
@@ -70,9 +80,12 @@ describe('search in the queue', () => {
     expect(await app.service.engine.store.read(({ tables }) => tables.search.has(messageId))).toBe(false);
   });
 
-  it.each(["'", '"', '*', 'NEAR(', 'a AND', 'col:x', '-x', '^', ')', '%', '_', "x' UNION SELECT 1", '😀', 'a'.repeat(200)])('takes %j for text, not for syntax', async (q) => {
-    expect((await find(q)).length).toBeGreaterThanOrEqual(0);
-  });
+  it.each(["'", '"', '*', 'NEAR(', 'a AND', 'col:x', '-x', '^', ')', '%', '_', "x' UNION SELECT 1", '😀', 'a'.repeat(200)])(
+    'takes %j for text, not for syntax',
+    async (q) => {
+      expect((await find(q)).length).toBeGreaterThanOrEqual(0);
+    },
+  );
 
   it('indexes what was there before the index', async () => {
     const conversationId = await aConversation(visitor);

@@ -3,7 +3,15 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createSecrets, isSessionToken, makeApiKey, makeIdentitySecret, makeSessionToken, readApiKey, signatureMatches } from '../../src/services/secrets.ts';
+import {
+  createSecrets,
+  isSessionToken,
+  makeApiKey,
+  makeIdentitySecret,
+  makeSessionToken,
+  readApiKey,
+  signatureMatches,
+} from '../../src/services/secrets.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { ask, inDatabase } from '../helpers/rest-checks.ts';
 import { anOrganization, aVisitor, aVisitorByKey, type TestOrganization } from '../helpers/world.ts';
@@ -16,7 +24,13 @@ describe('a sealed value', () => {
   it('opens in its own place and nowhere else', () => {
     const sealed = secrets.seal('the secret', place);
     expect(secrets.open(sealed, place)).toBe('the secret');
-    for (const elsewhere of [{ ...place, row: 'row-2' }, { ...place, table: 'applications.identity_secret' }, { ...place, organizationId: 'org-2' }, { table: 'api_keys.sealed","row-1', row: '', organizationId: 'org-1' }, { ...place, row: 'row-1 ' }])
+    for (const elsewhere of [
+      { ...place, row: 'row-2' },
+      { ...place, table: 'applications.identity_secret' },
+      { ...place, organizationId: 'org-2' },
+      { table: 'api_keys.sealed","row-1', row: '', organizationId: 'org-1' },
+      { ...place, row: 'row-1 ' },
+    ])
       expect(() => secrets.open(sealed, elsewhere), JSON.stringify(elsewhere)).toThrow(/authenticate data|Not a sealed value/);
     expect(() => createSecrets(randomBytes(32), 4).open(sealed, place)).toThrow(/authenticate data|Not a sealed value/);
     expect(createSecrets(master, 4).open(sealed, place)).toBe('the secret');
@@ -29,7 +43,8 @@ describe('a sealed value', () => {
       changed[bit >> 3]! ^= 1 << (bit & 7);
       expect(() => secrets.open(changed, place), `bit ${bit}`).toThrow(/authenticate data|Not a sealed value/);
     }
-    for (let length = 0; length < sealed.length; length += 1) expect(() => secrets.open(sealed.subarray(0, length), place), `length ${length}`).toThrow(/authenticate data|Not a sealed value/);
+    for (let length = 0; length < sealed.length; length += 1)
+      expect(() => secrets.open(sealed.subarray(0, length), place), `length ${length}`).toThrow(/authenticate data|Not a sealed value/);
     const swapped = Buffer.concat([sealed.subarray(0, 1), secrets.seal('the secret', place).subarray(1, 13), sealed.subarray(13)]);
     expect(() => secrets.open(swapped, place)).toThrow(/authenticate data|Not a sealed value/);
   });
@@ -63,15 +78,38 @@ describe('an API key', () => {
 
   it('with one character wrong was never a key: no lookup needed', () => {
     const { text } = makeApiKey('live');
-    for (let at = 0; at < text.length; at += 1) for (const other of ['0', 'z', '_', ' ']) if (text[at] !== other) expect(readApiKey(text.slice(0, at) + other + text.slice(at + 1))).toBe(null);
-    for (const wrong of ['', 'dbk_live_', text.slice(1), `${text}0`, ` ${text}`, `${text}\n`, text.replace('live', 'test'), text.replace('dbk', 'dbs'), makeSessionToken(), makeIdentitySecret(), '__proto__']) expect(readApiKey(wrong)).toBe(null);
+    for (let at = 0; at < text.length; at += 1)
+      for (const other of ['0', 'z', '_', ' '])
+        if (text[at] !== other) expect(readApiKey(text.slice(0, at) + other + text.slice(at + 1))).toBe(null);
+    for (const wrong of [
+      '',
+      'dbk_live_',
+      text.slice(1),
+      `${text}0`,
+      ` ${text}`,
+      `${text}\n`,
+      text.replace('live', 'test'),
+      text.replace('dbk', 'dbs'),
+      makeSessionToken(),
+      makeIdentitySecret(),
+      '__proto__',
+    ])
+      expect(readApiKey(wrong)).toBe(null);
   });
 });
 
 it('a session token has its own form', () => {
   expect(isSessionToken(makeSessionToken())).toBe(true);
   expect(makeSessionToken()).not.toBe(makeSessionToken());
-  for (const wrong of ['', 'dbs_', `${makeSessionToken()}a`, makeSessionToken().slice(0, -1), `${makeSessionToken()}\n`, makeApiKey('live').text]) expect(isSessionToken(wrong)).toBe(false);
+  for (const wrong of [
+    '',
+    'dbs_',
+    `${makeSessionToken()}a`,
+    makeSessionToken().slice(0, -1),
+    `${makeSessionToken()}\n`,
+    makeApiKey('live').text,
+  ])
+    expect(isSessionToken(wrong)).toBe(false);
 });
 
 it('a digest is keyed: the same under one master key, another under another', () => {
@@ -90,19 +128,23 @@ describe('a password', () => {
     expect(one).not.toContain('pässword');
     expect(await secrets.verifyPassword('pässword one', one)).toBe(true);
     expect(await secrets.verifyPassword('pässword one'.normalize('NFD'), one)).toBe(true);
-    for (const wrong of ['', 'pässword on', 'pässword one ', 'Pässword one', 'password one', '𝐩ässword one']) expect(await secrets.verifyPassword(wrong, one), wrong).toBe(false);
+    for (const wrong of ['', 'pässword on', 'pässword one ', 'Pässword one', 'password one', '𝐩ässword one'])
+      expect(await secrets.verifyPassword(wrong, one), wrong).toBe(false);
   });
 
   it('of nobody is never right, and parameters travel with the hash', async () => {
     for (const guess of ['', '\0', 'x', 'A'.repeat(32)]) expect(await secrets.verifyPassword(guess, null)).toBe(false);
     const dearer = createSecrets(master, 5);
     expect(await secrets.verifyPassword('secret word', await dearer.hashPassword('secret word'))).toBe(true);
-    for (const broken of ['', 'scrypt', 'bcrypt$4$8$3$aa$bb', 'scrypt$4$8$3$aa', 'plain$secret word']) expect(await secrets.verifyPassword('secret word', broken)).toBe(false);
+    for (const broken of ['', 'scrypt', 'bcrypt$4$8$3$aa$bb', 'scrypt$4$8$3$aa', 'plain$secret word'])
+      expect(await secrets.verifyPassword('secret word', broken)).toBe(false);
   });
 
   it('is hashed two at a time, and everyone gets an answer', async () => {
     const hash = await secrets.hashPassword('right one');
-    const answers = await Promise.all(Array.from({ length: 20 }, (_, at) => secrets.verifyPassword(at % 2 === 0 ? 'right one' : 'wrong one', hash)));
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, at) => secrets.verifyPassword(at % 2 === 0 ? 'right one' : 'wrong one', hash)),
+    );
     expect(answers).toEqual(Array.from({ length: 20 }, (_, at) => at % 2 === 0));
   });
 });
@@ -112,7 +154,20 @@ it('a signature is the whole HMAC of this visitor under this secret', () => {
   const right = createHmac('sha256', secret).update('visitor').digest('hex');
   expect(signatureMatches(secret, 'visitor', right)).toBe(true);
   expect(signatureMatches(secret, 'visitor', right.toUpperCase())).toBe(true);
-  for (const wrong of ['', right.slice(0, -2), `${right}00`, `${right}\n`, right.slice(0, -1), `0x${right}`, createHmac('sha256', secret).update('other').digest('hex'), createHmac('sha256', 'other').update('visitor').digest('hex'), Buffer.from(right, 'hex').toString('base64'), '0'.repeat(64), 'z'.repeat(64), 'a'.repeat(10_000)])
+  for (const wrong of [
+    '',
+    right.slice(0, -2),
+    `${right}00`,
+    `${right}\n`,
+    right.slice(0, -1),
+    `0x${right}`,
+    createHmac('sha256', secret).update('other').digest('hex'),
+    createHmac('sha256', 'other').update('visitor').digest('hex'),
+    Buffer.from(right, 'hex').toString('base64'),
+    '0'.repeat(64),
+    'z'.repeat(64),
+    'a'.repeat(10_000),
+  ])
     expect(signatureMatches(secret, 'visitor', wrong), wrong.slice(0, 70)).toBe(false);
 });
 
@@ -130,13 +185,21 @@ describe('in the file', () => {
   });
 
   it('no key, password or identity secret lies open', () => {
-    const everything = JSON.stringify(['api_keys', 'applications', 'members', 'staff_sessions', 'audit'].flatMap((table) => inDatabase(app, `select * from ${table}`)), (_key, value: unknown) => (value !== null && typeof value === 'object' && 'data' in value ? Buffer.from(value.data as number[]).toString('latin1') : value));
-    for (const secret of [acme.application.key, acme.application.testKey, acme.application.key.slice(-49, -6), other.application.key]) expect(everything.includes(secret)).toBe(false);
+    const everything = JSON.stringify(
+      ['api_keys', 'applications', 'members', 'staff_sessions', 'audit'].flatMap((table) => inDatabase(app, `select * from ${table}`)),
+      (_key, value: unknown) =>
+        value !== null && typeof value === 'object' && 'data' in value ? Buffer.from(value.data as number[]).toString('latin1') : value,
+    );
+    for (const secret of [acme.application.key, acme.application.testKey, acme.application.key.slice(-49, -6), other.application.key])
+      expect(everything.includes(secret)).toBe(false);
     expect(everything).not.toContain('dbi_');
   });
 
   it('a key’s ciphertext moved to another row is not shown, and the server goes on', async () => {
-    const rows = inDatabase(app, 'select id, organization_id from api_keys where mode = ? order by created_at', 'live') as { id: string; organization_id: string }[];
+    const rows = inDatabase(app, 'select id, organization_id from api_keys where mode = ? order by created_at', 'live') as {
+      id: string;
+      organization_id: string;
+    }[];
     const [ours, theirs] = [rows.find((row) => row.organization_id === acme.id)!, rows.find((row) => row.organization_id === other.id)!];
     expect((await app.local('keys.reveal', { keyId: ours.id })).key).toBe(acme.application.key);
     inDatabase(app, 'update api_keys set sealed = (select sealed from api_keys where id = ?) where id = ?', theirs.id, ours.id);
@@ -146,9 +209,20 @@ describe('in the file', () => {
   });
 
   it('an identity secret moved to another application verifies nobody', async () => {
-    const [kept] = inDatabase(app, 'select identity_secret from applications where id = ?', other.application.id) as { identity_secret: Uint8Array }[];
-    const theirs = app.service.secrets.open(kept!.identity_secret, { table: 'applications.identity_secret', row: other.application.id, organizationId: other.id });
-    inDatabase(app, 'update applications set identity_secret = (select identity_secret from applications where id = ?) where id = ?', other.application.id, acme.application.id);
+    const [kept] = inDatabase(app, 'select identity_secret from applications where id = ?', other.application.id) as {
+      identity_secret: Uint8Array;
+    }[];
+    const theirs = app.service.secrets.open(kept!.identity_secret, {
+      table: 'applications.identity_secret',
+      row: other.application.id,
+      organizationId: other.id,
+    });
+    inDatabase(
+      app,
+      'update applications set identity_secret = (select identity_secret from applications where id = ?) where id = ?',
+      other.application.id,
+      acme.application.id,
+    );
     const visitor = aVisitor(app, acme.application);
     const signature = createHmac('sha256', theirs).update(visitor.id).digest('hex');
     const reply = await visitor.call('PUT', '/visitor', { name: 'Mallory', signature });

@@ -9,7 +9,17 @@ import { startApp, type TestApp } from '../helpers/app.ts';
 import { request, type Reply } from '../helpers/client.ts';
 import { eventually } from '../helpers/eventually.ts';
 import { inDatabase } from '../helpers/rest-checks.ts';
-import { aConversation, aMember, aMessage, anApplication, anOrganization, aVisitor, aVisitorByKey, type TestMember, type TestOrganization } from '../helpers/world.ts';
+import {
+  aConversation,
+  aMember,
+  aMessage,
+  anApplication,
+  anOrganization,
+  aVisitor,
+  aVisitorByKey,
+  type TestMember,
+  type TestOrganization,
+} from '../helpers/world.ts';
 
 const marker = 'xyzzymarker';
 let app: TestApp;
@@ -40,7 +50,11 @@ async function filesWith(text: string): Promise<string[]> {
 /** A visitor who has left the marker wherever a visitor can, an answer to them, and a note about them. */
 async function aMarkedVisitor(id = randomUUID()) {
   const visitor = aVisitor(app, acme.application, id);
-  await aVisitorByKey(app, acme.application, 'live', id).call('PUT', '/visitor', { name: `${marker} name`, email: `${marker}@mail.example`, attributes: { note: `${marker} attribute` } });
+  await aVisitorByKey(app, acme.application, 'live', id).call('PUT', '/visitor', {
+    name: `${marker} name`,
+    email: `${marker}@mail.example`,
+    attributes: { note: `${marker} attribute` },
+  });
   const conversationId = await aConversation(visitor, `${marker} subject`);
   const first = await aMessage(visitor, conversationId, `${marker} question`);
   await visitor.call('PATCH', `/conversations/${conversationId}/messages/${first}`, { content: `${marker} edited` });
@@ -57,11 +71,21 @@ it('hands out everything of a visitor and nothing of anyone else', async () => {
   await aMessage(other, await aConversation(other, 'CANARY'), 'CANARY');
   const { status, body, text } = await ask(admin, 'GET', visitor.id.toUpperCase());
   expect(status).toBe(200);
-  expect(body.visitor).toMatchObject({ id: visitor.id, name: `${marker} name`, email: `${marker}@mail.example`, attributes: { note: `${marker} attribute` }, applicationId: acme.application.id, mode: 'live' });
+  expect(body.visitor).toMatchObject({
+    id: visitor.id,
+    name: `${marker} name`,
+    email: `${marker}@mail.example`,
+    attributes: { note: `${marker} attribute` },
+    applicationId: acme.application.id,
+    mode: 'live',
+  });
   expect(body.conversations).toHaveLength(1);
   expect(body.conversations[0]).toMatchObject({ id: conversationId, subject: `${marker} subject`, lastReadMessageId: answer });
   const messages = body.conversations[0].messages as { id: string; content: string }[];
-  expect(messages.map((one) => [one.id, one.content])).toEqual([[first, `${marker} edited`], [answer, `${marker} answer`]]);
+  expect(messages.map((one) => [one.id, one.content])).toEqual([
+    [first, `${marker} edited`],
+    [answer, `${marker} answer`],
+  ]);
   expect(body.internalNotes).toBe(1);
   expect(text).not.toContain(`${marker} note`);
   expect(text).not.toContain('CANARY');
@@ -86,7 +110,8 @@ it('is for admins of the organization alone', async () => {
 it('never takes two people with one id for one person', async () => {
   const id = randomUUID();
   const second = await anApplication(app, 'acme', 'second.example');
-  for (const application of [acme.application, second]) await aMessage(aVisitor(app, application, id), await aConversation(aVisitor(app, application, id)), application.domain);
+  for (const application of [acme.application, second])
+    await aMessage(aVisitor(app, application, id), await aConversation(aVisitor(app, application, id)), application.domain);
   const test = aVisitorByKey(app, second, 'test', id);
   await aMessage(test, await aConversation(test), 'test');
   const refused = await ask(admin, 'DELETE', id);
@@ -123,7 +148,9 @@ it('leaves no word of an erased visitor in any file, row, answer or connection',
   expect(bystander.closed).toBeNull();
   expect(await filesWith(marker)).toEqual([]);
   expect(await filesWith(visitor.id)).toEqual([]);
-  expect(inDatabase(app, "select actor, detail from audit where action = 'visitors.erase'")).toEqual([{ actor: `member:${admin.id}`, detail: '{}' }]);
+  expect(inDatabase(app, "select actor, detail from audit where action = 'visitors.erase'")).toEqual([
+    { actor: `member:${admin.id}`, detail: '{}' },
+  ]);
   expect((await ask(admin, 'GET', visitor.id)).status).toBe(404);
   expect((await ask(admin, 'DELETE', visitor.id)).status).toBe(404);
   expect((await admin.call('GET', `/conversations/${conversationId}`)).status).toBe(404);
@@ -170,7 +197,7 @@ it('leaves nothing of a removed organization in any file, and the others as they
   const member = await aMember(app, 'beta');
   const staff = await member.connect();
   await staff.quiet();
-  const visitor = aVisitor(app, (await anApplication(app, 'beta', 'b2.example')));
+  const visitor = aVisitor(app, await anApplication(app, 'beta', 'b2.example'));
   const conversationId = await aConversation(visitor);
   const { visitor: last, conversationId: lastConversation } = await aMarkedVisitor();
   await aMessage(last, lastConversation, `${marker} newest event of all`);
@@ -187,7 +214,11 @@ it('lists the audit log, newest first, to admins of the organization', async () 
   await ask(admin, 'GET', visitor.id);
   await anOrganization(app, 'beta');
   const list = await request(app.url, 'GET', '/api/v1/admin/audit?limit=2', admin.headers);
-  expect(list.body).toMatchObject({ limit: 2, offset: 0, entries: [{ action: 'visitors.export', organizationId: acme.id, address: '127.0.0.1' }, {}] });
+  expect(list.body).toMatchObject({
+    limit: 2,
+    offset: 0,
+    entries: [{ action: 'visitors.export', organizationId: acme.id, address: '127.0.0.1' }, {}],
+  });
   const all = await app.local('audit.list', { limit: 100 });
   const own = await app.local('audit.list', { organization: 'acme', limit: 100 });
   expect(list.body.total).toBe(own.total);

@@ -56,7 +56,26 @@ const inside = [
   'fec0::1',
   'ff02::1',
 ];
-const outside = ['1.1.1.1', '8.8.8.8', '9.255.255.255', '11.0.0.0', '100.63.255.255', '100.128.0.0', '126.255.255.255', '128.0.0.1', '172.15.255.255', '172.32.0.0', '192.0.1.1', '192.167.255.255', '198.17.255.255', '198.20.0.0', '223.255.255.255', '2606:4700:4700::1111', '2a00:1450:4001::1', '2001:4860:4860::8888'];
+const outside = [
+  '1.1.1.1',
+  '8.8.8.8',
+  '9.255.255.255',
+  '11.0.0.0',
+  '100.63.255.255',
+  '100.128.0.0',
+  '126.255.255.255',
+  '128.0.0.1',
+  '172.15.255.255',
+  '172.32.0.0',
+  '192.0.1.1',
+  '192.167.255.255',
+  '198.17.255.255',
+  '198.20.0.0',
+  '223.255.255.255',
+  '2606:4700:4700::1111',
+  '2a00:1450:4001::1',
+  '2001:4860:4860::8888',
+];
 
 describe('which addresses are public', () => {
   it.each(inside)('%s is not', (address) => expect(isPublicAddress(address)).toBe(false));
@@ -71,9 +90,13 @@ describe('which addresses are public', () => {
   });
   it('no IPv6 address that carries a private IPv4 address is', () => {
     fc.assert(
-      fc.property(fc.constantFrom('::ffff:', '::', '64:ff9b::', '::ffff:0:'), fc.constantFrom('127.0.0.1', '10.1.2.3', '169.254.169.254'), (prefix, address) => {
-        expect(isPublicAddress(prefix + address)).toBe(false);
-      }),
+      fc.property(
+        fc.constantFrom('::ffff:', '::', '64:ff9b::', '::ffff:0:'),
+        fc.constantFrom('127.0.0.1', '10.1.2.3', '169.254.169.254'),
+        (prefix, address) => {
+          expect(isPublicAddress(prefix + address)).toBe(false);
+        },
+      ),
     );
   });
 });
@@ -106,7 +129,9 @@ describe('the sender', () => {
     const resolve: Resolve = (hostname, done) => {
       const answer = answers[Math.min(asked.length, answers.length - 1)];
       asked.push(hostname);
-      setImmediate(() => (answer === undefined ? done(Object.assign(new Error('no such name'), { code: 'ENOTFOUND' }), []) : done(null, answer)));
+      setImmediate(() =>
+        answer === undefined ? done(Object.assign(new Error('no such name'), { code: 'ENOTFOUND' }), []) : done(null, answer),
+      );
     };
     return { asked, resolve };
   };
@@ -114,22 +139,29 @@ describe('the sender', () => {
   const post = (url: string, resolve: Resolve, allowPrivate = false) =>
     createSender({ clock: createTestClock(), allowPrivate, resolve })({ url, headers: {}, body: '{}' }, new AbortController().signal);
 
-  it.each(['https://127.0.0.1:PORT/', 'https://2130706433:PORT/', 'https://0x7f.1:PORT/', 'https://0177.0.0.1:PORT/', 'https://[::1]:PORT/', 'https://[::ffff:127.0.0.1]:PORT/', 'https://[::ffff:7f00:1]:PORT/', 'https://0:PORT/'])(
-    'refuses %s without asking anybody',
-    async (url) => {
-      const { asked, resolve } = leadsTo([here]);
-      const answer = await post(url.replace('PORT', String(port)), resolve);
-      expect(answer).toEqual({ status: null, error: 'the address is private or local, and the server does not send there' });
-      expect({ asked, connections }).toEqual({ asked: [], connections: 0 });
-    },
-  );
+  it.each([
+    'https://127.0.0.1:PORT/',
+    'https://2130706433:PORT/',
+    'https://0x7f.1:PORT/',
+    'https://0177.0.0.1:PORT/',
+    'https://[::1]:PORT/',
+    'https://[::ffff:127.0.0.1]:PORT/',
+    'https://[::ffff:7f00:1]:PORT/',
+    'https://0:PORT/',
+  ])('refuses %s without asking anybody', async (url) => {
+    const { asked, resolve } = leadsTo([here]);
+    const answer = await post(url.replace('PORT', String(port)), resolve);
+    expect(answer).toEqual({ status: null, error: 'the address is private or local, and the server does not send there' });
+    expect({ asked, connections }).toEqual({ asked: [], connections: 0 });
+  });
 
   it('refuses a name that leads inside, and one whose answer changes after it was looked at', async () => {
     const fixed = leadsTo([here]);
     expect((await post(`https://inside.example:${port}/`, fixed.resolve)).error).toContain('private or local');
     // The first answer is harmless: whoever had looked before connecting would connect to the second.
     const rebinding = leadsTo([here], [{ address: '198.51.100.1', family: 4 }], [here]);
-    for (let attempt = 0; attempt < 3; attempt += 1) expect((await post(`https://rebind.example:${port}/`, rebinding.resolve)).error).toContain('private or local');
+    for (let attempt = 0; attempt < 3; attempt += 1)
+      expect((await post(`https://rebind.example:${port}/`, rebinding.resolve)).error).toContain('private or local');
     // One question for each connection, and the connection goes where that answer said.
     expect(rebinding.asked).toHaveLength(3);
     expect(connections).toBe(0);
@@ -198,7 +230,9 @@ describe('the service', () => {
     await app.local('webhooks.test', { webhookId: id });
     await eventually(async () => {
       const { deliveries } = await app.local('webhooks.deliveries', { webhookId: id });
-      expect(deliveries).toMatchObject([{ status: 'failed', responseStatus: null, error: 'the address is private or local, and the server does not send there' }]);
+      expect(deliveries).toMatchObject([
+        { status: 'failed', responseStatus: null, error: 'the address is private or local, and the server does not send there' },
+      ]);
     });
     expect(receiver.all).toEqual([]);
     // Somebody with the file in hands gains nothing either: a name of this machine is looked at like any other.
@@ -207,7 +241,10 @@ describe('the service', () => {
     const again = await app.local('webhooks.test', { webhookId: id });
     await eventually(async () => {
       const { deliveries } = await app.local('webhooks.deliveries', { webhookId: id });
-      expect(deliveries.find((one) => one.id === again.id)).toMatchObject({ status: 'failed', error: 'the address is private or local, and the server does not send there' });
+      expect(deliveries.find((one) => one.id === again.id)).toMatchObject({
+        status: 'failed',
+        error: 'the address is private or local, and the server does not send there',
+      });
     });
     await receiver.stop();
   });
@@ -215,7 +252,12 @@ describe('the service', () => {
 
 describe('the signature', () => {
   it('is the one of the example that Standard Webhooks publishes', () => {
-    const headers = signatureHeaders('whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', 'msg_p5jXN8AQM9LWM0D4loKWxJek', 1_614_265_330, '{"test": 2432232314}');
+    const headers = signatureHeaders(
+      'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
+      'msg_p5jXN8AQM9LWM0D4loKWxJek',
+      1_614_265_330,
+      '{"test": 2432232314}',
+    );
     expect(headers).toEqual({
       'webhook-id': 'msg_p5jXN8AQM9LWM0D4loKWxJek',
       'webhook-timestamp': '1614265330',

@@ -28,13 +28,32 @@ const url = 'https://hooks.example.com/deskbell';
 
 describe('deskbell webhook', () => {
   it('makes, shows, changes, tests, replays and deletes', async () => {
-    const made = await json<Webhook & { secret: string }>('webhook', 'create', url, '--org', 'acme', '--event', 'message:new', '--event', 'conversation:new');
-    expect(made).toMatchObject({ url, events: ['message:new', 'conversation:new'], enabled: true, secret: expect.stringMatching(/^whsec_[A-Za-z0-9+/]{43}=$/) });
+    const made = await json<Webhook & { secret: string }>(
+      'webhook',
+      'create',
+      url,
+      '--org',
+      'acme',
+      '--event',
+      'message:new',
+      '--event',
+      'conversation:new',
+    );
+    expect(made).toMatchObject({
+      url,
+      events: ['message:new', 'conversation:new'],
+      enabled: true,
+      secret: expect.stringMatching(/^whsec_[A-Za-z0-9+/]{43}=$/),
+    });
     const { secret, ...shown } = made;
     expect(await json('webhook', 'list', '--org', 'acme')).toEqual({ items: [shown] });
     expect(await json('webhook', 'show', made.id)).toEqual(shown);
     expect(await json('webhook', 'reveal', made.id)).toEqual(made);
-    expect(await json('webhook', 'update', made.id, '--all-events', '--url', `${url}/2`)).toEqual({ ...shown, events: null, url: `${url}/2` });
+    expect(await json('webhook', 'update', made.id, '--all-events', '--url', `${url}/2`)).toEqual({
+      ...shown,
+      events: null,
+      url: `${url}/2`,
+    });
     const tested = await json<WebhookDelivery>('webhook', 'test', made.id);
     expect(tested).toMatchObject({ type: 'webhook:test', status: 'waiting', attempts: 0 });
     const replayed = await json<WebhookDelivery>('webhook', 'replay', made.id, tested.id);
@@ -44,7 +63,12 @@ describe('deskbell webhook', () => {
     expect(await json('webhook', 'disable', made.id)).toMatchObject({ enabled: false, waiting: 1 });
     expect((await run('webhook', 'test', made.id)).code).toBe(1);
     expect(await json('webhook', 'enable', made.id)).toMatchObject({ enabled: true });
-    for (const args of [['list', '--org', 'acme'], ['show', made.id], ['deliveries', made.id]]) expect((await run('webhook', ...args)).stdout).not.toContain('whsec_');
+    for (const args of [
+      ['list', '--org', 'acme'],
+      ['show', made.id],
+      ['deliveries', made.id],
+    ])
+      expect((await run('webhook', ...args)).stdout).not.toContain('whsec_');
     expect((await run('webhook', 'reveal', made.id)).stdout).toContain(secret);
     expect(await json('webhook', 'delete', made.id, '--yes')).toEqual({ success: true });
     expect((await run('webhook', 'show', made.id)).code).toBe(1);

@@ -10,7 +10,17 @@ import { request } from '../helpers/client.ts';
 import { eventually } from '../helpers/eventually.ts';
 import { isSigned, Receiver } from '../helpers/receiver.ts';
 import { inDatabase } from '../helpers/rest-checks.ts';
-import { aConversation, aMember, aMessage, anOrganization, aVisitor, aVisitorByKey, type Person, type TestMember, type TestOrganization } from '../helpers/world.ts';
+import {
+  aConversation,
+  aMember,
+  aMessage,
+  anOrganization,
+  aVisitor,
+  aVisitorByKey,
+  type Person,
+  type TestMember,
+  type TestOrganization,
+} from '../helpers/world.ts';
 
 let app: TestApp;
 let acme: TestOrganization;
@@ -37,7 +47,8 @@ async function aReceiver(): Promise<Receiver> {
   return receiver;
 }
 
-const create = (receiver: Receiver, events: WebhookEvent[] | null = null) => app.local('webhooks.create', { organization: 'acme', url: receiver.url, events });
+const create = (receiver: Receiver, events: WebhookEvent[] | null = null) =>
+  app.local('webhooks.create', { organization: 'acme', url: receiver.url, events });
 
 async function deliveries(webhookId: string): Promise<WebhookDelivery[]> {
   return (await app.local('webhooks.deliveries', { webhookId, limit: 100 })).deliveries;
@@ -154,7 +165,8 @@ describe('a receiver that fails for a while', () => {
     receiver.answers(503);
     const sent: Record<string, string[]> = {};
     for (const round of [1, 2, 3, 4])
-      for (const conversationId of conversations) (sent[conversationId] ??= []).push(await aMessage(visitor, conversationId, `round ${round}`));
+      for (const conversationId of conversations)
+        (sent[conversationId] ??= []).push(await aMessage(visitor, conversationId, `round ${round}`));
     // Only the first of each conversation was tried: what follows waits for it.
     for (const attempts of [1, 2, 3]) {
       await settles(id, (rows) => rows.length === 12 && rows.filter((row) => row.attempts === attempts).length === 3);
@@ -166,7 +178,9 @@ describe('a receiver that fails for a while', () => {
     await waitOutDelay(3);
     const taken = await receiver.has(12);
     for (const conversationId of conversations)
-      expect(taken.filter(({ event }) => event.data['conversationId'] === conversationId).map(({ event }) => event.data['id'])).toEqual(sent[conversationId]);
+      expect(taken.filter(({ event }) => event.data['conversationId'] === conversationId).map(({ event }) => event.data['id'])).toEqual(
+        sent[conversationId],
+      );
     for (const received of receiver.all) expect(isSigned(received, secret)).toBe(true);
     await settles(id, (rows) => rows.every(({ status }) => status === 'delivered'));
     expect(taken).toHaveLength(12);
@@ -442,7 +456,9 @@ describe('the admin API', () => {
     expect((await call(admin, 'PATCH', `/${id}`, { events: null })).body.webhook.events).toBeNull();
     expect((await call(admin, 'POST', `/${id}/reveal`)).body.webhook.secret).toBe(secret);
     expect(inDatabase(app, "select count(*) as n from audit where action = 'webhooks.reveal'")).toEqual([{ n: 1 }]);
-    expect(Buffer.from(inDatabase(app, 'select sealed from webhooks')[0]?.['sealed'] as Uint8Array).includes(secret.slice(6, 20))).toBe(false);
+    expect(Buffer.from(inDatabase(app, 'select sealed from webhooks')[0]?.['sealed'] as Uint8Array).includes(secret.slice(6, 20))).toBe(
+      false,
+    );
     expect(app.logged.join('')).not.toContain(secret);
     expect((await call(admin, 'DELETE', `/${id}`)).body).toEqual({ success: true });
     expect((await call(admin, 'GET', `/${id}`)).status).toBe(404);
@@ -496,7 +512,8 @@ describe('the admin API', () => {
   });
 
   it('has room for twenty', async () => {
-    for (let index = 0; index < 20; index += 1) expect((await call(admin, 'POST', '', { url: `https://example.com/${index}` })).status).toBe(201);
+    for (let index = 0; index < 20; index += 1)
+      expect((await call(admin, 'POST', '', { url: `https://example.com/${index}` })).status).toBe(201);
     expect((await call(admin, 'POST', '', { url: 'https://example.com/20' })).status).toBe(409);
   });
 

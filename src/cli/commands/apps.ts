@@ -17,9 +17,15 @@ export function addAppCommands(program: Command, act: Act): void {
     .requiredOption('--org <S>', 'the organization (slug or id)')
     .option('--domain <D>', 'a website that may show it; may be given several times', collect)
     .action(act<{ org: string; domain?: readonly string[] }>(createApp));
-  app.command('list').description('the applications of an organization').requiredOption('--org <S>', 'the organization (slug or id)').action(act<{ org: string }>(listApps));
+  app
+    .command('list')
+    .description('the applications of an organization')
+    .requiredOption('--org <S>', 'the organization (slug or id)')
+    .action(act<{ org: string }>(listApps));
   id(app.command('show').description('one application, with its settings')).action(
-    act(async (context, _options, [applicationId = '']) => showApp(context, await runLocal(context, 'applications.get', { applicationId }))),
+    act(async (context, _options, [applicationId = '']) =>
+      showApp(context, await runLocal(context, 'applications.get', { applicationId })),
+    ),
   );
   id(app.command('config').description('show or change settings, as --set behavior.timezone=Europe/Berlin'))
     .option('--set <path=value>', 'a setting; the value is JSON where it is JSON, else text; may be given several times', collect)
@@ -39,7 +45,11 @@ export function addAppCommands(program: Command, act: Act): void {
     .action(act<{ yes?: boolean }>(deleteApp));
 }
 
-async function createApp(context: Context, { org, domain = [] }: { org: string; domain?: readonly string[] }, [name = '']: readonly string[]): Promise<void> {
+async function createApp(
+  context: Context,
+  { org, domain = [] }: { org: string; domain?: readonly string[] },
+  [name = '']: readonly string[],
+): Promise<void> {
   const made = await runLocal(context, 'applications.create', { organization: org, name, domains: [...domain] });
   const { print } = context;
   if (print.json) return print.document(made);
@@ -84,7 +94,11 @@ function settingRows(prefix: string, settings: object): [string, string][] {
   });
 }
 
-async function configureApp(context: Context, { set = [] }: { set?: readonly string[] }, [applicationId = '']: readonly string[]): Promise<void> {
+async function configureApp(
+  context: Context,
+  { set = [] }: { set?: readonly string[] },
+  [applicationId = '']: readonly string[],
+): Promise<void> {
   if (set.length === 0) return showApp(context, await runLocal(context, 'applications.get', { applicationId }));
   const settings = set.map(parseSetting);
   showApp(context, await runLocal(context, 'applications.configure', { applicationId, settings }));

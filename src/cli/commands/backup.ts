@@ -21,7 +21,14 @@ async function backUp(context: Context, { force = false }: { force?: boolean }, 
   const { madeAt, schema, bytes, sha256 } = facts;
   const { print } = context;
   if (print.json)
-    return print.document({ file: path, madeAt: new Date(madeAt).toISOString(), schema, databaseBytes: bytes, sha256, holdsSecretKey: true });
+    return print.document({
+      file: path,
+      madeAt: new Date(madeAt).toISOString(),
+      schema,
+      databaseBytes: bytes,
+      sha256,
+      holdsSecretKey: true,
+    });
   print.line('Backed up to ', ['bold', path], `: ${(bytes / 1_048_576).toFixed(1)} MiB, checked.`);
   print.line('The file holds the secret key, too: whoever has it can read every API key in it. Keep it where only you can.');
   print.next(context.command(`restore ${file}`));

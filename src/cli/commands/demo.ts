@@ -24,7 +24,8 @@ export function addDemoCommand(program: Command, act: Act, version: string): voi
 }
 
 async function demo(context: Context, flags: Flags, version: string): Promise<void> {
-  if (context.data !== undefined) throw new UsageError('The demo makes a data folder of its own and removes it at the end; leave --data out.');
+  if (context.data !== undefined)
+    throw new UsageError('The demo makes a data folder of its own and removes it at the end; leave --data out.');
   // Said before anything is made: a setting that can't be.
   readConfig(flags);
   const folder = await mkdtemp(join(tmpdir(), 'deskbell-demo-'));

@@ -9,7 +9,9 @@ import { addSettings, settingFlags } from '../groups.ts';
 import type { Style } from '../print.ts';
 
 export function addDoctorCommand(program: Command, act: Act): void {
-  addSettings(program.command('doctor').description('check everything that the server needs; exit 1 when anything is wrong')).action(act<Flags>(runDoctor));
+  addSettings(program.command('doctor').description('check everything that the server needs; exit 1 when anything is wrong')).action(
+    act<Flags>(runDoctor),
+  );
 }
 
 const signs: Readonly<Record<Finding['state'], readonly [Style, string]>> = {
@@ -28,5 +30,7 @@ async function runDoctor(context: Context, options: Flags): Promise<void> {
     if (fix !== null) print.line('       ', ['cyan', fix]);
   }
   if (wrong.length > 0)
-    throw new CommandFailed(`${wrong.length === 1 ? 'One thing is' : `${wrong.length} things are`} wrong: ${wrong.map(({ about }) => about).join(', ')}.`);
+    throw new CommandFailed(
+      `${wrong.length === 1 ? 'One thing is' : `${wrong.length} things are`} wrong: ${wrong.map(({ about }) => about).join(', ')}.`,
+    );
 }

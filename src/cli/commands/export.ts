@@ -29,7 +29,8 @@ export function addExportCommand(program: Command, act: Act): void {
 }
 
 async function exportData(context: Context, flags: ExportFlags, [file]: readonly (string | undefined)[]): Promise<void> {
-  if ((flags.visitor === undefined) === (flags.org === undefined)) throw new UsageError('Say what to export: either --visitor ID or --org S.');
+  if ((flags.visitor === undefined) === (flags.org === undefined))
+    throw new UsageError('Say what to export: either --visitor ID or --org S.');
   if (flags.org !== undefined) return exportOrganization(context, flags.org, file);
   const { visitor: visitorId = '', app: applicationId } = flags;
   const mode = flags.mode === undefined ? undefined : modes.safeParse(flags.mode);
@@ -45,7 +46,9 @@ async function exportOrganization(context: Context, reference: string, file: str
   if (file === undefined) throw new UsageError('Name a file to write the organization to: deskbell export --org S FILE');
   const { exportOrganization: exportRows } = await import('../../services/transfer-data.ts');
   const done = await withLocal(context, ({ service }) =>
-    writeNew(file, (put) => exportRows({ service, actor: { kind: 'local' }, address: null, contentLimit: limits.contentRest }, reference, put)),
+    writeNew(file, (put) =>
+      exportRows({ service, actor: { kind: 'local' }, address: null, contentLimit: limits.contentRest }, reference, put),
+    ),
   );
   const { print } = context;
   if (print.json) return print.document({ file: resolve(file), organization: done.organization, rows: done.rows, holdsSecrets: true });

@@ -11,7 +11,9 @@ export function addHealthcheckCommand(program: Command, act: Act): void {
     .command('healthcheck')
     .description('ask a running server whether it serves')
     .option('--url <URL>', 'its address (default: http://127.0.0.1 and the port)')
-    .addOption(new Option('--port <N>', `its port on this machine (${settings.port.variable}, default ${settings.port.fallback})`).conflicts('url'))
+    .addOption(
+      new Option('--port <N>', `its port on this machine (${settings.port.variable}, default ${settings.port.fallback})`).conflicts('url'),
+    )
     .action(act<{ url?: string; port?: string }>(checkHealth));
 }
 

@@ -25,7 +25,10 @@ export function addInstallServiceCommand(program: Command, act: Act): void {
     .action(act<ServiceFlags>(installService));
 }
 
-async function installService(context: Context, { user = userInfo().username, print: only = false, force = false }: ServiceFlags): Promise<void> {
+async function installService(
+  context: Context,
+  { user = userInfo().username, print: only = false, force = false }: ServiceFlags,
+): Promise<void> {
   if (!/^[a-z_][a-z0-9_-]{0,31}$/.test(user)) throw new UsageError(`--user ${user} is no name of a user.`);
   const config = context.config();
   const unit = unitText({ user, node: process.execPath, script: process.argv[1] ?? '', config });

@@ -23,12 +23,18 @@ export function addKeyCommands(program: Command, act: Act): void {
     .option('--test', 'a key that sees and makes test data only')
     .option('--name <N>', 'what it is for')
     .action(act<CreateOptions>(createKey));
-  key.command('list').description('the API keys of an application, without their text').requiredOption('--app <ID>', 'the application (appId)').action(act<{ app: string }>(listKeys));
+  key
+    .command('list')
+    .description('the API keys of an application, without their text')
+    .requiredOption('--app <ID>', 'the application (appId)')
+    .action(act<{ app: string }>(listKeys));
   id(key.command('reveal').description("show a key's text again; the audit log says so")).action(
     act(async (context, _options, [keyId = '']) => showKey(context, await runLocal(context, 'keys.reveal', { keyId }))),
   );
   id(key.command('rotate').description("make a key's successor; the old one works a while longer"))
-    .addOption(new Option('--grace <TIME>', 'how long the old one works: 24h, 30m, 7d or 0').argParser(parseDuration).default(86_400, '24h'))
+    .addOption(
+      new Option('--grace <TIME>', 'how long the old one works: 24h, 30m, 7d or 0').argParser(parseDuration).default(86_400, '24h'),
+    )
     .action(act<{ grace: number }>(rotateKey));
   id(key.command('revoke').description('end a key, at once')).action(act(revokeKey));
 }
@@ -71,7 +77,8 @@ function keyState({ revokedAt, expiresAt }: ApiKey): string {
 async function rotateKey(context: Context, { grace }: { grace: number }, [keyId = '']: readonly string[]): Promise<void> {
   const made = await runLocal(context, 'keys.rotate', { keyId, graceSeconds: grace });
   showKey(context, made);
-  if (context.print.forPerson) context.print.line(grace === 0 ? 'The old key is over.' : `The old key works for ${describeSeconds(grace)} more.`);
+  if (context.print.forPerson)
+    context.print.line(grace === 0 ? 'The old key is over.' : `The old key works for ${describeSeconds(grace)} more.`);
 }
 
 function describeSeconds(seconds: number): string {

@@ -50,11 +50,21 @@ export function addMemberCommands(program: Command, act: Act): void {
     .addOption(new Option('--role <R>', 'admin configures, operator answers').choices(roles).makeOptionMandatory())
     .option('--base-url <URL>', 'the address of the server, for the link (default DESKBELL_BASE_URL)')
     .action(act<InviteOptions>(inviteMember));
-  member.command('list').description('the members of an organization').requiredOption('--org <S>', 'the organization (slug or id)').action(act<{ org: string }>(listMembers));
+  member
+    .command('list')
+    .description('the members of an organization')
+    .requiredOption('--org <S>', 'the organization (slug or id)')
+    .action(act<{ org: string }>(listMembers));
   id(member.command('role').description("change a member's role"))
     .addArgument(new Argument('<ROLE>').choices(roles))
-    .action(act(async (context, _options, [memberId = '', role]) => showMember(context, await runLocal(context, 'members.setRole', { memberId, role: role as Role }))));
-  password(id(member.command('password').description('set a new password; ends all sessions of the member'))).action(act<PasswordOption>(setPassword));
+    .action(
+      act(async (context, _options, [memberId = '', role]) =>
+        showMember(context, await runLocal(context, 'members.setRole', { memberId, role: role as Role })),
+      ),
+    );
+  password(id(member.command('password').description('set a new password; ends all sessions of the member'))).action(
+    act<PasswordOption>(setPassword),
+  );
   id(member.command('disable').description('lock a member out, at once')).action(
     act(async (context, _options, [memberId = '']) => showMember(context, await runLocal(context, 'members.disable', { memberId }))),
   );
@@ -72,7 +82,8 @@ async function newPassword(context: Context, { passwordStdin }: PasswordOption):
   if (passwordStdin === true) return readSecret(input);
   const given = secretFromEnvironment('DESKBELL_PASSWORD');
   if (given !== null) return given.reveal();
-  if (input.isTTY !== true) throw new UsageError('No password: pipe it in with --password-stdin, set DESKBELL_PASSWORD, or run this on a terminal to be asked.');
+  if (input.isTTY !== true)
+    throw new UsageError('No password: pipe it in with --password-stdin, set DESKBELL_PASSWORD, or run this on a terminal to be asked.');
   const dialogue = openDialogue(input, errors);
   try {
     return await dialogue.newPassword('Password (8 characters or more, not shown): ', checkPassword);

@@ -38,9 +38,13 @@ async function purge(context: Context, { dryRun = false, yes = false }: PurgeFla
   );
   const { total, copies } = report;
   const old = copies === 0 ? '' : `, and ${copies} old copies of the database`;
-  print.line(`${dryRun ? 'Would remove' : 'Removed'} ${total.conversations} conversations, ${total.messages} messages, ${total.visitors} visitors${old}.`);
+  print.line(
+    `${dryRun ? 'Would remove' : 'Removed'} ${total.conversations} conversations, ${total.messages} messages, ${total.visitors} visitors${old}.`,
+  );
   if (report.organizations.some(({ state }) => state === 'held'))
-    print.note(`Mind: more than half of an organization would go at once. If this machine's clock is right, say so: ${context.command('purge --yes')}`);
+    print.note(
+      `Mind: more than half of an organization would go at once. If this machine's clock is right, say so: ${context.command('purge --yes')}`,
+    );
 }
 
 function remark({ state }: PurgeReport['organizations'][number], dryRun: boolean): string {

@@ -23,13 +23,19 @@ export function addServeCommands(program: Command, act: Act, version: string): v
   );
 }
 
-async function serve(context: Context, config: Config, version: string, sayMore: (running: RunningApp) => Promise<void> = async () => undefined): Promise<void> {
+async function serve(
+  context: Context,
+  config: Config,
+  version: string,
+  sayMore: (running: RunningApp) => Promise<void> = async () => undefined,
+): Promise<void> {
   await serveUntilStopped(context, config, async (running) => {
     const { print } = context;
     if (print.json) return print.jsonLine(addressDocument(running));
     await sayMore(running);
     print.line(['bold', `Deskbell ${version}`], `, data in ${config.data}`);
-    if (config.durability === 'normal') print.line('Durability normal: what was acknowledged survives a crash of the program, not a loss of power.');
+    if (config.durability === 'normal')
+      print.line('Durability normal: what was acknowledged survives a crash of the program, not a loss of power.');
     await sayWhatIsMissing(context, running);
     sayAddress(context, running);
   });

@@ -7,9 +7,10 @@ import { runLocal } from '../local.ts';
 import { snippetText } from '../snippet.ts';
 
 export function addSnippetCommand(program: Command, act: Act): void {
-  addSettings(program.command('snippet').description('the lines to paste into the website').requiredOption('--app <ID>', 'the application (appId)'), ['baseUrl']).action(
-    act<Flags & { app: string }>(printSnippet),
-  );
+  addSettings(
+    program.command('snippet').description('the lines to paste into the website').requiredOption('--app <ID>', 'the application (appId)'),
+    ['baseUrl'],
+  ).action(act<Flags & { app: string }>(printSnippet));
 }
 
 async function printSnippet(context: Context, options: Flags & { app: string }): Promise<void> {
@@ -22,7 +23,9 @@ async function printSnippet(context: Context, options: Flags & { app: string }):
   else print.block(lines);
   if (!widget) print.note('Mind: this build has no widget.js yet, so these lines speak to the API themselves.');
   if (config.baseUrl === null)
-    print.note(`Mind: ${baseUrl} is known to this machine only. For a website in the world say the public address: --base-url https://chat.example.com`);
+    print.note(
+      `Mind: ${baseUrl} is known to this machine only. For a website in the world say the public address: --base-url https://chat.example.com`,
+    );
   if (application.domains.length === 0)
     print.note(`Mind: no website may show it yet. Let one: ${context.command(`domain add --app ${application.appId} example.com`)}`);
 }

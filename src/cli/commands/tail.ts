@@ -25,7 +25,8 @@ async function tail(context: Context, { org }: { org?: string }): Promise<void> 
     const organization = org === undefined ? null : await local.run('organizations.get', { organization: org });
     const start = await feedEnd(local.service);
     using stop = untilStopped(context.io.readerGone);
-    if (context.print.forPerson) context.print.line(['dim', `What happens in ${organization?.name ?? 'all organizations'} from now on; Ctrl-C ends.`]);
+    if (context.print.forPerson)
+      context.print.line(['dim', `What happens in ${organization?.name ?? 'all organizations'} from now on; Ctrl-C ends.`]);
     else context.print.note('Listening; Ctrl-C ends.');
     await follow(context, local, start, organization?.id ?? null, stop);
   });
@@ -89,7 +90,9 @@ function describe({ type, payload, activity, actor_id: actorId }: CommittedEvent
   const fact = (name: string): string => (typeof facts[name] === 'string' ? facts[name] : '');
   switch (type) {
     case 'message:new':
-      return payload === undefined ? '(deleted meanwhile)' : `${fact('senderName')}${facts['internal'] === true ? ' (note)' : ''}: ${fact('preview')}`;
+      return payload === undefined
+        ? '(deleted meanwhile)'
+        : `${fact('senderName')}${facts['internal'] === true ? ' (note)' : ''}: ${fact('preview')}`;
     case 'message:edited':
       return `message ${fact('messageId')}${fact('contentFormat') === 'plain' ? `: ${preview(fact('content'))}` : ''}`;
     case 'message:deleted':

@@ -23,7 +23,13 @@ export function addWebhookCommands(program: Command, act: Act): void {
   const id = (command: Command): Command => command.argument('<ID>', "the webhook's id");
   const events = (command: Command): Command => command.option('--event <TYPE>', 'only this event; may be given several times', collect);
 
-  events(webhook.command('create').description('add a webhook').argument('<URL>', 'where to send, https').requiredOption('--org <S>', 'the organization (slug or id)')).action(
+  events(
+    webhook
+      .command('create')
+      .description('add a webhook')
+      .argument('<URL>', 'where to send, https')
+      .requiredOption('--org <S>', 'the organization (slug or id)'),
+  ).action(
     act<CreateOptions>(async (context, { org, event }, [url = '']) => {
       showSecret(context, await runLocal(context, 'webhooks.create', { organization: org, url, events: typedEvents(event) }));
     }),
@@ -78,11 +84,18 @@ function typedEvents(events: readonly string[] | undefined): WebhookEvent[] | nu
 }
 
 function switchTo(act: Act, enabled: boolean): (...all: unknown[]) => Promise<void> {
-  return act(async (context, _options, [webhookId = '']) => show(context, await runLocal(context, 'webhooks.update', { webhookId, enabled })));
+  return act(async (context, _options, [webhookId = '']) =>
+    show(context, await runLocal(context, 'webhooks.update', { webhookId, enabled })),
+  );
 }
 
-async function updateWebhook(context: Context, { url, event, allEvents }: UpdateOptions, [webhookId = '']: readonly string[]): Promise<void> {
-  if (url === undefined && event === undefined && allEvents === undefined) throw new UsageError('Nothing to change: give --url, --event or --all-events.');
+async function updateWebhook(
+  context: Context,
+  { url, event, allEvents }: UpdateOptions,
+  [webhookId = '']: readonly string[],
+): Promise<void> {
+  if (url === undefined && event === undefined && allEvents === undefined)
+    throw new UsageError('Nothing to change: give --url, --event or --all-events.');
   const selection = allEvents === true ? { events: null } : event === undefined ? {} : { events: typedEvents(event) };
   show(context, await runLocal(context, 'webhooks.update', { webhookId, ...selection, ...(url === undefined ? {} : { url }) }));
 }
@@ -121,7 +134,11 @@ async function listWebhooks(context: Context, { org }: { org: string }): Promise
   );
 }
 
-async function listDeliveries(context: Context, { status, limit }: { status?: string; limit: number }, [webhookId = '']: readonly string[]): Promise<void> {
+async function listDeliveries(
+  context: Context,
+  { status, limit }: { status?: string; limit: number },
+  [webhookId = '']: readonly string[],
+): Promise<void> {
   const selection = status === undefined ? {} : { status: status as DeliveryStatus };
   const { deliveries } = await runLocal(context, 'webhooks.deliveries', { webhookId, limit, ...selection });
   const { print } = context;

@@ -38,7 +38,12 @@ const chunkBytes = 1_048_576;
  * @returns also the database's own note of which key it was made with
  * @throws Error when the database can't be read, or the copy does not stand the check
  */
-export async function writeBackup(database: string, target: string, key: Uint8Array, madeAt: number): Promise<{ facts: BackupFacts; keyCheck: string | null }> {
+export async function writeBackup(
+  database: string,
+  target: string,
+  key: Uint8Array,
+  madeAt: number,
+): Promise<{ facts: BackupFacts; keyCheck: string | null }> {
   // `wx`: nobody else's file is ever written over, and the rights are there before the first byte.
   await (await open(target, 'wx', 0o600)).close();
   const source = openConnection(database, { durability: 'full', lockWaitMs: 5_000 });
@@ -77,7 +82,8 @@ export async function readBackup(file: string): Promise<BackupFacts> {
     const { size } = await handle.stat();
     const facts = await readTrailer(handle, size);
     if (facts === null) throw new BackupRefused(`${file} is not a Deskbell backup, or a part of it is missing.`);
-    if ((await digest(handle, facts.bytes)) !== facts.sha256) throw new BackupRefused(`${file} is damaged: its contents are not what was backed up.`);
+    if ((await digest(handle, facts.bytes)) !== facts.sha256)
+      throw new BackupRefused(`${file} is damaged: its contents are not what was backed up.`);
     return facts;
   } finally {
     await handle.close();

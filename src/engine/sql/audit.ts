@@ -26,7 +26,13 @@ const byOrganization = prepare<{ organization_id: string; limit: number; offset:
     .offset(p.offset),
 );
 const everything = prepare<{ limit: number; offset: number }>()((db, p) =>
-  db.selectFrom('audit').selectAll().orderBy('created_at', 'desc').orderBy(sql`rowid`, 'desc').limit(p.limit).offset(p.offset),
+  db
+    .selectFrom('audit')
+    .selectAll()
+    .orderBy('created_at', 'desc')
+    .orderBy(sql`rowid`, 'desc')
+    .limit(p.limit)
+    .offset(p.offset),
 );
 const countOf = prepare<{ organization_id: string }>()((db, p) =>
   db

@@ -51,8 +51,7 @@ export function cannedRepliesTable(runner: Runner) {
   return {
     byId: (id: string) => first(runner, byId, { id }),
     byShortcut: (organizationId: string, shortcut: string) => first(runner, byShortcut, { organization_id: organizationId, shortcut }),
-    page: (organizationId: string, limit: number, offset: number) =>
-      all(runner, page, { organization_id: organizationId, limit, offset }),
+    page: (organizationId: string, limit: number, offset: number) => all(runner, page, { organization_id: organizationId, limit, offset }),
     count: async (organizationId: string) => (await first(runner, count, { organization_id: organizationId }))?.n ?? 0,
     insert: (row: CannedReplyRow) => run(runner, insert, row),
     update: (row: CannedReplyRow) => run(runner, update, row),

@@ -1,7 +1,16 @@
 // Queries that are built once with Kysely and run many times: building costs more
 // than running, and the same text lets the driver keep its prepared statement.
 // Owns no query of its own.
-import { DummyDriver, Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler, sql, type Compilable, type CompiledQuery } from 'kysely';
+import {
+  DummyDriver,
+  Kysely,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+  sql,
+  type Compilable,
+  type CompiledQuery,
+} from 'kysely';
 import type { Database } from '../rows.ts';
 
 /** The query builder. It only builds: it holds no connection. */

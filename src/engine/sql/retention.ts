@@ -36,15 +36,17 @@ const candidates = prepare<Page>()((db, p) =>
     .limit(p.limit),
 );
 const removeMessages = prepare<{ conversation_id: string; cutoff: number; limit: number }>()((db, p) =>
-  db.deleteFrom('messages').where('id', 'in', (e) =>
-    e
-      .selectFrom('messages as m')
-      .select('m.id')
-      .where('m.conversation_id', '=', p.conversation_id)
-      .where('m.created_at', '<', p.cutoff)
-      .orderBy('m.seq')
-      .limit(p.limit),
-  ),
+  db
+    .deleteFrom('messages')
+    .where('id', 'in', (e) =>
+      e
+        .selectFrom('messages as m')
+        .select('m.id')
+        .where('m.conversation_id', '=', p.conversation_id)
+        .where('m.created_at', '<', p.cutoff)
+        .orderBy('m.seq')
+        .limit(p.limit),
+    ),
 );
 // Looks once more in the statement itself: a message may have come since the page was read.
 const removeConversation = prepare<{ id: string; cutoff: number }>()((db, p) =>

@@ -34,7 +34,15 @@ export const travellingTables: readonly TravellingTable[] = [
  * Tables that stay, each for a reason: facts of one server, its log and what follows it, sessions and links that its
  * key has signed, and an index that the other server makes anew.
  */
-export const stayingTables: readonly string[] = ['meta', 'events', 'staff_sessions', 'invitations', 'webhook_deliveries', 'search', 'search_rows'];
+export const stayingTables: readonly string[] = [
+  'meta',
+  'events',
+  'staff_sessions',
+  'invitations',
+  'webhook_deliveries',
+  'search',
+  'search_rows',
+];
 
 /** A row as it lies in its table, by column. */
 export type AnyRow = Readonly<Record<string, unknown>>;
@@ -64,7 +72,9 @@ export function transferDataTable(runner: Runner) {
     tableNames: async () =>
       (
         await runner.all(
-          sql<{ name: string }>`select name from sqlite_master where type = 'table' and name not like 'sqlite_%' and name not like 'search_%' escape '\\'`.compile(
+          sql<{
+            name: string;
+          }>`select name from sqlite_master where type = 'table' and name not like 'sqlite_%' and name not like 'search_%' escape '\\'`.compile(
             builder,
           ),
         )

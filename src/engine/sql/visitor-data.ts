@@ -26,14 +26,16 @@ const countNotes = prepare<{ visitor_key: string }>()((db, p) =>
     .where('messages.deleted_at', 'is', null),
 );
 const removeMessages = prepare<{ visitor_key: string; limit: number }>()((db, p) =>
-  db.deleteFrom('messages').where('id', 'in', (e) =>
-    e
-      .selectFrom('messages as m')
-      .innerJoin('conversations as c', 'c.id', 'm.conversation_id')
-      .select('m.id')
-      .where('c.visitor_key', '=', p.visitor_key)
-      .limit(p.limit),
-  ),
+  db
+    .deleteFrom('messages')
+    .where('id', 'in', (e) =>
+      e
+        .selectFrom('messages as m')
+        .innerJoin('conversations as c', 'c.id', 'm.conversation_id')
+        .select('m.id')
+        .where('c.visitor_key', '=', p.visitor_key)
+        .limit(p.limit),
+    ),
 );
 const remove = prepare<{ visitor_key: string }>()((db, p) => db.deleteFrom('visitors').where('id', '=', p.visitor_key));
 

@@ -34,10 +34,7 @@ const count = prepare<{ organization_id: string }>()((db, p) =>
 );
 const enabled = prepare<object>()((db) => db.selectFrom('webhooks').selectAll().where('enabled', '=', 1));
 const update = prepare<Pick<WebhookRow, 'id' | 'url' | 'events' | 'enabled' | 'position'>>()((db, p) =>
-  db
-    .updateTable('webhooks')
-    .set({ url: p.url, events: p.events, enabled: p.enabled, position: p.position })
-    .where('id', '=', p.id),
+  db.updateTable('webhooks').set({ url: p.url, events: p.events, enabled: p.enabled, position: p.position }).where('id', '=', p.id),
 );
 const setPosition = prepare<{ id: string; position: number }>()((db, p) =>
   db.updateTable('webhooks').set({ position: p.position }).where('id', '=', p.id).where('position', '<', p.position),
@@ -213,8 +210,7 @@ export function webhooksTable(runner: Runner) {
     nextInTurn: async (webhookId: string, conversationId: string): Promise<string | undefined> =>
       (await first(runner, nextInTurn, { webhook_id: webhookId, conversation_id: conversationId }))?.id,
     /** What may be attempted at `now`; a time beyond `latest` can't have been meant. */
-    due: (webhookId: string, now: number, latest: number, limit: number) =>
-      all(runner, due, { webhook_id: webhookId, now, latest, limit }),
+    due: (webhookId: string, now: number, latest: number, limit: number) => all(runner, due, { webhook_id: webhookId, now, latest, limit }),
     /** When the next attempt after `now` is due (ms), or null. */
     nextDue: async (webhookId: string, now: number): Promise<number | null> =>
       (await first(runner, nextDue, { webhook_id: webhookId, now }))?.next_attempt_at ?? null,
