@@ -1,4 +1,4 @@
-// The page of `deskbell demo`: a small made-up tea shop with the real widget on it, embedded as any customer would.
+// The page of `deskbell demo`: a small made-up tea shop with the real widget on it, embedded the way a customer would.
 // Served only by the demo; holds no rule.
 
 /**
