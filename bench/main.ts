@@ -9,7 +9,9 @@ import { idleMemory, median, startUp, versionTime } from './program.ts';
 
 const help = `npm run bench [-- options]
 
-  --only NAMES      ws, rest, start, idle, sockets, version; several with commas (all)
+  --only NAMES      ws, rest, start, idle, sockets, version; several with commas (all of these);
+                    widget: its cost in a real browser on a slow line, against a page without it;
+                    the default run would take over a minute with it, so name it
   --runs N          runs of each server, in turn; the median counts (3)
   --seconds N       length of one run (2)
   --pairs N         pairs of connections (50)
@@ -121,8 +123,9 @@ async function idleSockets(deskbell: Child, ceiling: Child): Promise<Line> {
   return { what: `memory per idle socket (${values.sockets} held), kB`, deskbell: own.toFixed(1), ceiling: theirs.toFixed(1), ratio: (own / theirs).toFixed(2) };
 }
 
-function print(lines: readonly Line[]): void {
-  const header: Line = { what: '', deskbell: 'deskbell', ceiling: 'ceiling', ratio: 'ratio' };
+/** @param against what the second column holds */
+function print(lines: readonly Line[], against: string): void {
+  const header: Line = { what: '', deskbell: 'deskbell', ceiling: against, ratio: 'ratio' };
   const width = Math.max(...lines.map(({ what }) => what.length));
   for (const { what, deskbell, ceiling, ratio } of [header, ...lines])
     console.log(`${what.padEnd(width)}  ${deskbell.padStart(14)}  ${ceiling.padStart(14)}  ${ratio.padStart(6)}`);
@@ -144,7 +147,11 @@ async function main(): Promise<void> {
   if (chosen.has('start')) lines.push(single('start to first /healthz, ms', await startUp(runs + 2)));
   if (chosen.has('idle')) lines.push(single('idle resident memory, MB', await idleMemory()));
   if (chosen.has('version')) lines.push(single('deskbell --version, ms', await versionTime(runs + 2)));
-  print(lines);
+  if (lines.length > 0) print(lines, 'ceiling');
+  if (!chosen.has('widget')) return;
+  // The browser's driver is read only where it is needed.
+  const { widgetCost } = await import('./widget.ts');
+  print((await widgetCost(runs)).map(({ what, widget, blank, ratio }) => ({ what, deskbell: widget, ceiling: blank, ratio })), 'blank page');
 }
 
 try {

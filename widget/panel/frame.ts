@@ -27,6 +27,8 @@ export interface Frame {
   readonly back: HTMLButtonElement;
   readonly speaker: HTMLButtonElement;
   readonly presence: HTMLElement;
+  /** Written before the engine came, where a visitor may first have to say who they are. */
+  readonly early: Written[];
   isOpen(): boolean;
   /** Shows or hides the panel and moves the focus accordingly. */
   setOpen(open: boolean): void;
@@ -44,6 +46,8 @@ export function createFrame(shell: DrawnShell, speech: Speech, draft: readonly N
   const life = new AbortController();
   const { signal } = life;
   const phone = matchMedia(narrow);
+  const early: Written[] = [];
+  const asks = (config?.behavior.contactForm ?? 'off') !== 'off';
   let overflow: string | null = null;
   let handlers: FrameHandlers = {
     close: () => {
@@ -52,7 +56,11 @@ export function createFrame(shell: DrawnShell, speech: Speech, draft: readonly N
     },
     back: () => undefined,
     sound: () => undefined,
-    send: (written) => void shell.call('sendMessage', [written]),
+    send: (written) => {
+      // Whether anything must be asked first, only the engine knows.
+      if (asks) early.push(written);
+      else void shell.call('sendMessage', [written]);
+    },
     typing: () => undefined,
     cancel: () => undefined,
   };
@@ -101,7 +109,10 @@ export function createFrame(shell: DrawnShell, speech: Speech, draft: readonly N
 
   function focus(): void {
     // On touch screens the keyboard would hide what there is to read.
-    if (composer.element.checkVisibility() && !matchMedia('(pointer: coarse)').matches) composer.focus();
+    const question = chat.querySelector<HTMLElement>('form input');
+    if (matchMedia('(pointer: coarse)').matches) element.focus();
+    else if (question?.checkVisibility() === true) question.focus();
+    else if (composer.element.checkVisibility()) composer.focus();
     else element.focus();
   }
 
@@ -150,6 +161,7 @@ export function createFrame(shell: DrawnShell, speech: Speech, draft: readonly N
     back,
     speaker,
     presence,
+    early,
     isOpen,
     setOpen,
     setHandlers: (next) => {

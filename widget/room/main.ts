@@ -5,6 +5,7 @@ import type { SdkApi, SdkEventName, SdkEvents, SdkState } from '../../src/sdk/ty
 import type { DrawnShell, MakeFrame, RoomModule } from '../launcher/shell.ts';
 import type { Frame } from '../panel/frame.ts';
 import { sheet } from '../shared/dom.ts';
+import { createContact } from './contact.ts';
 import css from './room.css';
 import { createRoom, type Room } from './room.ts';
 import { chime } from './sound.ts';
@@ -56,10 +57,11 @@ function live(api: SdkApi, shell: DrawnShell, first: Frame, makeFrame: MakeFrame
       if (!quiet) chime();
     },
   };
+  const contact = createContact(shell, api.getState().visitorId !== null);
   const title = createTitle(signal);
   root.adoptedStyleSheets = [...root.adoptedStyleSheets.slice(0, 2), sheet(css)];
   let frame = first;
-  let room: Room = createRoom({ api, shell, frame, sound });
+  let room: Room = createRoom({ api, shell, frame, sound, contact });
   // Opened before the engine came: the engine hears of it from the queue.
   let open = api.isOpen();
 
@@ -73,7 +75,7 @@ function live(api: SdkApi, shell: DrawnShell, first: Frame, makeFrame: MakeFrame
     room.leave();
     frame.remove();
     frame = made;
-    room = createRoom({ api, shell, frame, sound });
+    room = createRoom({ api, shell, frame, sound, contact });
     frame.setOpen(was);
     update(api.getState());
   }

@@ -7,6 +7,8 @@ import { icons } from '../panel/icons.ts';
 import type { Written } from '../panel/serialise.ts';
 import { h, icon } from '../shared/dom.ts';
 import { createAnnouncer } from './announcer.ts';
+import { createContactForm } from './contact-form.ts';
+import type { Contact } from './contact.ts';
 import { createConversationList } from './conversations.ts';
 import { createNotices } from './notices.ts';
 import { draw } from './rich-text.ts';
@@ -24,9 +26,10 @@ export interface RoomOptions {
   readonly shell: DrawnShell;
   readonly frame: Frame;
   readonly sound: { isOn(): boolean; toggle(): void };
+  readonly contact: Contact;
 }
 
-export function createRoom({ api, shell, frame, sound }: RoomOptions): Room {
+export function createRoom({ api, shell, frame, sound, contact }: RoomOptions): Room {
   const { speech, composer, chat, back, speaker, presence } = frame;
   const { words } = speech;
   const life = new AbortController();
@@ -36,12 +39,14 @@ export function createRoom({ api, shell, frame, sound }: RoomOptions): Room {
   const list = createConversationList({ api, speech, choose: (id) => void choose(id), problem });
   const again = h('button', { type: 'button', class: 'primary', click: () => void choose(null) }, words.again);
   const ended = h('div', { class: 'ended', hidden: true }, h('p', {}, words.ended), again);
+  const form = createContactForm({ api, speech, contact });
+  let asking = false;
   let view: 'chat' | 'list' = 'chat';
   let editing: SdkMessage | null = null;
   let state = api.getState();
   let caughtUp = false;
 
-  chat.prepend(transcript.element, notices.element, ended);
+  chat.prepend(transcript.element, notices.element, ended, form.element);
   frame.element.append(list.element);
   shell.box.append(announcer.element);
   frame.setHandlers({
@@ -62,8 +67,11 @@ export function createRoom({ api, shell, frame, sound }: RoomOptions): Room {
     if (state.open) announcer.say(speech.fill(words.said, { name: message.own ? words.you : message.senderName, text: textOf(message) }));
   });
   showSound();
+  contact.held.push(...frame.early.splice(0));
+  contact.changed = () => update(api.getState());
 
   function update(next: SdkState): void {
+    if (state.visitorId !== null && next.visitorId === null) contact.forget();
     state = next;
     const { connection, online, conversations, conversationId, open } = next;
     presence.textContent = connection === 'connecting' ? words.connecting : online ? words.online : words.away;
@@ -75,8 +83,17 @@ export function createRoom({ api, shell, frame, sound }: RoomOptions): Room {
     const focused = composer.element.contains(shell.root.activeElement);
     if (closed && ended.hidden === true && open) announcer.say(words.ended);
     ended.hidden = !closed;
-    composer.element.hidden = closed && editing === null;
-    if (focused && composer.element.hidden) again.focus();
+    // Nobody is interrupted in the middle of a sentence: then the form comes when it is to be sent.
+    const due = contact.isDue(next);
+    asking = due && (asking || contact.held.length > 0 || composer.isEmpty());
+    const answering = form.element.contains(shell.root.activeElement);
+    composer.element.hidden = asking || (closed && editing === null);
+    form.update(asking);
+    if (focused && asking) form.focus();
+    else if (focused && composer.element.hidden) again.focus();
+    else if (answering && !asking) frame.focus();
+    // Through the launcher's queue, behind whatever the page itself has asked for before.
+    if (!due) for (const written of contact.held.splice(0)) shell.call('sendMessage', [written]).catch(() => undefined);
     if (open && !caughtUp) {
       caughtUp = true;
       catchUp().catch(problem);
@@ -117,7 +134,10 @@ export function createRoom({ api, shell, frame, sound }: RoomOptions): Room {
   function send(written: Written): void {
     const changed = editing;
     edit(null);
-    if (changed === null) api.sendMessage(written).catch(() => undefined);
+    if (changed === null && contact.isDue(state)) {
+      contact.held.push(written);
+      update(state);
+    } else if (changed === null) api.sendMessage(written).catch(() => undefined);
     else api.editMessage(changed.id, written).catch(problem);
   }
 
@@ -141,6 +161,8 @@ export function createRoom({ api, shell, frame, sound }: RoomOptions): Room {
   async function catchUp(): Promise<void> {
     if (api.getState().visitorId === null || state.conversationId !== null) return;
     const { conversations } = await api.listConversations();
+    if (state.conversationId === null && conversations.length === 0 && contact.wanted && (await api.identify({})).name === null)
+      contact.isNew();
     if (state.conversationId !== null || conversations.length === 0 || !composer.isEmpty()) return;
     const going = conversations.find(({ status }) => status !== 'closed');
     if (going === undefined) show('list');

@@ -79,4 +79,13 @@ export const words: Words = {
   link: 'رابط',
   address: 'عنوان الرابط',
   history: 'الرسائل',
+  who: 'مع من نتحدث؟',
+  name: 'الاسم',
+  email: 'البريد الإلكتروني',
+  optional: 'اختياري',
+  proceed: 'متابعة',
+  skip: 'تخطٍّ',
+  nameMissing: 'يُرجى إدخال اسمك.',
+  emailWrong: 'يُرجى إدخال عنوان بريد إلكتروني مثل ann@example.com.',
+  held: 'ستُرسَل رسالتك فور المتابعة.',
 };

@@ -58,4 +58,13 @@ export const words: Words = {
   link: 'Link',
   address: 'Adresse des Links',
   history: 'Nachrichten',
+  who: 'Mit wem sprechen wir?',
+  name: 'Name',
+  email: 'E-Mail',
+  optional: 'freiwillig',
+  proceed: 'Weiter',
+  skip: 'Überspringen',
+  nameMissing: 'Bitte geben Sie Ihren Namen ein.',
+  emailWrong: 'Bitte geben Sie eine E-Mail-Adresse ein, etwa anna@example.com.',
+  held: 'Ihre Nachricht wird gesendet, sobald Sie fortfahren.',
 };

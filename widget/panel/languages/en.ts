@@ -58,6 +58,15 @@ export const words = {
   link: 'Link',
   address: 'Address of the link',
   history: 'Messages',
+  who: 'Who are we talking to?',
+  name: 'Name',
+  email: 'E-mail',
+  optional: 'optional',
+  proceed: 'Continue',
+  skip: 'Skip',
+  nameMissing: 'Please enter your name.',
+  emailWrong: 'Please enter an e-mail address like ann@example.com.',
+  held: 'Your message goes out as soon as you continue.',
 };
 
 export type Words = typeof words;

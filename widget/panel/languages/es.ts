@@ -58,4 +58,13 @@ export const words: Words = {
   link: 'Enlace',
   address: 'Dirección del enlace',
   history: 'Mensajes',
+  who: '¿Con quién hablamos?',
+  name: 'Nombre',
+  email: 'Correo electrónico',
+  optional: 'opcional',
+  proceed: 'Continuar',
+  skip: 'Omitir',
+  nameMissing: 'Escriba su nombre.',
+  emailWrong: 'Escriba una dirección de correo como ana@example.com.',
+  held: 'Su mensaje se enviará en cuanto continúe.',
 };

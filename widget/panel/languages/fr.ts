@@ -58,4 +58,13 @@ export const words: Words = {
   link: 'Lien',
   address: 'Adresse du lien',
   history: 'Messages',
+  who: 'À qui parlons-nous ?',
+  name: 'Nom',
+  email: 'E-mail',
+  optional: 'facultatif',
+  proceed: 'Continuer',
+  skip: 'Passer',
+  nameMissing: 'Veuillez saisir votre nom.',
+  emailWrong: 'Veuillez saisir une adresse e-mail comme anne@example.com.',
+  held: 'Votre message partira dès que vous continuerez.',
 };

@@ -58,4 +58,13 @@ export const words: Words = {
   link: 'Link',
   address: 'Indirizzo del link',
   history: 'Messaggi',
+  who: 'Con chi parliamo?',
+  name: 'Nome',
+  email: 'E-mail',
+  optional: 'facoltativo',
+  proceed: 'Continua',
+  skip: 'Salta',
+  nameMissing: 'Inserisca il suo nome.',
+  emailWrong: 'Inserisca un indirizzo e-mail come anna@example.com.',
+  held: 'Il suo messaggio partirà appena continua.',
 };

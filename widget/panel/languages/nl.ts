@@ -58,4 +58,13 @@ export const words: Words = {
   link: 'Link',
   address: 'Adres van de link',
   history: 'Berichten',
+  who: 'Met wie spreken we?',
+  name: 'Naam',
+  email: 'E-mail',
+  optional: 'optioneel',
+  proceed: 'Doorgaan',
+  skip: 'Overslaan',
+  nameMissing: 'Vul uw naam in.',
+  emailWrong: 'Vul een e-mailadres in, zoals anna@example.com.',
+  held: 'Uw bericht wordt verzonden zodra u doorgaat.',
 };

@@ -63,4 +63,13 @@ export const words: Words = {
   link: 'Odnośnik',
   address: 'Adres odnośnika',
   history: 'Wiadomości',
+  who: 'Z kim rozmawiamy?',
+  name: 'Imię i nazwisko',
+  email: 'E-mail',
+  optional: 'opcjonalnie',
+  proceed: 'Dalej',
+  skip: 'Pomiń',
+  nameMissing: 'Podaj imię i nazwisko.',
+  emailWrong: 'Podaj adres e-mail, na przykład anna@example.com.',
+  held: 'Wiadomość zostanie wysłana, gdy przejdziesz dalej.',
 };

@@ -58,4 +58,13 @@ export const words: Words = {
   link: 'Link',
   address: 'Endereço do link',
   history: 'Mensagens',
+  who: 'Com quem falamos?',
+  name: 'Nome',
+  email: 'E-mail',
+  optional: 'opcional',
+  proceed: 'Continuar',
+  skip: 'Pular',
+  nameMissing: 'Informe o seu nome.',
+  emailWrong: 'Informe um endereço de e-mail como ana@example.com.',
+  held: 'Sua mensagem será enviada assim que você continuar.',
 };

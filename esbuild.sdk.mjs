@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { build } from 'esbuild';
 
-const root = fileURLToPath(new URL('..', import.meta.url));
+const root = fileURLToPath(new URL('.', import.meta.url));
 const out = join(root, 'widget/dist');
 
 await rm(out, { recursive: true, force: true });
