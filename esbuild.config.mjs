@@ -53,6 +53,21 @@ export const browser = {
   plugins: [cssAsText],
 };
 
+/**
+ * A browser's file as it is shipped: what esbuild leaves, terser still shortens.
+ * @param format esbuild's: an "iife" is a classic script and keeps its "use strict"
+ */
+export async function shorten(text, format = browser.format) {
+  const { minify } = await import('terser');
+  const { code } = await minify(text, { module: format === 'esm', ecma: 2020, compress: { passes: 2 } });
+  return code;
+}
+
+/** A browser's file as those get it who take brotli: nearly all. */
+export function compress(text) {
+  return brotliCompressSync(text, { params: { [constants.BROTLI_PARAM_QUALITY]: 11, [constants.BROTLI_PARAM_SIZE_HINT]: Buffer.byteLength(text) } });
+}
+
 /** What runs in browsers: flat files in one folder, names with a hash for all but widget.js, sdk.js and panel.js. */
 async function buildWeb(bundle, folder) {
   mkdirSync(folder, { recursive: true });
@@ -74,9 +89,9 @@ async function buildWeb(bundle, folder) {
   });
   const sdk = await bundle({ ...browser, entryPoints: { sdk: 'src/sdk/index.ts' }, outdir: folder });
   for (const name of readdirSync(folder)) {
-    const text = readFileSync(join(folder, name));
-    const params = { [constants.BROTLI_PARAM_QUALITY]: 11, [constants.BROTLI_PARAM_SIZE_HINT]: text.length };
-    writeFileSync(join(folder, `${name}.br`), brotliCompressSync(text, { params }));
+    const text = await shorten(readFileSync(join(folder, name), 'utf8'), name === 'widget.js' ? 'iife' : 'esm');
+    writeFileSync(join(folder, name), text);
+    writeFileSync(join(folder, `${name}.br`), compress(text));
     writeFileSync(join(folder, `${name}.gz`), gzipSync(text, { level: 9 }));
   }
   return [room, panel, widget, sdk];
@@ -138,6 +153,6 @@ async function build({ build: bundle }) {
 
 // "--when-possible" is npm's prepare step, which also runs where there is nothing to build with or
 // from: an installation without development packages, or a container layer before the sources.
-const possible = existsSync(join(root, 'node_modules/esbuild')) && existsSync(join(root, 'src/cli/main.ts'));
+const possible = ['node_modules/esbuild', 'node_modules/terser', 'src/cli/main.ts'].every((path) => existsSync(join(root, path)));
 const isProgram = process.argv[1] !== undefined && realpathSync(process.argv[1]) === import.meta.filename;
 if (isProgram && (possible || !process.argv.includes('--when-possible'))) await build(await import('esbuild'));

@@ -1,14 +1,15 @@
 // What the parts of the visitor's engine share: state, events, and what one tab tells
 // the others. Holds no rule about conversations or sending.
-import type { ServerFrame } from '../protocol/events.ts';
 import { createEmitter, type Emitter } from './emitter.ts';
+import { attempt, type sdkError } from './error.ts';
 import type { Http } from './http.ts';
-import type { Failure, OutboxEntry } from './outbox.ts';
+import type { EventFrame } from './link.ts';
 import type {
   ConnectionStatus,
   ContentFormat,
   ConversationStatus,
   Environment,
+  KeyValueStorage,
   OutgoingMessage,
   SdkConversation,
   SdkEvents,
@@ -42,12 +43,35 @@ export interface RawConversation {
   readonly updatedAt: string;
 }
 
+/** An error in a form that storage and channels carry. */
+export type Failure = Parameters<typeof sdkError>;
+
+export interface OutboxEntry {
+  /** The `clientMessageId`: however often it is sent, it is stored once. */
+  readonly key: string;
+  /** A draft conversation's own key until the service has given it an id. */
+  readonly conversationId: string;
+  readonly draft: boolean;
+  readonly content: string;
+  readonly contentFormat: ContentFormat;
+  /** Ms since the epoch by the page's clock; entries go out in this order. */
+  readonly at: number;
+  /** It has been on its way at least once, so it may be stored already. */
+  readonly tried?: boolean;
+  /** Why it was refused for good, as `sdkError` takes it; it waits for a retry. */
+  readonly failure?: Failure | undefined;
+  /** The stored message that it seems to be: the answer has yet to say so. Empty: none. */
+  readonly echo: string;
+  /** Confirmed, but its place among the others has not been heard yet; no longer in storage. Empty: not yet. */
+  readonly sentAs: string;
+}
+
 /** What one tab says to the others, by name; `status` and `frame` come from the one that leads. */
 export interface TabMessages {
   hello(): void;
   reset(): void;
   status(status: ConnectionStatus): void;
-  frame(frame: ServerFrame, after: string): void;
+  frame(frame: EventFrame, after: string): void;
   /** Join this room, and catch up from there. */
   want(id: string, after: string): void;
   typing(id: string, active: boolean): void;
@@ -135,4 +159,9 @@ export const isoTime = (ms: number): string => new Date(ms).toISOString();
 export function outgoing(message: string | OutgoingMessage): Required<OutgoingMessage> {
   const { content, contentFormat = 'plain' } = typeof message === 'string' ? { content: message } : message;
   return { content: content.trim(), contentFormat };
+}
+
+/** The keys in a storage that begin alike. */
+export function namesIn(storage: KeyValueStorage | null, prefix: string): string[] {
+  return Array.from({ length: attempt(() => storage?.length) ?? 0 }, (_, index) => storage?.key(index) ?? '').filter((name) => name.startsWith(prefix));
 }

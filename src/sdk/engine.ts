@@ -2,12 +2,11 @@
 // and every act of the API. Nothing is made before the first act: no id, no storage, no socket.
 import { socketPath, visitorApiPrefix } from '../protocol/codes.ts';
 import type { EventPayloads } from '../protocol/events.ts';
-import { isoTime, nobody, outgoing, type Core, type RawConversation, type RawMessage, type Store, type TabMessage, type TabMessages } from './core.ts';
+import { isoTime, namesIn, nobody, outgoing, type Core, type RawConversation, type RawMessage, type Store, type TabMessage, type TabMessages } from './core.ts';
 import type { Emitter } from './emitter.ts';
 import { asSdkError, attempt, mayPass, sdkError } from './error.ts';
 import { createHttp } from './http.ts';
 import { createLink } from './link.ts';
-import { namesIn } from './outbox.ts';
 import { createRooms } from './rooms.ts';
 import { createSending } from './sending.ts';
 import { joinTabs, type Tabs } from './tabs.ts';
@@ -50,7 +49,8 @@ export function createEngine(store: Store, emit: Emitter<SdkEvents>['emit_']): E
   const { state_: state, set_: set } = store;
   const base = (): string => (options.apiBaseUrl ?? '').replace(/\/+$/, '');
   const prefix = (): string => `deskbell:${options.appId}:`;
-  const visitorKey = (): string => `${prefix()}visitor`;
+  /** The open conversation's id; empty: none is open. */
+  const openId = (): string => state().conversationId ?? '';
   let storage: KeyValueStorage | null = null;
   let unwatch: Undo = () => undefined;
   let visitorId = '';
@@ -65,6 +65,145 @@ export function createEngine(store: Store, emit: Emitter<SdkEvents>['emit_']): E
   const post: Core['post_'] = (...message) => tabs?.post_(message);
   const leads = (): boolean => !!tabs?.leads_();
   const core: Core = { env_: env, http_: http, store_: store, emit_: emit, post_: post, leads_: leads, visitorId_: () => visitorId };
+  const report = (error: unknown): void => {
+    if (!stopped) emit('error', asSdkError(error));
+  };
+
+  const setStatus = (connection: ConnectionStatus): void => {
+    if (state().connection === connection) return;
+    set({ connection });
+    emit('connection', { status: connection });
+    if (connection !== 'online') return rooms.unsettle_();
+    for (const [id, after] of rooms.baselines_()) listen(id, after);
+    if (!leads()) return;
+    // Missed meanwhile: conversations from elsewhere, and whether anybody is there.
+    refreshList().catch(report);
+    loadConfig().catch(report);
+  };
+
+  /** Listens to a room from a message on: by this tab's own socket, or by the leader's. */
+  const listen = (id: string, after: string): void => {
+    if (!leads()) post('want', id, after);
+    else if (link.send_('room:join', { conversationId: id, lastMessageId: after, echo: true })) asked.set(id, [...(asked.get(id) ?? []), after]);
+    else link.start_();
+  };
+
+  /** Which catching up a frame belongs to, if to any: joins are answered in order. */
+  const answering = ({ type, payload = {} }: { readonly type: string; readonly payload?: object }): string => {
+    const { conversationId: id = '', messages } = payload as { readonly conversationId?: string; readonly messages?: readonly RawMessage[] };
+    const [after = '', ...rest] = asked.get(id) ?? [];
+    if (messages) asked.set(id, [messages.at(-1)?.id ?? after, ...rest]);
+    else if (type === 'room:joined') asked.set(id, rest);
+    return after;
+  };
+
+  const refused = ({ code, message, conversationId: id = '' }: EventPayloads['error']): void => {
+    emit('error', sdkError(code, message));
+    // It does not say which join it refused: begin anew.
+    if (code === 'RATE_LIMITED') link.drop_();
+    else if (code === 'FORBIDDEN' && (asked.get(id)?.length ?? 0)) {
+      asked.delete(id);
+      rooms.leave_(id);
+    }
+  };
+
+  const storedId = (): string | null | undefined => attempt(() => storage?.getItem(`${prefix()}visitor`));
+
+  /** The first act of a visitor: from here on there is an id, and it is kept. */
+  const begin = (): void => {
+    if (visitorId) return;
+    visitorId = options.visitorId?.toLowerCase() ?? storedId() ?? env.newId();
+    // Blocked? The visitor lasts as long as the page.
+    attempt(() => storage?.setItem(`${prefix()}visitor`, visitorId));
+    set({ visitorId });
+    sending.load_();
+    join();
+    if (options.user) acts.identify(options.user).catch(report);
+  };
+
+  const join = (): void => {
+    tabs = joinTabs<TabMessage>(env, prefix() + visitorId, lead, ([name, ...values]) => (heard[name] as (...all: typeof values) => void)(...values));
+    post('hello');
+    sending.share_();
+  };
+
+  /** Lets another tab lead; this one goes on when it is looked at again. */
+  const standBack = (): void => {
+    link.stop_();
+    tabs?.leave_();
+    tabs = null;
+  };
+
+  const lead = (): void => {
+    // Whatever the tab that led before had heard of, this one catches up by itself.
+    setStatus('connecting');
+    if (rooms.baselines_().length) link.start_();
+    else setStatus('idle');
+    sending.pump_();
+  };
+
+  const drafted = (id: string, at: number): void => {
+    const createdAt = isoTime(at);
+    update({ id, createdAt, updatedAt: createdAt, draft: true });
+  };
+
+  const began = (draft: string, conversation: RawConversation): void => {
+    const { id } = conversation;
+    rooms.forget_(draft);
+    update(conversation);
+    if (openId() === draft) set({ conversationId: id });
+    enter(id).catch(report);
+  };
+
+  const configured = (config: SdkConfig): void => {
+    const { online } = config;
+    const before = state().online;
+    set({ config, online });
+    if (online !== before) emit('presence', { online });
+  };
+
+  const loadConfig = async (): Promise<void> => {
+    configured((await http.call_<{ application: SdkConfig }>('GET', '/widget/config', { revalidate_: true })).application);
+  };
+
+  const refreshList = async ({ limit = pageDefault, offset = 0 }: { readonly limit?: number; readonly offset?: number } = {}) => {
+    const { conversations: raw, total } = await http.call_<{ conversations: RawConversation[]; total: number }>(
+      'GET',
+      `/conversations?limit=${limit}&offset=${offset}`,
+    );
+    const conversations = raw.map(update);
+    if (!offset) await Promise.all(conversations.filter(({ status }) => status !== 'closed').slice(0, mostRooms).map(({ id }) => enter(id)));
+    return { conversations, total };
+  };
+
+  const sendTyping = (id: string, active: boolean): void => {
+    if (leads()) link.send_(active ? 'typing:start' : 'typing:stop', { conversationId: id });
+    else post('typing', id, active);
+  };
+
+  const stopTyping = (): void => {
+    const id = openId();
+    cancelTyping();
+    if (typingUntil && id) sendTyping(id, false);
+    typingUntil = 0;
+  };
+
+  /** The open conversation; @throws SdkError when there is none. */
+  const current = (): string => {
+    const id = openId();
+    if (!id) throw sdkError('unknown');
+    return id;
+  };
+
+  const forgetVisitor = (): void => {
+    standBack();
+    sending.close_();
+    for (const name of namesIn(storage, prefix())) storage?.removeItem(name);
+    rooms.clear_();
+    visitorId = '';
+    set(nobody);
+  };
+
   const sending = createSending({
     core_: core,
     storage_: () => storage,
@@ -95,84 +234,8 @@ export function createEngine(store: Store, emit: Emitter<SdkEvents>['emit_']): E
       setStatus(status);
       post('status', status);
     },
-    onRefused_: (error) => emit('error', error),
+    onRefused_: report,
   });
-  function report(error: unknown): void {
-    if (!stopped) emit('error', asSdkError(error));
-  }
-
-  function setStatus(connection: ConnectionStatus): void {
-    if (state().connection === connection) return;
-    set({ connection });
-    emit('connection', { status: connection });
-    if (connection !== 'online') return rooms.unsettle_();
-    for (const [id, after] of rooms.baselines_()) listen(id, after);
-    if (!leads()) return;
-    // Missed meanwhile: conversations from elsewhere, and whether anybody is there.
-    refreshList().catch(report);
-    loadConfig().catch(report);
-  }
-
-  /** Listens to a room from a message on: by this tab's own socket, or by the leader's. */
-  function listen(id: string, after: string): void {
-    if (!leads()) post('want', id, after);
-    else if (link.send_('room:join', { conversationId: id, lastMessageId: after, echo: true })) asked.set(id, [...(asked.get(id) ?? []), after]);
-    else link.start_();
-  }
-
-  /** Which catching up a frame belongs to, if to any: joins are answered in order. */
-  function answering({ type, payload = {} }: { readonly type: string; readonly payload?: object }): string {
-    const { conversationId: id = '', messages } = payload as { readonly conversationId?: string; readonly messages?: readonly RawMessage[] };
-    const [after = '', ...rest] = asked.get(id) ?? [];
-    if (messages) asked.set(id, [messages.at(-1)?.id ?? after, ...rest]);
-    else if (type === 'room:joined') asked.set(id, rest);
-    return after;
-  }
-
-  function refused({ code, message, conversationId: id = '' }: EventPayloads['error']): void {
-    emit('error', sdkError(code, message));
-    // It does not say which join it refused: begin anew.
-    if (code === 'RATE_LIMITED') link.drop_();
-    else if (code === 'FORBIDDEN' && (asked.get(id)?.length ?? 0)) {
-      asked.delete(id);
-      rooms.leave_(id);
-    }
-  }
-
-  const storedId = (): string | null | undefined => attempt(() => storage?.getItem(visitorKey()));
-
-  /** The first act of a visitor: from here on there is an id, and it is kept. */
-  function begin(): void {
-    if (visitorId) return;
-    visitorId = options.visitorId?.toLowerCase() ?? storedId() ?? env.newId();
-    // Blocked? The visitor lasts as long as the page.
-    attempt(() => storage?.setItem(visitorKey(), visitorId));
-    set({ visitorId });
-    sending.load_();
-    join();
-    if (options.user) acts.identify(options.user).catch(report);
-  }
-
-  function join(): void {
-    tabs = joinTabs<TabMessage>(env, prefix() + visitorId, lead, ([name, ...values]) => (heard[name] as (...all: typeof values) => void)(...values));
-    post('hello');
-    sending.share_();
-  }
-
-  /** Lets another tab lead; this one goes on when it is looked at again. */
-  function standBack(): void {
-    link.stop_();
-    tabs?.leave_();
-    tabs = null;
-  }
-
-  function lead(): void {
-    // Whatever the tab that led before had heard of, this one catches up by itself.
-    setStatus('connecting');
-    if (rooms.baselines_().length) link.start_();
-    else setStatus('idle');
-    sending.pump_();
-  }
 
   /** What another tab says. */
   const heard: TabMessages = {
@@ -194,73 +257,11 @@ export function createEngine(store: Store, emit: Emitter<SdkEvents>['emit_']): E
     reset: forgetVisitor,
   };
 
-  function drafted(id: string, at: number): void {
-    const createdAt = isoTime(at);
-    update({ id, createdAt, updatedAt: createdAt, draft: true });
-  }
-
-  function began(draft: string, conversation: RawConversation): void {
-    const { id } = conversation;
-    rooms.forget_(draft);
-    update(conversation);
-    if (state().conversationId === draft) set({ conversationId: id });
-    enter(id).catch(report);
-  }
-
-  function configured(config: SdkConfig): void {
-    const { online } = config;
-    const before = state().online;
-    set({ config, online });
-    if (online !== before) emit('presence', { online });
-  }
-
-  async function loadConfig(): Promise<void> {
-    configured((await http.call_<{ application: SdkConfig }>('GET', '/widget/config', { revalidate_: true })).application);
-  }
-
-  async function refreshList({ limit = pageDefault, offset = 0 }: { readonly limit?: number; readonly offset?: number } = {}) {
-    const { conversations: raw, total } = await http.call_<{ conversations: RawConversation[]; total: number }>(
-      'GET',
-      `/conversations?limit=${limit}&offset=${offset}`,
-    );
-    const conversations = raw.map(update);
-    if (!offset) await Promise.all(conversations.filter(({ status }) => status !== 'closed').slice(0, mostRooms).map(({ id }) => enter(id)));
-    return { conversations, total };
-  }
-
-  function sendTyping(id: string, active: boolean): void {
-    if (leads()) link.send_(active ? 'typing:start' : 'typing:stop', { conversationId: id });
-    else post('typing', id, active);
-  }
-
-  function stopTyping(): void {
-    const id = state().conversationId ?? '';
-    cancelTyping();
-    if (typingUntil && id) sendTyping(id, false);
-    typingUntil = 0;
-  }
-
-  /** The open conversation; @throws SdkError when there is none. */
-  function current(): string {
-    const id = state().conversationId ?? '';
-    if (!id) throw sdkError('unknown');
-    return id;
-  }
-
-  function forgetVisitor(): void {
-    standBack();
-    sending.close_();
-    for (const name of namesIn(storage, prefix())) storage?.removeItem(name);
-    rooms.clear_();
-    visitorId = '';
-    set(nobody);
-  }
-
   const acts: Acts = {
     sendMessage: (message) => {
       begin();
       stopTyping();
-      let id = state().conversationId ?? '';
+      let id = openId();
       if (!id) {
         id = env.newId();
         drafted(id, env.now());
@@ -340,7 +341,7 @@ export function createEngine(store: Store, emit: Emitter<SdkEvents>['emit_']): E
     acts_: acts,
     setTyping_: (active = true) => {
       if (!active) return stopTyping();
-      const id = state().conversationId ?? '';
+      const id = openId();
       if (!thread(id)) return;
       cancelTyping();
       cancelTyping = env.after(typingEndsMs, stopTyping);

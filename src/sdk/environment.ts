@@ -24,10 +24,10 @@ const globals = globalThis as unknown as Globals;
 
 function newId(): string {
   // randomUUID is there on secure pages only.
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  bytes[6] = ((bytes[6] ?? 0) & 15) | 64;
-  bytes[8] = ((bytes[8] ?? 0) & 63) | 128;
-  return [...bytes].map((byte, index) => (index > 3 && index < 11 && index % 2 === 0 ? '-' : '') + byte.toString(16).padStart(2, '0')).join('');
+  const bytes = [...crypto.getRandomValues(new Uint8Array(16))];
+  const digits = bytes.map((byte) => byte.toString(16).padStart(2, '0')).join('');
+  // Two digits are not random: the version, and the variant (of whose four forms "a" is one).
+  return digits.replace(/(.{8})(.{4}).(.{3}).(.{3})/, '$1-$2-4$3-a$4-');
 }
 
 function watchPage(listener: (what: 'wake' | 'suspend' | 'resume') => void): Undo {

@@ -45,7 +45,7 @@ export function createHttp(env: Environment, prefix: () => string, headers: () =
   const ending = closing.signal;
 
   const call = async (method: string, path: string, options: CallOptions = {}, patience = options.patience_ ?? 2): Promise<unknown> => {
-    const { body, idempotencyKey_, keepalive_, revalidate_ } = options;
+    const { body, idempotencyKey_ = '', keepalive_ = false, revalidate_ } = options;
     const late = new AbortController();
     const { signal } = late;
     const abort = (): void => late.abort();
@@ -60,11 +60,11 @@ export function createHttp(env: Environment, prefix: () => string, headers: () =
         headers: {
           ...headers(),
           ...(body && { 'Content-Type': 'application/json' }),
-          ...(idempotencyKey_ !== undefined && { 'Idempotency-Key': idempotencyKey_ }),
+          ...(idempotencyKey_ && { 'Idempotency-Key': idempotencyKey_ }),
         },
         signal,
         ...(body && { body: JSON.stringify(body) }),
-        ...(keepalive_ && { keepalive: true }),
+        keepalive: keepalive_,
         ...(revalidate_ && { cache: 'no-cache' }),
       });
       text = await response.text();

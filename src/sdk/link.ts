@@ -4,11 +4,14 @@ import type { ServerFrame } from '../protocol/events.ts';
 import { asSdkError, mayPass, sdkError } from './error.ts';
 import type { ConnectionStatus, Environment, SdkError, SocketLike, Undo } from './types.ts';
 
+/** What is heard: all frames but the answer to the link's own ping. */
+export type EventFrame = Exclude<ServerFrame, { type: 'pong' }>;
+
 export interface LinkOptions {
   readonly env_: Environment;
   /** The address to connect to, fresh token included; asked before every attempt. */
   address_(): Promise<string>;
-  onFrame_(frame: ServerFrame): void;
+  onFrame_(frame: EventFrame): void;
   onStatus_(status: ConnectionStatus): void;
   /** Something that trying again won't mend. The link has stopped. */
   onRefused_(error: SdkError): void;
@@ -62,8 +65,9 @@ export function createLink({ env_: env, address_: address, onFrame_: onFrame, on
   const release = (): void => {
     round += 1;
     cancel();
-    if (socket) socket.onopen = socket.onmessage = socket.onclose = null;
-    socket?.close();
+    if (!socket) return;
+    socket.onopen = socket.onmessage = socket.onclose = null;
+    socket.close();
     socket = null;
   };
 

@@ -1,8 +1,9 @@
 // The conversations that this page listens to: pages, catching up, live events, unread
 // counts, typing and read marks. Must not open sockets or send messages.
-import type { EventPayloads, EventType, ServerFrame } from '../protocol/events.ts';
+import type { EventPayloads, EventType } from '../protocol/events.ts';
 import { nobody, presentMessage, type Core, type RawConversation, type RawMessage } from './core.ts';
 import { asSdkError } from './error.ts';
+import type { EventFrame } from './link.ts';
 import { createThread, type Thread } from './thread.ts';
 import type { SdkConversation, SdkMessage, TypingPerson } from './types.ts';
 
@@ -34,7 +35,7 @@ export interface Rooms {
   older_(id: string, limit: number): Promise<readonly SdkMessage[]>;
   thread_(id: string): Thread<SdkMessage> | undefined;
   /** Takes a frame. @param after where the catching up began that it belongs to */
-  hear_(frame: ServerFrame, after: string): void;
+  hear_(frame: EventFrame, after: string): void;
   edited_(id: string, raw: RawMessage): void;
   deleted_(id: string, messageId: string): void;
   /** Where each room's catching up begins. */
@@ -234,9 +235,7 @@ export function createRooms({ core_: core, unsent_: unsent, recognise_: recognis
       return page(here, limit, `&before=${here.thread_.list_()[0]?.id ?? here.thread_.baseline_()}`);
     },
     thread_: (id) => rooms.get(id)?.thread_,
-    hear_: (frame, after) => {
-      if (frame.type === 'pong') return;
-      const { type, payload } = frame;
+    hear_: ({ type, payload }, after) => {
       if (type === 'presence') {
         set({ online: payload.online });
         emit('presence', payload);

@@ -1,9 +1,9 @@
-// From the composer to the service: entries of the outbox go out one after another,
-// as often as needed, stored once. Must not know sockets; the leading tab sends for all.
-import { isoTime, outgoing, presentMessage, type Core, type RawConversation, type RawMessage, type TabMessages } from './core.ts';
-import { asSdkError, mayPass, sdkError } from './error.ts';
+// From the composer to the service: what the service has not confirmed yet is kept in storage, one entry
+// a key, so that tabs never overwrite each other's, and goes out one after another, as often as needed,
+// stored once. Must not know sockets; the leading tab sends for all.
+import { isoTime, namesIn, outgoing, presentMessage, type Core, type Failure, type OutboxEntry, type RawConversation, type RawMessage, type TabMessages } from './core.ts';
+import { asSdkError, attempt, mayPass, sdkError } from './error.ts';
 import { backoff } from './link.ts';
-import { createOutbox, type Failure, type OutboxEntry } from './outbox.ts';
 import type { Thread } from './thread.ts';
 import type { KeyValueStorage, OutgoingMessage, SdkError, SdkMessage, Undo } from './types.ts';
 
@@ -48,17 +48,38 @@ export interface Sending {
 const clockSkewMs = 120_000;
 
 export function createSending(options: SendingOptions): Sending {
-  const { core_: core, changed_: changed, thread_: thread } = options;
+  const { core_: core, storage_: storage, prefix_: prefix, changed_: changed, thread_: thread } = options;
   const { env_: env, http_: http, store_: store, emit_: emit } = core;
-  const outbox = createOutbox(options.storage_, options.prefix_);
-  const { find_: find, entries_: entries } = outbox;
+  let entries: readonly OutboxEntry[] = [];
   // Who waits, by the entry's key.
   const waiting = new Map<string, readonly [resolve: (message: SdkMessage) => void, reject: (error: SdkError) => void]>();
   // What each entry looks like: the same object as long as the entry is the same.
   const shown = new WeakMap<OutboxEntry, SdkMessage>();
   let busy = false;
-  let attempt = 0;
+  let failures = 0;
   let cancel: Undo = () => undefined;
+
+  const find = (key: string): OutboxEntry | undefined => entries.find((one) => one.key === key);
+  const forget = (key: string): void => {
+    entries = entries.filter((one) => one.key !== key);
+  };
+  /** Adds an entry or takes over its newer form, here only. */
+  const mirror = (entry: OutboxEntry): void => {
+    forget(entry.key);
+    entries = [...entries, entry].sort((one, other) => one.at - other.at);
+  };
+  // Full or blocked? It goes out all the same, as long as this page lives.
+  const erase = (key: string): unknown => attempt(() => storage()?.removeItem(prefix() + key));
+  /** Adds an entry or takes over its newer form, in storage too, where it is as long as it is unsent. */
+  const keep = (entry: OutboxEntry): void => {
+    mirror(entry);
+    if (entry.sentAs) erase(entry.key);
+    else attempt(() => storage()?.setItem(prefix() + entry.key, JSON.stringify(entry)));
+  };
+  const drop = (key: string): void => {
+    forget(key);
+    erase(key);
+  };
 
   const present = (entry: OutboxEntry): SdkMessage => {
     const { key, conversationId, content, contentFormat, failure, at } = entry;
@@ -76,16 +97,15 @@ export function createSending(options: SendingOptions): Sending {
   };
 
   const put = (entry: OutboxEntry): void => {
-    outbox.put_(entry);
+    keep(entry);
     core.post_('put', entry);
     changed();
   };
 
   /** Puts an entry last, and answers how it ends. */
-  const queue = (entry: Omit<OutboxEntry, 'at'>, beforeFirst?: (key: string) => unknown): Promise<SdkMessage> => {
+  const queue = (entry: Omit<OutboxEntry, 'at'>): Promise<SdkMessage> => {
     const stored = new Promise<SdkMessage>((resolve, reject) => waiting.set(entry.key, [resolve, reject]));
-    beforeFirst?.(entry.key);
-    put({ ...entry, at: outbox.nextTime_(env.now()) });
+    put({ ...entry, at: Math.max(env.now(), (entries.at(-1)?.at ?? 0) + 1) });
     return stored;
   };
 
@@ -108,11 +128,11 @@ export function createSending(options: SendingOptions): Sending {
     const message = { ...presentMessage(raw, conversationId, core.visitorId_()), key };
     // It turned out to be another than the one it was taken for.
     if (echo && echo !== raw.id) thread(conversationId)?.mark_(echo, { key: echo });
-    if (thread(conversationId)?.find_(raw.id)) outbox.remove_(key);
+    if (thread(conversationId)?.find_(raw.id)) drop(key);
     else {
       const confirmed = { ...entry, sentAs: raw.id };
       shown.set(confirmed, message);
-      outbox.put_(confirmed);
+      keep(confirmed);
     }
     changed();
     emit('message:sent', message);
@@ -123,15 +143,15 @@ export function createSending(options: SendingOptions): Sending {
     const entry = find(key);
     if (!entry) return;
     const refused = { ...entry, failure };
-    outbox.put_(refused);
+    keep(refused);
     changed();
     emit('message:failed', present(refused));
     caller(key)?.[1](sdkError(...failure));
   };
 
   const rename = (draft: string, conversation: RawConversation): void => {
-    for (const entry of entries())
-      if (entry.conversationId === draft) outbox.put_({ ...entry, conversationId: conversation.id, draft: false });
+    for (const entry of entries)
+      if (entry.conversationId === draft) keep({ ...entry, conversationId: conversation.id, draft: false });
     options.began_(draft, conversation);
     changed();
   };
@@ -163,12 +183,12 @@ export function createSending(options: SendingOptions): Sending {
   const pump = async (): Promise<void> => {
     if (busy || !core.leads_()) return;
     cancel();
-    const entry = entries().find((one) => !one.failure && !one.sentAs);
+    const entry = entries.find((one) => !one.failure && !one.sentAs);
     if (!entry) return;
     busy = true;
     try {
       await deliver(entry);
-      attempt = 0;
+      failures = 0;
       if (store.state_().retryAt !== null) waitUntil(null);
     } catch (thrown) {
       const error = asSdkError(thrown);
@@ -176,8 +196,8 @@ export function createSending(options: SendingOptions): Sending {
       if (mayPass(error)) {
         const wait = (retryAfter ?? 0) * 1000;
         waitUntil(wait ? env.now() + wait : null);
-        cancel = env.after(wait || backoff(attempt, env.random()), () => void pump());
-        attempt += 1;
+        cancel = env.after(wait || backoff(failures, env.random()), () => void pump());
+        failures += 1;
         emit('error', error);
         return;
       }
@@ -196,7 +216,9 @@ export function createSending(options: SendingOptions): Sending {
 
   return {
     send_: (conversationId, draft, message, beforeFirst) => {
-      const stored = queue({ key: env.newId(), conversationId, draft, echo: '', sentAs: '', ...outgoing(message) }, beforeFirst);
+      const key = env.newId();
+      beforeFirst?.(key);
+      const stored = queue({ key, conversationId, draft, echo: '', sentAs: '', ...outgoing(message) });
       wake();
       return stored;
     },
@@ -210,19 +232,19 @@ export function createSending(options: SendingOptions): Sending {
     discard_: (key) => {
       const entry = find(key);
       if (!entry || entry.sentAs) return false;
-      outbox.remove_(key);
+      drop(key);
       core.post_('removed', key);
       changed();
       caller(key)?.[1](sdkError('destroyed'));
       return true;
     },
-    unsent_: (id) => entries().filter((one) => one.conversationId === id && !one.echo).map(present),
+    unsent_: (id) => entries.filter((one) => one.conversationId === id && !one.echo).map(present),
     recognise_: (message) => {
       const { id, own, conversationId, content, contentFormat, createdAt } = message;
       if (!own) return message;
       const entry =
-        entries().find(({ sentAs }) => sentAs === id) ??
-        entries().find(
+        entries.find(({ sentAs }) => sentAs === id) ??
+        entries.find(
           (one) =>
             one.tried &&
             !(one.echo || one.sentAs || one.failure) &&
@@ -233,16 +255,21 @@ export function createSending(options: SendingOptions): Sending {
         );
       if (!entry) return message;
       const { key } = entry;
-      if (entry.sentAs) outbox.remove_(key);
-      else outbox.put_({ ...entry, echo: id });
+      if (entry.sentAs) drop(key);
+      else keep({ ...entry, echo: id });
       return { ...message, key };
     },
     load_: () => {
-      outbox.load_();
-      for (const { draft, conversationId, at } of entries()) if (draft) options.drafted_(conversationId, at);
+      for (const name of namesIn(storage(), prefix()))
+        // Somebody else wrote there, or half of it? Not ours to send.
+        attempt(() => {
+          // What it resembled is looked for anew: this page has no history yet.
+          mirror({ ...(JSON.parse(storage()?.getItem(name) ?? '') as OutboxEntry), echo: '' });
+        });
+      for (const { draft, conversationId, at } of entries) if (draft) options.drafted_(conversationId, at);
     },
     share_: () => {
-      for (const entry of entries()) if (!entry.sentAs) core.post_('put', entry);
+      for (const entry of entries) if (!entry.sentAs) core.post_('put', entry);
     },
     pump_: pump,
     wake_: wake,
@@ -251,12 +278,12 @@ export function createSending(options: SendingOptions): Sending {
         const own = find(entry.key);
         // What has been confirmed here is not unsent because another tab has not heard of it yet.
         if (own && own.sentAs) return;
-        outbox.mirror_({ ...own, ...entry });
+        mirror({ ...own, ...entry });
         changed();
         wake();
       },
       removed: (key) => {
-        outbox.remove_(key);
+        drop(key);
         changed();
       },
       sent,
@@ -265,7 +292,7 @@ export function createSending(options: SendingOptions): Sending {
     },
     close_: () => {
       cancel();
-      outbox.clear_();
+      entries = [];
       for (const [, reject] of waiting.values()) reject(sdkError('destroyed'));
       waiting.clear();
     },

@@ -4,7 +4,6 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { brotliCompressSync, constants } from 'node:zlib';
 import { build, type BuildOptions } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createInstance } from '../../src/sdk/instance.ts';
@@ -15,7 +14,14 @@ import { Browser, openPage } from '../helpers/page.ts';
 import { aMember, anOrganization } from '../helpers/world.ts';
 
 /** The aim is 7,000 bytes. This is what has been reached: it may only fall. */
-const budget = 7_700;
+const budget = 7_168;
+
+/** What of the build makes a file of the browser's out of its sources. */
+interface Making {
+  readonly browser: BuildOptions;
+  shorten(text: string): Promise<string>;
+  compress(text: string): Buffer;
+}
 
 interface Bundle {
   readonly text: string;
@@ -24,11 +30,10 @@ interface Bundle {
 }
 
 async function bundle(entry: string): Promise<Bundle> {
-  const { browser } = (await import(pathToFileURL(join(repository, 'esbuild.config.mjs')).href)) as { browser: BuildOptions };
+  const { browser, shorten, compress } = (await import(pathToFileURL(join(repository, 'esbuild.config.mjs')).href)) as Making;
   const { outputFiles, metafile } = await build({ ...browser, entryPoints: [join(repository, 'src/sdk', entry)], outdir: 'dist', write: false, metafile: true });
-  const [file] = outputFiles;
-  const brotli = brotliCompressSync(file!.contents, { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } }).length;
-  return { text: file!.text, brotli, inputs: Object.keys(metafile.inputs) };
+  const text = await shorten(outputFiles[0]!.text);
+  return { text, brotli: compress(text).length, inputs: Object.keys(metafile.inputs) };
 }
 
 describe('the bundles', () => {
