@@ -38,7 +38,8 @@ describe.each(pairs)('%s on %s', (front, back, least) => {
         const made = palette({ primary, background, text }, dark);
         expect(ratio(made[front]!, made[back]!)).toBeGreaterThanOrEqual(least);
       }),
-      { numRuns: 1_000 },
+      // The example: a ground on which black and white are all but equal, and only one of them also suits the bubble.
+      { numRuns: 1_000, examples: [['#000000', '#a258a9', '#000000', false]] },
     );
   });
 });

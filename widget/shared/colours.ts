@@ -42,22 +42,24 @@ export function inkOn(colour: string): string {
   return contrast(colour, '#ffffff') >= 4.5 ? '#ffffff' : '#000000';
 }
 
-/** The colour itself, or as little of black or white added as it takes to reach the ratio on the ground. */
-export function legible(colour: string, ground: string, ratio: number): string {
-  const towards = contrast(ground, '#000000') > contrast(ground, '#ffffff') ? '#000000' : '#ffffff';
+/** The colour itself, or as little of black or white added as it takes to reach the ratio on every one of the grounds. */
+export function legible(colour: string, ratio: number, ...grounds: readonly string[]): string {
+  const worst = (front: string): number => Math.min(...grounds.map((ground) => contrast(front, ground)));
+  // One direction for all grounds: what is right for one must not undo what was right for another.
+  const towards = worst('#000000') > worst('#ffffff') ? '#000000' : '#ffffff';
   let found = colour;
-  for (let share = 0.1; contrast(found, ground) < ratio && share < 1.05; share += 0.1) found = mix(colour, towards, Math.min(share, 1));
+  for (let share = 0.1; worst(found) < ratio && share < 1.05; share += 0.1) found = mix(colour, towards, Math.min(share, 1));
   return found;
 }
 
 /** The custom properties that the style sheets use. In the dark only the site's primary colour is kept. */
 export function palette({ primary, background, text }: SiteColours, dark: boolean): Readonly<Record<string, string>> {
   const ground = dark ? '#17191e' : background;
-  const ink = legible(dark ? '#eceef1' : text, ground, 7);
+  const ink = legible(dark ? '#eceef1' : text, 7, ground);
   const tinted = mix(ground, ink, 0.07);
   // A ground of middling brightness has no contrast to give away: there the bubble turns away from the ink.
   const bubble = contrast(tinted, ink) < 5.5 ? mix(ground, inkOn(ink), 0.15) : tinted;
-  const readable = (colour: string): string => legible(legible(colour, ground, 4.5), bubble, 4.5);
+  const readable = (colour: string): string => legible(colour, 4.5, ground, bubble);
   return {
     '--primary': primary,
     '--on-primary': inkOn(primary),
@@ -65,10 +67,10 @@ export function palette({ primary, background, text }: SiteColours, dark: boolea
     '--ink': ink,
     '--bubble': bubble,
     '--line': mix(ground, ink, 0.14),
-    '--edge': legible(mix(ground, ink, 0.4), ground, 3),
+    '--edge': legible(mix(ground, ink, 0.4), 3, ground),
     '--muted': readable(mix(ink, ground, 0.35)),
     '--accent': readable(primary),
     '--alarm': readable(dark ? '#ff8a80' : '#b3261e'),
-    '--good': legible('#1a8f4c', ground, 3),
+    '--good': legible('#1a8f4c', 3, ground),
   };
 }
