@@ -68,17 +68,6 @@ export function transferDataTable(runner: Runner) {
       const found = await runner.all(pageQuery(table, organizationId, afterRow, limit));
       return { rows: found.map(({ rowid_: _place, ...row }) => row), lastRow: found.at(-1)?.rowid_ ?? afterRow };
     },
-    /** Every table of the database, those of the full-text index apart. */
-    tableNames: async () =>
-      (
-        await runner.all(
-          sql<{
-            name: string;
-          }>`select name from sqlite_master where type = 'table' and name not like 'sqlite_%' and name not like 'search_%' escape '\\'`.compile(
-            builder,
-          ),
-        )
-      ).map(({ name }) => name),
     /** The columns of a table. */
     columns: async (name: TableName) =>
       (await runner.all(sql<{ name: string }>`select name from pragma_table_info(${name})`.compile(builder))).map((one) => one.name),

@@ -3,7 +3,6 @@ import type { Mode } from '../../protocol/entities.ts';
 import type { VisitorRow } from '../rows.ts';
 import { first, prepare, run, type Runner } from './query.ts';
 
-const byKey = prepare<{ id: string }>()((db, p) => db.selectFrom('visitors').selectAll().where('id', '=', p.id));
 const byVisitorId = prepare<{ application_id: string; mode: Mode; visitor_id: string }>()((db, p) =>
   db
     .selectFrom('visitors')
@@ -32,7 +31,6 @@ const identify = prepare<Pick<VisitorRow, 'id' | 'name' | 'email' | 'verified' |
 
 export function visitorsTable(runner: Runner) {
   return {
-    byKey: (id: string) => first(runner, byKey, { id }),
     byVisitorId: (applicationId: string, mode: Mode, visitorId: string) =>
       first(runner, byVisitorId, { application_id: applicationId, mode, visitor_id: visitorId }),
     insert: (row: VisitorRow) => run(runner, insert, row),
