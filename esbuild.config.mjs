@@ -6,6 +6,15 @@ import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 
 const root = import.meta.dirname;
 
+/** Ink asks for React's developer tools only where DEV=true is set: they stay out of the bundle. */
+const withoutDevtools = {
+  name: 'without-devtools',
+  setup(build) {
+    build.onResolve({ filter: /^react-devtools-core$/ }, () => ({ path: 'react-devtools-core', namespace: 'nothing' }));
+    build.onLoad({ filter: /.*/, namespace: 'nothing' }, () => ({ contents: 'export default {};' }));
+  },
+};
+
 /** Everything that is built, as esbuild options; what runs in a browser joins as a further entry. */
 const targets = [
   {
@@ -18,6 +27,9 @@ const targets = [
     chunkNames: 'chunk-[hash]',
     // A native add-on finds its binary beside itself, so it stays a package.
     external: ['better-sqlite3'],
+    // React ships two builds of itself and chooses by this name.
+    define: { 'process.env.NODE_ENV': '"production"' },
+    plugins: [withoutDevtools],
     // CommonJS packages inside an ES module still call require for Node's own modules.
     banner: {
       js: "import{createRequire as deskbellRequire}from'node:module';const require=deskbellRequire(import.meta.url);",

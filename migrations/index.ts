@@ -5,6 +5,7 @@ import * as service from './0001-service.ts';
 import * as staffTools from './0002-staff-tools.ts';
 import * as webhooks from './0003-webhooks.ts';
 import * as retention from './0004-retention.ts';
+import * as assistant from './0005-assistant.ts';
 
 export interface Migration {
   readonly name: string;
@@ -16,4 +17,5 @@ export const migrations: readonly Migration[] = [
   { name: '0002-staff-tools', up: staffTools.up },
   { name: '0003-webhooks', up: webhooks.up },
   { name: '0004-retention', up: retention.up },
+  { name: '0005-assistant', up: assistant.up },
 ];

@@ -10,7 +10,9 @@ import { answerUnreadable } from './http/unreadable.ts';
 import { createLog, type Log } from './log.ts';
 import { openService, type ServiceOverrides } from './open-service.ts';
 import { watchAbsence } from './services/absence.ts';
+import { startAnswering } from './services/assistant/auto.ts';
 import { keepTidy } from './services/housekeeping.ts';
+import { keepKnowledge } from './services/knowledge/upkeep.ts';
 import { keepIndexed } from './services/search.ts';
 import type { Service } from './services/service.ts';
 import { startDelivering } from './services/webhook-delivery.ts';
@@ -48,7 +50,7 @@ export function createApp(config: Config, overrides: AppOverrides = {}): App {
     try {
       // Before the data folder is made or touched: a port that is taken must leave no trace.
       await assertPortFree(config);
-      const { service, close } = await openService(config, 'server', () => baseUrl, overrides);
+      const { service, withdrawQuestions, close } = await openService(config, 'server', () => baseUrl, overrides);
       undo.push(close);
       undo.push(
         keepTidy(
@@ -59,6 +61,7 @@ export function createApp(config: Config, overrides: AppOverrides = {}): App {
       );
       undo.push(watchAbsence(service, (error) => log.error({ err: String(error) }, 'absent operators could not be looked for')));
       undo.push(keepIndexed(service, (error) => log.error({ err: String(error) }, 'the search index could not be updated')));
+      undo.push(keepKnowledge(service, (error) => log.error({ err: String(error) }, 'knowledge could not be kept up')));
       const send = createSender({ clock: service.engine.clock, allowPrivate: service.settings.webhookPrivate });
       undo.push(startDelivering(service, send, (error) => log.error({ err: String(error) }, 'webhooks could not be delivered')));
       const http = createHttpHandler({ service, config, log, demo: overrides.demo });
@@ -76,6 +79,10 @@ export function createApp(config: Config, overrides: AppOverrides = {}): App {
       undo.push(() => drain(server));
       const sockets = await attachSockets(server, { service, config, log });
       undo.push(sockets.stop);
+      // What requests wait for is over at once, and they are answered; what the assistant was about to say waits for the next start.
+      undo.push(withdrawQuestions);
+      const onFault = (error: unknown): void => log.error({ err: String(error) }, 'the assistant could not answer');
+      undo.push(startAnswering(service, { onFault, showTyping: sockets.showTyping }));
       undo.push(() => http.refuseNew());
       const port = await listen(server, config);
       const url = baseUrl ?? `http://${urlHost(config.host)}:${port}`;

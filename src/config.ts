@@ -1,6 +1,7 @@
 // Flags + environment → one frozen, checked configuration. The only reader of
 // process.env; every setting has a flag, a variable and a default, in that order.
-import { resolve } from 'node:path';
+import { homedir } from 'node:os';
+import { isAbsolute, join, resolve } from 'node:path';
 import type { LimitWindow } from './engine/engine.ts';
 import type { Durability } from './engine/embedded/sqlite.ts';
 import { defaultLimits, formatLimits, parseLimits } from './services/limits.ts';
@@ -68,6 +69,27 @@ function baseUrl(text: string): string {
   )
     throw new Error('it must be like https://chat.example.com, without a path');
   return url.origin;
+}
+
+/** A base address that an OpenAI-compatible server is reached under: with /v1 where it has no path of its own. */
+function modelUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (
+    url === null ||
+    !['http:', 'https:'].includes(url.protocol) ||
+    url.search !== '' ||
+    url.hash !== '' ||
+    url.username !== '' ||
+    url.password !== ''
+  )
+    throw new Error('it must be like https://api.example.com/v1 or http://localhost:11434');
+  const path = url.pathname.replace(/\/+$/, '').replace(/\/chat\/completions$/, '');
+  return `${url.origin}${path === '' ? '/v1' : path}`;
+}
+
+function modelName(text: string): string {
+  if (!/^[!-~]{1,200}$/.test(text)) throw new Error("it must be a model's name, without blanks");
+  return text;
 }
 
 function host(text: string): string {
@@ -180,6 +202,40 @@ export const settings = {
     about: 'conversations of one visitor that wait for an operator',
     parse: wholeNumber(1, 100_000),
   }),
+  aiUrl: setting({
+    flag: 'ai-url',
+    variable: 'DESKBELL_AI_URL',
+    fallback: null,
+    about: 'where an OpenAI-compatible model is asked; without one the assistant quotes. Its key comes from DESKBELL_AI_KEY',
+    parse: modelUrl,
+  }),
+  aiModel: setting({ flag: 'ai-model', variable: 'DESKBELL_AI_MODEL', fallback: null, about: 'the model that answers', parse: modelName }),
+  aiEmbeddingModel: setting({
+    flag: 'ai-embedding-model',
+    variable: 'DESKBELL_AI_EMBEDDING_MODEL',
+    fallback: null,
+    about: 'the model that makes vectors of texts, for a better search',
+    parse: modelName,
+  }),
+  aiTimeout: setting({
+    flag: 'ai-timeout',
+    variable: 'DESKBELL_AI_TIMEOUT',
+    fallback: '30',
+    about: 'how long an answer of the model may take, in seconds, all attempts together',
+    parse: wholeNumber(1, 600),
+  }),
+  limitAiVisitor: limitSetting(
+    'limit-ai-visitor',
+    'DESKBELL_LIMIT_AI_VISITOR',
+    defaultLimits.aiVisitor,
+    'questions of one visitor, or of one member, to the assistant',
+  ),
+  limitAiOrganization: limitSetting(
+    'limit-ai-organization',
+    'DESKBELL_LIMIT_AI_ORGANIZATION',
+    defaultLimits.aiOrganization,
+    'questions of one organization to the assistant',
+  ),
   webhookPrivate: setting({
     flag: 'webhook-private',
     variable: 'DESKBELL_WEBHOOK_PRIVATE',
@@ -191,9 +247,14 @@ export const settings = {
 
 export type SettingName = keyof typeof settings;
 
+/** Settings without a default: null where nobody has set them. */
+type Optional = 'baseUrl' | 'aiUrl' | 'aiModel' | 'aiEmbeddingModel';
+
 export type Config = {
-  readonly [N in SettingName]: (typeof settings)[N] extends Setting<infer T> ? (N extends 'baseUrl' ? T | null : T) : never;
+  readonly [N in SettingName]: (typeof settings)[N] extends Setting<infer T> ? (N extends Optional ? T | null : T) : never;
 } & {
+  /** What the model's server asks for; null: nothing. */
+  readonly aiKey: Hidden | null;
   /** The master key in base64, when it comes from the environment instead of the data folder. */
   readonly secretKey: Hidden | null;
 };
@@ -224,7 +285,18 @@ export function readConfig(flags: Flags = {}, environment: Readonly<Record<strin
   }
   const secretKey = nonEmpty(environment['DESKBELL_SECRET_KEY']);
   values['secretKey'] = secretKey === undefined ? null : new Hidden(secretKey);
+  const aiKey = nonEmpty(environment['DESKBELL_AI_KEY']);
+  values['aiKey'] = aiKey === undefined ? null : new Hidden(aiKey);
+  assertModelWhole(values as Config);
   return Object.freeze(values) as Config;
+}
+
+function assertModelWhole({ aiUrl, aiModel, aiEmbeddingModel }: Config): void {
+  if (aiUrl !== null && aiModel === null) throw new ConfigError('DESKBELL_AI_URL is set without DESKBELL_AI_MODEL: name the model too.');
+  if (aiUrl === null && aiModel !== null)
+    throw new ConfigError('DESKBELL_AI_MODEL is set without DESKBELL_AI_URL: say where the model is, or unset it.');
+  if (aiUrl === null && aiEmbeddingModel !== null)
+    throw new ConfigError('DESKBELL_AI_EMBEDDING_MODEL is set without DESKBELL_AI_URL: say where the model is, or unset it.');
 }
 
 /** An empty variable counts as unset: that is how compose files and unit files unset one. */
@@ -244,4 +316,75 @@ export function secretFromEnvironment(
 ): Hidden | null {
   const value = nonEmpty(environment[variable]);
   return value === undefined ? null : new Hidden(value);
+}
+
+/** Where a person's own files lie, on whatever machine they sit: sign-ins in one, drafts in the other. */
+export interface PersonalFolders {
+  readonly config: string;
+  readonly state: string;
+}
+
+/**
+ * DESKBELL_CONFIG holds both when it is set; else the platform's habit: %APPDATA% on Windows, and elsewhere the XDG base
+ * directories, of which a relative one must be ignored.
+ */
+export function personalFolders(
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+  platform: NodeJS.Platform = process.platform,
+): PersonalFolders {
+  const own = nonEmpty(environment['DESKBELL_CONFIG']);
+  if (own !== undefined) return { config: resolve(own), state: resolve(own) };
+  if (platform === 'win32') {
+    const folder = join(nonEmpty(environment['APPDATA']) ?? join(homedir(), 'AppData', 'Roaming'), 'deskbell');
+    return { config: folder, state: folder };
+  }
+  const home = nonEmpty(environment['HOME']) ?? homedir();
+  const base = (variable: string, fallback: string): string => {
+    const value = nonEmpty(environment[variable]);
+    return join(value !== undefined && isAbsolute(value) ? value : join(home, fallback), 'deskbell');
+  };
+  return { config: base('XDG_CONFIG_HOME', '.config'), state: base('XDG_STATE_HOME', '.local/state') };
+}
+
+/** What the console may know of the terminal it runs in; nothing else of the environment reaches it. */
+const terminalVariables = [
+  'ALACRITTY_SOCKET',
+  'ALACRITTY_WINDOW_ID',
+  'COLORTERM',
+  'ConEmuANSI',
+  'ConEmuPID',
+  'DESKBELL_NOTIFY',
+  'EDITOR',
+  'ITERM_SESSION_ID',
+  'LANG',
+  'LC_ALL',
+  'LC_CTYPE',
+  'LC_TERMINAL',
+  'NO_COLOR',
+  'STY',
+  'TERM',
+  'TERM_PROGRAM',
+  'TERM_PROGRAM_VERSION',
+  'TMUX',
+  'VISUAL',
+  'VSCODE_PID',
+  'WT_SESSION',
+] as const;
+
+/** The variables that describe the terminal and the editor, as far as they are set. */
+export function terminalEnvironment(
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+): Readonly<Record<string, string | undefined>> {
+  return Object.fromEntries(terminalVariables.map((name) => [name, environment[name]]));
+}
+
+/**
+ * Turns colours off for what reads only FORCE_COLOR, as Ink does, where NO_COLOR asks for it or the terminal can't show
+ * them. Must come before such a library is loaded.
+ * @returns whether they are off
+ */
+export function forbidColours(environment: Record<string, string | undefined> = process.env): boolean {
+  const off = nonEmpty(environment['NO_COLOR']) !== undefined || environment['TERM'] === 'dumb';
+  if (off) environment['FORCE_COLOR'] = '0';
+  return off;
 }

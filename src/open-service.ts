@@ -4,10 +4,12 @@ import type { Config } from './config.ts';
 import { createSystemClock } from './engine/embedded/clock.ts';
 import type { Clock } from './engine/engine.ts';
 import { openEngine, prepareFolder } from './engine/open-engine.ts';
+import { createOpenAiModel } from './model/openai-client.ts';
 import { loadMasterKey } from './secret-key.ts';
 import { createLookups } from './services/lookups.ts';
 import { createMeasures } from './services/measures.ts';
 import { createSecrets } from './services/secrets.ts';
+import type { LanguageModel } from './services/assistant/language-model.ts';
 import type { Service } from './services/service.ts';
 
 export interface ServiceOverrides {
@@ -18,6 +20,8 @@ export interface ServiceOverrides {
 
 export interface OpenedService {
   readonly service: Service;
+  /** Ends every question to the language model, now and later. */
+  withdrawQuestions(): void;
   close(): Promise<void>;
 }
 
@@ -42,11 +46,13 @@ export async function openService(
     keyCheck: secrets.keyCheck,
     as,
   });
+  const closing = new AbortController();
   const service: Service = {
     engine,
     secrets,
     lookups: createLookups(engine.store),
     measures: createMeasures(),
+    model: openModel(config, engine.clock, closing.signal),
     settings: {
       baseUrl,
       limits: {
@@ -54,10 +60,25 @@ export async function openService(
         application: config.limitApplication,
         addressNew: config.limitAddressNew,
         addressFailed: config.limitAddressFailed,
+        aiVisitor: config.limitAiVisitor,
+        aiOrganization: config.limitAiOrganization,
       },
       maxPendingPerVisitor: config.maxPendingPerVisitor,
       webhookPrivate: config.webhookPrivate === 'allow',
     },
   };
-  return { service, close: engine.close };
+  const withdrawQuestions = (): void => closing.abort();
+  const close = (): Promise<void> => {
+    withdrawQuestions();
+    return engine.close();
+  };
+  return { service, withdrawQuestions, close };
+}
+
+/** The configured model, which is not asked anything yet; null: none is configured. */
+export function openModel(config: Config, clock: Clock = createSystemClock(), closing?: AbortSignal): LanguageModel | null {
+  const { aiUrl, aiModel, aiEmbeddingModel, aiTimeout, aiKey } = config;
+  if (aiUrl === null || aiModel === null) return null;
+  const timeoutMs = aiTimeout * 1000;
+  return createOpenAiModel({ url: aiUrl, model: aiModel, embeddingModel: aiEmbeddingModel, key: aiKey, timeoutMs, clock, closing });
 }

@@ -42,7 +42,7 @@ export async function examine(config: Config, now: number): Promise<Finding[]> {
         ? note('data folder', `${config.data} does not exist yet; the first start makes it`)
         : wrong('data folder', `${config.data} is no folder`, 'Name another one: --data DIR'),
     );
-    return [...findings, clockAlone(now), ...(await doors(config, false))];
+    return [...findings, clockAlone(now), ...(await doors(config, false)), ...(await model(config))];
   }
   const { examineFolder } = await import('../data-folder.ts');
   const seen = await examineFolder(config);
@@ -54,6 +54,7 @@ export async function examine(config: Config, now: number): Promise<Finding[]> {
     await logSize(config.data),
     durability(config),
     ...(await doors(config, seen.served)),
+    ...(await model(config)),
   );
   return findings;
 }
@@ -195,6 +196,12 @@ function durability(config: Config): Finding {
   return config.durability === 'full'
     ? ok('durability', 'full: what is acknowledged survives a loss of power')
     : note('durability', 'normal: a loss of power may take acknowledged messages', 'Serve with --durability full');
+}
+
+// Loaded here: it brings the whole service along, which no other check needs.
+async function model(config: Config): Promise<Finding[]> {
+  const { examineModel } = await import('./model-check.ts');
+  return examineModel(config);
 }
 
 async function doors(config: Config, served: boolean): Promise<Finding[]> {

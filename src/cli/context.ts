@@ -23,6 +23,8 @@ export interface Context {
   readonly data: string | undefined;
   /** A command as it should be typed next, on the same data folder. */
   command(text: string): string;
+  /** A command that works with a sign-in, wherever it is typed. */
+  remoteCommand(text: string): string;
 }
 
 export interface GlobalOptions {
@@ -52,6 +54,7 @@ export function createContext(io: Io, { data, json = false }: GlobalOptions): Co
     config: (flags = {}) => readConfig({ ...flags, data }),
     data,
     command: (text) => `${programName()} ${text}${folderWords(data)}`,
+    remoteCommand: (text) => `${programName()} ${text}`,
   };
 }
 

@@ -38,6 +38,10 @@ const typedAs: Readonly<Record<string, string>> = {
   retentionDays: '--retention-days',
   applications: '--applications',
   seats: '--seats',
+  documentId: 'the document id',
+  question: 'the question',
+  query: 'the question',
+  synonyms: '--set',
 };
 
 // Errors of the store by name, not by class: their modules load the database driver.

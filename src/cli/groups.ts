@@ -44,6 +44,10 @@ const placeholders: Partial<Record<SettingName, string>> = {
   durability: 'full|normal',
   logLevel: 'LEVEL',
   webhookPrivate: 'refuse|allow',
+  aiUrl: 'URL',
+  aiModel: 'NAME',
+  aiEmbeddingModel: 'NAME',
+  aiTimeout: 'SECONDS',
 };
 
 /** Adds a flag for each of the settings; the data folder's is a global one. */

@@ -13,6 +13,8 @@ import { addHealthcheckCommand } from './commands/healthcheck.ts';
 import { addImportCommand } from './commands/import.ts';
 import { addInstallServiceCommand } from './commands/install-service.ts';
 import { addKeyCommands } from './commands/keys.ts';
+import { addAiLogCommand } from './commands/ai-log.ts';
+import { addKnowledgeCommands } from './commands/knowledge.ts';
 import { addMemberCommands } from './commands/members.ts';
 import { addOpenApiCommand } from './commands/openapi.ts';
 import { addOrgCommands } from './commands/orgs.ts';
@@ -96,6 +98,7 @@ function createProgram(io: Io): Command {
   addMemberCommands(program, act);
   addSnippetCommand(program, act);
   addWebhookCommands(program, act);
+  addAiLogCommand(addKnowledgeCommands(program, act), act);
   addStatsCommand(program, act);
   addTailCommand(program, act);
   addAuditCommand(program, act);

@@ -2,8 +2,8 @@
 // Every text is made safe for a terminal here; colour only where a terminal shows it.
 import type { Writable } from 'node:stream';
 import { styleText } from 'node:util';
-import { visibleText } from '../services/content/text.ts';
-import { displayWidth, padTo } from './width.ts';
+import { visibleText } from '../text/text.ts';
+import { displayWidth, padTo } from '../text/width.ts';
 
 /** A stream that may be a terminal, as process.stdout is. */
 export type Screen = Writable & { readonly isTTY?: boolean; readonly columns?: number };

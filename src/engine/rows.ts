@@ -1,5 +1,6 @@
 // The rows as they lie in the database: snake_case, times as ms since the epoch,
 // booleans as 0 or 1. Rules read rows; what leaves goes through services/present.ts.
+import type { AiLogEntry, KnowledgeFormat } from '../protocol/assistant.ts';
 import type { ContentFormat, ConversationStatus, Mode, Plan, Role, SenderRole } from '../protocol/entities.ts';
 
 export interface MetaRow {
@@ -112,6 +113,8 @@ export interface ConversationRow {
   waiting_since: number | null;
   first_response_at: number | null;
   idempotency_key: string | null;
+  /** Since when the assistant writes nothing here: a person was asked for, or it gave up. Null: it may. */
+  assistant_muted_at: number | null;
   created_at: number;
   updated_at: number;
 }
@@ -254,6 +257,72 @@ export interface WebhookDeliveryRow {
   created_at: number;
 }
 
+export interface KnowledgeDocumentRow {
+  id: string;
+  organization_id: string;
+  application_id: string;
+  /** What it was made from; once per application. */
+  source: string;
+  title: string;
+  url: string | null;
+  format: KnowledgeFormat;
+  /** As it was handed in, so that passages can be cut anew. */
+  content: string;
+  /** By which edition of the cutting its passages were made; 0: not cut yet. */
+  edition: number;
+  created_at: number;
+  updated_at: number;
+}
+
+export interface KnowledgePassageRow {
+  /** The row of the full-text index. */
+  row: number;
+  id: string;
+  document_id: string;
+  application_id: string;
+  position: number;
+  heading: string | null;
+  anchor: string | null;
+  text: string;
+  /** 32-bit floats; null: none yet. */
+  embedding: Uint8Array | null;
+  embedding_model: string | null;
+}
+
+/** The number that begins each of an application's words in the index. */
+export interface KnowledgeScopeRow {
+  number: number;
+  application_id: string;
+}
+
+export interface KnowledgeSynonymsRow {
+  application_id: string;
+  /** JSON: an array of arrays of words. */
+  synonyms: string;
+}
+
+export interface AiLogRow {
+  /** For an automatic answer, the id of the visitor's message. */
+  id: string;
+  organization_id: string;
+  /** null: a text of no application was rewritten. */
+  application_id: string | null;
+  /** VisitorRow.id of whose question or conversation it was; null: nobody's. */
+  visitor_key: string | null;
+  conversation_id: string | null;
+  mode: Mode;
+  door: AiLogEntry['door'];
+  actor: string;
+  question: string;
+  answer: string | null;
+  outcome: AiLogEntry['outcome'];
+  /** JSON: an array of AnswerSource. */
+  sources: string;
+  model: string | null;
+  duration_ms: number;
+  created_at: number;
+}
+
 /** Every table, for the query builder. */
 export interface Database {
   meta: MetaRow;
@@ -276,6 +345,15 @@ export interface Database {
   search: { rowid: number; words: string };
   webhooks: WebhookRow;
   webhook_deliveries: WebhookDeliveryRow;
+  knowledge_documents: KnowledgeDocumentRow;
+  knowledge_passages: KnowledgePassageRow;
+  /** The FTS5 table; `rowid` is KnowledgePassageRow.row. */
+  knowledge_search: { rowid: number; heading: string; words: string };
+  /** Its words, each once. */
+  knowledge_vocabulary: { term: string };
+  knowledge_scopes: KnowledgeScopeRow;
+  knowledge_synonyms: KnowledgeSynonymsRow;
+  ai_log: AiLogRow;
 }
 
 // Rows as the queries join them.
@@ -325,4 +403,22 @@ export interface RetentionScope {
 export interface RetentionCursor {
   readonly created_at: number;
   readonly id: string;
+}
+
+/** A document as lists show it: without its content, with how many passages it has. */
+export type ListedDocument = Omit<KnowledgeDocumentRow, 'content'> & { passages: number };
+
+/** A passage with what an answer says about where it comes from, and its words as the index has them. */
+export interface KnowledgeCandidate {
+  row: number;
+  id: string;
+  document_id: string;
+  heading: string | null;
+  anchor: string | null;
+  text: string;
+  title: string;
+  url: string | null;
+  /** Indexed words of title and headings, and of the text: parted by blanks, each begun with the application's number. */
+  heading_words: string;
+  text_words: string;
 }

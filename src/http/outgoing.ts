@@ -1,22 +1,13 @@
 // The sender of webhooks: one request, one connection, only to where the owner of the
 // server lets it go. Where a name leads is looked at by the very lookup that connects,
 // so an answer that changes in between gains nothing.
-import { lookup as systemLookup } from 'node:dns';
 import { request as httpRequest, type ClientRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { LookupFunction } from 'node:net';
 import type { Clock } from '../engine/engine.ts';
-import { addressOfHost, isPublicAddress } from '../services/public-address.ts';
+import { AddressRefused, createGuard, type Resolve } from '../services/guarded-lookup.ts';
 import type { OutgoingAnswer } from '../services/webhook-attempts.ts';
 import type { OutgoingRequest, SendOutgoing } from '../services/webhook-delivery.ts';
-
-export interface ResolvedAddress {
-  readonly address: string;
-  readonly family: number;
-}
-
-/** Hands on all addresses of a name, or why it has none. */
-export type Resolve = (hostname: string, done: (error: Error | null, found: ResolvedAddress[]) => void) => void;
 
 export interface SenderOptions {
   readonly clock: Clock;
@@ -31,32 +22,15 @@ const timeoutMs = 10_000;
 const mostRead = 1_024;
 const refused = 'the address is private or local, and the server does not send there';
 
-class AddressRefused extends Error {
-  override readonly name = 'AddressRefused';
-}
-
 /** Makes a sender. It follows no redirect, keeps no connection and nothing of an answer but its status. */
-export function createSender({ clock, allowPrivate, resolve = resolveBySystem }: SenderOptions): SendOutgoing {
-  const permitted = (address: string): boolean => allowPrivate || isPublicAddress(address);
-
-  const lookup: LookupFunction = (hostname, options, callback) => {
-    resolve(hostname, (error, found) => {
-      const usable = error === null ? found.filter(({ address }) => permitted(address)) : [];
-      const [first] = usable;
-      if (first === undefined) callback(error ?? new AddressRefused(refused), '');
-      else if (options.all === true) callback(null, usable);
-      else callback(null, first.address, first.family);
-    });
-  };
-
+export function createSender({ clock, allowPrivate, resolve }: SenderOptions): SendOutgoing {
+  const guard = createGuard(allowPrivate, resolve);
   return (outgoing, signal) => {
     const url = new URL(outgoing.url);
-    // The network layer asks no lookup about what is an address already.
-    const literal = addressOfHost(url.hostname);
-    if (literal !== null && !permitted(literal)) return Promise.resolve({ status: null, error: refused });
+    if (guard.refuses(url)) return Promise.resolve({ status: null, error: refused });
     if (url.protocol !== 'https:' && !(url.protocol === 'http:' && allowPrivate))
       return Promise.resolve({ status: null, error: 'the address does not begin with https://' });
-    return post(url, outgoing, lookup, clock, signal);
+    return post(url, outgoing, guard.lookup, clock, signal);
   };
 }
 
@@ -124,5 +98,3 @@ function describe(error: NodeJS.ErrnoException): string {
   if (error instanceof AddressRefused) return refused;
   return reasons[error.code ?? ''] ?? `could not be sent (${error.code ?? error.name})`;
 }
-
-const resolveBySystem: Resolve = (hostname, done) => systemLookup(hostname, { all: true, verbatim: true }, done);

@@ -13,12 +13,14 @@ export const errorCodes = {
   method_not_allowed: { status: 405, retry: false },
   request_timeout: { status: 408, retry: true },
   conflict: { status: 409, retry: false },
+  ai_model_required: { status: 409, retry: false },
   payload_too_large: { status: 413, retry: false },
   unsupported_media_type: { status: 415, retry: false },
   conversation_not_active: { status: 422, retry: false },
   edit_window_expired: { status: 422, retry: false },
   rate_limit_exceeded: { status: 429, retry: true },
   internal_error: { status: 500, retry: true },
+  ai_unavailable: { status: 502, retry: true },
   unavailable: { status: 503, retry: true },
 } as const;
 

@@ -272,6 +272,10 @@ export const member = z.object({
 });
 export type Member = z.infer<typeof member>;
 
+/** What members see of each other: whom a conversation can be handed to. `online`: a console or the like is connected. */
+export const colleague = z.object({ id: uuid, name: z.string(), role, online: z.boolean() });
+export type Colleague = z.infer<typeof colleague>;
+
 export const cannedReply = z.object({
   id: uuid,
   shortcut: z.string(),
@@ -308,6 +312,17 @@ export const visitorData = z.object({
   ),
   /** How many internal notes there are, whose text is not handed out. */
   internalNotes: z.int(),
+  /** What they asked the assistant, and what it answered. */
+  assistant: z.array(
+    z.object({
+      conversationId: uuid.nullable(),
+      question: z.string(),
+      answer: z.string().nullable(),
+      outcome: z.string(),
+      sources: z.array(z.object({ id: uuid, title: z.string(), url: z.string().nullable() })),
+      createdAt: timestamp,
+    }),
+  ),
   /** Who has looked at or handed out this data before. */
   access: z.array(z.object({ action: z.string(), actor: z.string(), address: z.string().nullable(), createdAt: timestamp })),
   exportedAt: timestamp,

@@ -20,6 +20,7 @@ export const clientFrames = {
     contentFormat: contentFormat.optional(),
     clientMessageId,
     internal: z.boolean().optional(),
+    person: z.boolean().optional(),
   }),
   'message:edit': z.object({
     conversationId: uuid,

@@ -54,6 +54,8 @@ export interface OutboxEntry {
   readonly draft: boolean;
   readonly content: string;
   readonly contentFormat: ContentFormat;
+  /** A person was asked for. */
+  readonly person?: boolean;
   /** Ms since the epoch by the page's clock; entries go out in this order. */
   readonly at: number;
   /** It has been on its way at least once, so it may be stored already. */
@@ -156,9 +158,9 @@ export function presentMessage(raw: RawMessage, conversationId: string, visitorI
 export const isoTime = (ms: number): string => new Date(ms).toISOString();
 
 /** Text or a message as what the service takes. */
-export function outgoing(message: string | OutgoingMessage): Required<OutgoingMessage> {
-  const { content, contentFormat = 'plain' } = typeof message === 'string' ? { content: message } : message;
-  return { content: content.trim(), contentFormat };
+export function outgoing(message: string | OutgoingMessage): OutgoingMessage & { readonly contentFormat: ContentFormat } {
+  const whole: OutgoingMessage = typeof message === 'string' ? { content: message } : message;
+  return { ...whole, contentFormat: whole.contentFormat ?? 'plain', content: whole.content.trim() };
 }
 
 /** The keys in a storage that begin alike. */

@@ -170,9 +170,9 @@ export function createSending(options: SendingOptions): Sending {
     // Taken back meanwhile.
     if (!entry) return;
     if (!entry.tried) put({ ...entry, tried: true });
-    const { content, contentFormat, conversationId } = entry;
+    const { content, contentFormat, person, conversationId } = entry;
     const { message } = await http.call_<{ message: RawMessage }>('POST', `/conversations/${conversationId}/messages`, {
-      body: { content, contentFormat, clientMessageId: key },
+      body: { content, contentFormat, person, clientMessageId: key },
       patience_: 0,
       keepalive_: true,
     });
@@ -218,7 +218,7 @@ export function createSending(options: SendingOptions): Sending {
     send_: (conversationId, draft, message, beforeFirst) => {
       const key = env.newId();
       beforeFirst?.(key);
-      const stored = queue({ key, conversationId, draft, echo: '', sentAs: '', ...outgoing(message) });
+      const stored = queue({ ...outgoing(message), key, conversationId, draft, echo: '', sentAs: '' });
       wake();
       return stored;
     },

@@ -204,6 +204,8 @@ export type Undo = () => void;
 export interface OutgoingMessage {
   readonly content: string;
   readonly contentFormat?: ContentFormat;
+  /** True: the visitor asks for a person, and the assistant says nothing more. */
+  readonly person?: boolean;
 }
 
 export interface SdkApi {

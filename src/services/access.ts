@@ -5,6 +5,7 @@ import type {
   ApiKeyRow,
   ApplicationRow,
   ConversationWithVisitor,
+  KnowledgeDocumentRow,
   MemberRow,
   MessageWithSender,
   OrganizationRow,
@@ -139,6 +140,11 @@ export async function accessCannedReply(tx: ReadTx, actor: MemberActor, id: stri
 /** @throws Failure not_found */
 export async function accessWebhook(tx: ReadTx, actor: MemberActor | LocalActor, id: string): Promise<WebhookRow> {
   return ownRow(actor, await tx.tables.webhooks.byId(id), 'webhook');
+}
+
+/** @throws Failure not_found */
+export async function accessKnowledgeDocument(tx: ReadTx, actor: MemberActor | LocalActor, id: string): Promise<KnowledgeDocumentRow> {
+  return ownRow(actor, await tx.tables.knowledge.byId(id), 'document');
 }
 
 function ownRow<R extends { organization_id: string }>(actor: MemberActor | LocalActor, row: R | undefined, what: string): R {

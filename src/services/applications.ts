@@ -180,7 +180,8 @@ function ownValue(place: unknown, name: string): unknown {
   return typeof place === 'object' && place !== null && Object.hasOwn(place, name) ? (place as Record<string, unknown>)[name] : undefined;
 }
 
-async function assertAi(tx: ReadTx, organizationId: string): Promise<void> {
+/** @throws Failure plan_limit when the organization's plan has no assistant */
+export async function assertAi(tx: ReadTx, organizationId: string): Promise<void> {
   const organization = await tx.tables.organizations.byId(organizationId);
   if (organization === undefined || organizationLimits(organization).ai) return;
   throw new Failure('plan_limit', `The assistant is part of the premium plan: deskbell org plan ${organization.slug} premium`);

@@ -5,7 +5,7 @@ import type { ConversationRow, ConversationWithVisitor } from '../engine/rows.ts
 import { accessConversation, accessMember, ensureVisitor, findVisitor, placeOfMessage } from './access.ts';
 import { userId } from './actor.ts';
 import { conversationAudience, messageAudience } from './audience.ts';
-import { unstorable } from './content/text.ts';
+import { unstorable } from '../text/text.ts';
 import { badField, Failure, notFound, rateLimited } from './failure.ts';
 import { countNewcomer } from './limiting.ts';
 import { eventBase } from './messages.ts';
@@ -61,6 +61,7 @@ export async function createConversation(
     waiting_since: now,
     first_response_at: null,
     idempotency_key: input.idempotencyKey ?? null,
+    assistant_muted_at: null,
     created_at: now,
     updated_at: now,
   };
@@ -164,7 +165,8 @@ export async function listQueue(
   const { limit, offset } = input;
   const filter = {
     organizationId: actor.organizationId,
-    mode: input.mode,
+    mode: input.mode === 'all' ? undefined : input.mode,
+    visitorOf: input.visitorOf,
     status: input.status,
     applicationId: input.applicationId,
     text: input.q,

@@ -54,6 +54,16 @@ export async function countCall({ service, actor }: Call): Promise<void> {
 }
 
 /**
+ * Counts one question to the assistant, which costs more than other calls, against its asker and the organization.
+ * @param asker a visitor or a member, as the key that nobody else has
+ * @throws Failure rate_limit_exceeded
+ */
+export function countQuestion(service: Service, organizationId: string, asker: string): void {
+  const { aiVisitor, aiOrganization } = service.settings.limits;
+  take(service, [...check('per_visitor', `aq:${asker}`, aiVisitor), ...check('per_organization', `ao:${organizationId}`, aiOrganization)]);
+}
+
+/**
  * Counts a new visitor or conversation made without a key: a fresh UUID costs nothing, an address does.
  * @throws Failure rate_limit_exceeded
  */

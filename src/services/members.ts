@@ -9,7 +9,7 @@ import { Failure } from './failure.ts';
 import { assertRoom, organizationLimits } from './plans.ts';
 import { pageOf } from './paging.ts';
 import { presentMember } from './present.ts';
-import type { OwnerCall, ReadTx, Tx } from './service.ts';
+import type { MemberCall, OwnerCall, ReadTx, Tx } from './service.ts';
 
 /** @param passwordHash made outside the transaction: hashing takes a fifth of a second
  * @throws Failure not_found, plan_limit, conflict (address taken) */
@@ -44,6 +44,17 @@ export async function listMembers(tx: ReadTx, call: OwnerCall, input: Input<'mem
   const organization = await accessOrganization(tx, call.actor, input.organization);
   const { page, ...counts } = pageOf(await tx.tables.members.byOrganization(organization.id), input);
   return { members: page.map(presentMember), ...counts };
+}
+
+/** The members that are not disabled, for any member: no address, only whom one works with. */
+export async function listColleagues(tx: ReadTx, { actor, service }: MemberCall): Promise<Output<'staff.members.list'>> {
+  const rows = await tx.tables.members.byOrganization(actor.organizationId);
+  const { presence } = service.engine;
+  return {
+    members: rows
+      .filter((row) => row.disabled_at === null)
+      .map(({ id, name, role }) => ({ id, name, role, online: presence.awaySince(id) === null })),
+  };
 }
 
 /** @throws Failure not_found, conflict (the last admin) */

@@ -6,6 +6,7 @@ import type { Input, Output } from '../protocol/operations.ts';
 import type { ConversationWithVisitor, MessageRow, MessageWithSender } from '../engine/rows.ts';
 import { accessConversation, accessMessage, placeOfMessage } from './access.ts';
 import { userId, type MemberActor, type VisitorActor } from './actor.ts';
+import { leaveToPerson } from './assistant/messages.ts';
 import { messageAudience } from './audience.ts';
 import { prepareContent } from './content/content.ts';
 import { badField, Failure } from './failure.ts';
@@ -41,6 +42,8 @@ interface Sending {
   readonly conversationId: string;
   readonly clientMessageId?: string | undefined;
   readonly internal?: boolean;
+  /** The visitor asks for a person. */
+  readonly person?: boolean | undefined;
 }
 
 /**
@@ -101,6 +104,7 @@ export async function sendMessage(
     activity: presentActivity(row, changed),
     originConnection: call.connectionId,
   });
+  if (actor.kind === 'visitor' && input.person === true) await leaveToPerson(tx, call.service, { ...conversation, ...changed }, row);
   return { message: presentSentMessage(stored) };
 }
 
@@ -216,6 +220,8 @@ export async function deleteMessage(
   const seq = conversation.last_seq + 1;
   await tx.tables.messages.remove(message.id, seq, now);
   await tx.tables.search.remove(message.id);
+  // What the assistant was asked may have been this message.
+  if (message.sender_role === 'visitor') await tx.tables.aiLog.blank(conversation.id, message.created_at);
   await tx.tables.conversations.setLastSeq({ id: conversation.id, last_seq: seq, updated_at: updatedAt(conversation, message, now) });
   await tx.emit({
     ...eventBase(conversation, call.actor),

@@ -18,7 +18,7 @@ import type {
 import type * as entity from '../protocol/entities.ts';
 import type { EventPayloads, SocketMessage, SyncMessage } from '../protocol/events.ts';
 import { limits } from '../protocol/codes.ts';
-import { preview } from './content/text.ts';
+import { preview } from '../text/text.ts';
 import { readSettings } from './settings.ts';
 
 /** ISO 8601, UTC, ms. */

@@ -5,7 +5,8 @@
 // - A message goes when it is older than the window, whatever its conversation's status.
 // - A conversation goes once nothing in it is younger than the window, open ones too: none of its text is left to
 //   answer, and its subject must not outlive it. An open one with anything younger stays, without its oldest messages.
-// - A visitor goes when they were first seen before the window and none of their conversations stays.
+// - A visitor goes when they were first seen before the window, and none of their conversations and questions stays.
+// - What the assistant was asked and answered goes when it is older than the window; with its conversation or visitor, earlier.
 // - What stays keeps its numbers: `seq`, read positions and the log go on as if nothing had been removed.
 // - For 7 days after a change of plan nothing live goes. Where more than half of an organization's live conversations
 //   would go at once, they wait for somebody's word (`force`): a clock that has jumped looks just like that.
@@ -96,7 +97,10 @@ async function purgeOrganization(service: Service, row: OrganizationRow, now: nu
   if (now - row.plan_changed_at < graceMs && row.plan_changed_at !== row.created_at) return { ...base, state: 'grace', live: noCounts() };
   const scope: RetentionScope = { organization_id: row.id, mode: 'live', cutoff: now - retentionDays * dayMs };
   const due = await countDue(service, scope, options);
-  if (due.conversations + due.messages + due.visitors === 0) return { ...base, state: 'kept', live: due };
+  if (due.conversations + due.messages + due.visitors === 0) {
+    if (options.dryRun !== true) await removeAiLog(service, scope, options);
+    return { ...base, state: 'kept', live: due };
+  }
   const have = await service.engine.store.read(({ tables }) => tables.retention.countConversations(row.id, 'live'));
   if (options.force !== true && due.conversations * 2 > have) return { ...base, state: 'held', live: due };
   return { ...base, state: 'purged', live: options.dryRun === true ? due : await remove(service, scope, options) };
@@ -157,6 +161,7 @@ interface Step {
 
 async function remove(service: Service, scope: RetentionScope, options: PurgeOptions): Promise<Counts> {
   const counts = noCounts();
+  await removeAiLog(service, scope, options);
   for (const step of [conversationStep, visitorStep]) {
     let cursor = retentionStart;
     while (options.stopped?.() !== true) {
@@ -168,6 +173,15 @@ async function remove(service: Service, scope: RetentionScope, options: PurgeOpt
     }
   }
   return counts;
+}
+
+/** Removes old rows of the assistant's log, which are in nobody's counts. */
+async function removeAiLog({ engine: { store } }: Service, scope: RetentionScope, { stopped }: PurgeOptions): Promise<void> {
+  for (;;) {
+    const removed = await store.write(({ tables }) => tables.aiLog.removeOld(scope, stepRows));
+    if (removed < stepRows || stopped?.() === true) return;
+    await sleep(pauseMs);
+  }
 }
 
 /** Removes old messages, and conversations that are silent, from where the walk stands until the step is full. */

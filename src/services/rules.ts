@@ -3,11 +3,14 @@
 import type { Input, OperationName, Output } from '../protocol/operations.ts';
 import type { Actor } from './actor.ts';
 import * as apiKeys from './api-keys.ts';
+import { listAiLog } from './assistant/log.ts';
+import * as assistant from './assistant/questions.ts';
 import { listAudit } from './audit.ts';
 import * as cannedReplies from './canned-replies.ts';
 import * as applications from './applications.ts';
 import * as conversations from './conversations.ts';
 import * as invitations from './invitations.ts';
+import * as knowledge from './knowledge/documents.ts';
 import * as members from './members.ts';
 import * as messages from './messages.ts';
 import * as organizations from './organizations.ts';
@@ -69,6 +72,7 @@ export const rules: { readonly [N in OperationName]: Rule<N> } = {
   'widget.config': (call) => visitors.widgetConfig(asCaller(call)),
 
   'session.create': (call, input) => sessions.signIn(asCaller(call), input),
+  'session.createLocal': writes(sessions.signInLocally),
   'session.get': (call) => sessions.currentSession(asCaller(call)),
   'session.delete': writes(sessions.signOut),
   'staff.token': (call) => sessions.issueStaffToken(asCaller(call)),
@@ -87,6 +91,7 @@ export const rules: { readonly [N in OperationName]: Rule<N> } = {
   'cannedReplies.create': writes(cannedReplies.createCannedReply),
   'cannedReplies.update': writes(cannedReplies.updateCannedReply),
   'cannedReplies.delete': writes(cannedReplies.deleteCannedReply),
+  'staff.members.list': reads(members.listColleagues),
   'staff.stats': reads(organizationStats),
   'invitations.accept': (call, input) => invitations.acceptInvitation(asCaller(call), input),
 
@@ -148,4 +153,16 @@ export const rules: { readonly [N in OperationName]: Rule<N> } = {
   'webhooks.test': writes(webhooks.testWebhook),
   'webhooks.deliveries': reads(webhooks.listDeliveries),
   'webhooks.replay': writes(webhooks.replayDelivery),
+  'knowledge.add': preparesAndWrites(knowledge.prepareDocument, knowledge.addDocument),
+  'knowledge.list': reads(knowledge.listDocuments),
+  'knowledge.get': reads(knowledge.getDocument),
+  'knowledge.remove': writes(knowledge.removeDocument),
+  'knowledge.search': (call, input) => knowledge.searchKnowledge(asCaller(call), input),
+  'knowledge.synonyms': reads(knowledge.getSynonyms),
+  'knowledge.setSynonyms': writes(knowledge.setSynonyms),
+  'knowledge.ask': (call, input) => assistant.askKnowledge(asCaller(call), input),
+  'ai.answer': (call, input) => assistant.answerVisitor(asCaller(call), input),
+  'staff.ai.reply': (call, input) => assistant.draftReply(asCaller(call), input),
+  'staff.ai.rewrite': (call, input) => assistant.rewriteText(asCaller(call), input),
+  'ai.log': reads(listAiLog),
 };

@@ -2,6 +2,7 @@
 // settings, and the lookups that are kept in memory. Put together in app.ts.
 import type { Engine, LimitWindow, ReadTx, Tx } from '../engine/engine.ts';
 import type { Actor, AnonymousActor, EmbedderActor, LocalActor, MemberActor, VisitorActor } from './actor.ts';
+import type { LanguageModel } from './assistant/language-model.ts';
 import type { Lookups } from './lookups.ts';
 import type { Measures } from './measures.ts';
 import type { Secrets } from './secrets.ts';
@@ -17,6 +18,8 @@ export interface ServiceSettings {
     readonly application: LimitSetting;
     readonly addressNew: LimitSetting;
     readonly addressFailed: LimitSetting;
+    readonly aiVisitor: LimitSetting;
+    readonly aiOrganization: LimitSetting;
   };
   readonly maxPendingPerVisitor: number;
   /** Whether webhooks may lead to private and local addresses. */
@@ -29,6 +32,8 @@ export interface Service {
   readonly settings: ServiceSettings;
   readonly lookups: Lookups;
   readonly measures: Measures;
+  /** null: no model is configured, and answers are quotations. */
+  readonly model: LanguageModel | null;
 }
 
 /** One call of an operation: who asks, from where, by which connection. */

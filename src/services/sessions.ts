@@ -3,12 +3,14 @@
 import type { Input, Output } from '../protocol/operations.ts';
 import type { MemberRow, OrganizationRow } from '../engine/rows.ts';
 import { audit } from './audit.ts';
+import { accessMember } from './access.ts';
+import type { LocalActor } from './actor.ts';
 import { sessionEnd } from './authenticate.ts';
-import { Failure } from './failure.ts';
+import { Failure, notFound } from './failure.ts';
 import { accountIsAttacked, assertNotFailing, failedLimit } from './limiting.ts';
 import { isoTime, presentMember, presentOrganization } from './present.ts';
 import { makeSessionToken } from './secrets.ts';
-import type { AnonymousCall, MemberCall, Service, Tx } from './service.ts';
+import type { AnonymousCall, Call, MemberCall, Service, Tx } from './service.ts';
 import { staffToken } from './socket-tokens.ts';
 
 const attackedDelayMs = 1_000;
@@ -63,12 +65,33 @@ async function findMember(service: Service, input: { organization: string; email
 }
 
 async function startSession(tx: Tx, call: AnonymousCall, { organization, member }: Found): Promise<Output<'session.create'>> {
-  const { secrets, engine } = call.service;
-  const now = engine.clock.now();
   // Between the check of the password and now it may have been changed, or the member disabled.
   const current = await tx.tables.members.byId(member.id);
   if (current === undefined || current.disabled_at !== null || current.password_hash !== member.password_hash)
     throw new Failure('unauthorized', 'The organization, the e-mail address or the password is not right.');
+  return openSession(tx, { ...call, actor: { kind: 'anonymous' } }, 'session.create', { organization, member: current });
+}
+
+/**
+ * Signs a member in without a password, for the owner of the data folder, who could set a new one as well. The audit
+ * log says so.
+ * @throws Failure not_found, conflict (the member is disabled)
+ */
+export async function signInLocally(
+  tx: Tx,
+  call: Call<LocalActor>,
+  input: Input<'session.createLocal'>,
+): Promise<Output<'session.createLocal'>> {
+  const member = await accessMember(tx, call.actor, input.memberId);
+  const organization = await tx.tables.organizations.byId(member.organization_id);
+  if (organization === undefined) throw notFound('organization');
+  if (member.disabled_at !== null) throw new Failure('conflict', `${member.name} is disabled. See: deskbell member enable ${member.id}`);
+  return openSession(tx, call, 'session.createLocal', { organization, member });
+}
+
+async function openSession(tx: Tx, call: Call, action: string, { organization, member }: Found): Promise<Output<'session.create'>> {
+  const { secrets, engine } = call.service;
+  const now = engine.clock.now();
   const token = makeSessionToken();
   const expiresAt = sessionEnd(now, now);
   await tx.tables.members.removeExpiredSessions(now);
@@ -81,19 +104,11 @@ async function startSession(tx: Tx, call: AnonymousCall, { organization, member 
     last_seen_at: now,
     expires_at: expiresAt,
   });
-  await audit(
-    tx,
-    { ...call, actor: { kind: 'anonymous' } },
-    {
-      organizationId: organization.id,
-      action: 'session.create',
-      subject: `member:${member.id}`,
-    },
-  );
+  await audit(tx, call, { organizationId: organization.id, action, subject: `member:${member.id}` });
   return {
     token,
     expiresAt: isoTime(expiresAt),
-    member: presentMember(current),
+    member: presentMember(member),
     organization: presentOrganization(organization),
   };
 }

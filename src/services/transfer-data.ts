@@ -7,6 +7,7 @@ import { accessOrganization } from './access.ts';
 import { audit } from './audit.ts';
 import { sanitise } from './content/html.ts';
 import { Failure } from './failure.ts';
+import { cutStaleDocuments, isWebAddress } from './knowledge/documents.ts';
 import { isoTime } from './present.ts';
 import type { Call, OwnerCall, ReadTx, Service, Tx } from './service.ts';
 
@@ -128,6 +129,8 @@ export async function importOrganization(call: Call, lines: Lines): Promise<Tran
     });
     return { organization: header.organization, rows };
   });
+  // Whatever is left of it, were this to end now, the server makes.
+  await cutStaleDocuments(call.service);
   await store.checkpoint();
   return done;
 }
@@ -219,6 +222,8 @@ async function takeIn(tx: Tx, call: Call, { organization }: Header, lines: Async
 }
 
 function sealed({ secrets }: Service, table: Travelling, row: Row, organizationId: string, logEnd: number): Row {
+  // Its passages are cut here.
+  if (table.name === 'knowledge_documents') return { ...row, edition: 0 };
   const column = sealedColumns[table.name];
   if (column === undefined) return row;
   const secret = row[column];
@@ -250,6 +255,8 @@ function problemOf(
   if (typeof owner === 'string' && row[owner] !== organizationId) return 'belongs to another organization';
   for (const [column, parent] of Object.entries(references))
     if (idsOf(parent)?.has(row[column]) !== true) return `belongs to no row of ${parent} in this file`;
+  const url = row['url'];
+  if (name === 'knowledge_documents' && typeof url === 'string' && !isWebAddress(url)) return 'holds an address that no document has';
   // HTML goes to browsers as it is: what our own rendering can't have made is not let in.
   const html = row['content_html'];
   if (typeof html === 'string' && sanitise(html) !== html) return 'holds HTML that a message must not have';

@@ -1,7 +1,8 @@
 // The rules of a visitor's own data: handing out everything that is kept about one
 // person, and removing it from every row, file and live connection.
 import type { Input, Output } from '../protocol/operations.ts';
-import type { ConversationRow, MessageWithSender, VisitorRow } from '../engine/rows.ts';
+import type { AiLogRow, ConversationRow, MessageWithSender, VisitorRow } from '../engine/rows.ts';
+import { presentAiLogEntry } from './assistant/log.ts';
 import { audit } from './audit.ts';
 import { badField, notFound } from './failure.ts';
 import { isoTime, presentConversation, presentMessage, presentVisitor } from './present.ts';
@@ -75,8 +76,15 @@ async function collect(tx: ReadTx, row: VisitorRow): Promise<Omit<Output<'visito
     },
     conversations,
     internalNotes: await tx.tables.visitorData.countNotes(row.id),
+    assistant: (await tx.tables.aiLog.ofVisitor(row.id)).filter(({ door }) => door !== 'reply').map(presentAsked),
     access: access.map((one) => ({ action: one.action, actor: one.actor, address: one.address, createdAt: isoTime(one.created_at) })),
   };
+}
+
+/** A draft for an operator is a paper of staff's, as notes are; what the visitor asked and was told is theirs. */
+function presentAsked(row: AiLogRow): Output<'visitors.export'>['assistant'][number] {
+  const { question, answer, outcome, sources, createdAt, conversationId } = presentAiLogEntry(row);
+  return { conversationId, question, answer, outcome, sources, createdAt };
 }
 
 async function allMessages(tx: ReadTx, { id: conversationId }: ConversationRow): Promise<MessageWithSender[]> {

@@ -10,6 +10,7 @@ import type { Log } from '../log.ts';
 import type { MemberActor, VisitorActor } from '../services/actor.ts';
 import { Failure } from '../services/failure.ts';
 import { addressKey, callerAddress } from '../services/http-address.ts';
+import type { ShowTyping } from '../services/assistant/auto.ts';
 import { assertNotFailing, failedLimit } from '../services/limiting.ts';
 import type { Service } from '../services/service.ts';
 import { authenticateSocket, SocketRefused } from '../services/socket-tokens.ts';
@@ -21,6 +22,12 @@ export interface SocketOptions {
   readonly service: Service;
   readonly config: Config;
   readonly log: Log;
+}
+
+export interface AttachedSockets {
+  stop(): Promise<void>;
+  /** Tells a room that the assistant writes, or no longer does. */
+  readonly showTyping: ShowTyping;
 }
 
 /** Which close code goes with a refusal. */
@@ -44,7 +51,7 @@ interface Peer {
  * Serves WebSockets on an HTTP server.
  * @returns how to stop: every socket hears 1001, and the promise resolves when they are gone
  */
-export async function attachSockets(server: Server, { service, config, log }: SocketOptions): Promise<{ stop(): Promise<void> }> {
+export async function attachSockets(server: Server, { service, config, log }: SocketOptions): Promise<AttachedSockets> {
   const { clock } = service.engine;
   const hub = createHub(service, (error) => log.error({ err: String(error) }, 'the hub failed'));
   const sockets = new WebSocketServer({
@@ -184,6 +191,7 @@ export async function attachSockets(server: Server, { service, config, log }: So
   server.on('upgrade', onUpgrade);
 
   return {
+    showTyping: (conversationId, who, active) => hub.typing({ ...who, senderRole: 'assistant' }, conversationId, active),
     stop: async () => {
       stopping = true;
       cancelHeartbeat();

@@ -16,7 +16,7 @@ export interface Hub {
   join(connection: Connection, conversationId: string): void;
   leave(connection: Connection, conversationId: string): void;
   /** Tells the others in a room that somebody types, or no longer does. Passes without a row in the log. */
-  typing(from: Connection, conversationId: string, active: boolean): void;
+  typing(from: Pick<Connection, 'userId' | 'userName' | 'senderRole'>, conversationId: string, active: boolean): void;
   readonly connections: ReadonlySet<Connection>;
 }
 

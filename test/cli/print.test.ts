@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createLineFormat } from '../../src/cli/log-lines.ts';
 import { createPrint, safeJson, type Print } from '../../src/cli/print.ts';
-import { displayWidth, padTo } from '../../src/cli/width.ts';
+import { displayWidth, padTo } from '../../src/text/width.ts';
 import { screen } from '../helpers/cli.ts';
 
 function printed(terminal: boolean, work: (print: Print) => void, { json = false, columns = 80 } = {}): { out: string; err: string } {

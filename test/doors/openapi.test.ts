@@ -261,6 +261,7 @@ describe('what the service answers', () => {
       '/api/v1/admin/audit',
       '/api/v1/admin/webhooks',
       '/api/v1/staff/canned-replies',
+      '/api/v1/staff/members',
       '/api/v1/staff/stats',
     ])
       expect((await check(admin, 'GET', path)).status, path).toBe(200);

@@ -161,6 +161,7 @@ const bodies: Readonly<Partial<Record<OperationName, object>>> = {
   'domains.add': { domain: 'evil.example' },
   'members.update': { role: 'admin' },
   'webhooks.update': { url: 'https://hooks.example/x' },
+  'knowledge.setSynonyms': { synonyms: [] },
 };
 
 /** What of acme's the paths of owners name. */
@@ -198,6 +199,10 @@ const rows: Readonly<Partial<Record<OperationName, Row>>> = {
   'cannedReplies.create': { answers: 'refusals' },
   'cannedReplies.update': { body: () => ({ content: 'x' }), answers: 'refusals' },
   'cannedReplies.delete': { answers: 'refusals' },
+  'staff.members.list': { answers: [200, 200, 200] },
+  'ai.answer': { body: () => ({ question: 'CANARY' }), answers: 403 },
+  'staff.ai.reply': { answers: [200, 200, 200] },
+  'staff.ai.rewrite': { body: () => ({ text: 'CANARY', style: 'improve' }), answers: [409, 409, 409] },
   'staff.stats': { answers: 'refusals' },
   'invitations.accept': { body: () => ({ token: 'x', password: 'long enough' }), answers: 401 },
   ...Object.fromEntries(
@@ -255,6 +260,7 @@ const errors: Readonly<Record<number, readonly string[]>> = {
   401: ['unauthorized'],
   403: ['forbidden', 'origin_not_allowed'],
   404: ['not_found'],
+  409: ['ai_model_required'],
 };
 
 beforeAll(async () => {
@@ -262,6 +268,7 @@ beforeAll(async () => {
   acme = await anOrganization(app, 'acme');
   other = await anOrganization(app, 'acme-1');
   second = await anApplication(app, 'acme', 'second.example');
+  await app.local('applications.configure', { applicationId: acme.application.id, settings: [{ path: 'ai.mode', value: 'assist' }] });
   const outlived = await aMember(app, 'acme');
   gone.outlived = outlived.token;
   // Steps, not moves: no timer needs to run for these.
@@ -295,6 +302,7 @@ beforeAll(async () => {
   await aConversation(stranger);
   things['visitorId'] = stranger.id;
   things['webhookId'] = (await app.local('webhooks.create', { organization: 'acme', url: 'https://hooks.example/x' })).id;
+  things['documentId'] = (await app.local('knowledge.add', { applicationId: spare.id, source: 'a.md', content: 'CANARY-KNOWLEDGE' })).id;
   // Switched off: nothing leaves the machine.
   inDatabase(app, 'update webhooks set enabled = 0');
   things['cannedReplyId'] = (

@@ -33,11 +33,15 @@ const off: Flags = {
   limitApplication: 'off',
   limitAddressNew: 'off',
   limitAddressFailed: 'off',
+  limitAiVisitor: 'off',
+  limitAiOrganization: 'off',
 };
 
 export interface TestAppOptions {
   /** Settings on top of: no limits by visitor, application and address. */
   readonly flags?: Flags;
+  /** Variables of the environment, for what has no flag. */
+  readonly environment?: Readonly<Record<string, string>>;
   /** Use the machine's clock, where another process or real timers take part. */
   readonly realTime?: boolean;
 }
@@ -56,7 +60,7 @@ async function startOn(folder: string, options: TestAppOptions, clock: TestClock
       done();
     },
   });
-  const config = readConfig({ ...off, port: '0', data: folder, logLevel: 'debug', ...options.flags }, {});
+  const config = readConfig({ ...off, port: '0', data: folder, logLevel: 'debug', ...options.flags }, options.environment ?? {});
   const app: App = createApp(config, {
     clock: options.realTime === true ? undefined : clock,
     passwordCost: 4,

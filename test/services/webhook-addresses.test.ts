@@ -3,7 +3,8 @@
 import fc from 'fast-check';
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createSender, type Resolve, type ResolvedAddress } from '../../src/http/outgoing.ts';
+import { createSender } from '../../src/http/outgoing.ts';
+import type { Resolve, ResolvedAddress } from '../../src/services/guarded-lookup.ts';
 import { isPublicAddress } from '../../src/services/public-address.ts';
 import { signatureHeaders } from '../../src/services/webhook-signature.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';

@@ -165,7 +165,7 @@ export function createTranscript({ api, speech, edit, problem, seen }: Transcrip
     const foot = [editedAt !== null && h('span', {}, words.edited), status !== '' && h('span', { class: 'status' }, status)];
     if (delivery === 'failed') foot.push(h('button', { type: 'button', class: 'plain', click: () => void api.retry(message.key).catch(() => undefined) }, words.retry));
     if (offer) {
-      const ask = (): void => void api.sendMessage(words.personText).catch(() => undefined);
+      const ask = (): void => void api.sendMessage({ content: words.personText, person: true }).catch(() => undefined);
       foot.push(h('button', { type: 'button', class: 'plain', click: ask }, words.person));
     }
     if (foot.some((part) => part !== false)) item.append(h('p', { class: `foot ${delivery}` }, ...foot));

@@ -2,7 +2,7 @@
 // event log, beside a running server or without one. Reads only.
 import type { Command } from 'commander';
 import type { CommittedEvent } from '../../engine/engine.ts';
-import { preview } from '../../services/content/text.ts';
+import { preview } from '../../text/text.ts';
 import { feedEnd, readFeed } from '../../services/feed.ts';
 import type { Act, Context } from '../context.ts';
 import { withLocal, type Local } from '../local.ts';

@@ -84,9 +84,18 @@ const setLastSeq = prepare<Pick<ConversationRow, 'id' | 'last_seq' | 'updated_at
 const accept = prepare<{ id: string; assigned_to: string; updated_at: number }>()((db, p) =>
   db
     .updateTable('conversations')
-    .set({ status: 'active', assigned_to: p.assigned_to, updated_at: p.updated_at })
+    // Where a person has once taken over, the assistant stays silent, even after they give it back.
+    .set({
+      status: 'active',
+      assigned_to: p.assigned_to,
+      updated_at: p.updated_at,
+      assistant_muted_at: sql<number>`coalesce(assistant_muted_at, ${p.updated_at})`,
+    })
     .where('id', '=', p.id)
     .where('status', '=', 'pending'),
+);
+const muteAssistant = prepare<{ id: string; now: number }>()((db, p) =>
+  db.updateTable('conversations').set({ assistant_muted_at: p.now }).where('id', '=', p.id).where('assistant_muted_at', 'is', null),
 );
 const release = prepare<{ id: string; waiting_since: number | null; updated_at: number }>()((db, p) =>
   db
@@ -136,7 +145,10 @@ const holders = prepare<object>()((db) =>
 
 export interface QueueFilter {
   readonly organizationId: string;
-  readonly mode: Mode;
+  /** Left out: both. */
+  readonly mode?: Mode | undefined;
+  /** A conversation: those of the same visitor. */
+  readonly visitorOf?: string | undefined;
   readonly status?: ConversationStatus | undefined;
   /** A member's id, or null for conversations that nobody has. */
   readonly assignedTo?: string | null | undefined;
@@ -156,7 +168,10 @@ function queue(filter: QueueFilter) {
     .innerJoin('applications as a', 'a.id', 'c.application_id')
     .where('c.organization_id', '=', filter.organizationId);
   if (filter.id !== undefined) return query.where('c.id', '=', filter.id);
-  query = query.where('c.mode', '=', filter.mode);
+  const { visitorOf } = filter;
+  if (filter.mode !== undefined) query = query.where('c.mode', '=', filter.mode);
+  if (visitorOf !== undefined)
+    query = query.where('c.visitor_key', '=', (e) => e.selectFrom('conversations as one').select('one.visitor_key').where('one.id', '=', visitorOf));
   if (filter.status !== undefined) query = query.where('c.status', '=', filter.status);
   if (filter.assignedTo === null) query = query.where('c.assigned_to', 'is', null);
   else if (filter.assignedTo !== undefined) query = query.where('c.assigned_to', '=', filter.assignedTo);
@@ -248,6 +263,8 @@ export function conversationsTable(runner: Runner) {
     setLastSeq: (values: Pick<ConversationRow, 'id' | 'last_seq' | 'updated_at'>) => run(runner, setLastSeq, values),
     /** pending → active; 0 when it is no longer pending. */
     accept: (id: string, memberId: string, now: number) => run(runner, accept, { id, assigned_to: memberId, updated_at: now }),
+    /** The assistant writes nothing more; 0 when it was so already. */
+    muteAssistant: (id: string, now: number) => run(runner, muteAssistant, { id, now }),
     /** active → pending; 0 when it is not active. */
     release: (id: string, waitingSince: number | null, now: number) =>
       run(runner, release, { id, waiting_since: waitingSince, updated_at: now }),
@@ -285,6 +302,6 @@ export function conversationsTable(runner: Runner) {
       )?.n ?? 0,
     /** One conversation as the queue shows it. */
     queueItem: (organizationId: string, id: string, readerId: string): Promise<QueueRow | undefined> =>
-      runner.first(queueRows({ organizationId, id, mode: 'live', matching: [] }, readerId).compile()),
+      runner.first(queueRows({ organizationId, id, matching: [] }, readerId).compile()),
   };
 }

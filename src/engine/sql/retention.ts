@@ -65,7 +65,8 @@ const visitors = prepare<Page>()((db, p) =>
         .selectFrom('conversations as c')
         .select('c.id')
         .whereRef('c.visitor_key', '=', 'v.id')
-        .where(sql<boolean>`not ${isSilent(p)}`)}`.as('goes'),
+        .where(sql<boolean>`not ${isSilent(p)}`)} and not exists (
+          select 1 from ai_log as asked where asked.visitor_key = v.id and asked.created_at >= ${p.cutoff})`.as('goes'),
     )
     .where('v.organization_id', '=', p.organization_id)
     .where('v.mode', '=', p.mode)
@@ -80,7 +81,8 @@ const removeVisitor = prepare<{ id: string }>()((db, p) =>
   db
     .deleteFrom('visitors')
     .where('id', '=', p.id)
-    .where((e) => e.not(e.exists(e.selectFrom('conversations').select('conversations.id').where('conversations.visitor_key', '=', p.id)))),
+    .where((e) => e.not(e.exists(e.selectFrom('conversations').select('conversations.id').where('conversations.visitor_key', '=', p.id))))
+    .where((e) => e.not(e.exists(e.selectFrom('ai_log').select('ai_log.id').where('ai_log.visitor_key', '=', p.id)))),
 );
 const countConversations = prepare<{ organization_id: string; mode: Mode }>()((db, p) =>
   db
@@ -115,7 +117,7 @@ export function retentionTable(runner: Runner) {
     removeConversation: (id: string, cutoff: number) => run(runner, removeConversation, { id, cutoff }),
     /** Visitors from before the window, oldest first, and whether no conversation of theirs stays. */
     visitors: (scope: RetentionScope, cursor: RetentionCursor, limit: number) => all(runner, visitors, pageOf(scope, cursor, limit)),
-    /** Removes a visitor without conversations; 0 when there is one. */
+    /** Removes a visitor without conversations and questions to the assistant; 0 when there is one. */
     removeVisitor: (id: string) => run(runner, removeVisitor, { id }),
     countConversations: async (organizationId: string, mode: Mode) =>
       (await first(runner, countConversations, { organization_id: organizationId, mode }))?.n ?? 0,

@@ -19,6 +19,8 @@ import { searchTable } from './search.ts';
 import { statsTable } from './stats.ts';
 import { invitationsTable } from './invitations.ts';
 import { cannedRepliesTable } from './canned-replies.ts';
+import { knowledgeTable } from './knowledge.ts';
+import { aiLogTable } from './ai-log.ts';
 
 /** @param runner runs the queries on one connection */
 export function createTables(runner: Runner) {
@@ -42,6 +44,8 @@ export function createTables(runner: Runner) {
     stats: statsTable(runner),
     invitations: invitationsTable(runner),
     cannedReplies: cannedRepliesTable(runner),
+    knowledge: knowledgeTable(runner),
+    aiLog: aiLogTable(runner),
   };
 }
 

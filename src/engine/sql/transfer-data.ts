@@ -27,6 +27,12 @@ export const travellingTables: readonly TravellingTable[] = [
   { name: 'conversations', owner: 'organization_id', references: { application_id: 'applications', visitor_key: 'visitors' } },
   { name: 'participants', owner: { column: 'conversation_id', table: 'conversations' }, references: { conversation_id: 'conversations' } },
   { name: 'messages', owner: 'organization_id', references: { conversation_id: 'conversations' } },
+  { name: 'knowledge_documents', owner: 'organization_id', references: { application_id: 'applications' } },
+  {
+    name: 'knowledge_synonyms',
+    owner: { column: 'application_id', table: 'applications' },
+    references: { application_id: 'applications' },
+  },
   { name: 'audit', owner: 'organization_id', references: {} },
 ];
 
@@ -42,6 +48,11 @@ export const stayingTables: readonly string[] = [
   'webhook_deliveries',
   'search',
   'search_rows',
+  'knowledge_passages',
+  'knowledge_search',
+  'knowledge_scopes',
+  'knowledge_vocabulary',
+  'ai_log',
 ];
 
 /** A row as it lies in its table, by column. */

@@ -25,6 +25,7 @@ const insert = prepare<VisitorRow>()((db, p) =>
     created_at: p.created_at,
   }),
 );
+const exists = prepare<{ id: string }>()((db, p) => db.selectFrom('visitors').select('id').where('id', '=', p.id));
 const identify = prepare<Pick<VisitorRow, 'id' | 'name' | 'email' | 'verified' | 'attributes'>>()((db, p) =>
   db.updateTable('visitors').set({ name: p.name, email: p.email, verified: p.verified, attributes: p.attributes }).where('id', '=', p.id),
 );
@@ -33,6 +34,8 @@ export function visitorsTable(runner: Runner) {
   return {
     byVisitorId: (applicationId: string, mode: Mode, visitorId: string) =>
       first(runner, byVisitorId, { application_id: applicationId, mode, visitor_id: visitorId }),
+    /** By its own key. */
+    has: async (id: string) => (await first(runner, exists, { id })) !== undefined,
     insert: (row: VisitorRow) => run(runner, insert, row),
     identify: (values: Pick<VisitorRow, 'id' | 'name' | 'email' | 'verified' | 'attributes'>) => run(runner, identify, values),
   };

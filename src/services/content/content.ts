@@ -3,7 +3,7 @@
 
 import { renderHtml } from './html.ts';
 import { checkLexical, plainText } from './lexical.ts';
-import { showsSomething, unstorable } from './text.ts';
+import { showsSomething, unstorable } from '../../text/text.ts';
 
 export type ContentFormat = 'plain' | 'lexical';
 

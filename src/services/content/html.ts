@@ -4,7 +4,7 @@
 import sanitizeHtml from 'sanitize-html';
 import type { CodeNode, LexicalNode, LinkNode, ListNode, RootNode } from './lexical.ts';
 import { unknownChildrenAreBlocks } from './lexical.ts';
-import { safeHref } from './links.ts';
+import { safeHref } from '../../text/links.ts';
 
 /** The format bits of text and their tags, from the innermost to the outermost. */
 const MARKS = [

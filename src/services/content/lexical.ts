@@ -2,8 +2,8 @@
 // Must not make HTML, and must not pass on a field of the sender's that is not named here.
 
 import { parseJson } from './json.ts';
-import { safeHref } from './links.ts';
-import { showsSomething, unstorable } from './text.ts';
+import { safeHref } from '../../text/links.ts';
+import { showsSomething, unstorable } from '../../text/text.ts';
 
 /** Levels of nodes below the root: the root's children are level 1. */
 export const MAX_LEXICAL_LEVELS = 32;

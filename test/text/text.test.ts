@@ -3,7 +3,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { preview, showsSomething, unstorable, visibleText } from '../../src/services/content/text.ts';
+import { preview, showsSomething, unstorable, visibleText } from '../../src/text/text.ts';
 
 const FAMILY = '👨‍👩‍👧‍👦';
 

@@ -1,0 +1,219 @@
+// deskbell knowledge …: what the assistant may answer from, and what a question finds
+// in it. Holds no rule.
+import { readFile } from 'node:fs/promises';
+import type { Command } from 'commander';
+import type { FoundPassage, KnowledgeDocument } from '../../protocol/assistant.ts';
+import { preview } from '../../text/text.ts';
+import type { Act, Context } from '../context.ts';
+import { CommandFailed, UsageError } from '../errors.ts';
+import { addGroup, wholeNumberOr } from '../groups.ts';
+import { unreadable } from '../knowledge-files.ts';
+import { runLocal, withLocal } from '../local.ts';
+import { addKnowledgeAdd } from './knowledge-add.ts';
+
+/** @returns the group, for commands of other files */
+export function addKnowledgeCommands(program: Command, act: Act): Command {
+  const knowledge = addGroup(program, 'knowledge', 'what the assistant may answer from: documents, passages, synonyms');
+  const app = (command: Command): Command => command.requiredOption('--app <ID>', "the application's id (appId)");
+
+  addKnowledgeAdd(knowledge, act);
+  knowledge
+    .command('list')
+    .description('the documents of an application, or of all of an organization')
+    .option('--app <ID>', "the application's id (appId)")
+    .option('--org <S>', 'the organization (slug or id)')
+    .action(act<{ app?: string; org?: string }>(listDocuments));
+  knowledge
+    .command('show')
+    .description('one document')
+    .argument('<ID>', "the document's id")
+    .option('--content', 'only its content, as it was added')
+    .action(act<{ content?: boolean }>(showDocument));
+  knowledge
+    .command('remove')
+    .description('remove documents, by id or by what they were made from')
+    .argument('[ID...]', "the documents' ids")
+    .option('--app <ID>', "the application's id (appId), with --source")
+    .option('--source <S>', 'the path or address that it was added from')
+    .action(act<{ app?: string; source?: string }>(removeDocuments));
+  app(knowledge.command('search').description('the passages that a question finds, best first'))
+    .argument('<WORDS...>')
+    .option('--limit <N>', 'how many, at most 50', wholeNumberOr(), 5)
+    .action(act<{ app: string; limit: number }>(search));
+  app(knowledge.command('ask').description('what the assistant would answer, from what, and how sure it is'))
+    .argument('<QUESTION...>')
+    .action(act<{ app: string }>(ask));
+  app(knowledge.command('synonyms').description('show or set words that mean the same'))
+    .option('--set <FILE>', 'a line for each group, as: refund, money back, reimbursement')
+    .action(act<{ app: string; set?: string }>(synonyms));
+  return knowledge;
+}
+
+async function listDocuments(context: Context, { app, org }: { app?: string; org?: string }): Promise<void> {
+  if (app === undefined && org === undefined) throw new UsageError('Say whose documents: --app ID or --org S.');
+  const { print } = context;
+  const documents: KnowledgeDocument[] = await withLocal(context, async (local) => {
+    const all: KnowledgeDocument[] = [];
+    for (;;) {
+      const page = await local.run('knowledge.list', { applicationId: app, organization: org, offset: all.length });
+      all.push(...page.documents);
+      if (page.documents.length === 0 || all.length >= page.total) return all;
+    }
+  });
+  if (print.json) return print.document({ items: documents });
+  const empty = `No documents yet. Add some: ${context.command(`knowledge add --app ${app ?? 'ID'} PATH`)}`;
+  // The id is what other commands take, so on a narrow terminal it is the others that make room.
+  const room = print.columns - 36 - 8 - 4;
+  if (room < 80)
+    return print.table(
+      ['SOURCE', 'PASSAGES', 'ID'],
+      documents.map((one) => [ending(one.source, Math.max(20, room)), String(one.passages), one.id]),
+      empty,
+    );
+  print.table(
+    ['SOURCE', 'TITLE', 'PASSAGES', 'UPDATED', 'ID'],
+    documents.map((one) => [one.source, one.title, String(one.passages), one.updatedAt, one.id]),
+    empty,
+  );
+}
+
+/** The end of a path or address, which tells more than its beginning. */
+function ending(source: string, length: number): string {
+  const characters = Array.from(source);
+  return characters.length <= length ? source : `…${characters.slice(1 - length).join('')}`;
+}
+
+async function showDocument(context: Context, { content }: { content?: boolean }, [documentId = '']: readonly string[]): Promise<void> {
+  const one = await runLocal(context, 'knowledge.get', { documentId });
+  const { print } = context;
+  if (print.json) return print.document(one);
+  if (content === true) return print.block(one.content);
+  print.fields([
+    ['title', one.title],
+    ['source', one.source],
+    ['url', one.url ?? 'none'],
+    ['format', one.format],
+    ['passages', String(one.passages)],
+    ['size', `${one.content.length.toLocaleString('en')} characters`],
+    ['added', one.createdAt],
+    ['updated', one.updatedAt],
+    ['id', one.id],
+    ['app', one.applicationId],
+  ]);
+}
+
+async function removeDocuments(
+  context: Context,
+  { app, source }: { app?: string; source?: string },
+  args: readonly string[],
+): Promise<void> {
+  const typed = args.flat().filter((id) => id !== undefined);
+  if ((typed.length === 0) === (source === undefined)) throw new UsageError('Say which: either ids, or --app ID --source S.');
+  if (source !== undefined && app === undefined) throw new UsageError('--source needs --app: the same source may be in several.');
+  const removed = await withLocal(context, async (local) => {
+    const ids = typed.slice();
+    if (source !== undefined) {
+      for (let offset = 0; ids.length === 0; offset += 1_000) {
+        const { documents, total } = await local.run('knowledge.list', { applicationId: app, limit: 1_000, offset });
+        ids.push(...documents.filter((one) => one.source === source).map(({ id }) => id));
+        if (offset + documents.length >= total) break;
+      }
+      if (ids.length === 0)
+        throw new CommandFailed(`There is no document from ${source}. See: ${context.command(`knowledge list --app ${app ?? ''}`)}`);
+    }
+    for (const documentId of ids) await local.run('knowledge.remove', { documentId });
+    return ids;
+  });
+  if (context.print.json) context.print.document({ removed });
+  else context.print.line(removed.length === 1 ? 'Removed 1 document.' : `Removed ${removed.length} documents.`);
+}
+
+async function search(context: Context, { app, limit }: { app: string; limit: number }, args: readonly string[]): Promise<void> {
+  const found = await runLocal(context, 'knowledge.search', { applicationId: app, query: args.flat().join(' '), limit });
+  const { print } = context;
+  if (print.json) return print.document(found);
+  if (found.passages.length === 0) print.line('Nothing in the documents has to do with it.');
+  else {
+    showPassages(context, found.passages);
+    showCoverage(context, found);
+  }
+}
+
+async function ask(context: Context, { app }: { app: string }, args: readonly string[]): Promise<void> {
+  const given = await runLocal(context, 'knowledge.ask', { applicationId: app, question: args.flat().join(' ') });
+  const { print } = context;
+  if (print.json) return print.document(given);
+  print.block(given.text);
+  for (const [index, { title, url }] of given.sources.entries())
+    print.line(['dim', index === 0 ? '\nSource: '.trimStart() : '        '], title, url === null ? '' : ['cyan', `  ${url}`]);
+  print.line('');
+  if (given.passages.length > 0) showPassages(context, given.passages);
+  showCoverage(context, given);
+  print.line(['dim', given.model === null ? 'Quoted from the documents; no model was asked.' : `Written by ${given.model}.`]);
+}
+
+function showPassages({ print }: Context, passages: readonly FoundPassage[]): void {
+  const room = Math.min(print.columns, 160) - 20;
+  const where = Math.floor(room * 0.4);
+  print.table(
+    ['SCORE', 'COVERS', 'WHERE', 'PASSAGE'],
+    passages.map((one) => [
+      one.score.toFixed(2),
+      percent(one.coverage),
+      preview([one.title, one.heading ?? ''].filter((part) => part !== '').join(' › '), where),
+      preview(one.text, room - where),
+    ]),
+    '',
+  );
+}
+
+const percent = (share: number): string => `${Math.round(share * 100)} %`;
+
+function showCoverage({ print }: Context, { coverage, threshold }: { coverage: number; threshold: number }): void {
+  const enough = coverage >= threshold;
+  print.line(
+    'The best passage covers ',
+    [enough ? 'green' : 'yellow', percent(coverage)],
+    ` of the question; the assistant answers from ${percent(threshold)} on.`,
+  );
+}
+
+async function synonyms(context: Context, { app, set }: { app: string; set?: string }): Promise<void> {
+  const lines = set === undefined ? null : await readSynonyms(set);
+  const kept =
+    lines === null
+      ? await runLocal(context, 'knowledge.synonyms', { applicationId: app })
+      : await runLocal(context, 'knowledge.setSynonyms', { applicationId: app, synonyms: lines });
+  const { print } = context;
+  if (print.json) return print.document(kept);
+  if (kept.synonyms.length === 0) {
+    print.line(lines === null ? 'No synonyms yet.' : 'There are no synonyms any more.');
+    if (lines === null) print.next(context.command(`knowledge synonyms --app ${app} --set FILE`));
+  }
+  for (const line of kept.synonyms) print.line(line.join(', '));
+}
+
+/** Lines of words parted by commas, with # before remarks; or JSON, as --json prints it. */
+async function readSynonyms(file: string): Promise<string[][]> {
+  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+    throw unreadable(file, 'file', error);
+  });
+  if (/^\s*[[{]/.test(text)) {
+    try {
+      const value = JSON.parse(text) as { synonyms?: string[][] } | string[][];
+      return Array.isArray(value) ? value : (value.synonyms ?? []);
+    } catch (error) {
+      throw new CommandFailed(`${file} looks like JSON and is none: ${(error as Error).message}.`);
+    }
+  }
+  return text.split(/\r?\n/).flatMap((line, index) => {
+    const words = line
+      .replace(/(?:^|\s)#.*$/, '')
+      .split(',')
+      .map((word) => word.trim())
+      .filter((word) => word !== '');
+    if (words.length === 1)
+      throw new UsageError(`Line ${index + 1} of ${file} has only one word: write at least two, with commas between.`);
+    return words.length === 0 ? [] : [words];
+  });
+}

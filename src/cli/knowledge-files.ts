@@ -1,0 +1,100 @@
+// Files and folders → documents of knowledge, with a reason for each that can't be
+// read. Reads files only; what becomes of a document is the service's affair.
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { basename, dirname, extname, isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { assistantLimits, type KnowledgeFormat } from '../protocol/assistant.ts';
+import { CommandFailed } from './errors.ts';
+
+export type ReadDocument =
+  | { readonly ok: true; readonly source: string; readonly format: KnowledgeFormat; readonly content: string; readonly url?: string }
+  | { readonly ok: false; readonly source: string; readonly problem: string };
+
+export interface FileTree {
+  /** Begins the sources of all documents of a folder; null for a single file. */
+  readonly prefix: string | null;
+  readonly files: readonly { readonly source: string; readonly path: string }[];
+}
+
+const formats: Readonly<Record<string, KnowledgeFormat>> = {
+  '.md': 'markdown',
+  '.markdown': 'markdown',
+  '.html': 'html',
+  '.htm': 'html',
+  '.txt': 'text',
+};
+const endings = Object.keys(formats).join(', ');
+const mostBytes = 8_000_000;
+const mostFiles = 20_000;
+
+/**
+ * The documents below a path. A folder is walked without its hidden files, node_modules and symbolic links, so that
+ * nothing outside of it gets in. Sources are paths as seen from the working folder, with slashes; of what lies
+ * elsewhere they begin with its folder's name, so that they are the same from anywhere.
+ * @throws CommandFailed when there is no such path, or nothing in it
+ */
+export async function findFiles(path: string): Promise<FileTree> {
+  const root = resolve(path);
+  const found = await stat(root).catch((error: unknown) => {
+    throw unreadable(path, 'file or folder', error);
+  });
+  if (found.isFile())
+    return { prefix: null, files: [{ source: near(root) ?? `${basename(dirname(root))}/${basename(root)}`, path: root }] };
+  if (!found.isDirectory()) throw new CommandFailed(`${path} is neither a file nor a folder.`);
+  const prefix = `${near(root) ?? basename(root)}/`;
+  const files = (await walk(root)).map((file) => ({ source: `${prefix}${slashes(relative(root, file))}`, path: file }));
+  if (files.length === 0) throw new CommandFailed(`There is nothing to read in ${path}. Files that can be read end in ${endings}.`);
+  return { prefix, files };
+}
+
+/** What to say of a path that can't be read. */
+export function unreadable(path: string, what: string, error: unknown): CommandFailed {
+  const { code, message } = error as NodeJS.ErrnoException;
+  return new CommandFailed(code === 'ENOENT' ? `There is no ${what} ${path}.` : `${path} can't be read: ${message}.`);
+}
+
+/** A path as seen from the working folder; null when it does not lie below it. */
+function near(path: string): string | null {
+  const seen = relative(process.cwd(), path);
+  return seen === '' || isAbsolute(seen) || seen.split(sep, 1)[0] === '..' ? null : slashes(seen);
+}
+
+async function walk(root: string): Promise<string[]> {
+  const files: string[] = [];
+  const folders = [root];
+  for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
+    for (const entry of await readdir(folder, { withFileTypes: true })) {
+      if (entry.name.startsWith('.') || entry.name === 'node_modules') continue;
+      const path = join(folder, entry.name);
+      if (entry.isDirectory()) folders.push(path);
+      else if (entry.isFile() && formatOf(path) !== undefined) files.push(path);
+      if (files.length > mostFiles)
+        throw new CommandFailed(`There are more than ${mostFiles} files in ${root}. Add its folders one by one.`);
+    }
+  }
+  return files.toSorted();
+}
+
+const slashes = (path: string): string => path.split(sep).join('/');
+const formatOf = (path: string): KnowledgeFormat | undefined => formats[extname(path).toLowerCase()];
+
+/** Reads one file. What is wrong with it is part of the answer. */
+export async function readDocument({ source, path }: FileTree['files'][number]): Promise<ReadDocument> {
+  const failed = (problem: string): ReadDocument => ({ ok: false, source, problem });
+  const format = formatOf(path);
+  if (format === undefined) return failed(`files that can be read end in ${endings}`);
+  try {
+    const { size } = await stat(path);
+    if (size > mostBytes) return failed(tooBig);
+    const bytes = await readFile(path);
+    if (bytes.includes(0)) return failed('it is binary, or text in UTF-16: save it as UTF-8');
+    const content = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    if (content.trim() === '') return failed('it is empty');
+    return content.length > assistantLimits.content ? failed(tooBig) : { ok: true, source, format, content };
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') return failed('it is not UTF-8: save it as UTF-8');
+    return failed(code === 'EACCES' ? 'it may not be read by this user' : message);
+  }
+}
+
+const tooBig = `it is larger than ${assistantLimits.content.toLocaleString('en')} characters: split it`;

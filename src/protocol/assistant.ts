@@ -1,0 +1,89 @@
+// The contract of the assistant: documents of knowledge, the passages they are cut
+// into, answers with their sources, and the log of both. Shapes only; holds no rule.
+import { z } from 'zod';
+import { timestamp, uuid } from './entities.ts';
+
+/** Sizes that doors and rules share. Lengths count UTF-16 code units after trimming. */
+export const assistantLimits = {
+  question: 1_000,
+  rewrite: 5_000,
+  title: 200,
+  source: 2_000,
+  /** One document; the REST door's body limit is lower. */
+  content: 2_000_000,
+  synonymLines: 500,
+  synonymsPerLine: 20,
+} as const;
+
+export const knowledgeFormat = z.enum(['markdown', 'html', 'text']);
+export type KnowledgeFormat = z.infer<typeof knowledgeFormat>;
+
+export const knowledgeDocument = z.object({
+  id: uuid,
+  applicationId: uuid,
+  /** What it was made from (a path, an address, a name): adding the same source again updates it. */
+  source: z.string(),
+  title: z.string(),
+  /** Where a visitor can read it; null: nowhere. */
+  url: z.string().nullable(),
+  format: knowledgeFormat,
+  passages: z.int(),
+  createdAt: timestamp,
+  updatedAt: timestamp,
+});
+export type KnowledgeDocument = z.infer<typeof knowledgeDocument>;
+
+/** A passage as a search found it. */
+export const foundPassage = z.object({
+  id: uuid,
+  documentId: uuid,
+  title: z.string(),
+  /** The headings above it, outermost first, joined by " › "; null: none. */
+  heading: z.string().nullable(),
+  /** The document's address, with the heading's anchor where it has one. */
+  url: z.string().nullable(),
+  text: z.string(),
+  /** How much of the question it covers, 0 to 1. */
+  coverage: z.number(),
+  /** What it was ranked by: higher is better; comparable within one search only. */
+  score: z.number(),
+});
+export type FoundPassage = z.infer<typeof foundPassage>;
+
+/** `id` is the document's. */
+export const answerSource = z.object({ id: uuid, title: z.string(), url: z.string().nullable() });
+export type AnswerSource = z.infer<typeof answerSource>;
+
+/** `text` is constrained Markdown: paragraphs, bold, italic, code, lists, links. */
+export const aiAnswer = z.object({ text: z.string(), sources: z.array(answerSource), answered: z.boolean() });
+export type AiAnswer = z.infer<typeof aiAnswer>;
+
+export const rewriteStyle = z.enum(['improve', 'shorten', 'friendly', 'formal', 'translate']);
+export type RewriteStyle = z.infer<typeof rewriteStyle>;
+
+/** Lines of words that mean the same in this application's documents. */
+export const synonyms = z
+  .array(z.array(z.string().trim().min(1).max(100)).min(2).max(assistantLimits.synonymsPerLine))
+  .max(assistantLimits.synonymLines);
+export type Synonyms = z.infer<typeof synonyms>;
+
+export const aiLogEntry = z.object({
+  id: uuid,
+  /** Null: a text of no application was rewritten. */
+  applicationId: uuid.nullable(),
+  conversationId: uuid.nullable(),
+  /** By which way it was asked: the visitor's question, an operator's draft or rewrite, the automatic answer, an admin's trial. */
+  door: z.enum(['answer', 'reply', 'rewrite', 'auto', 'ask']),
+  /** `member:<id>`, `visitor:<application id>`, `local`: as in the audit log. */
+  actor: z.string(),
+  question: z.string(),
+  answer: z.string().nullable(),
+  /** `answered`; `refused`: the documents say nothing about it; `person`: handed over; `failed`: the model did not answer; `dropped`: a person was there first. */
+  outcome: z.enum(['answered', 'refused', 'person', 'failed', 'dropped']),
+  sources: z.array(answerSource),
+  /** Null: no model was asked. */
+  model: z.string().nullable(),
+  durationMs: z.int(),
+  createdAt: timestamp,
+});
+export type AiLogEntry = z.infer<typeof aiLogEntry>;

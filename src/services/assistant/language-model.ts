@@ -1,0 +1,38 @@
+// What the assistant needs of a language model: one completion, and vectors for
+// texts. Types and one error only; who talks to the model is handed in by open-service.ts.
+
+export interface ChatMessage {
+  readonly role: 'system' | 'user' | 'assistant';
+  readonly content: string;
+}
+
+export interface Completion {
+  readonly messages: readonly ChatMessage[];
+  /** A JSON Schema that the answer must follow; left out: free text. */
+  readonly schema?: { readonly name: string; readonly schema: object } | undefined;
+  readonly maxTokens: number;
+}
+
+export interface Embeddings {
+  /** The model's name: vectors of different models can't be compared. */
+  readonly name: string;
+  /** One vector for each text, in order. @throws ModelFailed */
+  embed(texts: readonly string[], signal: AbortSignal): Promise<readonly Float32Array[]>;
+}
+
+export interface LanguageModel {
+  readonly name: string;
+  /**
+   * Asks once; streaming, time limits and retries are the client's own affair.
+   * @returns the answer's text, whole
+   * @throws ModelFailed when there is none: late, broken off, too long, refused
+   */
+  complete(completion: Completion, signal: AbortSignal): Promise<string>;
+  /** null: no embedding model is configured. */
+  readonly embeddings: Embeddings | null;
+}
+
+/** The model gave no usable answer. The message is for the log and names no key and no text of anybody's. */
+export class ModelFailed extends Error {
+  override readonly name = 'ModelFailed';
+}

@@ -1,0 +1,87 @@
+// The log of what the assistant was asked and answered: written for every door, read by admins, removed by retention
+// and with its visitor. Nothing of it ever goes to the process's log.
+import type { AiLogEntry, AnswerSource } from '../../protocol/assistant.ts';
+import type { Mode } from '../../protocol/entities.ts';
+import type { Input, Output } from '../../protocol/operations.ts';
+import type { AiLogRow } from '../../engine/rows.ts';
+import { accessApplication, accessOrganization } from '../access.ts';
+import { notFound } from '../failure.ts';
+import { isoTime } from '../present.ts';
+import type { OwnerCall, ReadTx, Service, Tx } from '../service.ts';
+
+export interface AiRecord {
+  /** Left out: a new one. An automatic answer has the id of the message that it answers. */
+  readonly id?: string;
+  readonly organizationId: string;
+  readonly applicationId: string | null;
+  readonly visitorKey?: string | null;
+  readonly conversationId?: string | null;
+  readonly mode?: Mode;
+  readonly door: AiLogEntry['door'];
+  readonly actor: string;
+  readonly question: string;
+  readonly answer: string | null;
+  readonly outcome: AiLogEntry['outcome'];
+  readonly sources?: readonly AnswerSource[];
+  readonly model: string | null;
+  readonly durationMs: number;
+}
+
+/** Adds a row; false when there is one under the same id. */
+export async function recordAi(tx: Tx, { engine: { clock } }: Service, entry: AiRecord): Promise<boolean> {
+  const inserted = await tx.tables.aiLog.insert({
+    id: entry.id ?? clock.newId(),
+    organization_id: entry.organizationId,
+    application_id: entry.applicationId,
+    visitor_key: entry.visitorKey ?? null,
+    conversation_id: entry.conversationId ?? null,
+    mode: entry.mode ?? 'live',
+    door: entry.door,
+    actor: entry.actor,
+    question: entry.question.toWellFormed(),
+    answer: entry.answer,
+    outcome: entry.outcome,
+    sources: JSON.stringify(entry.sources ?? []),
+    model: entry.model,
+    duration_ms: Math.max(0, Math.round(entry.durationMs)),
+    created_at: clock.now(),
+  });
+  return inserted > 0;
+}
+
+/**
+ * The log of an organization or one of its applications, newest first.
+ * @throws Failure not_found
+ */
+export async function listAiLog(tx: ReadTx, call: OwnerCall, input: Input<'ai.log'>): Promise<Output<'ai.log'>> {
+  const { limit, offset, applicationId } = input;
+  // The command line may name the application alone.
+  const application = applicationId === undefined ? null : await accessApplication(tx, call.actor, applicationId);
+  const reference = input.organization ?? (call.actor.kind === 'local' ? application?.organization_id : undefined);
+  const organization = await accessOrganization(tx, call.actor, reference);
+  if (application !== null && application.organization_id !== organization.id) throw notFound('application');
+  const rows = await tx.tables.aiLog.list(organization.id, application?.id ?? null, limit, offset);
+  return {
+    entries: rows.map(presentAiLogEntry),
+    total: await tx.tables.aiLog.count(organization.id, application?.id ?? null),
+    limit,
+    offset,
+  };
+}
+
+export function presentAiLogEntry(row: AiLogRow): AiLogEntry {
+  return {
+    id: row.id,
+    applicationId: row.application_id,
+    conversationId: row.conversation_id,
+    door: row.door,
+    actor: row.actor,
+    question: row.question,
+    answer: row.answer,
+    outcome: row.outcome,
+    sources: JSON.parse(row.sources) as AnswerSource[],
+    model: row.model,
+    durationMs: row.duration_ms,
+    createdAt: isoTime(row.created_at),
+  };
+}

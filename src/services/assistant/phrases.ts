@@ -1,0 +1,143 @@
+// The few fixed sentences of the assistant, in the languages of the widget, and by which words a visitor asks for a
+// person. Words only: when they are said is decided elsewhere.
+
+export interface Phrases {
+  /** The documents say nothing about it. */
+  readonly noAnswer: string;
+  /** Said once, when the conversation is left to people. */
+  readonly person: string;
+  /** The model did not answer. */
+  readonly failed: string;
+  readonly source: string;
+}
+
+const phrases = {
+  en: {
+    noAnswer: 'I found nothing about that in our documents.',
+    person: 'A person will answer you here.',
+    failed: "I can't answer at the moment.",
+    source: 'Source',
+  },
+  de: {
+    noAnswer: 'Dazu habe ich in unseren Unterlagen nichts gefunden.',
+    person: 'Ein Mensch antwortet Ihnen hier.',
+    failed: 'Ich kann gerade nicht antworten.',
+    source: 'Quelle',
+  },
+  fr: {
+    noAnswer: "Je n'ai rien trouvé à ce sujet dans nos documents.",
+    person: 'Une personne va vous répondre ici.',
+    failed: 'Je ne peux pas répondre pour le moment.',
+    source: 'Source',
+  },
+  es: {
+    noAnswer: 'No he encontrado nada sobre eso en nuestros documentos.',
+    person: 'Una persona le responderá aquí.',
+    failed: 'No puedo responder en este momento.',
+    source: 'Fuente',
+  },
+  it: {
+    noAnswer: 'Non ho trovato nulla al riguardo nei nostri documenti.',
+    person: 'Una persona le risponderà qui.',
+    failed: 'Al momento non posso rispondere.',
+    source: 'Fonte',
+  },
+  nl: {
+    noAnswer: 'Daarover heb ik niets gevonden in onze documenten.',
+    person: 'Een medewerker antwoordt u hier.',
+    failed: 'Ik kan op dit moment niet antwoorden.',
+    source: 'Bron',
+  },
+  pl: {
+    noAnswer: 'Nie znalazłem nic na ten temat w naszych dokumentach.',
+    person: 'Wkrótce odpowie tutaj człowiek.',
+    failed: 'W tej chwili nie mogę odpowiedzieć.',
+    source: 'Źródło',
+  },
+  pt: {
+    noAnswer: 'Não encontrei nada sobre isso nos nossos documentos.',
+    person: 'Uma pessoa responderá aqui.',
+    failed: 'Não posso responder neste momento.',
+    source: 'Fonte',
+  },
+  ar: {
+    noAnswer: 'لم أجد شيئًا عن ذلك في مستنداتنا.',
+    person: 'سيجيبك شخص هنا.',
+    failed: 'لا أستطيع الإجابة في الوقت الحالي.',
+    source: 'المصدر',
+  },
+} as const satisfies Readonly<Record<string, Phrases>>;
+
+export type Language = keyof typeof phrases;
+
+// Frequent words that the other languages here do not have, so that two of them tell.
+const tellTales: Readonly<Record<Language, RegExp>> = {
+  en: /\b(?:the|what|how|is|my|you|your|with|where|when|can|does|and|would|want)\b/g,
+  de: /\b(?:der|die|das|ist|wie|ich|mein|meine|meinen|nicht|kann|und|wo|wann|mit|für|einen|möchte)\b/g,
+  fr: /\b(?:le|les|est|je|mon|ma|mes|vous|comment|où|quand|puis|pour|avec|une|des|voudrais|quel|quelle)\b/g,
+  es: /\b(?:el|los|las|es|cómo|dónde|cuándo|puedo|mi|mis|para|con|una|qué|quiero|quisiera|hay)\b/g,
+  it: /\b(?:il|gli|come|dove|quando|posso|mio|mia|per|con|una|che|sono|della|vorrei|di)\b/g,
+  nl: /\b(?:het|een|hoe|waar|wanneer|ik|mijn|kan|niet|voor|met|jullie|van|wil|graag)\b/g,
+  pl: /(?<!\p{L})(?:jak|gdzie|kiedy|czy|jest|mogę|moje|mój|nie|dla|się|chcę|co|na)(?!\p{L})/gu,
+  pt: /\b(?:os|as|como|onde|quando|posso|meu|minha|para|com|uma|que|não|gostaria|você|é)\b/g,
+  ar: /\p{Script=Arabic}{2,}/gu,
+};
+
+const isLanguage = (name: string): name is Language => Object.hasOwn(phrases, name);
+
+/**
+ * The sentences in the visitor's language: the one of their text where its words tell, else the application's.
+ * @param locale the application's setting
+ */
+export function phrasesFor(locale: string | null, text: string): Phrases {
+  const lower = text.toLowerCase();
+  let best: Language | null = null;
+  let most = 1;
+  for (const language of Object.keys(tellTales) as Language[]) {
+    const count = lower.match(tellTales[language])?.length ?? 0;
+    if (count > most) [best, most] = [language, count];
+  }
+  const own = locale?.split('-')[0]?.toLowerCase() ?? '';
+  return phrases[best ?? (isLanguage(own) ? own : 'en')];
+}
+
+const talk = '(?:talk|speak|chat|write|connect|transfer|get|put me|reach)';
+const someone = '(?:person|human|agent|operator|representative|someone|somebody|employee|support staff|real people)';
+const wanted: readonly RegExp[] = [
+  new RegExp(`\\b${talk}\\w*\\b.{0,30}\\b${someone}s?\\b`),
+  new RegExp(`^(?:a |an |real |live |please,? )*${someone}s?(?:,? please)?[.! ]*$`),
+  /\b(?:real|live|actual) (?:person|human|agent)\b/,
+  /(?:menschen|mitarbeiter(?:in)?|person|berater(?:in)?|jemandem).{0,25}(?:sprechen|reden|chatten|schreiben|verbinden|verbunden)/,
+  /(?:sprechen|reden|verbinden).{0,25}(?:menschen|mitarbeiter|person|berater|jemandem)/,
+  /(?:hablar|chatear|comunicar\w*|contactar).{0,30}(?:persona|humano|agente|operador|alguien|asesor)/,
+  /(?:parler|discuter|échanger|contacter).{0,30}(?:personne|humain|agent|conseill|quelqu|opérateur)/,
+  /(?:parlare|chattare|comunicare).{0,30}(?:persona|umano|operatore|operatrice|qualcuno)/,
+  /(?:praten|spreken|chatten).{0,30}(?:mens|persoon|medewerker|iemand)|(?:mens|persoon|medewerker|iemand).{0,20}(?:praten|spreken|chatten)/,
+  /(?:rozmawia|porozmawia|mówić|pogada|połącz).{0,30}(?:człowiek|osob|konsultant|pracownik|kimś)/,
+  /(?:falar|conversar).{0,30}(?:pessoa|humano|atendente|agente|alguém)/,
+  /(?:التحدث|أتحدث|الكلام|أتكلم|التكلم).{0,30}(?:شخص|موظف|إنسان|بشري|أحد)/,
+];
+const notWanted =
+  /(?:don'?t|do not|no need to|rather not|without|instead of|ohne|nicht|kein\w*|no quiero|sin|ne veux pas|sans|non voglio|senza|niet|geen|zonder|nie chcę|bez|não quero|sem|لا أريد|بدون)(?: [^ ]+){0,3}$/;
+const courtesy =
+  /^(?:hi|hello|hey|good (?:morning|afternoon|evening|day)|thanks?|thank you|thx|ok(?:ay)?|great|perfect|super|cool|yes|no|bye|hallo|guten (?:tag|morgen|abend)|moin|danke|vielen dank|bonjour|bonsoir|salut|merci|hola|buen(?:os|as) (?:días|tardes|noches)|gracias|ciao|buon(?:giorno|asera)|grazie|goede(?:morgen|middag|navond)|dag|bedankt|dank je|cześć|dzień dobry|dzięki|dziękuję|olá|oi|bo[ma] (?:dia|tarde|noite)|obrigad[oa]|مرحبا|السلام عليكم|شكرا|شكرًا)(?!\p{L})/u;
+const longestCourtesy = 40;
+
+/** Whether a message is a greeting, thanks or the like, and asks nothing. */
+export function isCourtesy(text: string): boolean {
+  const line = text.toLowerCase().replaceAll(/\s+/g, ' ').trim();
+  return line.length <= longestCourtesy && courtesy.test(line) && !/[?？؟\d]/.test(line);
+}
+
+/** A longer text asks for something besides, and its answer may be what is wanted. */
+const longestWish = 200;
+
+/** Whether a visitor's message asks for a person. */
+export function asksForPerson(text: string): boolean {
+  const line = text.toLowerCase().replaceAll('’', "'").replaceAll(/\s+/g, ' ').trim();
+  if (line.length > longestWish) return false;
+  return wanted.some((pattern) => {
+    const found = pattern.exec(line);
+    return found !== null && !notWanted.test(line.slice(0, found.index).trim());
+  });
+}

@@ -1,0 +1,227 @@
+// Owns the few kinds of text that an answer may have (paragraphs, bold, italic, code, lists, links), and writing them as
+// Markdown and as Lexical JSON. Must not parse anything, and holds no other kind of node.
+
+export interface TextRun {
+  readonly kind: 'text';
+  readonly text: string;
+  readonly bold: boolean;
+  readonly italic: boolean;
+  readonly code: boolean;
+}
+/** `hard`: written as a break of its own; otherwise the line just went on in the next one. */
+export interface Break {
+  readonly kind: 'break';
+  readonly hard: boolean;
+}
+/** `href` has passed `safeHref`. */
+export interface Link {
+  readonly kind: 'link';
+  readonly href: string;
+  readonly children: readonly (TextRun | Break)[];
+}
+export type Inline = TextRun | Break | Link;
+
+export interface Paragraph {
+  readonly kind: 'paragraph';
+  readonly inlines: readonly Inline[];
+}
+export interface CodeBlock {
+  readonly kind: 'code';
+  readonly language: string | null;
+  readonly text: string;
+}
+export interface Item {
+  readonly inlines: readonly Inline[];
+  readonly lists: readonly List[];
+}
+export interface List {
+  readonly kind: 'list';
+  readonly ordered: boolean;
+  readonly start: number;
+  readonly items: readonly Item[];
+}
+export type Block = Paragraph | CodeBlock | List;
+
+/** A run of text without any mark. */
+export function plainRun(text: string): TextRun {
+  return { kind: 'text', text, bold: false, italic: false, code: false };
+}
+
+/** What a reader sees of a line, without marks and addresses. */
+export function inlineText(inlines: readonly Inline[]): string {
+  return inlines
+    .map((inline) => (inline.kind === 'text' ? inline.text : inline.kind === 'break' ? '\n' : inlineText(inline.children)))
+    .join('');
+}
+
+// Markdown
+
+/**
+ * The blocks as Markdown that says the same to every reader of it: what is text is escaped where any dialect might take
+ * it for a mark, a tag, a link or an entity.
+ */
+export function writeMarkdown(blocks: readonly Block[]): string {
+  return blocks
+    .map((block) => writeBlock(block))
+    .filter((text) => text !== '')
+    .join('\n\n');
+}
+
+function writeBlock(block: Block): string {
+  if (block.kind === 'code') {
+    const fence = '`'.repeat(Math.max(3, longestRun(block.text) + 1));
+    return `${fence}${block.language ?? ''}\n${block.text}\n${fence}`;
+  }
+  return block.kind === 'list' ? writeList(block) : writeInlines(block.inlines);
+}
+
+function writeList(list: List): string {
+  return list.items
+    .map((item, index) => {
+      const marker = list.ordered ? `${list.start + index}. ` : '- ';
+      const own = writeInlines(item.inlines);
+      const inner = item.lists.map((nested) => `\n${writeList(nested)}`).join('');
+      return marker + `${own}${inner}`.replaceAll('\n', `\n${' '.repeat(marker.length)}`);
+    })
+    .join('\n');
+}
+
+function writeInlines(inlines: readonly Inline[]): string {
+  const out: string[] = [];
+  inlines.forEach((inline, index) => {
+    const before = out.at(-1)?.at(-1) ?? '';
+    const next = inlines[index + 1];
+    if (inline.kind === 'break') out.push(inline.hard ? '  \n' : '\n');
+    else if (inline.kind === 'link') out.push(`[${writeInlines(inline.children)}](${writeAddress(inline.href)})`);
+    else out.push(writeRun(inline, before, next === undefined ? '' : edge(next)));
+  });
+  // Blanks at the edges of a line are marks of their own (a break, indented code), so only written breaks have them.
+  return out
+    .join('')
+    .split('\n')
+    .map((line, index, lines) => {
+      const hard = index < lines.length - 1 && line.endsWith('  ') && line.trim() !== '';
+      return escapeLineStart(line.trim()) + (hard ? '  ' : '');
+    })
+    .filter((line) => line !== '')
+    .join('\n')
+    .trim();
+}
+
+/** The first character that an inline will write, as far as the marks beside it care. */
+function edge(inline: Inline): string {
+  if (inline.kind === 'break') return '\n';
+  if (inline.kind === 'link') return '[';
+  return inline.code ? '`' : inline.bold || inline.italic ? '*' : (inline.text[0] ?? '');
+}
+
+function writeRun(run: TextRun, before: string, after: string): string {
+  const [, lead = '', core = '', trail = ''] = /^(\s*)([\s\S]*?)(\s*)$/.exec(run.text) ?? [];
+  if (core === '') return run.text;
+  if (run.code) {
+    const fence = '`'.repeat(longestRun(core) + 1);
+    const pad = core.includes('`') ? ' ' : '';
+    // A code span beside another one would read as one longer fence.
+    const apart = before === '`' && lead === '' ? ' ' : '';
+    return `${apart}${lead}${fence}${pad}${core.replaceAll('\n', ' ')}${pad}${fence}${trail}`;
+  }
+  const text = escapeText(core, after);
+  const mark = run.bold && run.italic ? '***' : run.bold ? '**' : run.italic ? '*' : '';
+  const outerLeft = lead === '' ? before : ' ';
+  const outerRight = trail === '' ? after : ' ';
+  // Where a reader would not take the asterisks for marks, the text stands without them rather than with stray ones.
+  const fits = mark !== '' && outerLeft !== '*' && outerRight !== '*' && flanks(outerLeft, core[0]) && flanks(outerRight, core.at(-1));
+  return fits ? `${lead}${mark}${text}${mark}${trail}` : `${lead}${text}${trail}`;
+}
+
+const BLANK_OR_PUNCTUATION = /^[\s\p{P}\p{S}]$/u;
+
+function flanks(outside: string, inside = ''): boolean {
+  return outside === '' || BLANK_OR_PUNCTUATION.test(outside) || !BLANK_OR_PUNCTUATION.test(inside);
+}
+
+function escapeText(text: string, after: string): string {
+  return text
+    .replace(/[\\`*[\]~]|<(?=[a-z/!?])|&(?=#?\w+;)/gi, '\\$&')
+    .replace(/(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])/gu, '\\_')
+    .replace(/!(?=\\?\[)/g, '\\!')
+    .replace(/!$/, after === '[' ? '\\!' : '!');
+}
+
+// What begins a block, or turns the line above into a heading or a table, anywhere a line begins.
+function escapeLineStart(line: string): string {
+  if (/^[-:|=\s]+$/.test(line)) return `\\${line}`;
+  return line.replace(/^(?:[#>+=-])/, '\\$&').replace(/^(\d{1,9})([.)])(?=\s|$)/, '$1\\$2');
+}
+
+function writeAddress(href: string): string {
+  return href.replace(/[()<>\\*`[\]]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
+}
+
+function longestRun(text: string): number {
+  return Math.max(0, ...(text.match(/`+/g) ?? []).map((run) => run.length));
+}
+
+// Lexical
+
+interface LexicalJson {
+  readonly type: string;
+  readonly version: 1;
+  readonly [field: string]: unknown;
+}
+
+const element = { direction: null, format: '', indent: 0, version: 1 } as const;
+
+/** The blocks as the JSON string of a Lexical editor's state (contract: "Rich text"). */
+export function writeLexical(blocks: readonly Block[]): string {
+  const children = blocks.map((block) => lexicalBlock(block));
+  return JSON.stringify({ root: { ...element, type: 'root', children } });
+}
+
+function lexicalBlock(block: Block): LexicalJson {
+  if (block.kind === 'code') {
+    const children = block.text
+      .split('\n')
+      .flatMap((line, index) => [...(index === 0 ? [] : [lexicalBreak]), ...(line === '' ? [] : [lexicalRun(plainRun(line))])]);
+    return { ...element, type: 'code', ...(block.language === null ? {} : { language: block.language }), children };
+  }
+  if (block.kind === 'paragraph') return { ...element, type: 'paragraph', children: lexicalInlines(block.inlines) };
+  return lexicalList(block);
+}
+
+function lexicalList(list: List): LexicalJson {
+  const tag = list.ordered ? 'ol' : 'ul';
+  const children: LexicalJson[] = [];
+  list.items.forEach((item, index) => {
+    const value = list.start + index;
+    if (item.inlines.length > 0 || item.lists.length === 0) {
+      children.push({ ...element, type: 'listitem', value, children: lexicalInlines(item.inlines) });
+    }
+    // The editor keeps a nested list in an item of its own, behind the one that it belongs to.
+    for (const nested of item.lists) children.push({ ...element, type: 'listitem', value: value + 1, children: [lexicalList(nested)] });
+  });
+  return { ...element, type: 'list', listType: list.ordered ? 'number' : 'bullet', start: list.start, tag, children };
+}
+
+const lexicalBreak: LexicalJson = { type: 'linebreak', version: 1 };
+
+function lexicalInlines(inlines: readonly Inline[]): LexicalJson[] {
+  return inlines.map((inline) => {
+    if (inline.kind === 'break') return lexicalBreak;
+    if (inline.kind === 'text') return lexicalRun(inline);
+    return {
+      ...element,
+      type: 'link',
+      url: inline.href,
+      rel: 'noopener noreferrer',
+      target: '_blank',
+      title: null,
+      children: lexicalInlines(inline.children),
+    };
+  });
+}
+
+function lexicalRun(run: TextRun): LexicalJson {
+  const format = (run.bold ? 1 : 0) + (run.italic ? 2 : 0) + (run.code ? 16 : 0);
+  return { type: 'text', version: 1, detail: 0, format, mode: 'normal', style: '', text: run.text };
+}
