@@ -316,7 +316,8 @@ function exampleValue(name: string, schema: JsonObject): Json {
   if (Array.isArray(schema['enum'])) return schema['enum'][0] ?? null;
   if (Array.isArray(schema['anyOf'])) return exampleValue(name, schema['anyOf'][0] as JsonObject);
   if (schema['type'] === 'object') return schema['properties'] === undefined ? {} : example(schema);
-  if (schema['type'] === 'array') return [exampleValue(name, child(schema, 'items'))];
+  if (schema['type'] === 'array')
+    return Array.from({ length: Number(schema['minItems'] ?? 1) }, () => exampleValue(name, child(schema, 'items')));
   if (schema['type'] === 'integer' || schema['type'] === 'number') return (schema['minimum'] as number | undefined) ?? 1;
   if (schema['type'] === 'boolean') return true;
   return exampleTexts[schema['format'] === 'uuid' ? 'id' : name] ?? name;

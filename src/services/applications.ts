@@ -22,7 +22,7 @@ const defaultSettings: ApplicationSettings = {
     launcherIcon: 'chat',
   },
   behavior: { timezone: 'UTC', businessHours: null, greeting: null, outsideHours: null, contactForm: 'off' },
-  ai: { mode: 'off', name: 'Assistant' },
+  ai: { mode: 'assist', name: 'Assistant' },
   locale: null,
 };
 
@@ -91,7 +91,7 @@ export async function configureApplication(
   if (zoneProblem !== null) throw badField('behavior.timezone', zoneProblem);
   const hoursProblem = checkBusinessHours(behavior.businessHours);
   if (hoursProblem !== null) throw badField('behavior.businessHours', hoursProblem);
-  if (ai.mode !== 'off') await assertAi(tx, row.organization_id);
+  if (ai.mode !== 'off' && input.settings.some(({ path }) => path === 'ai.mode')) await assertAi(tx, row.organization_id);
   const changed = { ...row, settings: JSON.stringify(checked.data) };
   await tx.tables.applications.setSettings(row.id, changed.settings);
   tx.configurationChanged();

@@ -65,7 +65,7 @@ export const defaultLimits = Object.freeze({
   /** New visitors and new conversations from one address by the origin way: a fresh visitor id costs nothing. */
   addressNew: windows(5, 60, 600),
   /** Questions to the assistant of one visitor, or of one member. */
-  aiVisitor: windows(2, 10, 60),
+  aiVisitor: windows(5, 60, 600),
   /** Questions to the assistant of all visitors and members of one organization. */
   aiOrganization: windows(10, 120, 2000),
 });

@@ -200,7 +200,7 @@ const rows: Readonly<Partial<Record<OperationName, Row>>> = {
   'cannedReplies.update': { body: () => ({ content: 'x' }), answers: 'refusals' },
   'cannedReplies.delete': { answers: 'refusals' },
   'staff.members.list': { answers: [200, 200, 200] },
-  'ai.answer': { body: () => ({ question: 'CANARY' }), answers: 403 },
+  'ai.answer': { body: () => ({ question: 'Which colours are there?' }), answers: 200 },
   'staff.ai.reply': { answers: [200, 200, 200] },
   'staff.ai.rewrite': { body: () => ({ text: 'CANARY', style: 'improve' }), answers: [409, 409, 409] },
   'staff.stats': { answers: 'refusals' },
@@ -268,7 +268,6 @@ beforeAll(async () => {
   acme = await anOrganization(app, 'acme');
   other = await anOrganization(app, 'acme-1');
   second = await anApplication(app, 'acme', 'second.example');
-  await app.local('applications.configure', { applicationId: acme.application.id, settings: [{ path: 'ai.mode', value: 'assist' }] });
   const outlived = await aMember(app, 'acme');
   gone.outlived = outlived.token;
   // Steps, not moves: no timer needs to run for these.

@@ -354,12 +354,8 @@ describe('pages', () => {
     pages = { '/': '<a href=/slow>a</a><a href=/next>b</a>', '/slow': answer, '/next': 'n' };
     const under = crawl();
     await eventually(() => expect(asked.map(({ path }) => path)).toContain('/slow'));
-    let found: CrawledPage[] | null = null;
-    void under.then((all) => (found = all));
-    await eventually(() => {
-      clock.advance(15_000);
-      expect(found).not.toBeNull();
-    });
+    // Once: the pages that follow have their own time.
+    clock.advance(15_000);
     expect(paths(await under)).toEqual(['/', '/next']);
     expect(problems(await under)).toEqual(['it took longer than 15 s']);
   });

@@ -62,6 +62,8 @@ describe('the agreed numbers', () => {
       ['application', '200/s,6000/m,100000/h'],
       ['addressFailed', '10/s,60/m,600/h'],
       ['addressNew', '5/s,60/m,600/h'],
+      ['aiVisitor', '5/s,60/m,600/h'],
+      ['aiOrganization', '10/s,120/m,2000/h'],
     ]);
     expect(Object.values(planLimits).map((plan) => Object.values(plan))).toEqual([
       [600, 30, 1, 3, false],

@@ -1,7 +1,7 @@
 // The rules of the assistant's operations: a visitor's question, an operator's draft and rewriting, an admin's trial.
 // Each checks plan, setting and budget, answers outside of any transaction, and writes down what was asked and said.
 import type { AiAnswer, AiLogEntry } from '../../protocol/assistant.ts';
-import { assistantLimits } from '../../protocol/assistant.ts';
+import { assistantLimits } from '../../protocol/codes.ts';
 import type { ApplicationSettings } from '../../protocol/entities.ts';
 import type { Input, Output } from '../../protocol/operations.ts';
 import type { MessageWithSender } from '../../engine/rows.ts';
@@ -23,9 +23,8 @@ import { readSettings } from '../settings.ts';
 const mostMessages = 30;
 
 /**
- * Answers a visitor's question. A page may ask only where the application's `ai.mode` is `auto`: before that the
- * documents may be meant for operators alone. The customer's own backend, which has the key, decides for itself.
- * @throws Failure plan_limit, forbidden, rate_limit_exceeded, ai_unavailable
+ * Answers a visitor's question.
+ * @throws Failure plan_limit, forbidden (ai.mode off), rate_limit_exceeded, ai_unavailable
  */
 export async function answerVisitor(call: VisitorCall, input: Input<'ai.answer'>): Promise<Output<'ai.answer'>> {
   const { service, actor } = call;
@@ -34,8 +33,7 @@ export async function answerVisitor(call: VisitorCall, input: Input<'ai.answer'>
     await assertAi(tx, organizationId);
     return applicationSettings(tx, applicationId);
   });
-  if (actor.via === 'origin' && settings.ai.mode !== 'auto')
-    throw new Failure('forbidden', 'The assistant of this application does not answer visitors: its setting ai.mode is not auto.');
+  assertOn(settings);
   countQuestion(service, organizationId, `v:${applicationId}:${actor.mode}:${actor.visitorId}`);
   // What is asked belongs to somebody, so that it is handed out and erased with them.
   const visitor =
@@ -65,8 +63,7 @@ export async function draftReply(call: MemberCall, input: Input<'staff.ai.reply'
     const newest = await tx.tables.messages.page({ conversationId: found.id, notes: false, order: 'desc', limit: mostMessages, offset: 0 });
     return { conversation: found, settings: await applicationSettings(tx, found.application_id), messages: newest.toReversed() };
   });
-  if (settings.ai.mode === 'off')
-    throw new Failure('forbidden', 'The assistant of this application is off: an admin sets ai.mode to assist or auto.');
+  assertOn(settings);
   countQuestion(service, actor.organizationId, `m:${actor.memberId}`);
   const { question, latest, history, asked: asking } = questionOf(messages);
   const base = {
@@ -166,6 +163,12 @@ async function applicationSettings(tx: ReadTx, applicationId: string): Promise<A
   const row = await tx.tables.applications.byId(applicationId);
   if (row === undefined) throw notFound('application');
   return readSettings(row);
+}
+
+/** `off`: it says nothing; `assist`: what it is asked for; `auto`: it answers visitors by itself, too. */
+function assertOn({ ai }: ApplicationSettings): void {
+  if (ai.mode === 'off')
+    throw new Failure('forbidden', 'The assistant of this application is off: an admin sets ai.mode to assist or auto.');
 }
 
 type Base = Pick<AiRecord, 'organizationId' | 'applicationId' | 'visitorKey' | 'conversationId' | 'mode' | 'question'> & {

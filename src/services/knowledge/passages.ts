@@ -1,7 +1,7 @@
 // Cutting: a document becomes passages short enough to be quoted and long enough to
 // be understood, each with the headings above it. Pure; stores nothing, ranks nothing.
 import type { KnowledgeFormat } from '../../protocol/assistant.ts';
-import { assistantLimits } from '../../protocol/assistant.ts';
+import { assistantLimits } from '../../protocol/codes.ts';
 import { withoutInvisible } from '../../text/invisible.ts';
 import { preview } from '../../text/text.ts';
 import { unwrapped, type Block, type Outline } from './cutting/blocks.ts';
