@@ -4,6 +4,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { visit, type Visit } from '../helpers/browser.ts';
 import { eventually } from '../helpers/eventually.ts';
+import { inDatabase } from '../helpers/rest-checks.ts';
 import { accept, answer, aStage, html, newest, widget, type Stage } from './stage.ts';
 
 let stage: Stage;
@@ -277,30 +278,32 @@ test('two tabs are one visitor: both show everything, once, over one connection'
   await second.log.getByText('still here?').waitFor();
 });
 
-test("the assistant's messages are marked, and a person can be asked for", async () => {
-  const { page, w } = await arrive();
-  await w.open();
-  await w.write('How long does it take?');
-  await w.log.getByText('Sent', { exact: true }).waitFor();
-  const id = await newest(stage);
-  await accept(stage, id);
-  await answer(stage, id, 'Three days.');
-  await w.log.getByText('Three days.').waitFor();
-  expect(await w.button('Talk to a person').count()).toBe(0);
-  // The history as it is when the assistant has written that answer.
-  await page.route('**/messages?*', async (route) => {
-    const response = await route.fetch();
-    const history = (await response.json()) as { messages: { content: string; senderRole: string; senderName: string }[] };
-    for (const message of history.messages) if (message.content === 'Three days.') Object.assign(message, { senderRole: 'assistant', senderName: 'Robin' });
-    await route.fulfill({ response, json: history });
+test("the assistant's answers are marked, are nobody's reading, and end when a person is asked for", async () => {
+  await stage.app.local('organizations.setPlan', { organization: 'acme', plan: 'premium' });
+  await stage.app.local('knowledge.add', {
+    applicationId: stage.application.id,
+    source: 'delivery.md',
+    content: '# Delivery\n\nA parcel takes three days to every place on the mainland.',
   });
-  await page.reload();
+  await stage.configure({ 'ai.mode': 'auto', 'ai.name': 'Robin' });
+  const { w } = await arrive();
   await w.open();
-  const line = w.log.locator('li', { hasText: 'Three days.' });
+  await w.write('How long does a parcel take?');
+  const line = w.log.locator('li', { hasText: 'three days' });
   await line.getByText('Assistant', { exact: true }).waitFor();
   await line.getByText('Robin').waitFor();
+  // Its own reading of the answer must not look like somebody's reading of the question.
+  const id = await newest(stage);
+  const readHere = (): unknown =>
+    inDatabase(stage.app, 'select last_read_seq from participants where conversation_id = ?', id).map((row) => row['last_read_seq']);
+  await eventually(() => expect(readHere()).toEqual([2]));
+  expect(await w.log.getByText('Sent', { exact: true }).count()).toBe(1);
+  expect(await w.log.getByText('Read', { exact: true }).count()).toBe(0);
   await w.button('Talk to a person').click();
-  await eventually(async () => expect((await stored(id)).at(-1)?.content).toBe('I would like to talk to a person.'));
+  await w.log.getByText('A person will answer you here.').waitFor();
+  expect((await stored(id)).map(({ content }) => content)).toContain('I would like to talk to a person.');
+  expect(await w.button('Talk to a person').count()).toBe(0);
+  await stage.configure({ 'ai.mode': 'off' });
 });
 
 test('the sound can be turned off, and stays off', async () => {

@@ -116,7 +116,7 @@ export function createTranscript({ api, speech, edit, problem, seen }: Transcrip
         previous.senderId !== message.senderId ||
         date.getTime() - Date.parse(previous.createdAt) > togetherMs;
       const receipt = index === lastOwn ? (readUpTo >= index ? words.read : words.sent) : '';
-      const offer = message.senderRole === 'assistant' && index === messages.length - 1;
+      const offer = message.senderRole === 'assistant' && index === messages.length - 1 && messages[lastOwn]?.content !== words.personText;
       result.push({ key: message.key, version: new Version(message, `${first}${receipt}${offer}`), draw: () => own(message, first, receipt, offer) });
     }
     return result;
@@ -124,7 +124,7 @@ export function createTranscript({ api, speech, edit, problem, seen }: Transcrip
 
   /** The index of the newest message that somebody else has read; -1: none. */
   function lastRead(): number {
-    const ids = new Set(Object.values(state.reads));
+    const ids = new Set(Object.entries(state.reads).flatMap(([who, id]) => (who === state.visitorId ? [] : [id])));
     return state.messages.findLastIndex(({ id, senderRole }) => ids.has(id) || senderRole === 'operator');
   }
 

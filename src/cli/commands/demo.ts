@@ -1,5 +1,6 @@
 // deskbell demo: a throw-away organization on a server of its own, a page to write
-// from, and the lines with which to answer. Everything goes when it ends.
+// from, an assistant that knows the shop, and the command with which to answer.
+// Everything goes when it ends.
 import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
@@ -10,6 +11,7 @@ import type { RunningApp } from '../../app.ts';
 import { readConfig, type Flags } from '../../config.ts';
 import { createContext, type Act, type Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
+import { demoDocuments } from '../demo-documents.ts';
 import { addSettings, settingFlags } from '../groups.ts';
 import { localOn, withLocal, type Local } from '../local.ts';
 import { addressDocument, sayAddress, serveUntilStopped } from '../serving.ts';
@@ -46,11 +48,17 @@ async function demo(context: Context, flags: Flags, version: string): Promise<vo
 
 async function makeDemo(local: Local, password: string): Promise<string> {
   await local.run('organizations.create', { name: 'Demo', slug: organization });
+  await local.run('organizations.setPlan', { organization, plan: 'premium' });
   const { appId } = await local.run('applications.create', { organization, name: 'Demo website', domains: [] });
   await local.run('applications.configure', {
     applicationId: appId,
-    settings: [{ path: 'behavior.greeting', value: 'Hello! Looking for a tea, or for your parcel? We are glad to help.' }],
+    settings: [
+      { path: 'behavior.greeting', value: 'Hello! Looking for a tea, or for your parcel? We are glad to help.' },
+      { path: 'ai.mode', value: 'auto' },
+      { path: 'ai.name', value: 'Leafy' },
+    ],
   });
+  for (const { source, content } of demoDocuments) await local.run('knowledge.add', { applicationId: appId, source, content });
   await local.run('members.add', { organization, email, name: 'Demo operator', role: 'admin', password });
   return appId;
 }
@@ -72,25 +80,12 @@ async function present(context: Context, running: RunningApp, { appId, password,
   print.line(['bold', `Deskbell ${version} demo`], '; everything goes when it ends.');
   print.line();
   print.line('1. Be the visitor, in a browser: ', ['cyan', page]);
-  print.line('2. Watch, in another terminal:');
+  print.line('   Ask about deliveries, returns or teas, and the assistant answers; then ask for a person.');
+  print.line('2. Be that person, in another terminal:');
+  print.block(`   ${context.command('console')}`);
+  print.line('3. Or watch everything that happens:');
   print.block(`   ${context.command(`tail --org ${organization}`)}`);
-  print.line(`3. Answer as the operator, ${email}, password ${password}:`);
-  print.block(operatorLines(running.url, password));
+  print.line(`Over the API you are ${email} of the organization ${organization}, with the password ${password}.`);
   print.line();
   sayAddress(context, running);
-}
-
-/** Shell lines that sign in, accept the conversation that waits longest, and answer it. */
-function operatorLines(url: string, password: string): string {
-  return `   api=${url}/api/v1/staff
-   json='Content-Type: application/json'
-   token=$(curl -s $api/session -H "$json" -d '{"organization":"${organization}",
-     "email":"${email}","password":"${password}"}' \\
-     | sed 's/.*"token":"\\([^"]*\\).*/\\1/')
-   auth="Authorization: Bearer $token"
-   id=$(curl -s "$api/conversations?status=pending&limit=1" -H "$auth" \\
-     | grep -o '"id":"[^"]*' | head -n 1 | cut -c 7-)
-   curl -X POST $api/conversations/$id/accept -H "$auth"
-   curl $api/conversations/$id/messages -H "$auth" -H "$json" \\
-     -d '{"content":"Hello! How can I help?"}'`;
 }
