@@ -11,12 +11,14 @@ const help = `npm run bench [-- options]
 
   --only NAMES      ws, rest, start, idle, sockets, version; several with commas (all of these);
                     widget: its cost in a real browser on a slow line, against a page without it;
-                    the default run would take over a minute with it, so name it
+                    assistant: an answer from 20,000 passages, against a bare full-text match;
+                    the default run would take over a minute with these two, so name them
   --runs N          runs of each server, in turn; the median counts (3)
   --seconds N       length of one run (2)
   --pairs N         pairs of connections (50)
   --window N        messages under way at once per pair, over WebSocket (1)
   --sockets N       idle sockets to hold (1000)
+  --events N        events of the console's day (50000)
   --folder DIR      where the databases are made: name a folder on the disk to be measured
   --profile DIR     write a CPU profile of Deskbell's server there
 `;
@@ -29,6 +31,7 @@ const { values } = parseArgs({
     pairs: { type: 'string', default: '50' },
     window: { type: 'string', default: '1' },
     sockets: { type: 'string', default: '1000' },
+    events: { type: 'string', default: '50000' },
     folder: { type: 'string', default: tmpdir() },
     profile: { type: 'string' },
     help: { type: 'boolean', default: false },
@@ -148,6 +151,16 @@ async function main(): Promise<void> {
   if (chosen.has('idle')) lines.push(single('idle resident memory, MB', await idleMemory()));
   if (chosen.has('version')) lines.push(single('deskbell --version, ms', await versionTime(runs + 2)));
   if (lines.length > 0) print(lines, 'ceiling');
+  if (chosen.has('assistant')) {
+    const { assistantCost, assistantLines } = await import('./assistant.ts');
+    print(assistantLines(await assistantCost(values.folder)), 'bare match');
+  }
+  if (chosen.has('console')) {
+    // The terminal's driver is read only where it is needed.
+    const { consoleCost } = await import('./console.ts');
+    const sizes = { conversations: 10_000, messages: 1_000, keys: 200, events: Number(values.events) };
+    print((await consoleCost({ runs: runs + 4, ...sizes })).map(({ console: own, ...line }) => ({ ...line, deskbell: own })), 'Ink alone');
+  }
   if (!chosen.has('widget')) return;
   // The browser's driver is read only where it is needed.
   const { widgetCost } = await import('./widget.ts');

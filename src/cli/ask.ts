@@ -15,6 +15,8 @@ export interface Dialogue {
    * @throws CommandFailed when the person leaves (Ctrl-C, Ctrl-D)
    */
   ask(question: string, check: (answer: string) => string | null): Promise<string>;
+  /** Asks once, without showing the answer, which may hold blanks. @throws CommandFailed as above */
+  secret(question: string): Promise<string>;
   /** Asks for a new password twice, without showing it. @throws CommandFailed as above */
   newPassword(question: string, check: (answer: string) => string | null): Promise<string>;
   close(): void;
@@ -100,7 +102,7 @@ export function openDialogue(input: Keyboard, screen: Screen): Dialogue {
     }
   }
 
-  return { ask, newPassword, close: () => reader.close() };
+  return { ask, secret: (question) => put(question, true), newPassword, close: () => reader.close() };
 }
 
 /** The longest secret that is read from standard input, in bytes; far above what any rule allows. */

@@ -2,7 +2,8 @@
 // read. Reads files only; what becomes of a document is the service's affair.
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, dirname, extname, isAbsolute, join, relative, resolve, sep } from 'node:path';
-import { assistantLimits, type KnowledgeFormat } from '../protocol/assistant.ts';
+import type { KnowledgeFormat } from '../protocol/assistant.ts';
+import { assistantLimits } from '../protocol/codes.ts';
 import { CommandFailed } from './errors.ts';
 
 export type ReadDocument =

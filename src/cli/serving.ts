@@ -5,6 +5,7 @@ import type { AppOverrides, RunningApp } from '../app.ts';
 import type { Config } from '../config.ts';
 import type { Context } from './context.ts';
 import { createLineFormat } from './log-lines.ts';
+import { announceServer } from './running-server.ts';
 import { untilStopped } from './signals.ts';
 
 /** The promise is 10 s; a little less, so that it holds. */
@@ -25,12 +26,16 @@ export async function serveUntilStopped(
   const log = context.print.forPerson && context.io.errors.isTTY === true ? await readableLog(context, config) : undefined;
   const app = createApp(config, { ...overrides, log });
   const running = await app.start();
+  let withdraw = async (): Promise<void> => undefined;
   try {
+    // A server that can't say where it is serves all the same.
+    withdraw = await announceServer(config.data, addressDocument(running)).catch(() => withdraw);
     await onStart(running);
     await stop.wanted;
   } finally {
     // Whatever hangs then is given up; an unref'd timer holds up nobody who is quicker.
     setTimeout(() => process.exit(0), stopWithinMs).unref();
+    await withdraw();
     await app.stop();
   }
 }

@@ -1,19 +1,8 @@
 // The contract of the assistant: documents of knowledge, the passages they are cut
 // into, answers with their sources, and the log of both. Shapes only; holds no rule.
 import { z } from 'zod';
+import { assistantLimits } from './codes.ts';
 import { timestamp, uuid } from './entities.ts';
-
-/** Sizes that doors and rules share. Lengths count UTF-16 code units after trimming. */
-export const assistantLimits = {
-  question: 1_000,
-  rewrite: 5_000,
-  title: 200,
-  source: 2_000,
-  /** One document; the REST door's body limit is lower. */
-  content: 2_000_000,
-  synonymLines: 500,
-  synonymsPerLine: 20,
-} as const;
 
 export const knowledgeFormat = z.enum(['markdown', 'html', 'text']);
 export type KnowledgeFormat = z.infer<typeof knowledgeFormat>;

@@ -81,5 +81,17 @@ export const limits = {
   silentForMs: 75_000,
 } as const;
 
+/** The same for the assistant and its documents; here, so that a command reads them without loading the schemas. */
+export const assistantLimits = {
+  question: 1_000,
+  rewrite: 5_000,
+  title: 200,
+  source: 2_000,
+  /** One document; the REST door's body limit is lower. */
+  content: 2_000_000,
+  synonymLines: 500,
+  synonymsPerLine: 20,
+} as const;
+
 export const visitorApiPrefix = '/api/v1';
 export const socketPath = '/api/v1/ws';

@@ -1,7 +1,7 @@
 // The types of the staff side. Must not hold any code.
 import type { EventPayloads } from '../protocol/events.ts';
 import type { StaffConversation, StaffConversationListItem, Member, Organization, Mode } from '../protocol/entities.ts';
-import type { ConnectionStatus, Environment, OutgoingMessage, SdkError, SdkMessage, TypingPerson, Undo } from './types.ts';
+import type { ConnectionStatus, Environment, KeyValueStorage, OutgoingMessage, SdkError, SdkMessage, TypingPerson, Undo } from './types.ts';
 
 export type { StaffConversation, StaffConversationListItem, Member, Organization };
 
@@ -32,7 +32,10 @@ export interface QueueFilter {
   /** `me`, `none` or a member's id. */
   readonly assignedTo?: string;
   readonly applicationId?: string;
-  readonly mode?: Mode;
+  /** `live` unless told. */
+  readonly mode?: Mode | 'all';
+  /** A conversation: those of the same visitor. */
+  readonly visitorOf?: string;
   readonly q?: string;
   readonly limit?: number;
   readonly offset?: number;
@@ -41,6 +44,8 @@ export interface QueueFilter {
 export interface StaffState {
   readonly session: StaffSession | null;
   readonly connection: ConnectionStatus;
+  /** The next attempt to connect comes then (ms since the epoch); null: none is waited for. */
+  readonly reconnectAt: number | null;
   /** All conversations that were listed or heard of, most recently updated first. */
   readonly conversations: readonly StaffConversationListItem[];
   /** The joined rooms by conversation. */
@@ -76,12 +81,18 @@ export interface StaffOptions {
   readonly baseUrl: string;
   /** Which conversations to hear of; `live` unless told. */
   readonly mode?: Mode | 'all';
+  /** Where unsent messages stay, so that the next process sends them if this one dies; none unless told. */
+  readonly storage?: KeyValueStorage;
   readonly environment?: Partial<Environment>;
 }
 
 export interface StaffClient {
   /** @returns the session and its token, to be kept for `resume`; @throws SdkError unauthorized */
-  signIn(credentials: { readonly organization: string; readonly email: string; readonly password: string }): Promise<StaffSession & { readonly token: string }>;
+  signIn(credentials: {
+    readonly organization: string;
+    readonly email: string;
+    readonly password: string;
+  }): Promise<StaffSession & { readonly token: string }>;
   /** Goes on with a token that was kept; @throws SdkError unauthorized */
   resume(token: string): Promise<StaffSession>;
   /** Ends the session at the service, everywhere. */
@@ -94,9 +105,17 @@ export interface StaffClient {
   getState(): StaffState;
   subscribe(listener: (state: StaffState) => void): Undo;
 
-  /** One page of the queue; `state.conversations` grows by it. A reconnect asks for the same pages again. */
-  listConversations(filter?: QueueFilter): Promise<{ readonly conversations: readonly StaffConversationListItem[]; readonly total: number }>;
+  /**
+   * One page of the queue; `state.conversations` grows by it. A reconnect asks for the same pages again,
+   * unless `again` is false: then whoever asked does so themselves.
+   */
+  listConversations(
+    filter?: QueueFilter,
+    options?: { readonly again?: boolean },
+  ): Promise<{ readonly conversations: readonly StaffConversationListItem[]; readonly total: number }>;
   getConversation(id: string): Promise<StaffConversation>;
+  /** Forgets all listed conversations but these, so that a client that runs for days stays small. What is heard of again comes back. */
+  keepConversations(ids: ReadonlySet<string>): void;
   /** Listens to a conversation and loads its newest messages. */
   join(id: string): Promise<StaffRoom>;
   leave(id: string): void;

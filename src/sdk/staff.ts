@@ -5,27 +5,19 @@ import type { ServerFrame } from '../protocol/events.ts';
 import { createStore, outgoing, type Core, type RawMessage } from './core.ts';
 import { callSafely, createEmitter } from './emitter.ts';
 import { surroundings } from './environment.ts';
-import { asSdkError, mayPass, sdkError } from './error.ts';
+import { asSdkError, sdkError } from './error.ts';
 import { createHttp, type CallOptions, type Http } from './http.ts';
 import { createLink } from './link.ts';
 import { createSending } from './sending.ts';
+import { createNotes } from './staff-notes.ts';
+import { createStaffQueue } from './staff-queue.ts';
 import { createStaffRooms } from './staff-rooms.ts';
-import type {
-  QueueFilter,
-  StaffClient,
-  StaffConversation,
-  StaffConversationListItem,
-  StaffEvents,
-  StaffOptions,
-  StaffSession,
-  StaffState,
-} from './staff-types.ts';
-import type { ConnectionStatus, SdkEventName, SdkEvents, Undo } from './types.ts';
+import type { QueueFilter, StaffClient, StaffEvents, StaffOptions, StaffSession, StaffState } from './staff-types.ts';
+import type { ConnectionStatus, SdkEventName, SdkEvents, SdkMessage, Undo } from './types.ts';
 
 export type * from './staff-types.ts';
 export type { Environment, SdkError, SdkMessage, TypingPerson } from './types.ts';
 
-const refreshAfterMs = 100;
 const typingEveryMs = 4_000;
 const typingEndsMs = 6_000;
 
@@ -35,14 +27,14 @@ export function createStaffClient(options: StaffOptions): StaffClient {
   const base = options.baseUrl.replace(/\/+$/, '');
   const emitter = createEmitter<StaffEvents>();
   const emit = emitter.emit_;
-  let state: StaffState = { session: null, connection: 'idle', conversations: [], rooms: {}, retryAt: null };
+  let state: StaffState = { session: null, connection: 'idle', reconnectAt: null, conversations: [], rooms: {}, retryAt: null };
   let listeners: readonly ((state: StaffState) => void)[] = [];
   let token = '';
   let filters: readonly QueueFilter[] = [];
   let stopped = false;
+  let lastMember = '';
   const asked = new Map<string, string[]>();
-  const notes = new Set<string>();
-  const refreshing = new Map<string, 'due' | 'asked' | 'again'>();
+  const notes = createNotes(options.storage ?? null);
   const typing = new Map<string, { until: number; cancel: Undo }>();
 
   function set(patch: Partial<StaffState>): void {
@@ -50,7 +42,11 @@ export function createStaffClient(options: StaffOptions): StaffClient {
     for (const listener of listeners) callSafely(listener, state);
   }
 
-  const rest = createHttp(env, () => `${base}${visitorApiPrefix}/staff`, () => (token === '' ? {} : { Authorization: `Bearer ${token}` }));
+  const rest = createHttp(
+    env,
+    () => `${base}${visitorApiPrefix}/staff`,
+    () => (token === '' ? {} : { Authorization: `Bearer ${token}` }),
+  );
   const http: Http = {
     close_: rest.close_,
     call_: async <T>(method: string, path: string, call: CallOptions = {}) => {
@@ -58,8 +54,10 @@ export function createStaffClient(options: StaffOptions): StaffClient {
       try {
         return await rest.call_<T>(method, path, notes.has(key) ? { ...call, body: { ...call.body, internal: true } } : call);
       } catch (error) {
-        if (state.session !== null && asSdkError(error).status === 401) signedOut();
-        throw error;
+        if (asSdkError(error).status !== 401) throw error;
+        if (state.session !== null) signedOut();
+        // A message is not refused by that: it waits for the next session.
+        throw key === '' ? error : sdkError('network', 'Signed out.');
       }
     },
   };
@@ -71,6 +69,7 @@ export function createStaffClient(options: StaffOptions): StaffClient {
     http_: http,
     store_: sendingState,
     emit_: <K extends SdkEventName>(type: K, event: SdkEvents[K]) => {
+      if (type === 'message:sent') notes.settle((event as SdkMessage).key);
       if (type === 'message:sent' || type === 'message:failed' || type === 'error') emit(type, event as never);
     },
     post_: () => undefined,
@@ -79,8 +78,8 @@ export function createStaffClient(options: StaffOptions): StaffClient {
   };
   const sending = createSending({
     core_: core,
-    storage_: () => null,
-    prefix_: () => '',
+    storage_: () => options.storage ?? null,
+    prefix_: () => `${memberId()}:`,
     thread_: (id) => rooms.thread(id),
     began_: () => undefined,
     drafted_: () => undefined,
@@ -90,14 +89,39 @@ export function createStaffClient(options: StaffOptions): StaffClient {
     http,
     emit,
     memberId,
-    unsent: (id) => sending.unsent_(id).map((one) => ({ ...one, senderRole: 'operator', senderId: memberId(), senderName: state.session?.member.name ?? '' })),
+    unsent: (id) =>
+      sending
+        .unsent_(id)
+        .map((one) => ({ ...one, senderRole: 'operator', senderId: memberId(), senderName: state.session?.member.name ?? '' })),
     isNote: (key) => notes.has(key),
     recognise: (message) => ({ ...message, ...sending.recognise_(message) }),
     listen,
     changed: (shown) => set({ rooms: shown }),
   });
+  // The link has one timer at a time; while it is offline, that is the wait before the next attempt.
+  let linkDueAt: number | null = null;
+  const { amend, refresh, get, list, act, keep } = createStaffQueue({
+    env,
+    http,
+    emit,
+    get: () => state.conversations,
+    set: (conversations) => set({ conversations }),
+    isOver: () => stopped || token === '',
+    report,
+  });
   const link = createLink({
-    env_: env,
+    env_: {
+      ...env,
+      after: (ms, run) => {
+        const at = env.now() + ms;
+        linkDueAt = at;
+        const cancel = env.after(ms, run);
+        return () => {
+          if (linkDueAt === at) linkDueAt = null;
+          cancel();
+        };
+      },
+    },
     address_: async () => {
       const { token: ticket } = await http.call_<{ token: string }>('POST', '/ws-token', { patience_: 0 });
       const mode = options.mode === undefined ? '' : `&mode=${options.mode}`;
@@ -105,7 +129,11 @@ export function createStaffClient(options: StaffOptions): StaffClient {
     },
     onFrame_: hear,
     onStatus_: connected,
-    onRefused_: (error) => emit('error', error),
+    onRefused_: (error) => {
+      emit('error', error);
+      // Let out for good: because the session is over? The answer says it, and then this client knows.
+      if (state.session !== null) http.call_('GET', '/session').catch(() => undefined);
+    },
   });
   const unwatch = env.watchPage((what) => {
     if (what !== 'suspend') link.wake_();
@@ -113,6 +141,15 @@ export function createStaffClient(options: StaffOptions): StaffClient {
 
   function memberId(): string {
     return state.session?.member.id ?? '';
+  }
+
+  /** Somebody signed in: what they had not sent yet goes on, and what somebody else had not stays theirs. */
+  function takeOver(): void {
+    if (lastMember === memberId()) return;
+    if (lastMember !== '') sending.close_();
+    lastMember = memberId();
+    notes.load();
+    sending.load_();
   }
 
   function report(error: unknown): void {
@@ -127,7 +164,7 @@ export function createStaffClient(options: StaffOptions): StaffClient {
   }
 
   function connected(connection: ConnectionStatus): void {
-    set({ connection });
+    set({ connection, reconnectAt: connection === 'offline' ? linkDueAt : null });
     emit('connection', { status: connection });
     if (connection !== 'online') return rooms.unsettle();
     asked.clear();
@@ -185,69 +222,6 @@ export function createStaffClient(options: StaffOptions): StaffClient {
     }
   }
 
-  function take(items: readonly StaffConversationListItem[]): void {
-    const fresh = new Set(items.map(({ id }) => id));
-    set({
-      conversations: [...state.conversations.filter(({ id }) => !fresh.has(id)), ...items].toSorted((one, other) =>
-        one.updatedAt === other.updatedAt ? 0 : one.updatedAt < other.updatedAt ? 1 : -1,
-      ),
-    });
-    for (const item of items) emit('conversation', item);
-  }
-
-  function amend(id: string, patch: Partial<StaffConversationListItem>): void {
-    const old = state.conversations.find((one) => one.id === id);
-    if (old !== undefined) take([{ ...old, ...patch }]);
-  }
-
-  /** Asks how a conversation stands: soon, and once for many events. */
-  function refresh(id: string): void {
-    const under = refreshing.get(id);
-    if (under !== undefined) {
-      if (under === 'asked') refreshing.set(id, 'again');
-      return;
-    }
-    refreshing.set(id, 'due');
-    env.after(refreshAfterMs, () => {
-      if (stopped || token === '') return void refreshing.delete(id);
-      refreshing.set(id, 'asked');
-      get(id)
-        .catch((error: unknown) => {
-          // Gone meanwhile: erased, or past its time.
-          if (asSdkError(error).status === 404) set({ conversations: state.conversations.filter((one) => one.id !== id) });
-          else if (!mayPass(asSdkError(error))) report(error);
-        })
-        .finally(() => {
-          const more = refreshing.get(id) === 'again';
-          refreshing.delete(id);
-          if (more) refresh(id);
-        });
-    });
-  }
-
-  async function get(id: string): Promise<StaffConversation> {
-    const { conversation } = await http.call_<{ conversation: StaffConversation }>('GET', `/conversations/${id}`);
-    return takeOne(conversation);
-  }
-
-  function takeOne(conversation: StaffConversation): StaffConversation {
-    const { participants: _who, resolvedBy: _by, resolvedAt: _at, ...item } = conversation;
-    take([item]);
-    return conversation;
-  }
-
-  async function list(filter: QueueFilter) {
-    const query = new URLSearchParams(Object.entries(filter).map(([name, value]): [string, string] => [name, String(value)]));
-    const answer = await http.call_<{ conversations: StaffConversationListItem[]; total: number }>('GET', `/conversations?${query.toString()}`);
-    take(answer.conversations);
-    return answer;
-  }
-
-  async function act(id: string, name: string, body: object = {}): Promise<StaffConversation> {
-    const { conversation } = await http.call_<{ conversation: StaffConversation }>('POST', `/conversations/${id}/${name}`, { body });
-    return takeOne(conversation);
-  }
-
   function endTyping(id: string): void {
     const entry = typing.get(id);
     if (entry === undefined) return;
@@ -257,11 +231,17 @@ export function createStaffClient(options: StaffOptions): StaffClient {
   }
 
   async function begin(fresh: string): Promise<StaffSession> {
+    if (state.session !== null && fresh !== token) {
+      // Perhaps somebody else: nothing of the one before may go out in their name meanwhile.
+      link.stop_();
+      set({ session: null });
+    }
     token = fresh;
     try {
       const { expiresAt, member, organization } = await http.call_<StaffSession>('GET', '/session');
       const session = { expiresAt, member, organization };
       set({ session });
+      takeOver();
       link.start_();
       return session;
     } catch (error) {
@@ -298,11 +278,12 @@ export function createStaffClient(options: StaffOptions): StaffClient {
         listeners = listeners.filter((one) => one !== own);
       };
     },
-    listConversations: (filter = {}) => {
-      if (!filters.some((one) => JSON.stringify(one) === JSON.stringify(filter))) filters = [...filters.slice(-9), filter];
+    listConversations: (filter = {}, { again = true } = {}) => {
+      if (again && !filters.some((one) => JSON.stringify(one) === JSON.stringify(filter))) filters = [...filters.slice(-9), filter];
       return list(filter);
     },
     getConversation: get,
+    keepConversations: keep,
     join: (id) => rooms.enter(id),
     leave: (id) => {
       endTyping(id);
@@ -317,12 +298,17 @@ export function createStaffClient(options: StaffOptions): StaffClient {
     sendMessage: (id, message, { internal = false } = {}) => {
       endTyping(id);
       // The note's mark must be there before the first attempt, which begins at once.
-      return sending.send_(id, false, message, internal ? (key) => notes.add(key) : undefined);
+      return sending.send_(id, false, message, internal ? notes.mark : undefined);
     },
     retry: sending.retry,
-    discard: sending.discard_,
+    discard: (key) => {
+      notes.settle(key);
+      return sending.discard_(key);
+    },
     editMessage: async (id, messageId, message) => {
-      const { message: raw } = await http.call_<{ message: RawMessage }>('PATCH', `/conversations/${id}/messages/${messageId}`, { body: outgoing(message) });
+      const { message: raw } = await http.call_<{ message: RawMessage }>('PATCH', `/conversations/${id}/messages/${messageId}`, {
+        body: outgoing(message),
+      });
       rooms.edited(id, raw);
       const edited = rooms.thread(id)?.find_(messageId);
       if (edited === undefined) throw sdkError('unknown', 'The message is not here any more.');

@@ -4,7 +4,6 @@ import { open, rm, type FileHandle } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { limits } from '../../protocol/codes.ts';
-import { mode as modes } from '../../protocol/entities.ts';
 import type { Act, Context } from '../context.ts';
 import { CommandFailed, UsageError } from '../errors.ts';
 import { runLocal, withLocal } from '../local.ts';
@@ -33,6 +32,8 @@ async function exportData(context: Context, flags: ExportFlags, [file]: readonly
     throw new UsageError('Say what to export: either --visitor ID or --org S.');
   if (flags.org !== undefined) return exportOrganization(context, flags.org, file);
   const { visitor: visitorId = '', app: applicationId } = flags;
+  // The schemas are loaded here and not before: they take longer than most commands.
+  const { mode: modes } = await import('../../protocol/entities.ts');
   const mode = flags.mode === undefined ? undefined : modes.safeParse(flags.mode);
   if (mode?.success === false) throw new UsageError('--mode must be live or test.');
   const data = await runLocal(context, 'visitors.export', { visitorId, applicationId, mode: mode?.data });

@@ -2,7 +2,7 @@
 // again as often as they change. Holds no rule; a line for each document.
 import type { Command } from 'commander';
 import manifest from '../../../package.json' with { type: 'json' };
-import { assistantLimits } from '../../protocol/assistant.ts';
+import { assistantLimits } from '../../protocol/codes.ts';
 import type { Output } from '../../protocol/operations.ts';
 import { Failure } from '../../services/failure.ts';
 import type { Act, Context } from '../context.ts';

@@ -5,7 +5,9 @@ import type { Config, Flags } from '../../config.ts';
 import type { Act, Context } from '../context.ts';
 import { askFirstQuestions, makeFirst, type FirstMade } from '../first-run.ts';
 import { addSettings, settingFlags } from '../groups.ts';
+import { openLocalConsole } from './open-console.ts';
 import { localOn, withLocal } from '../local.ts';
+import { runningServer, type ServerAddress } from '../running-server.ts';
 import { addressDocument, sayAddress, serveUntilStopped } from '../serving.ts';
 import { snippetText } from '../snippet.ts';
 
@@ -16,6 +18,11 @@ export function addServeCommands(program: Command, act: Act, version: string): v
   addSettings(program.command('start', { hidden: true })).action(
     act<Flags>(async (context, options) => {
       const config = context.config(settingFlags(options));
+      const beside = await serverToJoin(context, config, options);
+      if (beside !== null) {
+        context.print.line(`A server runs on ${config.data} already, at ${beside.url}: this is the console.`);
+        return openLocalConsole(context, beside);
+      }
       if (!(await isFirstRun(context, config))) return serve(context, config, version);
       const made = await firstRun(context);
       if (!made.stopped) await serve(context, config, version, (running) => sayFirstSteps(context, made, running));
@@ -48,9 +55,20 @@ async function sayWhatIsMissing(context: Context, { service }: RunningApp): Prom
   context.print.line('  ', ['cyan', context.command('org create "My company"')]);
 }
 
+/** A person sits there, not a script. */
+function isPerson({ io, print }: Context): boolean {
+  return print.forPerson && io.input.isTTY === true;
+}
+
+/** The server that runs on the folder already, for a person who asked for no setting of another one. */
+async function serverToJoin(context: Context, config: Config, options: Flags): Promise<ServerAddress | null> {
+  if (!isPerson(context) || Object.values(settingFlags(options)).some((typed) => typed !== undefined)) return null;
+  return runningServer(config.data);
+}
+
 /** A person sits there, and there is nothing yet. */
-async function isFirstRun({ io, print }: Context, config: Config): Promise<boolean> {
-  if (!print.forPerson || io.input.isTTY !== true) return false;
+async function isFirstRun(context: Context, config: Config): Promise<boolean> {
+  if (!isPerson(context)) return false;
   const { databaseExists } = await import('../../engine/open-engine.ts');
   return !(await databaseExists(config.data));
 }
@@ -81,6 +99,6 @@ async function sayFirstSteps(context: Context, { organization, application, memb
   if (widget && tag !== undefined) print.block(`  ${tag.code}`);
   else step('The lines for your website:', `snippet --app ${application.appId}`);
   step('Watch what happens, in another terminal:', `tail --org ${organization.slug}`);
-  print.line(`Operators sign in and answer over the API: ${url}/docs`);
+  step('Answer visitors, in another terminal (from elsewhere: deskbell login):', 'console');
   print.line();
 }

@@ -1,26 +1,51 @@
 // deskbell tail: prints an organization's events as they are committed, read from the
-// event log, beside a running server or without one. Reads only.
+// event log of the data folder, beside a running server or without one; or, for members,
+// as a server tells them. Reads only.
 import type { Command } from 'commander';
 import type { CommittedEvent } from '../../engine/engine.ts';
 import { preview } from '../../text/text.ts';
-import { feedEnd, readFeed } from '../../services/feed.ts';
 import type { Act, Context } from '../context.ts';
 import { withLocal, type Local } from '../local.ts';
 import type { Piece, Style } from '../print.ts';
+import { addServerOptions, credentialsOf, keptSignIn, wanted, type ServerOptions } from '../remote.ts';
 import { untilStopped, type Stop } from '../signals.ts';
 
 /** How often the log is looked at. A look at a quiet log is one indexed read. */
 const lookEveryMs = 200;
 
+interface TailOptions extends ServerOptions {
+  readonly follow?: boolean;
+}
+
 export function addTailCommand(program: Command, act: Act): void {
-  program
-    .command('tail')
-    .description('print what happens, live, until Ctrl-C')
-    .option('--org <S>', 'only this organization (slug or id)')
-    .action(act<{ org?: string }>(tail));
+  addServerOptions(
+    program
+      .command('tail')
+      .description('print what happens, live, until Ctrl-C: on the data folder, or with --follow where you are signed in'),
+  )
+    .option('--follow', 'as the server tells the member who is signed in (deskbell login); also meant by --url')
+    .action(
+      act<TailOptions>(async (context, options) => {
+        if (await meansServer(context, options)) {
+          const { followServer } = await import('../follow-server.ts');
+          return followServer(context, await keptSignIn(context, options));
+        }
+        return tail(context, options);
+      }),
+    );
+}
+
+/** --follow without any sign-in still has the data folder to follow. */
+async function meansServer(context: Context, options: TailOptions): Promise<boolean> {
+  if (options.url !== undefined) return true;
+  if (options.follow !== true) return false;
+  if ((await credentialsOf(context).find(wanted(options))) !== null) return true;
+  const { databaseExists } = await import('../../engine/open-engine.ts');
+  return !(await databaseExists(context.config().data));
 }
 
 async function tail(context: Context, { org }: { org?: string }): Promise<void> {
+  const { feedEnd } = await import('../../services/feed.ts');
   await withLocal(context, async (local) => {
     const organization = org === undefined ? null : await local.run('organizations.get', { organization: org });
     const start = await feedEnd(local.service);
@@ -33,6 +58,7 @@ async function tail(context: Context, { org }: { org?: string }): Promise<void> 
 }
 
 async function follow({ print }: Context, { service }: Local, start: number, organizationId: string | null, stop: Stop): Promise<void> {
+  const { readFeed } = await import('../../services/feed.ts');
   let seen = start;
   while (!stop.signal.aborted) {
     const events = await readFeed(service, seen);

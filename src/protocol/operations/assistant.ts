@@ -2,6 +2,7 @@
 // Rows of the one table in ../operations.ts; holds no rule.
 import { z } from 'zod';
 import * as ai from '../assistant.ts';
+import { assistantLimits } from '../codes.ts';
 import * as entity from '../entities.ts';
 import { conversationId, done, listOut, operation, organizationRef, ownerPage, page, wholeNumber } from './shared.ts';
 
@@ -9,7 +10,7 @@ export const assistantOperations = {
   'ai.answer': operation({
     who: 'visitor',
     rest: ['POST', '/ai/answer'],
-    input: z.object({ question: z.string().trim().min(1, 'must not be empty').max(ai.assistantLimits.question) }),
+    input: z.object({ question: z.string().trim().min(1, 'must not be empty').max(assistantLimits.question) }),
     output: ai.aiAnswer,
   }),
   'staff.ai.reply': operation({
@@ -22,7 +23,7 @@ export const assistantOperations = {
     who: 'operator',
     rest: ['POST', '/staff/ai/rewrite'],
     input: z.object({
-      text: z.string().trim().min(1, 'must not be empty').max(ai.assistantLimits.rewrite),
+      text: z.string().trim().min(1, 'must not be empty').max(assistantLimits.rewrite),
       style: ai.rewriteStyle,
       /** For `translate`: a language tag or a language's name. */
       language: z.string().trim().min(2).max(50).optional(),
@@ -36,11 +37,11 @@ export const assistantOperations = {
     envelope: 'document',
     input: z.object({
       applicationId: entity.uuid,
-      source: z.string().trim().min(1).max(ai.assistantLimits.source),
-      title: z.string().trim().min(1).max(ai.assistantLimits.title).optional(),
-      url: z.string().trim().min(1).max(ai.assistantLimits.source).nullable().optional(),
+      source: z.string().trim().min(1).max(assistantLimits.source),
+      title: z.string().trim().min(1).max(assistantLimits.title).optional(),
+      url: z.string().trim().min(1).max(assistantLimits.source).nullable().optional(),
       format: ai.knowledgeFormat.default('markdown'),
-      content: z.string().min(1).max(ai.assistantLimits.content),
+      content: z.string().min(1).max(assistantLimits.content),
     }),
     output: ai.knowledgeDocument.extend({ change: z.enum(['added', 'updated', 'unchanged']) }),
   }),
@@ -68,7 +69,7 @@ export const assistantOperations = {
     rest: ['POST', '/admin/knowledge/search'],
     input: z.object({
       applicationId: entity.uuid,
-      query: z.string().trim().min(1).max(ai.assistantLimits.question),
+      query: z.string().trim().min(1).max(assistantLimits.question),
       limit: wholeNumber(1, 50).default(5),
     }),
     output: z.object({ passages: z.array(ai.foundPassage), coverage: z.number(), threshold: z.number() }),
@@ -76,7 +77,7 @@ export const assistantOperations = {
   'knowledge.ask': operation({
     who: 'admin',
     rest: ['POST', '/admin/knowledge/ask'],
-    input: z.object({ applicationId: entity.uuid, question: z.string().trim().min(1).max(ai.assistantLimits.question) }),
+    input: z.object({ applicationId: entity.uuid, question: z.string().trim().min(1).max(assistantLimits.question) }),
     output: ai.aiAnswer.extend({
       passages: z.array(ai.foundPassage),
       coverage: z.number(),

@@ -1,0 +1,171 @@
+// deskbell inbox and show: the queue and one conversation, for people without a terminal
+// of their own and for scripts. Reads only.
+import { InvalidArgumentError, Option, type Command } from 'commander';
+import type { Message } from '../../protocol/entities.ts';
+import type { StaffConversation, StaffConversationListItem } from '../../sdk/staff-types.ts';
+import type { Act, Context } from '../context.ts';
+import { conversationId, conversationNow, refusal, shortId } from '../conversation.ts';
+import type { Piece, Style } from '../print.ts';
+import { addServerOptions, withRemote, type Remote, type ServerOptions } from '../remote.ts';
+
+interface InboxOptions extends ServerOptions {
+  readonly status?: 'pending' | 'active' | 'closed' | 'all';
+  readonly mine?: boolean;
+  readonly search?: string;
+  readonly limit: number;
+  readonly test?: boolean;
+}
+
+export function addInboxCommands(program: Command, act: Act): void {
+  addServerOptions(
+    program
+      .command('inbox')
+      .description('the conversations that wait for an operator, or others')
+      .addOption(
+        new Option('--status <S>', 'pending, unless --mine (active) or --search (all) is given').choices([
+          'pending',
+          'active',
+          'closed',
+          'all',
+        ]),
+      )
+      .option('--mine', 'only those that are assigned to you')
+      .option('--search <WORDS>', 'only those with these words in messages, subject or visitor')
+      .option('--limit <N>', 'how many at most', count(100), 20)
+      .option('--test', 'those of test keys instead of the live ones'),
+  ).action(act<InboxOptions>(inbox));
+  addServerOptions(
+    program
+      .command('show')
+      .description('one conversation with its newest messages')
+      .argument('<ID>', 'its id, or six or more characters of its beginning or end')
+      .option('--limit <N>', 'how many messages at most', count(1_000), 20),
+  ).action(act<ServerOptions & { readonly limit: number }>(show));
+}
+
+function count(most: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (!/^[1-9][0-9]*$/.test(text) || value > most) throw new InvalidArgumentError(`It must be a whole number from 1 to ${most}.`);
+    return value;
+  };
+}
+
+async function inbox(context: Context, options: InboxOptions): Promise<void> {
+  const { mine = false, search, limit, test = false } = options;
+  const status = options.status ?? (search !== undefined ? 'all' : mine ? 'active' : 'pending');
+  const query = new URLSearchParams({ limit: String(limit), mode: test ? 'test' : 'live' });
+  if (status !== 'all') query.set('status', status);
+  if (mine) query.set('assignedTo', 'me');
+  if (search !== undefined) query.set('q', search);
+  const { conversations, total } = await withRemote(context, options, ({ call }) =>
+    call<{ conversations: readonly StaffConversationListItem[]; total: number }>('GET', `/staff/conversations?${query.toString()}`),
+  );
+  const { print } = context;
+  if (print.json) return print.document({ items: conversations, total });
+  const now = Date.now();
+  print.table(
+    ['ID', 'STATUS', 'SINCE', 'UNREAD', 'WHOSE', 'VISITOR', 'LAST'],
+    conversations.map((one) => [
+      print.forPerson ? shortId(one.id) : one.id,
+      one.status,
+      age(now - Date.parse(one.waitingSince ?? one.updatedAt)),
+      one.unreadCount === 0 ? '' : String(one.unreadCount),
+      one.assignedToName ?? '',
+      visitorName(one),
+      lastWords(one),
+    ]),
+    status === 'pending' ? 'Nobody is waiting.' : 'No such conversations.',
+  );
+  if (total > conversations.length) print.line(['dim', `${conversations.length} of ${total}; more with --limit.`]);
+  return undefined;
+}
+
+function visitorName({ visitor }: StaffConversationListItem): string {
+  return visitor.name ?? visitor.email ?? `visitor ${shortId(visitor.id)}`;
+}
+
+/** As much as tells what it is about. */
+function lastWords({ subject, lastMessage }: StaffConversationListItem): string {
+  const words = lastMessage === null ? '' : `${lastMessage.internal === true ? '(note) ' : ''}${lastMessage.preview}`;
+  return [...(subject === undefined ? [] : [`[${subject}]`]), words].join(' ').trim();
+}
+
+/** @param ms how long ago; below zero where two clocks differ */
+function age(ms: number): string {
+  const minutes = Math.max(0, Math.floor(ms / 60_000));
+  if (minutes < 60) return `${minutes} min`;
+  return minutes < 48 * 60 ? `${Math.floor(minutes / 60)} h` : `${Math.floor(minutes / 1_440)} d`;
+}
+
+async function show(context: Context, options: ServerOptions & { readonly limit: number }, [typed = '']: readonly string[]): Promise<void> {
+  const { conversation, messages } = await withRemote(context, options, async (remote) => {
+    const id = await conversationId(context, remote, typed);
+    try {
+      return { conversation: await conversationNow(remote, id), messages: await newest(remote, id, options.limit) };
+    } catch (error) {
+      throw await refusal(context, remote, id, error);
+    }
+  });
+  const { print } = context;
+  if (print.json) return print.document({ conversation, messages });
+  sayConversation(context, conversation);
+  for (const message of messages) await sayMessage(context, message);
+  return undefined;
+}
+
+const pageSize = 100;
+
+/** The newest messages, oldest first. */
+async function newest({ call }: Remote, id: string, limit: number): Promise<Message[]> {
+  const found: Message[] = [];
+  while (found.length < limit) {
+    const size = Math.min(pageSize, limit - found.length);
+    const before = found.at(-1)?.id;
+    const query = new URLSearchParams({ order: 'desc', limit: String(size), ...(before !== undefined && { before }) });
+    const { messages } = await call<{ messages: readonly Message[] }>('GET', `/staff/conversations/${id}/messages?${query.toString()}`);
+    found.push(...messages);
+    if (messages.length < size) break;
+  }
+  return found.toReversed();
+}
+
+function sayConversation({ print }: Context, one: StaffConversation): void {
+  const { visitor } = one;
+  const email = visitor.email === null || visitor.email === visitorName(one) ? '' : ` <${visitor.email}>`;
+  print.fields([
+    ...(one.subject === undefined ? [] : [['subject', one.subject] as const]),
+    ['visitor', `${visitorName(one)}${email}${visitor.verified ? ' (verified)' : ''}`],
+    ...Object.entries(visitor.attributes).map(([name, value]) => [name, String(value)] as const),
+    ['status', one.assignedToName === null ? one.status : `${one.status}, ${one.assignedToName}'s`],
+    ['application', one.application.name],
+    ['begun', localTime(one.createdAt)],
+    ['id', one.id],
+  ]);
+}
+
+/** Two columns in front of every line of a message's text. */
+const indent = '  ';
+
+async function sayMessage({ print }: Context, message: Message): Promise<void> {
+  const { contentLines } = await import('../console/text/rich-lines.ts');
+  const marks = [...(message.internal === true ? ['note'] : []), ...(message.editedAt === null ? [] : ['edited'])];
+  const style: Style = message.internal === true ? 'yellow' : message.senderRole === 'visitor' ? 'green' : 'cyan';
+  print.line();
+  print.line([style, message.senderName], ['dim', ` ${localTime(message.createdAt)}${marks.length === 0 ? '' : ` (${marks.join(', ')})`}`]);
+  const columns = Number.isFinite(print.columns) ? Math.max(10, print.columns - indent.length) : 1_000_000;
+  for (const line of contentLines(message, columns)) print.line(indent, ...line.map(piece));
+}
+
+/** A span of the console's in the few styles that commands have. */
+function piece({ text, bold = false, dim = false, color }: { text: string; bold?: boolean; dim?: boolean; color?: string }): Piece {
+  if (bold) return ['bold', text];
+  if (dim) return ['dim', text];
+  return color === 'cyan' || color === 'green' || color === 'yellow' || color === 'red' ? [color, text] : text;
+}
+
+function localTime(iso: string): string {
+  const at = new Date(iso);
+  const two = (value: number): string => String(value).padStart(2, '0');
+  return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())} ${two(at.getHours())}:${two(at.getMinutes())}`;
+}

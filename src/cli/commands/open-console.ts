@@ -1,0 +1,115 @@
+// deskbell console: finds a sign-in, or asks for one, and opens the operator's console.
+// The console itself is loaded here and nowhere else.
+import { stat } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { Option, type Command } from 'commander';
+import type { runConsole } from '../console/start.tsx';
+import { forbidColours, personalFolders, terminalEnvironment } from '../../config.ts';
+import type { Act, Context } from '../context.ts';
+import type { SignIn } from '../credentials.ts';
+import { CommandFailed, UsageError } from '../errors.ts';
+import { addServerOptions, credentialsOf, stateFolder, wanted, type ServerOptions } from '../remote.ts';
+import { runningServer, type ServerAddress } from '../running-server.ts';
+import { signInLocally } from '../local-sign-in.ts';
+import { signIn } from '../sign-in.ts';
+
+interface ConsoleFlags extends ServerOptions {
+  readonly bell?: boolean;
+  readonly desktop?: boolean;
+  readonly title?: boolean;
+  readonly keys?: string;
+  readonly mode?: 'live' | 'test' | 'all';
+  readonly screenReader?: boolean;
+}
+
+export function addConsoleCommand(program: Command, act: Act): void {
+  addServerOptions(program.command('console').description("the operator's console, live on this terminal"))
+    .option('--no-bell', 'no sound')
+    .option('--no-desktop', 'no notifications of the desktop')
+    .option('--no-title', "leave the window's title alone")
+    .option('--keys <FILE>', 'a JSON file of own keys (default: keys.json beside the kept sign-ins)')
+    .addOption(new Option('--mode <M>', 'live, or the world of test keys, or both').choices(['live', 'test', 'all']).default('live'))
+    .option('--screen-reader', 'one column of plain lines')
+    .action(act<ConsoleFlags>(openConsole));
+}
+
+/**
+ * Opens the console and stays until it is left.
+ * @throws UsageError where there is no terminal; CommandFailed when nobody could sign in
+ */
+export async function openConsole(context: Context, flags: ConsoleFlags): Promise<void> {
+  const { io, print } = context;
+  if (print.json || io.input.isTTY !== true || io.output.isTTY !== true)
+    throw new UsageError(
+      `The console needs a terminal. Without one: ${context.remoteCommand('inbox')}, ${context.remoteCommand('reply ID TEXT')}, ${context.remoteCommand('tail --follow')}`,
+    );
+  const loading = loadConsole();
+  await run(context, flags, await sessionFor(context, flags), loading);
+}
+
+/** Opens the console on a server that runs on this machine's data folder, without asking for a password. */
+export async function openLocalConsole(context: Context, server: ServerAddress): Promise<void> {
+  const loading = loadConsole();
+  const kept = await credentialsOf(context).find({ url: server.url });
+  await run(context, {}, kept ?? (await signInLocally(context, server, undefined)), loading);
+}
+
+/** The kept sign-in; else, on the server's own machine, one without a password; else the usual questions. */
+async function sessionFor(context: Context, flags: ServerOptions): Promise<SignIn> {
+  const meant = wanted(flags);
+  const kept = await credentialsOf(context).find(meant);
+  if (kept !== null) return kept;
+  if (meant.url === undefined) {
+    const server = await runningServer(context.config().data);
+    if (server !== null) return signInLocally(context, server, meant.organization);
+  }
+  return signIn(context, meant);
+}
+
+interface LoadedConsole {
+  readonly runConsole: typeof runConsole;
+}
+
+/** Begun before anything else is asked or read: it takes longest. */
+function loadConsole(): Promise<LoadedConsole> {
+  forbidColours();
+  return import('../console/start.tsx');
+}
+
+async function run(context: Context, flags: ConsoleFlags, session: SignIn, loading: Promise<LoadedConsole>): Promise<void> {
+  const { bell = true, desktop = true, title = true, mode = 'live', screenReader = false } = flags;
+  const [{ runConsole: runIt }, state, keysFile] = await Promise.all([loading, stateFolder(), keysFileOf(flags.keys)]);
+  const code = await runIt({
+    baseUrl: session.url,
+    token: session.token,
+    organization: session.organization,
+    stateFolder: state,
+    keysFile,
+    mode,
+    notifications: { bell, desktop, title },
+    screenReader,
+    environment: terminalEnvironment(),
+    onSignedOut: () => again(context, session),
+  });
+  if (code !== 0) throw new CommandFailed('The console ended because of a fault; what was typed is kept.');
+}
+
+/** The session is over: the same server and organization, another password. */
+async function again(context: Context, { url, organization, member }: SignIn): Promise<string | null> {
+  context.print.note(`The sign-in to ${organization} at ${url} is over.`);
+  try {
+    const server = await runningServer(context.config().data);
+    if (server?.url === url) return (await signInLocally(context, server, organization)).token;
+    return (await signIn(context, { url, organization, email: member.email })).token;
+  } catch (error) {
+    if (!(error instanceof CommandFailed)) throw error;
+    context.print.note(error.message);
+    return null;
+  }
+}
+
+async function keysFileOf(typed: string | undefined): Promise<string | null> {
+  if (typed !== undefined) return resolve(typed);
+  const usual = join(personalFolders().config, 'keys.json');
+  return (await stat(usual).catch(() => null)) === null ? null : usual;
+}

@@ -1,0 +1,79 @@
+// deskbell reply and note: one message into a conversation, sent once however often it
+// has to be tried.
+import { randomUUID } from 'node:crypto';
+import { InvalidArgumentError, type Command } from 'commander';
+import { limits } from '../../protocol/codes.ts';
+import type { SentMessage } from '../../protocol/entities.ts';
+import { mayPass } from '../../sdk/error.ts';
+import type { Act, Context } from '../context.ts';
+import { conversationId, refusal, shortId, textToSend } from '../conversation.ts';
+import { addServerOptions, isSdkError, withRemote, type Remote, type ServerOptions } from '../remote.ts';
+
+interface SendOptions extends ServerOptions {
+  readonly markdown?: boolean;
+  readonly once?: string;
+}
+
+export function addReplyCommands(program: Command, act: Act): void {
+  const add = (name: 'reply' | 'note', about: string): void => {
+    addServerOptions(
+      program
+        .command(name)
+        .description(about)
+        .argument('<ID>', "the conversation's id, or six or more characters of its beginning or end")
+        .argument('[TEXT]', 'what to say; - or nothing: standard input')
+        .option('--markdown', 'the text is Markdown: bold, italic, code, lists, links')
+        .option('--once <KEY>', 'a key of your own: with the same one the message is stored once, however often this runs', key),
+    ).action(act<SendOptions>((context, options, [id = '', text]) => send(context, options, name, id, text)));
+  };
+  add('reply', 'answer the visitor, in a conversation that is yours');
+  add('note', 'write a note that only members see');
+}
+
+function key(text: string): string {
+  if (text === '' || text.length > limits.clientMessageId)
+    throw new InvalidArgumentError(`It must have 1 to ${limits.clientMessageId} characters.`);
+  return text;
+}
+
+async function send(
+  context: Context,
+  options: SendOptions,
+  kind: 'reply' | 'note',
+  typed: string,
+  given: string | undefined,
+): Promise<void> {
+  const text = await textToSend(context, given, `${kind} ${typed} TEXT`);
+  const content =
+    options.markdown === true
+      ? { content: await (await import('../../text/markdown.ts')).markdownToLexical(text), contentFormat: 'lexical' }
+      : { content: text, contentFormat: 'plain' };
+  const body = { ...content, clientMessageId: options.once ?? randomUUID(), ...(kind === 'note' && { internal: true }) };
+  const message = await withRemote(context, options, async (remote) => {
+    const id = await conversationId(context, remote, typed);
+    try {
+      return await sendOnce(remote, id, body);
+    } catch (error) {
+      throw await refusal(context, remote, id, error);
+    }
+  });
+  const { print } = context;
+  if (print.json) print.document(message);
+  else print.line(kind === 'note' ? 'Noted in ' : 'Sent to ', shortId(message.conversationId), '.');
+}
+
+/** Pauses before another attempt, ms. */
+const pauses = [300, 1_500];
+
+/** Tries again when no answer came: the key makes sure that the message is stored once. */
+async function sendOnce({ call }: Remote, id: string, body: object): Promise<SentMessage> {
+  for (let attempt = 0; ; attempt += 1) {
+    try {
+      return (await call<{ message: SentMessage }>('POST', `/staff/conversations/${id}/messages`, body)).message;
+    } catch (error) {
+      const pause = pauses[attempt];
+      if (!isSdkError(error) || !mayPass(error) || pause === undefined) throw error;
+      await new Promise((resolve) => setTimeout(resolve, pause));
+    }
+  }
+}

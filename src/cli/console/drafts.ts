@@ -1,0 +1,227 @@
+// Owns the texts that are written and not yet sent: kept on disk, so that neither a crash nor a lost line takes them.
+// Must not know what a composer is. One private file for each conversation, so that two consoles don't overwrite each
+// other's; nothing of a draft is ever readable by another user of the machine.
+
+import { createHash } from 'node:crypto';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+export interface Draft {
+  readonly text: string;
+  /** Written for colleagues only. */
+  readonly note: boolean;
+}
+
+export interface Drafts {
+  /** The draft of a conversation, another console's included; null when there is none. */
+  get(conversationId: string): Draft | null;
+  /** Written to disk a moment later; an empty text removes the draft. */
+  set(conversationId: string, draft: Draft): void;
+  /** At once: what was sent must not come back after a crash. */
+  remove(conversationId: string): void;
+  /** The conversations that have one. */
+  ids(): readonly string[];
+  /** Writes what still waits. To be called at the end, and before the terminal is handed over. */
+  flush(): void;
+}
+
+export interface DraftsOptions {
+  /** The console's private folder; it is made when it is not there. */
+  readonly stateFolder: string;
+  /** The service's address. */
+  readonly server: string;
+  /** The organization's slug. */
+  readonly organization: string;
+  /** Runs once after so many milliseconds; answers how to call it off. */
+  readonly after: (ms: number, run: () => void) => () => void;
+  /** Told, once for each kind and never during a call, what stands in the way of keeping drafts, as a sentence. */
+  readonly onProblem?: (sentence: string) => void;
+}
+
+/** The longest that a change waits for the disk, in ms: what a crash can take is what was typed in this time. */
+export const DRAFT_DELAY_MS = 400;
+
+const FILE = /^(?<id>[\w-]{1,100})\.json$/;
+const LEFT_OVER_MS = 60_000;
+const MOST_BYTES = 1_000_000;
+const PRIVATE_FOLDER = 0o700;
+const PRIVATE_FILE = 0o600;
+
+/** Drafts of one organization on one server. Everything on disk is done synchronously: files are small, and nothing may be half done. */
+export function createDrafts(options: DraftsOptions): Drafts {
+  return new DraftFolder(options);
+}
+
+class DraftFolder implements Drafts {
+  private readonly folder: string;
+  private readonly options: DraftsOptions;
+  /** What is written here, by conversation; null: nothing. */
+  private readonly known = new Map<string, Draft | null>();
+  /** The text that this console knows to be in the file; anything else there is another console's. */
+  private readonly seen = new Map<string, string>();
+  private readonly waiting = new Set<string>();
+  private readonly told = new Set<string>();
+  private callOff: (() => void) | undefined;
+  private written = 0;
+
+  constructor(options: DraftsOptions) {
+    this.options = options;
+    const place = createHash('sha256').update(`${options.server}\n${options.organization}`).digest('hex').slice(0, 24);
+    this.folder = join(options.stateFolder, 'drafts', place);
+    this.open();
+  }
+
+  get(conversationId: string): Draft | null {
+    if (!this.waiting.has(conversationId)) this.read(conversationId);
+    return this.known.get(conversationId) ?? null;
+  }
+
+  set(conversationId: string, draft: Draft): void {
+    if (draft.text.trim() === '') return this.remove(conversationId);
+    const { text, note } = draft;
+    this.known.set(conversationId, { text, note });
+    this.waiting.add(conversationId);
+    // Not put off by further changes: who types without a pause must not lose all of it.
+    this.callOff ??= this.options.after(DRAFT_DELAY_MS, () => {
+      this.callOff = undefined;
+      this.writeWaiting();
+    });
+  }
+
+  remove(conversationId: string): void {
+    this.waiting.delete(conversationId);
+    this.known.set(conversationId, null);
+    const file = this.file(conversationId);
+    const onDisk = this.parse(file);
+    const seen = this.seen.get(conversationId);
+    // Another console has written something else there meanwhile: that was not sent.
+    if (onDisk === null || (seen !== undefined && onDisk.text !== seen)) return;
+    this.seen.delete(conversationId);
+    this.attempt('removed', () => unlinkSync(file));
+  }
+
+  ids(): readonly string[] {
+    const found = new Set<string>();
+    for (const name of this.names()) {
+      const id = FILE.exec(name)?.groups?.['id'];
+      if (id !== undefined) found.add(id);
+    }
+    for (const [id, draft] of this.known) {
+      if (this.waiting.has(id) && draft !== null) found.add(id);
+    }
+    return [...found].toSorted();
+  }
+
+  flush(): void {
+    this.callOff?.();
+    this.callOff = undefined;
+    this.writeWaiting();
+  }
+
+  private open(): void {
+    this.attempt('kept', () => {
+      mkdirSync(this.folder, { recursive: true, mode: PRIVATE_FOLDER });
+      // The folders may be older than this rule, or have been copied.
+      chmodSync(join(this.options.stateFolder, 'drafts'), PRIVATE_FOLDER);
+      chmodSync(this.folder, PRIVATE_FOLDER);
+    });
+    for (const name of this.names()) {
+      if (name.endsWith('.tmp')) this.sweep(join(this.folder, name));
+    }
+  }
+
+  // What a console left behind that was killed while it wrote; a younger one may be another console's at this moment.
+  private sweep(path: string): void {
+    try {
+      if (statSync(path).mtimeMs < Date.now() - LEFT_OVER_MS) unlinkSync(path);
+    } catch {
+      // Gone already, by another console's hand.
+    }
+  }
+
+  private names(): readonly string[] {
+    try {
+      return readdirSync(this.folder);
+    } catch {
+      return [];
+    }
+  }
+
+  private file(conversationId: string): string {
+    const plain = FILE.test(`${conversationId}.json`);
+    return join(this.folder, `${plain ? conversationId : createHash('sha256').update(conversationId).digest('hex')}.json`);
+  }
+
+  private read(conversationId: string): void {
+    const draft = this.parse(this.file(conversationId));
+    // A disk that can't be written must not take away what is in memory.
+    if (draft === null && this.told.has('kept')) return;
+    this.known.set(conversationId, draft);
+    if (draft !== null) this.seen.set(conversationId, draft.text);
+  }
+
+  private parse(file: string): Draft | null {
+    let source: string;
+    try {
+      if (statSync(file).size > MOST_BYTES) return this.setAside(file);
+      source = readFileSync(file, 'utf8');
+    } catch {
+      return null;
+    }
+    try {
+      const value: unknown = JSON.parse(source);
+      if (typeof value === 'object' && value !== null && 'text' in value && typeof value.text === 'string') {
+        return { text: value.text, note: 'note' in value && value.note === true };
+      }
+    } catch {
+      // Handled like any other content that is no draft.
+    }
+    return this.setAside(file);
+  }
+
+  private setAside(file: string): null {
+    this.attempt('set aside', () => renameSync(file, `${file}.damaged`));
+    this.tell('damaged', `A draft could not be read. Its file is kept as ${file}.damaged.`);
+    return null;
+  }
+
+  private writeWaiting(): void {
+    for (const id of this.waiting) {
+      const draft = this.known.get(id);
+      if (draft === undefined || draft === null) {
+        this.waiting.delete(id);
+        continue;
+      }
+      const file = this.file(id);
+      const incoming = `${file}.${process.pid}-${this.written++}.tmp`;
+      const done = this.attempt('kept', () => {
+        mkdirSync(this.folder, { recursive: true, mode: PRIVATE_FOLDER });
+        writeFileSync(incoming, JSON.stringify(draft), { flag: 'wx', mode: PRIVATE_FILE });
+        renameSync(incoming, file);
+      });
+      // What could not be written waits for the next change, and stays in memory.
+      if (!done) continue;
+      this.waiting.delete(id);
+      this.seen.set(id, draft.text);
+    }
+  }
+
+  private attempt(what: string, run: () => void): boolean {
+    try {
+      run();
+      return true;
+    } catch (error) {
+      if (error instanceof Error && 'code' in error && error.code === 'ENOENT' && what !== 'kept') return true;
+      const reason = error instanceof Error ? error.message : String(error);
+      this.tell(what, `Drafts can't be ${what} on disk (${reason}); they last only until you quit.`);
+      return false;
+    }
+  }
+
+  private tell(kind: string, sentence: string): void {
+    if (this.told.has(kind)) return;
+    this.told.add(kind);
+    // Not inside the call that found it: whoever is told may not be ready yet, or ask for drafts again.
+    queueMicrotask(() => this.options.onProblem?.(sentence));
+  }
+}

@@ -1,0 +1,284 @@
+// Owns which key does what in the console: the one table, and the same with somebody's own keys from a file.
+// Must not act, and must not know what the screen looks like. How Ink reports a key is `key-names.ts`.
+
+import { canonicalKey, isText, keyLabel } from './key-names.ts';
+
+export { keyLabel, keyName, strokesOf, type InkKey, type Stroke } from './key-names.ts';
+
+/**
+ * Where a key is pressed. `search` is the field over the queue, `menu` a list over the rest that can be filtered by
+ * typing, `confirm` a question for yes or no.
+ */
+export type Context = 'queue' | 'conversation' | 'composer' | 'search' | 'menu' | 'confirm';
+
+export const CONTEXTS: readonly Context[] = ['queue', 'conversation', 'composer', 'search', 'menu', 'confirm'];
+
+export interface Action {
+  /** Names as `keyName` answers them. The first one that works in a place is shown there. */
+  readonly keys: readonly string[];
+  readonly where: readonly Context[];
+  /** Places where it has other keys. */
+  readonly instead?: Readonly<Partial<Record<Context, readonly string[]>>>;
+  /** For the help, at most 24 characters. */
+  readonly about: string;
+}
+
+const PANES = ['queue', 'conversation'] as const;
+const LISTS = ['queue', 'conversation', 'search', 'menu'] as const;
+const FIELDS = ['composer', 'search', 'menu'] as const;
+const PLACES = ['queue', 'conversation', 'composer', 'search'] as const;
+
+const table = {
+  // What is done with conversations.
+  open: { keys: ['enter', 'l', 'right'], where: ['queue', 'search'], instead: { search: ['enter'] }, about: 'open' },
+  accept: { keys: ['a'], where: PANES, about: 'accept' },
+  reply: { keys: ['r'], where: PANES, about: 'reply' },
+  compose: { keys: ['enter', 'i'], where: ['conversation'], about: 'write' },
+  note: { keys: ['N'], where: PANES, about: 'write a note' },
+  nextUnread: { keys: ['n', 'alt+a'], where: PLACES, about: 'next unread' },
+  resolve: { keys: ['x'], where: PANES, about: 'resolve' },
+  release: { keys: ['R'], where: PANES, about: 'give back to the queue' },
+  transfer: { keys: ['t'], where: PANES, about: 'hand to a colleague' },
+  visitor: { keys: ['v'], where: PANES, about: 'about the visitor' },
+  edit: { keys: ['e'], where: ['conversation'], about: 'change own message' },
+  remove: { keys: ['d', 'delete'], where: ['conversation'], about: 'delete own message' },
+  retry: { keys: ['s'], where: ['conversation'], about: 'send again' },
+  discard: { keys: ['D'], where: ['conversation'], about: 'discard unsent message' },
+  copy: { keys: ['y'], where: ['conversation'], about: 'copy message' },
+
+  // Writing.
+  send: { keys: ['enter'], where: ['composer'], about: 'send' },
+  newline: { keys: ['alt+enter', 'ctrl+j', 'shift+enter'], where: ['composer'], about: 'new line' },
+  toggleNote: { keys: ['ctrl+n'], where: ['composer'], about: 'note or answer' },
+  canned: { keys: ['ctrl+r'], where: ['composer'], about: 'insert a canned reply' },
+  aiDraft: { keys: ['ctrl+g'], where: ['composer'], about: 'draft by the assistant' },
+  editor: { keys: ['ctrl+x', 'alt+e'], where: ['composer'], about: 'write in your editor' },
+  lineUp: { keys: ['up'], where: ['composer'], about: 'up, or sent before' },
+  lineDown: { keys: ['down'], where: ['composer'], about: 'down, or sent after' },
+  undo: { keys: ['ctrl+z', 'ctrl+_'], where: ['composer'], about: 'undo' },
+  redo: { keys: ['alt+z', 'ctrl+shift+z'], where: ['composer'], about: 'redo' },
+
+  // Moving about.
+  down: { keys: ['j', 'down', 'ctrl+n'], where: LISTS, about: 'down' },
+  up: { keys: ['k', 'up', 'ctrl+p'], where: LISTS, about: 'up' },
+  pageDown: { keys: ['pagedown'], where: [...LISTS, 'composer'], about: 'page down' },
+  pageUp: { keys: ['pageup'], where: [...LISTS, 'composer'], about: 'page up' },
+  first: { keys: ['g', 'home'], where: PANES, about: 'first' },
+  last: { keys: ['G', 'end'], where: PANES, about: 'last' },
+  tabPending: { keys: ['1'], where: PANES, about: 'pending' },
+  tabMine: { keys: ['2'], where: PANES, about: 'mine' },
+  tabAll: { keys: ['3'], where: PANES, about: 'all' },
+  tabClosed: { keys: ['4'], where: PANES, about: 'closed' },
+  search: { keys: ['/'], where: PANES, about: 'search' },
+  nextPane: { keys: ['tab'], where: PLACES, about: 'next pane' },
+  previousPane: { keys: ['shift+tab'], where: PLACES, about: 'previous pane' },
+  choose: { keys: ['enter', 'tab'], where: ['menu'], about: 'choose' },
+  yes: { keys: ['y', 'enter'], where: ['confirm'], about: 'yes' },
+  no: { keys: ['n', 'escape'], where: ['confirm'], about: 'no' },
+  back: { keys: ['escape'], where: [...PLACES, 'menu'], instead: { conversation: ['escape', 'h', 'left'] }, about: 'back' },
+  palette: {
+    keys: [':', 'ctrl+k'],
+    where: ['queue', 'conversation', 'composer'],
+    // There ^K cuts, as everywhere where one writes.
+    instead: { composer: ['ctrl+p'] },
+    about: 'all commands',
+  },
+  help: { keys: ['?'], where: PANES, about: 'help' },
+  sound: { keys: ['m'], where: PANES, about: 'notifications on or off' },
+  redraw: { keys: ['ctrl+l'], where: [...PLACES, 'menu', 'confirm'], about: 'draw the screen anew' },
+  quit: { keys: ['q', 'ctrl+c'], where: [...PLACES, 'menu', 'confirm'], about: 'quit' },
+
+  // The caret.
+  left: { keys: ['left', 'ctrl+b'], where: FIELDS, about: 'left' },
+  right: { keys: ['right', 'ctrl+f'], where: FIELDS, about: 'right' },
+  wordLeft: { keys: ['alt+b', 'ctrl+left', 'alt+left'], where: FIELDS, about: 'word left' },
+  wordRight: { keys: ['alt+f', 'ctrl+right', 'alt+right'], where: FIELDS, about: 'word right' },
+  lineStart: { keys: ['ctrl+a', 'home'], where: FIELDS, about: 'beginning of line' },
+  lineEnd: { keys: ['ctrl+e', 'end'], where: FIELDS, about: 'end of line' },
+  textStart: { keys: ['alt+<', 'ctrl+home'], where: ['composer'], about: 'beginning of text' },
+  textEnd: { keys: ['alt+>', 'ctrl+end'], where: ['composer'], about: 'end of text' },
+  deleteBack: { keys: ['backspace', 'shift+backspace'], where: FIELDS, about: 'delete before caret' },
+  deleteForward: { keys: ['delete', 'ctrl+d'], where: FIELDS, about: 'delete at caret' },
+  deleteWord: { keys: ['ctrl+w', 'alt+backspace', 'ctrl+backspace'], where: FIELDS, about: 'cut word before caret' },
+  deleteWordForward: { keys: ['alt+d', 'alt+delete', 'ctrl+delete'], where: FIELDS, about: 'cut word at caret' },
+  killToStart: { keys: ['ctrl+u'], where: FIELDS, about: 'cut to line beginning' },
+  killToEnd: { keys: ['ctrl+k'], where: FIELDS, about: 'cut to end of line' },
+  yank: { keys: ['ctrl+y'], where: FIELDS, about: 'put back what was cut' },
+  yankOlder: { keys: ['alt+y'], where: FIELDS, about: 'put back an older cut' },
+} as const satisfies Record<string, Action>;
+
+export type ActionName = keyof typeof table;
+
+/** Every action, in the order in which help shows them. */
+export const ACTIONS: Readonly<Record<ActionName, Action>> = table;
+
+export const ACTION_NAMES: readonly ActionName[] = Object.keys(table).filter((name): name is ActionName => name in table);
+
+/** One line of the help. */
+export interface HelpLine {
+  readonly action: ActionName;
+  /** All keys that work in the place, ready to be shown (`^K`, `Alt+A`). */
+  readonly keys: readonly string[];
+  readonly about: string;
+}
+
+/** Keys as they are now, after somebody's own. */
+export interface Keymap {
+  /** What a key, by its name, does in a place. */
+  actionFor(context: Context, key: string): ActionName | undefined;
+  /** The names of an action's keys, in one place or in all; empty when it has none there. */
+  keysOf(action: ActionName, context?: Context): readonly string[];
+  /** The key to show for an action in a place (`^K`); undefined when it has none there. */
+  label(action: ActionName, context: Context): string | undefined;
+  about(action: ActionName): string;
+  /** What works in a place, in the order of the table. */
+  help(context: Context): readonly HelpLine[];
+}
+
+/** What the file of own keys holds: an action's name and its keys; an empty list leaves it to the list of commands. */
+export type KeyOverrides = Readonly<Partial<Record<ActionName, readonly string[]>>>;
+
+/** What is wrong with a file of own keys, as a sentence for its author. */
+export class KeysProblem extends Error {}
+
+/** Whether keys that write text are text in a place. */
+export function isField(context: Context): boolean {
+  return context === 'composer' || context === 'search' || context === 'menu';
+}
+
+/** The keys that an action has in a place, somebody's own before the table's. */
+function keysIn(action: ActionName, context: Context, overrides: KeyOverrides): readonly string[] {
+  const { keys, where, instead }: Action = ACTIONS[action];
+  if (!where.includes(context)) return [];
+  const all = overrides[action] ?? instead?.[context] ?? keys;
+  // While somebody writes, a letter is a letter.
+  return isField(context) ? all.filter((key) => !isText(key)) : all;
+}
+
+/**
+ * The keymap of the table, with somebody's own keys in it.
+ *
+ * @param own the text of a file of own keys (see `parseKeyOverrides`); null: none
+ * @throws {KeysProblem} with a sentence for the file's author
+ */
+export function createKeymap(own: string | null = null): Keymap {
+  const overrides = own === null ? {} : parseKeyOverrides(own);
+  const maps = new Map<Context, ReadonlyMap<string, ActionName>>(
+    CONTEXTS.map((context) => [
+      context,
+      new Map(ACTION_NAMES.flatMap((name) => keysIn(name, context, overrides).map((key) => [key, name]))),
+    ]),
+  );
+  const keysOf = (action: ActionName, context?: Context): readonly string[] =>
+    context === undefined ? [...new Set(CONTEXTS.flatMap((one) => keysIn(action, one, overrides)))] : keysIn(action, context, overrides);
+  return {
+    actionFor: (context, key) => maps.get(context)?.get(key),
+    keysOf,
+    label: (action, context) => {
+      const [first] = keysOf(action, context);
+      return first === undefined ? undefined : keyLabel(first);
+    },
+    about: (action) => ACTIONS[action].about,
+    help: (context) =>
+      ACTION_NAMES.map((action) => ({ action, keys: keysOf(action, context).map(keyLabel), about: ACTIONS[action].about })).filter(
+        ({ keys }) => keys.length > 0,
+      ),
+  };
+}
+
+function isActionName(name: string): name is ActionName {
+  return Object.hasOwn(ACTIONS, name);
+}
+
+/**
+ * Reads a file of own keys: a JSON object of action names and lists of keys, `{"accept": ["a", "ctrl+o"]}`. A list
+ * takes the place of the action's keys everywhere; an empty one leaves the action to the list of commands.
+ *
+ * @param source the text of the file
+ * @throws {KeysProblem} with a sentence that says what to mend: no such action (with the nearest name), no such key, a
+ *   key that is text where text is written, or one that two actions would share
+ */
+export function parseKeyOverrides(source: string): KeyOverrides {
+  const overrides: Partial<Record<ActionName, readonly string[]>> = {};
+  for (const [name, keys] of Object.entries(parsedObject(source))) {
+    if (!isActionName(name)) throw new KeysProblem(`there is no action "${name.slice(0, 60)}".${nearest(name)}`);
+    const list: unknown = typeof keys === 'string' ? [keys] : keys;
+    if (!Array.isArray(list)) throw new KeysProblem(`"${name}" must be a list of keys, like ["a", "ctrl+o"].`);
+    overrides[name] = list.map((key: unknown) => ownKey(name, key));
+  }
+  const doubled = sharedKey(overrides);
+  if (doubled !== null) throw new KeysProblem(doubled);
+  return overrides;
+}
+
+function parsedObject(source: string): Record<string, unknown> {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(source.replace(/^\ufeff/, ''));
+  } catch {
+    throw new KeysProblem('it is not JSON. It should look like {"accept": ["a"], "palette": ["ctrl+p"]}.');
+  }
+  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
+    throw new KeysProblem('it must be an object of actions and their keys, like {"accept": ["a"]}.');
+  }
+  return { ...parsed };
+}
+
+function ownKey(name: ActionName, key: unknown): string {
+  if (typeof key !== 'string') throw new KeysProblem(`a key of "${name}" is not a text. Write it like "a", "ctrl+o" or "alt+enter".`);
+  const found = canonicalKey(key);
+  if ('problem' in found) throw new KeysProblem(`"${name}": ${found.problem}`);
+  const { where }: Action = ACTIONS[name];
+  if (isText(found.key) && where.every(isField)) {
+    throw new KeysProblem(`"${name}": "${key}" is text where that action works. Put ctrl+ or alt+ before it.`);
+  }
+  return found.key;
+}
+
+/** A sentence about a key that two actions have in one place; null when there is none. */
+export function sharedKey(overrides: KeyOverrides = {}): string | null {
+  for (const context of CONTEXTS) {
+    const owners = new Map<string, ActionName>();
+    for (const name of ACTION_NAMES) {
+      for (const key of new Set(keysIn(name, context, overrides))) {
+        const other = owners.get(key);
+        if (other !== undefined) return `"${other}" and "${name}" would share the key "${key}" (${context}). Give one of them another.`;
+        owners.set(key, name);
+      }
+    }
+  }
+  return null;
+}
+
+function nearest(name: string): string {
+  const wanted = name.toLowerCase();
+  const near = ACTION_NAMES.find((one) => one.startsWith(wanted) || wanted.startsWith(one) || one.includes(wanted)) ?? closest(wanted);
+  return near === null ? ` Actions: ${ACTION_NAMES.join(', ')}.` : ` Did you mean "${near}"?`;
+}
+
+function closest(wanted: string): ActionName | null {
+  let best: ActionName | null = null;
+  let fewest = 3;
+  for (const name of ACTION_NAMES) {
+    const changes = distance(wanted.slice(0, 40), name);
+    if (changes < fewest) {
+      fewest = changes;
+      best = name;
+    }
+  }
+  return best;
+}
+
+// Levenshtein's distance, by rows.
+function distance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const change = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next.push(Math.min(change, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[b.length] ?? 0;
+}

@@ -1,0 +1,204 @@
+// The conversation pane as lines: title with who is here, messages in sight, and what is
+// being written. Pure.
+import { limits } from '../../../protocol/codes.ts';
+import { visitorName } from '../model/acts.ts';
+import { cannedQuery, fittingReplies, reachOf, type ComposerState } from '../model/composer.ts';
+import type { Layout } from '../model/layout.ts';
+import { editableText } from '../model/lexical-markdown.ts';
+import { ruleWith } from '../model/message-lines.ts';
+import { blocksOf } from '../model/room.ts';
+import { oneLine } from '../model/safe.ts';
+import type { ViewState } from '../model/state.ts';
+import { shortSpan } from '../model/time.ts';
+import { look } from '../model/window.ts';
+import { layout as bufferLayout, type Layout as TextLayout } from '../editing/buffer.ts';
+import type { Line, Span } from '../text/types.ts';
+import { cut } from '../text/wrap.ts';
+import { blankLine, fit, titleRule, toHeight } from './line-tools.ts';
+
+type Item = ViewState['queue']['items'][number];
+
+/** The open conversation as the queue knows it. */
+export function openItem(state: ViewState): Item | undefined {
+  const { open, queue } = state;
+  if (open === null) return undefined;
+  return queue.items.find(({ id }) => id === open.id) ?? open.detail ?? undefined;
+}
+
+function standing(item: Item, memberId: string): Line {
+  switch (item.status) {
+    case 'pending':
+      return [{ text: 'waits for somebody', color: 'yellow' }];
+    case 'closed':
+      return [{ text: 'closed', dim: true }];
+    default:
+      return item.assignedTo === memberId
+        ? [{ text: 'yours', color: 'green' }]
+        : [{ text: `${oneLine(item.assignedToName ?? '') || 'a colleague'} has it`, color: 'blue' }];
+  }
+}
+
+/** Colleagues who take part besides the one at this console. */
+function present(state: ViewState): string {
+  const { open, colleagues, session } = state;
+  const names = (open?.detail?.participants ?? [])
+    .filter(({ role, userId }) => role === 'operator' && userId !== session?.member.id)
+    .flatMap(({ userId }) => oneLine(colleagues?.find(({ id }) => id === userId)?.name ?? '') || []);
+  return names.length === 0 ? '' : `with ${names.join(', ')}`;
+}
+
+/** Whom one talks to, how that stands, who else takes part. Exactly `conversationColumns` wide. */
+export function conversationTitle(state: ViewState, layout: Layout): Line {
+  const { conversationColumns: columns } = layout;
+  const item = openItem(state);
+  const focused = state.focus === 'conversation' && state.dialog === null;
+  if (item === undefined) return titleRule([{ text: 'Conversation', dim: true }], [], columns, focused);
+  const waits =
+    item.waitingSince === null || item.status === 'closed'
+      ? []
+      : [{ text: `waits ${shortSpan(state.now - Date.parse(item.waitingSince))}`, color: 'yellow' as const }];
+  const others = present(state);
+  const left: Line = [
+    ...(layout.panes === 1 ? [{ text: '‹ ', dim: true }] : []),
+    { text: visitorName(item), bold: true },
+    { text: ' · ', dim: true },
+    ...standing(item, state.session?.member.id ?? ''),
+    ...(item.mode === 'test' ? [{ text: ' · test', color: 'magenta' as const }] : []),
+    ...(item.subject === undefined ? [] : [{ text: ` · ${oneLine(item.subject)}`, dim: true }]),
+    ...(others === '' ? [] : [{ text: ` · ${others}`, color: 'blue' as const }]),
+  ];
+  return titleRule(left, waits, columns, focused);
+}
+
+function welcome(state: ViewState, columns: number): readonly Line[] {
+  const waiting = state.queue.lists.pending.total;
+  const centre = (line: string): Line => [
+    { text: ' '.repeat(Math.max(0, Math.floor((columns - line.length) / 2))) },
+    { text: line, dim: true },
+  ];
+  if (waiting === null) return [centre(state.connection === 'offline' ? 'No connection.' : 'Connecting…')];
+  const text = waiting === 0 ? 'Nobody is waiting.' : waiting === 1 ? 'One visitor is waiting.' : `${waiting} visitors are waiting.`;
+  return [centre(text), blankLine, centre('Choose a conversation and press Enter.')];
+}
+
+/** The messages in sight: exactly `messageRows` lines. */
+export function messageLinesInSight(state: ViewState, layout: Layout): readonly Line[] {
+  const { conversationColumns: columns, messageRows: height, compact } = layout;
+  const { open } = state;
+  if (open === null) return toHeight([...toHeight([], Math.floor(height / 3), 'top'), ...welcome(state, columns)], height, 'top');
+  if (open.problem !== null) return toHeight([cut([{ text: `  ${open.problem}`, color: 'red' }], columns)], height, 'bottom');
+  if (open.room === null) return toHeight([[{ text: '  Loading…', dim: true }]], height, 'bottom');
+  const { lines, atTop } = look(blocksOf(state, columns, compact), open.anchor, height);
+  if (lines.length === 0) return toHeight([[{ text: '  No message yet.', dim: true }]], height, 'bottom');
+  const shown = lines.map(({ line }) => line);
+  if (open.loadingOlder && atTop) shown[0] = ruleWith('loading earlier messages', columns, { dim: true });
+  return toHeight(shown, height, 'bottom');
+}
+
+function typingText(state: ViewState): string {
+  const who = (state.open?.room?.typing ?? [])
+    .filter(({ userId }) => userId !== state.session?.member.id)
+    .map(({ userName, senderRole }) => oneLine(userName) || (senderRole === 'visitor' ? visitorName(openItem(state)) : 'a colleague'));
+  if (who.length === 0) return '';
+  if (who.length === 1) return `${who[0] ?? ''} is typing…`;
+  return `${who.slice(0, 2).join(' and ')} are typing…`;
+}
+
+function purpose(state: ViewState, composer: ComposerState): Span {
+  const item = openItem(state);
+  const name = visitorName(item);
+  if (composer.editing !== null) return { text: 'Changing your message', color: 'yellow', bold: true };
+  if (composer.note) return { text: ` INTERNAL NOTE · ${name} never sees it `, color: 'yellow', bold: true, inverse: true };
+  if (composer.ai === 'asking') return { text: 'The assistant is writing a draft…', color: 'magenta' };
+  if (composer.ai === 'drafted') return { text: 'AI draft · read it before you send it', color: 'magenta', bold: true };
+  switch (reachOf(item, state.session?.member.id ?? '')) {
+    case 'accepts':
+      return { text: `Reply to ${name} · sending accepts the conversation` };
+    case 'colleague':
+      return { text: `${oneLine(item?.assignedToName ?? '') || 'A colleague'} answers here · you can add notes`, dim: true };
+    case 'closed':
+      return { text: item === undefined ? 'Reply' : 'Closed', dim: true };
+    default:
+      return { text: `Reply to ${name}` };
+  }
+}
+
+/** The line between messages and composer: whom the text is for, who types, what is out of sight. */
+export function composerRule(state: ViewState, composer: ComposerState, layout: Layout): Line {
+  const typing = typingText(state);
+  const length = composer.buffer.text.length;
+  const unseen = state.open?.unseen ?? 0;
+  const right: Span =
+    unseen > 0
+      ? { text: `↓ ${unseen} new below`, color: 'red', bold: true }
+      : typing !== ''
+        ? { text: typing, color: 'cyan', italic: true }
+        : state.open !== null && state.open.anchor !== null
+          ? { text: '↓ more below', dim: true }
+          : length > limits.contentRest * 0.8
+            ? {
+                text: `${length}/${limits.contentRest}`,
+                ...(length > limits.contentRest ? { color: 'red' as const, bold: true } : { dim: true }),
+              }
+            : { text: '' };
+  return titleRule(
+    [purpose(state, composer)],
+    right.text === '' ? [] : [right],
+    layout.conversationColumns,
+    state.focus === 'composer' && state.dialog === null,
+  );
+}
+
+/** How the composer's text lies in its box. @param firstRow of the drawing before */
+export function composerText(composer: ComposerState, layout: Layout, firstRow: number): TextLayout {
+  return bufferLayout(composer.buffer, layout.composerColumns, Math.max(1, layout.composerRows), firstRow);
+}
+
+/** The composer's box: exactly `composerRows` lines. */
+export function composerBody(state: ViewState, composer: ComposerState, layout: Layout, text: TextLayout): readonly Line[] {
+  const focused = state.focus === 'composer' && state.dialog === null;
+  const prompt: Span = composer.note
+    ? { text: ' ┊ ', color: 'yellow', bold: true }
+    : composer.editing !== null
+      ? { text: ' ~ ', color: 'yellow', bold: true }
+      : { text: ' › ', ...(focused ? { color: 'cyan', bold: true } : { dim: true }) };
+  const rest: Span = composer.note ? prompt : { text: '   ' };
+  if (composer.buffer.text === '') {
+    const hint = focused ? (composer.note ? 'For colleagues only.' : 'Write, or / for a canned reply.') : '';
+    return toHeight([cut([prompt, { text: hint, dim: true, italic: true }], layout.conversationColumns)], layout.composerRows, 'top');
+  }
+  return toHeight(
+    text.lines.map((line, index): Line => [index === 0 && text.firstRow === 0 ? prompt : rest, { text: line }]),
+    layout.composerRows,
+    'top',
+  );
+}
+
+/** The canned replies that fit what is typed, drawn over the lowest messages; empty: nobody looks for one. */
+export function cannedLines(state: ViewState, composer: ComposerState, layout: Layout): readonly Line[] {
+  const query = cannedQuery(composer);
+  if (query === null || state.focus !== 'composer') return [];
+  const { conversationColumns: columns, messageRows } = layout;
+  const list = fittingReplies(state.cannedReplies, query);
+  const most = Math.max(1, Math.min(8, messageRows - 1));
+  if (list.length === 0) {
+    const text =
+      state.cannedReplies === null || state.cannedReplies.length === 0 ? 'No canned replies yet: deskbell canned set NAME TEXT' : 'No canned reply fits.';
+    return [fit([{ text: `   ${text}`, dim: true, italic: true }], columns)];
+  }
+  const index = Math.min(composer.cannedIndex ?? 0, list.length - 1);
+  const top = Math.max(0, Math.min(index - most + 1, list.length - most));
+  const widest = Math.min(18, Math.max(...list.slice(top, top + most).map(({ shortcut }) => shortcut.length + 1)));
+  return list.slice(top, top + most).map((reply, at) => {
+    const isChosen = top + at === index;
+    return fit(
+      [
+        { text: isChosen ? ' ▌ ' : '   ', color: 'cyan', bold: true },
+        ...fit([{ text: `/${oneLine(reply.shortcut)}`, bold: isChosen }], widest),
+        { text: '  ' },
+        { text: oneLine(editableText(reply)), dim: !isChosen },
+      ],
+      columns,
+    );
+  });
+}

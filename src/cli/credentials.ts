@@ -1,0 +1,188 @@
+// The kept sign-ins: one private file with a token for each server and organization.
+// Never holds a password, and never prints what it holds.
+import { randomBytes } from 'node:crypto';
+import { chmod, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { shellWord } from './context.ts';
+import { CommandFailed } from './errors.ts';
+
+export interface SignIn {
+  /** The server's origin. */
+  readonly url: string;
+  /** The organization's slug. */
+  readonly organization: string;
+  readonly organizationName: string;
+  readonly token: string;
+  /** ISO 8601; what the server said when it was kept. Use lets it slide. */
+  readonly expiresAt: string;
+  readonly member: { readonly id: string; readonly name: string; readonly email: string };
+}
+
+/** The one used last stands first: it is the current one, and the first of a server is that server's current one. */
+interface Kept {
+  readonly version: 1;
+  readonly signIns: readonly SignIn[];
+}
+
+/** Which sign-in is meant; what is left out may be any. */
+export interface Wanted {
+  readonly url?: string | undefined;
+  readonly organization?: string | undefined;
+}
+
+export interface Credentials {
+  /** The path of the file, for messages. */
+  readonly path: string;
+  /** All sign-ins, the current one first. @throws CommandFailed naming a file that can't be read or trusted */
+  list(): Promise<readonly SignIn[]>;
+  /** The one that was used last among those that fit. @throws CommandFailed as above */
+  find(wanted: Wanted): Promise<SignIn | null>;
+  /** Keeps a sign-in in place of an earlier one for the same server and organization, and makes it the current one. */
+  keep(signIn: SignIn): Promise<void>;
+  /** Forgets one; nothing happens when it is not kept. */
+  forget(signIn: Pick<SignIn, 'url' | 'organization'>): Promise<void>;
+}
+
+export interface CredentialsOptions {
+  /** The folder; made for its owner only when it is missing. */
+  readonly folder: string;
+  /** Told once when the file could be read by others and has been closed to them. */
+  readonly warn: (sentence: string) => void;
+  readonly platform?: NodeJS.Platform;
+}
+
+const othersMayRead = 0o077;
+const othersMayWrite = 0o022;
+const sticky = 0o1000;
+
+/** The kept sign-ins of a folder. Nothing is read or made before it is asked for. */
+export function openCredentials({ folder, warn, platform = process.platform }: CredentialsOptions): Credentials {
+  const path = join(folder, 'credentials.json');
+  // Windows keeps a profile's folders to its user by itself, and shows no such bits.
+  const hasBits = platform !== 'win32';
+
+  async function list(): Promise<readonly SignIn[]> {
+    let text: string;
+    try {
+      if (hasBits) await closeToOthers();
+      text = await readFile(path, 'utf8');
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === 'ENOENT' || code === 'ENOTDIR') return [];
+      if (error instanceof CommandFailed) throw error;
+      throw new CommandFailed(`The kept sign-ins can't be read: ${(error as Error).message}.`, { cause: error });
+    }
+    const kept = parsed(text);
+    if (isKept(kept)) return kept.signIns;
+    throw new CommandFailed(
+      `${path} is damaged, or was written by a newer Deskbell. Remove it and sign in again: rm ${shellWord(path)} && deskbell login`,
+    );
+  }
+
+  /** A token that others can read is theirs, too; one that others can write is anybody's server. */
+  async function closeToOthers(): Promise<void> {
+    const found = await stat(path);
+    if (process.getuid !== undefined && found.uid !== process.getuid())
+      throw new CommandFailed(
+        `${path} belongs to another user, so it is not used. Remove it, or name another folder with DESKBELL_CONFIG.`,
+      );
+    const around = await stat(folder);
+    if ((around.mode & othersMayWrite) !== 0 && (around.mode & sticky) === 0)
+      throw new CommandFailed(
+        `Others may write in ${folder}, so the sign-ins there are not used. Close it: chmod go-w ${shellWord(folder)}`,
+      );
+    if ((found.mode & othersMayRead) === 0) return;
+    await chmod(path, 0o600);
+    warn(`${path} could be read by others and no longer can. If somebody may have read it, end these sign-ins: deskbell logout --all`);
+  }
+
+  /** Reads, changes and writes while no other command does. */
+  async function change(work: (before: readonly SignIn[]) => readonly SignIn[]): Promise<void> {
+    // For its owner only, whatever the umask: what is made above it, too.
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    const unlock = await takeTurn(`${path}.lock`);
+    try {
+      await replace(path, `${JSON.stringify({ version: 1, signIns: work(await list()) } satisfies Kept, null, 2)}\n`);
+    } finally {
+      await unlock();
+    }
+  }
+
+  const same = (one: Pick<SignIn, 'url' | 'organization'>, other: Pick<SignIn, 'url' | 'organization'>): boolean =>
+    one.url === other.url && one.organization === other.organization;
+
+  return {
+    path,
+    list,
+    find: async ({ url, organization }) =>
+      (await list()).find(
+        (one) => (url === undefined || one.url === url) && (organization === undefined || one.organization === organization),
+      ) ?? null,
+    keep: (fresh) => change((before) => [fresh, ...before.filter((one) => !same(one, fresh))]),
+    forget: (gone) => change((before) => before.filter((one) => !same(one, gone))),
+  };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+// Looked at by hand: a library of schemas would take longer to load than the console may take to appear.
+function isKept(value: unknown): value is Kept {
+  return hasTexts(value, []) && value['version'] === 1 && Array.isArray(value['signIns']) && value['signIns'].every(isSignIn);
+}
+
+function isSignIn(value: unknown): value is SignIn {
+  return (
+    hasTexts(value, ['url', 'organization', 'organizationName', 'token', 'expiresAt']) && hasTexts(value['member'], ['id', 'name', 'email'])
+  );
+}
+
+/** An object in which each of the names is a text with something in it. */
+function hasTexts(value: unknown, names: readonly string[]): value is Record<string, unknown> {
+  if (typeof value !== 'object' || value === null) return false;
+  const record = value as Record<string, unknown>;
+  return names.every((name) => typeof record[name] === 'string' && record[name] !== '');
+}
+
+/** A reader sees the old file or the new one, also after a loss of power. */
+async function replace(path: string, text: string): Promise<void> {
+  const fresh = `${path}.${process.pid}-${randomBytes(4).toString('hex')}.new`;
+  try {
+    const handle = await open(fresh, 'wx', 0o600);
+    try {
+      await handle.writeFile(text);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await rename(fresh, path);
+  } catch (error) {
+    await rm(fresh, { force: true });
+    throw new CommandFailed(`The sign-in can't be kept in ${dirname(path)}: ${(error as Error).message}.`, { cause: error });
+  }
+}
+
+/** Nobody holds the turn longer than it takes to write a small file; a file this old was left by a command that died. */
+const staleAfterMs = 5_000;
+
+async function takeTurn(lock: string): Promise<() => Promise<void>> {
+  const until = performance.now() + 2 * staleAfterMs;
+  for (;;) {
+    try {
+      await (await open(lock, 'wx', 0o600)).close();
+      return () => rm(lock, { force: true });
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST')
+        throw new CommandFailed(`The sign-in can't be kept in ${dirname(lock)}: ${(error as Error).message}.`, { cause: error });
+    }
+    const age = Date.now() - ((await stat(lock).catch(() => null))?.mtimeMs ?? Date.now());
+    if (age > staleAfterMs || age < -staleAfterMs) await rm(lock, { force: true });
+    else if (performance.now() > until) throw new CommandFailed(`Another command holds ${lock}. If none runs, remove that file.`);
+    else await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}

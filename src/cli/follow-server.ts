@@ -1,0 +1,131 @@
+// tail --follow: what a server tells a member over the live connection, a line each.
+// Comes back by itself when the connection is lost. Reads only, and joins no room.
+import { createStaffClient, type StaffClient, type StaffConversationListItem, type StaffEvents } from '../sdk/staff.ts';
+import type { Context } from './context.ts';
+import type { SignIn } from './credentials.ts';
+import { shortId } from './conversation.ts';
+import type { Print, Style } from './print.ts';
+import { isSdkError, remoteFailure } from './remote.ts';
+import { untilStopped } from './signals.ts';
+
+const styles = {
+  'conversation:activity': 'green',
+  'conversation:new': 'yellow',
+  'conversation:accepted': 'cyan',
+  'conversation:released': 'yellow',
+  'conversation:resolved': 'cyan',
+} as const satisfies Partial<Record<keyof StaffEvents, Style>>;
+
+type Told = keyof typeof styles;
+
+const widestType = 'conversation:accepted'.length;
+
+/**
+ * Prints until it is asked to end.
+ * @throws CommandFailed when the sign-in is over or the server can't be reached at first
+ */
+export async function followServer(context: Context, signIn: SignIn): Promise<void> {
+  const { print } = context;
+  using stop = untilStopped(context.io.readerGone);
+  const client = createStaffClient({ baseUrl: signIn.url, mode: 'all' });
+  try {
+    const over = Promise.withResolvers<Error>();
+    client.on('signed-out', () => over.resolve(new Error('signed out')));
+    tellConnection(client, print, signIn);
+    tellEvents(client, print);
+    await client.resume(signIn.token);
+    const ended = await Promise.race([stop.wanted, over.promise]);
+    if (ended instanceof Error) throw Object.assign(ended, { name: 'SdkError', code: 'unauthorized', status: 401 });
+  } catch (error) {
+    throw isSdkError(error) ? remoteFailure(context, error, signIn) : error;
+  } finally {
+    client.stop();
+  }
+}
+
+function tellConnection(client: StaffClient, print: Print, { organizationName, url }: SignIn): void {
+  let before: 'none' | 'online' | 'lost' = 'none';
+  /** The last message of each conversation that was told of, or was there before. */
+  const told = new Map<string, string>();
+  client.on('conversation:activity', ({ conversationId, lastMessageId }) => told.set(conversationId, lastMessageId));
+  client.on('connection', ({ status }) => {
+    if (status === 'online' && before === 'none') {
+      print.note(`Listening to ${organizationName} at ${url}; Ctrl-C ends.`);
+      void newest(client).then((items) => remember(items, told));
+    }
+    if (status === 'online' && before === 'lost') {
+      print.note('The connection is back.');
+      void newest(client).then((items) => catchUp(client, print, remember(items, told)));
+    }
+    if (status === 'offline' && before === 'online') print.note('The connection is lost; it is tried again by itself.');
+    if (status === 'online') before = 'online';
+    else if (status === 'offline' && before === 'online') before = 'lost';
+  });
+}
+
+/** The first page of both worlds, or as much of it as the server gives. */
+async function newest(client: StaffClient): Promise<readonly StaffConversationListItem[]> {
+  const pages = await Promise.all(
+    ['live', 'test'].map((mode) =>
+      client
+        .call<{ conversations: readonly StaffConversationListItem[] }>('GET', `/conversations?mode=${mode}&limit=100`)
+        .catch(() => ({ conversations: [] })),
+    ),
+  );
+  return pages.flatMap(({ conversations }) => conversations);
+}
+
+/** @returns those with a message that was not told of */
+function remember(items: readonly StaffConversationListItem[], told: Map<string, string>): readonly StaffConversationListItem[] {
+  return items.filter(({ id, lastMessage }) => {
+    if (lastMessage === null || told.get(id) === lastMessage.id) return false;
+    told.set(id, lastMessage.id);
+    return true;
+  });
+}
+
+/** What was written while nobody listened is told by its last message: the live connection does not repeat it. */
+function catchUp(client: StaffClient, print: Print, changed: readonly StaffConversationListItem[]): void {
+  for (const { id, updatedAt, lastMessage, waitingSince } of changed) {
+    if (lastMessage === null) continue;
+    const { id: lastMessageId, preview } = lastMessage;
+    tell(client, print, 'conversation:activity', id, {
+      conversationId: id,
+      lastMessageId,
+      updatedAt,
+      preview,
+      waiting: waitingSince !== null,
+    });
+  }
+}
+
+function tellEvents(client: StaffClient, print: Print): void {
+  client.on('conversation:new', (event) => tell(client, print, 'conversation:new', event.id, event));
+  client.on('conversation:activity', (event) => tell(client, print, 'conversation:activity', event.conversationId, event));
+  client.on('conversation:accepted', (event) => tell(client, print, 'conversation:accepted', event.conversationId, event));
+  client.on('conversation:released', (event) => tell(client, print, 'conversation:released', event.conversationId, event));
+  client.on('conversation:resolved', (event) => tell(client, print, 'conversation:resolved', event.conversationId, event));
+}
+
+function tell(client: StaffClient, print: Print, type: Told, id: string, payload: object): void {
+  const createdAt = new Date().toISOString();
+  if (print.json) return print.jsonLine({ type, conversationId: id, createdAt, payload });
+  const known = client.getState().conversations.find((one) => one.id === id);
+  return print.line(
+    ['dim', `${new Date(createdAt).toTimeString().slice(0, 8)} `],
+    ['dim', `${print.columns < 120 ? shortId(id) : id} `],
+    [styles[type], type.padEnd(widestType)],
+    `  ${known?.mode === 'test' ? '[test] ' : ''}${describe(payload, known)}`,
+  );
+}
+
+function describe(payload: object, known: StaffConversationListItem | undefined): string {
+  const facts = payload as Readonly<Record<string, unknown>>;
+  const fact = (name: string): string => (typeof facts[name] === 'string' ? facts[name] : '');
+  // Whoever waits is the visitor, whose name is known once the conversation was looked at.
+  if (facts['preview'] !== undefined)
+    return `${facts['waiting'] === true ? (known?.visitor.name ?? 'visitor') : 'answer'}: ${fact('preview')}`;
+  if (facts['assignedToName'] !== undefined) return `by ${fact('assignedToName')}`;
+  if (facts['resolvedBy'] !== undefined) return `by ${fact('resolvedBy')}`;
+  return fact('subject');
+}

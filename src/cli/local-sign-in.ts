@@ -1,0 +1,62 @@
+// The console on the server's own machine: whoever owns the data folder signs in as one of
+// its members without typing a password. The audit log of the organization says so.
+import type { Member, Organization } from '../protocol/entities.ts';
+import { openDialogue } from './ask.ts';
+import type { Context } from './context.ts';
+import type { SignIn } from './credentials.ts';
+import { CommandFailed } from './errors.ts';
+import { withLocal, type Local } from './local.ts';
+import type { ServerAddress } from './running-server.ts';
+import { keepSession } from './sign-in.ts';
+
+interface Candidate {
+  readonly member: Member;
+  readonly organization: Organization;
+}
+
+/**
+ * Starts a session on the data folder, for the server that runs on it.
+ * @param organization a slug, or all
+ * @throws CommandFailed when there is nobody to sign in as, or the person leaves
+ */
+export async function signInLocally(context: Context, server: ServerAddress, organization: string | undefined): Promise<SignIn> {
+  const session = await withLocal(context, async (local) => {
+    const { member } = await choose(context, await candidates(local, organization));
+    return local.run('session.createLocal', { memberId: member.id });
+  });
+  return keepSession(context, server.url, session);
+}
+
+async function candidates(local: Local, slug: string | undefined): Promise<readonly Candidate[]> {
+  const { organizations } = await local.run('organizations.list', {});
+  const meant = organizations.filter((one) => slug === undefined || one.slug === slug);
+  const found = await Promise.all(
+    meant.map(async (organization) => {
+      const { members } = await local.run('members.list', { organization: organization.id });
+      return members.filter(({ disabled }) => !disabled).map((member) => ({ member, organization }));
+    }),
+  );
+  return found.flat();
+}
+
+async function choose(context: Context, all: readonly Candidate[]): Promise<Candidate> {
+  const [first, ...others] = all;
+  if (first === undefined)
+    throw new CommandFailed(
+      `There is no member to sign in as. Add one: ${context.command('member add --org S --email E --name N --role admin')}`,
+    );
+  if (others.length === 0) return first;
+  const { io, print } = context;
+  print.line('Who are you?');
+  for (const [index, { member, organization }] of all.entries())
+    print.line(`${String(index + 1).padStart(4)}  `, ['bold', member.name], `  ${member.email}, ${member.role} of ${organization.slug}`);
+  const dialogue = openDialogue(io.input, io.errors);
+  try {
+    const answer = await dialogue.ask('Number: ', (text) =>
+      all[Number(text) - 1] === undefined ? `A number from 1 to ${all.length}.` : null,
+    );
+    return all[Number(answer) - 1] ?? first;
+  } finally {
+    dialogue.close();
+  }
+}

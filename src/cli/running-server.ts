@@ -1,0 +1,68 @@
+// Where the server of a data folder can be reached: a small private file that it writes
+// while it serves. A left-over of a killed one is recognised; nothing else is decided here.
+import { randomBytes } from 'node:crypto';
+import { readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+export interface ServerAddress {
+  readonly url: string;
+  readonly pid: number;
+}
+
+const fileOf = (folder: string): string => join(folder, 'deskbell-server.json');
+
+/**
+ * Leaves the address in the data folder.
+ * @returns takes it away again, unless another server has written its own since
+ */
+export async function announceServer(folder: string, address: ServerAddress): Promise<() => Promise<void>> {
+  const path = fileOf(folder);
+  const text = `${JSON.stringify({ url: address.url, pid: address.pid })}\n`;
+  const fresh = `${path}.${process.pid}-${randomBytes(4).toString('hex')}.new`;
+  await writeFile(fresh, text, { mode: 0o600, flag: 'wx' });
+  await rename(fresh, path);
+  return async () => {
+    if ((await readFile(path, 'utf8').catch(() => null)) === text) await rm(path, { force: true }).catch(() => undefined);
+  };
+}
+
+/** How long a server on the same machine may take to say that it is there, ms. */
+const patienceMs = 2_000;
+
+/** The server that runs on a data folder, as it said itself and as it answers; null where there is none. */
+export async function runningServer(folder: string): Promise<ServerAddress | null> {
+  const said = addressOf(await readFile(fileOf(folder), 'utf8').catch(() => ''));
+  return said !== null && isAlive(said.pid) && (await isReady(said.url)) ? said : null;
+}
+
+function addressOf(text: string): ServerAddress | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value !== 'object' || value === null || !('url' in value) || !('pid' in value)) return null;
+    const { url, pid } = value;
+    return typeof url === 'string' && URL.canParse(url) && typeof pid === 'number' && Number.isInteger(pid) && pid > 0
+      ? { url, pid }
+      : null;
+  } catch {
+    return null;
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+/** Whether a Deskbell answers there: its number may be another process's by now. */
+export async function isReady(url: string): Promise<boolean> {
+  try {
+    const response = await fetch(new URL('/readyz', url), { signal: AbortSignal.timeout(patienceMs), redirect: 'manual' });
+    const body: unknown = await response.json();
+    return response.ok && typeof body === 'object' && body !== null && 'status' in body && body.status === 'ready';
+  } catch {
+    return false;
+  }
+}

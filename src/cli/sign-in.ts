@@ -1,0 +1,147 @@
+// Signing in, for `login` and for the console: asks on a terminal for what is missing,
+// and keeps what comes of it. The password is sent and forgotten.
+import { secretFromEnvironment } from '../config.ts';
+import type { StaffSession } from '../sdk/staff-types.ts';
+import { openDialogue, readSecret, type Dialogue } from './ask.ts';
+import type { Context } from './context.ts';
+import type { SignIn } from './credentials.ts';
+import { CommandFailed, UsageError } from './errors.ts';
+import { caller, credentialsOf, isReadable, isSdkError, remoteFailure, serverUrl, unreachable } from './remote.ts';
+import { runningServer } from './running-server.ts';
+
+/** What is known already; the rest is asked for. */
+export interface Known {
+  readonly url?: string | undefined;
+  readonly organization?: string | undefined;
+  readonly email?: string | undefined;
+  /** The password comes on standard input. */
+  readonly passwordStdin?: boolean | undefined;
+}
+
+const usualUrl = 'http://127.0.0.1:4600';
+const attempts = 3;
+
+/**
+ * Signs in and keeps the session in place of an earlier one, which ends.
+ * @throws UsageError when something is missing and nobody can be asked; CommandFailed
+ */
+export async function signIn(context: Context, known: Known): Promise<SignIn> {
+  if (known.url !== undefined) serverUrl(known.url);
+  const { input, errors } = context.io;
+  const given = known.passwordStdin === true ? await readSecret(input) : (secretFromEnvironment('DESKBELL_PASSWORD')?.reveal() ?? null);
+  const person = input.isTTY === true && known.passwordStdin !== true;
+  if (!person) assertNothingMissing(known, given);
+  const dialogue = person ? openDialogue(input, errors) : null;
+  try {
+    return await askAndSignIn(context, dialogue, known, given);
+  } finally {
+    dialogue?.close();
+  }
+}
+
+function assertNothingMissing({ organization, email }: Known, password: string | null): void {
+  const missing = [
+    ...(organization === undefined ? ['--org S'] : []),
+    ...(email === undefined ? ['--email E'] : []),
+    ...(password === null ? ['the password, by --password-stdin or DESKBELL_PASSWORD'] : []),
+  ];
+  if (missing.length > 0) throw new UsageError(`There is no terminal to ask on. Give ${missing.join(', ')}.`);
+}
+
+async function askAndSignIn(context: Context, dialogue: Dialogue | null, known: Known, given: string | null): Promise<SignIn> {
+  const url = await whichServer(context, dialogue, known.url);
+  if (isReadable(url))
+    context.print.note(`${url} is plain http: whoever is on the way can read the password and every message. Use https if you can.`);
+  if (dialogue !== null && !(await isThere(url))) throw new CommandFailed(unreachable(url));
+  const organization = known.organization ?? (await ask(dialogue, 'Organization (its short name): '));
+  const email = known.email ?? (await ask(dialogue, 'E-mail address: '));
+  for (let attempt = 1; ; attempt += 1) {
+    const password = given ?? (await dialogue?.secret('Password (not shown): ')) ?? '';
+    try {
+      return await startSession(context, url, { organization, email, password });
+    } catch (error) {
+      if (!isSdkError(error)) throw error;
+      if (!isSdkError(error, 'unauthorized')) throw remoteFailure(context, error, { url, organization });
+      if (given !== null || dialogue === null || attempt === attempts) throw new CommandFailed(error.message, { cause: error });
+      context.print.note(`${error.message} Once again, please.`);
+    }
+  }
+}
+
+async function whichServer(context: Context, dialogue: Dialogue | null, typed: string | undefined): Promise<string> {
+  if (typed !== undefined) return serverUrl(typed);
+  const usual = (await runningServer(context.config().data))?.url ?? usualUrl;
+  if (dialogue === null) return usual;
+  const answer = await dialogue.ask(`Server (Enter: ${usual}): `, (text) => (text === '' ? null : problemOf(text)));
+  return answer === '' ? usual : serverUrl(answer);
+}
+
+function problemOf(text: string): string | null {
+  try {
+    serverUrl(text);
+    return null;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+async function ask(dialogue: Dialogue | null, question: string): Promise<string> {
+  return (await dialogue?.ask(question, (text) => (text === '' ? 'It must not be empty.' : null))) ?? '';
+}
+
+/** Whether anything answers: a wrong address is better said before a password is typed. */
+async function isThere(url: string): Promise<boolean> {
+  try {
+    await fetch(new URL('/healthz', url), { signal: AbortSignal.timeout(10_000), redirect: 'manual' });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+interface Account {
+  readonly organization: string;
+  readonly email: string;
+  readonly password: string;
+}
+
+async function startSession(context: Context, url: string, account: Account): Promise<SignIn> {
+  // The body of a sign-in is never sent twice by itself: it would count as a second guess.
+  const session = await caller(url, null, 0)<StaffSession & { readonly token: string }>('POST', '/staff/session', account);
+  return keepSession(context, url, session);
+}
+
+/** Keeps a fresh session as the current one; the one that it replaces ends. */
+export async function keepSession(context: Context, url: string, session: StaffSession & { readonly token: string }): Promise<SignIn> {
+  const { token, expiresAt, member, organization } = session;
+  const fresh: SignIn = {
+    url,
+    organization: organization.slug,
+    organizationName: organization.name,
+    token,
+    expiresAt,
+    member: { id: member.id, name: member.name, email: member.email },
+  };
+  const credentials = credentialsOf(context);
+  const before = await credentials.find({ url, organization: fresh.organization });
+  try {
+    await credentials.keep(fresh);
+  } catch (error) {
+    // What can't be kept must not stay open either.
+    await endSession(fresh);
+    throw error;
+  }
+  if (before !== null) await endSession(before);
+  return fresh;
+}
+
+/** Ends a session at its server. @returns whether the server has heard of it */
+export async function endSession({ url, token }: SignIn): Promise<boolean> {
+  try {
+    await caller(url, token, 0)('DELETE', '/staff/session');
+    return true;
+  } catch (error) {
+    // Over already is as good.
+    return isSdkError(error) && error.status === 401;
+  }
+}

@@ -1,0 +1,108 @@
+// The conversations that a member's client knows of: pages, single ones, and asking again
+// how one stands after something happened to it. Must not open sockets or send messages.
+import type { Emitter } from './emitter.ts';
+import { asSdkError, mayPass } from './error.ts';
+import type { Http } from './http.ts';
+import type { QueueFilter, StaffConversation, StaffConversationListItem, StaffEvents } from './staff-types.ts';
+import type { Environment } from './types.ts';
+
+type Items = readonly StaffConversationListItem[];
+
+export interface StaffQueueOptions {
+  readonly env: Environment;
+  readonly http: Http;
+  readonly emit: Emitter<StaffEvents>['emit_'];
+  get(): Items;
+  set(conversations: Items): void;
+  /** Nobody is signed in, or the client has ended. */
+  isOver(): boolean;
+  report(error: unknown): void;
+}
+
+export interface StaffQueue {
+  /** Changes what is known of a conversation, where it is known. */
+  amend(id: string, patch: Partial<StaffConversationListItem>): void;
+  /** Asks how a conversation stands: soon, and once for many events. */
+  refresh(id: string): void;
+  get(id: string): Promise<StaffConversation>;
+  list(filter: QueueFilter): Promise<{ readonly conversations: Items; readonly total: number }>;
+  act(id: string, name: string, body?: object): Promise<StaffConversation>;
+  keep(ids: ReadonlySet<string>): void;
+}
+
+const refreshAfterMs = 100;
+
+/** What is known of conversations, kept by `get` and `set` of the options. */
+export function createStaffQueue(options: StaffQueueOptions): StaffQueue {
+  const { env, http, emit } = options;
+  const refreshing = new Map<string, 'due' | 'asked' | 'again'>();
+
+  function take(items: Items): void {
+    const fresh = new Set(items.map(({ id }) => id));
+    options.set(
+      [...options.get().filter(({ id }) => !fresh.has(id)), ...items].toSorted((one, other) =>
+        one.updatedAt === other.updatedAt ? 0 : one.updatedAt < other.updatedAt ? 1 : -1,
+      ),
+    );
+    for (const item of items) emit('conversation', item);
+  }
+
+  function takeOne(conversation: StaffConversation): StaffConversation {
+    const { participants: _who, resolvedBy: _by, resolvedAt: _at, ...item } = conversation;
+    take([item]);
+    return conversation;
+  }
+
+  async function get(id: string): Promise<StaffConversation> {
+    const { conversation } = await http.call_<{ conversation: StaffConversation }>('GET', `/conversations/${id}`);
+    return takeOne(conversation);
+  }
+
+  function refresh(id: string): void {
+    const under = refreshing.get(id);
+    if (under !== undefined) {
+      if (under === 'asked') refreshing.set(id, 'again');
+      return;
+    }
+    refreshing.set(id, 'due');
+    env.after(refreshAfterMs, () => {
+      if (options.isOver()) return void refreshing.delete(id);
+      refreshing.set(id, 'asked');
+      get(id)
+        .catch((error: unknown) => {
+          // Gone meanwhile: erased, or past its time.
+          if (asSdkError(error).status === 404) options.set(options.get().filter((one) => one.id !== id));
+          else if (!mayPass(asSdkError(error))) options.report(error);
+        })
+        .finally(() => {
+          const more = refreshing.get(id) === 'again';
+          refreshing.delete(id);
+          if (more) refresh(id);
+        });
+    });
+  }
+
+  return {
+    amend: (id, patch) => {
+      const old = options.get().find((one) => one.id === id);
+      if (old !== undefined) take([{ ...old, ...patch }]);
+    },
+    refresh,
+    get,
+    list: async (filter) => {
+      const query = new URLSearchParams(Object.entries(filter).map(([name, value]): [string, string] => [name, String(value)]));
+      const path = `/conversations?${query.toString()}`;
+      const answer = await http.call_<{ conversations: StaffConversationListItem[]; total: number }>('GET', path);
+      take(answer.conversations);
+      return answer;
+    },
+    act: async (id, name, body = {}) => {
+      const { conversation } = await http.call_<{ conversation: StaffConversation }>('POST', `/conversations/${id}/${name}`, { body });
+      return takeOne(conversation);
+    },
+    keep: (ids) => {
+      const kept = options.get().filter(({ id }) => ids.has(id));
+      if (kept.length < options.get().length) options.set(kept);
+    },
+  };
+}

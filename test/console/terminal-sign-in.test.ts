@@ -1,0 +1,93 @@
+// Owns: signing in by hand, on a real terminal: what is asked, what is shown of the
+// answers, and leaving half-way. The same on a pty and in tmux.
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { startApp, type TestApp } from '../helpers/app.ts';
+import { deskbell, ensureBuilt } from '../helpers/cli.ts';
+import { eventually } from '../helpers/eventually.ts';
+import { openPty, openTerminal, type Terminal } from '../helpers/terminal.ts';
+import { aMember, anOrganization, memberPassword, type TestMember } from '../helpers/world.ts';
+
+let app: TestApp;
+let ann: TestMember;
+let folder: string;
+let terminal: Terminal | null;
+const environment = (): Record<string, string> => ({ DESKBELL_CONFIG: join(folder, 'config'), DESKBELL_DATA: join(folder, 'no-data') });
+const kept = (): Promise<string> => readFile(join(folder, 'config', 'credentials.json'), 'utf8');
+
+beforeAll(async () => {
+  await ensureBuilt();
+  app = await startApp({ realTime: true });
+  await anOrganization(app, 'acme');
+  ann = await aMember(app, 'acme', 'operator', 'Ann');
+}, 60_000);
+afterAll(() => app.stop());
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'deskbell-sign-in-'));
+  terminal = null;
+});
+afterEach(async () => {
+  await terminal?.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+describe.each([
+  ['pty', openPty],
+  ['tmux where there is one', openTerminal],
+])('on a %s', (_name, open) => {
+  test('asks for everything, takes a second password, and shows neither', async () => {
+    terminal = await open(['login'], { columns: 80, rows: 24, environment: environment() });
+    await terminal.waitFor('Server (Enter: http://127.0.0.1:4600):');
+    await terminal.type('nonsense with blanks\n');
+    await terminal.waitFor('is no address of a server');
+    await terminal.type(`${app.url}\n`);
+    await terminal.waitFor('Organization');
+    await terminal.type('acme\n');
+    await terminal.waitFor('E-mail address:');
+    await terminal.type(`${ann.email}\n`);
+    await terminal.waitFor('Password (not shown):');
+    await terminal.type('wrong horse\n');
+    await terminal.waitFor('Once again');
+    await terminal.type(`${memberPassword}\n`);
+    const screen = await terminal.waitFor('Signed in to acme');
+    expect(await terminal.ended()).toBe(0);
+    expect(screen).toContain(`as Ann`);
+    expect(screen).toContain('console');
+    const raw = await terminal.raw();
+    for (const secret of ['wrong horse', memberPassword, 'dbs_']) expect(raw).not.toContain(secret);
+    expect(await kept()).not.toContain(memberPassword);
+  });
+
+  test('a server that is not there is said before the password is asked for', async () => {
+    terminal = await open(['login', '--url', 'http://127.0.0.1:1'], { columns: 80, rows: 24, environment: environment() });
+    const screen = await terminal.waitFor("can't be reached");
+    expect(screen).not.toMatch(/Organization|Password/);
+    expect(await terminal.ended()).toBe(1);
+  });
+
+  test('Ctrl-C at the password leaves, and nothing is kept', async () => {
+    const args = ['login', '--url', app.url, '--org', 'acme', '--email', ann.email];
+    terminal = await open(args, { columns: 80, rows: 24, environment: environment() });
+    await terminal.waitFor('Password');
+    await terminal.type('half a pass');
+    await terminal.press('ctrl+c');
+    expect(await terminal.ended()).toBe(1);
+    expect(await terminal.raw()).not.toContain('half a pass');
+    await expect(kept()).rejects.toThrow(/ENOENT/);
+  });
+});
+
+test('without a terminal the console says what there is instead, and asks nothing', async () => {
+  const outcome = await deskbell(['console'], { env: environment() });
+  expect(outcome).toMatchObject({ code: 2, stdout: '' });
+  expect(outcome.stderr).toMatch(/^The console needs a terminal\. .*deskbell.* inbox.*reply ID TEXT.*tail --follow\n$/);
+});
+
+test('plain http to another machine is warned of before the password', async () => {
+  // An address that answers nobody, so that nothing is sent: reserved for documentation.
+  terminal = await openPty(['login', '--url', 'http://192.0.2.1:9'], { columns: 80, rows: 24, environment: environment() });
+  await eventually(async () => expect(await terminal?.raw()).toMatch(/plain\s+http/));
+  expect(await terminal.raw()).not.toContain('Password');
+});
