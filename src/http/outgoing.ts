@@ -5,6 +5,7 @@ import { request as httpRequest, type ClientRequest, type IncomingMessage } from
 import { request as httpsRequest } from 'node:https';
 import type { LookupFunction } from 'node:net';
 import type { Clock } from '../engine/engine.ts';
+import { connectionProblem } from '../services/connection-problems.ts';
 import { AddressRefused, createGuard, type Resolve } from '../services/guarded-lookup.ts';
 import type { OutgoingAnswer } from '../services/webhook-attempts.ts';
 import type { OutgoingRequest, SendOutgoing } from '../services/webhook-delivery.ts';
@@ -78,23 +79,7 @@ function post(
   });
 }
 
-const reasons: Readonly<Record<string, string>> = {
-  ENOTFOUND: 'the name is unknown',
-  EAI_AGAIN: 'the name could not be looked up',
-  ECONNREFUSED: 'the connection was refused',
-  ECONNRESET: 'the connection was cut off',
-  EHOSTUNREACH: 'the host could not be reached',
-  ENETUNREACH: 'the network could not be reached',
-  ETIMEDOUT: 'the connection took too long',
-  CERT_HAS_EXPIRED: 'its certificate is over',
-  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is signed by nobody who is trusted',
-  SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is signed by nobody who is trusted',
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate is signed by nobody who is trusted',
-  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name',
-};
-
-/** In our own words: what a library says may hold addresses that are nobody's business. */
 function describe(error: NodeJS.ErrnoException): string {
   if (error instanceof AddressRefused) return refused;
-  return reasons[error.code ?? ''] ?? `could not be sent (${error.code ?? error.name})`;
+  return connectionProblem(error) ?? `could not be sent (${error.code ?? error.name})`;
 }

@@ -67,6 +67,7 @@ export function journeysAt(size: { readonly columns: number; readonly rows: numb
     await visitor.write(id, 'Thank you so much');
     await terminal.waitFor('Thank you so much');
     await terminal.press('esc');
+    await terminal.waitFor('x resolve');
     await terminal.press('x');
     await terminal.waitFor('Resolve the');
     await terminal.press('y');

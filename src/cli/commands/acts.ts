@@ -1,7 +1,7 @@
 // deskbell accept, release, resolve and transfer: the acts on one conversation.
 // Holds no rule: the server decides, and says who was faster.
 import type { Command } from 'commander';
-import type { Member, Stats } from '../../protocol/entities.ts';
+import type { Colleague, Member } from '../../protocol/entities.ts';
 import type { StaffConversation } from '../../sdk/staff-types.ts';
 import type { Act, Context } from '../context.ts';
 import { conversationId, conversationNow, refusal, shortId } from '../conversation.ts';
@@ -92,12 +92,12 @@ async function memberId(context: Context, remote: Remote, typed: string): Promis
   );
 }
 
-/** All members for an admin; for an operator those who appear in the figures of the last 30 days. */
+/** With their addresses for an admin, with their names for an operator. */
 async function members({ call }: Remote): Promise<readonly { readonly id: string; readonly name: string; readonly email?: string }[]> {
   try {
     return (await call<{ members: readonly Member[] }>('GET', '/admin/members')).members;
   } catch (error) {
     if (!isSdkError(error, 'forbidden')) throw error;
-    return (await call<{ stats: Stats }>('GET', '/staff/stats')).stats.members;
+    return (await call<{ members: readonly Colleague[] }>('GET', '/staff/members')).members;
   }
 }

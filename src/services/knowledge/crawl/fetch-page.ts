@@ -5,6 +5,7 @@ import { request as httpsRequest } from 'node:https';
 import type { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import type { Clock } from '../../../engine/engine.ts';
+import { connectionProblem } from '../../connection-problems.ts';
 import { AddressRefused, type Guard } from '../../guarded-lookup.ts';
 
 export interface Fetching {
@@ -171,20 +172,7 @@ const decoders: Readonly<Record<string, (() => ReturnType<typeof createGunzip>) 
   br: createBrotliDecompress,
 };
 
-const reasons: Readonly<Record<string, string>> = {
-  ENOTFOUND: 'the name is unknown',
-  EAI_AGAIN: 'the name could not be looked up',
-  ECONNREFUSED: 'the connection was refused',
-  ECONNRESET: 'the connection was cut off',
-  EHOSTUNREACH: 'the host could not be reached',
-  ENETUNREACH: 'the network could not be reached',
-  ETIMEDOUT: 'the connection took too long',
-  ERR_STREAM_PREMATURE_CLOSE: 'the connection was cut off',
-  Z_DATA_ERROR: 'its encoding is broken',
-  Z_BUF_ERROR: 'its encoding is broken',
-};
-
 function describe(error: NodeJS.ErrnoException): string {
   if (error instanceof AddressRefused) return 'it leads to a private or local address';
-  return reasons[error.code ?? ''] ?? `${error.code ?? error.message}`.slice(0, 200);
+  return connectionProblem(error) ?? `${error.code ?? error.message}`.slice(0, 200);
 }
