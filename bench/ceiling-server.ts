@@ -17,7 +17,9 @@ const [folder = '', pairCount = '50'] = process.argv.slice(2);
 const db = new Database(join(folder, 'ceiling.db'));
 db.pragma('journal_mode = WAL');
 db.pragma('synchronous = FULL');
-db.exec('create table messages (id text primary key, conversation_id text not null, sender_id text not null, client_message_id text, content text not null, created_at integer not null)');
+db.exec(
+  'create table messages (id text primary key, conversation_id text not null, sender_id text not null, client_message_id text, content text not null, created_at integer not null)',
+);
 const begin = db.prepare('BEGIN IMMEDIATE');
 const commit = db.prepare('COMMIT');
 const insert = db.prepare('insert into messages values (?, ?, ?, ?, ?, ?)');
@@ -61,7 +63,8 @@ function flush(): void {
   const group = waiting;
   waiting = [];
   begin.run();
-  for (const { message } of group) insert.run(message.id, message.conversationId, 'visitor', message.clientMessageId, message.content, Date.parse(message.createdAt));
+  for (const { message } of group)
+    insert.run(message.id, message.conversationId, 'visitor', message.clientMessageId, message.content, Date.parse(message.createdAt));
   commit.run();
   for (const { message, from, done } of group) {
     done();
@@ -109,7 +112,11 @@ sockets.on('connection', (socket) => {
 });
 await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
 const { port } = server.address() as AddressInfo;
-const pairs: readonly Pair[] = Array.from({ length: Number(pairCount) }, () => ({ conversationId: randomUUID(), socketPath: '/', headers: {} }));
+const pairs: readonly Pair[] = Array.from({ length: Number(pairCount) }, () => ({
+  conversationId: randomUUID(),
+  socketPath: '/',
+  headers: {},
+}));
 
 serveQuestions({
   address: () => ({ host: '127.0.0.1', port }),

@@ -79,7 +79,9 @@ async function socketSender(load: Load, pair: Pair, tally: Tally, running: () =>
   const socket = await openSocket(load, pair);
   const marker = Buffer.from('"clientMessageId":"');
   const again = (): void =>
-    socket.send(`{"type":"message:send","payload":{"conversationId":"${pair.conversationId}","content":"${content}","clientMessageId":"${tally.send()}"}}`);
+    socket.send(
+      `{"type":"message:send","payload":{"conversationId":"${pair.conversationId}","content":"${content}","clientMessageId":"${tally.send()}"}}`,
+    );
   socket.on('message', (data: Buffer) => {
     if (!data.includes('"message:ack"')) {
       if (data.includes('"error"')) throw new Error(data.toString());
@@ -156,7 +158,10 @@ const held: WebSocket[] = [];
 
 async function hold(load: Load): Promise<LoadResult> {
   for (let index = 0; index < load.sockets; index += 50) {
-    const some = Array.from({ length: Math.min(50, load.sockets - index) }, (_, at) => load.pairs[(index + at) % load.pairs.length] as Pair);
+    const some = Array.from(
+      { length: Math.min(50, load.sockets - index) },
+      (_, at) => load.pairs[(index + at) % load.pairs.length] as Pair,
+    );
     held.push(...(await Promise.all(some.map((pair) => openSocket(load, pair)))));
   }
   return { perSecond: 0, messages: held.length, ackP50: 0, ackP99: 0 };

@@ -103,10 +103,16 @@ async function messages(deskbell: Child, ceiling: Child, kind: 'ws' | 'rest', wh
   const ratios = own.map((run, index) => run.perSecond / (theirs[index]?.perSecond ?? Number.NaN));
   // The warm-up is in the processor time and not in the messages: the same share for both.
   const cpu = (list: readonly Run[]): number => of(list, (run) => run.cpuMicros / run.messages);
-  const delay = (list: readonly Run[]): string => `${of(list, (run) => run.ackP50).toFixed(1)} / ${of(list, (run) => run.ackP99).toFixed(1)}`;
+  const delay = (list: readonly Run[]): string =>
+    `${of(list, (run) => run.ackP50).toFixed(1)} / ${of(list, (run) => run.ackP99).toFixed(1)}`;
   return [
     { what: `${what}, messages/s`, deskbell: rate(own).toFixed(0), ceiling: rate(theirs).toFixed(0), ratio: median(ratios).toFixed(2) },
-    { what: '  CPU of the server per message, µs', deskbell: cpu(own).toFixed(0), ceiling: cpu(theirs).toFixed(0), ratio: (cpu(theirs) / cpu(own)).toFixed(2) },
+    {
+      what: '  CPU of the server per message, µs',
+      deskbell: cpu(own).toFixed(0),
+      ceiling: cpu(theirs).toFixed(0),
+      ratio: (cpu(theirs) / cpu(own)).toFixed(2),
+    },
     { what: '  ack p50 / p99, ms', deskbell: delay(own), ceiling: delay(theirs), ratio: '' },
   ];
 }
@@ -114,7 +120,14 @@ async function messages(deskbell: Child, ceiling: Child, kind: 'ws' | 'rest', wh
 async function idleSockets(deskbell: Child, ceiling: Child): Promise<Line> {
   const perSocket = async (server: Child): Promise<number> => {
     const generator = start('./load.ts', []);
-    const load: Load = { kind: 'hold', address: await server.ask('address'), pairs: await server.ask('pairs'), seconds: 0, window: 0, sockets: Number(values.sockets) };
+    const load: Load = {
+      kind: 'hold',
+      address: await server.ask('address'),
+      pairs: await server.ask('pairs'),
+      seconds: 0,
+      window: 0,
+      sockets: Number(values.sockets),
+    };
     const before = await server.ask('usage');
     await generator.request(load);
     const after = await server.ask('usage');
@@ -123,7 +136,12 @@ async function idleSockets(deskbell: Child, ceiling: Child): Promise<Line> {
   };
   const theirs = await perSocket(ceiling);
   const own = await perSocket(deskbell);
-  return { what: `memory per idle socket (${values.sockets} held), kB`, deskbell: own.toFixed(1), ceiling: theirs.toFixed(1), ratio: (own / theirs).toFixed(2) };
+  return {
+    what: `memory per idle socket (${values.sockets} held), kB`,
+    deskbell: own.toFixed(1),
+    ceiling: theirs.toFixed(1),
+    ratio: (own / theirs).toFixed(2),
+  };
 }
 
 /** @param against what the second column holds */
@@ -159,12 +177,18 @@ async function main(): Promise<void> {
     // The terminal's driver is read only where it is needed.
     const { consoleCost } = await import('./console.ts');
     const sizes = { conversations: 10_000, messages: 1_000, keys: 200, events: Number(values.events) };
-    print((await consoleCost({ runs: runs + 4, ...sizes })).map(({ console: own, ...line }) => ({ ...line, deskbell: own })), 'Ink alone');
+    print(
+      (await consoleCost({ runs: runs + 4, ...sizes })).map(({ console: own, ...line }) => ({ ...line, deskbell: own })),
+      'Ink alone',
+    );
   }
   if (!chosen.has('widget')) return;
   // The browser's driver is read only where it is needed.
   const { widgetCost } = await import('./widget.ts');
-  print((await widgetCost(runs)).map(({ what, widget, blank, ratio }) => ({ what, deskbell: widget, ceiling: blank, ratio })), 'blank page');
+  print(
+    (await widgetCost(runs)).map(({ what, widget, blank, ratio }) => ({ what, deskbell: widget, ceiling: blank, ratio })),
+    'blank page',
+  );
 }
 
 try {

@@ -29,7 +29,9 @@ async function serve<T>(work: (served: Served) => Promise<T>): Promise<T> {
   await assertBuilt();
   const folder = await mkdtemp(join(tmpdir(), 'deskbell-bench-'));
   const startedAt = performance.now();
-  const process_ = spawn(process.execPath, [launcher, 'serve', '--json', '--port', '0', '--data', folder], { stdio: ['ignore', 'pipe', 'ignore'] });
+  const process_ = spawn(process.execPath, [launcher, 'serve', '--json', '--port', '0', '--data', folder], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
   const ended = new Promise<void>((resolve) => process_.once('exit', () => resolve()));
   try {
     const line = await firstLine(process_);

@@ -165,5 +165,7 @@ export function outgoing(message: string | OutgoingMessage): OutgoingMessage & {
 
 /** The keys in a storage that begin alike. */
 export function namesIn(storage: KeyValueStorage | null, prefix: string): string[] {
-  return Array.from({ length: attempt(() => storage?.length) ?? 0 }, (_, index) => storage?.key(index) ?? '').filter((name) => name.startsWith(prefix));
+  return Array.from({ length: attempt(() => storage?.length) ?? 0 }, (_, index) => storage?.key(index) ?? '').filter((name) =>
+    name.startsWith(prefix),
+  );
 }

@@ -2,7 +2,18 @@
 // and every act of the API. Nothing is made before the first act: no id, no storage, no socket.
 import { socketPath, visitorApiPrefix } from '../protocol/codes.ts';
 import type { EventPayloads } from '../protocol/events.ts';
-import { isoTime, namesIn, nobody, outgoing, type Core, type RawConversation, type RawMessage, type Store, type TabMessage, type TabMessages } from './core.ts';
+import {
+  isoTime,
+  namesIn,
+  nobody,
+  outgoing,
+  type Core,
+  type RawConversation,
+  type RawMessage,
+  type Store,
+  type TabMessage,
+  type TabMessages,
+} from './core.ts';
 import type { Emitter } from './emitter.ts';
 import { asSdkError, attempt, mayPass, sdkError } from './error.ts';
 import { createHttp } from './http.ts';
@@ -10,7 +21,17 @@ import { createLink } from './link.ts';
 import { createRooms } from './rooms.ts';
 import { createSending } from './sending.ts';
 import { joinTabs, type Tabs } from './tabs.ts';
-import type { ConnectionStatus, Environment, InitOptions, KeyValueStorage, SdkApi, SdkConfig, SdkEvents, SdkVisitor, Undo } from './types.ts';
+import type {
+  ConnectionStatus,
+  Environment,
+  InitOptions,
+  KeyValueStorage,
+  SdkApi,
+  SdkConfig,
+  SdkEvents,
+  SdkVisitor,
+  Undo,
+} from './types.ts';
 
 /** What the engine does; the rest of the API is the facade's. */
 export type Acts = Pick<
@@ -61,7 +82,11 @@ export function createEngine(store: Store, emit: Emitter<SdkEvents>['emit_']): E
   // What each room:join that is not answered yet asked to catch up from.
   const asked = new Map<string, string[]>();
 
-  const http = createHttp(env, () => base() + visitorApiPrefix, () => ({ 'X-App-Id': options.appId, ...(visitorId && { 'X-Visitor-Id': visitorId }) }));
+  const http = createHttp(
+    env,
+    () => base() + visitorApiPrefix,
+    () => ({ 'X-App-Id': options.appId, ...(visitorId && { 'X-Visitor-Id': visitorId }) }),
+  );
   const post: Core['post_'] = (...message) => tabs?.post_(message);
   const leads = (): boolean => !!tabs?.leads_();
   const core: Core = { env_: env, http_: http, store_: store, emit_: emit, post_: post, leads_: leads, visitorId_: () => visitorId };
@@ -84,13 +109,17 @@ export function createEngine(store: Store, emit: Emitter<SdkEvents>['emit_']): E
   /** Listens to a room from a message on: by this tab's own socket, or by the leader's. */
   const listen = (id: string, after: string): void => {
     if (!leads()) post('want', id, after);
-    else if (link.send_('room:join', { conversationId: id, lastMessageId: after, echo: true })) asked.set(id, [...(asked.get(id) ?? []), after]);
+    else if (link.send_('room:join', { conversationId: id, lastMessageId: after, echo: true }))
+      asked.set(id, [...(asked.get(id) ?? []), after]);
     else link.start_();
   };
 
   /** Which catching up a frame belongs to, if to any: joins are answered in order. */
   const answering = ({ type, payload = {} }: { readonly type: string; readonly payload?: object }): string => {
-    const { conversationId: id = '', messages } = payload as { readonly conversationId?: string; readonly messages?: readonly RawMessage[] };
+    const { conversationId: id = '', messages } = payload as {
+      readonly conversationId?: string;
+      readonly messages?: readonly RawMessage[];
+    };
     const [after = '', ...rest] = asked.get(id) ?? [];
     if (messages) asked.set(id, [messages.at(-1)?.id ?? after, ...rest]);
     else if (type === 'room:joined') asked.set(id, rest);
@@ -122,7 +151,9 @@ export function createEngine(store: Store, emit: Emitter<SdkEvents>['emit_']): E
   };
 
   const join = (): void => {
-    tabs = joinTabs<TabMessage>(env, prefix() + visitorId, lead, ([name, ...values]) => (heard[name] as (...all: typeof values) => void)(...values));
+    tabs = joinTabs<TabMessage>(env, prefix() + visitorId, lead, ([name, ...values]) =>
+      (heard[name] as (...all: typeof values) => void)(...values),
+    );
     post('hello');
     sending.share_();
   };
@@ -172,7 +203,13 @@ export function createEngine(store: Store, emit: Emitter<SdkEvents>['emit_']): E
       `/conversations?limit=${limit}&offset=${offset}`,
     );
     const conversations = raw.map(update);
-    if (!offset) await Promise.all(conversations.filter(({ status }) => status !== 'closed').slice(0, mostRooms).map(({ id }) => enter(id)));
+    if (!offset)
+      await Promise.all(
+        conversations
+          .filter(({ status }) => status !== 'closed')
+          .slice(0, mostRooms)
+          .map(({ id }) => enter(id)),
+      );
     return { conversations, total };
   };
 
@@ -313,7 +350,9 @@ export function createEngine(store: Store, emit: Emitter<SdkEvents>['emit_']): E
     },
     editMessage: async (messageId, message) => {
       const id = current();
-      const { message: raw } = await http.call_<{ message: RawMessage }>('PATCH', `/conversations/${id}/messages/${messageId}`, { body: outgoing(message) });
+      const { message: raw } = await http.call_<{ message: RawMessage }>('PATCH', `/conversations/${id}/messages/${messageId}`, {
+        body: outgoing(message),
+      });
       rooms.edited_(id, raw);
       const edited = thread(id)?.find_(messageId);
       if (!edited) throw sdkError('unknown');

@@ -42,7 +42,13 @@ export function backoff(attempt: number, random: number): number {
   return Math.min(longestWaitMs, firstWaitMs * 2 ** attempt) * (1 - random / 2);
 }
 
-export function createLink({ env_: env, address_: address, onFrame_: onFrame, onStatus_: onStatus, onRefused_: onRefused }: LinkOptions): Link {
+export function createLink({
+  env_: env,
+  address_: address,
+  onFrame_: onFrame,
+  onStatus_: onStatus,
+  onRefused_: onRefused,
+}: LinkOptions): Link {
   let wanted = false;
   let socket: SocketLike | null = null;
   let attempt = 0;

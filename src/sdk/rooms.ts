@@ -96,7 +96,11 @@ export function createRooms({ core_: core, unsent_: unsent, recognise_: recognis
     const old = find(patch.id);
     const next = { status: 'pending', createdAt: '', updatedAt: '', unread: 0, draft: false, ...old, ...patch };
     // In the same order of fields as before, so that the same text means the same conversation; what is undefined drops out.
-    const text = JSON.stringify({ ...next, assignedToName: next.assignedTo === undefined ? undefined : next.assignedToName, participants: undefined });
+    const text = JSON.stringify({
+      ...next,
+      assignedToName: next.assignedTo === undefined ? undefined : next.assignedToName,
+      participants: undefined,
+    });
     if (old && JSON.stringify(old) === text) return old;
     const fresh = JSON.parse(text) as SdkConversation;
     list([...state().conversations.filter((one) => one !== old), fresh]);
@@ -178,7 +182,10 @@ export function createRooms({ core_: core, unsent_: unsent, recognise_: recognis
   };
 
   const page = async ({ id_: id, thread_: thread }: Room, limit: number, more = ''): Promise<readonly SdkMessage[]> => {
-    const { messages } = await http.call_<{ messages: RawMessage[] }>('GET', `/conversations/${id}/messages?order=desc&limit=${limit}${more}`);
+    const { messages } = await http.call_<{ messages: RawMessage[] }>(
+      'GET',
+      `/conversations/${id}/messages?order=desc&limit=${limit}${more}`,
+    );
     const news = thread.addPage_(messages.map((raw) => present(raw, id)).reverse(), messages.length === limit);
     show();
     return news;
@@ -191,7 +198,14 @@ export function createRooms({ core_: core, unsent_: unsent, recognise_: recognis
       if (here.thread_.addLive_(message)) arrived(here, [here.thread_.find_(message.id) ?? message]);
     },
     'messages:sync': ({ messages, hasMore, edited: changes = [], deleted: gone = [] }, id, here, after) => {
-      arrived(here, here.thread_.addRun_(after, messages.map((raw) => present(raw, id)), !hasMore));
+      arrived(
+        here,
+        here.thread_.addRun_(
+          after,
+          messages.map((raw) => present(raw, id)),
+          !hasMore,
+        ),
+      );
       for (const raw of changes) edited(id, raw);
       for (const messageId of gone) deleted(id, messageId);
     },
@@ -251,7 +265,8 @@ export function createRooms({ core_: core, unsent_: unsent, recognise_: recognis
     },
     edited_: edited,
     deleted_: deleted,
-    baselines_: () => [...rooms.values()].map(({ id_, thread_ }): [string, string] => [id_, thread_.baseline_()]).filter(([, after]) => after),
+    baselines_: () =>
+      [...rooms.values()].map(({ id_, thread_ }): [string, string] => [id_, thread_.baseline_()]).filter(([, after]) => after),
     unsettle_: () => {
       for (const here of rooms.values()) {
         here.thread_.unsettle_();

@@ -1,7 +1,18 @@
 // From the composer to the service: what the service has not confirmed yet is kept in storage, one entry
 // a key, so that tabs never overwrite each other's, and goes out one after another, as often as needed,
 // stored once. Must not know sockets; the leading tab sends for all.
-import { isoTime, namesIn, outgoing, presentMessage, type Core, type Failure, type OutboxEntry, type RawConversation, type RawMessage, type TabMessages } from './core.ts';
+import {
+  isoTime,
+  namesIn,
+  outgoing,
+  presentMessage,
+  type Core,
+  type Failure,
+  type OutboxEntry,
+  type RawConversation,
+  type RawMessage,
+  type TabMessages,
+} from './core.ts';
 import { asSdkError, attempt, mayPass, sdkError } from './error.ts';
 import { backoff } from './link.ts';
 import type { Thread } from './thread.ts';
@@ -24,7 +35,12 @@ export interface SendingOptions {
 
 export interface Sending {
   /** Resolves with the stored message. */
-  send_(conversationId: string, draft: boolean, message: string | OutgoingMessage, beforeFirst?: (key: string) => unknown): Promise<SdkMessage>;
+  send_(
+    conversationId: string,
+    draft: boolean,
+    message: string | OutgoingMessage,
+    beforeFirst?: (key: string) => unknown,
+  ): Promise<SdkMessage>;
   retry(key: string): Promise<SdkMessage>;
   /** Takes an unsent message back; false: there is none of that key. */
   discard_(key: string): boolean;
@@ -85,7 +101,16 @@ export function createSending(options: SendingOptions): Sending {
     const { key, conversationId, content, contentFormat, failure, at } = entry;
     let message = shown.get(entry);
     if (!message) {
-      const raw = { id: key, senderId: '', senderName: '', senderRole: 'visitor', content, contentFormat, contentHtml: null, createdAt: isoTime(at) } as const;
+      const raw = {
+        id: key,
+        senderId: '',
+        senderName: '',
+        senderRole: 'visitor',
+        content,
+        contentFormat,
+        contentHtml: null,
+        createdAt: isoTime(at),
+      } as const;
       message = {
         ...presentMessage(raw, conversationId, ''),
         state: failure ? 'failed' : 'sending',
@@ -150,8 +175,7 @@ export function createSending(options: SendingOptions): Sending {
   };
 
   const rename = (draft: string, conversation: RawConversation): void => {
-    for (const entry of entries)
-      if (entry.conversationId === draft) keep({ ...entry, conversationId: conversation.id, draft: false });
+    for (const entry of entries) if (entry.conversationId === draft) keep({ ...entry, conversationId: conversation.id, draft: false });
     options.began_(draft, conversation);
     changed();
   };

@@ -101,7 +101,10 @@ export function createStaffRooms(options: StaffRoomsOptions): StaffRooms {
   async function load(room: Room): Promise<void> {
     const { id, thread } = room;
     const { messages } = await http.call_<{ messages: StaffRaw[] }>('GET', `/conversations/${id}/messages?order=desc&limit=${pageSize}`);
-    thread.addPage_(messages.toReversed().map((raw) => present(raw, id)), messages.length === pageSize);
+    thread.addPage_(
+      messages.toReversed().map((raw) => present(raw, id)),
+      messages.length === pageSize,
+    );
     show();
     if (rooms.get(id) === room && thread.baseline_() !== '') options.listen(id, thread.baseline_());
   }
@@ -120,7 +123,13 @@ export function createStaffRooms(options: StaffRoomsOptions): StaffRooms {
       }
       case 'messages:sync': {
         const { messages, hasMore, edited: changes = [], deleted: gone = [] } = frame.payload;
-        arrived(room.thread.addRun_(after, messages.map((raw) => present(raw as StaffRaw, id)), !hasMore));
+        arrived(
+          room.thread.addRun_(
+            after,
+            messages.map((raw) => present(raw as StaffRaw, id)),
+            !hasMore,
+          ),
+        );
         for (const raw of changes) edited(id, raw as StaffRaw);
         for (const messageId of gone) deleted(id, messageId);
         return;
@@ -179,7 +188,10 @@ export function createStaffRooms(options: StaffRoomsOptions): StaffRooms {
         'GET',
         `/conversations/${id}/messages?order=desc&limit=${limit}&before=${before}`,
       );
-      const news = thread.addPage_(messages.toReversed().map((raw) => present(raw, id)), messages.length === limit);
+      const news = thread.addPage_(
+        messages.toReversed().map((raw) => present(raw, id)),
+        messages.length === limit,
+      );
       show();
       return news;
     },
@@ -187,7 +199,8 @@ export function createStaffRooms(options: StaffRoomsOptions): StaffRooms {
     hear,
     edited,
     deleted,
-    baselines: () => [...rooms.values()].flatMap(({ id, thread }): [string, string][] => (thread.baseline_() === '' ? [] : [[id, thread.baseline_()]])),
+    baselines: () =>
+      [...rooms.values()].flatMap(({ id, thread }): [string, string][] => (thread.baseline_() === '' ? [] : [[id, thread.baseline_()]])),
     unsettle: () => {
       for (const room of rooms.values()) {
         room.thread.unsettle_();

@@ -30,7 +30,8 @@ export const summaries: Readonly<Partial<Record<OperationName, string>>> = {
   'messages.list': 'Read the history, oldest first unless asked otherwise',
   'messages.edit': 'Edit an own message, within 15 minutes',
   'messages.delete': 'Delete an own message, within 15 minutes',
-  'ai.answer': "Ask the assistant a question, unless the application's `ai.mode` is `off`; it answers from the documents, with its sources, or says that it can't",
+  'ai.answer':
+    "Ask the assistant a question, unless the application's `ai.mode` is `off`; it answers from the documents, with its sources, or says that it can't",
   'visitor.get': 'Get what is known of the visitor',
   'visitor.update': 'Name the visitor',
   'widget.token': 'Get a token for the WebSocket',

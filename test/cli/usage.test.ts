@@ -134,7 +134,15 @@ describe('settings', () => {
     expect(JSON.parse(answers[0]!.stdout)).toMatchObject({ items: expect.arrayContaining([expect.objectContaining({ slug: 'acme' })]) });
   });
 
-  const bad: Record<string, string> = { data: 'x\0', baseUrl: 'chat.example.com/path', host: 'a b', durability: 'maybe', logLevel: 'loud', aiModel: 'a b', aiEmbeddingModel: 'a b' };
+  const bad: Record<string, string> = {
+    data: 'x\0',
+    baseUrl: 'chat.example.com/path',
+    host: 'a b',
+    durability: 'maybe',
+    logLevel: 'loud',
+    aiModel: 'a b',
+    aiEmbeddingModel: 'a b',
+  };
   const others = Object.entries(settings).filter(([name]) => name !== 'data');
 
   test.each(others)('a bad value of %s is refused, by flag, with its name', async (name, { flag }) => {

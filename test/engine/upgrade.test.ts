@@ -35,7 +35,12 @@ const ids = {
 };
 /** As the first release stored them: settings that came later are not among these. */
 const firstSettings = {
-  appearance: { colors: { primary: '#123456', background: '#ffffff', text: '#111827' }, logo: null, position: 'bottom-left', launcherIcon: 'chat' },
+  appearance: {
+    colors: { primary: '#123456', background: '#ffffff', text: '#111827' },
+    logo: null,
+    position: 'bottom-left',
+    launcherIcon: 'chat',
+  },
   behavior: { timezone: 'Europe/Berlin', businessHours: null, greeting: 'Moin', outsideHours: null },
   ai: { mode: 'off', name: 'Assistant' },
   locale: 'de',

@@ -36,7 +36,12 @@ const WALLS: readonly Wall[] = [
   // What a text is, on a page and on a terminal: pure functions for everybody but the browser's files.
   { folder: 'src/text/', own: ['src/text/'], packages: ['lexical', '@lexical/'] },
   // The one client of a language model: it knows what the assistant asks for, and nothing else.
-  { folder: 'src/model/', own: ['src/model/', 'src/services/assistant/language-model.ts'], types: ['src/engine/engine.ts', ...LEAVES], packages: ['node:'] },
+  {
+    folder: 'src/model/',
+    own: ['src/model/', 'src/services/assistant/language-model.ts'],
+    types: ['src/engine/engine.ts', ...LEAVES],
+    packages: ['node:'],
+  },
   { folder: 'src/protocol/codes.ts', own: [], packages: [] },
   { folder: 'src/protocol/', own: ['src/protocol/'], packages: ['zod'] },
   { folder: 'src/engine/engine.ts', own: ['src/engine/rows.ts'], types: ['src/engine/sql/tables.ts', 'src/protocol/'], packages: [] },
@@ -60,7 +65,11 @@ const WALLS: readonly Wall[] = [
     never: [...STORES, ...SCREENS, 'koa', '@koa/', 'koa-', 'pino'],
   },
   { folder: 'src/sdk/', own: ['src/sdk/', 'src/protocol/codes.ts'], types: ['src/protocol/'], packages: [] },
-  { folder: 'src/cli/console/', own: ['src/cli/console/', 'src/sdk/', 'src/protocol/', 'src/text/'], never: [...DOORS, ...STORES, 'pino', 'commander'] },
+  {
+    folder: 'src/cli/console/',
+    own: ['src/cli/console/', 'src/sdk/', 'src/protocol/', 'src/text/'],
+    never: [...DOORS, ...STORES, 'pino', 'commander'],
+  },
   {
     folder: 'src/cli/',
     own: [
@@ -266,7 +275,9 @@ describe('what only one place may do', () => {
   });
 
   test('nothing writes to the console behind the logger and the printer', async () => {
-    expect(await offenders(/\bconsole\s*\.\s*(?:log|error|warn|info|debug|trace|dir|table|group|assert)\b/, /^widget\/launcher\/main\.ts$/)).toEqual([]);
+    expect(
+      await offenders(/\bconsole\s*\.\s*(?:log|error|warn|info|debug|trace|dir|table|group|assert)\b/, /^widget\/launcher\/main\.ts$/),
+    ).toEqual([]);
   });
 
   test("only the engine's clock, the command line and the clients ask what time it is", async () => {

@@ -31,7 +31,8 @@ function options() {
     appId: acme.application.id,
     apiBaseUrl: app.url,
     environment: {
-      fetch: (url: string, request: object & { headers: Record<string, string> }) => fetch(url, { ...request, headers: { ...request.headers, origin: acme.application.origin } }),
+      fetch: (url: string, request: object & { headers: Record<string, string> }) =>
+        fetch(url, { ...request, headers: { ...request.headers, origin: acme.application.origin } }),
     },
   };
 }
@@ -130,7 +131,12 @@ describe('the front door', () => {
   });
 
   it('names the visitor, and sends what init was told at the first act only', async () => {
-    const page = openPage({ url: app.url, appId: acme.application.id, origin: acme.application.origin, user: { name: 'Ann', email: 'ann@example.com' } });
+    const page = openPage({
+      url: app.url,
+      appId: acme.application.id,
+      origin: acme.application.origin,
+      user: { name: 'Ann', email: 'ann@example.com' },
+    });
     await page.ready;
     expect(page.requests).toEqual(['GET /api/v1/widget/config']);
     await page.sdk.sendMessage('hello');
@@ -173,9 +179,12 @@ describe('events', () => {
 
 describe('what the SDK knows of the protocol without importing it', () => {
   it('is what the protocol says', () => {
-    const final = Object.values(closeCodes).filter(({ reconnect }) => !reconnect).map(({ code }) => code);
+    const final = Object.values(closeCodes)
+      .filter(({ reconnect }) => !reconnect)
+      .map(({ code }) => code);
     expect(new Set(finalCloseCodes)).toEqual(new Set<number>(final));
-    for (const [code, { status, retry }] of Object.entries(errorCodes)) expect([code, mayPass(sdkError(code as SdkErrorCode, '', status))]).toEqual([code, retry]);
+    for (const [code, { status, retry }] of Object.entries(errorCodes))
+      expect([code, mayPass(sdkError(code as SdkErrorCode, '', status))]).toEqual([code, retry]);
     expect(mayPass(sdkError('network'))).toBe(true);
   });
 

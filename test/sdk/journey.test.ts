@@ -8,7 +8,15 @@ import type { SdkApi, SdkMessage, SocketLike } from '../../src/sdk/types.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { eventually } from '../helpers/eventually.ts';
 import { openPage, type Page } from '../helpers/page.ts';
-import { aMember, anOrganization, aVisitor, memberPassword, type Person, type TestMember, type TestOrganization } from '../helpers/world.ts';
+import {
+  aMember,
+  anOrganization,
+  aVisitor,
+  memberPassword,
+  type Person,
+  type TestMember,
+  type TestOrganization,
+} from '../helpers/world.ts';
 
 let app: TestApp;
 let acme: TestOrganization;
@@ -62,7 +70,14 @@ async function stateLaw(): Promise<void> {
       unread: unread.unreadCount,
     });
     expect(state.unread).toBe(unread.unreadCount);
-    const fields = ({ id: messageId, senderId, senderName, content, contentHtml, editedAt }: Told) => ({ messageId, senderId, senderName, content, contentHtml, editedAt });
+    const fields = ({ id: messageId, senderId, senderName, content, contentHtml, editedAt }: Told) => ({
+      messageId,
+      senderId,
+      senderName,
+      content,
+      contentHtml,
+      editedAt,
+    });
     expect(state.messages.map(fields)).toEqual((history.messages as Told[]).map(fields));
     expect(state.messages.every((one) => one.state === 'sent')).toBe(true);
 
@@ -178,7 +193,11 @@ describe('a conversation, seen by both sides', () => {
     await stateLaw();
     const refused = sdk.sendMessage('too late');
     await expect(refused).rejects.toMatchObject({ code: 'conversation_not_active', status: 422 });
-    expect(sdk.getState().messages.at(-1)).toMatchObject({ state: 'failed', content: 'too late', error: { code: 'conversation_not_active' } });
+    expect(sdk.getState().messages.at(-1)).toMatchObject({
+      state: 'failed',
+      content: 'too late',
+      error: { code: 'conversation_not_active' },
+    });
     expect(page.heard('message:failed')).toHaveLength(1);
     await sdk.deleteMessage(sdk.getState().messages.at(-1)!.key);
     await stateLaw();

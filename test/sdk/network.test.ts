@@ -85,7 +85,10 @@ it(`shows exactly what is stored after ${disconnects} disconnects at random byte
   }, 20_000);
   const keys = sdk.getState().messages.map(({ key }) => key);
   expect(new Set(keys).size).toBe(keys.length);
-  const own = sdk.getState().messages.filter((message) => message.own).map(({ content }) => content);
+  const own = sdk
+    .getState()
+    .messages.filter((message) => message.own)
+    .map(({ content }) => content);
   expect(own.toSorted()).toEqual([...new Set(own)].toSorted());
   expect(own.length).toBe(sends.length + 1);
   const announced = page.heard('message').map(({ id }) => id);

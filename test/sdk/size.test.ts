@@ -31,7 +31,13 @@ interface Bundle {
 
 async function bundle(entry: string): Promise<Bundle> {
   const { browser, shorten, compress } = (await import(pathToFileURL(join(repository, 'esbuild.config.mjs')).href)) as Making;
-  const { outputFiles, metafile } = await build({ ...browser, entryPoints: [join(repository, 'src/sdk', entry)], outdir: 'dist', write: false, metafile: true });
+  const { outputFiles, metafile } = await build({
+    ...browser,
+    entryPoints: [join(repository, 'src/sdk', entry)],
+    outdir: 'dist',
+    write: false,
+    metafile: true,
+  });
   const text = await shorten(outputFiles[0]!.text);
   return { text, brotli: compress(text).length, inputs: Object.keys(metafile.inputs) };
 }
@@ -93,14 +99,31 @@ describe('the SDK as it is shipped', () => {
       await stranger.sdk.sendMessage('from the other');
       const { body } = await operator.call('POST', `/conversations/${id}/messages`, { content: 'good day' });
       const all = ['from the shipped one', 'from the other', 'good day'];
-      for (const { sdk } of [leader, stranger]) await eventually(() => expect(sdk.getState().messages.map(({ content }) => content)).toEqual(all));
+      for (const { sdk } of [leader, stranger])
+        await eventually(() => expect(sdk.getState().messages.map(({ content }) => content)).toEqual(all));
       expect([leader.liveSockets, stranger.liveSockets]).toEqual([1, 0]);
       await operator.call('PATCH', `/conversations/${id}/messages/${body.message.id}`, { content: 'good evening' });
       await leader.sdk.editMessage(first.id, 'edited');
       await leader.sdk.markRead();
-      await eventually(() => expect(leader.sdk.getState()).toMatchObject({ unread: 0, loaded: true, hasMore: false, reads: { [leader.sdk.getState().visitorId!]: body.message.id } }));
-      for (const { sdk } of [leader, stranger]) await eventually(() => expect(sdk.getState().messages.map(({ content }) => content)).toEqual(['edited', 'from the other', 'good evening']));
-      expect(leader.sdk.getState().messages[0]).toMatchObject({ key: first.key, id: first.id, own: true, state: 'sent', senderRole: 'visitor' });
+      await eventually(() =>
+        expect(leader.sdk.getState()).toMatchObject({
+          unread: 0,
+          loaded: true,
+          hasMore: false,
+          reads: { [leader.sdk.getState().visitorId!]: body.message.id },
+        }),
+      );
+      for (const { sdk } of [leader, stranger])
+        await eventually(() =>
+          expect(sdk.getState().messages.map(({ content }) => content)).toEqual(['edited', 'from the other', 'good evening']),
+        );
+      expect(leader.sdk.getState().messages[0]).toMatchObject({
+        key: first.key,
+        id: first.id,
+        own: true,
+        state: 'sent',
+        senderRole: 'visitor',
+      });
       await leader.sdk.deleteMessage(first.id);
       await eventually(() => expect(stranger.heard('message:deleted')).toEqual([{ conversationId: id, messageId: first.id }]));
       expect(await leader.sdk.loadHistory()).toEqual({ messages: [], hasMore: false });

@@ -40,7 +40,10 @@ function texts(page: Page): string[] {
 }
 
 async function stored(page: Page, id: string): Promise<string[]> {
-  const { body } = await aVisitor(app, acme.application, page.sdk.getState().visitorId!).call('GET', `/conversations/${id}/messages?limit=100`);
+  const { body } = await aVisitor(app, acme.application, page.sdk.getState().visitorId!).call(
+    'GET',
+    `/conversations/${id}/messages?limit=100`,
+  );
   return (body.messages as { content: string }[]).map(({ content }) => content);
 }
 
@@ -85,7 +88,10 @@ it('sends once although every first answer is lost, and never shows it twice', a
   const page = tab({
     environment: {
       fetch: async (url, request) => {
-        const response = await fetch(url, { ...(request as RequestInit), headers: { ...request.headers, origin: acme.application.origin } });
+        const response = await fetch(url, {
+          ...(request as RequestInit),
+          headers: { ...request.headers, origin: acme.application.origin },
+        });
         if (request.method !== 'POST' || !url.includes('/conversations')) return response;
         lose = !lose;
         if (lose) return response;
@@ -134,7 +140,9 @@ it('waits as long as the service says, and shows until when', async () => {
         if (!limited || !url.endsWith('/messages') || request.method !== 'POST')
           return fetch(url, { ...(request as RequestInit), headers: { ...request.headers, origin: acme.application.origin } });
         limited = false;
-        return Promise.resolve(Response.json({ error: 'rate_limit_exceeded', message: 'Slow down.', cause: 'per_visitor', retryAfter: 7 }, { status: 429 }));
+        return Promise.resolve(
+          Response.json({ error: 'rate_limit_exceeded', message: 'Slow down.', cause: 'per_visitor', retryAfter: 7 }, { status: 429 }),
+        );
       },
       after: (ms, run) => {
         waits.push(ms);
@@ -201,7 +209,9 @@ it('forgets the visitor in all tabs and in storage', async () => {
   const before = one.sdk.getState().visitorId;
   await one.sdk.reset();
   for (const page of [one, two])
-    await eventually(() => expect(page.sdk.getState()).toMatchObject({ visitorId: null, messages: [], conversations: [], conversationId: null, ready: true }));
+    await eventually(() =>
+      expect(page.sdk.getState()).toMatchObject({ visitorId: null, messages: [], conversations: [], conversationId: null, ready: true }),
+    );
   expect(browser.storage.length).toBe(0);
   await one.sdk.sendMessage('somebody new');
   expect(one.sdk.getState().visitorId).not.toBe(before);
@@ -211,7 +221,17 @@ it('works where storage throws', async () => {
   const blocked = (): never => {
     throw new DOMException('blocked', 'SecurityError');
   };
-  const page = tab({ storage: { get length() { return 0; }, key: () => null, getItem: blocked, setItem: blocked, removeItem: blocked } });
+  const page = tab({
+    storage: {
+      get length() {
+        return 0;
+      },
+      key: () => null,
+      getItem: blocked,
+      setItem: blocked,
+      removeItem: blocked,
+    },
+  });
   await page.ready;
   expect(await page.sdk.sendMessage('all the same')).toMatchObject({ state: 'sent' });
 });

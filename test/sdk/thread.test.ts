@@ -86,7 +86,11 @@ describe('a thread', () => {
           const from = after === beginning ? 0 : all.findIndex(({ id }) => id === after) + 1;
           const run = all.slice(from).filter(({ gone }) => !gone);
           const isLast = run.length <= most;
-          thread.addRun_(after, run.slice(0, most).map(({ id }) => line(id)), isLast);
+          thread.addRun_(
+            after,
+            run.slice(0, most).map(({ id }) => line(id)),
+            isLast,
+          );
           if (isLast) for (const one of all) if (one.gone) thread.remove_(one.id);
           joined = isLast;
         };

@@ -56,7 +56,14 @@ async function talk(w: ReturnType<typeof widget>, page: Page): Promise<string> {
           version: 1,
           listType: 'number',
           children: [
-            { type: 'listitem', version: 1, children: [text('follow it '), { type: 'link', version: 1, url: 'https://example.com/track', children: [text('with this link')] }] },
+            {
+              type: 'listitem',
+              version: 1,
+              children: [
+                text('follow it '),
+                { type: 'link', version: 1, url: 'https://example.com/track', children: [text('with this link')] },
+              ],
+            },
             { type: 'listitem', version: 1, children: [text('tell the driver the code '), text('KX-204', 16)] },
           ],
         },
@@ -113,7 +120,13 @@ describe('states of trouble', () => {
     const { page, w } = await arrive();
     await w.open();
     await page.route('**/messages', (route) =>
-      route.request().method() === 'POST' ? route.fulfill({ status: 403, headers: { 'access-control-allow-origin': stage.site.origin }, json: { error: 'forbidden', message: 'no' } }) : route.continue(),
+      route.request().method() === 'POST'
+        ? route.fulfill({
+            status: 403,
+            headers: { 'access-control-allow-origin': stage.site.origin },
+            json: { error: 'forbidden', message: 'no' },
+          })
+        : route.continue(),
     );
     await w.write('refused');
     await w.log.getByText('Not sent.').waitFor();
@@ -148,7 +161,11 @@ test("the site's colours are corrected until they can be read", async () => {
     ['#000000', '#000000', '#111111'],
     ['#ff6600', '#fff8f0', '#ffccaa'],
   ]) {
-    await stage.configure({ 'appearance.colors.primary': primary, 'appearance.colors.background': background, 'appearance.colors.text': text });
+    await stage.configure({
+      'appearance.colors.primary': primary,
+      'appearance.colors.background': background,
+      'appearance.colors.text': text,
+    });
     const { page, w } = await arrive();
     await talk(w, page);
     expect(await judge(page, `colours-${primary!.slice(1)}`)).toEqual([]);
@@ -213,7 +230,10 @@ describe('people who use no mouse', () => {
     const { page, w } = await arrive();
     await w.launcher.waitFor();
     await page.keyboard.press('Tab');
-    const focused = (): Promise<unknown> => page.evaluate(`(() => { const at = document.querySelector('deskbell-widget').shadowRoot.activeElement; return at === null ? null : at.getAttribute('aria-label') ?? at.textContent; })()`);
+    const focused = (): Promise<unknown> =>
+      page.evaluate(
+        `(() => { const at = document.querySelector('deskbell-widget').shadowRoot.activeElement; return at === null ? null : at.getAttribute('aria-label') ?? at.textContent; })()`,
+      );
     expect(await focused()).toBe('Chat');
     await page.keyboard.press('Enter');
     await w.field.waitFor();

@@ -120,7 +120,9 @@ test('what is written rich arrives rich, and plain text stays plain', async () =
   const id = await newest(stage);
   const [message] = (await stage.operator.call('GET', `/conversations/${id}/messages`)).body.messages;
   expect(message.contentFormat).toBe('lexical');
-  expect(message.contentHtml).toContain('<strong>bold</strong> and <em>slanted</em><br>then <code>npm ci</code> and see <a href="https://example.com/help"');
+  expect(message.contentHtml).toContain(
+    '<strong>bold</strong> and <em>slanted</em><br>then <code>npm ci</code> and see <a href="https://example.com/help"',
+  );
   expect(await w.log.locator('.mine strong').textContent()).toBe('bold');
   expect(await w.log.locator('.mine a').getAttribute('rel')).toContain('noopener');
 
@@ -241,7 +243,10 @@ test('the server restarts while the visitor writes: nothing is lost, nothing dou
   await page.keyboard.type('ore');
   await page.keyboard.press('Enter');
   await w.write('three');
-  await eventually(async () => expect((await stored(id)).map(({ content }) => content)).toEqual(['one', 'two, begun before', 'three']), 40_000);
+  await eventually(
+    async () => expect((await stored(id)).map(({ content }) => content)).toEqual(['one', 'two, begun before', 'three']),
+    40_000,
+  );
   await w.log.getByText('Sending…').first().waitFor({ state: 'hidden' });
   expect(await w.log.locator('.mine .bubble').allTextContents()).toEqual(['one', 'two, begun before', 'three']);
   await accept(stage, id);
@@ -269,7 +274,12 @@ test('two tabs are one visitor: both show everything, once, over one connection'
   await w.log.getByText('hello both').waitFor();
   await second.log.getByText('hello both').waitFor();
   for (const tab of [w, second]) {
-    expect(await tab.log.locator('.bubble').allTextContents()).toEqual(['Hello! How can we help?', 'from the first', 'from the second', 'hello both']);
+    expect(await tab.log.locator('.bubble').allTextContents()).toEqual([
+      'Hello! How can we help?',
+      'from the first',
+      'from the second',
+      'hello both',
+    ]);
   }
   expect(sockets).toBe(0);
   // The tab with the connection goes: the other takes over.

@@ -50,11 +50,13 @@ describe('before the visitor does anything', () => {
     const w = widget(page);
     await w.launcher.waitFor();
     await page.waitForLoadState('networkidle');
-    const ours = (): string[] => requests.filter((request) => request.startsWith(stage.app.url)).map((request) => new URL(request).pathname);
+    const ours = (): string[] =>
+      requests.filter((request) => request.startsWith(stage.app.url)).map((request) => new URL(request).pathname);
     expect(ours()).toEqual(['/widget.js', '/api/v1/widget/config']);
     expect(requests.every((request) => request.startsWith(stage.app.url) || request.startsWith(stage.site.origin))).toBe(true);
     expect(sockets).toBe(0);
-    const kept = '[localStorage.length, sessionStorage.length, document.cookie, (await indexedDB.databases()).length, (await caches.keys()).length]';
+    const kept =
+      '[localStorage.length, sessionStorage.length, document.cookie, (await indexedDB.databases()).length, (await caches.keys()).length]';
     const look = (): Promise<unknown> => page.evaluate(`(async () => ${kept})()`);
     expect(await look()).toEqual([0, 0, '', 0, 0]);
     // The third brings the composer; what else is needed comes after it.
@@ -132,13 +134,17 @@ deskbell('open'); deskbell('close'); deskbell('open');
 
   test('in the head, before there is a body', async () => {
     const src = `${stage.app.url}/widget.js`;
-    const { w } = await arriveAt(`<!doctype html><html><head><title>x</title><script src="${src}" data-app-id="${stage.application.id}"></script></head></html>`);
+    const { w } = await arriveAt(
+      `<!doctype html><html><head><title>x</title><script src="${src}" data-app-id="${stage.application.id}"></script></head></html>`,
+    );
     await expectToSend({ w }, 'no body');
   });
 
   test('by import() from a module', async () => {
     const { w } = await arriveAt(
-      html(`<script type="module">await import('${stage.app.url}/widget.js'); deskbell('init', { appId: '${stage.application.id}' });</script>`),
+      html(
+        `<script type="module">await import('${stage.app.url}/widget.js'); deskbell('init', { appId: '${stage.application.id}' });</script>`,
+      ),
     );
     await expectToSend({ w }, 'module');
   });
@@ -207,12 +213,14 @@ deskbell('open'); deskbell('close'); deskbell('open');
     await w.log.getByText('and now live again').waitFor();
   });
 
-  test("destroy takes everything away, and init brings it back", async () => {
+  test('destroy takes everything away, and init brings it back', async () => {
     const { page, w } = await arriveAt(html(snippet()));
     await expectToSend({ w }, 'first life');
     await page.evaluate(`deskbell('destroy')`);
     expect(await page.locator('deskbell-widget').count()).toBe(0);
-    await page.evaluate(`deskbell('init', { appId: '${stage.application.id}' }); deskbell('destroy'); deskbell('init', { appId: '${stage.application.id}' })`);
+    await page.evaluate(
+      `deskbell('init', { appId: '${stage.application.id}' }); deskbell('destroy'); deskbell('init', { appId: '${stage.application.id}' })`,
+    );
     await w.launcher.waitFor();
     expect(await page.locator('deskbell-widget').count()).toBe(1);
     await w.open();
@@ -263,7 +271,10 @@ describe('hostile pages', () => {
   const cover = '<div style="position:fixed;inset:0;z-index:2147483647;background:#fff"></div>';
   test.each([
     ['static boxes', 'div{position:static;width:100%}*{position:static;float:left}'],
-    ['everything important', '*{display:block!important;position:static!important;width:100%!important;opacity:.1!important;transform:scale(.1)!important}'],
+    [
+      'everything important',
+      '*{display:block!important;position:static!important;width:100%!important;opacity:.1!important;transform:scale(.1)!important}',
+    ],
     ['hidden children', 'html>*:not(head,body),body>*{display:none!important}'],
     ['transformed body', 'body{transform:translateX(-50%)}'],
     ['filtered body', 'body{filter:blur(1px)}'],
@@ -286,7 +297,9 @@ describe('hostile pages', () => {
   });
 
   test("the page's keyboard shortcuts do not hear what is typed", async () => {
-    const { page, w } = await arriveAt(html(`${stage.tag()}<script>window.heard = []; addEventListener('keydown', ({ key }) => heard.push(key));</script>`));
+    const { page, w } = await arriveAt(
+      html(`${stage.tag()}<script>window.heard = []; addEventListener('keydown', ({ key }) => heard.push(key));</script>`),
+    );
     await w.open();
     await page.keyboard.type('search');
     expect(await page.evaluate('heard')).toEqual([]);
@@ -295,8 +308,14 @@ describe('hostile pages', () => {
   test('the page is left as it was: no style, no global but one, no title', async () => {
     const { page, w } = await arriveAt(html(stage.tag(), '<script>window.before = new Set(Object.getOwnPropertyNames(window));</script>'));
     await expectToSend({ w }, 'tidy');
-    expect(await page.evaluate(`Object.getOwnPropertyNames(window).filter((name) => !before.has(name) && name !== 'before')`)).toEqual(['deskbell']);
-    expect(await page.evaluate(`[document.styleSheets.length, document.adoptedStyleSheets.length, document.documentElement.style.cssText, document.title]`)).toEqual([0, 0, '', 'A shop']);
+    expect(await page.evaluate(`Object.getOwnPropertyNames(window).filter((name) => !before.has(name) && name !== 'before')`)).toEqual([
+      'deskbell',
+    ]);
+    expect(
+      await page.evaluate(
+        `[document.styleSheets.length, document.adoptedStyleSheets.length, document.documentElement.style.cssText, document.title]`,
+      ),
+    ).toEqual([0, 0, '', 'A shop']);
   });
 });
 
@@ -311,7 +330,12 @@ describe('what others write', () => {
     await expectToSend({ w }, '<img src=x onerror=alert(1)><script>alert(2)</script>');
     const id = await newest(stage);
     await accept(stage, id);
-    const attacks = ['<svg onload=alert(3)>', 'javascript:alert(4)', '"><iframe srcdoc="<script>parent.alert(5)</script>">', '{{constructor.constructor("alert(6)")()}}'];
+    const attacks = [
+      '<svg onload=alert(3)>',
+      'javascript:alert(4)',
+      '"><iframe srcdoc="<script>parent.alert(5)</script>">',
+      '{{constructor.constructor("alert(6)")()}}',
+    ];
     for (const content of attacks) await answer(stage, id, content);
     // As a broken or bought server would send it: past every check but the widget's own.
     const tree = {
@@ -319,11 +343,27 @@ describe('what others write', () => {
         type: 'root',
         version: 1,
         children: [
-          { type: 'paragraph', version: 1, children: [{ type: 'link', url: 'javascript:alert(7)', children: [{ type: 'text', text: 'press me' }] }] },
-          { type: 'paragraph', version: 1, children: [{ type: 'link', url: ' java\nscript:alert(8)', children: [{ type: 'text', text: 'or me' }] }] },
-          { type: 'paragraph', version: 1, children: [{ type: 'link', url: 'data:text/html,<script>alert(9)</script>', children: [{ type: 'text', text: 'or this' }] }] },
+          {
+            type: 'paragraph',
+            version: 1,
+            children: [{ type: 'link', url: 'javascript:alert(7)', children: [{ type: 'text', text: 'press me' }] }],
+          },
+          {
+            type: 'paragraph',
+            version: 1,
+            children: [{ type: 'link', url: ' java\nscript:alert(8)', children: [{ type: 'text', text: 'or me' }] }],
+          },
+          {
+            type: 'paragraph',
+            version: 1,
+            children: [{ type: 'link', url: 'data:text/html,<script>alert(9)</script>', children: [{ type: 'text', text: 'or this' }] }],
+          },
           { type: 'script', text: 'alert(10)', children: [{ type: 'text', text: 'alert(11)' }] },
-          { type: 'html', html: '<img src=x onerror=alert(12)>', children: [{ type: 'text', text: '<b onclick=alert(13)>shown as it is</b>', format: 31 }] },
+          {
+            type: 'html',
+            html: '<img src=x onerror=alert(12)>',
+            children: [{ type: 'text', text: '<b onclick=alert(13)>shown as it is</b>', format: 31 }],
+          },
           { type: 'heading', tag: 'script', children: [{ type: 'text', text: 'heading' }] },
         ],
       },
@@ -331,7 +371,13 @@ describe('what others write', () => {
     await page.route('**/messages?*', async (route) => {
       const response = await route.fetch();
       const answer = (await response.json()) as { messages: Record<string, unknown>[] };
-      for (const message of answer.messages.slice(0, 1)) Object.assign(message, { content: JSON.stringify(tree), contentFormat: 'lexical', contentHtml: '<script>alert(14)</script>', senderName: '<img src=x onerror=alert(15)>' });
+      for (const message of answer.messages.slice(0, 1))
+        Object.assign(message, {
+          content: JSON.stringify(tree),
+          contentFormat: 'lexical',
+          contentHtml: '<script>alert(14)</script>',
+          senderName: '<img src=x onerror=alert(15)>',
+        });
       await route.fulfill({ response, json: answer });
     });
     await page.reload();
@@ -340,7 +386,9 @@ describe('what others write', () => {
     for (const text of ['press me', 'or me', 'or this']) await w.log.getByText(text).click();
     expect(await page.evaluate('ran')).toEqual([]);
     expect(dialogs).toBe(0);
-    const tags = await page.evaluate(`[...new Set([...document.querySelector('deskbell-widget').shadowRoot.querySelectorAll('.text *')].map(({ localName }) => localName))].sort()`);
+    const tags = await page.evaluate(
+      `[...new Set([...document.querySelector('deskbell-widget').shadowRoot.querySelectorAll('.text *')].map(({ localName }) => localName))].sort()`,
+    );
     expect(tags).toEqual(['code', 'em', 'p', 's', 'strong', 'u']);
   });
 });

@@ -52,7 +52,9 @@ export async function aStage(options: TestAppOptions = {}): Promise<Stage> {
 export async function newest({ operator }: Stage): Promise<string> {
   return eventually(async () => {
     const { body } = await operator.call('GET', '/conversations?limit=100');
-    const written = (body.conversations as { id: string; createdAt: string; lastMessage: object | null }[]).filter(({ lastMessage }) => lastMessage !== null);
+    const written = (body.conversations as { id: string; createdAt: string; lastMessage: object | null }[]).filter(
+      ({ lastMessage }) => lastMessage !== null,
+    );
     const found = written.toSorted((one, other) => one.createdAt.localeCompare(other.createdAt)).at(-1);
     if (found === undefined) throw new Error('no conversation has come in');
     return found.id;

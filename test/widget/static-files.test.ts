@@ -60,14 +60,17 @@ describe('the size', () => {
     const panel = await readFile(join(web, hashed('panel')), 'utf8');
     expect(german).toContain('Nachricht schreiben');
     expect(panel).toContain('Write a message');
-    for (const foreign of ['Nachricht schreiben', 'Escriba un mensaje', 'اكتب رسالة', 'Napisz wiadomość']) expect(panel).not.toContain(foreign);
+    for (const foreign of ['Nachricht schreiben', 'Escriba un mensaje', 'اكتب رسالة', 'Napisz wiadomość'])
+      expect(panel).not.toContain(foreign);
     for (const language of ['ar', 'de', 'es', 'fr', 'it', 'nl', 'pl', 'pt']) expect(hashed(language)).toBeDefined();
   });
 
   test('nothing parses HTML, evaluates text or writes styles into the page', async () => {
     for (const name of names.filter((one) => one.endsWith('.js'))) {
       const text = await readFile(join(web, name), 'utf8');
-      expect(text, name).not.toMatch(/innerHTML|outerHTML|insertAdjacentHTML|DOMParser|createContextualFragment|document\.write|\beval\(|new Function|srcdoc|postMessage\([^)]*"\*"/);
+      expect(text, name).not.toMatch(
+        /innerHTML|outerHTML|insertAdjacentHTML|DOMParser|createContextualFragment|document\.write|\beval\(|new Function|srcdoc|postMessage\([^)]*"\*"/,
+      );
     }
   });
 });
@@ -126,7 +129,9 @@ describe('how files are served', () => {
   });
 
   test('each encoding has an ETag of its own', async () => {
-    const tags = await Promise.all(['br', 'gzip', 'identity'].map(async (encoding) => (await ask('/widget.js', { 'accept-encoding': encoding })).headers.etag));
+    const tags = await Promise.all(
+      ['br', 'gzip', 'identity'].map(async (encoding) => (await ask('/widget.js', { 'accept-encoding': encoding })).headers.etag),
+    );
     expect(new Set(tags).size).toBe(3);
   });
 

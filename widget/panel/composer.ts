@@ -80,7 +80,11 @@ export function createComposer({ speech, root, maxLength, send, typing, cancel }
   );
   const tools = h('div', { class: 'tools', role: 'toolbar', 'aria-label': words.format, keydown: walkTools }, ...buttons);
   const long = h('span', { class: 'long', role: 'status' });
-  const sendButton = h('button', { type: 'button', class: 'send', 'aria-label': words.send, title: words.send, click: submit }, icon(icons.send));
+  const sendButton = h(
+    'button',
+    { type: 'button', class: 'send', 'aria-label': words.send, title: words.send, click: submit },
+    icon(icons.send),
+  );
   const address = h('input', {
     type: 'url',
     'aria-label': words.address,
@@ -100,7 +104,12 @@ export function createComposer({ speech, root, maxLength, send, typing, cancel }
     h('button', { type: 'button', class: 'plain', click: addLink }, words.save),
     h('button', { type: 'button', class: 'plain', click: endLink }, words.cancel),
   );
-  const editRow = h('div', { class: 'row', hidden: true }, words.editing, h('button', { type: 'button', class: 'plain', click: () => cancel() }, words.cancel));
+  const editRow = h(
+    'div',
+    { class: 'row', hidden: true },
+    words.editing,
+    h('button', { type: 'button', class: 'plain', click: () => cancel() }, words.cancel),
+  );
   const element = h('div', { class: 'composer' }, editRow, linkRow, field, h('div', { class: 'bar' }, tools, long, sendButton));
   let kept: Range | null = null;
   let putAside: readonly Node[] = [];

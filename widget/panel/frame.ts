@@ -84,8 +84,21 @@ export function createFrame(shell: DrawnShell, speech: Speech, draft: readonly N
   const title = h('h2', { id: 'title' }, config?.name ?? words.chat);
   const presence = h('p', { class: 'presence' }, config?.online === true ? words.online : words.away);
   presence.classList.toggle('on', config?.online === true);
-  const header = h('header', {}, back, logo, h('div', { class: 'who' }, title, presence), speaker, button(words.close, icons.close, () => handlers.close()));
-  const element = h('div', { class: 'panel', role: 'dialog', 'aria-labelledby': 'title', tabindex: -1, hidden: true, keydown: keys }, header, chat);
+  const header = h(
+    'header',
+    {},
+    back,
+    logo,
+    h('div', { class: 'who' }, title, presence),
+    speaker,
+    button(words.close, icons.close, () => handlers.close()),
+  );
+  const element = h(
+    'div',
+    { class: 'panel', role: 'dialog', 'aria-labelledby': 'title', tabindex: -1, hidden: true, keydown: keys },
+    header,
+    chat,
+  );
   shell.box.append(element);
   // A page's keyboard shortcuts are not meant for what is typed in here.
   for (const type of ['keydown', 'keypress', 'keyup']) element.addEventListener(type, (event) => event.stopPropagation(), { signal });

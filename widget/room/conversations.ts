@@ -25,7 +25,13 @@ export function createConversationList({ api, speech, choose, problem }: Convers
   const items = h('ul', { role: 'list' });
   const more = h('button', { type: 'button', class: 'plain', hidden: true, click: () => void next() }, '…');
   const start = h('button', { type: 'button', class: 'primary', click: () => choose(null) }, words.start);
-  const element = h('div', { class: 'conversations' }, h('h3', { tabindex: -1 }, words.list), h('div', { class: 'scroll', tabindex: 0, role: 'group', 'aria-label': words.list }, items, more), start);
+  const element = h(
+    'div',
+    { class: 'conversations' },
+    h('h3', { tabindex: -1 }, words.list),
+    h('div', { class: 'scroll', tabindex: 0, role: 'group', 'aria-label': words.list }, items, more),
+    start,
+  );
   let drawn: readonly SdkConversation[] | null = null;
 
   async function next(): Promise<void> {

@@ -32,7 +32,8 @@ export function createNotices(speech: Speech): Notices {
       timer = setTimeout(() => state !== null && update(state), 1_000);
     } else if (connection === 'offline' || !navigator.onLine) show('offline', [words.offline]);
     else if (behavior?.isOpen === false && (conversationId === null || !messages.some(({ own }) => !own))) {
-      const opens = behavior.nextOpenAt === null ? '' : speech.fill(words.opens, { time: speech.coming(new Date(behavior.nextOpenAt), new Date()) });
+      const opens =
+        behavior.nextOpenAt === null ? '' : speech.fill(words.opens, { time: speech.coming(new Date(behavior.nextOpenAt), new Date()) });
       show('shut', [behavior.outsideHours ?? words.shut, opens]);
     } else show('', []);
   }

@@ -96,7 +96,8 @@ export function createTranscript({ api, speech, edit, problem, seen }: Transcrip
     if (greeting !== null && complete) {
       result.push({ key: 'greeting', version: greeting, draw: () => bubble(config?.name ?? '', draw(greeting, 'plain')) });
     }
-    if (!complete && state.conversationId !== null) result.push({ key: 'more', version: 0, draw: () => h('li', { class: 'more' }, dots()) });
+    if (!complete && state.conversationId !== null)
+      result.push({ key: 'more', version: 0, draw: () => h('li', { class: 'more' }, dots()) });
     const readUpTo = lastRead();
     const lastOwn = messages.findLastIndex(({ own, state: delivery }) => own && delivery === 'sent');
     for (let index = from; index < messages.length; index++) {
@@ -117,7 +118,11 @@ export function createTranscript({ api, speech, edit, problem, seen }: Transcrip
         date.getTime() - Date.parse(previous.createdAt) > togetherMs;
       const receipt = index === lastOwn ? (readUpTo >= index ? words.read : words.sent) : '';
       const offer = message.senderRole === 'assistant' && index === messages.length - 1 && messages[lastOwn]?.content !== words.personText;
-      result.push({ key: message.key, version: new Version(message, `${first}${receipt}${offer}`), draw: () => own(message, first, receipt, offer) });
+      result.push({
+        key: message.key,
+        version: new Version(message, `${first}${receipt}${offer}`),
+        draw: () => own(message, first, receipt, offer),
+      });
     }
     return result;
   }
@@ -158,12 +163,20 @@ export function createTranscript({ api, speech, edit, problem, seen }: Transcrip
     const content = draw(message.content, message.contentFormat);
     const item = bubble(name, content, {
       mine,
-      meta: first ? [senderRole === 'assistant' && h('span', { class: 'tag' }, words.assistant), h('time', { datetime: message.createdAt }, speech.time(date))] : null,
+      meta: first
+        ? [
+            senderRole === 'assistant' && h('span', { class: 'tag' }, words.assistant),
+            h('time', { datetime: message.createdAt }, speech.time(date)),
+          ]
+        : null,
     });
     item.dataset['key'] = message.key;
     const status = delivery === 'sending' ? words.sending : delivery === 'failed' ? words.failed : receipt;
     const foot = [editedAt !== null && h('span', {}, words.edited), status !== '' && h('span', { class: 'status' }, status)];
-    if (delivery === 'failed') foot.push(h('button', { type: 'button', class: 'plain', click: () => void api.retry(message.key).catch(() => undefined) }, words.retry));
+    if (delivery === 'failed')
+      foot.push(
+        h('button', { type: 'button', class: 'plain', click: () => void api.retry(message.key).catch(() => undefined) }, words.retry),
+      );
     if (offer) {
       const ask = (): void => void api.sendMessage({ content: words.personText, person: true }).catch(() => undefined);
       foot.push(h('button', { type: 'button', class: 'plain', click: ask }, words.person));

@@ -171,7 +171,9 @@ function queue(filter: QueueFilter) {
   const { visitorOf } = filter;
   if (filter.mode !== undefined) query = query.where('c.mode', '=', filter.mode);
   if (visitorOf !== undefined)
-    query = query.where('c.visitor_key', '=', (e) => e.selectFrom('conversations as one').select('one.visitor_key').where('one.id', '=', visitorOf));
+    query = query.where('c.visitor_key', '=', (e) =>
+      e.selectFrom('conversations as one').select('one.visitor_key').where('one.id', '=', visitorOf),
+    );
   if (filter.status !== undefined) query = query.where('c.status', '=', filter.status);
   if (filter.assignedTo === null) query = query.where('c.assigned_to', 'is', null);
   else if (filter.assignedTo !== undefined) query = query.where('c.assigned_to', '=', filter.assignedTo);

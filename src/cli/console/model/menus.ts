@@ -23,7 +23,11 @@ export function menuTitle({ menu }: Menu): string {
 export function menuEmpty({ menu, filter, loading }: Menu): string {
   if (loading) return 'Loading…';
   if (filter !== '') return 'Nothing fits.';
-  return { palette: 'Nothing to do here.', transfer: 'There is nobody else.', canned: 'No canned replies yet: deskbell canned set NAME TEXT' }[menu];
+  return {
+    palette: 'Nothing to do here.',
+    transfer: 'There is nobody else.',
+    canned: 'No canned replies yet: deskbell canned set NAME TEXT',
+  }[menu];
 }
 
 function fits(words: readonly string[], choice: Choice): boolean {

@@ -183,7 +183,9 @@ export function cannedLines(state: ViewState, composer: ComposerState, layout: L
   const most = Math.max(1, Math.min(8, messageRows - 1));
   if (list.length === 0) {
     const text =
-      state.cannedReplies === null || state.cannedReplies.length === 0 ? 'No canned replies yet: deskbell canned set NAME TEXT' : 'No canned reply fits.';
+      state.cannedReplies === null || state.cannedReplies.length === 0
+        ? 'No canned replies yet: deskbell canned set NAME TEXT'
+        : 'No canned reply fits.';
     return [fit([{ text: `   ${text}`, dim: true, italic: true }], columns)];
   }
   const index = Math.min(composer.cannedIndex ?? 0, list.length - 1);
