@@ -34,7 +34,7 @@ export async function aStage(options: TestAppOptions = {}): Promise<Stage> {
     operator,
     tag: (attributes = '') => `<script async src="${stage.app.url}/widget.js" data-app-id="${application.id}" ${attributes}></script>`,
     configure: async (settings) => {
-      await app.local('applications.configure', {
+      await stage.app.local('applications.configure', {
         applicationId: application.id,
         settings: Object.entries(settings).map(([path, value]) => ({ path, value })),
       });
