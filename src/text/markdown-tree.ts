@@ -142,7 +142,8 @@ function flanks(outside: string, inside = ''): boolean {
 
 function escapeText(text: string, after: string): string {
   return text
-    .replace(/[\\`*[\]~]|<(?=[a-z/!?])|&(?=#?\w+;)/gi, '\\$&')
+    // At the end of a run, what follows is in the next one.
+    .replace(/[\\`*[\]~]|<(?=[a-z/!?]|$)|&(?=#?\w*(?:;|$))/gi, '\\$&')
     .replace(/(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])/gu, '\\_')
     .replace(/!(?=\\?\[)/g, '\\!')
     .replace(/!$/, after === '[' ? '\\!' : '!');
