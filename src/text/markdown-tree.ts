@@ -141,12 +141,14 @@ function flanks(outside: string, inside = ''): boolean {
 }
 
 function escapeText(text: string, after: string): string {
-  return text
-    // At the end of a run, what follows is in the next one.
-    .replace(/[\\`*[\]~]|<(?=[a-z/!?]|$)|&(?=#?\w*(?:;|$))/gi, '\\$&')
-    .replace(/(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])/gu, '\\_')
-    .replace(/!(?=\\?\[)/g, '\\!')
-    .replace(/!$/, after === '[' ? '\\!' : '!');
+  return (
+    text
+      // At the end of a run, what follows is in the next one.
+      .replace(/[\\`*[\]~]|<(?=[a-z/!?]|$)|&(?=#?\w*(?:;|$))/gi, '\\$&')
+      .replace(/(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])/gu, '\\_')
+      .replace(/!(?=\\?\[)/g, '\\!')
+      .replace(/!$/, after === '[' ? '\\!' : '!')
+  );
 }
 
 // What begins a block, or turns the line above into a heading or a table, anywhere a line begins.
