@@ -31,11 +31,22 @@ export interface StaffQueue {
 }
 
 const refreshAfterMs = 100;
+/** Each of these questions counts against the organization's plan: a few at once, and then so many a minute. */
+const refreshEveryMs = 300;
+const refreshesAtOnce = 15;
 
 /** What is known of conversations, kept by `get` and `set` of the options. */
 export function createStaffQueue(options: StaffQueueOptions): StaffQueue {
   const { env, http, emit } = options;
   const refreshing = new Map<string, 'due' | 'asked' | 'again'>();
+  /** When all that was asked would be done at the steady pace (the generic cell rate algorithm). */
+  let pacedUntil = 0;
+
+  function pause(): number {
+    const now = env.now();
+    pacedUntil = Math.max(now, pacedUntil) + refreshEveryMs;
+    return Math.max(refreshAfterMs, pacedUntil - now - refreshesAtOnce * refreshEveryMs);
+  }
 
   function take(items: Items): void {
     const fresh = new Set(items.map(({ id }) => id));
@@ -65,7 +76,7 @@ export function createStaffQueue(options: StaffQueueOptions): StaffQueue {
       return;
     }
     refreshing.set(id, 'due');
-    env.after(refreshAfterMs, () => {
+    env.after(pause(), () => {
       if (options.isOver()) return void refreshing.delete(id);
       refreshing.set(id, 'asked');
       get(id)
