@@ -18,7 +18,9 @@ somebody something sometimes somewhere soon sort speak start started starting st
 taken takes taking talk tell than thing things think though thought three through throughout thus today together told tomorrow took toward tried trouble
 true try trying turn turned turns two type under unless until unable up upon usage use used useful using usual usually various via wait waiting wanna wasn't
 whatever whenever whether while whole wish won't wonder wondering work working works worry would wrong yesterday yet yourself
-abholen also alle allem allen alles andere anderen anders bekomme bekommen bekommt besser beste bisschen bleiben bleibt brauche brauchen braucht bringen
+condition conditions detail details duration guideline guidelines info information option options period policies policy procedure procedures process rule rules
+terms time times window
+abholen bedingungen dauer informationen regel regeln regelung regelungen richtlinie richtlinien zeit also alle allem allen alles andere anderen anders bekomme bekommen bekommt besser beste bisschen bleiben bleibt brauche brauchen braucht bringen
 bringt dabei dafür damit danach daran darauf darf dass davon dazu denn doch dort eigentlich einfach einmal erst etwas fange findet finde finden fragen früh
 funktioniert ganz geben gehen geht genau gern gerne gestern gilt groß gut gute guten habt halten heute hier hilft hinter immer irgendwo jede jeden jeder
 jemand jetzt klein kommen kommt konnte lang lange lassen letzte letzten machen macht man manchmal mehr mehrere meisten mitnehmen mögen möchte möglich morgen

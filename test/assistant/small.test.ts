@@ -1,0 +1,48 @@
+// Owns: an organization's first minute with the assistant: five short documents, the questions that everybody tries
+// first, and what they don't say. The evaluation measures the rest.
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startApp, type TestApp } from '../helpers/app.ts';
+import { aDocument } from '../helpers/assistant.ts';
+import { anOrganization } from '../helpers/world.ts';
+
+let app: TestApp;
+let applicationId: string;
+
+beforeAll(async () => {
+  app = await startApp();
+  applicationId = (await anOrganization(app, 'acme')).application.id;
+  await app.local('organizations.setPlan', { organization: 'acme', plan: 'premium' });
+  await aDocument(app, applicationId, 'shipping.md', '# Shipping\n\nWe ship within 3 business days. Shipping costs 5 euros.');
+  await aDocument(app, applicationId, 'returns.md', '# Returns\n\nYou can return items within 30 days of purchase for a full refund.');
+  await aDocument(app, applicationId, 'hours.md', '# Opening hours\n\nWe are open Monday to Friday, 9 to 17.');
+  await aDocument(app, applicationId, 'warranty.md', 'The warranty lasts two years.');
+  await aDocument(app, applicationId, 'password.md', '# Reset your password\n\nChoose Forgot password and follow the link in the mail.');
+});
+afterAll(() => app.stop());
+
+const ask = (question: string) => app.local('knowledge.ask', { applicationId, question });
+
+test.each([
+  ['How long does shipping take?', '3 business days'],
+  ['How much does shipping cost?', '5 euros'],
+  ['What is the shipping time?', '3 business days'],
+  ['What is your return policy?', '30 days'],
+  ['Can I return an item?', '30 days'],
+  ['How do I get a refund?', 'full refund'],
+  ['When are you open?', '9 to 17'],
+  ['What are your opening hours?', '9 to 17'],
+  ['How long is the warranty?', 'two years'],
+  ['I forgot my password', 'follow the link'],
+])('%s', async (question, answer) => {
+  const { answered, text } = await ask(question);
+  expect(text).toContain(answer);
+  expect(answered).toBe(true);
+});
+
+test.each([
+  'Do you offer gift cards?',
+  'What is the capital of France?',
+  'Who is the CEO?',
+  'What is your privacy policy?',
+  'What are the terms?',
+])('%s is refused', async (question) => expect((await ask(question)).answered).toBe(false));
