@@ -339,7 +339,7 @@ test('a thousand messages: a window of them is drawn, and all can be reached', a
   const ear = await stage.operator.connect();
   for (let index = 1; index < 1_000; index += 1)
     ear.send('message:send', { conversationId: id, content: `message number ${index}`, clientMessageId: `thousand-${index}` });
-  await w.log.getByText('message number 999').waitFor();
+  await w.log.getByText('message number 999').waitFor({ timeout: 60_000 });
   const bubbles = w.log.locator('.bubble');
   // All thousand are in memory, as they came in live; sixty of them are on the page.
   expect(await bubbles.count()).toBe(60);
