@@ -6,8 +6,7 @@ export default defineConfig({
     environment: 'node',
     include: ['test/**/*.test.{ts,tsx}'],
     pool: 'forks',
-    // Tests wait for browsers, terminals and other processes most of the time: one more than the cores of a small machine.
-    maxWorkers: 3,
+    maxWorkers: 2,
     testTimeout: 30_000,
     hookTimeout: 30_000,
     reporters: ['default', './test/helpers/closing-line-reporter.ts'],
