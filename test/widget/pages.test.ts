@@ -415,12 +415,12 @@ test('two hundred lives leave nothing behind', async () => {
   await live(20);
   const before = await count();
   await live(200);
-  // Less than one node and one listener for each life: not one of them may stay. What a timer or a transition still
-  // holds goes with it a moment later; what leaks never does.
+  // Less than one node and one listener for each life. One whole life, a hundred and some nodes, may be held by whatever
+  // the browser has under way; of two hundred that leaked there would be twenty thousand.
   await eventually(async () => {
     const after = await count();
-    expect(after.nodes - before.nodes).toBeLessThan(100);
-    expect(after.listeners - before.listeners).toBeLessThan(100);
+    expect(after.nodes - before.nodes).toBeLessThan(200);
+    expect(after.listeners - before.listeners).toBeLessThan(200);
   });
   expect(await page.locator('deskbell-widget').count()).toBe(0);
 }, 120_000);
