@@ -276,7 +276,7 @@ describe('a random walk', () => {
           await walk.end();
         }
       }),
-      { numRuns: 8, endOnFailure: true, seed: Number(process.env['WALK_SEED'] ?? Date.now() % 2 ** 31) },
+      { numRuns: 12, endOnFailure: true, seed: Number(process.env['WALK_SEED'] ?? Date.now() % 2 ** 31) },
     );
   }, 120_000);
 });
