@@ -1,4 +1,4 @@
-# Owns: the container image. Keep to instructions that test/house/dockerfile.test.ts can replay.
+# Owns: the container image. Keep to instructions that test/architecture/dockerfile.test.ts can replay.
 FROM node:24-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./

@@ -1,7 +1,27 @@
-// Owns: how dist/ is made: the program bundled to a few files, and the licences of what is inside.
-// Must not touch anything but dist/. Run by "npm run build", and by "npm ci" in a clone (prepare).
-import { chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+// Owns everything that is built:
+//   node esbuild.config.mjs             dist/: the program, the browser files, the licences ("npm run build")
+//   node esbuild.config.mjs --sdk       widget/dist/: the npm package @deskbell/sdk ("npm run build:sdk")
+//   node esbuild.config.mjs --prepare   what "npm ci" does in a clone: dist/ where it can be built, and the
+//                                       package's own command in node_modules/.bin
+// Must not touch anything else.
+import { execFile } from 'node:child_process';
+import {
+  chmodSync,
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { basename, join } from 'node:path';
+import { promisify } from 'node:util';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 
 const root = import.meta.dirname;
@@ -10,7 +30,10 @@ const root = import.meta.dirname;
 const withoutDevtools = {
   name: 'without-devtools',
   setup(build) {
-    build.onResolve({ filter: /^react-devtools-core$/ }, () => ({ path: 'react-devtools-core', namespace: 'nothing' }));
+    build.onResolve({ filter: /^react-devtools-core$/ }, () => ({
+      path: 'react-devtools-core',
+      namespace: 'nothing',
+    }));
     build.onLoad({ filter: /.*/, namespace: 'nothing' }, () => ({ contents: 'export default {};' }));
   },
 };
@@ -42,7 +65,10 @@ const cssAsText = {
   name: 'css-as-text',
   setup(build) {
     build.onLoad({ filter: /\.css$/ }, async ({ path }) => {
-      const { code } = await build.esbuild.transform(readFileSync(path, 'utf8'), { loader: 'css', minify: true });
+      const { code } = await build.esbuild.transform(readFileSync(path, 'utf8'), {
+        loader: 'css',
+        minify: true,
+      });
       return { contents: code.trim(), loader: 'text' };
     });
   },
@@ -77,17 +103,36 @@ export async function shorten(text, format = browser.format) {
 
 /** A browser's file as those get it who take brotli: nearly all. */
 export function compress(text) {
-  return brotliCompressSync(text, { params: { [constants.BROTLI_PARAM_QUALITY]: 11, [constants.BROTLI_PARAM_SIZE_HINT]: Buffer.byteLength(text) } });
+  return brotliCompressSync(text, {
+    params: {
+      [constants.BROTLI_PARAM_QUALITY]: 11,
+      [constants.BROTLI_PARAM_SIZE_HINT]: Buffer.byteLength(text),
+    },
+  });
 }
 
 /** What runs in browsers: flat files in one folder, names with a hash for all but widget.js, sdk.js and panel.js. */
 async function buildWeb(bundle, folder) {
   mkdirSync(folder, { recursive: true });
-  const hashed = (name, entry, more) => bundle({ ...browser, entryPoints: { [name]: entry }, outdir: folder, entryNames: '[name]-[hash]', chunkNames: '[name]-[hash]', ...more });
-  const fileOf = ({ metafile }, name) => Object.keys(metafile.outputs).map((path) => basename(path)).find((file) => file.startsWith(`${name}-`));
-  const room = await hashed('room', 'widget/room/main.ts', {});
+  const hashed = (name, entry, more) =>
+    bundle({
+      ...browser,
+      entryPoints: { [name]: entry },
+      outdir: folder,
+      entryNames: '[name]-[hash]',
+      chunkNames: '[name]-[hash]',
+      ...more,
+    });
+  const fileOf = ({ metafile }, name) =>
+    Object.keys(metafile.outputs)
+      .map((path) => basename(path))
+      .find((file) => file.startsWith(`${name}-`));
+  const conversation = await hashed('conversation', 'widget/conversation/main.ts', {});
   // Splitting makes a file of each language.
-  const panel = await hashed('panel', 'widget/panel/main.ts', { splitting: true, define: { ROOM_FILE: JSON.stringify(fileOf(room, 'room')) } });
+  const panel = await hashed('panel', 'widget/panel/main.ts', {
+    splitting: true,
+    define: { CONVERSATION_FILE: JSON.stringify(fileOf(conversation, 'conversation')) },
+  });
   const panelFile = fileOf(panel, 'panel');
   // A page may still hold an older widget.js, whose panel went with the old release: it falls back to this name.
   copyFileSync(join(folder, panelFile), join(folder, 'panel.js'));
@@ -101,12 +146,15 @@ async function buildWeb(bundle, folder) {
   });
   const sdk = await bundle({ ...browser, entryPoints: { sdk: 'src/sdk/index.ts' }, outdir: folder });
   for (const name of readdirSync(folder)) {
-    const text = await shorten(readFileSync(join(folder, name), 'utf8'), name === 'widget.js' ? 'iife' : 'esm');
+    const text = await shorten(
+      readFileSync(join(folder, name), 'utf8'),
+      name === 'widget.js' ? 'iife' : 'esm',
+    );
     writeFileSync(join(folder, name), text);
     writeFileSync(join(folder, `${name}.br`), compress(text));
     writeFileSync(join(folder, `${name}.gz`), gzipSync(text, { level: 9 }));
   }
-  return [room, panel, widget, sdk];
+  return [conversation, panel, widget, sdk];
 }
 
 /** Names of the folders of all packages that ended up in the bundles, such as node_modules/koa. */
@@ -124,7 +172,8 @@ function bundledPackages(metafiles) {
 /** One section of the notices: name, version, licence and the licence's text as the package ships it. */
 function notice(folder) {
   const { name, version, license } = JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8'));
-  if (typeof license !== 'string') throw new Error(`${name}@${version} declares no licence: it must not be bundled`);
+  if (typeof license !== 'string')
+    throw new Error(`${name}@${version} declares no licence: it must not be bundled`);
   const texts = readdirSync(join(root, folder))
     .filter((file) => /^(licen[cs]e|copying|notice)/i.test(file))
     .map((file) => readFileSync(join(root, folder, file), 'utf8').trim());
@@ -154,6 +203,8 @@ async function build({ build: bundle }) {
       ),
     );
     results.push(...(await buildWeb(bundle, join(fresh, 'web'))));
+    // Served under /docs as they are; rendered at the first request.
+    cpSync(join(root, 'docs'), join(fresh, 'docs'), { recursive: true });
     const notices = bundledPackages(results.map((result) => result.metafile)).map(notice);
     writeFileSync(join(fresh, 'THIRD-PARTY-NOTICES.txt'), `${notices.join(`\n\n${'-'.repeat(72)}\n\n`)}\n`);
     rmSync(join(root, 'dist'), { recursive: true, force: true });
@@ -163,8 +214,85 @@ async function build({ build: bundle }) {
   }
 }
 
-// "--when-possible" is npm's prepare step, which also runs where there is nothing to build with or
-// from: an installation without development packages, or a container layer before the sources.
-const possible = ['node_modules/esbuild', 'node_modules/terser', 'src/cli/main.ts'].every((path) => existsSync(join(root, path)));
+/**
+ * Builds the npm package @deskbell/sdk: both entries as readable ES modules for bundlers and
+ * Node, with their types. The served sdk.js is another build.
+ */
+async function buildSdk({ build: bundle }) {
+  const out = join(root, 'widget/dist');
+  rmSync(out, { recursive: true, force: true });
+  await bundle({
+    absWorkingDir: root,
+    entryPoints: { sdk: 'src/sdk/index.ts', staff: 'src/sdk/staff.ts' },
+    outdir: out,
+    bundle: true,
+    splitting: true,
+    chunkNames: 'shared-[hash]',
+    format: 'esm',
+    platform: 'neutral',
+    target: 'es2022',
+  });
+  const config = join(out, 'tsconfig.json');
+  const compilerOptions = {
+    noEmit: false,
+    declaration: true,
+    emitDeclarationOnly: true,
+    rootDir: '../../src',
+    outDir: '.',
+    lib: ['es2024', 'dom'],
+    types: [],
+  };
+  const files = ['../../src/sdk/index.ts', '../../src/sdk/staff.ts'];
+  writeFileSync(
+    config,
+    JSON.stringify({ extends: '../../tsconfig.json', compilerOptions, include: [], files }),
+  );
+  try {
+    await promisify(execFile)(process.execPath, [
+      join(root, 'node_modules/typescript/bin/tsc'),
+      '-p',
+      config,
+    ]);
+  } finally {
+    rmSync(config);
+  }
+  // The package ships no .ts files, so its types must not import any.
+  for (const entry of readdirSync(out, { recursive: true, withFileTypes: true })) {
+    if (!entry.name.endsWith('.d.ts')) continue;
+    const file = join(entry.parentPath, entry.name);
+    writeFileSync(file, readFileSync(file, 'utf8').replace(/(from '\.[^']*)\.ts'/g, "$1.js'"));
+  }
+}
+
+/**
+ * Puts the package's own command into node_modules/.bin, as npm does for every other package. With the
+ * "package" line of .npmrc, `npx deskbell` then runs it from there, without npm's cache and the network.
+ */
+function linkCommand() {
+  const folder = join(root, 'node_modules/.bin');
+  mkdirSync(folder, { recursive: true });
+  if (process.platform === 'win32') {
+    writeFileSync(join(folder, 'deskbell.cmd'), '@node "%~dp0\\..\\..\\bin\\deskbell.js" %*\r\n');
+    return;
+  }
+  const fresh = join(folder, `.deskbell-${process.pid}`);
+  symlinkSync('../../bin/deskbell.js', fresh);
+  renameSync(fresh, join(folder, 'deskbell'));
+}
+
+/** An installation without development packages, or a container layer before the sources, has nothing to build with or from. */
+function canBuild() {
+  return ['node_modules/esbuild', 'node_modules/terser', 'src/cli/main.ts'].every((path) =>
+    existsSync(join(root, path)),
+  );
+}
+
+async function run(flag) {
+  if (flag === '--sdk') return buildSdk(await import('esbuild'));
+  if (flag !== undefined && flag !== '--prepare') throw new Error(`unknown flag ${flag}`);
+  if (flag === undefined || canBuild()) await build(await import('esbuild'));
+  if (flag === '--prepare' && existsSync(join(root, 'node_modules'))) linkCommand();
+}
+
 const isProgram = process.argv[1] !== undefined && realpathSync(process.argv[1]) === import.meta.filename;
-if (isProgram && (possible || !process.argv.includes('--when-possible'))) await build(await import('esbuild'));
+if (isProgram) await run(process.argv[2]);

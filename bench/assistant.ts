@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { readConfig } from '../src/config.ts';
 import { openService } from '../src/open-service.ts';
-import { limits } from '../src/protocol/codes.ts';
+import { sizeLimits } from '../src/protocol/codes.ts';
 import type { OperationName, Output, RawInput } from '../src/protocol/operations.ts';
 import { execute } from '../src/services/execute.ts';
-import { indexed } from '../src/services/knowledge/retrieval/retrieval.ts';
-import { terms } from '../src/services/knowledge/retrieval/terms.ts';
+import { toIndexText } from '../src/services/assistant/knowledge/retrieval/retrieval.ts';
+import { terms } from '../src/services/assistant/knowledge/retrieval/terms.ts';
 import { median } from './program.ts';
 
 const passagesWanted = 20_000;
@@ -127,7 +127,7 @@ export async function assistantCost(parent: string): Promise<AssistantCost> {
   const data = await mkdtemp(join(parent, 'deskbell-bench-'));
   const { service, close } = await openService(readConfig({ data, durability: 'normal' }, {}), 'server', () => null);
   const call = <N extends OperationName>(name: N, input: RawInput<N>): Promise<Output<N>> =>
-    execute({ service, actor: { kind: 'local' }, address: null, contentLimit: limits.contentRest }, name, input);
+    execute({ service, actor: { kind: 'local' }, address: null, contentLimit: sizeLimits.contentRest }, name, input);
   try {
     const words = vocabulary(numbers(1));
     const asked = corpus(2, words);
@@ -150,7 +150,7 @@ export async function assistantCost(parent: string): Promise<AssistantCost> {
       await call('knowledge.ask', { applicationId, question });
       const ownEnd = performance.now();
       const cpuBetween = cpuMs();
-      found += match.all([...new Set(terms(question))].map((term) => `"${indexed(scope, [term])}"`).join(' OR ')).length;
+      found += match.all([...new Set(terms(question))].map((term) => `"${toIndexText(scope, [term])}"`).join(' OR ')).length;
       const bareEnd = performance.now();
       const cpuEnd = cpuMs();
       if (index < warmUp) continue;
@@ -174,7 +174,7 @@ async function fill(
   documents: readonly string[],
 ): Promise<{ applicationId: string; passages: number }> {
   await call('organizations.create', { name: slug, slug });
-  await call('organizations.setPlan', { organization: slug, plan: 'enterprise' });
+  await call('organizations.update', { organization: slug, plan: 'enterprise' });
   const { id } = await call('applications.create', { organization: slug, name: slug, domains: [`${slug}.example`] });
   let passages = 0;
   for (const [index, content] of documents.entries())

@@ -3,9 +3,9 @@
 import { randomUUID } from 'node:crypto';
 import { createApp } from '../src/app.ts';
 import { readConfig } from '../src/config.ts';
-import { limits } from '../src/protocol/codes.ts';
+import { sizeLimits } from '../src/protocol/codes.ts';
 import type { OperationName, Output, RawInput } from '../src/protocol/operations.ts';
-import type { Actor, VisitorActor } from '../src/services/actor.ts';
+import type { Actor, VisitorActor } from '../src/services/core/actor.ts';
 import { execute } from '../src/services/execute.ts';
 
 /** What the benchmark may ask, and what it gets. */
@@ -36,7 +36,7 @@ const local: Actor = { kind: 'local' };
 const conversations: { readonly actor: VisitorActor; readonly id: string }[] = [];
 
 function call<N extends OperationName>(actor: Actor, name: N, input: RawInput<N>): Promise<Output<N>> {
-  return execute({ service, actor, address: null, contentLimit: limits.contentRest }, name, input);
+  return execute({ service, actor, address: null, contentLimit: sizeLimits.contentRest }, name, input);
 }
 
 /** Runs so many pieces of work, some at once: enough for the store to commit them together. */
@@ -54,8 +54,8 @@ const sentence = (index: number): string =>
 
 async function seed(count: number, messages: number): Promise<Seeded> {
   const organization = await call(local, 'organizations.create', { name: 'Bench', slug: 'bench' });
-  await call(local, 'organizations.setPlan', { organization: 'bench', plan: 'enterprise' });
-  await call(local, 'organizations.setLimits', { organization: 'bench', requestsPerMinute: 1_000_000_000 });
+  await call(local, 'organizations.update', { organization: 'bench', plan: 'enterprise' });
+  await call(local, 'organizations.update', { organization: 'bench', limits: { requestsPerMinute: 1_000_000_000 } });
   const application = await call(local, 'applications.create', { organization: 'bench', name: 'Shop', domains: ['bench.example'] });
   const email = 'ann@bench.example';
   const member = await call(local, 'members.add', { organization: 'bench', email, name: 'Ann', role: 'operator', password: randomUUID() });

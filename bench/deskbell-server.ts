@@ -7,9 +7,9 @@
 import { randomUUID } from 'node:crypto';
 import { createApp } from '../src/app.ts';
 import { readConfig } from '../src/config.ts';
-import { limits } from '../src/protocol/codes.ts';
+import { sizeLimits } from '../src/protocol/codes.ts';
 import type { OperationName, Output, RawInput } from '../src/protocol/operations.ts';
-import type { Actor, VisitorActor } from '../src/services/actor.ts';
+import type { Actor, VisitorActor } from '../src/services/core/actor.ts';
 import { execute } from '../src/services/execute.ts';
 import { ownUsage, serveQuestions, type Pair } from './protocol.ts';
 
@@ -34,13 +34,13 @@ const app = createApp(config);
 const { port, service } = await app.start();
 
 function call<N extends OperationName>(actor: Actor, name: N, input: RawInput<N>): Promise<Output<N>> {
-  return execute({ service, actor, address: null, contentLimit: limits.contentRest }, name, input);
+  return execute({ service, actor, address: null, contentLimit: sizeLimits.contentRest }, name, input);
 }
 
 const local: Actor = { kind: 'local' };
 const organization = await call(local, 'organizations.create', { name: 'Bench', slug: 'bench' });
-await call(local, 'organizations.setPlan', { organization: 'bench', plan: 'enterprise' });
-await call(local, 'organizations.setLimits', { organization: 'bench', requestsPerMinute: 1_000_000_000 });
+await call(local, 'organizations.update', { organization: 'bench', plan: 'enterprise' });
+await call(local, 'organizations.update', { organization: 'bench', limits: { requestsPerMinute: 1_000_000_000 } });
 const application = await call(local, 'applications.create', { organization: 'bench', name: 'Bench', domains: ['bench.example'] });
 
 const visitors: { readonly actor: VisitorActor; readonly conversationId: string }[] = [];

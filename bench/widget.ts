@@ -1,8 +1,8 @@
 // Owns: what the widget costs a customer's page: times on a slow line and a slow processor, main-thread work, heap.
 // Must not judge: it prints, against a page without the widget that was measured in the same browser in turn.
 import type { CDPSession, Page } from 'playwright-core';
-import { visit } from '../test/helpers/browser.ts';
-import { aStage, html, type Stage } from '../test/widget/stage.ts';
+import { openBrowserPage } from '../test/helpers/browser.ts';
+import { createWidgetFixture, htmlPage, type WidgetFixture } from '../test/widget/fixture.ts';
 import { median } from './program.ts';
 
 /** Slow 4G as Lighthouse has it: 1638 kbit/s both ways, 150 ms there and back; and a quarter of the processor. */
@@ -59,10 +59,10 @@ const observer = `(() => {
  * @throws Error when the widget is not built, or does not appear
  */
 export async function widgetCost(runs: number): Promise<WidgetLine[]> {
-  const stage = await aStage();
+  const stage = await createWidgetFixture();
   try {
-    const withWidget = stage.site.page('/with', html(stage.tag()));
-    const without = stage.site.page('/without', html(''));
+    const withWidget = stage.site.page('/with', htmlPage(stage.tag()));
+    const without = stage.site.page('/without', htmlPage(''));
     // The first visit pays for the browser's own start.
     await measure(stage, without, false);
     const own: Figures[] = [];
@@ -77,8 +77,8 @@ export async function widgetCost(runs: number): Promise<WidgetLine[]> {
   }
 }
 
-async function measure({ browser }: Stage, url: string, widget: boolean): Promise<Figures> {
-  const { page, close } = await visit(browser, 'about:blank');
+async function measure({ browser }: WidgetFixture, url: string, widget: boolean): Promise<Figures> {
+  const { page, close } = await openBrowserPage(browser, 'about:blank');
   try {
     const session = await page.context().newCDPSession(page);
     await page.addInitScript(observer);

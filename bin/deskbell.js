@@ -1,7 +1,7 @@
 #!/usr/bin/env node
-// Owns: the first thing that runs. Refuses a Node that Deskbell cannot run on with one sentence,
-// keeps new files private, then hands over to the bundle. Must not hold anything else, and must
-// parse on any Node: no import statement, no syntax newer than `import()`.
+// Owns: the first thing that runs. On a Node that Deskbell cannot run on, it starts the checkout's own
+// Node, or says in one sentence what is needed. Otherwise it keeps new files private and loads the bundle.
+// Must not hold anything else, and must parse on any Node: no import statement, no syntax newer than `import()`.
 
 // The database driver crashes without a word on older Nodes, and CVE-2026-21710 lets one request
 // header stop a server below these versions. Odd lines get no fixes. Keep "engines" in agreement.
@@ -34,6 +34,44 @@ function keepCompiledCode() {
   }
 }
 
+/** The Node that `npm ci` puts into a checkout; null in an installed package, which has none. */
+function checkoutNode(fs, path) {
+  try {
+    var root = path.dirname(path.dirname(fs.realpathSync(process.argv[1])));
+    var node = fs.realpathSync(path.join(root, 'node_modules', 'node', 'bin', process.platform === 'win32' ? 'node.exe' : 'node'));
+    // The one that runs already, if it were too old itself, would start itself for ever.
+    return node === fs.realpathSync(process.execPath) ? null : node;
+  } catch (error) {
+    void error;
+    return null;
+  }
+}
+
+/** Runs the same command line on another Node: its streams are these, its end becomes the end of this process. */
+function runOn(node, spawn) {
+  var child = spawn(node, process.argv.slice(1), { stdio: 'inherit' });
+  var forwarded = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGBREAK'];
+  var onTerminal = process.stdin.isTTY || process.stdout.isTTY || process.stderr.isTTY;
+  function forward(signal) {
+    // Ctrl-C on a terminal reaches both processes; a second SIGINT would mean "end at once".
+    if (signal !== 'SIGINT' || !onTerminal) child.kill(signal);
+  }
+  forwarded.forEach(function (signal) { process.on(signal, forward); });
+  child.on('error', function (error) {
+    fail('The Node.js of this folder (' + node + ') cannot be started: ' + error.message + '. Install again: npm ci');
+  });
+  child.on('exit', function (code, signal) {
+    forwarded.forEach(function (name) { process.removeListener(name, forward); });
+    if (signal === null) process.exitCode = code;
+    else process.kill(process.pid, signal);
+  });
+}
+
+function refuse() {
+  fail('Deskbell needs Node.js 22.22.2 or newer of the 22 line, 24.14.1 or newer of the 24 line, or 26 and later, and this is '
+    + process.versions.node + ': install one from https://nodejs.org, or try "npx -p node@24 -p deskbell deskbell".');
+}
+
 if (usable) {
   // Before anything can make a file: the database would be born readable for everyone.
   process.umask('077');
@@ -50,6 +88,9 @@ if (usable) {
     }
   });
 } else {
-  fail('Deskbell needs Node.js 22.22.2 or newer of the 22 line, 24.14.1 or newer of the 24 line, or 26 and later, and this is '
-    + process.versions.node + ': install one from https://nodejs.org, or try "npx -p node@24 -p deskbell deskbell".');
+  Promise.all([import('fs'), import('path'), import('child_process')]).then(function (modules) {
+    var node = checkoutNode(modules[0].default, modules[1].default);
+    if (node === null) refuse();
+    else runOn(node, modules[2].default.spawn);
+  }).catch(refuse);
 }

@@ -5,18 +5,18 @@ import type { AddressInfo } from 'node:net';
 import type { Config } from './config.ts';
 import type { PurgeReport } from './protocol/entities.ts';
 import { createHttpHandler } from './http/koa-app.ts';
-import { createSender } from './http/outgoing.ts';
-import { answerUnreadable } from './http/unreadable.ts';
+import { createWebhookClient } from './net/webhook-client.ts';
+import { sendClientError } from './http/client-error.ts';
 import { createLog, type Log } from './log.ts';
 import { openService, type ServiceOverrides } from './open-service.ts';
-import { watchAbsence } from './services/absence.ts';
-import { startAnswering } from './services/assistant/auto.ts';
-import { keepTidy } from './services/housekeeping.ts';
-import { keepKnowledge } from './services/knowledge/upkeep.ts';
-import { keepIndexed } from './services/search.ts';
+import { startAutoRelease } from './services/chat/auto-release.ts';
+import { startAutoReply } from './services/assistant/auto-reply.ts';
+import { startMaintenance } from './services/data/maintenance.ts';
+import { startReindexJob } from './services/assistant/knowledge/reindex.ts';
+import { startSearchIndexer } from './services/chat/search.ts';
 import type { Service } from './services/service.ts';
-import { startDelivering } from './services/webhook-delivery.ts';
-import { attachSockets } from './ws/attach.ts';
+import { startWebhookDelivery } from './services/webhooks/delivery.ts';
+import { SocketServer } from './ws/socket-server.ts';
 
 export interface AppOverrides extends ServiceOverrides {
   readonly log?: Log | undefined;
@@ -38,7 +38,7 @@ export interface App {
 }
 
 /** How long a request that is under way may take once the server stops, ms. */
-const drainMs = 5_000;
+const drainTimeoutMs = 5_000;
 
 export function createApp(config: Config, overrides: AppOverrides = {}): App {
   const undo: (() => Promise<void> | void)[] = [];
@@ -50,20 +50,43 @@ export function createApp(config: Config, overrides: AppOverrides = {}): App {
     try {
       // Before the data folder is made or touched: a port that is taken must leave no trace.
       await assertPortFree(config);
-      const { service, withdrawQuestions, close } = await openService(config, 'server', () => baseUrl, overrides);
+      const {
+        service,
+        cancelModelRequests: withdrawQuestions,
+        close,
+      } = await openService(config, 'server', () => baseUrl, overrides);
       undo.push(close);
       undo.push(
-        keepTidy(
+        startMaintenance(
           service,
           (error) => log.error({ err: String(error) }, 'housekeeping failed'),
           (report) => logPurge(log, report),
         ),
       );
-      undo.push(watchAbsence(service, (error) => log.error({ err: String(error) }, 'absent operators could not be looked for')));
-      undo.push(keepIndexed(service, (error) => log.error({ err: String(error) }, 'the search index could not be updated')));
-      undo.push(keepKnowledge(service, (error) => log.error({ err: String(error) }, 'knowledge could not be kept up')));
-      const send = createSender({ clock: service.engine.clock, allowPrivate: service.settings.webhookPrivate });
-      undo.push(startDelivering(service, send, (error) => log.error({ err: String(error) }, 'webhooks could not be delivered')));
+      undo.push(
+        startAutoRelease(service, (error) =>
+          log.error({ err: String(error) }, 'absent operators could not be looked for'),
+        ),
+      );
+      undo.push(
+        startSearchIndexer(service, (error) =>
+          log.error({ err: String(error) }, 'the search index could not be updated'),
+        ),
+      );
+      undo.push(
+        startReindexJob(service, (error) =>
+          log.error({ err: String(error) }, 'knowledge could not be kept up'),
+        ),
+      );
+      const send = createWebhookClient({
+        clock: service.engine.clock,
+        allowPrivate: service.settings.webhookPrivate,
+      });
+      undo.push(
+        startWebhookDelivery(service, send, (error) =>
+          log.error({ err: String(error) }, 'webhooks could not be delivered'),
+        ),
+      );
       const http = createHttpHandler({ service, config, log, demo: overrides.demo });
       const server = createServer(
         {
@@ -75,15 +98,22 @@ export function createApp(config: Config, overrides: AppOverrides = {}): App {
         },
         http.handle,
       );
-      server.on('clientError', answerUnreadable);
+      server.on('clientError', sendClientError);
       undo.push(() => drain(server));
-      const sockets = await attachSockets(server, { service, config, log });
-      undo.push(sockets.stop);
+      const sockets = new SocketServer({ service, config, log });
+      undo.push(() => sockets.stop());
+      await sockets.start(server);
       // What requests wait for is over at once, and they are answered; what the assistant was about to say waits for the next start.
       undo.push(withdrawQuestions);
-      const onFault = (error: unknown): void => log.error({ err: String(error) }, 'the assistant could not answer');
-      undo.push(startAnswering(service, { onFault, showTyping: sockets.showTyping }));
-      undo.push(() => http.refuseNew());
+      const onError = (error: unknown): void =>
+        log.error({ err: String(error) }, 'the assistant could not answer');
+      undo.push(
+        startAutoReply(service, {
+          onError,
+          showTyping: (...typing) => sockets.sendAssistantTyping(...typing),
+        }),
+      );
+      undo.push(() => http.stopAccepting());
       const port = await listen(server, config);
       const url = baseUrl ?? `http://${urlHost(config.host)}:${port}`;
       baseUrl = url;
@@ -107,9 +137,9 @@ export function createApp(config: Config, overrides: AppOverrides = {}): App {
 }
 
 /** A line where something went, and a warning for each organization whose data waits for somebody's word. */
-function logPurge(log: Log, { organizations, total, copies }: PurgeReport): void {
-  if (total.messages + total.conversations + total.visitors + copies > 0)
-    log.info({ ...total, copies }, 'retention removed what is too old');
+function logPurge(log: Log, { organizations, total, expiredBackups }: PurgeReport): void {
+  if (total.messages + total.conversations + total.visitors + expiredBackups > 0)
+    log.info({ ...total, expiredBackups }, 'retention removed what is too old');
   for (const { slug, state, live } of organizations) {
     if (state !== 'held') continue;
     log.warn(
@@ -128,12 +158,14 @@ function urlHost(host: string): string {
 
 function listen(server: Server, { host, port }: Config): Promise<number> {
   return new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => reject(new Error(listenProblem(error, host, port), { cause: error })));
+    server.once('error', (error: NodeJS.ErrnoException) =>
+      reject(new Error(listenErrorMessage(error, host, port), { cause: error })),
+    );
     server.listen(port, host, () => resolve((server.address() as AddressInfo).port));
   });
 }
 
-function listenProblem(error: NodeJS.ErrnoException, host: string, port: number): string {
+function listenErrorMessage(error: NodeJS.ErrnoException, host: string, port: number): string {
   switch (error.code) {
     case 'EADDRINUSE':
       return `Port ${port} of ${host} is taken. Stop what uses it, or choose another with --port.`;
@@ -160,7 +192,7 @@ function drain(server: Server): Promise<void> {
       resolve();
       return;
     }
-    const cutOff = setTimeout(() => server.closeAllConnections(), drainMs);
+    const cutOff = setTimeout(() => server.closeAllConnections(), drainTimeoutMs);
     server.close(() => {
       clearTimeout(cutOff);
       resolve();

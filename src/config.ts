@@ -3,8 +3,8 @@
 import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import type { LimitWindow } from './engine/engine.ts';
-import type { Durability } from './engine/embedded/sqlite.ts';
-import { defaultLimits, formatLimits, parseLimits } from './services/limits.ts';
+import type { Durability } from './engine/sqlite/connection.ts';
+import { defaultRateLimits, formatRateLimit, parseRateLimit } from './services/tenants/plans.ts';
 
 /** A setting that can't be; the message names it and where it came from. */
 export class ConfigError extends Error {
@@ -15,7 +15,7 @@ export const logLevels = ['silent', 'error', 'warn', 'info', 'debug'] as const;
 export type LogLevel = (typeof logLevels)[number];
 
 /** A value that shows as *** wherever it is printed or logged. */
-export class Hidden {
+export class Redacted {
   readonly #value: string;
   constructor(value: string) {
     this.#value = value;
@@ -45,7 +45,8 @@ interface Setting<T> {
 function wholeNumber(min: number, max: number): (text: string) => number {
   return (text) => {
     const value = Number(text);
-    if (!/^[0-9]{1,9}$/.test(text) || value < min || value > max) throw new Error(`it must be a whole number from ${min} to ${max}`);
+    if (!/^[0-9]{1,9}$/.test(text) || value < min || value > max)
+      throw new Error(`it must be a whole number from ${min} to ${max}`);
     return value;
   };
 }
@@ -107,7 +108,7 @@ function limitSetting(
   windows: readonly LimitWindow[],
   about: string,
 ): Setting<readonly LimitWindow[] | null> {
-  return { flag, variable, fallback: formatLimits(windows), about, parse: parseLimits };
+  return { flag, variable, fallback: formatRateLimit(windows), about, parse: parseRateLimit };
 }
 
 /** Every setting, in the order in which the help lists them. */
@@ -126,7 +127,13 @@ export const settings = {
     about: 'port to listen on; 0 picks a free one',
     parse: wholeNumber(0, 65_535),
   }),
-  host: setting({ flag: 'host', variable: 'DESKBELL_HOST', fallback: '127.0.0.1', about: 'address to listen on', parse: host }),
+  host: setting({
+    flag: 'host',
+    variable: 'DESKBELL_HOST',
+    fallback: '127.0.0.1',
+    about: 'address to listen on',
+    parse: host,
+  }),
   baseUrl: setting({
     flag: 'base-url',
     variable: 'DESKBELL_BASE_URL',
@@ -155,23 +162,28 @@ export const settings = {
     about: logLevels.join(', '),
     parse: oneOf<LogLevel>(logLevels),
   }),
-  limitVisitor: limitSetting('limit-visitor', 'DESKBELL_LIMIT_VISITOR', defaultLimits.visitor, 'requests and messages of one visitor'),
+  limitVisitor: limitSetting(
+    'limit-visitor',
+    'DESKBELL_LIMIT_VISITOR',
+    defaultRateLimits.visitor,
+    'requests and messages of one visitor',
+  ),
   limitApplication: limitSetting(
     'limit-application',
     'DESKBELL_LIMIT_APPLICATION',
-    defaultLimits.application,
+    defaultRateLimits.application,
     'requests of all visitors of one application',
   ),
   limitAddressNew: limitSetting(
     'limit-address-new',
     'DESKBELL_LIMIT_ADDRESS_NEW',
-    defaultLimits.addressNew,
+    defaultRateLimits.addressNew,
     'new visitors and conversations from one address',
   ),
   limitAddressFailed: limitSetting(
     'limit-address-failed',
     'DESKBELL_LIMIT_ADDRESS_FAILED',
-    defaultLimits.addressFailed,
+    defaultRateLimits.addressFailed,
     'failed authentications from one address',
   ),
   maxConnectionsPerVisitor: setting({
@@ -206,10 +218,17 @@ export const settings = {
     flag: 'ai-url',
     variable: 'DESKBELL_AI_URL',
     fallback: null,
-    about: 'where an OpenAI-compatible model is asked; without one the assistant quotes. Its key comes from DESKBELL_AI_KEY',
+    about:
+      'where an OpenAI-compatible model is asked; without one the assistant quotes. Its key comes from DESKBELL_AI_KEY',
     parse: modelUrl,
   }),
-  aiModel: setting({ flag: 'ai-model', variable: 'DESKBELL_AI_MODEL', fallback: null, about: 'the model that answers', parse: modelName }),
+  aiModel: setting({
+    flag: 'ai-model',
+    variable: 'DESKBELL_AI_MODEL',
+    fallback: null,
+    about: 'the model that answers',
+    parse: modelName,
+  }),
   aiEmbeddingModel: setting({
     flag: 'ai-embedding-model',
     variable: 'DESKBELL_AI_EMBEDDING_MODEL',
@@ -227,13 +246,13 @@ export const settings = {
   limitAiVisitor: limitSetting(
     'limit-ai-visitor',
     'DESKBELL_LIMIT_AI_VISITOR',
-    defaultLimits.aiVisitor,
+    defaultRateLimits.aiVisitor,
     'questions of one visitor, or of one member, to the assistant',
   ),
   limitAiOrganization: limitSetting(
     'limit-ai-organization',
     'DESKBELL_LIMIT_AI_ORGANIZATION',
-    defaultLimits.aiOrganization,
+    defaultRateLimits.aiOrganization,
     'questions of one organization to the assistant',
   ),
   webhookPrivate: setting({
@@ -248,15 +267,19 @@ export const settings = {
 export type SettingName = keyof typeof settings;
 
 /** Settings without a default: null where nobody has set them. */
-type Optional = 'baseUrl' | 'aiUrl' | 'aiModel' | 'aiEmbeddingModel';
+type OptionalSetting = 'baseUrl' | 'aiUrl' | 'aiModel' | 'aiEmbeddingModel';
 
 export type Config = {
-  readonly [N in SettingName]: (typeof settings)[N] extends Setting<infer T> ? (N extends Optional ? T | null : T) : never;
+  readonly [N in SettingName]: (typeof settings)[N] extends Setting<infer T>
+    ? N extends OptionalSetting
+      ? T | null
+      : T
+    : never;
 } & {
   /** What the model's server asks for; null: nothing. */
-  readonly aiKey: Hidden | null;
+  readonly aiKey: Redacted | null;
   /** The master key in base64, when it comes from the environment instead of the data folder. */
-  readonly secretKey: Hidden | null;
+  readonly secretKey: Redacted | null;
 };
 
 /** What came from the command line, by setting. */
@@ -267,11 +290,14 @@ export type Flags = Partial<Record<SettingName, string | undefined>>;
  * @param environment as process.env
  * @throws ConfigError naming the setting and where its value came from
  */
-export function readConfig(flags: Flags = {}, environment: Readonly<Record<string, string | undefined>> = process.env): Config {
+export function readConfig(
+  flags: Flags = {},
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+): Config {
   const values: Record<string, unknown> = {};
   for (const [name, one] of Object.entries(settings) as [SettingName, Setting<unknown>][]) {
     const typed = flags[name];
-    const text = typed ?? nonEmpty(environment[one.variable]) ?? one.fallback;
+    const text = typed ?? emptyToUndefined(environment[one.variable]) ?? one.fallback;
     if (text === null) {
       values[name] = null;
       continue;
@@ -280,46 +306,55 @@ export function readConfig(flags: Flags = {}, environment: Readonly<Record<strin
       values[name] = one.parse(text);
     } catch (error) {
       const source = typed === undefined ? one.variable : `--${one.flag}`;
-      throw new ConfigError(`${source} is ${JSON.stringify(text)}, which is not valid: ${(error as Error).message}.`);
+      throw new ConfigError(
+        `${source} is ${JSON.stringify(text)}, which is not valid: ${(error as Error).message}.`,
+      );
     }
   }
-  const secretKey = nonEmpty(environment['DESKBELL_SECRET_KEY']);
-  values['secretKey'] = secretKey === undefined ? null : new Hidden(secretKey);
-  const aiKey = nonEmpty(environment['DESKBELL_AI_KEY']);
-  values['aiKey'] = aiKey === undefined ? null : new Hidden(aiKey);
-  assertModelWhole(values as Config);
+  const secretKey = emptyToUndefined(environment['DESKBELL_SECRET_KEY']);
+  values['secretKey'] = secretKey === undefined ? null : new Redacted(secretKey);
+  const aiKey = emptyToUndefined(environment['DESKBELL_AI_KEY']);
+  values['aiKey'] = aiKey === undefined ? null : new Redacted(aiKey);
+  assertModelComplete(values as Config);
   return Object.freeze(values) as Config;
 }
 
-function assertModelWhole({ aiUrl, aiModel, aiEmbeddingModel }: Config): void {
-  if (aiUrl !== null && aiModel === null) throw new ConfigError('DESKBELL_AI_URL is set without DESKBELL_AI_MODEL: name the model too.');
+function assertModelComplete({ aiUrl, aiModel, aiEmbeddingModel }: Config): void {
+  if (aiUrl !== null && aiModel === null)
+    throw new ConfigError('DESKBELL_AI_URL is set without DESKBELL_AI_MODEL: name the model too.');
   if (aiUrl === null && aiModel !== null)
-    throw new ConfigError('DESKBELL_AI_MODEL is set without DESKBELL_AI_URL: say where the model is, or unset it.');
+    throw new ConfigError(
+      'DESKBELL_AI_MODEL is set without DESKBELL_AI_URL: say where the model is, or unset it.',
+    );
   if (aiUrl === null && aiEmbeddingModel !== null)
-    throw new ConfigError('DESKBELL_AI_EMBEDDING_MODEL is set without DESKBELL_AI_URL: say where the model is, or unset it.');
+    throw new ConfigError(
+      'DESKBELL_AI_EMBEDDING_MODEL is set without DESKBELL_AI_URL: say where the model is, or unset it.',
+    );
 }
 
 /** An empty variable counts as unset: that is how compose files and unit files unset one. */
-function nonEmpty(value: string | undefined): string | undefined {
+function emptyToUndefined(value: string | undefined): string | undefined {
   return value === undefined || value === '' ? undefined : value;
 }
 
 /** The data folder as the environment names it, or undefined where it names none. */
-export function folderFromEnvironment(environment: Readonly<Record<string, string | undefined>> = process.env): string | undefined {
-  return nonEmpty(environment[settings.data.variable]);
+export function dataFolderFromEnvironment(
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+): string | undefined {
+  return emptyToUndefined(environment[settings.data.variable]);
 }
 
 /** A secret that a command may take from the environment instead of a prompt (never from a flag). */
 export function secretFromEnvironment(
   variable: 'DESKBELL_PASSWORD',
   environment: Readonly<Record<string, string | undefined>> = process.env,
-): Hidden | null {
-  const value = nonEmpty(environment[variable]);
-  return value === undefined ? null : new Hidden(value);
+): Redacted | null {
+  const value = emptyToUndefined(environment[variable]);
+  return value === undefined ? null : new Redacted(value);
 }
 
 /** Where a person's own files lie, on whatever machine they sit: sign-ins in one, drafts in the other. */
-export interface PersonalFolders {
+export interface UserFolders {
   readonly config: string;
   readonly state: string;
 }
@@ -328,19 +363,22 @@ export interface PersonalFolders {
  * DESKBELL_CONFIG holds both when it is set; else the platform's habit: %APPDATA% on Windows, and elsewhere the XDG base
  * directories, of which a relative one must be ignored.
  */
-export function personalFolders(
+export function userFolders(
   environment: Readonly<Record<string, string | undefined>> = process.env,
   platform: NodeJS.Platform = process.platform,
-): PersonalFolders {
-  const own = nonEmpty(environment['DESKBELL_CONFIG']);
+): UserFolders {
+  const own = emptyToUndefined(environment['DESKBELL_CONFIG']);
   if (own !== undefined) return { config: resolve(own), state: resolve(own) };
   if (platform === 'win32') {
-    const folder = join(nonEmpty(environment['APPDATA']) ?? join(homedir(), 'AppData', 'Roaming'), 'deskbell');
+    const folder = join(
+      emptyToUndefined(environment['APPDATA']) ?? join(homedir(), 'AppData', 'Roaming'),
+      'deskbell',
+    );
     return { config: folder, state: folder };
   }
-  const home = nonEmpty(environment['HOME']) ?? homedir();
+  const home = emptyToUndefined(environment['HOME']) ?? homedir();
   const base = (variable: string, fallback: string): string => {
-    const value = nonEmpty(environment[variable]);
+    const value = emptyToUndefined(environment[variable]);
     return join(value !== undefined && isAbsolute(value) ? value : join(home, fallback), 'deskbell');
   };
   return { config: base('XDG_CONFIG_HOME', '.config'), state: base('XDG_STATE_HOME', '.local/state') };
@@ -383,8 +421,8 @@ export function terminalEnvironment(
  * them. Must come before such a library is loaded.
  * @returns whether they are off
  */
-export function forbidColours(environment: Record<string, string | undefined> = process.env): boolean {
-  const off = nonEmpty(environment['NO_COLOR']) !== undefined || environment['TERM'] === 'dumb';
+export function disableColors(environment: Record<string, string | undefined> = process.env): boolean {
+  const off = emptyToUndefined(environment['NO_COLOR']) !== undefined || environment['TERM'] === 'dumb';
   if (off) environment['FORCE_COLOR'] = '0';
   return off;
 }

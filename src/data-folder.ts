@@ -5,22 +5,28 @@ import { copyFile, chmod, link, mkdir, open, readdir, rename, rm, stat, writeFil
 import { hostname } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Config } from './config.ts';
-import { BackupRefused, extractDatabase, readBackup, writeBackup, type BackupFacts } from './engine/embedded/backup.ts';
-import { restoreCopyName } from './engine/embedded/copies.ts';
-import { examineDatabase, type DatabaseFacts } from './engine/embedded/examine.ts';
-import { takeServerLock } from './engine/embedded/server-lock.ts';
-import { openConnection, sqliteCode } from './engine/embedded/sqlite.ts';
-import { databaseExists, databaseFile, EngineRefused, lockFile, prepareFolder } from './engine/open-engine.ts';
+import {
+  BackupError,
+  extractDatabase,
+  readBackup,
+  writeBackup,
+  type BackupManifest,
+} from './engine/sqlite/backup.ts';
+import { restoreCopyName } from './engine/sqlite/copies.ts';
+import { inspectDatabase, type DatabaseReport } from './engine/sqlite/inspect.ts';
+import { acquireServerLock } from './engine/sqlite/server-lock.ts';
+import { openConnection, sqliteCode } from './engine/sqlite/connection.ts';
+import { databaseExists, databaseFile, EngineError, lockFile, prepareFolder } from './engine/open-engine.ts';
 import { loadMasterKey, secretKeyFile } from './secret-key.ts';
-import { createSecrets } from './services/secrets.ts';
+import { createSecrets } from './services/auth/secrets.ts';
 
-export interface BackupOutcome {
+export interface BackupResult {
   readonly file: string;
-  readonly facts: BackupFacts;
+  readonly facts: BackupManifest;
 }
 
 /** Files of a data folder that must never be written over by a backup. */
-const ownFile = /^(deskbell[.-]|secret\.key)/;
+const reservedFileName = /^(deskbell[.-]|secret\.key)/;
 
 /**
  * Backs up a data folder beside a running server: one file with the database as of one commit and the secret key.
@@ -28,25 +34,36 @@ const ownFile = /^(deskbell[.-]|secret\.key)/;
  * @param now ms since the epoch
  * @throws EngineRefused, BackupRefused; nothing is left at `file` then that was not there before
  */
-export async function backUpFolder(config: Config, file: string, force: boolean, now: number): Promise<BackupOutcome> {
+export async function backUpDataFolder(
+  config: Config,
+  file: string,
+  force: boolean,
+  now: number,
+): Promise<BackupResult> {
   const target = resolve(file);
-  if (dirname(target) === config.data && ownFile.test(basename(target)))
-    throw new EngineRefused(`${target} is the name of a file that Deskbell itself keeps there. Choose another.`);
+  if (dirname(target) === config.data && reservedFileName.test(basename(target)))
+    throw new EngineError(
+      `${target} is the name of a file that Deskbell itself keeps there. Choose another.`,
+    );
   if (!force && (await exists(target)))
-    throw new EngineRefused(`${target} exists already. Choose another file, or add --force to replace it.`);
+    throw new EngineError(`${target} exists already. Choose another file, or add --force to replace it.`);
   const key = await loadMasterKey(config.data, config.secretKey);
-  await removeLeftovers(target);
+  await removePartialFiles(target);
   const partial = `${target}.${hostname()}-${process.pid}-${randomBytes(4).toString('hex')}.partial`;
   try {
     const { facts, keyCheck } = await writeBackup(databaseFile(config.data), partial, key, now);
-    assertKey(keyCheck, key, 'The secret key at hand is not the one of this database, so a backup with it would be worth nothing.');
+    assertKey(
+      keyCheck,
+      key,
+      'The secret key at hand is not the one of this database, so a backup with it would be worth nothing.',
+    );
     if (force) await rename(partial, target);
     else await moveToNew(partial, target);
     await syncFolder(dirname(target));
     return { file: target, facts };
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT')
-      throw new EngineRefused(`There is no folder ${dirname(target)}.`, { cause: error });
+      throw new EngineError(`There is no folder ${dirname(target)}.`, { cause: error });
     throw error;
   } finally {
     await rm(partial, { force: true });
@@ -61,15 +78,19 @@ async function moveToNew(partial: string, target: string): Promise<void> {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'EEXIST')
-      throw new EngineRefused(`${target} exists already. Choose another file, or add --force to replace it.`, { cause: error });
+      throw new EngineError(`${target} exists already. Choose another file, or add --force to replace it.`, {
+        cause: error,
+      });
     // A file system without hard links.
     await rename(partial, target);
   }
 }
 
 /** Removes what backups to the same file left behind that were killed on this machine. */
-async function removeLeftovers(target: string): Promise<void> {
-  const pattern = new RegExp(`^${escaped(basename(target))}\\.${escaped(hostname())}-(\\d+)-[0-9a-f]{8}\\.partial`);
+async function removePartialFiles(target: string): Promise<void> {
+  const pattern = new RegExp(
+    `^${escaped(basename(target))}\\.${escaped(hostname())}-(\\d+)-[0-9a-f]{8}\\.partial`,
+  );
   const names = await readdir(dirname(target)).catch(() => []);
   for (const name of names) {
     const pid = pattern.exec(name)?.[1];
@@ -89,8 +110,8 @@ function isAlive(pid: number): boolean {
   }
 }
 
-export interface RestoreOutcome {
-  readonly facts: BackupFacts;
+export interface RestoreResult {
+  readonly facts: BackupManifest;
   /** The folder that holds what was there before, or null. */
   readonly before: string | null;
 }
@@ -101,17 +122,25 @@ export interface RestoreOutcome {
  * @param now ms since the epoch
  * @throws BackupRefused, SchemaRefused, EngineRefused; the folder's data are as they were then
  */
-export async function restoreFolder(config: Config, file: string, force: boolean, now: number): Promise<RestoreOutcome> {
+export async function restoreDataFolder(
+  config: Config,
+  file: string,
+  force: boolean,
+  now: number,
+): Promise<RestoreResult> {
   const facts = await readBackup(resolve(file));
   const key = Buffer.from(facts.key, 'base64');
   if (config.secretKey !== null && !key.equals(Buffer.from(config.secretKey.reveal().trim(), 'base64')))
-    throw new EngineRefused(
+    throw new EngineError(
       'DESKBELL_SECRET_KEY holds another key than this backup. Unset it, or set it to the key of the backup; nothing was changed.',
     );
   const folder = config.data;
   await prepareFolder(folder);
-  const unlock = takeServerLock(lockFile(folder));
-  if (unlock === null) throw new EngineRefused(`A deskbell server is running on ${folder}. Stop it, then restore; nothing was changed.`);
+  const unlock = acquireServerLock(lockFile(folder));
+  if (unlock === null)
+    throw new EngineError(
+      `A deskbell server is running on ${folder}. Stop it, then restore; nothing was changed.`,
+    );
   const incoming = `${databaseFile(folder)}.restoring`;
   try {
     await assertFree(folder, key, force);
@@ -120,7 +149,7 @@ export async function restoreFolder(config: Config, file: string, force: boolean
       key,
       'The database in this backup was made with another key than the one beside it.',
     );
-    const before = await setAside(folder, now);
+    const before = await keepPrevious(folder, now);
     // The key first: a database of another key is refused by every start, so a cut in between harms nothing.
     if (config.secretKey === null) await replaceKey(folder, facts.key);
     await rename(incoming, databaseFile(folder));
@@ -135,26 +164,26 @@ export async function restoreFolder(config: Config, file: string, force: boolean
 async function assertFree(folder: string, key: Uint8Array, force: boolean): Promise<void> {
   if (force) return;
   if (await databaseExists(folder))
-    throw new EngineRefused(
+    throw new EngineError(
       `There is a database in ${folder} already. Name another folder with --data DIR, or add --force: what is there is then kept aside.`,
     );
   if (!(await exists(secretKeyFile(folder)))) return;
   const kept = await loadMasterKey(folder, null);
   if (!Buffer.from(kept).equals(Buffer.from(key)))
-    throw new EngineRefused(
+    throw new EngineError(
       `${secretKeyFile(folder)} holds another key than this backup. Move it away, or add --force: it is then kept aside.`,
     );
 }
 
 /** Keeps what the folder holds now in a folder of its own. @returns its path; null where there was nothing */
-async function setAside(folder: string, now: number): Promise<string | null> {
+async function keepPrevious(folder: string, now: number): Promise<string | null> {
   const database = databaseFile(folder);
   const present = [];
   for (const path of [database, secretKeyFile(folder)]) if (await exists(path)) present.push(path);
   if (present.length === 0) return null;
   const before = join(folder, restoreCopyName(now));
   await mkdir(before, { mode: 0o700 });
-  if (present.includes(database)) await settleOrKeepLog(database, before);
+  if (present.includes(database)) await foldOrKeepWal(database, before);
   for (const path of present) {
     const copy = join(before, basename(path));
     // The name stays in its place until the new file takes it: there is no moment without a database.
@@ -162,24 +191,24 @@ async function setAside(folder: string, now: number): Promise<string | null> {
     await chmod(copy, 0o600);
   }
   // A log must never meet another database.
-  for (const end of logEnds) await rm(database + end, { force: true });
+  for (const end of walSuffixes) await rm(database + end, { force: true });
   await syncFolder(before);
   return before;
 }
 
-const logEnds = ['-wal', '-shm', '-journal'];
+const walSuffixes = ['-wal', '-shm', '-journal'];
 
 /** SQLite throws the log of a database away that it can't read: it is copied first, and kept where it is still needed. */
-async function settleOrKeepLog(database: string, before: string): Promise<void> {
+async function foldOrKeepWal(database: string, before: string): Promise<void> {
   const copied = [];
-  for (const end of logEnds) {
+  for (const end of walSuffixes) {
     if (!(await exists(database + end))) continue;
     const copy = join(before, basename(database) + end);
     await copyFile(database + end, copy);
     copied.push(copy);
   }
   try {
-    if (!settle(database)) return;
+    if (!foldWal(database)) return;
   } catch (error) {
     await rm(before, { recursive: true });
     throw error;
@@ -191,10 +220,10 @@ async function settleOrKeepLog(database: string, before: string): Promise<void> 
  * Folds the log into the file, which also proves that nobody else has it open.
  * @returns false for a damaged database, which stays as it is
  */
-function settle(file: string): boolean {
+function foldWal(file: string): boolean {
   let connection;
   try {
-    connection = openConnection(file, { durability: 'full', lockWaitMs: 2_000 });
+    connection = openConnection(file, { durability: 'full', lockTimeoutMs: 2_000 });
     const mode: unknown = connection.pragma('journal_mode = DELETE', { simple: true });
     if (mode === 'delete') return true;
   } catch (error) {
@@ -204,7 +233,7 @@ function settle(file: string): boolean {
   } finally {
     connection?.close();
   }
-  throw new EngineRefused(`Another program has ${file} open. Let it end, then restore; nothing was changed.`);
+  throw new EngineError(`Another program has ${file} open. Let it end, then restore; nothing was changed.`);
 }
 
 async function replaceKey(folder: string, key: string): Promise<void> {
@@ -216,7 +245,8 @@ async function replaceKey(folder: string, key: string): Promise<void> {
 }
 
 function assertKey(keyCheck: string | null, key: Uint8Array, sentence: string): void {
-  if (keyCheck !== null && createSecrets(key).keyCheck !== keyCheck) throw new BackupRefused(`${sentence} Nothing was changed.`);
+  if (keyCheck !== null && createSecrets(key).keyCheck !== keyCheck)
+    throw new BackupError(`${sentence} Nothing was changed.`);
 }
 
 async function exists(path: string): Promise<boolean> {
@@ -232,27 +262,31 @@ async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-export interface FolderExamination {
+export interface DataFolderReport {
   /** True while a server runs on it. */
-  readonly served: boolean;
+  readonly serverRunning: boolean;
   /** null where there is no database; the error where it can't be opened. */
-  readonly database: DatabaseFacts | Error | null;
+  readonly database: DatabaseReport | Error | null;
   /** True when the key at hand is the database's; the error where there is none to be had; null without a database. */
   readonly key: boolean | Error | null;
 }
 
 /** Looks at a folder that exists, and changes nothing in it. */
-export async function examineFolder(config: Config): Promise<FolderExamination> {
-  const served = (await exists(lockFile(config.data))) && isServed(config.data);
-  if (!(await databaseExists(config.data))) return { served, database: null, key: null };
-  const database = await examineDatabase(databaseFile(config.data)).catch(asError);
+export async function inspectDataFolder(config: Config): Promise<DataFolderReport> {
+  const served = (await exists(lockFile(config.data))) && isServerRunning(config.data);
+  if (!(await databaseExists(config.data))) return { serverRunning: served, database: null, key: null };
+  const database = await inspectDatabase(databaseFile(config.data)).catch(asError);
   const key = await loadMasterKey(config.data, config.secretKey).catch(asError);
-  if (key instanceof Error) return { served, database, key };
-  return { served, database, key: !(database instanceof Error) && database.keyCheck === createSecrets(key).keyCheck };
+  if (key instanceof Error) return { serverRunning: served, database, key };
+  return {
+    serverRunning: served,
+    database,
+    key: !(database instanceof Error) && database.keyCheck === createSecrets(key).keyCheck,
+  };
 }
 
-function isServed(folder: string): boolean {
-  const unlock = takeServerLock(lockFile(folder));
+function isServerRunning(folder: string): boolean {
+  const unlock = acquireServerLock(lockFile(folder));
   unlock?.();
   return unlock === null;
 }

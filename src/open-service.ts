@@ -1,14 +1,14 @@
 // Data folder → service: the steps that the server and every command share.
 // Knows nothing of HTTP, sockets or terminals.
 import type { Config } from './config.ts';
-import { createSystemClock } from './engine/embedded/clock.ts';
+import { createSystemClock } from './engine/clock.ts';
 import type { Clock } from './engine/engine.ts';
 import { openEngine, prepareFolder } from './engine/open-engine.ts';
-import { createOpenAiModel } from './model/openai-client.ts';
+import { createOpenAiModel } from './llm/openai-client.ts';
 import { loadMasterKey } from './secret-key.ts';
-import { createLookups } from './services/lookups.ts';
-import { createMeasures } from './services/measures.ts';
-import { createSecrets } from './services/secrets.ts';
+import { createConfigCache } from './services/core/config-cache.ts';
+import { createMetrics } from './services/core/metrics.ts';
+import { createSecrets } from './services/auth/secrets.ts';
 import type { LanguageModel } from './services/assistant/language-model.ts';
 import type { Service } from './services/service.ts';
 
@@ -21,7 +21,7 @@ export interface ServiceOverrides {
 export interface OpenedService {
   readonly service: Service;
   /** Ends every question to the language model, now and later. */
-  withdrawQuestions(): void;
+  cancelModelRequests(): void;
   close(): Promise<void>;
 }
 
@@ -50,12 +50,12 @@ export async function openService(
   const service: Service = {
     engine,
     secrets,
-    lookups: createLookups(engine.store),
-    measures: createMeasures(),
+    configCache: createConfigCache(engine.store),
+    metrics: createMetrics(),
     model: openModel(config, engine.clock, closing.signal),
     settings: {
       baseUrl,
-      limits: {
+      rateLimits: {
         visitor: config.limitVisitor,
         application: config.limitApplication,
         addressNew: config.limitAddressNew,
@@ -72,13 +72,25 @@ export async function openService(
     withdrawQuestions();
     return engine.close();
   };
-  return { service, withdrawQuestions, close };
+  return { service, cancelModelRequests: withdrawQuestions, close };
 }
 
 /** The configured model, which is not asked anything yet; null: none is configured. */
-export function openModel(config: Config, clock: Clock = createSystemClock(), closing?: AbortSignal): LanguageModel | null {
+export function openModel(
+  config: Config,
+  clock: Clock = createSystemClock(),
+  closing?: AbortSignal,
+): LanguageModel | null {
   const { aiUrl, aiModel, aiEmbeddingModel, aiTimeout, aiKey } = config;
   if (aiUrl === null || aiModel === null) return null;
   const timeoutMs = aiTimeout * 1000;
-  return createOpenAiModel({ url: aiUrl, model: aiModel, embeddingModel: aiEmbeddingModel, key: aiKey, timeoutMs, clock, closing });
+  return createOpenAiModel({
+    url: aiUrl,
+    model: aiModel,
+    embeddingModel: aiEmbeddingModel,
+    key: aiKey,
+    timeoutMs,
+    clock,
+    closing,
+  });
 }

@@ -3,8 +3,8 @@
 import { randomBytes } from 'node:crypto';
 import { chmod, open, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Hidden } from './config.ts';
-import { databaseExists, EngineRefused } from './engine/open-engine.ts';
+import type { Redacted } from './config.ts';
+import { databaseExists, EngineError } from './engine/open-engine.ts';
 
 const keyBytes = 32;
 
@@ -16,18 +16,20 @@ export const secretKeyFile = (folder: string): string => join(folder, 'secret.ke
  * @returns 32 bytes
  * @throws EngineRefused when the key is missing, malformed, readable by others, or two keys disagree
  */
-export async function loadMasterKey(folder: string, given: Hidden | null): Promise<Uint8Array> {
+export async function loadMasterKey(folder: string, given: Redacted | null): Promise<Uint8Array> {
   const file = secretKeyFile(folder);
   const kept = await readKept(file);
   if (given !== null) {
     const key = decode(given.reveal(), 'DESKBELL_SECRET_KEY');
     if (kept !== null && !key.equals(kept))
-      throw new EngineRefused(`DESKBELL_SECRET_KEY and ${file} hold different keys. Remove the one that is not this database's.`);
+      throw new EngineError(
+        `DESKBELL_SECRET_KEY and ${file} hold different keys. Remove the one that is not this database's.`,
+      );
     return key;
   }
   if (kept !== null) return kept;
   if (await databaseExists(folder))
-    throw new EngineRefused(
+    throw new EngineError(
       `The database in ${folder} needs its secret key, and ${file} is missing. Put it back, or set DESKBELL_SECRET_KEY; nothing was changed.`,
     );
   return makeKey(file);
@@ -38,13 +40,15 @@ async function readKept(file: string): Promise<Buffer | null> {
   try {
     const { mode } = await stat(file);
     if ((mode & 0o077) !== 0)
-      throw new EngineRefused(`${file} can be read by others on this machine. Take their rights away: chmod 600 ${file}`);
+      throw new EngineError(
+        `${file} can be read by others on this machine. Take their rights away: chmod 600 ${file}`,
+      );
     text = await readFile(file, 'utf8');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw error instanceof EngineRefused
+    throw error instanceof EngineError
       ? error
-      : new EngineRefused(`${file} can't be read: ${(error as Error).message}.`, { cause: error });
+      : new EngineError(`${file} can't be read: ${(error as Error).message}.`, { cause: error });
   }
   return decode(text, file);
 }
@@ -53,7 +57,9 @@ function decode(text: string, source: string): Buffer {
   const trimmed = text.trim();
   const key = Buffer.from(trimmed, 'base64');
   if (!/^[A-Za-z0-9+/]{43}=?$/.test(trimmed) || key.length !== keyBytes)
-    throw new EngineRefused(`${source} must hold a key of ${keyBytes} bytes in base64. Put the right key there; nothing was changed.`);
+    throw new EngineError(
+      `${source} must hold a key of ${keyBytes} bytes in base64. Put the right key there; nothing was changed.`,
+    );
   return key;
 }
 
@@ -73,6 +79,8 @@ async function makeKey(file: string): Promise<Buffer> {
   } catch (error) {
     const kept = (error as NodeJS.ErrnoException).code === 'EEXIST' ? await readKept(file) : null;
     if (kept !== null) return kept;
-    throw new EngineRefused(`The secret key ${file} can't be written: ${(error as Error).message}.`, { cause: error });
+    throw new EngineError(`The secret key ${file} can't be written: ${(error as Error).message}.`, {
+      cause: error,
+    });
   }
 }

@@ -4,4 +4,4 @@ declare module '*.css' {
   export { text as default };
 }
 declare const PANEL_FILE: string;
-declare const ROOM_FILE: string;
+declare const CONVERSATION_FILE: string;

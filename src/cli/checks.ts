@@ -6,7 +6,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import manifest from '../../package.json' with { type: 'json' };
 import type { Config } from '../config.ts';
-import type { FolderExamination } from '../data-folder.ts';
+import type { DataFolderReport } from '../data-folder.ts';
 import { shellWord } from './context.ts';
 
 export interface Finding {
@@ -19,7 +19,12 @@ export interface Finding {
 }
 
 const ok = (about: string, found: string): Finding => ({ about, state: 'ok', found, fix: null });
-const note = (about: string, found: string, fix: string | null = null): Finding => ({ about, state: 'note', found, fix });
+const note = (about: string, found: string, fix: string | null = null): Finding => ({
+  about,
+  state: 'note',
+  found,
+  fix,
+});
 const wrong = (about: string, found: string, fix: string): Finding => ({ about, state: 'wrong', found, fix });
 
 const mebi = 1_048_576;
@@ -33,8 +38,8 @@ const mostLogBytes = 64 * mebi;
 const earliestNow = Date.UTC(2026, 0, 1);
 
 /** Every check, in the order in which one would mend. */
-export async function examine(config: Config, now: number): Promise<Finding[]> {
-  const findings = [nodeVersion(process.versions.node, manifest.engines.node)];
+export async function runChecks(config: Config, now: number): Promise<Finding[]> {
+  const findings = [checkNodeVersion(process.versions.node, manifest.engines.node)];
   const folder = await stat(config.data).catch(() => null);
   if (folder === null || !folder.isDirectory()) {
     findings.push(
@@ -44,7 +49,7 @@ export async function examine(config: Config, now: number): Promise<Finding[]> {
     );
     return [...findings, clockAlone(now), ...(await doors(config, false)), ...(await model(config))];
   }
-  const { examineFolder } = await import('../data-folder.ts');
+  const { inspectDataFolder: examineFolder } = await import('../data-folder.ts');
   const seen = await examineFolder(config);
   findings.push(
     ...(await rights(config.data, folder)),
@@ -53,14 +58,14 @@ export async function examine(config: Config, now: number): Promise<Finding[]> {
     await fileSystem(config.data),
     await logSize(config.data),
     durability(config),
-    ...(await doors(config, seen.served)),
+    ...(await doors(config, seen.serverRunning)),
     ...(await model(config)),
   );
   return findings;
 }
 
 /** @param range as in package.json: `^22.22.2 || >=26.0.0` */
-export function nodeVersion(version: string, range: string): Finding {
+export function checkNodeVersion(version: string, range: string): Finding {
   const numbers = (text: string): number[] =>
     text
       .replace(/^[^\d]*/, '')
@@ -81,13 +86,21 @@ async function rights(folder: string, { mode, uid }: { mode: number; uid: number
   const findings: Finding[] = [];
   const me = process.getuid?.() ?? uid;
   if (uid !== me && me !== 0)
-    findings.push(wrong('data folder', `${folder} belongs to user ${uid}, and this is user ${me}`, `chown -R ${me} ${shellWord(folder)}`));
-  else if ((mode & 0o077) !== 0) findings.push(wrong('data folder', `${folder} is open to other users`, `chmod 700 ${shellWord(folder)}`));
+    findings.push(
+      wrong(
+        'data folder',
+        `${folder} belongs to user ${uid}, and this is user ${me}`,
+        `chown -R ${me} ${shellWord(folder)}`,
+      ),
+    );
+  else if ((mode & 0o077) !== 0)
+    findings.push(wrong('data folder', `${folder} is open to other users`, `chmod 700 ${shellWord(folder)}`));
   const writable = await access(folder, constants.R_OK | constants.W_OK | constants.X_OK).then(
     () => true,
     () => false,
   );
-  if (!writable) findings.push(wrong('data folder', `${folder} can't be written`, `chmod u+rwx ${shellWord(folder)}`));
+  if (!writable)
+    findings.push(wrong('data folder', `${folder} can't be written`, `chmod u+rwx ${shellWord(folder)}`));
   if (findings.length === 0) findings.push(ok('data folder', folder));
   for (const name of ['deskbell.db', 'deskbell.db-wal', 'deskbell.db-shm', 'secret.key']) {
     const file = join(folder, name);
@@ -98,42 +111,67 @@ async function rights(folder: string, { mode, uid }: { mode: number; uid: number
   return findings;
 }
 
-function databaseFindings(config: Config, { database, key }: FolderExamination, now: number): Finding[] {
-  if (database === null) return [note('database', 'there is none yet; the first start makes it'), clockAlone(now)];
+function databaseFindings(config: Config, { database, key }: DataFolderReport, now: number): Finding[] {
+  if (database === null)
+    return [note('database', 'there is none yet; the first start makes it'), clockAlone(now)];
   const restore = 'Restore a backup: deskbell restore FILE --force';
-  if (database instanceof Error) return [wrong('database', `it can't be opened: ${database.message}`, restore), clockAlone(now)];
+  if (database instanceof Error)
+    return [wrong('database', `it can't be opened: ${database.message}`, restore), clockAlone(now)];
   const { schema, knownSchema, sqliteVersion, problem, newestTime } = database;
   const findings = [ok('sqlite', sqliteVersion)];
-  if (key instanceof Error) findings.push(wrong('secret key', key.message, 'Put the right secret.key back, or set DESKBELL_SECRET_KEY'));
+  if (key instanceof Error)
+    findings.push(
+      wrong('secret key', key.message, 'Put the right secret.key back, or set DESKBELL_SECRET_KEY'),
+    );
   else if (key === true)
-    findings.push(ok('secret key', config.secretKey === null ? 'secret.key is the right one' : 'DESKBELL_SECRET_KEY is the right one'));
+    findings.push(
+      ok(
+        'secret key',
+        config.secretKey === null ? 'secret.key is the right one' : 'DESKBELL_SECRET_KEY is the right one',
+      ),
+    );
   else
-    findings.push(wrong('secret key', 'it is not the one of this database', 'Put the right secret.key back, or set DESKBELL_SECRET_KEY'));
+    findings.push(
+      wrong(
+        'secret key',
+        'it is not the one of this database',
+        'Put the right secret.key back, or set DESKBELL_SECRET_KEY',
+      ),
+    );
   if (schema > knownSchema)
-    findings.push(wrong('schema', `${schema}, newer than this program's ${knownSchema}`, 'Install a newer deskbell'));
-  else if (schema < knownSchema) findings.push(note('schema', `${schema}; the next start brings it to ${knownSchema}, after a copy`));
+    findings.push(
+      wrong('schema', `${schema}, newer than this program's ${knownSchema}`, 'Install a newer deskbell'),
+    );
+  else if (schema < knownSchema)
+    findings.push(note('schema', `${schema}; the next start brings it to ${knownSchema}, after a copy`));
   else findings.push(ok('schema', String(schema)));
   findings.push(
-    problem === null ? ok('integrity', 'the database is whole') : wrong('integrity', `the database is damaged: ${problem}`, restore),
+    problem === null
+      ? ok('integrity', 'the database is whole')
+      : wrong('integrity', `the database is damaged: ${problem}`, restore),
   );
-  findings.push(clock(now, newestTime));
+  findings.push(checkClock(now, newestTime));
   return findings;
 }
 
 function clockAlone(now: number): Finding {
-  return clock(now, null);
+  return checkClock(now, null);
 }
 
 /** A clock that is far behind what is stored is wrong; one that is far ahead can't be told from a quiet server. */
-export function clock(now: number, newestTime: number | null): Finding {
+export function checkClock(now: number, newestTime: number | null): Finding {
   const time = iso(now);
   const fix = 'Set the clock right (timedatectl set-ntp true), or retention and tokens go wrong';
   if (now < earliestNow) return wrong('clock', `it says ${time}`, fix);
   if (newestTime === null) return ok('clock', time);
-  if (newestTime > now + dayMs) return wrong('clock', `it says ${time}, and the newest row is from ${iso(newestTime)}`, fix);
+  if (newestTime > now + dayMs)
+    return wrong('clock', `it says ${time}, and the newest row is from ${iso(newestTime)}`, fix);
   const quietDays = Math.floor((now - newestTime) / dayMs);
   if (quietDays > 30)
-    return note('clock', `it says ${time}; nothing has been stored for ${quietDays} days. Is that so, or is the clock ahead?`);
+    return note(
+      'clock',
+      `it says ${time}; nothing has been stored for ${quietDays} days. Is that so, or is the clock ahead?`,
+    );
   return ok('clock', time);
 }
 
@@ -147,8 +185,10 @@ async function freeSpace(folder: string): Promise<Finding> {
   const free = bavail * bsize;
   const size = (await stat(join(folder, 'deskbell.db')).catch(() => null))?.size ?? 0;
   const text = `${Math.floor(free / mebi).toLocaleString('en')} MiB free`;
-  if (free < leastFreeBytes) return wrong('disk', text, 'Make room: without it no message can be stored, nor removed');
-  if (free < 2 * size) return note('disk', `${text}, less than twice the database: a backup or a change of schema may not fit`);
+  if (free < leastFreeBytes)
+    return wrong('disk', text, 'Make room: without it no message can be stored, nor removed');
+  if (free < 2 * size)
+    return note('disk', `${text}, less than twice the database: a backup or a change of schema may not fit`);
   return ok('disk', text);
 }
 
@@ -167,11 +207,11 @@ const fuse = 0x65735546;
 
 async function fileSystem(folder: string): Promise<Finding> {
   const { type } = await statfs(folder);
-  return fileSystemOf(type);
+  return checkFileSystem(type);
 }
 
 /** @param type statfs's magic number */
-export function fileSystemOf(type: number): Finding {
+export function checkFileSystem(type: number): Finding {
   // Some platforms hand the number over signed.
   const network = networkFileSystems[type >>> 0];
   if (network !== undefined)
@@ -180,7 +220,8 @@ export function fileSystemOf(type: number): Finding {
       `${network}: SQLite's locks do not hold there, and databases break`,
       'Move the data folder to a disk of this machine: --data DIR',
     );
-  if (type >>> 0 === fuse) return note('file system', 'FUSE: make sure that it is no network drive, because SQLite breaks there');
+  if (type >>> 0 === fuse)
+    return note('file system', 'FUSE: make sure that it is no network drive, because SQLite breaks there');
   return ok('file system', 'local');
 }
 
@@ -188,19 +229,27 @@ async function logSize(folder: string): Promise<Finding> {
   const size = (await stat(join(folder, 'deskbell.db-wal')).catch(() => null))?.size ?? 0;
   const text = `${(size / mebi).toFixed(1)} MiB of write-ahead log`;
   return size > mostLogBytes
-    ? wrong('log', text, 'Something holds the database open: end old sqlite3 shells and stuck backups, then restart the server')
+    ? wrong(
+        'log',
+        text,
+        'Something holds the database open: end old sqlite3 shells and stuck backups, then restart the server',
+      )
     : ok('log', text);
 }
 
 function durability(config: Config): Finding {
   return config.durability === 'full'
     ? ok('durability', 'full: what is acknowledged survives a loss of power')
-    : note('durability', 'normal: a loss of power may take acknowledged messages', 'Serve with --durability full');
+    : note(
+        'durability',
+        'normal: a loss of power may take acknowledged messages',
+        'Serve with --durability full',
+      );
 }
 
 // Loaded here: it brings the whole service along, which no other check needs.
 async function model(config: Config): Promise<Finding[]> {
-  const { examineModel } = await import('./model-check.ts');
+  const { checkModel: examineModel } = await import('./model-check.ts');
   return examineModel(config);
 }
 
@@ -214,10 +263,21 @@ async function port({ host, port: number }: Config, served: boolean): Promise<Fi
   const here = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
   const problem = await listenProblem(host, number);
   if (problem === null)
-    return served ? note(about, `${number} is free: the server of this folder listens elsewhere`) : ok(about, `${number} is free`);
-  if (problem === 'EACCES') return wrong(about, `${number} needs rights that this user does not have`, 'Choose one above 1023: --port N');
+    return served
+      ? note(about, `${number} is free: the server of this folder listens elsewhere`)
+      : ok(about, `${number} is free`);
+  if (problem === 'EACCES')
+    return wrong(
+      about,
+      `${number} needs rights that this user does not have`,
+      'Choose one above 1023: --port N',
+    );
   if (problem !== 'EADDRINUSE')
-    return wrong(about, `${host}:${number} can't be listened on (${problem})`, 'Choose another address: --host ADDRESS');
+    return wrong(
+      about,
+      `${host}:${number} can't be listened on (${problem})`,
+      'Choose another address: --host ADDRESS',
+    );
   const ready = await ask(`http://${here.includes(':') ? `[${here}]` : here}:${number}`);
   if (ready === null && served) return ok(about, `${number} is served by a Deskbell`);
   return wrong(
@@ -283,9 +343,19 @@ function isLoopback(name: string): boolean {
 /** Whether a Deskbell is ready under an address. @returns what is wrong, or null */
 async function ask(url: string): Promise<string | null> {
   try {
-    const response = await fetch(new URL('/readyz', url), { signal: AbortSignal.timeout(patienceMs), redirect: 'manual' });
+    const response = await fetch(new URL('/readyz', url), {
+      signal: AbortSignal.timeout(patienceMs),
+      redirect: 'manual',
+    });
     const body: unknown = await response.json().catch(() => null);
-    if (response.ok && typeof body === 'object' && body !== null && 'status' in body && body.status === 'ready') return null;
+    if (
+      response.ok &&
+      typeof body === 'object' &&
+      body !== null &&
+      'status' in body &&
+      body.status === 'ready'
+    )
+      return null;
     return response.ok ? 'something else answers there' : `it answered ${response.status}`;
   } catch (error) {
     const { name, cause } = error as Error;
@@ -294,7 +364,7 @@ async function ask(url: string): Promise<string | null> {
   }
 }
 
-/** Opens a socket without a token: whoever upgrades it and says 4401 is a Deskbell. */
+/** Opens a socket without a token: a server that upgrades it and closes with 4401 is a Deskbell. */
 async function upgradeProblem(url: string): Promise<string | null> {
   const { promise, resolve } = Promise.withResolvers<string | null>();
   const socket = new WebSocket(new URL('/api/v1/ws', url.replace(/^http/, 'ws')));
@@ -302,7 +372,9 @@ async function upgradeProblem(url: string): Promise<string | null> {
   let opened = false;
   socket.addEventListener('open', () => (opened = true));
   socket.addEventListener('error', () => resolve('the upgrade was refused'));
-  socket.addEventListener('close', ({ code }) => resolve(opened && code === 4401 ? null : 'the connection was cut off'));
+  socket.addEventListener('close', ({ code }) =>
+    resolve(opened && code === 4401 ? null : 'the connection was cut off'),
+  );
   const problem = await promise;
   clearTimeout(timer);
   socket.close();

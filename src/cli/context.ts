@@ -2,21 +2,21 @@
 // command line is called, so that it can say what to type next.
 import { basename, isAbsolute, relative } from 'node:path';
 import type { Command } from 'commander';
-import { folderFromEnvironment, readConfig, type Config, type Flags } from '../config.ts';
-import type { Keyboard } from './ask.ts';
-import { createPrint, type Print, type Screen } from './print.ts';
+import { dataFolderFromEnvironment, readConfig, type Config, type Flags } from '../config.ts';
+import type { InputStream } from './prompt.ts';
+import { createPrinter, type Printer, type OutputStream } from './print.ts';
 
 export interface Io {
-  readonly input: Keyboard;
-  readonly output: Screen;
-  readonly errors: Screen;
-  /** Nobody reads the output any more. */
-  readonly readerGone: AbortSignal;
+  readonly input: InputStream;
+  readonly output: OutputStream;
+  readonly errors: OutputStream;
+  /** Aborted when the reader of the output has closed it. */
+  readonly outputClosed: AbortSignal;
 }
 
 export interface Context {
   readonly io: Io;
-  readonly print: Print;
+  readonly print: Printer;
   /** The checked settings. @throws ConfigError */
   config(flags?: Flags): Config;
   /** The data folder as typed with --data. */
@@ -33,13 +33,13 @@ export interface GlobalOptions {
 }
 
 /** A command's work: its options, then its arguments in order. */
-export type Handler<O> = (context: Context, options: O, args: readonly string[]) => Promise<void>;
+export type CommandHandler<O> = (context: Context, options: O, args: readonly string[]) => Promise<void>;
 
 /** Fits a handler to commander's action. */
-export type Act = <O>(handler: Handler<O>) => (...all: unknown[]) => Promise<void>;
+export type WrapHandler = <O>(handler: CommandHandler<O>) => (...all: unknown[]) => Promise<void>;
 
-export function createAct(io: Io): Act {
-  return <O>(handler: Handler<O>) =>
+export function createHandlerWrapper(io: Io): WrapHandler {
+  return <O>(handler: CommandHandler<O>) =>
     async (...all) => {
       const command = all.at(-1) as Command;
       const options = command.optsWithGlobals<O & GlobalOptions>();
@@ -50,7 +50,7 @@ export function createAct(io: Io): Act {
 export function createContext(io: Io, { data, json = false }: GlobalOptions): Context {
   return {
     io,
-    print: createPrint(io.output, io.errors, io.readerGone, json),
+    print: createPrinter(io.output, io.errors, io.outputClosed, json),
     config: (flags = {}) => readConfig({ ...flags, data }),
     data,
     command: (text) => `${programName()} ${text}${folderWords(data)}`,
@@ -60,7 +60,7 @@ export function createContext(io: Io, { data, json = false }: GlobalOptions): Co
 
 /** A folder that is not the usual one has to be named again, whether it came from the flag or from a variable. */
 function folderWords(typed: string | undefined): string {
-  const folder = typed ?? folderFromEnvironment();
+  const folder = typed ?? dataFolderFromEnvironment();
   return folder === undefined ? '' : ` --data ${shellWord(folder)}`;
 }
 

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { chmod, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { shellWord } from './context.ts';
-import { CommandFailed } from './errors.ts';
+import { CommandError } from './errors.ts';
 
 export interface SignIn {
   /** The server's origin. */
@@ -25,7 +25,7 @@ interface Kept {
 }
 
 /** Which sign-in is meant; what is left out may be any. */
-export interface Wanted {
+export interface SignInFilter {
   readonly url?: string | undefined;
   readonly organization?: string | undefined;
 }
@@ -36,11 +36,11 @@ export interface Credentials {
   /** All sign-ins, the current one first. @throws CommandFailed naming a file that can't be read or trusted */
   list(): Promise<readonly SignIn[]>;
   /** The one that was used last among those that fit. @throws CommandFailed as above */
-  find(wanted: Wanted): Promise<SignIn | null>;
+  find(wanted: SignInFilter): Promise<SignIn | null>;
   /** Keeps a sign-in in place of an earlier one for the same server and organization, and makes it the current one. */
-  keep(signIn: SignIn): Promise<void>;
+  save(signIn: SignIn): Promise<void>;
   /** Forgets one; nothing happens when it is not kept. */
-  forget(signIn: Pick<SignIn, 'url' | 'organization'>): Promise<void>;
+  remove(signIn: Pick<SignIn, 'url' | 'organization'>): Promise<void>;
 }
 
 export interface CredentialsOptions {
@@ -56,7 +56,11 @@ const othersMayWrite = 0o022;
 const sticky = 0o1000;
 
 /** The kept sign-ins of a folder. Nothing is read or made before it is asked for. */
-export function openCredentials({ folder, warn, platform = process.platform }: CredentialsOptions): Credentials {
+export function openCredentials({
+  folder,
+  warn,
+  platform = process.platform,
+}: CredentialsOptions): Credentials {
   const path = join(folder, 'credentials.json');
   // Windows keeps a profile's folders to its user by itself, and shows no such bits.
   const hasBits = platform !== 'win32';
@@ -69,31 +73,35 @@ export function openCredentials({ folder, warn, platform = process.platform }: C
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
       if (code === 'ENOENT' || code === 'ENOTDIR') return [];
-      if (error instanceof CommandFailed) throw error;
-      throw new CommandFailed(`The kept sign-ins can't be read: ${(error as Error).message}.`, { cause: error });
+      if (error instanceof CommandError) throw error;
+      throw new CommandError(`The kept sign-ins can't be read: ${(error as Error).message}.`, {
+        cause: error,
+      });
     }
     const kept = parsed(text);
     if (isKept(kept)) return kept.signIns;
-    throw new CommandFailed(
+    throw new CommandError(
       `${path} is damaged, or was written by a newer Deskbell. Remove it and sign in again: rm ${shellWord(path)} && deskbell login`,
     );
   }
 
-  /** A token that others can read is theirs, too; one that others can write is anybody's server. */
+  /** A token in a file that others can read is no secret; a file that others can write may name any server. */
   async function closeToOthers(): Promise<void> {
     const found = await stat(path);
     if (process.getuid !== undefined && found.uid !== process.getuid())
-      throw new CommandFailed(
+      throw new CommandError(
         `${path} belongs to another user, so it is not used. Remove it, or name another folder with DESKBELL_CONFIG.`,
       );
     const around = await stat(folder);
     if ((around.mode & othersMayWrite) !== 0 && (around.mode & sticky) === 0)
-      throw new CommandFailed(
+      throw new CommandError(
         `Others may write in ${folder}, so the sign-ins there are not used. Close it: chmod go-w ${shellWord(folder)}`,
       );
     if ((found.mode & othersMayRead) === 0) return;
     await chmod(path, 0o600);
-    warn(`${path} could be read by others and no longer can. If somebody may have read it, end these sign-ins: deskbell logout --all`);
+    warn(
+      `${path} could be read by others and no longer can. If somebody may have read it, end these sign-ins: deskbell logout --all`,
+    );
   }
 
   /** Reads, changes and writes while no other command does. */
@@ -102,24 +110,31 @@ export function openCredentials({ folder, warn, platform = process.platform }: C
     await mkdir(folder, { recursive: true, mode: 0o700 });
     const unlock = await takeTurn(`${path}.lock`);
     try {
-      await replace(path, `${JSON.stringify({ version: 1, signIns: work(await list()) } satisfies Kept, null, 2)}\n`);
+      await replace(
+        path,
+        `${JSON.stringify({ version: 1, signIns: work(await list()) } satisfies Kept, null, 2)}\n`,
+      );
     } finally {
       await unlock();
     }
   }
 
-  const same = (one: Pick<SignIn, 'url' | 'organization'>, other: Pick<SignIn, 'url' | 'organization'>): boolean =>
-    one.url === other.url && one.organization === other.organization;
+  const same = (
+    one: Pick<SignIn, 'url' | 'organization'>,
+    other: Pick<SignIn, 'url' | 'organization'>,
+  ): boolean => one.url === other.url && one.organization === other.organization;
 
   return {
     path,
     list,
     find: async ({ url, organization }) =>
       (await list()).find(
-        (one) => (url === undefined || one.url === url) && (organization === undefined || one.organization === organization),
+        (one) =>
+          (url === undefined || one.url === url) &&
+          (organization === undefined || one.organization === organization),
       ) ?? null,
-    keep: (fresh) => change((before) => [fresh, ...before.filter((one) => !same(one, fresh))]),
-    forget: (gone) => change((before) => before.filter((one) => !same(one, gone))),
+    save: (fresh) => change((before) => [fresh, ...before.filter((one) => !same(one, fresh))]),
+    remove: (gone) => change((before) => before.filter((one) => !same(one, gone))),
   };
 }
 
@@ -133,12 +148,18 @@ function parsed(text: string): unknown {
 
 // Looked at by hand: a library of schemas would take longer to load than the console may take to appear.
 function isKept(value: unknown): value is Kept {
-  return hasTexts(value, []) && value['version'] === 1 && Array.isArray(value['signIns']) && value['signIns'].every(isSignIn);
+  return (
+    hasTexts(value, []) &&
+    value['version'] === 1 &&
+    Array.isArray(value['signIns']) &&
+    value['signIns'].every(isSignIn)
+  );
 }
 
 function isSignIn(value: unknown): value is SignIn {
   return (
-    hasTexts(value, ['url', 'organization', 'organizationName', 'token', 'expiresAt']) && hasTexts(value['member'], ['id', 'name', 'email'])
+    hasTexts(value, ['url', 'organization', 'organizationName', 'token', 'expiresAt']) &&
+    hasTexts(value['member'], ['id', 'name', 'email'])
   );
 }
 
@@ -163,11 +184,13 @@ async function replace(path: string, text: string): Promise<void> {
     await rename(fresh, path);
   } catch (error) {
     await rm(fresh, { force: true });
-    throw new CommandFailed(`The sign-in can't be kept in ${dirname(path)}: ${(error as Error).message}.`, { cause: error });
+    throw new CommandError(`The sign-in can't be kept in ${dirname(path)}: ${(error as Error).message}.`, {
+      cause: error,
+    });
   }
 }
 
-/** Nobody holds the turn longer than it takes to write a small file; a file this old was left by a command that died. */
+/** Writing a small file takes less: a lock file this old was left by a command that died. */
 const staleAfterMs = 5_000;
 
 async function takeTurn(lock: string): Promise<() => Promise<void>> {
@@ -178,11 +201,15 @@ async function takeTurn(lock: string): Promise<() => Promise<void>> {
       return () => rm(lock, { force: true });
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST')
-        throw new CommandFailed(`The sign-in can't be kept in ${dirname(lock)}: ${(error as Error).message}.`, { cause: error });
+        throw new CommandError(
+          `The sign-in can't be kept in ${dirname(lock)}: ${(error as Error).message}.`,
+          { cause: error },
+        );
     }
     const age = Date.now() - ((await stat(lock).catch(() => null))?.mtimeMs ?? Date.now());
     if (age > staleAfterMs || age < -staleAfterMs) await rm(lock, { force: true });
-    else if (performance.now() > until) throw new CommandFailed(`Another command holds ${lock}. If none runs, remove that file.`);
+    else if (performance.now() > until)
+      throw new CommandError(`Another command holds ${lock}. If none runs, remove that file.`);
     else await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }

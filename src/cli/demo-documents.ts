@@ -1,4 +1,4 @@
-// What the demo's assistant knows: a few pages of help of the made-up tea shop in src/http/demo-page.ts. Text only.
+// What the demo's assistant knows: a few pages of help of the made-up tea shop in src/http/pages/demo.ts. Text only.
 
 export const demoDocuments: readonly { readonly source: string; readonly content: string }[] = [
   {

@@ -1,6 +1,6 @@
 // What a command's failure becomes: one line for a person and an exit code.
 // Must not load anything heavy: it is there before any command is chosen.
-import { Failure } from '../services/failure.ts';
+import { ServiceError } from '../services/core/errors.ts';
 
 /** 0 done, 1 failed, 2 wrong usage. */
 export type ExitCode = 0 | 1 | 2;
@@ -11,7 +11,7 @@ export class UsageError extends Error {
 }
 
 /** The command could not do its work; the message says what to do. */
-export class CommandFailed extends Error {
+export class CommandError extends Error {
   override readonly name = 'CommandFailed';
 }
 
@@ -45,13 +45,21 @@ const typedAs: Readonly<Record<string, string>> = {
 };
 
 // Errors of the store by name, not by class: their modules load the database driver.
-const refusals = new Set(['EngineRefused', 'SchemaRefused', 'StoreUnavailable', 'BackupRefused', 'CommandFailed']);
+const refusals = new Set([
+  'EngineRefused',
+  'SchemaRefused',
+  'StoreUnavailable',
+  'BackupRefused',
+  'CommandFailed',
+]);
 
 /** @returns the exit code and one sentence that says what was wrong and what to do */
 export function explain(error: unknown): { readonly code: ExitCode; readonly line: string } {
-  if (error instanceof Failure) return { code: error.code === 'bad_request' ? 2 : 1, line: failureLine(error) };
+  if (error instanceof ServiceError)
+    return { code: error.code === 'bad_request' ? 2 : 1, line: failureLine(error) };
   if (!(error instanceof Error)) return { code: 1, line: `Unexpected: ${String(error)}` };
-  const driver = [error, error.cause].find((one) => one instanceof Error && isDriverMissing(one)) as Error | undefined;
+  const driver = [error, error.cause].find((one) => one instanceof Error && isDriverMissing(one)) as
+    Error | undefined;
   if (driver !== undefined)
     return {
       code: 1,
@@ -60,7 +68,10 @@ export function explain(error: unknown): { readonly code: ExitCode; readonly lin
   if (error.name === 'UsageError' || error.name === 'ConfigError') return { code: 2, line: error.message };
   if (refusals.has(error.name)) return { code: 1, line: error.message };
   // Errors of the system (a port, a file) carry a code and a sentence; anything else is a fault of ours, so say where.
-  const where = 'code' in error || error.cause !== undefined ? '' : ` (${/\bat .*/.exec(error.stack ?? '')?.[0] ?? 'no stack'})`;
+  const where =
+    'code' in error || error.cause !== undefined
+      ? ''
+      : ` (${/\bat .*/.exec(error.stack ?? '')?.[0] ?? 'no stack'})`;
   return { code: 1, line: `${firstLine(error.message)}${where}` };
 }
 
@@ -74,21 +85,25 @@ const lists: readonly (readonly [RegExp, string])[] = [
   [/^No such webhook\b/, 'deskbell webhook list --org S'],
 ];
 
-function failureLine({ message, extra }: Failure): string {
+function failureLine({ message, context }: ServiceError): string {
   const list = lists.find(([form]) => form.test(message));
   if (list !== undefined) return `${message} See: ${list[1]}`;
-  const detail = extra.details?.[0];
+  const detail = context.details?.[0];
   if (detail === undefined || detail.path === '') return message;
   const typed = typedAs[detail.path.split('.')[0] ?? ''];
   const label = typed === undefined ? detail.path : `${typed.charAt(0).toUpperCase()}${typed.slice(1)}`;
-  return /^(must|is|has) /.test(detail.message) ? `${label} ${detail.message}.` : `${label} is not right: ${detail.message}.`;
+  return /^(must|is|has) /.test(detail.message)
+    ? `${label} ${detail.message}.`
+    : `${label} is not right: ${detail.message}.`;
 }
 
 function isDriverMissing(error: Error): boolean {
   const code = 'code' in error ? error.code : undefined;
   if (code === 'ERR_DLOPEN_FAILED') return true;
   const missing =
-    code === 'ERR_MODULE_NOT_FOUND' || code === 'MODULE_NOT_FOUND' || error.message.startsWith('Could not locate the bindings file');
+    code === 'ERR_MODULE_NOT_FOUND' ||
+    code === 'MODULE_NOT_FOUND' ||
+    error.message.startsWith('Could not locate the bindings file');
   return missing && /better[-_]sqlite3/.test(`${error.message}${error.stack ?? ''}`);
 }
 

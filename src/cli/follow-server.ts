@@ -1,12 +1,17 @@
 // tail --follow: what a server tells a member over the live connection, a line each.
 // Comes back by itself when the connection is lost. Reads only, and joins no room.
-import { createStaffClient, type StaffClient, type StaffConversationListItem, type StaffEvents } from '../sdk/staff.ts';
+import {
+  createStaffClient,
+  type StaffClient,
+  type StaffConversationListItem,
+  type StaffEvents,
+} from '../sdk/staff.ts';
 import type { Context } from './context.ts';
 import type { SignIn } from './credentials.ts';
-import { shortId } from './conversation.ts';
-import type { Print, Style } from './print.ts';
-import { isSdkError, remoteFailure } from './remote.ts';
-import { untilStopped } from './signals.ts';
+import { shortId } from './conversation-lookup.ts';
+import type { Printer, Style } from './print.ts';
+import { isSdkError, toCommandError } from './remote.ts';
+import { onStopSignal } from './signals.ts';
 
 const styles = {
   'conversation:activity': 'green',
@@ -16,9 +21,9 @@ const styles = {
   'conversation:resolved': 'cyan',
 } as const satisfies Partial<Record<keyof StaffEvents, Style>>;
 
-type Told = keyof typeof styles;
+type PrintedEvent = keyof typeof styles;
 
-const widestType = 'conversation:accepted'.length;
+const typeWidth = 'conversation:accepted'.length;
 
 /**
  * Prints until it is asked to end.
@@ -26,28 +31,35 @@ const widestType = 'conversation:accepted'.length;
  */
 export async function followServer(context: Context, signIn: SignIn): Promise<void> {
   const { print } = context;
-  using stop = untilStopped(context.io.readerGone);
+  using stop = onStopSignal(context.io.outputClosed);
   const client = createStaffClient({ baseUrl: signIn.url, mode: 'all' });
   try {
     const over = Promise.withResolvers<Error>();
     client.on('signed-out', () => over.resolve(new Error('signed out')));
-    tellConnection(client, print, signIn);
-    tellEvents(client, print);
+    printConnectionChanges(client, print, signIn);
+    printEvents(client, print);
     await client.resume(signIn.token);
-    const ended = await Promise.race([stop.wanted, over.promise]);
-    if (ended instanceof Error) throw Object.assign(ended, { name: 'SdkError', code: 'unauthorized', status: 401 });
+    const ended = await Promise.race([stop.requested, over.promise]);
+    if (ended instanceof Error)
+      throw Object.assign(ended, { name: 'SdkError', code: 'unauthorized', status: 401 });
   } catch (error) {
-    throw isSdkError(error) ? remoteFailure(context, error, signIn) : error;
+    throw isSdkError(error) ? toCommandError(context, error, signIn) : error;
   } finally {
     client.stop();
   }
 }
 
-function tellConnection(client: StaffClient, print: Print, { organizationName, url }: SignIn): void {
+function printConnectionChanges(
+  client: StaffClient,
+  print: Printer,
+  { organizationName, url }: SignIn,
+): void {
   let before: 'none' | 'online' | 'lost' = 'none';
   /** The last message of each conversation that was told of, or was there before. */
   const told = new Map<string, string>();
-  client.on('conversation:activity', ({ conversationId, lastMessageId }) => told.set(conversationId, lastMessageId));
+  client.on('conversation:activity', ({ conversationId, lastMessageId }) =>
+    told.set(conversationId, lastMessageId),
+  );
   client.on('connection', ({ status }) => {
     if (status === 'online' && before === 'none') {
       print.note(`Listening to ${organizationName} at ${url}; Ctrl-C ends.`);
@@ -57,7 +69,8 @@ function tellConnection(client: StaffClient, print: Print, { organizationName, u
       print.note('The connection is back.');
       void newest(client).then((items) => catchUp(client, print, remember(items, told)));
     }
-    if (status === 'offline' && before === 'online') print.note('The connection is lost; it is tried again by itself.');
+    if (status === 'offline' && before === 'online')
+      print.note('The connection is lost; it is tried again by itself.');
     if (status === 'online') before = 'online';
     else if (status === 'offline' && before === 'online') before = 'lost';
   });
@@ -68,7 +81,10 @@ async function newest(client: StaffClient): Promise<readonly StaffConversationLi
   const pages = await Promise.all(
     ['live', 'test'].map((mode) =>
       client
-        .call<{ conversations: readonly StaffConversationListItem[] }>('GET', `/conversations?mode=${mode}&limit=100`)
+        .call<{ conversations: readonly StaffConversationListItem[] }>(
+          'GET',
+          `/conversations?mode=${mode}&limit=100`,
+        )
         .catch(() => ({ conversations: [] })),
     ),
   );
@@ -76,7 +92,10 @@ async function newest(client: StaffClient): Promise<readonly StaffConversationLi
 }
 
 /** @returns those with a message that was not told of */
-function remember(items: readonly StaffConversationListItem[], told: Map<string, string>): readonly StaffConversationListItem[] {
+function remember(
+  items: readonly StaffConversationListItem[],
+  told: Map<string, string>,
+): readonly StaffConversationListItem[] {
   return items.filter(({ id, lastMessage }) => {
     if (lastMessage === null || told.get(id) === lastMessage.id) return false;
     told.set(id, lastMessage.id);
@@ -84,12 +103,12 @@ function remember(items: readonly StaffConversationListItem[], told: Map<string,
   });
 }
 
-/** What was written while nobody listened is told by its last message: the live connection does not repeat it. */
-function catchUp(client: StaffClient, print: Print, changed: readonly StaffConversationListItem[]): void {
+/** Of what was written before the connection was open only the last message is shown: the live connection does not repeat it. */
+function catchUp(client: StaffClient, print: Printer, changed: readonly StaffConversationListItem[]): void {
   for (const { id, updatedAt, lastMessage, waitingSince } of changed) {
     if (lastMessage === null) continue;
     const { id: lastMessageId, preview } = lastMessage;
-    tell(client, print, 'conversation:activity', id, {
+    printEvent(client, print, 'conversation:activity', id, {
       conversationId: id,
       lastMessageId,
       updatedAt,
@@ -99,22 +118,36 @@ function catchUp(client: StaffClient, print: Print, changed: readonly StaffConve
   }
 }
 
-function tellEvents(client: StaffClient, print: Print): void {
-  client.on('conversation:new', (event) => tell(client, print, 'conversation:new', event.id, event));
-  client.on('conversation:activity', (event) => tell(client, print, 'conversation:activity', event.conversationId, event));
-  client.on('conversation:accepted', (event) => tell(client, print, 'conversation:accepted', event.conversationId, event));
-  client.on('conversation:released', (event) => tell(client, print, 'conversation:released', event.conversationId, event));
-  client.on('conversation:resolved', (event) => tell(client, print, 'conversation:resolved', event.conversationId, event));
+function printEvents(client: StaffClient, print: Printer): void {
+  client.on('conversation:new', (event) => printEvent(client, print, 'conversation:new', event.id, event));
+  client.on('conversation:activity', (event) =>
+    printEvent(client, print, 'conversation:activity', event.conversationId, event),
+  );
+  client.on('conversation:accepted', (event) =>
+    printEvent(client, print, 'conversation:accepted', event.conversationId, event),
+  );
+  client.on('conversation:released', (event) =>
+    printEvent(client, print, 'conversation:released', event.conversationId, event),
+  );
+  client.on('conversation:resolved', (event) =>
+    printEvent(client, print, 'conversation:resolved', event.conversationId, event),
+  );
 }
 
-function tell(client: StaffClient, print: Print, type: Told, id: string, payload: object): void {
+function printEvent(
+  client: StaffClient,
+  print: Printer,
+  type: PrintedEvent,
+  id: string,
+  payload: object,
+): void {
   const createdAt = new Date().toISOString();
   if (print.json) return print.jsonLine({ type, conversationId: id, createdAt, payload });
   const known = client.getState().conversations.find((one) => one.id === id);
   return print.line(
     ['dim', `${new Date(createdAt).toTimeString().slice(0, 8)} `],
     ['dim', `${print.columns < 120 ? shortId(id) : id} `],
-    [styles[type], type.padEnd(widestType)],
+    [styles[type], type.padEnd(typeWidth)],
     `  ${known?.mode === 'test' ? '[test] ' : ''}${describe(payload, known)}`,
   );
 }
@@ -122,7 +155,7 @@ function tell(client: StaffClient, print: Print, type: Told, id: string, payload
 function describe(payload: object, known: StaffConversationListItem | undefined): string {
   const facts = payload as Readonly<Record<string, unknown>>;
   const fact = (name: string): string => (typeof facts[name] === 'string' ? facts[name] : '');
-  // Whoever waits is the visitor, whose name is known once the conversation was looked at.
+  // The visitor waits; the name is known once the conversation was loaded.
   if (facts['preview'] !== undefined)
     return `${facts['waiting'] === true ? (known?.visitor.name ?? 'visitor') : 'answer'}: ${fact('preview')}`;
   if (facts['assignedToName'] !== undefined) return `by ${fact('assignedToName')}`;

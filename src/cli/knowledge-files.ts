@@ -1,13 +1,19 @@
 // Files and folders → documents of knowledge, with a reason for each that can't be
-// read. Reads files only; what becomes of a document is the service's affair.
+// read. Reads files only; what happens with a document is decided by the service.
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, dirname, extname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import type { KnowledgeFormat } from '../protocol/assistant.ts';
 import { assistantLimits } from '../protocol/codes.ts';
-import { CommandFailed } from './errors.ts';
+import { CommandError } from './errors.ts';
 
 export type ReadDocument =
-  | { readonly ok: true; readonly source: string; readonly format: KnowledgeFormat; readonly content: string; readonly url?: string }
+  | {
+      readonly ok: true;
+      readonly source: string;
+      readonly format: KnowledgeFormat;
+      readonly content: string;
+      readonly url?: string;
+    }
   | { readonly ok: false; readonly source: string; readonly problem: string };
 
 export interface FileTree {
@@ -36,21 +42,30 @@ const mostFiles = 20_000;
 export async function findFiles(path: string): Promise<FileTree> {
   const root = resolve(path);
   const found = await stat(root).catch((error: unknown) => {
-    throw unreadable(path, 'file or folder', error);
+    throw readError(path, 'file or folder', error);
   });
   if (found.isFile())
-    return { prefix: null, files: [{ source: near(root) ?? `${basename(dirname(root))}/${basename(root)}`, path: root }] };
-  if (!found.isDirectory()) throw new CommandFailed(`${path} is neither a file nor a folder.`);
+    return {
+      prefix: null,
+      files: [{ source: near(root) ?? `${basename(dirname(root))}/${basename(root)}`, path: root }],
+    };
+  if (!found.isDirectory()) throw new CommandError(`${path} is neither a file nor a folder.`);
   const prefix = `${near(root) ?? basename(root)}/`;
-  const files = (await walk(root)).map((file) => ({ source: `${prefix}${slashes(relative(root, file))}`, path: file }));
-  if (files.length === 0) throw new CommandFailed(`There is nothing to read in ${path}. Files that can be read end in ${endings}.`);
+  const files = (await walk(root)).map((file) => ({
+    source: `${prefix}${slashes(relative(root, file))}`,
+    path: file,
+  }));
+  if (files.length === 0)
+    throw new CommandError(`There is nothing to read in ${path}. Files that can be read end in ${endings}.`);
   return { prefix, files };
 }
 
 /** What to say of a path that can't be read. */
-export function unreadable(path: string, what: string, error: unknown): CommandFailed {
+export function readError(path: string, what: string, error: unknown): CommandError {
   const { code, message } = error as NodeJS.ErrnoException;
-  return new CommandFailed(code === 'ENOENT' ? `There is no ${what} ${path}.` : `${path} can't be read: ${message}.`);
+  return new CommandError(
+    code === 'ENOENT' ? `There is no ${what} ${path}.` : `${path} can't be read: ${message}.`,
+  );
 }
 
 /** A path as seen from the working folder; null when it does not lie below it. */
@@ -69,7 +84,9 @@ async function walk(root: string): Promise<string[]> {
       if (entry.isDirectory()) folders.push(path);
       else if (entry.isFile() && formatOf(path) !== undefined) files.push(path);
       if (files.length > mostFiles)
-        throw new CommandFailed(`There are more than ${mostFiles} files in ${root}. Add its folders one by one.`);
+        throw new CommandError(
+          `There are more than ${mostFiles} files in ${root}. Add its folders one by one.`,
+        );
     }
   }
   return files.toSorted();

@@ -1,13 +1,13 @@
-// The console on the server's own machine: whoever owns the data folder signs in as one of
+// The console on the server's own machine: the owner of the data folder signs in as one of
 // its members without typing a password. The audit log of the organization says so.
 import type { Member, Organization } from '../protocol/entities.ts';
-import { openDialogue } from './ask.ts';
+import { openPrompt } from './prompt.ts';
 import type { Context } from './context.ts';
 import type { SignIn } from './credentials.ts';
-import { CommandFailed } from './errors.ts';
+import { CommandError } from './errors.ts';
 import { withLocal, type Local } from './local.ts';
 import type { ServerAddress } from './running-server.ts';
-import { keepSession } from './sign-in.ts';
+import { saveSession } from './sign-in.ts';
 
 interface Candidate {
   readonly member: Member;
@@ -17,14 +17,18 @@ interface Candidate {
 /**
  * Starts a session on the data folder, for the server that runs on it.
  * @param organization a slug, or all
- * @throws CommandFailed when there is nobody to sign in as, or the person leaves
+ * @throws CommandFailed when there is no member to sign in as, or the person cancels
  */
-export async function signInLocally(context: Context, server: ServerAddress, organization: string | undefined): Promise<SignIn> {
+export async function signInLocally(
+  context: Context,
+  server: ServerAddress,
+  organization: string | undefined,
+): Promise<SignIn> {
   const session = await withLocal(context, async (local) => {
     const { member } = await choose(context, await candidates(local, organization));
     return local.run('session.createLocal', { memberId: member.id });
   });
-  return keepSession(context, server.url, session);
+  return saveSession(context, server.url, session);
 }
 
 async function candidates(local: Local, slug: string | undefined): Promise<readonly Candidate[]> {
@@ -42,15 +46,19 @@ async function candidates(local: Local, slug: string | undefined): Promise<reado
 async function choose(context: Context, all: readonly Candidate[]): Promise<Candidate> {
   const [first, ...others] = all;
   if (first === undefined)
-    throw new CommandFailed(
+    throw new CommandError(
       `There is no member to sign in as. Add one: ${context.command('member add --org S --email E --name N --role admin')}`,
     );
   if (others.length === 0) return first;
   const { io, print } = context;
   print.line('Who are you?');
   for (const [index, { member, organization }] of all.entries())
-    print.line(`${String(index + 1).padStart(4)}  `, ['bold', member.name], `  ${member.email}, ${member.role} of ${organization.slug}`);
-  const dialogue = openDialogue(io.input, io.errors);
+    print.line(
+      `${String(index + 1).padStart(4)}  `,
+      ['bold', member.name],
+      `  ${member.email}, ${member.role} of ${organization.slug}`,
+    );
+  const dialogue = openPrompt(io.input, io.errors);
   try {
     const answer = await dialogue.ask('Number: ', (text) =>
       all[Number(text) - 1] === undefined ? `A number from 1 to ${all.length}.` : null,

@@ -1,12 +1,12 @@
 // The command line's way to the rules: opens the service on the data folder and
 // calls execute as the local actor. Heavy modules are loaded here and not before.
 import type { OpenedService } from '../open-service.ts';
-import { limits } from '../protocol/codes.ts';
+import { sizeLimits } from '../protocol/codes.ts';
 import type { OperationName, Output, RawInput } from '../protocol/operations.ts';
 import type { Service } from '../services/service.ts';
 import type { Config } from '../config.ts';
 import type { Context } from './context.ts';
-import { CommandFailed } from './errors.ts';
+import { CommandError } from './errors.ts';
 
 export interface Local {
   readonly service: Service;
@@ -20,7 +20,11 @@ export function localOn(service: Service): Local {
     service,
     run: async (name, input) => {
       const { execute } = await import('../services/execute.ts');
-      return execute({ service, actor: { kind: 'local' }, address: null, contentLimit: limits.contentRest }, name, input);
+      return execute(
+        { service, actor: { kind: 'local' }, address: null, contentLimit: sizeLimits.contentRest },
+        name,
+        input,
+      );
     },
   };
 }
@@ -29,7 +33,7 @@ export function localOn(service: Service): Local {
 export async function assertDatabase(context: Context, config: Config = context.config()): Promise<void> {
   const { databaseExists } = await import('../engine/open-engine.ts');
   if (await databaseExists(config.data)) return;
-  throw new CommandFailed(
+  throw new CommandError(
     `There is no Deskbell database in ${config.data}. Name the right folder with --data DIR, or begin one there: ${context.command('org create NAME')}`,
   );
 }
@@ -53,7 +57,7 @@ export async function withLocal<T>(
   }
 }
 
-/** How long a command waits for whoever writes at the moment it opens the database. */
+/** How long a command waits for another writer when it opens the database. */
 const patienceMs = 5_000;
 
 /** A server or another command may hold the write lock for an instant: a command waits for its turn. */
@@ -66,14 +70,19 @@ async function openPatiently(config: Config): Promise<OpenedService> {
     } catch (error) {
       if (!isBusy(error)) throw error;
       if (performance.now() > until)
-        throw new CommandFailed('Another process keeps the database busy. Try again in a moment.', { cause: error });
+        throw new CommandError('Another process keeps the database busy. Try again in a moment.', {
+          cause: error,
+        });
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
   }
 }
 
 function isBusy(error: unknown): boolean {
-  return error instanceof Error && (isBusy(error.cause) || ('code' in error && String(error.code).startsWith('SQLITE_BUSY')));
+  return (
+    error instanceof Error &&
+    (isBusy(error.cause) || ('code' in error && String(error.code).startsWith('SQLITE_BUSY')))
+  );
 }
 
 /** Opens, runs one operation, closes. The input is checked first, so that a wrong one touches no file. */
@@ -83,8 +92,11 @@ export async function runLocal<N extends OperationName>(
   input: RawInput<N>,
   folder?: 'must exist' | 'may be new',
 ): Promise<Output<N>> {
-  const [{ operations }, { invalid }] = await Promise.all([import('../protocol/operations.ts'), import('../services/execute.ts')]);
+  const [{ operations }, { validationError }] = await Promise.all([
+    import('../protocol/operations.ts'),
+    import('../services/core/validation.ts'),
+  ]);
   const checked = operations[name].input.safeParse(input);
-  if (!checked.success) throw invalid(checked.error);
+  if (!checked.success) throw validationError(checked.error);
   return withLocal(context, (local) => local.run(name, input), folder);
 }

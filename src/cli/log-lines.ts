@@ -1,5 +1,5 @@
 // The log as a person reads it on a terminal: one JSON line in, one short line out.
-import { cell } from './print.ts';
+import { sanitizeCell } from './print.ts';
 
 // The command says these itself, in its own words.
 const saidAlready = new Set(['serving', 'stopping']);
@@ -7,9 +7,15 @@ const saidAlready = new Set(['serving', 'stopping']);
 /** @returns a function that takes a line of the log and gives what to show, or null for nothing */
 export function createLineFormat(): (line: string) => string | null {
   return (line) => {
-    const { level, time, msg, ...rest } = JSON.parse(line) as { level: string; time: string; msg?: string } & Record<string, unknown>;
+    const { level, time, msg, ...rest } = JSON.parse(line) as {
+      level: string;
+      time: string;
+      msg?: string;
+    } & Record<string, unknown>;
     if (msg !== undefined && level === 'info' && saidAlready.has(msg)) return null;
-    const facts = Object.entries(rest).map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`);
-    return cell([time.slice(11, 19), level, msg ?? '', ...facts].join(' '));
+    const facts = Object.entries(rest).map(
+      ([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
+    );
+    return sanitizeCell([time.slice(11, 19), level, msg ?? '', ...facts].join(' '));
   };
 }

@@ -2,7 +2,7 @@
 // Loads nothing heavy itself: each command loads what it needs when it runs.
 import { Command, CommanderError, Option } from 'commander';
 import manifest from '../../package.json' with { type: 'json' };
-import { addActCommands } from './commands/acts.ts';
+import { addConversationCommands } from './commands/conversations.ts';
 import { addAppCommands } from './commands/apps.ts';
 import { addAuditCommand } from './commands/audit.ts';
 import { addBackupCommand } from './commands/backup.ts';
@@ -31,10 +31,10 @@ import { addSnippetCommand } from './commands/snippet.ts';
 import { addStatsCommand } from './commands/stats.ts';
 import { addTailCommand } from './commands/tail.ts';
 import { addWebhookCommands } from './commands/webhooks.ts';
-import { createAct, type Io } from './context.ts';
-import { CommandFailed, explain, type ExitCode } from './errors.ts';
-import { commandPath, nameCommands } from './groups.ts';
-import { cell, outputFault, watchReader } from './print.ts';
+import { createHandlerWrapper, type Io } from './context.ts';
+import { CommandError, explain, type ExitCode } from './errors.ts';
+import { commandPath, requireSubcommand } from './command-builder.ts';
+import { sanitizeCell, outputError, watchOutput } from './print.ts';
 
 /**
  * Runs one command line.
@@ -48,17 +48,18 @@ export async function main(argv: readonly string[], io: Io = processIo()): Promi
     await program.parseAsync(withDefaultCommand(argv), { from: 'user' });
     // A stream tells of a failed write only a turn later.
     await new Promise((resolve) => setImmediate(resolve));
-    const fault = outputFault(io.readerGone);
-    if (fault !== null) throw new CommandFailed(`The output could not be written: ${fault.message}.`, { cause: fault });
+    const fault = outputError(io.outputClosed);
+    if (fault !== null)
+      throw new CommandError(`The output could not be written: ${fault.message}.`, { cause: fault });
     return 0;
   } catch (error) {
     if (error instanceof CommanderError) {
       if (error.exitCode === 0) return 0;
-      io.errors.write(`${cell(usageLine(error, commandOf(program, argv)))}\n`);
+      io.errors.write(`${sanitizeCell(usageLine(error, commandOf(program, argv)))}\n`);
       return 2;
     }
     const { code, line } = explain(error);
-    io.errors.write(`${cell(line)}\n`);
+    io.errors.write(`${sanitizeCell(line)}\n`);
     return code;
   }
 }
@@ -66,8 +67,8 @@ export async function main(argv: readonly string[], io: Io = processIo()): Promi
 function processIo(): Io {
   const { stdin, stdout, stderr } = process;
   // A closed stderr must not end a server that only wanted to say something.
-  watchReader(stderr);
-  return { input: stdin, output: stdout, errors: stderr, readerGone: watchReader(stdout) };
+  watchOutput(stderr);
+  return { input: stdin, output: stdout, errors: stderr, outputClosed: watchOutput(stdout) };
 }
 
 function createProgram(io: Io): Command {
@@ -93,14 +94,14 @@ function createProgram(io: Io): Command {
       'after',
       '\nWithout a command: a few questions on the first run, then the server; later the server.\nThe first steps: deskbell, or deskbell demo to look around.',
     );
-  nameCommands(program);
-  const act = createAct(io);
+  requireSubcommand(program);
+  const act = createHandlerWrapper(io);
   addServeCommands(program, act, manifest.version);
   addDemoCommand(program, act, manifest.version);
   addLoginCommands(program, act);
   addConsoleCommand(program, act);
   addInboxCommands(program, act);
-  addActCommands(program, act);
+  addConversationCommands(program, act);
   addReplyCommands(program, act);
   addCannedCommands(program, act);
   addOrgCommands(program, act);

@@ -2,14 +2,14 @@
 // neither its key nor what it says.
 import type { Config } from '../config.ts';
 import { openModel } from '../open-service.ts';
-import { ModelFailed } from '../services/assistant/language-model.ts';
-import { addressOfHost, isPublicAddress } from '../services/public-address.ts';
+import { ModelError } from '../services/assistant/language-model.ts';
+import { parseIpHost, isPublicAddress } from '../net/ip-ranges.ts';
 import type { Finding } from './checks.ts';
 
 const patienceMs = 20_000;
 
 /** One finding about the model that answers, and one about the model for vectors where there is one. */
-export async function examineModel(config: Config): Promise<Finding[]> {
+export async function checkModel(config: Config): Promise<Finding[]> {
   const about = 'assistant';
   const model = openModel(config);
   if (model === null || config.aiUrl === null)
@@ -17,12 +17,19 @@ export async function examineModel(config: Config): Promise<Finding[]> {
   const url = new URL(config.aiUrl);
   const findings = [
     await tried(about, `${model.name} at ${url.host}`, (signal) =>
-      model.complete({ messages: [{ role: 'user', content: 'Answer with the word: ready' }], maxTokens: 500 }, signal),
+      model.complete(
+        { messages: [{ role: 'user', content: 'Answer with the word: ready' }], maxTokens: 500 },
+        signal,
+      ),
     ),
   ];
   const { embeddings } = model;
   if (embeddings !== null)
-    findings.push(await tried('vectors', `${embeddings.name} at ${url.host}`, (signal) => embeddings.embed(['ready'], signal)));
+    findings.push(
+      await tried('vectors', `${embeddings.name} at ${url.host}`, (signal) =>
+        embeddings.embed(['ready'], signal),
+      ),
+    );
   if (url.protocol === 'http:' && !isInside(url.hostname))
     findings.push({
       about,
@@ -40,19 +47,24 @@ export async function examineModel(config: Config): Promise<Finding[]> {
   return findings;
 }
 
-async function tried(about: string, name: string, work: (signal: AbortSignal) => Promise<unknown>): Promise<Finding> {
+async function tried(
+  about: string,
+  name: string,
+  work: (signal: AbortSignal) => Promise<unknown>,
+): Promise<Finding> {
   try {
     await work(AbortSignal.timeout(patienceMs));
     return { about, state: 'ok', found: `${name} answers`, fix: null };
   } catch (error) {
-    if (!(error instanceof ModelFailed)) throw error;
-    const fix = 'Check DESKBELL_AI_URL, DESKBELL_AI_KEY and the names of the models; without them the assistant quotes';
+    if (!(error instanceof ModelError)) throw error;
+    const fix =
+      'Check DESKBELL_AI_URL, DESKBELL_AI_KEY and the names of the models; without them the assistant quotes';
     return { about, state: 'wrong', found: `${name}: ${error.message}`, fix };
   }
 }
 
 function isInside(hostname: string): boolean {
-  const literal = addressOfHost(hostname);
+  const literal = parseIpHost(hostname);
   return literal === null
     ? hostname === 'localhost' || hostname.endsWith('.localhost') || !hostname.includes('.')
     : !isPublicAddress(literal);

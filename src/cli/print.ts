@@ -2,27 +2,27 @@
 // Every text is made safe for a terminal here; colour only where a terminal shows it.
 import type { Writable } from 'node:stream';
 import { styleText } from 'node:util';
-import { visibleText } from '../text/text.ts';
+import { escapeControls } from '../text/text.ts';
 import { displayWidth, padTo } from '../text/width.ts';
 
 /** A stream that may be a terminal, as process.stdout is. */
-export type Screen = Writable & { readonly isTTY?: boolean; readonly columns?: number };
+export type OutputStream = Writable & { readonly isTTY?: boolean; readonly columns?: number };
 
 export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan';
 
 /** A piece of a line: plain, or with a style for terminals. */
-export type Piece = string | readonly [Style, string];
+export type StyledText = string | readonly [Style, string];
 
-export interface Print {
+export interface Printer {
   /** True with --json: then only documents go to stdout. */
   readonly json: boolean;
   /** True when a person reads: a terminal, and no --json. */
-  readonly forPerson: boolean;
+  readonly interactive: boolean;
   /** The width of the terminal; wide enough for everything where there is none. */
   readonly columns: number;
-  /** Nobody reads stdout any more (`deskbell … | head`): whoever runs on should end. */
-  readonly readerGone: AbortSignal;
-  line(...pieces: readonly Piece[]): void;
+  /** Aborted when the reader of stdout has closed it (`deskbell … | head`): a command that runs on should end. */
+  readonly outputClosed: AbortSignal;
+  line(...pieces: readonly StyledText[]): void;
   /** Several lines exactly as they are, to be copied. */
   block(text: string): void;
   /** Rows under their headings; `empty` is said instead of a table without rows. */
@@ -43,27 +43,35 @@ export interface Print {
  * Keeps a fault of an output stream from ending the process.
  * @returns aborted with the fault once nothing can be written any more
  */
-export function watchReader(stream: Writable): AbortSignal {
+export function watchOutput(stream: Writable): AbortSignal {
   const gone = new AbortController();
   stream.on('error', (error) => gone.abort(error));
   return gone.signal;
 }
 
 /** The fault that a person must hear of: a full disk, but not a reader that has read enough. */
-export function outputFault({ aborted, reason }: AbortSignal): Error | null {
+export function outputError({ aborted, reason }: AbortSignal): Error | null {
   if (!aborted || !(reason instanceof Error)) return null;
-  return 'code' in reason && (reason.code === 'EPIPE' || reason.code === 'ERR_STREAM_DESTROYED') ? null : reason;
+  return 'code' in reason && (reason.code === 'EPIPE' || reason.code === 'ERR_STREAM_DESTROYED')
+    ? null
+    : reason;
 }
 
 /** @param json whether stdout belongs to one JSON document */
-export function createPrint(out: Screen, err: Screen, readerGone: AbortSignal, json: boolean): Print {
-  const forPerson = !json && out.isTTY === true;
+export function createPrinter(
+  out: OutputStream,
+  err: OutputStream,
+  outputClosed: AbortSignal,
+  json: boolean,
+): Printer {
+  const interactive = !json && out.isTTY === true;
 
   // styleText honours NO_COLOR, but FORCE_COLOR would have it colour a pipe: our promise is terminals only.
-  const styled = (style: Style, text: string): string => (forPerson ? styleText(style, text, { stream: out, validateStream: true }) : text);
+  const styled = (style: Style, text: string): string =>
+    interactive ? styleText(style, text, { stream: out, validateStream: true }) : text;
 
   function write(text: string): void {
-    if (!readerGone.aborted) out.write(`${text}\n`);
+    if (!outputClosed.aborted) out.write(`${text}\n`);
   }
 
   function say(text: string): void {
@@ -72,30 +80,38 @@ export function createPrint(out: Screen, err: Screen, readerGone: AbortSignal, j
 
   function fields(rows: readonly (readonly [string, string])[]): void {
     const widest = Math.max(0, ...rows.map(([label]) => displayWidth(label)));
-    for (const [label, value] of rows) say(`${styled('dim', padTo(cell(label), widest))}  ${cell(value)}`);
+    for (const [label, value] of rows)
+      say(`${styled('dim', padTo(sanitizeCell(label), widest))}  ${sanitizeCell(value)}`);
   }
 
   return {
     json,
-    forPerson,
-    columns: forPerson ? (out.columns ?? 80) : Number.POSITIVE_INFINITY,
-    readerGone,
-    line: (...pieces) => say(pieces.map((piece) => (typeof piece === 'string' ? cell(piece) : styled(piece[0], cell(piece[1])))).join('')),
-    block: (text) => say(visibleText(text)),
+    interactive,
+    columns: interactive ? (out.columns ?? 80) : Number.POSITIVE_INFINITY,
+    outputClosed,
+    line: (...pieces) =>
+      say(
+        pieces
+          .map((piece) =>
+            typeof piece === 'string' ? sanitizeCell(piece) : styled(piece[0], sanitizeCell(piece[1])),
+          )
+          .join(''),
+      ),
+    block: (text) => say(escapeControls(text)),
     fields,
     table: (titles, rows, empty) => {
       if (rows.length === 0) {
         // An empty list is nothing for a program that reads it; a person wants a word.
-        if (forPerson) say(cell(empty));
+        if (interactive) say(sanitizeCell(empty));
         return;
       }
-      const headings = titles.map(cell);
-      const cells = rows.map((row) => row.map(cell));
+      const headings = titles.map(sanitizeCell);
+      const cells = rows.map((row) => row.map(sanitizeCell));
       const widths = headings.map((heading, index) =>
         Math.max(displayWidth(heading), ...cells.map((row) => displayWidth(row[index] ?? ''))),
       );
       const width = widths.reduce((sum, one) => sum + one + 2, -2);
-      if (forPerson && width > (out.columns ?? 80)) {
+      if (interactive && width > (out.columns ?? 80)) {
         cells.forEach((row, index) => {
           if (index > 0) say('');
           fields(headings.map((heading, column) => [heading.toLowerCase(), row[column] ?? '']));
@@ -113,20 +129,20 @@ export function createPrint(out: Screen, err: Screen, readerGone: AbortSignal, j
     document: (value) => write(safeJson(value, out.isTTY === true ? 2 : 0)),
     jsonLine: (value) => write(safeJson(value, 0)),
     next: (...commands) => {
-      if (!forPerson || commands.length === 0) return;
+      if (!interactive || commands.length === 0) return;
       say('');
       for (const [index, command] of commands.entries())
-        say(`${styled('dim', index === 0 ? 'Next:' : '     ')} ${styled('cyan', cell(command))}`);
+        say(`${styled('dim', index === 0 ? 'Next:' : '     ')} ${styled('cyan', sanitizeCell(command))}`);
     },
     note: (text) => {
-      err.write(`${cell(text)}\n`);
+      err.write(`${sanitizeCell(text)}\n`);
     },
   };
 }
 
-/** One line of somebody's text, safe for a terminal. */
-export function cell(text: string): string {
-  return visibleText(text).replace(/[\n\t]+/g, ' ');
+/** One line of a user's text, safe for a terminal. */
+export function sanitizeCell(text: string): string {
+  return escapeControls(text).replace(/[\n\t]+/g, ' ');
 }
 
 // JSON leaves these raw, and a terminal may obey them or show them in another order; as \u escapes they mean the same.

@@ -2,15 +2,15 @@
 // calls, and turns what went wrong into a sentence that says what to do. Prints nothing.
 import { Option, type Command } from 'commander';
 import { mkdir } from 'node:fs/promises';
-import { personalFolders } from '../config.ts';
+import { userFolders } from '../config.ts';
 import { visitorApiPrefix } from '../protocol/codes.ts';
-import { surroundings } from '../sdk/environment.ts';
-import { mayPass } from '../sdk/error.ts';
-import { createHttp } from '../sdk/http.ts';
+import { browserEnvironment } from '../sdk/browser-environment.ts';
+import { isRetryable } from '../sdk/error.ts';
+import { createHttpClient } from '../sdk/http.ts';
 import type { SdkError, SdkErrorCode } from '../sdk/types.ts';
 import { shellWord, type Context } from './context.ts';
 import { openCredentials, type Credentials, type SignIn } from './credentials.ts';
-import { CommandFailed, UsageError } from './errors.ts';
+import { CommandError, UsageError } from './errors.ts';
 
 /** Where the server is, and which organization; what is left out is the kept sign-in that was used last. */
 export interface ServerOptions {
@@ -21,7 +21,9 @@ export interface ServerOptions {
 /** Adds --url and --org. */
 export function addServerOptions(command: Command): Command {
   return command
-    .addOption(new Option('--url <URL>', 'the server, when you are signed in to several (default: the one used last)'))
+    .addOption(
+      new Option('--url <URL>', 'the server, when you are signed in to several (default: the one used last)'),
+    )
     .addOption(new Option('--org <S>', 'the organization, when you are signed in to several'));
 }
 
@@ -38,32 +40,44 @@ export function serverUrl(text: string): string {
   const host = bare && URL.canParse(`http://${typed}`) ? new URL(`http://${typed}`).hostname : '';
   const whole = bare ? `${loopback.test(host) ? 'http' : 'https'}://${typed}` : typed;
   const url = URL.canParse(whole) ? new URL(whole) : null;
-  if (url === null || !['http:', 'https:'].includes(url.protocol) || url.pathname !== '/' || url.search !== '' || url.hash !== '')
-    throw new UsageError(`${JSON.stringify(text)} is no address of a server. Write it like https://chat.example.com, without a path.`);
-  if (url.username !== '' || url.password !== '') throw new UsageError('Leave name and password out of the address; they are asked for.');
+  if (
+    url === null ||
+    !['http:', 'https:'].includes(url.protocol) ||
+    url.pathname !== '/' ||
+    url.search !== '' ||
+    url.hash !== ''
+  )
+    throw new UsageError(
+      `${JSON.stringify(text)} is no address of a server. Write it like https://chat.example.com, without a path.`,
+    );
+  if (url.username !== '' || url.password !== '')
+    throw new UsageError('Leave name and password out of the address; they are asked for.');
   return url.origin;
 }
 
 /** True when what is sent there can be read on the way. */
-export function isReadable(url: string): boolean {
+export function isPlaintext(url: string): boolean {
   const { protocol, hostname } = new URL(url);
   return protocol === 'http:' && !loopback.test(hostname);
 }
 
 /** The kept sign-ins of the person who runs this. */
 export function credentialsOf(context: Context): Credentials {
-  return openCredentials({ folder: personalFolders().config, warn: context.print.note });
+  return openCredentials({ folder: userFolders().config, warn: context.print.note });
 }
 
 /** The folder for what the console keeps; made for its owner only. */
 export async function stateFolder(): Promise<string> {
-  const { state } = personalFolders();
+  const { state } = userFolders();
   await mkdir(state, { recursive: true, mode: 0o700 });
   return state;
 }
 
 /** The options as the kept sign-ins know them. @throws UsageError */
-export function wanted({ url, org }: ServerOptions): { url: string | undefined; organization: string | undefined } {
+export function signInFilter({ url, org }: ServerOptions): {
+  url: string | undefined;
+  organization: string | undefined;
+} {
   return { url: url === undefined ? undefined : serverUrl(url), organization: org?.trim().toLowerCase() };
 }
 
@@ -80,12 +94,14 @@ export function loginCommand(
 }
 
 /** The sign-in that a command's options mean. @throws CommandFailed when there is none */
-export async function keptSignIn(context: Context, options: ServerOptions): Promise<SignIn> {
-  const meant = wanted(options);
+export async function savedSignIn(context: Context, options: ServerOptions): Promise<SignIn> {
+  const meant = signInFilter(options);
   const found = await credentialsOf(context).find(meant);
   if (found !== null) return found;
   const where = [meant.organization, meant.url].filter((one) => one !== undefined).join(' at ');
-  throw new CommandFailed(`You are not signed in${where === '' ? '' : ` to ${where}`}. Sign in: ${loginCommand(context, meant)}`);
+  throw new CommandError(
+    `You are not signed in${where === '' ? '' : ` to ${where}`}. Sign in: ${loginCommand(context, meant)}`,
+  );
 }
 
 export interface Remote {
@@ -95,39 +111,52 @@ export interface Remote {
 }
 
 /** Calls with a token; null: without one. `patience`: how often to come again after 429 and 503. */
-export function caller(url: string, token: string | null, patience = 2): Remote['call'] {
-  const http = createHttp(
-    surroundings(),
+export function createCaller(url: string, token: string | null, patience = 2): Remote['call'] {
+  const http = createHttpClient(
+    browserEnvironment(),
     () => url + visitorApiPrefix,
     () => (token === null ? {} : { Authorization: `Bearer ${token}` }),
   );
-  return (method, path, body) => http.call_(method, path, { patience_: patience, ...(body !== undefined && { body }) });
+  return (method, path, body) =>
+    http.request_(method, path, { retries_: patience, ...(body !== undefined && { body }) });
 }
 
 /**
  * Does a command's work on the server that its options mean.
- * @throws CommandFailed, UsageError with a sentence for whatever the server answered
+ * @throws CommandFailed, UsageError with a sentence for each error that the server answers
  */
-export async function withRemote<T>(context: Context, options: ServerOptions, work: (remote: Remote) => Promise<T>): Promise<T> {
-  const signIn = await keptSignIn(context, options);
+export async function withRemote<T>(
+  context: Context,
+  options: ServerOptions,
+  work: (remote: Remote) => Promise<T>,
+): Promise<T> {
+  const signIn = await savedSignIn(context, options);
   try {
-    return await work({ signIn, call: caller(signIn.url, signIn.token) });
+    return await work({ signIn, call: createCaller(signIn.url, signIn.token) });
   } catch (error) {
-    throw isSdkError(error) ? remoteFailure(context, error, signIn) : error;
+    throw isSdkError(error) ? toCommandError(context, error, signIn) : error;
   }
 }
 
 /** @param code only an error of this code */
 export function isSdkError(error: unknown, code?: SdkErrorCode): error is SdkError {
-  return error instanceof Error && error.name === 'SdkError' && (code === undefined || (error as SdkError).code === code);
+  return (
+    error instanceof Error &&
+    error.name === 'SdkError' &&
+    (code === undefined || (error as SdkError).code === code)
+  );
 }
 
 /** What a refusal or a silence means to the person who typed the command. */
-export function remoteFailure(context: Context, error: SdkError, { url, organization }: Pick<SignIn, 'url' | 'organization'>): Error {
+export function toCommandError(
+  context: Context,
+  error: SdkError,
+  { url, organization }: Pick<SignIn, 'url' | 'organization'>,
+): Error {
   const { code, status, message, retryAfter } = error;
-  if (code === 'network') return new CommandFailed(unreachable(url), { cause: error });
+  if (code === 'network') return new CommandError(unreachableMessage(url), { cause: error });
   if (status === 401)
-    return new CommandFailed(
+    return new CommandError(
       `The sign-in to ${organization} at ${url} is over. Sign in again: ${loginCommand(context, { url, organization })}`,
       {
         cause: error,
@@ -135,12 +164,16 @@ export function remoteFailure(context: Context, error: SdkError, { url, organiza
     );
   if (code === 'bad_request') return new UsageError(message, { cause: error });
   if (status === 429)
-    return new CommandFailed(`The server asks to wait${retryAfter === undefined ? '' : ` ${retryAfter} s`}: ${message}`, { cause: error });
-  if (mayPass(error)) return new CommandFailed(`${url} is in trouble (${message}). Try again in a moment.`, { cause: error });
-  return new CommandFailed(message, { cause: error });
+    return new CommandError(
+      `The server asks to wait${retryAfter === undefined ? '' : ` ${retryAfter} s`}: ${message}`,
+      { cause: error },
+    );
+  if (isRetryable(error))
+    return new CommandError(`${url} is in trouble (${message}). Try again in a moment.`, { cause: error });
+  return new CommandError(message, { cause: error });
 }
 
 /** The sentence for a server that does not answer. */
-export function unreachable(url: string): string {
+export function unreachableMessage(url: string): string {
   return `${url} can't be reached. Is the address right, and does the server run?`;
 }

@@ -22,7 +22,8 @@ export async function announceServer(folder: string, address: ServerAddress): Pr
   await writeFile(fresh, text, { mode: 0o600, flag: 'wx' });
   await rename(fresh, path);
   return async () => {
-    if ((await readFile(path, 'utf8').catch(() => null)) === text) await rm(path, { force: true }).catch(() => undefined);
+    if ((await readFile(path, 'utf8').catch(() => null)) === text)
+      await rm(path, { force: true }).catch(() => undefined);
   };
 }
 
@@ -40,7 +41,11 @@ function addressOf(text: string): ServerAddress | null {
     const value: unknown = JSON.parse(text);
     if (typeof value !== 'object' || value === null || !('url' in value) || !('pid' in value)) return null;
     const { url, pid } = value;
-    return typeof url === 'string' && URL.canParse(url) && typeof pid === 'number' && Number.isInteger(pid) && pid > 0
+    return typeof url === 'string' &&
+      URL.canParse(url) &&
+      typeof pid === 'number' &&
+      Number.isInteger(pid) &&
+      pid > 0
       ? { url, pid }
       : null;
   } catch {
@@ -59,9 +64,14 @@ function isAlive(pid: number): boolean {
 /** Whether a Deskbell answers there: its number may be another process's by now. */
 export async function isReady(url: string): Promise<boolean> {
   try {
-    const response = await fetch(new URL('/readyz', url), { signal: AbortSignal.timeout(patienceMs), redirect: 'manual' });
+    const response = await fetch(new URL('/readyz', url), {
+      signal: AbortSignal.timeout(patienceMs),
+      redirect: 'manual',
+    });
     const body: unknown = await response.json();
-    return response.ok && typeof body === 'object' && body !== null && 'status' in body && body.status === 'ready';
+    return (
+      response.ok && typeof body === 'object' && body !== null && 'status' in body && body.status === 'ready'
+    );
   } catch {
     return false;
   }

@@ -2,15 +2,23 @@
 // and keeps what comes of it. The password is sent and forgotten.
 import { secretFromEnvironment } from '../config.ts';
 import type { StaffSession } from '../sdk/staff-types.ts';
-import { openDialogue, readSecret, type Dialogue } from './ask.ts';
+import { openPrompt, readSecret, type Prompt } from './prompt.ts';
 import type { Context } from './context.ts';
 import type { SignIn } from './credentials.ts';
-import { CommandFailed, UsageError } from './errors.ts';
-import { caller, credentialsOf, isReadable, isSdkError, remoteFailure, serverUrl, unreachable } from './remote.ts';
+import { CommandError, UsageError } from './errors.ts';
+import {
+  createCaller,
+  credentialsOf,
+  isPlaintext,
+  isSdkError,
+  toCommandError,
+  serverUrl,
+  unreachableMessage,
+} from './remote.ts';
 import { runningServer } from './running-server.ts';
 
 /** What is known already; the rest is asked for. */
-export interface Known {
+export interface SignInDefaults {
   readonly url?: string | undefined;
   readonly organization?: string | undefined;
   readonly email?: string | undefined;
@@ -23,15 +31,18 @@ const attempts = 3;
 
 /**
  * Signs in and keeps the session in place of an earlier one, which ends.
- * @throws UsageError when something is missing and nobody can be asked; CommandFailed
+ * @throws UsageError when something is missing and there is no terminal to ask for it; CommandFailed
  */
-export async function signIn(context: Context, known: Known): Promise<SignIn> {
+export async function signIn(context: Context, known: SignInDefaults): Promise<SignIn> {
   if (known.url !== undefined) serverUrl(known.url);
   const { input, errors } = context.io;
-  const given = known.passwordStdin === true ? await readSecret(input) : (secretFromEnvironment('DESKBELL_PASSWORD')?.reveal() ?? null);
+  const given =
+    known.passwordStdin === true
+      ? await readSecret(input)
+      : (secretFromEnvironment('DESKBELL_PASSWORD')?.reveal() ?? null);
   const person = input.isTTY === true && known.passwordStdin !== true;
   if (!person) assertNothingMissing(known, given);
-  const dialogue = person ? openDialogue(input, errors) : null;
+  const dialogue = person ? openPrompt(input, errors) : null;
   try {
     return await askAndSignIn(context, dialogue, known, given);
   } finally {
@@ -39,7 +50,7 @@ export async function signIn(context: Context, known: Known): Promise<SignIn> {
   }
 }
 
-function assertNothingMissing({ organization, email }: Known, password: string | null): void {
+function assertNothingMissing({ organization, email }: SignInDefaults, password: string | null): void {
   const missing = [
     ...(organization === undefined ? ['--org S'] : []),
     ...(email === undefined ? ['--email E'] : []),
@@ -48,11 +59,18 @@ function assertNothingMissing({ organization, email }: Known, password: string |
   if (missing.length > 0) throw new UsageError(`There is no terminal to ask on. Give ${missing.join(', ')}.`);
 }
 
-async function askAndSignIn(context: Context, dialogue: Dialogue | null, known: Known, given: string | null): Promise<SignIn> {
+async function askAndSignIn(
+  context: Context,
+  dialogue: Prompt | null,
+  known: SignInDefaults,
+  given: string | null,
+): Promise<SignIn> {
   const url = await whichServer(context, dialogue, known.url);
-  if (isReadable(url))
-    context.print.note(`${url} is plain http: whoever is on the way can read the password and every message. Use https if you can.`);
-  if (dialogue !== null && !(await isThere(url))) throw new CommandFailed(unreachable(url));
+  if (isPlaintext(url))
+    context.print.note(
+      `${url} is plain http: whoever is on the way can read the password and every message. Use https if you can.`,
+    );
+  if (dialogue !== null && !(await isThere(url))) throw new CommandError(unreachableMessage(url));
   const organization = known.organization ?? (await ask(dialogue, 'Organization (its short name): '));
   const email = known.email ?? (await ask(dialogue, 'E-mail address: '));
   for (let attempt = 1; ; attempt += 1) {
@@ -61,18 +79,25 @@ async function askAndSignIn(context: Context, dialogue: Dialogue | null, known: 
       return await startSession(context, url, { organization, email, password });
     } catch (error) {
       if (!isSdkError(error)) throw error;
-      if (!isSdkError(error, 'unauthorized')) throw remoteFailure(context, error, { url, organization });
-      if (given !== null || dialogue === null || attempt === attempts) throw new CommandFailed(error.message, { cause: error });
+      if (!isSdkError(error, 'unauthorized')) throw toCommandError(context, error, { url, organization });
+      if (given !== null || dialogue === null || attempt === attempts)
+        throw new CommandError(error.message, { cause: error });
       context.print.note(`${error.message} Once again, please.`);
     }
   }
 }
 
-async function whichServer(context: Context, dialogue: Dialogue | null, typed: string | undefined): Promise<string> {
+async function whichServer(
+  context: Context,
+  dialogue: Prompt | null,
+  typed: string | undefined,
+): Promise<string> {
   if (typed !== undefined) return serverUrl(typed);
   const usual = (await runningServer(context.config().data))?.url ?? usualUrl;
   if (dialogue === null) return usual;
-  const answer = await dialogue.ask(`Server (Enter: ${usual}): `, (text) => (text === '' ? null : problemOf(text)));
+  const answer = await dialogue.ask(`Server (Enter: ${usual}): `, (text) =>
+    text === '' ? null : problemOf(text),
+  );
   return answer === '' ? usual : serverUrl(answer);
 }
 
@@ -85,7 +110,7 @@ function problemOf(text: string): string | null {
   }
 }
 
-async function ask(dialogue: Dialogue | null, question: string): Promise<string> {
+async function ask(dialogue: Prompt | null, question: string): Promise<string> {
   return (await dialogue?.ask(question, (text) => (text === '' ? 'It must not be empty.' : null))) ?? '';
 }
 
@@ -107,12 +132,20 @@ interface Account {
 
 async function startSession(context: Context, url: string, account: Account): Promise<SignIn> {
   // The body of a sign-in is never sent twice by itself: it would count as a second guess.
-  const session = await caller(url, null, 0)<StaffSession & { readonly token: string }>('POST', '/staff/session', account);
-  return keepSession(context, url, session);
+  const session = await createCaller(url, null, 0)<StaffSession & { readonly token: string }>(
+    'POST',
+    '/staff/session',
+    account,
+  );
+  return saveSession(context, url, session);
 }
 
 /** Keeps a fresh session as the current one; the one that it replaces ends. */
-export async function keepSession(context: Context, url: string, session: StaffSession & { readonly token: string }): Promise<SignIn> {
+export async function saveSession(
+  context: Context,
+  url: string,
+  session: StaffSession & { readonly token: string },
+): Promise<SignIn> {
   const { token, expiresAt, member, organization } = session;
   const fresh: SignIn = {
     url,
@@ -125,7 +158,7 @@ export async function keepSession(context: Context, url: string, session: StaffS
   const credentials = credentialsOf(context);
   const before = await credentials.find({ url, organization: fresh.organization });
   try {
-    await credentials.keep(fresh);
+    await credentials.save(fresh);
   } catch (error) {
     // What can't be kept must not stay open either.
     await endSession(fresh);
@@ -138,7 +171,7 @@ export async function keepSession(context: Context, url: string, session: StaffS
 /** Ends a session at its server. @returns whether the server has heard of it */
 export async function endSession({ url, token }: SignIn): Promise<boolean> {
   try {
-    await caller(url, token, 0)('DELETE', '/staff/session');
+    await createCaller(url, token, 0)('DELETE', '/staff/session');
     return true;
   } catch (error) {
     // Over already is as good.

@@ -1,12 +1,12 @@
 // SIGINT and SIGTERM for commands that run until they are stopped.
 
-export interface Stop {
-  /** Aborted once somebody wants the command to end. */
+export interface StopSignal {
+  /** Aborted once the command is asked to end. */
   readonly signal: AbortSignal;
   /** Resolves after a while, or as soon as it is time to end. */
   sleep(ms: number): Promise<void>;
   /** Resolves when it is time to end. */
-  readonly wanted: Promise<void>;
+  readonly requested: Promise<void>;
   [Symbol.dispose](): void;
 }
 
@@ -16,7 +16,7 @@ const names = ['SIGINT', 'SIGTERM'] as const;
  * From now on the first SIGINT or SIGTERM asks for an end instead of ending the process; a second one ends it at once.
  * @param alsoWhen another reason to end
  */
-export function untilStopped(alsoWhen?: AbortSignal): Stop {
+export function onStopSignal(alsoWhen?: AbortSignal): StopSignal {
   const asked = new AbortController();
   const { promise: wanted, resolve } = Promise.withResolvers<void>();
   const end = (): void => {
@@ -24,7 +24,7 @@ export function untilStopped(alsoWhen?: AbortSignal): Stop {
     resolve();
   };
   const onSignal = (): void => {
-    // Whoever asks twice does not want to wait: nothing else can end what still runs.
+    // The second signal ends the process at once: nothing else can end what still runs.
     if (asked.signal.aborted) process.exit(1);
     end();
   };
@@ -33,7 +33,7 @@ export function untilStopped(alsoWhen?: AbortSignal): Stop {
   if (alsoWhen?.aborted === true) end();
   return {
     signal: asked.signal,
-    wanted,
+    requested: wanted,
     sleep: async (ms) => {
       const { promise, resolve: wake } = Promise.withResolvers<void>();
       const timer = setTimeout(wake, ms);

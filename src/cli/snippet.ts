@@ -41,7 +41,10 @@ deskbell('init', { appId: '${appId}' });
 </script>
 <script async src="${baseUrl}/widget.js"></script>`,
     },
-    { name: 'Or one tag (also under Trusted Types)', code: `<script async src="${baseUrl}/widget.js" data-app-id="${appId}"></script>` },
+    {
+      name: 'Or one tag (also under Trusted Types)',
+      code: `<script async src="${baseUrl}/widget.js" data-app-id="${appId}"></script>`,
+    },
     {
       name: 'Or from npm (npm install @deskbell/sdk)',
       code: `import { init } from '@deskbell/sdk';\nawait init({ appId: '${appId}', apiBaseUrl: '${baseUrl}' });`,

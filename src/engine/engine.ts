@@ -2,7 +2,7 @@
 // presence, clock. Types only (and the one error that a store may throw). The
 // tables' methods are the shared queries in sql/: a second SQL engine brings a
 // runner for them, not a second set.
-import type { Tables } from './sql/tables.ts';
+import type { Repositories } from './sqlite/repositories/repositories.ts';
 import type { EventRow } from './rows.ts';
 
 /** Time and ids, handed in so that tests can move them by hand. */
@@ -24,14 +24,14 @@ export interface NewEvent extends Omit<EventRow, 'seq' | 'created_at'> {
   /** For a new message: what staff connections outside the room hear of it. */
   readonly activity?: object | undefined;
   /** The connection that caused it: it never hears its own message:new. */
-  readonly originConnection?: string | undefined;
+  readonly originConnectionId?: string | undefined;
 }
 
 /** A committed event. `payload` is absent for one that came from another process: it is then loaded from its rows. */
 export interface CommittedEvent extends EventRow {
   readonly payload?: object | undefined;
   readonly activity?: object | undefined;
-  readonly originConnection?: string | undefined;
+  readonly originConnectionId?: string | undefined;
 }
 
 /** What a commit left behind. */
@@ -44,7 +44,7 @@ export interface CommitNotice {
 
 /** A consistent snapshot: everything inside one `read` sees the same commit. */
 export interface ReadTx {
-  readonly tables: Tables;
+  readonly repositories: Repositories;
 }
 
 /**
@@ -81,14 +81,14 @@ export interface Store {
    */
   checkpoint(): Promise<boolean>;
   /** The copies of the database that changes of its schema and restores left behind, oldest first. */
-  copies(): Promise<StoreCopy[]>;
+  copies(): Promise<DatabaseCopy[]>;
   /** Removes the copies made before a time (ms); how many. */
   removeCopies(madeBefore: number): Promise<number>;
   close(): Promise<void>;
 }
 
 /** A copy of the database beside it: it still holds what has been removed since. */
-export interface StoreCopy {
+export interface DatabaseCopy {
   readonly name: string;
   /** ms since the epoch. */
   readonly madeAt: number;
@@ -111,7 +111,7 @@ export interface StoreStats {
 }
 
 /** The store could not take the operation now; nothing of it was kept. The same call may succeed later. */
-export class StoreUnavailable extends Error {
+export class StoreUnavailableError extends Error {
   override readonly name = 'StoreUnavailable';
 }
 
@@ -129,7 +129,11 @@ export type LimitVerdict =
   | {
       readonly ok: true;
       /** The tightest window of each check, in the order of the checks. */
-      readonly state: readonly { readonly remaining: number; readonly resetMs: number; readonly window: LimitWindow }[];
+      readonly state: readonly {
+        readonly remaining: number;
+        readonly resetMs: number;
+        readonly window: LimitWindow;
+      }[];
     }
   | {
       readonly ok: false;
@@ -153,7 +157,7 @@ export interface Presence {
   /** True while any member of the organization has a live connection. */
   online(organizationId: string): boolean;
   /** How many members have a live connection. */
-  members(): number;
+  memberCount(): number;
   /** Since when a member has no live connection, ms of the monotonic clock; null while one is live. */
   awaySince(memberId: string): number | null;
   /** Called when an organization goes online or offline. The answer unsubscribes. */

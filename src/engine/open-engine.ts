@@ -3,14 +3,14 @@
 import { chmod, mkdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Clock, Engine } from './engine.ts';
-import { schemaCopyName } from './embedded/copies.ts';
-import { createPresence } from './embedded/presence.ts';
-import { createSlidingWindowLimiter } from './embedded/sliding-window-limiter.ts';
-import { enterWal, openConnection, type Connection, type Durability } from './embedded/sqlite.ts';
-import { openSqliteStore } from './embedded/sqlite-store.ts';
-import { takeServerLock } from './embedded/server-lock.ts';
-import { assertNotNewer, migrate, schemaVersion } from './sql/migrate.ts';
-import { builder } from './sql/query.ts';
+import { schemaCopyName } from './sqlite/copies.ts';
+import { createPresence } from './memory/presence.ts';
+import { createSlidingWindowLimiter } from './memory/sliding-window-limiter.ts';
+import { enterWal, openConnection, type Connection, type Durability } from './sqlite/connection.ts';
+import { openSqliteStore } from './sqlite/sqlite-store.ts';
+import { acquireServerLock } from './sqlite/server-lock.ts';
+import { assertNotNewer, migrate, schemaVersion } from './sqlite/migrate.ts';
+import { builder } from './sqlite/query.ts';
 
 export interface EngineOptions {
   readonly folder: string;
@@ -23,7 +23,7 @@ export interface EngineOptions {
 }
 
 /** The engine can't be opened; the message says why and what to do. */
-export class EngineRefused extends Error {
+export class EngineError extends Error {
   override readonly name = 'EngineRefused';
 }
 
@@ -41,17 +41,20 @@ export async function databaseExists(folder: string): Promise<boolean> {
  */
 export async function prepareFolder(folder: string): Promise<void> {
   try {
-    await makeFolder(folder);
+    await makeDirectories(folder);
     if (!(await stat(folder)).isDirectory()) throw new Error('it is not a folder');
   } catch (error) {
-    throw new EngineRefused(`The data folder ${folder} can't be used: ${(error as Error).message}. Choose another with --data.`, {
-      cause: error,
-    });
+    throw new EngineError(
+      `The data folder ${folder} can't be used: ${(error as Error).message}. Choose another with --data.`,
+      {
+        cause: error,
+      },
+    );
   }
 }
 
 /** Like mkdir -p. Not Node's own `recursive`: that one never ends below /proc, where nothing can be made. */
-async function makeFolder(folder: string): Promise<void> {
+async function makeDirectories(folder: string): Promise<void> {
   try {
     await mkdir(folder, { mode: 0o700 });
   } catch (error) {
@@ -60,7 +63,7 @@ async function makeFolder(folder: string): Promise<void> {
     const parent = dirname(folder);
     const parentExists = (await stat(parent).catch(() => null)) !== null;
     if (code !== 'ENOENT' || parentExists || parent === folder) throw error;
-    await makeFolder(parent);
+    await makeDirectories(parent);
     await mkdir(folder, { mode: 0o700 });
   }
 }
@@ -72,15 +75,15 @@ async function makeFolder(folder: string): Promise<void> {
  */
 export async function openEngine(options: EngineOptions): Promise<Engine> {
   const { folder, clock } = options;
-  const unlock = options.as === 'server' ? lockOrRefuse(folder) : () => undefined;
+  const unlock = options.as === 'server' ? lockFolder(folder) : () => undefined;
   try {
-    await bringUpToDate(options);
+    await migrateDatabase(options);
     const store = openSqliteStore({
       file: databaseFile(folder),
       durability: options.durability,
       clock,
-      lockPatienceMs: options.as === 'server' ? 100 : 10_000,
-      watchEveryMs: options.as === 'server' ? 200 : 0,
+      lockTimeoutMs: options.as === 'server' ? 100 : 10_000,
+      pollIntervalMs: options.as === 'server' ? 200 : 0,
     });
     let closing: Promise<void> | null = null;
     return {
@@ -96,24 +99,26 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
   }
 }
 
-function lockOrRefuse(folder: string): () => void {
-  const unlock = takeServerLock(lockFile(folder));
+function lockFolder(folder: string): () => void {
+  const unlock = acquireServerLock(lockFile(folder));
   if (unlock !== null) return unlock;
-  throw new EngineRefused(
+  throw new EngineError(
     `Another deskbell server is running on ${folder}. Stop it first, or start this one on another folder with --data.`,
   );
 }
 
-async function bringUpToDate(options: EngineOptions): Promise<void> {
+async function migrateDatabase(options: EngineOptions): Promise<void> {
   const file = databaseFile(options.folder);
   let connection;
   try {
-    connection = openConnection(file, { durability: options.durability, lockWaitMs: 5_000 });
+    connection = openConnection(file, { durability: options.durability, lockTimeoutMs: 5_000 });
     await chmod(file, 0o600);
     schemaVersion(connection);
   } catch (error) {
     connection?.close();
-    throw new EngineRefused(`The database ${file} can't be opened: ${(error as Error).message}.`, { cause: error });
+    throw new EngineError(`The database ${file} can't be opened: ${(error as Error).message}.`, {
+      cause: error,
+    });
   }
   try {
     const open = connection;
@@ -126,7 +131,7 @@ async function bringUpToDate(options: EngineOptions): Promise<void> {
       await open.backup(copy);
       await chmod(copy, 0o600);
     });
-    rememberKey(open, options.keyCheck);
+    storeKeyCheck(open, options.keyCheck);
   } finally {
     connection.close();
   }
@@ -137,12 +142,12 @@ function assertSameKey(connection: Connection, keyCheck: string): void {
   const query = builder.selectFrom('meta').select('value').where('key', '=', 'key_check').compile();
   const kept = connection.prepare(query.sql).get(...query.parameters) as { value: string } | undefined;
   if (kept === undefined || kept.value === keyCheck) return;
-  throw new EngineRefused(
+  throw new EngineError(
     "This database was made with another secret key. Put the right key back (the data folder's secret.key, or DESKBELL_SECRET_KEY); nothing was changed.",
   );
 }
 
-function rememberKey(connection: Connection, keyCheck: string): void {
+function storeKeyCheck(connection: Connection, keyCheck: string): void {
   const query = builder
     .insertInto('meta')
     .values({ key: 'key_check', value: keyCheck })

@@ -1,7 +1,14 @@
 // The rows as they lie in the database: snake_case, times as ms since the epoch,
 // booleans as 0 or 1. Rules read rows; what leaves goes through services/present.ts.
 import type { AiLogEntry, KnowledgeFormat } from '../protocol/assistant.ts';
-import type { ContentFormat, ConversationStatus, Mode, Plan, Role, SenderRole } from '../protocol/entities.ts';
+import type {
+  ContentFormat,
+  ConversationStatus,
+  Mode,
+  Plan,
+  Role,
+  SenderRole,
+} from '../protocol/entities.ts';
 
 export interface MetaRow {
   key: string;
@@ -28,7 +35,7 @@ export interface ApplicationRow {
   id: string;
   organization_id: string;
   name: string;
-  /** JSON of protocol applicationSettings. */
+  /** JSON of the protocol's applicationSettings. */
   settings: string;
   /** Sealed (services/secrets.ts). */
   identity_secret: Uint8Array;

@@ -3,14 +3,14 @@
 import { EventEmitter } from 'node:events';
 import type { Context } from 'koa';
 import koaBody from 'koa-body';
-import { limits } from '../protocol/codes.ts';
+import { sizeLimits } from '../protocol/codes.ts';
 import { nestsDeeperThan } from '../services/content/json.ts';
-import { badField, Failure } from '../services/failure.ts';
+import { badField, ServiceError } from '../services/core/errors.ts';
 
 const parse = koaBody({
   json: true,
   jsonStrict: true,
-  jsonLimit: limits.bodyBytes,
+  jsonLimit: sizeLimits.bodyBytes,
   multipart: false,
   urlencoded: false,
   text: false,
@@ -29,31 +29,36 @@ const parse = koaBody({
 export async function readBody(ctx: Context): Promise<Record<string, unknown>> {
   const { headers } = ctx.req;
   const announced = headers['content-length'];
-  if (headers['transfer-encoding'] === undefined && (announced === undefined || Number(announced) === 0)) return {};
+  if (headers['transfer-encoding'] === undefined && (announced === undefined || Number(announced) === 0))
+    return {};
   checkMediaType(headers['content-type']);
   const encoding = headers['content-encoding'];
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity')
-    throw new Failure('unsupported_media_type', 'The body must not be compressed: send it without Content-Encoding.');
-  if (announced !== undefined && Number(announced) > limits.bodyBytes) throw tooLarge(ctx);
+    throw new ServiceError(
+      'unsupported_media_type',
+      'The body must not be compressed: send it without Content-Encoding.',
+    );
+  if (announced !== undefined && Number(announced) > sizeLimits.bodyBytes) throw tooLarge(ctx);
   const bytes = await readBytes(ctx);
   if (bytes.length === 0) return {};
   checkText(bytes);
   await parse(replay(ctx, bytes), () => Promise.resolve());
   const { body } = ctx.request as unknown as { body?: unknown };
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) throw badField('', 'the body must be a JSON object');
+  if (typeof body !== 'object' || body === null || Array.isArray(body))
+    throw badField('', 'the body must be a JSON object');
   return body as Record<string, unknown>;
 }
 
-function notJson(): Failure {
-  return new Failure('bad_request', 'The body is not a valid JSON object.', {
+function notJson(): ServiceError {
+  return new ServiceError('bad_request', 'The body is not a valid JSON object.', {
     details: [{ path: '', message: 'must be a valid JSON object' }],
   });
 }
 
-function tooLarge(ctx: Context): Failure {
+function tooLarge(ctx: Context): ServiceError {
   // What is still on its way will not be read, so the connection can't serve another request.
   ctx.set('Connection', 'close');
-  return new Failure('payload_too_large', `The body is larger than ${limits.bodyBytes} bytes.`);
+  return new ServiceError('payload_too_large', `The body is larger than ${sizeLimits.bodyBytes} bytes.`);
 }
 
 /** Exactly application/json, in UTF-8: anything else might have been read differently by whoever sent it. */
@@ -61,7 +66,10 @@ function checkMediaType(header: string | undefined): void {
   const [type = '', ...parameters] = (header ?? '').split(';').map((part) => part.trim().toLowerCase());
   const plain = parameters.every((parameter) => parameter === '' || /^charset="?utf-8"?$/.test(parameter));
   if (type !== 'application/json' || !plain)
-    throw new Failure('unsupported_media_type', 'The body must be JSON in UTF-8: send Content-Type: application/json.');
+    throw new ServiceError(
+      'unsupported_media_type',
+      'The body must be JSON in UTF-8: send Content-Type: application/json.',
+    );
 }
 
 /** Listeners instead of an async iterator: this is on every send's road, and the iterator costs more than the parsing. */
@@ -70,10 +78,11 @@ function readBytes(ctx: Context): Promise<Buffer> {
     const { req } = ctx;
     const chunks: Buffer[] = [];
     let length = 0;
-    const cutShort = (): void => reject(new Failure('bad_request', 'The connection ended before the whole body had arrived.'));
+    const cutShort = (): void =>
+      reject(new ServiceError('bad_request', 'The connection ended before the whole body had arrived.'));
     req.on('data', (chunk: Buffer) => {
       length += chunk.length;
-      if (length <= limits.bodyBytes) {
+      if (length <= sizeLimits.bodyBytes) {
         chunks.push(chunk);
         return;
       }
@@ -97,10 +106,13 @@ function checkText(bytes: Buffer): void {
   try {
     text = decoder.decode(bytes);
   } catch {
-    throw new Failure('bad_request', 'The body is not valid UTF-8.', { details: [{ path: '', message: 'must be valid UTF-8' }] });
+    throw new ServiceError('bad_request', 'The body is not valid UTF-8.', {
+      details: [{ path: '', message: 'must be valid UTF-8' }],
+    });
   }
   if (text.charCodeAt(0) === 0xfeff) throw notJson();
-  if (nestsDeeperThan(text, limits.jsonDepth)) throw badField('', `the body is nested deeper than ${limits.jsonDepth} levels`);
+  if (nestsDeeperThan(text, sizeLimits.jsonDepth))
+    throw badField('', `the body is nested deeper than ${sizeLimits.jsonDepth} levels`);
 }
 
 /**

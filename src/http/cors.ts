@@ -2,8 +2,8 @@
 // only, echoing the exact one; never credentials, never a wildcard.
 import type { Context } from 'koa';
 import { visitorApiPrefix } from '../protocol/codes.ts';
-import { matchOrigin, originIsKnown } from '../services/authenticate.ts';
-import { Failure } from '../services/failure.ts';
+import { matchOrigin, isKnownOrigin } from '../services/auth/authenticate.ts';
+import { ServiceError } from '../services/core/errors.ts';
 import type { Service } from '../services/service.ts';
 import { headerValues } from './request.ts';
 
@@ -13,14 +13,14 @@ export function isVisitorPath(path: string): boolean {
 }
 
 /** Answers a preflight. It names no application, so an origin registered with any is let through. */
-export async function answerPreflight(ctx: Context, service: Service, allow: readonly string[]): Promise<void> {
+export async function sendPreflight(ctx: Context, service: Service, allow: readonly string[]): Promise<void> {
   ctx.status = 204;
   ctx.set('Allow', allow.join(', '));
   if (!isVisitorPath(ctx.path)) return;
   ctx.vary('Origin');
-  const origins = headerValues(ctx.req.rawHeaders, 'origin');
+  const origins = headerValues(ctx.req, 'origin');
   const [origin] = origins;
-  if (origin === undefined || origins.length > 1 || !(await originIsKnown(service, origin))) return;
+  if (origin === undefined || origins.length > 1 || !(await isKnownOrigin(service, origin))) return;
   ctx.set('Access-Control-Allow-Origin', origin);
   ctx.set('Access-Control-Allow-Methods', allow.join(', '));
   // Not Authorization: an API key must never be in a browser.
@@ -29,19 +29,19 @@ export async function answerPreflight(ctx: Context, service: Service, allow: rea
 }
 
 /** Lets the page read the answer, error answers included, when its origin is registered for the application. */
-export async function allowReading(ctx: Context, service: Service): Promise<void> {
+export async function setCorsHeaders(ctx: Context, service: Service): Promise<void> {
   ctx.vary('Origin');
-  const origins = headerValues(ctx.req.rawHeaders, 'origin');
-  const appIds = headerValues(ctx.req.rawHeaders, 'x-app-id');
+  const origins = headerValues(ctx.req, 'origin');
+  const appIds = headerValues(ctx.req, 'x-app-id');
   const [origin] = origins;
   const [appId] = appIds;
   if (origin === undefined || appId === undefined || origins.length > 1 || appIds.length > 1) return;
-  const application = await service.lookups.application(appId.trim().toLowerCase());
+  const application = await service.configCache.application(appId.trim().toLowerCase());
   if (application === null) return;
   try {
     matchOrigin(application, origin);
   } catch (error) {
-    if (error instanceof Failure) return;
+    if (error instanceof ServiceError) return;
     throw error;
   }
   ctx.set('Access-Control-Allow-Origin', origin);

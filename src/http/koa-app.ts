@@ -1,21 +1,22 @@
-// The HTTP door: koa with its middleware in reading order. Holds no rule.
+// The HTTP transport: koa with its middleware in reading order. Holds no business rule.
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import Koa, { type Context } from 'koa';
 import type { Config } from '../config.ts';
 import type { Log } from '../log.ts';
-import { Failure } from '../services/failure.ts';
-import { countRequest } from '../services/measures.ts';
+import { ServiceError } from '../services/core/errors.ts';
+import { countRequest } from '../services/core/metrics.ts';
 import type { Service } from '../services/service.ts';
 import { commonHeaders } from './common-headers.ts';
-import { allowReading, answerPreflight, isVisitorPath } from './cors.ts';
-import { demoPage } from './demo-page.ts';
-import { answerFailure, answerJson } from './error-body.ts';
+import { setCorsHeaders, sendPreflight, isVisitorPath } from './cors.ts';
+import { demoPage } from './pages/demo.ts';
+import { sendError, sendJson } from './responses.ts';
 import { metricsPath, serveMetrics } from './metrics.ts';
-import { documentPaths, serveDocuments } from './openapi-route.ts';
+import { serveDocuments } from './documents.ts';
 import { createOperationRouter, routes } from './operation-routes.ts';
-import { invitationPage, invitationScript, invitationStyle } from './invitation-page.ts';
-import { servePages } from './pages.ts';
+import { invitationPage, invitationScript, invitationStyle } from './pages/invitation.ts';
+import { servePages } from './pages/serve-pages.ts';
+import { siteDocuments } from './pages/site.ts';
 import { headerValues } from './request.ts';
 import { staticFiles } from './static-files.ts';
 
@@ -29,7 +30,7 @@ export interface HttpOptions {
 export interface HttpHandler {
   handle(request: IncomingMessage, response: ServerResponse): void;
   /** From now on every request is refused with 503: the service is going away. */
-  refuseNew(): void;
+  stopAccepting(): void;
 }
 
 const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
@@ -37,6 +38,8 @@ const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIO
 export function createHttpHandler({ service, config, log, demo }: HttpOptions): HttpHandler {
   const koa = new Koa({ proxy: false });
   koa.on('error', (error: Error) => log.debug({ message: error.message }, 'a response could not be sent'));
+  const documents = siteDocuments(demo !== undefined);
+  const knownPaths = new Set([...ownPaths, ...documents.keys()]);
   let goingAway = false;
 
   // 1. Every answer: a request id, the security headers, an error body when something failed.
@@ -49,9 +52,14 @@ export function createHttpHandler({ service, config, log, demo }: HttpOptions): 
     } catch (error) {
       ctx.remove('Cache-Control');
       ctx.set('Cache-Control', 'no-store');
-      answerFailure(ctx, error, requestId, log);
+      sendError(ctx, error, requestId, log);
     }
-    countRequest(service.measures, methods.has(ctx.method) ? ctx.method : 'other', routeOf(ctx), ctx.status);
+    countRequest(
+      service.metrics,
+      methods.has(ctx.method) ? ctx.method : 'other',
+      routeOf(ctx, knownPaths),
+      ctx.status,
+    );
     const ms = Math.round(service.engine.clock.monotonic() - started);
     log.debug({ requestId, method: ctx.method, path: ctx.path, status: ctx.status, ms }, 'request');
   });
@@ -59,30 +67,31 @@ export function createHttpHandler({ service, config, log, demo }: HttpOptions): 
   // 2. Is the process alive, does it serve: asked by machines, even while it goes away.
   koa.use(async (ctx, next) => {
     if (ctx.path === '/healthz' && isRead(ctx)) {
-      answerJson(ctx, { status: 'ok' });
+      sendJson(ctx, { status: 'ok' });
       return;
     }
-    if (goingAway) throw new Failure('unavailable', 'The service is restarting. Try again in a moment.');
+    if (goingAway) throw new ServiceError('unavailable', 'The service is restarting. Try again in a moment.');
     if (ctx.path !== '/readyz' || !isRead(ctx)) {
       await next();
       return;
     }
     await service.engine.store
-      .read(({ tables }) => tables.meta.get('opened_at'))
+      .read(({ repositories }) => repositories.meta.get('opened_at'))
       .catch(() => {
-        throw new Failure('unavailable', 'The database does not answer.');
+        throw new ServiceError('unavailable', 'The database does not answer.');
       });
-    answerJson(ctx, { status: 'ready' });
+    sendJson(ctx, { status: 'ready' });
   });
 
   // 3. Requests that can't be told apart by their headers.
   koa.use(async (ctx, next) => {
-    if (headerValues(ctx.req.rawHeaders, 'host').length !== 1) throw new Failure('bad_request', 'A request has exactly one Host header.');
+    if (headerValues(ctx.req, 'host').length !== 1)
+      throw new ServiceError('bad_request', 'A request has exactly one Host header.');
     await next();
   });
 
   koa.use(staticFiles());
-  koa.use(serveDocuments());
+  koa.use(serveDocuments(documents));
   koa.use(serveMetrics(service, config.trustProxy));
   koa.use(
     servePages({
@@ -93,16 +102,21 @@ export function createHttpHandler({ service, config, log, demo }: HttpOptions): 
   );
   if (demo !== undefined) {
     const { html, script } = demoPage(demo.appId);
-    koa.use(servePages({ '/demo': { type: 'html', body: html }, '/demo.js': { type: 'text/javascript', body: script } }));
+    koa.use(
+      servePages({
+        '/demo': { type: 'html', body: html },
+        '/demo.js': { type: 'text/javascript', body: script },
+      }),
+    );
   }
 
   // 4. Cross-origin: who may ask, and who may read the answer.
   koa.use(async (ctx, next) => {
     if (ctx.method === 'OPTIONS' && allowedMethods(ctx.path).length > 0) {
-      await answerPreflight(ctx, service, allowedMethods(ctx.path));
+      await sendPreflight(ctx, service, allowedMethods(ctx.path));
       return;
     }
-    if (isVisitorPath(ctx.path)) await allowReading(ctx, service);
+    if (isVisitorPath(ctx.path)) await setCorsHeaders(ctx, service);
     await next();
   });
 
@@ -112,10 +126,14 @@ export function createHttpHandler({ service, config, log, demo }: HttpOptions): 
   // 6. What nothing above has answered.
   koa.use((ctx) => {
     const allow = allowedMethods(ctx.path);
-    if (allow.length === 0 && methods.has(ctx.method)) throw new Failure('not_found', 'No such path. The API lives below /api/v1.');
+    if (allow.length === 0 && methods.has(ctx.method))
+      throw new ServiceError('not_found', 'No such path. The API lives below /api/v1.');
     const possible = (allow.length === 0 ? [...methods] : allow).join(', ');
     ctx.set('Allow', possible);
-    throw new Failure('method_not_allowed', `${ctx.method} is not possible here. Possible are ${possible}.`);
+    throw new ServiceError(
+      'method_not_allowed',
+      `${ctx.method} is not possible here. Possible are ${possible}.`,
+    );
   });
 
   const callback = koa.callback();
@@ -123,7 +141,7 @@ export function createHttpHandler({ service, config, log, demo }: HttpOptions): 
     handle: (request, response) => {
       void callback(request, response);
     },
-    refuseNew: () => {
+    stopAccepting: () => {
       goingAway = true;
     },
   };
@@ -133,12 +151,12 @@ function isRead(ctx: Context): boolean {
   return ctx.method === 'GET' || ctx.method === 'HEAD';
 }
 
-const ownPaths = new Set<string>(['/healthz', '/readyz', '/widget.js', '/sdk.js', metricsPath, ...documentPaths]);
+const ownPaths = ['/healthz', '/readyz', '/widget.js', '/sdk.js', metricsPath];
 
-/** The route that answered, by its pattern; one word for all that is none, so that nobody can make up more. */
-function routeOf(ctx: Context): string {
+/** The route that answered, by its pattern; one word for every other path, so that clients can't add labels. */
+function routeOf(ctx: Context, known: ReadonlySet<string>): string {
   const { _matchedRoute: matched } = ctx as { _matchedRoute?: unknown };
-  return typeof matched === 'string' ? matched : ownPaths.has(ctx.path) ? ctx.path : 'other';
+  return typeof matched === 'string' ? matched : known.has(ctx.path) ? ctx.path : 'other';
 }
 
 const routePatterns = routes.map(({ method, path }) => ({
@@ -148,7 +166,9 @@ const routePatterns = routes.map(({ method, path }) => ({
 
 /** The methods that a path knows, HEAD and OPTIONS included; none for an unknown path. */
 function allowedMethods(path: string): string[] {
-  const known = new Set(routePatterns.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method));
+  const known = new Set(
+    routePatterns.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method),
+  );
   if (known.size === 0) return [];
   if (known.has('GET')) known.add('HEAD');
   return [...known, 'OPTIONS'];

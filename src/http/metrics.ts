@@ -4,11 +4,11 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type Koa from 'koa';
 import type { Context } from 'koa';
 import type { Histogram } from '../engine/engine.ts';
-import { authenticateMember } from '../services/authenticate.ts';
-import { Failure } from '../services/failure.ts';
-import { isLoopback } from '../services/http-address.ts';
+import { authenticateMember } from '../services/auth/authenticate.ts';
+import { ServiceError } from '../services/core/errors.ts';
+import { isLoopbackAddress } from '../net/ip-ranges.ts';
 import type { Service } from '../services/service.ts';
-import { readCredentials, requestAddress } from './request.ts';
+import { readCredentials, clientAddressOf } from './request.ts';
 
 export const metricsPath = '/metrics';
 
@@ -35,7 +35,7 @@ export function serveMetrics(service: Service, trustProxy: number): Koa.Middlewa
   const delay = monitorEventLoopDelay({ resolution: eventLoopResolutionMs });
   delay.enable();
   store.subscribe(({ events }) => {
-    for (const { type } of events) if (type === 'message:new') service.measures.messages += 1;
+    for (const { type } of events) if (type === 'message:new') service.metrics.messages += 1;
   });
   return async (ctx, next) => {
     if (ctx.path !== metricsPath) {
@@ -44,9 +44,9 @@ export function serveMetrics(service: Service, trustProxy: number): Koa.Middlewa
     }
     if (ctx.method !== 'GET' && ctx.method !== 'HEAD') {
       ctx.set('Allow', 'GET, HEAD');
-      throw new Failure('method_not_allowed', `${ctx.method} is not possible here.`);
+      throw new ServiceError('method_not_allowed', `${ctx.method} is not possible here.`);
     }
-    if (!isFromHere(ctx)) await assertAdmin(service, ctx, trustProxy);
+    if (!isLocalRequest(ctx)) await assertAdmin(service, ctx, trustProxy);
     const databaseBytes = await store.sizeBytes();
     const p99 = delay.percentile(99) / nanosecondsPerSecond;
     delay.reset();
@@ -60,19 +60,20 @@ export function serveMetrics(service: Service, trustProxy: number): Koa.Middlewa
  * True for a program on this machine that asks this service itself: its socket says so, it used a name of this machine,
  * and no proxy has put a word in. A web page whose name was made to lead here is caught by its Host.
  */
-function isFromHere(ctx: Context): boolean {
-  if (!isLoopback(ctx.req.socket.remoteAddress ?? '')) return false;
+function isLocalRequest(ctx: Context): boolean {
+  if (!isLoopbackAddress(ctx.req.socket.remoteAddress ?? '')) return false;
   if (forwardingHeaders.some((name) => ctx.req.headers[name] !== undefined)) return false;
   const host = (ctx.req.headers.host ?? '').replace(/:\d+$/, '').toLowerCase();
-  return host === 'localhost' || isLoopback(host.replace(/^\[|\]$/g, ''));
+  return host === 'localhost' || isLoopbackAddress(host.replace(/^\[|\]$/g, ''));
 }
 
 /** @throws Failure not_found for whoever shows no credential, so that there is nothing to see; unauthorized, forbidden */
 async function assertAdmin(service: Service, ctx: Context, trustProxy: number): Promise<void> {
-  const credentials = readCredentials(ctx, requestAddress(ctx, trustProxy));
-  if (credentials.authorization.length === 0) throw new Failure('not_found', 'No such path. The API lives below /api/v1.');
+  const credentials = readCredentials(ctx, clientAddressOf(ctx, trustProxy));
+  if (credentials.authorization.length === 0)
+    throw new ServiceError('not_found', 'No such path. The API lives below /api/v1.');
   const member = await authenticateMember(service, credentials, ctx.req.headers.host);
-  if (member.role !== 'admin') throw new Failure('forbidden', 'Only an admin may read the metrics.');
+  if (member.role !== 'admin') throw new ServiceError('forbidden', 'Only an admin may read the metrics.');
 }
 
 type Labels = Readonly<Record<string, string>>;
@@ -83,45 +84,64 @@ export function metricsText(
   service: Service,
   { databaseBytes, eventLoopDelaySeconds }: { databaseBytes: number; eventLoopDelaySeconds: number },
 ): string {
-  const { measures, engine } = service;
+  const { metrics, engine } = service;
   const { groupSizes, commitMs, logBytes } = engine.store.stats();
-  const requests = [...measures.requests.keys()]
+  const requests = [...metrics.requests.keys()]
     .toSorted((one, other) => one.localeCompare(other, 'en'))
     .map((key): Sample => {
       const [method = '', route = '', status = ''] = key.split(' ');
-      return [{ method, route, status }, measures.requests.get(key) ?? 0];
+      return [{ method, route, status }, metrics.requests.get(key) ?? 0];
     });
   return [
-    metric('deskbell_http_requests_total', 'counter', 'Requests answered, by route and class of status.', requests),
-    metric('deskbell_socket_connections', 'gauge', 'Open WebSocket connections that were let in.', byLabel('kind', measures.connections)),
+    metric(
+      'deskbell_http_requests_total',
+      'counter',
+      'Requests answered, by route and class of status.',
+      requests,
+    ),
+    metric(
+      'deskbell_socket_connections',
+      'gauge',
+      'Open WebSocket connections that were let in.',
+      byLabel('kind', metrics.connections),
+    ),
     metric(
       'deskbell_socket_frames_total',
       'counter',
       'WebSocket frames received and sent.',
-      byLabel('direction', { in: measures.framesIn, out: measures.framesOut }),
+      byLabel('direction', { in: metrics.framesIn, out: metrics.framesOut }),
     ),
-    metric('deskbell_messages_stored_total', 'counter', 'Messages stored.', [[{}, measures.messages]]),
+    metric('deskbell_messages_stored_total', 'counter', 'Messages stored.', [[{}, metrics.messages]]),
     metric(
       'deskbell_refused_by_limit_total',
       'counter',
       'Requests and messages refused by a limit, by what it was counted against.',
-      byLabel('cause', measures.limited),
+      byLabel('cause', metrics.rateLimited),
     ),
     metric(
       'deskbell_webhook_attempts_total',
       'counter',
       'Webhook deliveries by how the attempt ended; retried ones are tried again.',
-      byLabel('outcome', measures.webhooks),
+      byLabel('outcome', metrics.webhooks),
     ),
-    metric('deskbell_staff_online', 'gauge', 'Members with a live connection to this server.', [[{}, engine.presence.members()]]),
+    metric('deskbell_staff_online', 'gauge', 'Members with a live connection to this server.', [
+      [{}, engine.presence.memberCount()],
+    ]),
     histogram('deskbell_store_group_size', 'Operations that shared one commit.', groupSizes, 1),
     histogram('deskbell_store_commit_seconds', 'Duration of a commit, sync included.', commitMs, 1_000),
     metric('deskbell_database_bytes', 'gauge', 'Size of the database.', [[{}, databaseBytes]]),
-    metric('deskbell_database_log_bytes', 'gauge', "Size of the database's write-ahead log.", [[{}, logBytes]]),
-    metric('deskbell_event_loop_delay_p99_seconds', 'gauge', 'How late the event loop ran, 99th percentile since it was last asked for.', [
-      [{}, eventLoopDelaySeconds],
+    metric('deskbell_database_log_bytes', 'gauge', "Size of the database's write-ahead log.", [
+      [{}, logBytes],
     ]),
-    metric('process_resident_memory_bytes', 'gauge', 'Resident memory of the process.', [[{}, process.memoryUsage.rss()]]),
+    metric(
+      'deskbell_event_loop_delay_p99_seconds',
+      'gauge',
+      'How late the event loop ran, 99th percentile since it was last asked for.',
+      [[{}, eventLoopDelaySeconds]],
+    ),
+    metric('process_resident_memory_bytes', 'gauge', 'Resident memory of the process.', [
+      [{}, process.memoryUsage.rss()],
+    ]),
   ].join('');
 }
 

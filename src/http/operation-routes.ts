@@ -3,19 +3,21 @@
 import { createHash } from 'node:crypto';
 import Router from '@koa/router';
 import type { Context } from 'koa';
-import { limits, visitorApiPrefix } from '../protocol/codes.ts';
+import { sizeLimits, visitorApiPrefix } from '../protocol/codes.ts';
 import { uuid } from '../protocol/entities.ts';
-import { operations, type Operation, type OperationName } from '../protocol/operations.ts';
-import type { Actor } from '../services/actor.ts';
-import { authenticateEmbedder, authenticateMember, authenticateVisitor } from '../services/authenticate.ts';
+import { operationNames, operationRow, type AnyOperation, type OperationName } from '../protocol/operations.ts';
+import type { Actor } from '../services/core/actor.ts';
+import {
+  authenticateHostSite,
+  authenticateMember,
+  authenticateVisitor,
+} from '../services/auth/authenticate.ts';
 import { execute } from '../services/execute.ts';
-import { badField, notFound } from '../services/failure.ts';
+import { badField, notFound } from '../services/core/errors.ts';
 import type { Service } from '../services/service.ts';
 import { readBody } from './body-reader.ts';
-import { answerJson } from './error-body.ts';
-import { headerValues, readCredentials, requestAddress } from './request.ts';
-
-type AnyOperation = Operation<never, never>;
+import { sendJson } from './responses.ts';
+import { headerValues, readCredentials, clientAddressOf } from './request.ts';
 
 export interface Route {
   readonly name: OperationName;
@@ -24,9 +26,10 @@ export interface Route {
 }
 
 /** Every REST door: what the router serves, and what a test walks. */
-export const routes: readonly Route[] = (Object.entries(operations) as unknown as [OperationName, AnyOperation][]).flatMap(
-  ([name, { rest }]) => (rest === null ? [] : [{ name, method: rest[0], path: `${visitorApiPrefix}${rest[1]}` }]),
-);
+export const routes: readonly Route[] = operationNames.flatMap((name) => {
+  const { rest } = operationRow(name);
+  return rest === null ? [] : [{ name, method: rest[0], path: `${visitorApiPrefix}${rest[1]}` }];
+});
 
 /**
  * @param service what the operations run on
@@ -35,26 +38,33 @@ export const routes: readonly Route[] = (Object.entries(operations) as unknown a
 export function createOperationRouter(service: Service, trustProxy: number): Router {
   const router = new Router({ sensitive: true, strict: true });
   for (const { name, method, path } of routes) {
-    const operation = operations[name] as unknown as AnyOperation;
+    const operation = operationRow(name);
     router.register(path, [method], async (ctx: Context) => {
-      const address = requestAddress(ctx, trustProxy);
+      const address = clientAddressOf(ctx, trustProxy);
       const actor = await authenticate(service, operation, ctx, address);
-      const call = { service, actor, address, contentLimit: limits.contentRest };
-      const output: object = await execute(call, name, () => readInput(ctx, operation));
+      const call = { service, actor, address, contentLimit: sizeLimits.contentRest };
+      const output: object = await execute(call, name, undefined, {
+        readInput: () => readInput(ctx, operation),
+      });
       ctx.status = operation.status ?? 200;
-      answerJson(ctx, operation.envelope === undefined ? output : { [operation.envelope]: output });
+      sendJson(ctx, operation.envelope === undefined ? output : { [operation.envelope]: output });
       if (operation.cacheable === true) allowCaching(ctx);
     });
   }
   return router;
 }
 
-async function authenticate(service: Service, operation: AnyOperation, ctx: Context, address: string): Promise<Actor> {
+async function authenticate(
+  service: Service,
+  operation: AnyOperation,
+  ctx: Context,
+  address: string,
+): Promise<Actor> {
   switch (operation.who) {
     case 'anyone':
       return { kind: 'anonymous' };
-    case 'embedder':
-      return authenticateEmbedder(service, readCredentials(ctx, address));
+    case 'hostSite':
+      return authenticateHostSite(service, readCredentials(ctx, address));
     case 'visitor':
       return authenticateVisitor(service, readCredentials(ctx, address));
     case 'operator':
@@ -82,19 +92,25 @@ function readQuery(ctx: Context): Record<string, unknown> {
   for (const [name, value] of Object.entries(ctx.query)) {
     const plain = name.replace(/\[.*$/, '');
     const merged = plain !== name || Object.hasOwn(input, plain) ? [value] : value;
-    Object.defineProperty(input, plain, { value: merged, enumerable: true, configurable: true, writable: true });
+    Object.defineProperty(input, plain, {
+      value: merged,
+      enumerable: true,
+      configurable: true,
+      writable: true,
+    });
   }
   return input;
 }
 
 function mergeIdempotencyKey(ctx: Context, field: string, input: Record<string, unknown>): void {
-  const values = headerValues(ctx.req.rawHeaders, 'idempotency-key');
+  const values = headerValues(ctx.req, 'idempotency-key');
   const [value] = values;
   // The header is the only way to name this one: a body field of that name is unknown, and ignored.
   if (field === 'idempotencyKey') delete input[field];
   if (value === undefined) return;
   if (values.length > 1) throw badField('Idempotency-Key', 'was sent more than once');
-  if (input[field] !== undefined && input[field] !== value) throw badField(field, 'and the header Idempotency-Key name two different ids');
+  if (input[field] !== undefined && input[field] !== value)
+    throw badField(field, 'and the header Idempotency-Key name two different ids');
   input[field] = value;
 }
 

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type Koa from 'koa';
-import { Failure } from '../services/failure.ts';
+import { ServiceError } from '../services/core/errors.ts';
 
 export type Encoding = 'br' | 'gzip';
 
@@ -49,14 +49,16 @@ export function staticFiles(folder: string | null = webFolder()): Koa.Middleware
     }
     if (ctx.method !== 'GET' && ctx.method !== 'HEAD') {
       ctx.set('Allow', 'GET, HEAD');
-      throw new Failure('method_not_allowed', `${ctx.method} is not possible here.`);
+      throw new ServiceError('method_not_allowed', `${ctx.method} is not possible here.`);
     }
     const encoding = chooseEncoding(ctx.get('Accept-Encoding'), file.encoded);
     ctx.set({
       'Access-Control-Allow-Origin': '*',
       'Cross-Origin-Resource-Policy': 'cross-origin',
       'Timing-Allow-Origin': '*',
-      'Cache-Control': file.immutable ? 'public, max-age=31536000, immutable' : 'public, max-age=300, stale-while-revalidate=86400',
+      'Cache-Control': file.immutable
+        ? 'public, max-age=31536000, immutable'
+        : 'public, max-age=300, stale-while-revalidate=86400',
       'Content-Type': file.type,
       ETag: `"${file.digest}${encoding === null ? '' : `-${encoding}`}"`,
       Vary: 'Accept-Encoding',
@@ -105,5 +107,9 @@ export function chooseEncoding(accepts: string, offered: ReadonlyMap<Encoding, B
     weights.set(name, weight === undefined ? 1 : Number(weight.slice(2)));
   }
   const wanted = (name: string): number => weights.get(name) ?? weights.get('*') ?? 0;
-  return suffixes.map(([encoding]) => encoding).find((encoding) => offered.has(encoding) && wanted(encoding) > 0) ?? null;
+  return (
+    suffixes
+      .map(([encoding]) => encoding)
+      .find((encoding) => offered.has(encoding) && wanted(encoding) > 0) ?? null
+  );
 }

@@ -60,7 +60,7 @@ export const closeCodes = {
 } as const;
 
 /** Sizes and times of the contract. Lengths count UTF-16 code units after trimming. */
-export const limits = {
+export const sizeLimits = {
   bodyBytes: 65_536,
   frameBytes: 65_536,
   jsonDepth: 32,

@@ -1,10 +1,8 @@
-// What the outside sees, as zod schemas and the types inferred from them.
-// Owns shapes only: how a row becomes one of these is services/present.ts.
+// What the API answers, as zod schemas and the types inferred from them.
+// Owns shapes only: how a row becomes one of these is services/core/serializers.ts.
 import { z } from 'zod';
-import { plainWords } from './plain-words.ts';
-
-// Every schema of the contract is built on this module, so what any of them refuses is told in these words.
-z.config({ customError: plainWords });
+import { applicationSettings } from './application-settings.ts';
+import './zod-messages.ts';
 
 /** Any letter case comes in; ids are compared and returned in lower case. */
 export const uuid = z
@@ -15,7 +13,10 @@ export const uuid = z
 /** A UUID of version 4 and the RFC 9562 variant, as X-Visitor-Id must be. */
 export const visitorUuid = z
   .string()
-  .regex(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i, 'must be a UUID of version 4')
+  .regex(
+    /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i,
+    'must be a UUID of version 4',
+  )
   .toLowerCase();
 
 export const timestamp = z.string().meta({ format: 'date-time' });
@@ -79,7 +80,10 @@ export type SentMessage = z.infer<typeof sentMessage>;
 export const message = sentMessage.extend({ editedAt: timestamp.nullable() });
 export type Message = z.infer<typeof message>;
 
-export const attributes = z.record(z.string().min(1).max(100), z.union([z.string().max(1000), z.number(), z.boolean()]));
+export const attributes = z.record(
+  z.string().min(1).max(100),
+  z.union([z.string().max(1000), z.number(), z.boolean()]),
+);
 
 export const visitor = z.object({
   id: visitorUuid,
@@ -91,7 +95,7 @@ export const visitor = z.object({
 });
 export type Visitor = z.infer<typeof visitor>;
 
-/** What operators see of a visitor: never the X-Visitor-Id of somebody else's session beyond its own id. */
+/** An application as staff's lists name it. */
 export const applicationRef = z.object({ id: uuid, name: z.string() });
 export type ApplicationRef = z.infer<typeof applicationRef>;
 
@@ -169,42 +173,6 @@ export const organizationUsage = z.object({
 });
 export type OrganizationUsage = z.infer<typeof organizationUsage>;
 
-const colour = z
-  .string()
-  .regex(/^#[0-9a-f]{6}$/i, 'must be a colour written #rrggbb')
-  .toLowerCase();
-const autoResponse = z.string().trim().min(1).max(1000).nullable();
-
-/** Everything about an application that its owner sets; `widget/config` shows these under the same paths. */
-export const applicationSettings = z.object({
-  appearance: z.object({
-    colors: z.object({ primary: colour, background: colour, text: colour }),
-    logo: z
-      .url({ protocol: /^https$/, error: 'must be an https URL' })
-      .max(2000)
-      .nullable(),
-    position: z.enum(['bottom-right', 'bottom-left']),
-    launcherIcon: z.enum(['chat', 'question', 'message']),
-  }),
-  behavior: z.object({
-    timezone: z.string().max(100),
-    businessHours: z.unknown(),
-    greeting: autoResponse,
-    outsideHours: autoResponse,
-    /** Whether the widget asks for name and address before the first message. */
-    contactForm: z.enum(['off', 'optional', 'required']).default('off'),
-  }),
-  ai: z.object({
-    mode: z.enum(['off', 'assist', 'auto']),
-    name: z.string().trim().min(1).max(100),
-  }),
-  locale: z
-    .string()
-    .regex(/^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$/, 'must be a language tag such as en or pt-BR')
-    .nullable(),
-});
-export type ApplicationSettings = z.infer<typeof applicationSettings>;
-
 export const application = z.object({
   id: uuid,
   appId: uuid,
@@ -228,11 +196,7 @@ export const widgetConfig = z.object({
   behavior: z.object({
     isOpen: z.boolean(),
     nextOpenAt: timestamp.nullable(),
-    timezone: z.string(),
-    businessHours: z.unknown(),
-    greeting: z.string().nullable(),
-    outsideHours: z.string().nullable(),
-    contactForm: z.enum(['off', 'optional', 'required']),
+    ...applicationSettings.shape.behavior.shape,
   }),
   online: z.boolean(),
   ai: z.object({ enabled: z.boolean() }),
@@ -287,8 +251,13 @@ export const cannedReply = z.object({
 });
 export type CannedReply = z.infer<typeof cannedReply>;
 
-const spread = z.object({ medianSeconds: z.int().nullable(), p90Seconds: z.int().nullable() });
-const figures = z.object({ opened: z.int(), resolved: z.int(), firstResponse: spread, resolution: spread });
+const percentiles = z.object({ medianSeconds: z.int().nullable(), p90Seconds: z.int().nullable() });
+const figures = z.object({
+  opened: z.int(),
+  resolved: z.int(),
+  firstResponse: percentiles,
+  resolution: percentiles,
+});
 const namedFigures = figures.extend({ id: uuid, name: z.string() });
 
 /** What was opened and resolved, and how fast, in a span of time. */
@@ -324,7 +293,9 @@ export const visitorData = z.object({
     }),
   ),
   /** Who has looked at or handed out this data before. */
-  access: z.array(z.object({ action: z.string(), actor: z.string(), address: z.string().nullable(), createdAt: timestamp })),
+  access: z.array(
+    z.object({ action: z.string(), actor: z.string(), address: z.string().nullable(), createdAt: timestamp }),
+  ),
   exportedAt: timestamp,
 });
 export type VisitorData = z.infer<typeof visitorData>;
@@ -352,7 +323,7 @@ export const purgeReport = z.object({
       slug: z.string(),
       /** null: unlimited. */
       retentionDays: z.int().nullable(),
-      /** `held`: more than half would go, so it waits for somebody's word; `grace`: the plan changed a short while ago. */
+      /** `held`: more than half would go, so it waits for `--yes`; `grace`: the plan changed a short while ago. */
       state: z.enum(['kept', 'purged', 'held', 'grace']),
       /** What went; where it is held, what waits. */
       live: removed,
@@ -361,7 +332,7 @@ export const purgeReport = z.object({
   ),
   /** Everything that went. */
   total: removed,
-  /** Old copies of the database that went. */
-  copies: z.int(),
+  /** Backups made by the server itself that were removed because of their age. */
+  expiredBackups: z.int(),
 });
 export type PurgeReport = z.infer<typeof purgeReport>;

@@ -76,4 +76,5 @@ export interface EventPayloads {
 export type EventType = keyof EventPayloads;
 
 /** One outbound frame. `pong` alone has no payload. */
-export type ServerFrame = { [T in EventType]: { type: T; payload: EventPayloads[T] } }[EventType] | { type: 'pong' };
+export type ServerFrame =
+  { [T in EventType]: { type: T; payload: EventPayloads[T] } }[EventType] | { type: 'pong' };

@@ -1,10 +1,10 @@
 // What a WebSocket client may send: one zod schema per frame type.
 // Owns the inbound half of the protocol; what a frame means is a rule in services.
 import { z } from 'zod';
-import { limits } from './codes.ts';
+import { sizeLimits } from './codes.ts';
 import { contentFormat, uuid } from './entities.ts';
 
-const clientMessageId = z.string().min(1).max(limits.clientMessageId);
+const clientMessageId = z.string().min(1).max(sizeLimits.clientMessageId);
 
 /** Payload schema by frame type; null: the frame carries no payload. */
 export const clientFrames = {
@@ -37,8 +37,12 @@ export const clientFrames = {
 export type ClientFrameType = keyof typeof clientFrames;
 
 export type ClientPayloads = {
-  [T in ClientFrameType]: (typeof clientFrames)[T] extends z.ZodType ? z.output<(typeof clientFrames)[T]> : undefined;
+  [T in ClientFrameType]: (typeof clientFrames)[T] extends z.ZodType
+    ? z.output<(typeof clientFrames)[T]>
+    : undefined;
 };
 
 /** One inbound frame after the check. */
-export type ClientFrame = { [T in ClientFrameType]: { type: T; payload: ClientPayloads[T] } }[ClientFrameType];
+export type ClientFrame = {
+  [T in ClientFrameType]: { type: T; payload: ClientPayloads[T] };
+}[ClientFrameType];

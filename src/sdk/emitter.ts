@@ -45,7 +45,8 @@ export function createEmitter<E>(): Emitter<E> {
       entries = entries.filter(([name, known]) => name !== type || (handler && handler !== known));
     },
     emit_: (type, event) => {
-      for (const [name, , run] of entries) if (name === type) callSafely(run as (value: typeof event) => void, event);
+      for (const [name, , run] of entries)
+        if (name === type) callSafely(run as (value: typeof event) => void, event);
     },
   };
 }

@@ -1,9 +1,9 @@
 // One SDK: the object that init and getSdkApi answer. Calls made before it is ready wait
 // and then run in order. Must not touch anything while imported.
-import { createStore } from './core.ts';
+import { createStore } from './context.ts';
 import { callSafely, createEmitter } from './emitter.ts';
-import { createEngine, type Acts } from './engine.ts';
-import { surroundings } from './environment.ts';
+import { createClientCore, type Actions } from './client-core.ts';
+import { browserEnvironment } from './browser-environment.ts';
 import { asSdkError, sdkError } from './error.ts';
 import type { InitOptions, SdkApi, SdkError, SdkEvents } from './types.ts';
 
@@ -21,7 +21,7 @@ export function createInstance(onEnd: () => void = () => undefined): Instance {
   const { state_: state, set_: set } = store;
   const emitter = createEmitter<SdkEvents>();
   const emit = emitter.emit_;
-  const engine = createEngine(store, emit);
+  const engine = createClientCore(store, emit);
   let resolve: (api: SdkApi) => void;
   let reject: (error: SdkError) => void;
   const ready = new Promise<SdkApi>((...both) => {
@@ -34,7 +34,7 @@ export function createInstance(onEnd: () => void = () => undefined): Instance {
 
   // Each runs once ready, in the order of the calls; when it is ready already, before the call returns.
   const acts = Object.fromEntries(
-    Object.entries(engine.acts_).map(([name, act]) => [
+    Object.entries(engine.actions_).map(([name, act]) => [
       name,
       async (...values: never[]): Promise<unknown> => {
         if (!state().ready) await ready;
@@ -42,7 +42,7 @@ export function createInstance(onEnd: () => void = () => undefined): Instance {
         return (act as (...all: never[]) => unknown)(...values);
       },
     ]),
-  ) as unknown as Acts;
+  ) as unknown as Actions;
 
   const setPanel = (open: boolean): void => {
     if (state().open === open || ended) return;
@@ -91,7 +91,7 @@ export function createInstance(onEnd: () => void = () => undefined): Instance {
       const { locale = state().locale, theme = state().theme } = options;
       appId = options.appId;
       set({ locale, theme });
-      engine.start_(options, { ...surroundings(), ...options.environment }).then(
+      engine.start_(options, { ...browserEnvironment(), ...options.environment }).then(
         () => {
           if (ended) return;
           set({ ready: true });

@@ -1,39 +1,44 @@
 // The conversations that a member's client knows of: pages, single ones, and asking again
 // how one stands after something happened to it. Must not open sockets or send messages.
 import type { Emitter } from './emitter.ts';
-import { asSdkError, mayPass } from './error.ts';
-import type { Http } from './http.ts';
-import type { QueueFilter, StaffConversation, StaffConversationListItem, StaffEvents } from './staff-types.ts';
+import { asSdkError, isRetryable } from './error.ts';
+import type { HttpClient } from './http.ts';
+import type {
+  QueueFilter,
+  StaffConversation,
+  StaffConversationListItem,
+  StaffEvents,
+} from './staff-types.ts';
 import type { Environment } from './types.ts';
 
 type Items = readonly StaffConversationListItem[];
 
 export interface StaffQueueOptions {
   readonly env: Environment;
-  readonly http: Http;
+  readonly http: HttpClient;
   readonly emit: Emitter<StaffEvents>['emit_'];
   get(): Items;
   set(conversations: Items): void;
   /** Nobody is signed in, or the client has ended. */
-  isOver(): boolean;
+  isStopped(): boolean;
   report(error: unknown): void;
 }
 
 export interface StaffQueue {
   /** Changes what is known of a conversation, where it is known. */
-  amend(id: string, patch: Partial<StaffConversationListItem>): void;
+  patch(id: string, patch: Partial<StaffConversationListItem>): void;
   /** Asks how a conversation stands: soon, and once for many events. */
   refresh(id: string): void;
   get(id: string): Promise<StaffConversation>;
   list(filter: QueueFilter): Promise<{ readonly conversations: Items; readonly total: number }>;
   act(id: string, name: string, body?: object): Promise<StaffConversation>;
-  keep(ids: ReadonlySet<string>): void;
+  retain(ids: ReadonlySet<string>): void;
 }
 
-const refreshAfterMs = 100;
+const refreshDelayMs = 100;
 /** Each of these questions counts against the organization's plan: a few at once, and then so many a minute. */
-const refreshEveryMs = 300;
-const refreshesAtOnce = 15;
+const refreshIntervalMs = 300;
+const refreshBurst = 15;
 
 /** What is known of conversations, kept by `get` and `set` of the options. */
 export function createStaffQueue(options: StaffQueueOptions): StaffQueue {
@@ -44,8 +49,8 @@ export function createStaffQueue(options: StaffQueueOptions): StaffQueue {
 
   function pause(): number {
     const now = env.now();
-    pacedUntil = Math.max(now, pacedUntil) + refreshEveryMs;
-    return Math.max(refreshAfterMs, pacedUntil - now - refreshesAtOnce * refreshEveryMs);
+    pacedUntil = Math.max(now, pacedUntil) + refreshIntervalMs;
+    return Math.max(refreshDelayMs, pacedUntil - now - refreshBurst * refreshIntervalMs);
   }
 
   function take(items: Items): void {
@@ -65,7 +70,10 @@ export function createStaffQueue(options: StaffQueueOptions): StaffQueue {
   }
 
   async function get(id: string): Promise<StaffConversation> {
-    const { conversation } = await http.call_<{ conversation: StaffConversation }>('GET', `/conversations/${id}`);
+    const { conversation } = await http.request_<{ conversation: StaffConversation }>(
+      'GET',
+      `/conversations/${id}`,
+    );
     return takeOne(conversation);
   }
 
@@ -77,13 +85,13 @@ export function createStaffQueue(options: StaffQueueOptions): StaffQueue {
     }
     refreshing.set(id, 'due');
     env.after(pause(), () => {
-      if (options.isOver()) return void refreshing.delete(id);
+      if (options.isStopped()) return void refreshing.delete(id);
       refreshing.set(id, 'asked');
       get(id)
         .catch((error: unknown) => {
           // Gone meanwhile: erased, or past its time.
           if (asSdkError(error).status === 404) options.set(options.get().filter((one) => one.id !== id));
-          else if (!mayPass(asSdkError(error))) options.report(error);
+          else if (!isRetryable(asSdkError(error))) options.report(error);
         })
         .finally(() => {
           const more = refreshing.get(id) === 'again';
@@ -94,24 +102,33 @@ export function createStaffQueue(options: StaffQueueOptions): StaffQueue {
   }
 
   return {
-    amend: (id, patch) => {
+    patch: (id, patch) => {
       const old = options.get().find((one) => one.id === id);
       if (old !== undefined) take([{ ...old, ...patch }]);
     },
     refresh,
     get,
     list: async (filter) => {
-      const query = new URLSearchParams(Object.entries(filter).map(([name, value]): [string, string] => [name, String(value)]));
+      const query = new URLSearchParams(
+        Object.entries(filter).map(([name, value]): [string, string] => [name, String(value)]),
+      );
       const path = `/conversations?${query.toString()}`;
-      const answer = await http.call_<{ conversations: StaffConversationListItem[]; total: number }>('GET', path);
+      const answer = await http.request_<{ conversations: StaffConversationListItem[]; total: number }>(
+        'GET',
+        path,
+      );
       take(answer.conversations);
       return answer;
     },
     act: async (id, name, body = {}) => {
-      const { conversation } = await http.call_<{ conversation: StaffConversation }>('POST', `/conversations/${id}/${name}`, { body });
+      const { conversation } = await http.request_<{ conversation: StaffConversation }>(
+        'POST',
+        `/conversations/${id}/${name}`,
+        { body },
+      );
       return takeOne(conversation);
     },
-    keep: (ids) => {
+    retain: (ids) => {
       const kept = options.get().filter(({ id }) => ids.has(id));
       if (kept.length < options.get().length) options.set(kept);
     },

@@ -1,46 +1,46 @@
 // The rooms that a member has joined: pages, catching up, live events, typing and read
 // marks. Must not open sockets or send.
 import type { ServerFrame } from '../protocol/events.ts';
-import { presentMessage, type RawMessage } from './core.ts';
+import { toSdkMessage, type RawMessage } from './context.ts';
 import type { Emitter } from './emitter.ts';
-import type { Http } from './http.ts';
+import type { HttpClient } from './http.ts';
 import type { StaffEvents, StaffMessage, StaffRoom } from './staff-types.ts';
-import { createThread, type Thread } from './thread.ts';
+import { createMessageList, type MessageList } from './message-list.ts';
 import type { SdkMessage, TypingPerson } from './types.ts';
 
 type StaffRaw = RawMessage & { readonly internal?: true };
 
 interface Room {
   readonly id: string;
-  readonly thread: Thread<StaffMessage>;
+  readonly thread: MessageList<StaffMessage>;
   ready: Promise<void> | undefined;
   typing: readonly TypingPerson[];
   reads: Readonly<Record<string, string>>;
 }
 
 export interface StaffRoomsOptions {
-  readonly http: Http;
+  readonly http: HttpClient;
   readonly emit: Emitter<StaffEvents>['emit_'];
   memberId(): string;
-  unsent(id: string): readonly SdkMessage[];
+  pending(id: string): readonly SdkMessage[];
   isNote(key: string): boolean;
-  recognise(message: StaffMessage): StaffMessage;
-  listen(id: string, after: string): void;
-  changed(rooms: Readonly<Record<string, StaffRoom>>): void;
+  matchStored(message: StaffMessage): StaffMessage;
+  join(id: string, after: string): void;
+  onChange(rooms: Readonly<Record<string, StaffRoom>>): void;
 }
 
 export interface StaffRooms {
   enter(id: string): Promise<StaffRoom>;
   leave(id: string): void;
   has(id: string): boolean;
-  older(id: string, limit: number): Promise<readonly StaffMessage[]>;
-  thread(id: string): Thread<StaffMessage> | undefined;
-  hear(frame: ServerFrame, after: string): void;
-  edited(id: string, raw: Partial<StaffRaw> & Pick<StaffRaw, 'id'>): void;
-  deleted(id: string, messageId: string): void;
-  baselines(): readonly [string, string][];
-  unsettle(): void;
-  show(): void;
+  loadOlder(id: string, limit: number): Promise<readonly StaffMessage[]>;
+  messages(id: string): MessageList<StaffMessage> | undefined;
+  handleFrame(frame: ServerFrame, after: string): void;
+  applyEdit(id: string, raw: Partial<StaffRaw> & Pick<StaffRaw, 'id'>): void;
+  applyDelete(id: string, messageId: string): void;
+  syncCursors(): readonly [string, string][];
+  disconnect(): void;
+  publish(): void;
 }
 
 const pageSize = 50;
@@ -51,43 +51,47 @@ export function createStaffRooms(options: StaffRoomsOptions): StaffRooms {
   let shown: Readonly<Record<string, StaffRoom>> = {};
 
   const present = (raw: StaffRaw, id: string): StaffMessage => ({
-    ...presentMessage(raw, id, options.memberId()),
+    ...toSdkMessage(raw, id, options.memberId()),
     ...(raw.internal === true && { internal: true }),
   });
 
   function snapshot({ id, thread, typing, reads }: Room): StaffRoom {
-    const unsent = options.unsent(id).map((one): StaffMessage => (options.isNote(one.key) ? { ...one, internal: true } : one));
+    const unsent = options
+      .pending(id)
+      .map((one): StaffMessage => (options.isNote(one.key) ? { ...one, internal: true } : one));
     return {
       conversationId: id,
       messages: [...thread.list_(), ...unsent],
-      loaded: thread.baseline_() !== '',
+      loaded: thread.syncCursor_() !== '',
       hasMore: thread.hasMore_(),
       typing,
       reads,
     };
   }
 
-  function show(): void {
+  function publish(): void {
     shown = Object.fromEntries([...rooms.values()].map((room) => [room.id, snapshot(room)]));
-    options.changed(shown);
+    options.onChange(shown);
   }
 
   function arrived(news: readonly StaffMessage[]): void {
-    show();
+    publish();
     for (const message of news) if (message.key === message.id) emit('message', message);
   }
 
-  function edited(id: string, raw: Partial<StaffRaw> & Pick<StaffRaw, 'id'>): void {
+  function applyEdit(id: string, raw: Partial<StaffRaw> & Pick<StaffRaw, 'id'>): void {
     const { content, contentFormat, contentHtml, editedAt } = raw;
-    const changed = rooms.get(id)?.thread.change_(raw.id, { content, contentFormat, contentHtml, editedAt } as Partial<StaffMessage>);
+    const changed = rooms
+      .get(id)
+      ?.thread.applyEdit_(raw.id, { content, contentFormat, contentHtml, editedAt } as Partial<StaffMessage>);
     if (changed === undefined) return;
-    show();
+    publish();
     emit('message:updated', changed);
   }
 
-  function deleted(id: string, messageId: string): void {
+  function applyDelete(id: string, messageId: string): void {
     if (rooms.get(id)?.thread.remove_(messageId) === undefined) return;
-    show();
+    publish();
     emit('message:deleted', { conversationId: id, messageId });
   }
 
@@ -100,16 +104,19 @@ export function createStaffRooms(options: StaffRoomsOptions): StaffRooms {
 
   async function load(room: Room): Promise<void> {
     const { id, thread } = room;
-    const { messages } = await http.call_<{ messages: StaffRaw[] }>('GET', `/conversations/${id}/messages?order=desc&limit=${pageSize}`);
+    const { messages } = await http.request_<{ messages: StaffRaw[] }>(
+      'GET',
+      `/conversations/${id}/messages?order=desc&limit=${pageSize}`,
+    );
     thread.addPage_(
       messages.toReversed().map((raw) => present(raw, id)),
       messages.length === pageSize,
     );
-    show();
-    if (rooms.get(id) === room && thread.baseline_() !== '') options.listen(id, thread.baseline_());
+    publish();
+    if (rooms.get(id) === room && thread.syncCursor_() !== '') options.join(id, thread.syncCursor_());
   }
 
-  function hear(frame: ServerFrame, after: string): void {
+  function handleFrame(frame: ServerFrame, after: string): void {
     if (!('payload' in frame) || !('conversationId' in frame.payload)) return;
     const id = frame.payload.conversationId ?? '';
     const room = rooms.get(id);
@@ -124,36 +131,36 @@ export function createStaffRooms(options: StaffRoomsOptions): StaffRooms {
       case 'messages:sync': {
         const { messages, hasMore, edited: changes = [], deleted: gone = [] } = frame.payload;
         arrived(
-          room.thread.addRun_(
+          room.thread.addSync_(
             after,
             messages.map((raw) => present(raw as StaffRaw, id)),
             !hasMore,
           ),
         );
-        for (const raw of changes) edited(id, raw as StaffRaw);
-        for (const messageId of gone) deleted(id, messageId);
+        for (const raw of changes) applyEdit(id, raw as StaffRaw);
+        for (const messageId of gone) applyDelete(id, messageId);
         return;
       }
       case 'message:edited': {
         const { messageId, ...rest } = frame.payload;
-        return edited(id, { ...rest, id: messageId });
+        return applyEdit(id, { ...rest, id: messageId });
       }
       case 'message:deleted':
-        return deleted(id, frame.payload.messageId);
+        return applyDelete(id, frame.payload.messageId);
       case 'typing:start': {
         const { conversationId: _here, ...who } = frame.payload;
         room.typing = [...room.typing.filter(({ userId }) => userId !== who.userId), who];
         emit('typing', { ...who, conversationId: id, active: true });
-        return show();
+        return publish();
       }
       case 'typing:stop':
         stopTyping(room, frame.payload.userId);
-        return show();
+        return publish();
       case 'conversation:read': {
         const { userId, messageId } = frame.payload;
         room.reads = { ...room.reads, [userId]: messageId };
         emit('read', frame.payload);
-        return show();
+        return publish();
       }
       default:
         return undefined;
@@ -164,7 +171,13 @@ export function createStaffRooms(options: StaffRoomsOptions): StaffRooms {
     enter: async (id) => {
       let room = rooms.get(id);
       if (room === undefined) {
-        room = { id, thread: createThread(options.recognise), ready: undefined, typing: [], reads: {} };
+        room = {
+          id,
+          thread: createMessageList(options.matchStored),
+          ready: undefined,
+          typing: [],
+          reads: {},
+        };
         rooms.set(id, room);
       }
       const here = room;
@@ -177,14 +190,14 @@ export function createStaffRooms(options: StaffRoomsOptions): StaffRooms {
     },
     leave: (id) => {
       rooms.delete(id);
-      show();
+      publish();
     },
     has: (id) => rooms.has(id),
-    older: async (id, limit) => {
+    loadOlder: async (id, limit) => {
       const thread = rooms.get(id)?.thread;
       if (thread?.hasMore_() !== true) return [];
-      const before = thread.list_()[0]?.id ?? thread.baseline_();
-      const { messages } = await http.call_<{ messages: StaffRaw[] }>(
+      const before = thread.list_()[0]?.id ?? thread.syncCursor_();
+      const { messages } = await http.request_<{ messages: StaffRaw[] }>(
         'GET',
         `/conversations/${id}/messages?order=desc&limit=${limit}&before=${before}`,
       );
@@ -192,22 +205,24 @@ export function createStaffRooms(options: StaffRoomsOptions): StaffRooms {
         messages.toReversed().map((raw) => present(raw, id)),
         messages.length === limit,
       );
-      show();
+      publish();
       return news;
     },
-    thread: (id) => rooms.get(id)?.thread,
-    hear,
-    edited,
-    deleted,
-    baselines: () =>
-      [...rooms.values()].flatMap(({ id, thread }): [string, string][] => (thread.baseline_() === '' ? [] : [[id, thread.baseline_()]])),
-    unsettle: () => {
+    messages: (id) => rooms.get(id)?.thread,
+    handleFrame,
+    applyEdit,
+    applyDelete,
+    syncCursors: () =>
+      [...rooms.values()].flatMap(({ id, thread }): [string, string][] =>
+        thread.syncCursor_() === '' ? [] : [[id, thread.syncCursor_()]],
+      ),
+    disconnect: () => {
       for (const room of rooms.values()) {
-        room.thread.unsettle_();
+        room.thread.disconnect_();
         for (const { userId } of room.typing) stopTyping(room, userId);
       }
-      show();
+      publish();
     },
-    show,
+    publish,
   };
 }

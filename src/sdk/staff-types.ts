@@ -1,7 +1,22 @@
 // The types of the staff side. Must not hold any code.
 import type { EventPayloads } from '../protocol/events.ts';
-import type { StaffConversation, StaffConversationListItem, Member, Organization, Mode } from '../protocol/entities.ts';
-import type { ConnectionStatus, Environment, KeyValueStorage, OutgoingMessage, SdkError, SdkMessage, TypingPerson, Undo } from './types.ts';
+import type {
+  StaffConversation,
+  StaffConversationListItem,
+  Member,
+  Organization,
+  Mode,
+} from '../protocol/entities.ts';
+import type {
+  ConnectionStatus,
+  Environment,
+  KeyValueStorage,
+  OutgoingMessage,
+  SdkError,
+  SdkMessage,
+  TypingPerson,
+  Undo,
+} from './types.ts';
 
 export type { StaffConversation, StaffConversationListItem, Member, Organization };
 
@@ -120,9 +135,16 @@ export interface StaffClient {
   join(id: string): Promise<StaffRoom>;
   leave(id: string): void;
   /** One page of older messages; the room grows by it. */
-  loadHistory(id: string, limit?: number): Promise<{ readonly messages: readonly StaffMessage[]; readonly hasMore: boolean }>;
+  loadHistory(
+    id: string,
+    limit?: number,
+  ): Promise<{ readonly messages: readonly StaffMessage[]; readonly hasMore: boolean }>;
   /** Shown at once, sent as often as needed, stored once. Resolves with the stored message. */
-  sendMessage(id: string, message: string | OutgoingMessage, options?: { readonly internal?: boolean }): Promise<SdkMessage>;
+  sendMessage(
+    id: string,
+    message: string | OutgoingMessage,
+    options?: { readonly internal?: boolean },
+  ): Promise<SdkMessage>;
   retry(key: string): Promise<SdkMessage>;
   /** Takes back what was not sent; false: there is none of that key. */
   discard(key: string): boolean;

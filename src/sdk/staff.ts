@@ -2,17 +2,24 @@
 // of a member. In its own entry, so that no visitor's page carries it.
 import { socketPath, visitorApiPrefix } from '../protocol/codes.ts';
 import type { ServerFrame } from '../protocol/events.ts';
-import { createStore, outgoing, type Core, type RawMessage } from './core.ts';
+import { createStore, normalizeOutgoing, type Context, type RawMessage } from './context.ts';
 import { callSafely, createEmitter } from './emitter.ts';
-import { surroundings } from './environment.ts';
+import { browserEnvironment } from './browser-environment.ts';
 import { asSdkError, sdkError } from './error.ts';
-import { createHttp, type CallOptions, type Http } from './http.ts';
-import { createLink } from './link.ts';
-import { createSending } from './sending.ts';
-import { createNotes } from './staff-notes.ts';
+import { createHttpClient, type RequestOptions, type HttpClient } from './http.ts';
+import { createConnection } from './connection.ts';
+import { createOutbox } from './outbox.ts';
+import { createNoteMarks } from './staff-note-marks.ts';
 import { createStaffQueue } from './staff-queue.ts';
 import { createStaffRooms } from './staff-rooms.ts';
-import type { QueueFilter, StaffClient, StaffEvents, StaffOptions, StaffSession, StaffState } from './staff-types.ts';
+import type {
+  QueueFilter,
+  StaffClient,
+  StaffEvents,
+  StaffOptions,
+  StaffSession,
+  StaffState,
+} from './staff-types.ts';
 import type { ConnectionStatus, SdkEventName, SdkEvents, SdkMessage, Undo } from './types.ts';
 
 export type * from './staff-types.ts';
@@ -23,18 +30,25 @@ const typingEndsMs = 6_000;
 
 /** A client for one member. Nothing is asked before `signIn` or `resume`. */
 export function createStaffClient(options: StaffOptions): StaffClient {
-  const env = { ...surroundings(), ...options.environment };
+  const env = { ...browserEnvironment(), ...options.environment };
   const base = options.baseUrl.replace(/\/+$/, '');
   const emitter = createEmitter<StaffEvents>();
   const emit = emitter.emit_;
-  let state: StaffState = { session: null, connection: 'idle', reconnectAt: null, conversations: [], rooms: {}, retryAt: null };
+  let state: StaffState = {
+    session: null,
+    connection: 'idle',
+    reconnectAt: null,
+    conversations: [],
+    rooms: {},
+    retryAt: null,
+  };
   let listeners: readonly ((state: StaffState) => void)[] = [];
   let token = '';
   let filters: readonly QueueFilter[] = [];
   let stopped = false;
   let lastMember = '';
   const asked = new Map<string, string[]>();
-  const notes = createNotes(options.storage ?? null);
+  const notes = createNoteMarks(options.storage ?? null);
   const typing = new Map<string, { until: number; cancel: Undo }>();
 
   function set(patch: Partial<StaffState>): void {
@@ -42,17 +56,21 @@ export function createStaffClient(options: StaffOptions): StaffClient {
     for (const listener of listeners) callSafely(listener, state);
   }
 
-  const rest = createHttp(
+  const rest = createHttpClient(
     env,
     () => `${base}${visitorApiPrefix}/staff`,
     () => (token === '' ? {} : { Authorization: `Bearer ${token}` }),
   );
-  const http: Http = {
+  const http: HttpClient = {
     close_: rest.close_,
-    call_: async <T>(method: string, path: string, call: CallOptions = {}) => {
+    request_: async <T>(method: string, path: string, call: RequestOptions = {}) => {
       const key = (call.body as { readonly clientMessageId?: string } | undefined)?.clientMessageId ?? '';
       try {
-        return await rest.call_<T>(method, path, notes.has(key) ? { ...call, body: { ...call.body, internal: true } } : call);
+        return await rest.request_<T>(
+          method,
+          path,
+          notes.has(key) ? { ...call, body: { ...call.body, internal: true } } : call,
+        );
       } catch (error) {
         if (asSdkError(error).status !== 401) throw error;
         if (state.session !== null) signedOut();
@@ -64,52 +82,58 @@ export function createStaffClient(options: StaffOptions): StaffClient {
   // Sending is the visitor's, with its own small state: only what it must wait for concerns a member.
   const sendingState = createStore();
   sendingState.subscribe_(({ retryAt }) => set({ retryAt }));
-  const core: Core = {
+  const core: Context = {
     env_: env,
     http_: http,
     store_: sendingState,
     emit_: <K extends SdkEventName>(type: K, event: SdkEvents[K]) => {
-      if (type === 'message:sent') notes.settle((event as SdkMessage).key);
-      if (type === 'message:sent' || type === 'message:failed' || type === 'error') emit(type, event as never);
+      if (type === 'message:sent') notes.clear((event as SdkMessage).key);
+      if (type === 'message:sent' || type === 'message:failed' || type === 'error')
+        emit(type, event as never);
     },
-    post_: () => undefined,
-    leads_: () => state.session !== null && !stopped,
+    broadcast_: () => undefined,
+    isLeader_: () => state.session !== null && !stopped,
     visitorId_: () => memberId(),
   };
-  const sending = createSending({
-    core_: core,
+  const sending = createOutbox({
+    context_: core,
     storage_: () => options.storage ?? null,
     prefix_: () => `${memberId()}:`,
-    thread_: (id) => rooms.thread(id),
-    began_: () => undefined,
-    drafted_: () => undefined,
-    changed_: () => rooms.show(),
+    messages_: (id) => rooms.messages(id),
+    onConversationCreated_: () => undefined,
+    onDraft_: () => undefined,
+    onChange_: () => rooms.publish(),
   });
   const rooms = createStaffRooms({
     http,
     emit,
     memberId,
-    unsent: (id) =>
+    pending: (id) =>
       sending
-        .unsent_(id)
-        .map((one) => ({ ...one, senderRole: 'operator', senderId: memberId(), senderName: state.session?.member.name ?? '' })),
+        .pending_(id)
+        .map((one) => ({
+          ...one,
+          senderRole: 'operator',
+          senderId: memberId(),
+          senderName: state.session?.member.name ?? '',
+        })),
     isNote: (key) => notes.has(key),
-    recognise: (message) => ({ ...message, ...sending.recognise_(message) }),
-    listen,
-    changed: (shown) => set({ rooms: shown }),
+    matchStored: (message) => ({ ...message, ...sending.matchStored_(message) }),
+    join,
+    onChange: (shown) => set({ rooms: shown }),
   });
   // The link has one timer at a time; while it is offline, that is the wait before the next attempt.
   let linkDueAt: number | null = null;
-  const { amend, refresh, get, list, act, keep } = createStaffQueue({
+  const { patch, refresh, get, list, act, retain } = createStaffQueue({
     env,
     http,
     emit,
     get: () => state.conversations,
     set: (conversations) => set({ conversations }),
-    isOver: () => stopped || token === '',
+    isStopped: () => stopped || token === '',
     report,
   });
-  const link = createLink({
+  const link = createConnection({
     env_: {
       ...env,
       after: (ms, run) => {
@@ -123,7 +147,7 @@ export function createStaffClient(options: StaffOptions): StaffClient {
       },
     },
     address_: async () => {
-      const { token: ticket } = await http.call_<{ token: string }>('POST', '/ws-token', { patience_: 0 });
+      const { token: ticket } = await http.request_<{ token: string }>('POST', '/ws-token', { retries_: 0 });
       const mode = options.mode === undefined ? '' : `&mode=${options.mode}`;
       return `${base.replace(/^http/, 'ws')}${socketPath}?token=${ticket}${mode}`;
     },
@@ -132,7 +156,7 @@ export function createStaffClient(options: StaffOptions): StaffClient {
     onRefused_: (error) => {
       emit('error', error);
       // Let out for good: because the session is over? The answer says it, and then this client knows.
-      if (state.session !== null) http.call_('GET', '/session').catch(() => undefined);
+      if (state.session !== null) http.request_('GET', '/session').catch(() => undefined);
     },
   });
   const unwatch = env.watchPage((what) => {
@@ -166,46 +190,50 @@ export function createStaffClient(options: StaffOptions): StaffClient {
   function connected(connection: ConnectionStatus): void {
     set({ connection, reconnectAt: connection === 'offline' ? linkDueAt : null });
     emit('connection', { status: connection });
-    if (connection !== 'online') return rooms.unsettle();
+    if (connection !== 'online') return rooms.disconnect();
     asked.clear();
-    for (const [id, after] of rooms.baselines()) listen(id, after);
-    sending.wake_();
+    for (const [id, after] of rooms.syncCursors()) join(id, after);
+    sending.resume_();
     // What happened meanwhile in the queue is not told again: ask for the same pages.
     for (const filter of filters) list(filter).catch(report);
   }
 
-  function listen(id: string, after: string): void {
-    if (link.send_('room:join', { conversationId: id, lastMessageId: after, echo: true })) asked.set(id, [...(asked.get(id) ?? []), after]);
+  function join(id: string, after: string): void {
+    if (link.send_('room:join', { conversationId: id, lastMessageId: after, echo: true }))
+      asked.set(id, [...(asked.get(id) ?? []), after]);
   }
 
   function hear(frame: ServerFrame): void {
     switch (frame.type) {
       case 'error':
         emit('error', sdkError(frame.payload.code, frame.payload.message));
-        if (frame.payload.code === 'RATE_LIMITED') link.drop_();
+        if (frame.payload.code === 'RATE_LIMITED') link.reconnect_();
         return;
       case 'messages:sync':
       case 'room:joined': {
         const { conversationId: id } = frame.payload;
         const [after = '', ...others] = asked.get(id) ?? [];
-        asked.set(id, frame.type === 'room:joined' ? others : [frame.payload.messages.at(-1)?.id ?? after, ...others]);
-        return rooms.hear(frame, after);
+        asked.set(
+          id,
+          frame.type === 'room:joined' ? others : [frame.payload.messages.at(-1)?.id ?? after, ...others],
+        );
+        return rooms.handleFrame(frame, after);
       }
       case 'conversation:new':
         emit(frame.type, frame.payload);
         return refresh(frame.payload.id);
       case 'conversation:accepted': {
         const { conversationId: id, assignedTo, assignedToName } = frame.payload;
-        amend(id, { status: 'active', assignedTo, assignedToName });
+        patch(id, { status: 'active', assignedTo, assignedToName });
         emit(frame.type, frame.payload);
         return refresh(id);
       }
       case 'conversation:released':
-        amend(frame.payload.conversationId, { status: 'pending', assignedTo: null, assignedToName: null });
+        patch(frame.payload.conversationId, { status: 'pending', assignedTo: null, assignedToName: null });
         emit(frame.type, frame.payload);
         return refresh(frame.payload.conversationId);
       case 'conversation:resolved':
-        amend(frame.payload.conversationId, { status: 'closed' });
+        patch(frame.payload.conversationId, { status: 'closed' });
         emit(frame.type, frame.payload);
         return refresh(frame.payload.conversationId);
       case 'conversation:activity':
@@ -216,9 +244,9 @@ export function createStaffClient(options: StaffOptions): StaffClient {
       case 'conversation:read':
         // The preview and the unread count may have changed with it.
         refresh(frame.payload.conversationId);
-        return rooms.hear(frame, '');
+        return rooms.handleFrame(frame, '');
       default:
-        return rooms.hear(frame, '');
+        return rooms.handleFrame(frame, '');
     }
   }
 
@@ -238,7 +266,7 @@ export function createStaffClient(options: StaffOptions): StaffClient {
     }
     token = fresh;
     try {
-      const { expiresAt, member, organization } = await http.call_<StaffSession>('GET', '/session');
+      const { expiresAt, member, organization } = await http.request_<StaffSession>('GET', '/session');
       const session = { expiresAt, member, organization };
       set({ session });
       takeOver();
@@ -252,12 +280,15 @@ export function createStaffClient(options: StaffOptions): StaffClient {
 
   return {
     signIn: async (credentials) => {
-      const { token: fresh } = await rest.call_<{ token: string }>('POST', '/session', { body: credentials, patience_: 0 });
+      const { token: fresh } = await rest.request_<{ token: string }>('POST', '/session', {
+        body: credentials,
+        retries_: 0,
+      });
       return { ...(await begin(fresh)), token: fresh };
     },
     resume: begin,
     signOut: async () => {
-      await http.call_('DELETE', '/session');
+      await http.request_('DELETE', '/session');
       if (state.session !== null) signedOut();
     },
     stop: () => {
@@ -279,11 +310,12 @@ export function createStaffClient(options: StaffOptions): StaffClient {
       };
     },
     listConversations: (filter = {}, { again = true } = {}) => {
-      if (again && !filters.some((one) => JSON.stringify(one) === JSON.stringify(filter))) filters = [...filters.slice(-9), filter];
+      if (again && !filters.some((one) => JSON.stringify(one) === JSON.stringify(filter)))
+        filters = [...filters.slice(-9), filter];
       return list(filter);
     },
     getConversation: get,
-    keepConversations: keep,
+    keepConversations: retain,
     join: (id) => rooms.enter(id),
     leave: (id) => {
       endTyping(id);
@@ -292,8 +324,8 @@ export function createStaffClient(options: StaffOptions): StaffClient {
       link.send_('room:leave', { conversationId: id });
     },
     loadHistory: async (id, limit = pageSize) => {
-      const messages = await rooms.older(id, limit);
-      return { messages, hasMore: rooms.thread(id)?.hasMore_() === true };
+      const messages = await rooms.loadOlder(id, limit);
+      return { messages, hasMore: rooms.messages(id)?.hasMore_() === true };
     },
     sendMessage: (id, message, { internal = false } = {}) => {
       endTyping(id);
@@ -302,42 +334,49 @@ export function createStaffClient(options: StaffOptions): StaffClient {
     },
     retry: sending.retry,
     discard: (key) => {
-      notes.settle(key);
+      notes.clear(key);
       return sending.discard_(key);
     },
     editMessage: async (id, messageId, message) => {
-      const { message: raw } = await http.call_<{ message: RawMessage }>('PATCH', `/conversations/${id}/messages/${messageId}`, {
-        body: outgoing(message),
-      });
-      rooms.edited(id, raw);
-      const edited = rooms.thread(id)?.find_(messageId);
+      const { message: raw } = await http.request_<{ message: RawMessage }>(
+        'PATCH',
+        `/conversations/${id}/messages/${messageId}`,
+        {
+          body: normalizeOutgoing(message),
+        },
+      );
+      rooms.applyEdit(id, raw);
+      const edited = rooms.messages(id)?.find_(messageId);
       if (edited === undefined) throw sdkError('unknown', 'The message is not here any more.');
       return edited;
     },
     deleteMessage: async (id, messageId) => {
-      await http.call_('DELETE', `/conversations/${id}/messages/${messageId}`);
-      rooms.deleted(id, messageId);
+      await http.request_('DELETE', `/conversations/${id}/messages/${messageId}`);
+      rooms.applyDelete(id, messageId);
     },
     setTyping: (id, active = true) => {
       if (!active) return endTyping(id);
       const before = typing.get(id);
       before?.cancel();
       const due = before === undefined || env.now() >= before.until;
-      typing.set(id, { until: due ? env.now() + typingEveryMs : before.until, cancel: env.after(typingEndsMs, () => endTyping(id)) });
+      typing.set(id, {
+        until: due ? env.now() + typingEveryMs : before.until,
+        cancel: env.after(typingEndsMs, () => endTyping(id)),
+      });
       if (due) link.send_('typing:start', { conversationId: id });
       return undefined;
     },
     markRead: async (id) => {
-      const messageId = rooms.thread(id)?.list_().at(-1)?.id;
+      const messageId = rooms.messages(id)?.list_().at(-1)?.id;
       if (messageId === undefined) return;
-      await http.call_('POST', `/conversations/${id}/read`, { body: { messageId } });
+      await http.request_('POST', `/conversations/${id}/read`, { body: { messageId } });
       refresh(id);
     },
     accept: (id) => act(id, 'accept'),
     release: (id) => act(id, 'release'),
     resolve: (id) => act(id, 'resolve'),
     transfer: (id, memberTo) => act(id, 'transfer', { memberId: memberTo }),
-    call: (method, path, body) => http.call_(method, path, body === undefined ? {} : { body }),
+    call: (method, path, body) => http.request_(method, path, body === undefined ? {} : { body }),
   };
 }
 

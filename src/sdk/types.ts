@@ -237,7 +237,9 @@ export interface SdkApi {
   /** Shows a conversation and loads its newest messages; null: none (the next `sendMessage` begins a new one). */
   openConversation(id: string | null): Promise<SdkConversation | null>;
   /** One page of older messages of the open conversation; `state.messages` grows by it. */
-  loadHistory(options?: { readonly limit?: number }): Promise<{ readonly messages: readonly SdkMessage[]; readonly hasMore: boolean }>;
+  loadHistory(options?: {
+    readonly limit?: number;
+  }): Promise<{ readonly messages: readonly SdkMessage[]; readonly hasMore: boolean }>;
   /** The open conversation is read up to its newest stored message. */
   markRead(): Promise<void>;
   /** Says to the others that the visitor types; call it on each key, it is sent as rarely as possible. */
@@ -307,7 +309,11 @@ export interface ChannelLike {
 
 /** The part of the Web Locks API that is used. */
 export interface LocksLike {
-  request(name: string, options: { readonly signal: AbortSignal }, run: () => Promise<void>): Promise<unknown>;
+  request(
+    name: string,
+    options: { readonly signal: AbortSignal },
+    run: () => Promise<void>,
+  ): Promise<unknown>;
 }
 
 export interface HttpResponse {

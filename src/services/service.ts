@@ -1,25 +1,34 @@
-// What every rule may reach besides its transaction: the engine, the secrets, the
-// settings, and the lookups that are kept in memory. Put together in app.ts.
+// What every handler may reach besides its transaction: the engine, the secrets, the
+// settings, the configuration cache. Put together in open-service.ts.
 import type { Engine, LimitWindow, ReadTx, Tx } from '../engine/engine.ts';
-import type { Actor, AnonymousActor, EmbedderActor, LocalActor, MemberActor, VisitorActor } from './actor.ts';
+import type { OperationName, WhoOf } from '../protocol/operations.ts';
+import type {
+  Actor,
+  ActorsByWho,
+  AnonymousActor,
+  HostSiteActor,
+  LocalActor,
+  MemberActor,
+  VisitorActor,
+} from './core/actor.ts';
 import type { LanguageModel } from './assistant/language-model.ts';
-import type { Lookups } from './lookups.ts';
-import type { Measures } from './measures.ts';
-import type { Secrets } from './secrets.ts';
+import type { ConfigCache } from './core/config-cache.ts';
+import type { Metrics } from './core/metrics.ts';
+import type { Secrets } from './auth/secrets.ts';
 
 /** null: off. */
-export type LimitSetting = readonly LimitWindow[] | null;
+export type RateLimitSetting = readonly LimitWindow[] | null;
 
 export interface ServiceSettings {
-  /** The address under which the world reaches the service, without a trailing slash; null until it listens. */
+  /** The public URL of the service, without a trailing slash; null until it listens. */
   readonly baseUrl: () => string | null;
-  readonly limits: {
-    readonly visitor: LimitSetting;
-    readonly application: LimitSetting;
-    readonly addressNew: LimitSetting;
-    readonly addressFailed: LimitSetting;
-    readonly aiVisitor: LimitSetting;
-    readonly aiOrganization: LimitSetting;
+  readonly rateLimits: {
+    readonly visitor: RateLimitSetting;
+    readonly application: RateLimitSetting;
+    readonly addressNew: RateLimitSetting;
+    readonly addressFailed: RateLimitSetting;
+    readonly aiVisitor: RateLimitSetting;
+    readonly aiOrganization: RateLimitSetting;
   };
   readonly maxPendingPerVisitor: number;
   /** Whether webhooks may lead to private and local addresses. */
@@ -30,29 +39,32 @@ export interface Service {
   readonly engine: Engine;
   readonly secrets: Secrets;
   readonly settings: ServiceSettings;
-  readonly lookups: Lookups;
-  readonly measures: Measures;
+  readonly configCache: ConfigCache;
+  readonly metrics: Metrics;
   /** null: no model is configured, and answers are quotations. */
   readonly model: LanguageModel | null;
 }
 
-/** One call of an operation: who asks, from where, by which connection. */
+/** One call of an operation: who calls, from which address, over which connection. */
 export interface Call<A extends Actor = Actor> {
   readonly service: Service;
   readonly actor: A;
   /** The caller's address; null for the command line. */
   readonly address: string | null;
-  /** The WebSocket connection that it came by, so that it does not hear itself. */
+  /** The WebSocket connection that it came over: its own events are not sent back to it. */
   readonly connectionId?: string | undefined;
-  /** The longest content that the door takes, in UTF-16 units. */
+  /** The longest content that the transport takes, in UTF-16 units. */
   readonly contentLimit: number;
 }
+
+/** A call as the handler of operation `N` gets it: by the actor that the operation's `who` allows. */
+export type CallOf<N extends OperationName> = Call<ActorsByWho[WhoOf<N>]>;
 
 export type VisitorCall = Call<VisitorActor>;
 export type MemberCall = Call<MemberActor>;
 export type ParticipantCall = Call<VisitorActor | MemberActor>;
 export type OwnerCall = Call<MemberActor | LocalActor>;
-export type EmbedderCall = Call<EmbedderActor>;
+export type HostSiteCall = Call<HostSiteActor>;
 export type AnonymousCall = Call<AnonymousActor>;
 
 export type { ReadTx, Tx };

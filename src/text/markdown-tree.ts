@@ -50,7 +50,9 @@ export function plainRun(text: string): TextRun {
 /** What a reader sees of a line, without marks and addresses. */
 export function inlineText(inlines: readonly Inline[]): string {
   return inlines
-    .map((inline) => (inline.kind === 'text' ? inline.text : inline.kind === 'break' ? '\n' : inlineText(inline.children)))
+    .map((inline) =>
+      inline.kind === 'text' ? inline.text : inline.kind === 'break' ? '\n' : inlineText(inline.children),
+    )
     .join('');
 }
 
@@ -92,8 +94,9 @@ function writeInlines(inlines: readonly Inline[]): string {
     const before = out.at(-1)?.at(-1) ?? '';
     const next = inlines[index + 1];
     if (inline.kind === 'break') out.push(inline.hard ? '  \n' : '\n');
-    else if (inline.kind === 'link') out.push(`[${writeInlines(inline.children)}](${writeAddress(inline.href)})`);
-    else out.push(writeRun(inline, before, next === undefined ? '' : edge(next)));
+    else if (inline.kind === 'link')
+      out.push(`[${writeInlines(inline.children)}](${writeAddress(inline.href)})`);
+    else out.push(writeRun(inline, before, next === undefined ? '' : firstCharacter(next)));
   });
   // Blanks at the edges of a line are marks of their own (a break, indented code), so only written breaks have them.
   return out
@@ -109,7 +112,7 @@ function writeInlines(inlines: readonly Inline[]): string {
 }
 
 /** The first character that an inline will write, as far as the marks beside it care. */
-function edge(inline: Inline): string {
+function firstCharacter(inline: Inline): string {
   if (inline.kind === 'break') return '\n';
   if (inline.kind === 'link') return '[';
   return inline.code ? '`' : inline.bold || inline.italic ? '*' : (inline.text[0] ?? '');
@@ -130,7 +133,12 @@ function writeRun(run: TextRun, before: string, after: string): string {
   const outerLeft = lead === '' ? before : ' ';
   const outerRight = trail === '' ? after : ' ';
   // Where a reader would not take the asterisks for marks, the text stands without them rather than with stray ones.
-  const fits = mark !== '' && outerLeft !== '*' && outerRight !== '*' && flanks(outerLeft, core[0]) && flanks(outerRight, core.at(-1));
+  const fits =
+    mark !== '' &&
+    outerLeft !== '*' &&
+    outerRight !== '*' &&
+    flanks(outerLeft, core[0]) &&
+    flanks(outerRight, core.at(-1));
   return fits ? `${lead}${mark}${text}${mark}${trail}` : `${lead}${text}${trail}`;
 }
 
@@ -158,7 +166,10 @@ function escapeLineStart(line: string): string {
 }
 
 function writeAddress(href: string): string {
-  return href.replace(/[()<>\\*`[\]]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
+  return href.replace(
+    /[()<>\\*`[\]]/g,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
 }
 
 function longestRun(text: string): number {
@@ -185,10 +196,19 @@ function lexicalBlock(block: Block): LexicalJson {
   if (block.kind === 'code') {
     const children = block.text
       .split('\n')
-      .flatMap((line, index) => [...(index === 0 ? [] : [lexicalBreak]), ...(line === '' ? [] : [lexicalRun(plainRun(line))])]);
-    return { ...element, type: 'code', ...(block.language === null ? {} : { language: block.language }), children };
+      .flatMap((line, index) => [
+        ...(index === 0 ? [] : [lexicalBreak]),
+        ...(line === '' ? [] : [lexicalRun(plainRun(line))]),
+      ]);
+    return {
+      ...element,
+      type: 'code',
+      ...(block.language === null ? {} : { language: block.language }),
+      children,
+    };
   }
-  if (block.kind === 'paragraph') return { ...element, type: 'paragraph', children: lexicalInlines(block.inlines) };
+  if (block.kind === 'paragraph')
+    return { ...element, type: 'paragraph', children: lexicalInlines(block.inlines) };
   return lexicalList(block);
 }
 
@@ -201,9 +221,17 @@ function lexicalList(list: List): LexicalJson {
       children.push({ ...element, type: 'listitem', value, children: lexicalInlines(item.inlines) });
     }
     // The editor keeps a nested list in an item of its own, behind the one that it belongs to.
-    for (const nested of item.lists) children.push({ ...element, type: 'listitem', value: value + 1, children: [lexicalList(nested)] });
+    for (const nested of item.lists)
+      children.push({ ...element, type: 'listitem', value: value + 1, children: [lexicalList(nested)] });
   });
-  return { ...element, type: 'list', listType: list.ordered ? 'number' : 'bullet', start: list.start, tag, children };
+  return {
+    ...element,
+    type: 'list',
+    listType: list.ordered ? 'number' : 'bullet',
+    start: list.start,
+    tag,
+    children,
+  };
 }
 
 const lexicalBreak: LexicalJson = { type: 'linebreak', version: 1 };

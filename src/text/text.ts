@@ -3,21 +3,22 @@
 
 // Everything that leaves no mark on a screen by itself. Combining marks count as nothing because they need a letter
 // to sit on; U+2800 and U+1D159 are drawn as blanks although Unicode calls them symbols.
-const SHOWS = /[^\p{White_Space}\p{Cc}\p{Cf}\p{Cs}\p{M}\p{Default_Ignorable_Code_Point}\p{Noncharacter_Code_Point}\u2800\u{1D159}]/u;
+const VISIBLE =
+  /[^\p{White_Space}\p{Cc}\p{Cf}\p{Cs}\p{M}\p{Default_Ignorable_Code_Point}\p{Noncharacter_Code_Point}\u2800\u{1D159}]/u;
 
 /**
  * Whether a reader would see anything: false for blanks, zero-width, control and format characters, fillers and
  * combining marks without a letter, alone or mixed.
  */
-export function showsSomething(text: string): boolean {
-  return SHOWS.test(text);
+export function hasVisibleText(text: string): boolean {
+  return VISIBLE.test(text);
 }
 
 /**
  * Why a text can't be stored and read back unchanged, or null when it can: U+0000 cuts text in SQLite's tools and
  * its search, and a lone surrogate has no UTF-8 form, so it would come back as U+FFFD.
  */
-export function unstorable(text: string): 'nul' | 'lone_surrogate' | null {
+export function findUnstorable(text: string): 'nul' | 'lone_surrogate' | null {
   if (text.includes('\0')) return 'nul';
   return text.isWellFormed() ? null : 'lone_surrogate';
 }
@@ -67,7 +68,7 @@ const UNSAFE_ON_TERMINAL = /(?![\n\t])\p{Cc}|[\u202a-\u202e\u2066-\u2069\ufeff\u
  * stay, every other line end becomes a newline. The marks U+200E, U+200F and U+061C stay: right-to-left text needs
  * them, and they affect only their neighbours.
  */
-export function visibleText(text: string): string {
+export function escapeControls(text: string): string {
   return text.toWellFormed().replace(LINE_ENDS, '\n').replace(UNSAFE_ON_TERMINAL, visible);
 }
 

@@ -1,20 +1,26 @@
-// One socket's life: waiting to be let in → open → over. Frames are handled one at
-// a time and in order; what they mean is decided by rules, what is heard by the hub.
+// One accepted WebSocket connection. Frames are handled one at a time and in order: handlers decide what they
+// mean, canReceive decides what the connection is sent.
 import type { WebSocket } from 'ws';
-import { closeCodes, limits } from '../protocol/codes.ts';
+import type { CommittedEvent } from '../engine/engine.ts';
+import type { Log } from '../log.ts';
+import { closeCodes, sizeLimits } from '../protocol/codes.ts';
 import type { Mode, SenderRole } from '../protocol/entities.ts';
 import type { EventPayloads, ServerFrame } from '../protocol/events.ts';
 import type { ClientFrame, ClientPayloads } from '../protocol/frames.ts';
-import type { CommittedEvent } from '../engine/engine.ts';
-import type { Log } from '../log.ts';
-import { userId, type MemberActor, type VisitorActor } from '../services/actor.ts';
+import { checkAccess } from '../services/auth/socket-tokens.ts';
+import { backfill, resync } from '../services/chat/room-sync.ts';
+import { userId, type MemberActor, type VisitorActor } from '../services/core/actor.ts';
+import {
+  canReceive,
+  type OrganizationSubscription,
+  type RoomSubscription,
+  type TypingEvent,
+} from '../services/core/audience.ts';
+import { ServiceError } from '../services/core/errors.ts';
+import { anonymousName } from '../services/core/serializers.ts';
 import { execute } from '../services/execute.ts';
-import { Failure } from '../services/failure.ts';
-import { anonymousName } from '../services/present.ts';
-import { openRoom, readRoomPage } from '../services/rooms.ts';
 import type { ParticipantCall, Service } from '../services/service.ts';
-import { withdrawal } from '../services/socket-tokens.ts';
-import { BadFrame, errorOf, frameIds, readFrame, writeFrame } from './frames.ts';
+import { FrameError, frameIds, readFrame, toErrorPayload, writeEvent, writeFrame } from './frames.ts';
 import type { Hub } from './hub.ts';
 
 export interface ConnectionOptions {
@@ -26,23 +32,25 @@ export interface ConnectionOptions {
   readonly actor: VisitorActor | MemberActor;
   readonly address: string;
   readonly maxRooms: number;
-  /** Which conversations a staff connection hears of without joining them. */
+  /** The modes in which a staff connection receives events of conversations outside its rooms. */
   readonly modes: readonly Mode[];
 }
 
-interface Membership {
-  readonly echo: boolean;
-  /** Room events that arrived while the room was still being read; null once it is live. */
-  waiting: CommittedEvent[] | null;
-  /** The log's position that the snapshot holds: a message up to it has been sent already. */
+/** A room that the connection joins or has joined. */
+interface Room {
+  readonly subscription: RoomSubscription;
+  /** Events that arrived while the room was still being read; null once it is live. */
+  buffered: CommittedEvent[] | null;
+  /** The log's position that was read last: a message up to it has been sent already. */
   syncedThrough: number;
-  /** False until the right to be in the room has been looked up: nothing of it is heard before. */
-  admitted: boolean;
+  /** False until the right to be in the room has been checked: nothing of it is sent before. */
+  authorized: boolean;
 }
 
-const pauseAbove = 64;
-const mostWaiting = 2_000;
-const limitedInARow = 20;
+/** Frames that wait to be handled before the socket is paused. */
+const pauseThreshold = 64;
+const maxBufferedEvents = 2_000;
+const maxLimitedInARow = 20;
 const frameWindows = [
   { limit: 300, windowMs: 1_000 },
   { limit: 3_000, windowMs: 60_000 },
@@ -51,25 +59,28 @@ const syncWindows = [
   { limit: 30, windowMs: 1_000 },
   { limit: 600, windowMs: 60_000 },
 ];
-const lingerMs = 2_000;
+const closeTimeoutMs = 2_000;
 
 export class Connection {
   readonly id: string;
   readonly actor: VisitorActor | MemberActor;
   readonly userId: string;
   readonly senderRole: SenderRole;
+  /** What it receives without joining a room. */
+  readonly subscription: OrganizationSubscription;
   readonly #options: ConnectionOptions;
   readonly #call: ParticipantCall;
-  readonly #rooms = new Map<string, Membership>();
+  readonly #rooms = new Map<string, Room>();
+  /** How to cancel the end of typing, by conversation. */
   readonly #typing = new Map<string, () => void>();
   readonly #inbox: (string | null)[] = [];
   #working = false;
-  #over = false;
+  #closed = false;
   #badFrames = 0;
   /** Refusals for sending too much since the last frame of the same kind that passed. */
   readonly #limited = { message: 0, other: 0 };
-  /** Bytes of missed messages on their way: asked for, and therefore no sign of a slow reader. */
-  #syncing = 0;
+  /** Bytes of missed messages on their way: they were asked for, and are no sign of a slow reader. */
+  #backfillBytes = 0;
   #userName: string;
 
   constructor(options: ConnectionOptions) {
@@ -79,29 +90,35 @@ export class Connection {
     this.actor = actor;
     this.userId = userId(actor);
     this.senderRole = actor.kind === 'visitor' ? 'visitor' : 'operator';
+    this.subscription = { kind: 'organization', modes: options.modes };
     this.#userName = actor.kind === 'visitor' ? anonymousName : actor.name;
-    this.#call = { service, actor, address, connectionId: id, contentLimit: limits.contentSocket };
+    this.#call = { service, actor, address, connectionId: id, contentLimit: sizeLimits.contentSocket };
   }
 
-  /** The name to show while this one types. */
+  /** The name that others see while this user types. */
   get userName(): string {
     return this.#userName;
   }
 
+  get organizationId(): string {
+    return this.actor.organizationId;
+  }
+
   /** Takes one frame; null is a binary one. Handled after those before it. */
   receive(frame: string | null): void {
-    if (this.#over) return;
-    this.#options.service.measures.framesIn += 1;
+    if (this.#closed) return;
+    this.#options.service.metrics.framesIn += 1;
     this.#inbox.push(frame);
-    if (this.#inbox.length > pauseAbove) this.#options.socket.pause();
+    if (this.#inbox.length > pauseThreshold) this.#options.socket.pause();
     if (!this.#working) void this.#work();
   }
 
   async #work(): Promise<void> {
     this.#working = true;
-    while (this.#inbox.length > 0 && !this.#over) {
-      await this.#handle(this.#inbox.shift() as string | null);
-      if (this.#inbox.length <= pauseAbove / 2 && this.#options.socket.isPaused) this.#options.socket.resume();
+    for (let frame = this.#inbox.shift(); frame !== undefined && !this.#closed; frame = this.#inbox.shift()) {
+      await this.#handle(frame);
+      if (this.#inbox.length <= pauseThreshold / 2 && this.#options.socket.isPaused)
+        this.#options.socket.resume();
     }
     this.#working = false;
   }
@@ -109,24 +126,29 @@ export class Connection {
   async #handle(text: string | null): Promise<void> {
     let frame: ClientFrame | undefined;
     try {
-      if (text === null) throw new BadFrame('VALIDATION_ERROR', 'Binary frames are not part of the protocol: send text.');
+      if (text === null)
+        throw new FrameError('VALIDATION_ERROR', 'Binary frames are not part of the protocol: send text.');
       frame = readFrame(text);
       await this.#run(frame);
       this.#badFrames = 0;
       this.#limited[limitedKind(frame)] = 0;
     } catch (error) {
-      this.#refuse(error, frame);
+      this.#answerError(error, frame);
     }
   }
 
-  #refuse(error: unknown, frame: ClientFrame | undefined): void {
-    if (error instanceof BadFrame) {
-      this.#sendError(frame, { code: error.code, message: error.message, ...error.about });
+  #answerError(error: unknown, frame: ClientFrame | undefined): void {
+    if (error instanceof FrameError) {
+      this.#sendError(frame, { code: error.code, message: error.message, ...error.ids });
       return;
     }
-    const payload = error instanceof Failure ? errorOf(error, frameIds(frame?.payload)) : null;
+    const payload = error instanceof ServiceError ? toErrorPayload(error, frameIds(frame?.payload)) : null;
     if (payload === null) {
-      this.#options.log.error({ connection: this.id, frame: frame?.type, err: describe(error) }, 'a frame could not be handled');
+      const { log } = this.#options;
+      log.error(
+        { connection: this.id, frame: frame?.type, err: describe(error) },
+        'a frame could not be handled',
+      );
       this.close('internal', 'Something went wrong inside the service: connect again.');
       return;
     }
@@ -140,8 +162,10 @@ export class Connection {
     this.#badFrames = bad ? this.#badFrames + 1 : 0;
     const kind = limitedKind(frame);
     if (code === 'RATE_LIMITED') this.#limited[kind] += 1;
-    if (this.#badFrames >= limits.badFramesInARow) this.close('badFrames', `${limits.badFramesInARow} bad frames in a row.`);
-    else if (this.#limited[kind] >= limitedInARow) this.close('rateLimited', 'Too many messages, and still sending.');
+    if (this.#badFrames >= sizeLimits.badFramesInARow)
+      this.close('badFrames', `${sizeLimits.badFramesInARow} bad frames in a row.`);
+    else if (this.#limited[kind] >= maxLimitedInARow)
+      this.close('rateLimited', 'Too many messages, and still sending.');
   }
 
   async #run(frame: ClientFrame): Promise<void> {
@@ -164,12 +188,12 @@ export class Connection {
       case 'typing:start':
         return this.#startTyping(frame.payload.conversationId);
       case 'typing:stop':
-        this.#member(frame.payload.conversationId);
+        this.#assertJoined(frame.payload.conversationId);
         return this.#stopTyping(frame.payload.conversationId);
     }
   }
 
-  /** Visitors and staff go through their own operations, which lead to the same rules. */
+  /** Visitors and staff have operations of their own, which lead to the same handlers. */
   #operation<N extends 'messages.send' | 'messages.edit' | 'messages.delete'>(name: N): N | `staff.${N}` {
     return this.actor.kind === 'visitor' ? name : `staff.${name}`;
   }
@@ -177,81 +201,105 @@ export class Connection {
   /** Frames that are no messages have a limit of their own, per connection. */
   #countFrame(kind: 'frames' | 'syncs', windows: typeof frameWindows): void {
     const verdict = this.#options.service.engine.limiter.take([{ key: `c:${kind}:${this.id}`, windows }]);
-    if (!verdict.ok) throw new BadFrame('RATE_LIMITED', `Too many frames; wait ${Math.ceil(verdict.retryAfterMs / 1000)} s.`);
+    if (!verdict.ok)
+      throw new FrameError(
+        'RATE_LIMITED',
+        `Too many frames; wait ${Math.ceil(verdict.retryAfterMs / 1000)} s.`,
+      );
   }
 
   async #sendMessage(payload: ClientPayloads['message:send']): Promise<void> {
-    // Whoever sends has stopped typing: the others hear that first.
+    // Sending ends typing: the others are told that first.
     this.#stopTyping(payload.conversationId);
     const { message } = await execute(this.#call, this.#operation('messages.send'), payload);
     this.#userName = message.senderName;
+    const { clientMessageId } = payload;
     this.send({
       type: 'message:ack',
-      payload: { clientMessageId: payload.clientMessageId, serverMessageId: message.id, createdAt: message.createdAt },
+      payload: { clientMessageId, serverMessageId: message.id, createdAt: message.createdAt },
     });
   }
 
   /**
-   * Listens first and reads afterwards: whatever is committed meanwhile waits, and then passes unless the
-   * snapshot has it. So nothing is lost between the two, and nothing heard twice.
+   * Subscribes first and reads afterwards: events committed in between are buffered, and then sent unless what was
+   * read has them. So nothing is lost between the two, and nothing sent twice.
    */
-  async #join(payload: ClientPayloads['room:join']): Promise<void> {
-    const { conversationId, lastMessageId } = payload;
+  async #join({ conversationId, lastMessageId, echo }: ClientPayloads['room:join']): Promise<void> {
     if (lastMessageId !== undefined) this.#countFrame('syncs', syncWindows);
-    if (!this.#rooms.has(conversationId) && this.#rooms.size >= this.#options.maxRooms)
-      throw new BadFrame('VALIDATION_ERROR', `One connection joins at most ${this.#options.maxRooms} rooms: leave one first.`, {
-        conversationId,
-      });
     const before = this.#rooms.get(conversationId);
-    const membership: Membership = {
-      echo: payload.echo ?? before?.echo ?? false,
-      waiting: [],
-      syncedThrough: before?.syncedThrough ?? 0,
-      admitted: before !== undefined,
-    };
-    this.#rooms.set(conversationId, membership);
-    this.#options.hub.join(this, conversationId);
+    this.#assertMayJoin(conversationId);
+    const room = this.#enter(conversationId, before, echo);
     try {
-      const snapshot = await openRoom(this.#call, { conversationId, lastMessageId });
-      // Who is in the room already and asks for nothing missed gets everything that came meanwhile live.
-      if (before === undefined) membership.syncedThrough = snapshot.eventSeq;
-      membership.admitted = true;
+      const snapshot = await resync(this.#call, { conversationId, lastMessageId });
+      // A connection that is in the room already and asks for nothing missed is sent everything since, live.
+      if (before === undefined) room.syncedThrough = snapshot.eventSeq;
+      room.authorized = true;
       if (this.actor.kind === 'visitor') this.#userName = snapshot.visitorName ?? anonymousName;
-      if (snapshot.resumeSeq !== null) await this.#sync(membership, conversationId, snapshot.resumeSeq);
+      if (snapshot.resumeSeq !== null) await this.#backfill(room, snapshot.resumeSeq);
       this.send({
         type: 'room:joined',
         payload: { conversationId, status: snapshot.status, lastMessageId: snapshot.lastMessageId },
       });
-      this.#goLive(membership);
+      this.#goLive(room);
     } catch (error) {
-      if (before === undefined) {
-        this.#rooms.delete(conversationId);
-        this.#options.hub.leave(this, conversationId);
-      } else {
-        // Joined once already: it stays so, and hears what came meanwhile.
-        this.#rooms.set(conversationId, before);
-        for (const event of membership.waiting ?? []) this.#passOn(before, event, undefined);
-      }
+      if (before === undefined) this.#leave(conversationId);
+      else this.#restore(conversationId, before, room);
       throw error;
     }
   }
 
+  #assertMayJoin(conversationId: string): void {
+    const { maxRooms } = this.#options;
+    if (this.#rooms.has(conversationId) || this.#rooms.size < maxRooms) return;
+    throw new FrameError(
+      'VALIDATION_ERROR',
+      `One connection joins at most ${maxRooms} rooms: leave one first.`,
+      {
+        conversationId,
+      },
+    );
+  }
+
+  #enter(conversationId: string, before: Room | undefined, echo: boolean | undefined): Room {
+    const room: Room = {
+      subscription: {
+        kind: 'room',
+        conversationId,
+        connectionId: this.id,
+        echo: echo ?? before?.subscription.echo ?? false,
+      },
+      buffered: [],
+      syncedThrough: before?.syncedThrough ?? 0,
+      authorized: before !== undefined,
+    };
+    this.#rooms.set(conversationId, room);
+    this.#options.hub.join(this, conversationId);
+    return room;
+  }
+
+  /** The room was joined before and stays joined: what was buffered for the failed attempt is sent. */
+  #restore(conversationId: string, before: Room, failed: Room): void {
+    this.#rooms.set(conversationId, before);
+    for (const event of failed.buffered ?? []) this.#sendEvent(before, event);
+  }
+
   /** Page by page, each only after the one before has left: a long history must not look like a slow reader. */
-  async #sync(membership: Membership, conversationId: string, sinceSeq: number): Promise<void> {
+  async #backfill(room: Room, sinceSeq: number): Promise<void> {
+    const { conversationId } = room.subscription;
     let afterSeq = sinceSeq;
     for (;;) {
-      const page = await readRoomPage(this.#call, { conversationId, afterSeq, sinceSeq });
-      membership.syncedThrough = page.eventSeq;
+      const page = await backfill(this.#call, { conversationId, afterSeq, sinceSeq });
+      room.syncedThrough = page.eventSeq;
       await this.#sendAndWait({ type: 'messages:sync', payload: page.payload });
-      if (!page.payload.hasMore || this.#over) return;
+      if (!page.payload.hasMore || this.#closed) return;
       afterSeq = page.lastSeq;
     }
   }
 
-  #goLive(membership: Membership): void {
-    const waiting = membership.waiting ?? [];
-    membership.waiting = null;
-    for (const event of waiting) this.#passOn(membership, event, undefined);
+  #goLive(room: Room): void {
+    const buffered = room.buffered ?? [];
+    room.buffered = null;
+    for (const event of buffered) this.#sendEvent(room, event);
   }
 
   #leave(conversationId: string): void {
@@ -260,20 +308,20 @@ export class Connection {
     this.#options.hub.leave(this, conversationId);
   }
 
-  #member(conversationId: string): Membership {
-    const membership = this.#rooms.get(conversationId);
-    if (membership === undefined) throw new BadFrame('FORBIDDEN', 'Join the room before typing in it.', { conversationId });
-    return membership;
+  #assertJoined(conversationId: string): void {
+    if (this.#rooms.has(conversationId)) return;
+    throw new FrameError('FORBIDDEN', 'Join the room before typing in it.', { conversationId });
   }
 
   #startTyping(conversationId: string): void {
-    this.#member(conversationId);
+    const { hub, service } = this.#options;
+    this.#assertJoined(conversationId);
     this.#typing.get(conversationId)?.();
-    this.#typing.set(
-      conversationId,
-      this.#options.service.engine.clock.after(limits.typingLapseMs, () => this.#stopTyping(conversationId)),
+    const cancel = service.engine.clock.after(sizeLimits.typingLapseMs, () =>
+      this.#stopTyping(conversationId),
     );
-    this.#options.hub.typing(this, conversationId, true);
+    this.#typing.set(conversationId, cancel);
+    hub.sendTyping(this, conversationId, true);
   }
 
   #stopTyping(conversationId: string): void {
@@ -281,104 +329,102 @@ export class Connection {
     if (cancel === undefined) return;
     cancel();
     this.#typing.delete(conversationId);
-    this.#options.hub.typing(this, conversationId, false);
+    this.#options.hub.sendTyping(this, conversationId, false);
   }
 
-  /** An event of a room that this connection has joined. */
-  hearInRoom(event: CommittedEvent, frame: Buffer): void {
-    const membership = this.#rooms.get(event.conversation_id);
-    if (membership === undefined) return;
-    if (membership.waiting === null) {
-      this.#passOn(membership, event, frame);
-      return;
-    }
-    if (membership.waiting.length >= mostWaiting) this.close('tooSlow', 'More happened than was read.');
-    else membership.waiting.push(event);
+  /**
+   * Sends an event of a joined room, at once or after the room has been read.
+   * @param frame the event as bytes, made once for all connections
+   */
+  deliver(event: CommittedEvent, frame: () => Buffer): void {
+    const room = this.#rooms.get(event.conversation_id);
+    if (room === undefined) return;
+    if (room.buffered === null) this.#sendEvent(room, event, frame);
+    else if (room.buffered.length < maxBufferedEvents) room.buffered.push(event);
+    else this.close('tooSlow', 'More happened than was read.');
   }
 
-  /** Typing passes without a row in the log, and waits for nothing; but it is heard in the room only. */
-  hearTyping(conversationId: string, frame: Buffer): void {
-    if (this.#rooms.get(conversationId)?.admitted === true) this.hear(frame);
+  /** Typing has no place in the log's order and is not buffered. */
+  deliverTyping(event: TypingEvent, frame: Buffer): void {
+    const room = this.#rooms.get(event.conversation_id);
+    if (room?.authorized === true && canReceive(event, this.actor, room.subscription)) this.sendBytes(frame);
   }
 
-  #passOn(membership: Membership, event: CommittedEvent, frame: Buffer | undefined): void {
-    if (event.audience === 'room_staff' && this.actor.kind !== 'member') return;
-    if (event.type === 'message:new') {
-      if (event.seq <= membership.syncedThrough) return;
-      const own = event.actor_id === this.userId;
-      if (own && (!membership.echo || event.originConnection === this.id)) return;
-    }
-    this.hear(frame ?? writeFrame({ type: event.type, payload: event.payload } as ServerFrame));
-  }
-
-  /** True when this staff connection asked for conversations of a mode. */
-  hearsMode(mode: Mode): boolean {
-    return this.#options.modes.includes(mode);
+  #sendEvent(room: Room, event: CommittedEvent, frame?: () => Buffer): void {
+    if (event.payload === undefined || !canReceive(event, this.actor, room.subscription)) return;
+    if (event.type === 'message:new' && event.seq <= room.syncedThrough) return;
+    this.sendBytes(frame === undefined ? writeEvent(event.type, event.payload) : frame());
   }
 
   send(frame: ServerFrame): void {
-    this.hear(writeFrame(frame));
+    this.sendBytes(writeFrame(frame));
   }
 
-  /** Hands bytes to the socket; whoever lets too much pile up is cut off by name. */
-  hear(frame: Buffer): void {
+  /** Hands bytes to the socket; a connection that lets too much pile up is closed as too slow. */
+  sendBytes(frame: Buffer): void {
     const { socket, service } = this.#options;
-    if (this.#over || socket.readyState !== socket.OPEN) return;
-    if (socket.bufferedAmount - this.#syncing + frame.length > limits.unreadBytes) {
+    if (this.#closed || socket.readyState !== socket.OPEN) return;
+    if (socket.bufferedAmount - this.#backfillBytes + frame.length > sizeLimits.unreadBytes) {
       this.close('tooSlow', 'More than 1 MiB waits to be read.');
       return;
     }
-    service.measures.framesOut += 1;
+    service.metrics.framesOut += 1;
     socket.send(frame, { binary: false });
   }
 
   #sendAndWait(frame: ServerFrame): Promise<void> {
     const { socket, service } = this.#options;
-    if (this.#over || socket.readyState !== socket.OPEN) return Promise.resolve();
+    if (this.#closed || socket.readyState !== socket.OPEN) return Promise.resolve();
     const bytes = writeFrame(frame);
-    this.#syncing += bytes.length;
-    service.measures.framesOut += 1;
+    this.#backfillBytes += bytes.length;
+    service.metrics.framesOut += 1;
     return new Promise((resolve) => {
-      // A socket that fails is closed by its own event; nobody needs to hear of it here.
+      // A failing socket is closed by its own event: the error needs no answer here.
       socket.send(bytes, { binary: false }, () => {
-        this.#syncing -= bytes.length;
+        this.#backfillBytes -= bytes.length;
         resolve();
       });
     });
   }
 
-  /** Asked again after every change of configuration: may this one stay? */
+  /** Checks after every change of configuration whether the connection may stay. */
   async revalidate(): Promise<void> {
-    if (this.#over) return;
-    const reason = await withdrawal(this.#options.service, this.actor);
-    if (reason !== null) this.close(reason, reason === 'withdrawn' ? 'Access was withdrawn.' : 'The application does not exist any more.');
+    if (this.#closed) return;
+    const reason = await checkAccess(this.#options.service, this.actor);
+    if (reason === null) return;
+    this.close(
+      reason,
+      reason === 'withdrawn' ? 'Access was withdrawn.' : 'The application does not exist any more.',
+    );
   }
 
   /** Ends the connection from our side. */
   close(reason: keyof typeof closeCodes, message: string): void {
-    if (this.#over) return;
+    if (this.#closed) return;
     const { socket, service } = this.#options;
     socket.close(closeCodes[reason].code, message);
-    // Whoever does not read will not read the close frame either.
-    service.engine.clock.after(lingerMs, () => socket.terminate());
+    // A peer that does not read will not read the close frame either.
+    service.engine.clock.after(closeTimeoutMs, () => socket.terminate());
     this.end();
   }
 
-  /** Forgets everything about this connection: it is over. */
+  /** Frees what the connection holds: it is closed. */
   end(): void {
-    if (this.#over) return;
-    this.#over = true;
+    if (this.#closed) return;
+    this.#closed = true;
     this.#inbox.length = 0;
     for (const conversationId of this.#rooms.keys()) this.#leave(conversationId);
     this.#options.hub.remove(this);
   }
 }
 
-/** Messages and all other frames have limits of their own: pings in between must not excuse a flood of messages. */
+/** Messages and all other frames have separate limits: pings in between must not excuse a flood of messages. */
 function limitedKind(frame: ClientFrame | undefined): 'message' | 'other' {
   return frame?.type.startsWith('message:') === true ? 'message' : 'other';
 }
 
 function describe(error: unknown): object | string {
-  return error instanceof Error ? { name: error.name, message: error.message, stack: error.stack } : String(error);
+  return error instanceof Error
+    ? { name: error.name, message: error.message, stack: error.stack }
+    : String(error);
 }

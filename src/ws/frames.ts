@@ -1,21 +1,21 @@
-// Bytes ↔ frames: reads what a client sent, writes what it hears, and puts a
-// rule's failure into the protocol's own error codes. Knows no connection.
+// Bytes ↔ frames: reads what a client sent, writes what it is sent, and translates a ServiceError into the
+// protocol's error codes. Knows no connection.
 import type { z } from 'zod';
-import { limits, type ErrorCode, type SocketErrorCode } from '../protocol/codes.ts';
-import type { EventPayloads, ServerFrame } from '../protocol/events.ts';
+import { sizeLimits, type ErrorCode, type SocketErrorCode } from '../protocol/codes.ts';
+import type { EventPayloads, EventType, ServerFrame } from '../protocol/events.ts';
 import { clientFrames, type ClientFrame, type ClientFrameType } from '../protocol/frames.ts';
 import { parseJson } from '../services/content/json.ts';
-import type { Failure } from '../services/failure.ts';
+import type { ServiceError } from '../services/core/errors.ts';
 
 /** A frame that could not be processed: answered with `error`, never with the end of the connection. */
-export class BadFrame extends Error {
+export class FrameError extends Error {
   override readonly name = 'BadFrame';
   readonly code: SocketErrorCode;
-  readonly about: FrameIds;
-  constructor(code: SocketErrorCode, message: string, about: FrameIds = {}) {
+  readonly ids: FrameIds;
+  constructor(code: SocketErrorCode, message: string, ids: FrameIds = {}) {
     super(message);
     this.code = code;
-    this.about = about;
+    this.ids = ids;
   }
 }
 
@@ -23,15 +23,17 @@ export class BadFrame extends Error {
 export type FrameIds = Pick<EventPayloads['error'], 'conversationId' | 'clientMessageId' | 'messageId'>;
 
 const idNames = ['conversationId', 'clientMessageId', 'messageId'] as const;
-const longestEcho = 100;
+const maxEchoedIdLength = 100;
 
-/** The ids in a payload that nobody has checked yet. */
+/** The ids in a payload that has not been checked yet. */
 export function frameIds(payload: unknown): FrameIds {
   const ids: Record<string, string> = {};
   if (typeof payload !== 'object' || payload === null) return ids;
   for (const name of idNames) {
-    const value: unknown = Object.hasOwn(payload, name) ? (payload as Record<string, unknown>)[name] : undefined;
-    if (typeof value === 'string' && value.length <= longestEcho) ids[name] = value;
+    const value: unknown = Object.hasOwn(payload, name)
+      ? (payload as Record<string, unknown>)[name]
+      : undefined;
+    if (typeof value === 'string' && value.length <= maxEchoedIdLength) ids[name] = value;
   }
   return ids;
 }
@@ -41,36 +43,48 @@ export function frameIds(payload: unknown): FrameIds {
  * @throws BadFrame
  */
 export function readFrame(text: string): ClientFrame {
-  const parsed = parseJson(text, limits.jsonDepth);
+  const parsed = parseJson(text, sizeLimits.jsonDepth);
   if (!parsed.ok) {
-    if (parsed.reason === 'syntax') throw new BadFrame('PARSE_ERROR', 'The frame is not valid JSON.');
-    throw new BadFrame('VALIDATION_ERROR', `The frame is nested deeper than ${limits.jsonDepth} levels.`);
+    if (parsed.reason === 'syntax') throw new FrameError('PARSE_ERROR', 'The frame is not valid JSON.');
+    throw new FrameError(
+      'VALIDATION_ERROR',
+      `The frame is nested deeper than ${sizeLimits.jsonDepth} levels.`,
+    );
   }
   const { value } = parsed;
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new BadFrame('VALIDATION_ERROR', 'The frame must be an object {type, payload}.');
+    throw new FrameError('VALIDATION_ERROR', 'The frame must be an object {type, payload}.');
   const { type, payload } = value as { type?: unknown; payload?: unknown };
   if (typeof type !== 'string' || !Object.hasOwn(clientFrames, type))
-    throw new BadFrame('VALIDATION_ERROR', `The frame's type must be one of ${Object.keys(clientFrames).join(', ')}.`, frameIds(payload));
+    throw new FrameError(
+      'VALIDATION_ERROR',
+      `The frame's type must be one of ${Object.keys(clientFrames).join(', ')}.`,
+      frameIds(payload),
+    );
   const schema: z.ZodType | null = clientFrames[type as ClientFrameType];
   if (schema === null) return { type, payload: undefined } as ClientFrame;
   const checked = schema.safeParse(payload);
   if (checked.success) return { type, payload: checked.data } as ClientFrame;
   const [issue] = checked.error.issues;
   const path = ['payload', ...(issue?.path ?? [])].map(String).join('.');
-  throw new BadFrame(
+  throw new FrameError(
     'VALIDATION_ERROR',
     `The field ${path} of ${type} is not valid: ${issue?.message ?? 'see the protocol'}.`,
     frameIds(payload),
   );
 }
 
-/** A frame as bytes: made once, however many hear it. */
+/** A frame as bytes: made once for all who receive it. */
 export function writeFrame(frame: ServerFrame): Buffer {
   return Buffer.from(JSON.stringify(frame));
 }
 
-/** REST's code in the language of the socket. Not found is forbidden: nothing tells whether a conversation exists. */
+/** An event as bytes. Its payload has the shape that its type names: handlers write it so, the event log rebuilds it so. */
+export function writeEvent(type: EventType, payload: object): Buffer {
+  return Buffer.from(JSON.stringify({ type, payload }));
+}
+
+/** The socket's code for each code of REST. Not found is forbidden, so that nothing tells whether a conversation exists. */
 const socketCodes: Readonly<Partial<Record<ErrorCode, SocketErrorCode>>> = {
   bad_request: 'VALIDATION_ERROR',
   forbidden: 'FORBIDDEN',
@@ -85,9 +99,9 @@ const socketCodes: Readonly<Partial<Record<ErrorCode, SocketErrorCode>>> = {
   unavailable: 'RATE_LIMITED',
 };
 
-/** The error frame for a rule's failure, or null for a fault of ours that no client can be told. */
-export function errorOf(failure: Failure, ids: FrameIds): EventPayloads['error'] | null {
-  const missingMessage = failure.code === 'not_found' && failure.extra.about === 'message';
-  const code = missingMessage ? 'MESSAGE_NOT_FOUND' : socketCodes[failure.code];
-  return code === undefined ? null : { code, message: failure.message, ...ids };
+/** The `error` payload for a ServiceError; null for an internal error, of which a client is told nothing. */
+export function toErrorPayload(error: ServiceError, ids: FrameIds): EventPayloads['error'] | null {
+  const missingMessage = error.code === 'not_found' && error.context.resource === 'message';
+  const code = missingMessage ? 'MESSAGE_NOT_FOUND' : socketCodes[error.code];
+  return code === undefined ? null : { code, message: error.message, ...ids };
 }

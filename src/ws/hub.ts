@@ -1,170 +1,193 @@
-// Who hears what: follows the event log and hands each event to the connections of
-// its audience. The log is the truth; a commit notice only says that there is more.
+// Delivers events to WebSocket connections: follows the event log and offers each event to the connections
+// that may be concerned; canReceive (services/core/audience.ts) decides. The log is the source of truth, a
+// commit notice only says that there is more.
 import type { CommitNotice, CommittedEvent } from '../engine/engine.ts';
-import type { EventPayloads, EventType, ServerFrame } from '../protocol/events.ts';
-import { feedEnd, readFeed } from '../services/feed.ts';
+import { canReceive } from '../services/core/audience.ts';
+import { lastEventSeq, readEvents } from '../services/core/event-log.ts';
 import type { Service } from '../services/service.ts';
 import type { Connection } from './connection.ts';
-import { writeFrame } from './frames.ts';
+import { writeEvent, writeFrame } from './frames.ts';
 
-export interface Hub {
-  /** Follows the log from its present end. */
-  start(): Promise<void>;
-  stop(): void;
-  add(connection: Connection): void;
-  remove(connection: Connection): void;
-  join(connection: Connection, conversationId: string): void;
-  leave(connection: Connection, conversationId: string): void;
-  /** Tells the others in a room that somebody types, or no longer does. Passes without a row in the log. */
-  typing(from: Pick<Connection, 'userId' | 'userName' | 'senderRole'>, conversationId: string, active: boolean): void;
-  readonly connections: ReadonlySet<Connection>;
+/** Who types, as the others in the room are told. */
+export interface TypingUser extends Pick<Connection, 'userId' | 'userName' | 'senderRole'> {
+  readonly organizationId: string;
 }
 
-export function createHub(service: Service, onFault: (error: unknown) => void): Hub {
-  const { store, presence } = service.engine;
-  const connections = new Set<Connection>();
-  const staff = new Map<string, Set<Connection>>();
-  const visitors = new Map<string, Set<Connection>>();
-  const rooms = new Map<string, Set<Connection>>();
-  let position = 0;
-  let following = false;
-  let catchingUp = false;
-  let moreSince = false;
-  // Our own events that came while the log was being read: they know which connection they came by, the log does not.
-  const held = new Map<number, CommittedEvent>();
-  let undo: (() => void)[] = [];
+export class Hub {
+  readonly #service: Service;
+  readonly #onError: (error: unknown) => void;
+  readonly #connections = new Set<Connection>();
+  readonly #staffByOrganization = new Map<string, Set<Connection>>();
+  readonly #visitorsByOrganization = new Map<string, Set<Connection>>();
+  readonly #rooms = new Map<string, Set<Connection>>();
+  /** Own events that arrived while the log was being read: they know their connection, the log does not. */
+  readonly #buffered = new Map<number, CommittedEvent>();
+  #position = 0;
+  #running = false;
+  #catchingUp = false;
+  #catchUpAgain = false;
+  #unsubscribe: (() => void)[] = [];
 
-  /** A fault in telling must not become one in storing: the store calls this right after its commit. */
-  function hearCommit(notice: CommitNotice): void {
+  /** @param onError called with errors of delivery; delivery goes on */
+  constructor(service: Service, onError: (error: unknown) => void) {
+    this.#service = service;
+    this.#onError = onError;
+  }
+
+  /** Follows the log from its present end. */
+  async start(): Promise<void> {
+    const { store, presence } = this.#service.engine;
+    this.#running = true;
+    this.#unsubscribe = [
+      store.subscribe((notice) => this.#onCommit(notice)),
+      presence.subscribe((organizationId, online) => this.#sendPresence(organizationId, online)),
+    ];
+    this.#position = await lastEventSeq(this.#service);
+    await this.#catchUp();
+  }
+
+  stop(): void {
+    this.#running = false;
+    for (const unsubscribe of this.#unsubscribe.splice(0)) unsubscribe();
+  }
+
+  get connections(): ReadonlySet<Connection> {
+    return this.#connections;
+  }
+
+  add(connection: Connection): void {
+    const { presence } = this.#service.engine;
+    const { organizationId, kind } = connection.actor;
+    this.#connections.add(connection);
+    this.#service.metrics.connections[connectionKind(connection)] += 1;
+    addTo(this.#byOrganization(connection), organizationId, connection);
+    if (kind === 'member') presence.join(organizationId, connection.userId, connection.id);
+  }
+
+  remove(connection: Connection): void {
+    if (!this.#connections.delete(connection)) return;
+    const { presence } = this.#service.engine;
+    const { organizationId, kind } = connection.actor;
+    this.#service.metrics.connections[connectionKind(connection)] -= 1;
+    removeFrom(this.#byOrganization(connection), organizationId, connection);
+    if (kind === 'member') presence.leave(organizationId, connection.userId, connection.id);
+  }
+
+  join(connection: Connection, conversationId: string): void {
+    addTo(this.#rooms, conversationId, connection);
+  }
+
+  leave(connection: Connection, conversationId: string): void {
+    removeFrom(this.#rooms, conversationId, connection);
+  }
+
+  /** Tells the others in a room that someone types, or stopped. Never stored. */
+  sendTyping(from: TypingUser, conversationId: string, active: boolean): void {
+    const { userId, userName, senderRole, organizationId } = from;
+    const frame = writeFrame(
+      active
+        ? { type: 'typing:start', payload: { conversationId, userId, userName, senderRole } }
+        : { type: 'typing:stop', payload: { conversationId, userId } },
+    );
+    const type = active ? 'typing:start' : 'typing:stop';
+    const event = {
+      type,
+      organization_id: organizationId,
+      conversation_id: conversationId,
+      actor_id: userId,
+    } as const;
+    for (const connection of this.#rooms.get(conversationId) ?? []) connection.deliverTyping(event, frame);
+  }
+
+  #byOrganization(connection: Connection): Map<string, Set<Connection>> {
+    return connection.actor.kind === 'member' ? this.#staffByOrganization : this.#visitorsByOrganization;
+  }
+
+  /** The store calls this right after its commit: an error in delivery must not become one in storing. */
+  #onCommit(notice: CommitNotice): void {
     try {
-      onCommit(notice);
+      this.#handleCommit(notice);
     } catch (error) {
-      onFault(error);
+      this.#onError(error);
     }
   }
 
-  function onCommit(notice: CommitNotice): void {
+  #handleCommit(notice: CommitNotice): void {
     const [next] = notice.events;
     // The usual case: our own commit, next in line, straight from memory.
-    if (!catchingUp && next?.seq === position + 1) {
-      for (const event of notice.events) deliver(event);
-      position += notice.events.length;
+    if (!this.#catchingUp && next?.seq === this.#position + 1) {
+      for (const event of notice.events) this.#deliver(event);
+      this.#position += notice.events.length;
     } else if (next !== undefined || notice.configuration) {
-      // Another process committed, or came in between: the log says what happened, in order.
-      for (const event of notice.events) held.set(event.seq, event);
-      catchUp().catch(onFault);
+      // Another process committed, or committed in between: the log has the order.
+      for (const event of notice.events) this.#buffered.set(event.seq, event);
+      this.#catchUp().catch(this.#onError);
     }
-    if (notice.configuration) revalidate().catch(onFault);
+    if (notice.configuration) this.#revalidate().catch(this.#onError);
   }
 
-  async function catchUp(): Promise<void> {
-    moreSince = true;
-    if (catchingUp) return;
-    catchingUp = true;
+  async #catchUp(): Promise<void> {
+    this.#catchUpAgain = true;
+    if (this.#catchingUp) return;
+    this.#catchingUp = true;
     try {
-      while (moreSince && following) {
-        moreSince = false;
-        const events = await readFeed(service, position);
-        for (const event of events) deliver(held.get(event.seq) ?? event);
+      while (this.#catchUpAgain && this.#running) {
+        this.#catchUpAgain = false;
+        const events = await readEvents(this.#service, this.#position);
+        for (const event of events) this.#deliver(this.#buffered.get(event.seq) ?? event);
         const last = events.at(-1);
         if (last !== undefined) {
-          position = last.seq;
-          moreSince = true;
+          this.#position = last.seq;
+          this.#catchUpAgain = true;
         }
       }
     } finally {
-      held.clear();
-      catchingUp = false;
+      this.#buffered.clear();
+      this.#catchingUp = false;
     }
   }
 
-  async function revalidate(): Promise<void> {
-    for (const connection of connections) {
+  async #revalidate(): Promise<void> {
+    for (const connection of this.#connections) {
       try {
         await connection.revalidate();
       } catch (error) {
-        // Whether this one may stay can't be known: it is sent away to knock again, and the others are asked all the same.
+        // Its rights are unknown now: it is closed and may connect again; the others are checked all the same.
         connection.close('internal', 'Something went wrong inside the service: connect again.');
-        onFault(error);
+        this.#onError(error);
       }
     }
   }
 
-  function deliver(event: CommittedEvent): void {
-    if (event.payload === undefined) return;
-    const room = rooms.get(event.conversation_id);
-    const toStaff = event.audience === 'staff' || event.audience === 'staff_and_room';
-    const listening = staff.get(event.organization_id);
-    if (event.audience !== 'staff' && room !== undefined) {
-      const frame = writeFrame(asFrame(event.type, event.payload));
-      for (const connection of room) {
-        const reachedAsStaff = toStaff && connection.actor.kind === 'member' && connection.hearsMode(event.mode);
-        if (!reachedAsStaff) connection.hearInRoom(event, frame);
-      }
-    }
-    if (listening === undefined) return;
-    if (toStaff) {
-      const frame = writeFrame(asFrame(event.type, event.payload));
-      for (const connection of listening) if (connection.hearsMode(event.mode)) connection.hear(frame);
-    }
-    if (event.activity !== undefined) {
-      const frame = writeFrame(asFrame('conversation:activity', event.activity));
-      for (const connection of listening) if (connection.hearsMode(event.mode)) connection.hear(frame);
-    }
+  #deliver(event: CommittedEvent): void {
+    const { payload, activity } = event;
+    if (payload === undefined) return;
+    let frame: Buffer | undefined;
+    const frameOnce = (): Buffer => (frame ??= writeEvent(event.type, payload));
+    const staff = this.#staffByOrganization.get(event.organization_id) ?? [];
+    for (const connection of this.#rooms.get(event.conversation_id) ?? [])
+      if (!canReceive(event, connection.actor, connection.subscription)) connection.deliver(event, frameOnce);
+    for (const connection of staff)
+      if (canReceive(event, connection.actor, connection.subscription)) connection.sendBytes(frameOnce());
+    if (activity !== undefined) this.#sendActivity(event, activity);
   }
 
-  function onPresence(organizationId: string, online: boolean): void {
+  #sendActivity({ organization_id, mode }: CommittedEvent, payload: object): void {
+    const frame = writeEvent('conversation:activity', payload);
+    const event = { type: 'conversation:activity', organization_id, mode } as const;
+    for (const connection of this.#staffByOrganization.get(organization_id) ?? [])
+      if (canReceive(event, connection.actor, connection.subscription)) connection.sendBytes(frame);
+  }
+
+  #sendPresence(organizationId: string, online: boolean): void {
     const frame = writeFrame({ type: 'presence', payload: { online } });
-    for (const connection of visitors.get(organizationId) ?? []) connection.hear(frame);
+    const event = { type: 'presence', organization_id: organizationId } as const;
+    for (const connection of this.#visitorsByOrganization.get(organizationId) ?? [])
+      if (canReceive(event, connection.actor, connection.subscription)) connection.sendBytes(frame);
   }
-
-  return {
-    connections,
-    start: async () => {
-      following = true;
-      undo = [store.subscribe(hearCommit), presence.subscribe(onPresence)];
-      position = await feedEnd(service);
-      await catchUp();
-    },
-    stop: () => {
-      following = false;
-      for (const step of undo) step();
-      undo = [];
-    },
-    add: (connection) => {
-      connections.add(connection);
-      service.measures.connections[doorOf(connection)] += 1;
-      const { organizationId, kind } = connection.actor;
-      addTo(kind === 'member' ? staff : visitors, organizationId, connection);
-      if (kind === 'member') presence.join(organizationId, connection.userId, connection.id);
-    },
-    remove: (connection) => {
-      if (!connections.delete(connection)) return;
-      service.measures.connections[doorOf(connection)] -= 1;
-      const { organizationId, kind } = connection.actor;
-      removeFrom(kind === 'member' ? staff : visitors, organizationId, connection);
-      if (kind === 'member') presence.leave(organizationId, connection.userId, connection.id);
-    },
-    join: (connection, conversationId) => addTo(rooms, conversationId, connection),
-    leave: (connection, conversationId) => removeFrom(rooms, conversationId, connection),
-    typing: (from, conversationId, active) => {
-      const frame = writeFrame(
-        active
-          ? { type: 'typing:start', payload: { conversationId, userId: from.userId, userName: from.userName, senderRole: from.senderRole } }
-          : { type: 'typing:stop', payload: { conversationId, userId: from.userId } },
-      );
-      for (const connection of rooms.get(conversationId) ?? [])
-        if (connection.userId !== from.userId) connection.hearTyping(conversationId, frame);
-    },
-  };
 }
 
-/** A committed event's payload is what its type says: rules write it, the feed rebuilds it, and tests hold both to the same shape. */
-function asFrame<T extends EventType>(type: T, payload: object): ServerFrame {
-  return { type, payload: payload as EventPayloads[T] } as ServerFrame;
-}
-
-function doorOf({ actor }: Connection): 'visitor' | 'staff' {
+function connectionKind({ actor }: Connection): 'visitor' | 'staff' {
   return actor.kind === 'member' ? 'staff' : 'visitor';
 }
 

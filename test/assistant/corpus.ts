@@ -2,7 +2,7 @@
 // service by the operations that an administrator uses. Must not know a question.
 import { readFile, readdir } from 'node:fs/promises';
 import { extname, join, parse } from 'node:path';
-import { limits } from '../../src/protocol/codes.ts';
+import { sizeLimits } from '../../src/protocol/codes.ts';
 import type { KnowledgeFormat } from '../../src/protocol/assistant.ts';
 import type { OperationName, Output, RawInput } from '../../src/protocol/operations.ts';
 import { execute } from '../../src/services/execute.ts';
@@ -10,7 +10,11 @@ import type { Service } from '../../src/services/service.ts';
 import { applications, type ApplicationName } from './questions/question.ts';
 import { synonyms } from './questions/synonyms.ts';
 
-const formats: Readonly<Record<string, KnowledgeFormat>> = { '.md': 'markdown', '.html': 'html', '.txt': 'text' };
+const formats: Readonly<Record<string, KnowledgeFormat>> = {
+  '.md': 'markdown',
+  '.html': 'html',
+  '.txt': 'text',
+};
 
 /** Two applications share an organization: data may not pass between them either. */
 const organizationOf: Readonly<Record<ApplicationName, string>> = {
@@ -37,8 +41,16 @@ export interface Corpus {
 }
 
 /** Runs an operation as the command line would. */
-export function asOwner<N extends OperationName>(service: Service, name: N, input: RawInput<N>): Promise<Output<N>> {
-  return execute({ service, actor: { kind: 'local' }, address: null, contentLimit: limits.contentRest }, name, input);
+export function asOwner<N extends OperationName>(
+  service: Service,
+  name: N,
+  input: RawInput<N>,
+): Promise<Output<N>> {
+  return execute(
+    { service, actor: { kind: 'local' }, address: null, contentLimit: sizeLimits.contentRest },
+    name,
+    input,
+  );
 }
 
 /**
@@ -51,7 +63,7 @@ export async function provision(service: Service, withSynonyms = true): Promise<
   let passages = 0;
   for (const slug of new Set(Object.values(organizationOf))) {
     await asOwner(service, 'organizations.create', { name: slug, slug });
-    await asOwner(service, 'organizations.setPlan', { organization: slug, plan: 'enterprise' });
+    await asOwner(service, 'organizations.update', { organization: slug, plan: 'enterprise' });
   }
   for (const application of applications) {
     const { id } = await asOwner(service, 'applications.create', {
@@ -65,7 +77,8 @@ export async function provision(service: Service, withSynonyms = true): Promise<
       documents.set(added.id, { application, file: document.source });
       passages += added.passages;
     }
-    if (withSynonyms) await asOwner(service, 'knowledge.setSynonyms', { applicationId: id, synonyms: synonyms[application] });
+    if (withSynonyms)
+      await asOwner(service, 'knowledge.setSynonyms', { applicationId: id, synonyms: synonyms[application] });
   }
   return { applicationId: applicationId as Record<ApplicationName, string>, documents, passages };
 }

@@ -27,5 +27,7 @@ const { values } = parseArgs({
 if (values.help) process.stdout.write(help);
 else {
   const evaluation = await evaluate({ environment: process.env, synonyms: !values['without-synonyms'] });
-  process.stdout.write(`${values.json ? JSON.stringify(evaluation, null, 2) : report(evaluation, values.list)}\n`);
+  process.stdout.write(
+    `${values.json ? JSON.stringify(evaluation, null, 2) : report(evaluation, values.list)}\n`,
+  );
 }

@@ -1,18 +1,19 @@
 // Owns: holding what the evaluation measured. The floors are what was reached less a small margin: whoever makes the
 // assistant better may raise them, and nobody may lower them to get a change through.
 import { beforeAll, describe, expect, test } from 'vitest';
-import { coverageThreshold } from '../../src/services/knowledge/retrieval/retrieval.ts';
+import { coverageThreshold } from '../../src/services/assistant/knowledge/retrieval/retrieval.ts';
 import { evaluate, hitRate, sweep, tally, wrongCosts, type Evaluation, type Judged } from './evaluation.ts';
 import { report } from './report.ts';
 import { questions } from './questions/all.ts';
 
 let evaluation: Evaluation;
 const half = (name: Judged['half']): Judged[] => evaluation.judged.filter((one) => one.half === name);
-const asked = (list: readonly Judged[]): string[] => list.map(({ question }) => `${question.application}: ${question.ask}`);
+const asked = (list: readonly Judged[]): string[] =>
+  list.map(({ question }) => `${question.application}: ${question.ask}`);
 
 beforeAll(async () => {
   evaluation = await evaluate();
-}, 60_000);
+});
 
 describe('without a model', () => {
   test('every question was asked once, at the threshold in use', () => {
@@ -30,7 +31,9 @@ describe('without a model', () => {
   });
 
   test('what belongs to others, or to nobody, is refused without exception', () => {
-    const strange = evaluation.judged.filter(({ question }) => question.kind === 'foreign' || question.kind === 'far');
+    const strange = evaluation.judged.filter(
+      ({ question }) => question.kind === 'foreign' || question.kind === 'far',
+    );
     expect(asked(strange.filter(({ verdict }) => verdict !== 'refused rightly'))).toEqual([]);
   });
 
@@ -47,7 +50,9 @@ describe('without a model', () => {
     ['direct', 39],
     ['unspaced', 10],
   ])('on that half, %s questions are answered rightly at least %i times', (kind, least) => {
-    expect(tally(half('reporting').filter(({ question }) => question.kind === kind)).right).toBeGreaterThanOrEqual(least);
+    expect(
+      tally(half('reporting').filter(({ question }) => question.kind === kind)).right,
+    ).toBeGreaterThanOrEqual(least);
   });
 
   // Measured: 93 % and 98 %.
@@ -57,9 +62,10 @@ describe('without a model', () => {
   });
 
   test('no threshold would have done notably better on the half on which it was chosen', () => {
-    const scores = sweep(half('choosing'), [coverageThreshold, ...Array.from({ length: 71 }, (_, step) => 0.3 + step / 100)]).map(
-      ({ score }) => score,
-    );
+    const scores = sweep(half('choosing'), [
+      coverageThreshold,
+      ...Array.from({ length: 71 }, (_, step) => 0.3 + step / 100),
+    ]).map(({ score }) => score);
     expect(scores[0]).toBeGreaterThanOrEqual(Math.max(...scores) - wrongCosts);
   });
 

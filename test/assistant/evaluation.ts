@@ -7,8 +7,8 @@ import { readConfig } from '../../src/config.ts';
 import { openService } from '../../src/open-service.ts';
 import type { Output } from '../../src/protocol/operations.ts';
 import type { Service } from '../../src/services/service.ts';
-import { quote, sourcesOf } from '../../src/services/assistant/extractive.ts';
-import { embedMissing } from '../../src/services/knowledge/vectors.ts';
+import { quotePassages, listSources } from '../../src/services/assistant/extractive-answer.ts';
+import { embedMissing } from '../../src/services/assistant/knowledge/vectors.ts';
 import { markdownText } from '../../src/text/markdown.ts';
 import { asOwner, hostOf, provision, type Corpus } from './corpus.ts';
 import { questions } from './questions/all.ts';
@@ -54,8 +54,15 @@ export interface EvaluationOptions {
 export async function evaluate(options: EvaluationOptions = {}): Promise<Evaluation> {
   const data = await mkdtemp(join(tmpdir(), 'deskbell-evaluation-'));
   try {
-    const environment = Object.fromEntries(Object.entries(options.environment ?? {}).filter(([name]) => name.startsWith('DESKBELL_AI_')));
-    const opened = await openService(readConfig({ data, durability: 'normal' }, environment), 'server', () => null, { passwordCost: 4 });
+    const environment = Object.fromEntries(
+      Object.entries(options.environment ?? {}).filter(([name]) => name.startsWith('DESKBELL_AI_')),
+    );
+    const opened = await openService(
+      readConfig({ data, durability: 'normal' }, environment),
+      'server',
+      () => null,
+      { passwordCost: 4 },
+    );
     try {
       const corpus = await provision(opened.service, options.synonyms);
       await embedMissing(opened.service, new AbortController().signal);
@@ -81,12 +88,22 @@ async function askEverything(service: Service, corpus: Corpus): Promise<Evaluati
       threshold = answer.threshold;
       judged.push({ question, half, ...(await judge(question, answer, corpus)) });
     }
-  return { judged, threshold, model: service.model?.name ?? null, documents: corpus.documents.size, passages: corpus.passages };
+  return {
+    judged,
+    threshold,
+    model: service.model?.name ?? null,
+    documents: corpus.documents.size,
+    passages: corpus.passages,
+  };
 }
 
 type Answer = Output<'knowledge.ask'>;
 
-async function judge(question: Question, answer: Answer, corpus: Corpus): Promise<Omit<Judged, 'question' | 'half'>> {
+async function judge(
+  question: Question,
+  answer: Answer,
+  corpus: Corpus,
+): Promise<Omit<Judged, 'question' | 'half'>> {
   const verdict: Verdict = !answer.answered
     ? question.expected === null
       ? 'refused rightly'
@@ -95,11 +112,13 @@ async function judge(question: Question, answer: Answer, corpus: Corpus): Promis
       ? 'right'
       : 'wrong';
   const inAnswer = question.never.filter((text) => normal(answer.text).includes(normal(text)));
-  const strangers = [...answer.sources.map(({ id }) => id), ...answer.passages.map(({ documentId }) => documentId)].filter(
-    (id) => corpus.documents.get(id)?.application !== question.application,
-  );
+  const strangers = [
+    ...answer.sources.map(({ id }) => id),
+    ...answer.passages.map(({ documentId }) => documentId),
+  ].filter((id) => corpus.documents.get(id)?.application !== question.application);
   const index = answer.passages.findIndex(
-    ({ documentId, text }) => isOf(question, documentId, corpus) && normal(text).includes(normal(question.expected?.holds ?? '')),
+    ({ documentId, text }) =>
+      isOf(question, documentId, corpus) && normal(text).includes(normal(question.expected?.holds ?? '')),
   );
   return {
     text: answer.text,
@@ -113,17 +132,25 @@ async function judge(question: Question, answer: Answer, corpus: Corpus): Promis
 }
 
 /** Every threshold lets one passage be quoted, or a second one too. */
-async function outcomes(question: Question, passages: Answer['passages'], corpus: Corpus): Promise<Judged['wouldBeRight']> {
+async function outcomes(
+  question: Question,
+  passages: Answer['passages'],
+  corpus: Corpus,
+): Promise<Judged['wouldBeRight']> {
   const judged = async (list: Answer['passages']): Promise<boolean> => {
-    const { text, quoted } = quote(list, question.ask, 0);
-    return isRight(question, { text, sources: sourcesOf(quoted) }, corpus);
+    const { text, quoted } = quotePassages(list, question.ask, 0);
+    return isRight(question, { text, sources: listSources(quoted) }, corpus);
   };
   const alone = await judged(passages.slice(0, 1));
   const both = await judged(passages);
   return (threshold) => ((passages[1]?.coverage ?? 0) >= threshold ? both : alone);
 }
 
-async function isRight(question: Question, { text, sources }: Pick<Answer, 'text' | 'sources'>, corpus: Corpus): Promise<boolean> {
+async function isRight(
+  question: Question,
+  { text, sources }: Pick<Answer, 'text' | 'sources'>,
+  corpus: Corpus,
+): Promise<boolean> {
   if (question.expected === null || !sources.some(({ id }) => isOf(question, id, corpus))) return false;
   return normal(await markdownText(text)).includes(normal(question.expected.holds));
 }
@@ -138,7 +165,10 @@ function foreignLinks({ application }: Question, markdown: string): string[] {
   const images = markdown.match(/(?<!\\)!\[/g) ?? [];
   const targets = [...markdown.matchAll(/(?<!\\)\]\(<?([^)\s>]*)/g)].map(([, target = '']) => target);
   const own = hostOf[application];
-  return [...images, ...targets.filter((target) => !URL.canParse(target) || !`.${new URL(target).host}`.endsWith(`.${own}`))];
+  return [
+    ...images,
+    ...targets.filter((target) => !URL.canParse(target) || !`.${new URL(target).host}`.endsWith(`.${own}`)),
+  ];
 }
 
 /** Case, blanks and the marks of Markdown are no difference between an answer and a document. */
@@ -192,6 +222,13 @@ export function sweep(judged: readonly Judged[], thresholds: readonly number[]):
     const right = answered.filter(({ wouldBeRight }) => wouldBeRight(threshold)).length;
     const wrong = answered.length - right;
     const refusedWrongly = refused.filter(({ question }) => question.expected !== null).length;
-    return { threshold, right, wrong, refusedRightly: refused.length - refusedWrongly, refusedWrongly, score: right - wrongCosts * wrong };
+    return {
+      threshold,
+      right,
+      wrong,
+      refusedRightly: refused.length - refusedWrongly,
+      refusedWrongly,
+      score: right - wrongCosts * wrong,
+    };
   });
 }

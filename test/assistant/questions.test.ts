@@ -9,22 +9,29 @@ const contents = new Map<string, string>();
 
 beforeAll(async () => {
   for (const application of applications)
-    for (const { source, content } of await documentsOf(application)) contents.set(`${application}/${source}`, content);
+    for (const { source, content } of await documentsOf(application))
+      contents.set(`${application}/${source}`, content);
 });
 
 function inDocuments(text: string, of: (application: ApplicationName) => boolean): boolean {
   return applications
     .filter(of)
     .some((application) =>
-      [...contents].some(([path, content]) => path.startsWith(`${application}/`) && content.toLowerCase().includes(text.toLowerCase())),
+      [...contents].some(
+        ([path, content]) =>
+          path.startsWith(`${application}/`) && content.toLowerCase().includes(text.toLowerCase()),
+      ),
     );
 }
 
 describe('the question set', () => {
   test('has at least 160 questions, each of them once, of every kind', () => {
     expect(questions.length).toBeGreaterThanOrEqual(160);
-    expect(new Set(questions.map(({ application, ask }) => `${application} ${ask}`)).size).toBe(questions.length);
-    for (const kind of Object.keys(kinds)) expect(questions.filter((question) => question.kind === kind).length).toBeGreaterThanOrEqual(14);
+    expect(new Set(questions.map(({ application, ask }) => `${application} ${ask}`)).size).toBe(
+      questions.length,
+    );
+    for (const kind of Object.keys(kinds))
+      expect(questions.filter((question) => question.kind === kind).length).toBeGreaterThanOrEqual(14);
   });
 
   test('an answerable question names a document that holds the answer', () => {
@@ -62,6 +69,9 @@ describe('the question set', () => {
       half.filter((question) => question.kind === kind && (question.expected !== null) === answerable).length;
     for (const kind of Object.keys(kinds) as Kind[])
       for (const answerable of [true, false])
-        expect(Math.abs(count(choosing, kind, answerable) - count(reporting, kind, answerable)), kind).toBeLessThanOrEqual(1);
+        expect(
+          Math.abs(count(choosing, kind, answerable) - count(reporting, kind, answerable)),
+          kind,
+        ).toBeLessThanOrEqual(1);
   });
 });

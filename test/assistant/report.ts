@@ -1,5 +1,14 @@
 // Owns: the evaluation's report, for somebody who has never seen it. Must not count anything itself.
-import { hitRate, sweep, tally, verdicts, wrongCosts, type Evaluation, type Judged, type Tally } from './evaluation.ts';
+import {
+  hitRate,
+  sweep,
+  tally,
+  verdicts,
+  wrongCosts,
+  type Evaluation,
+  type Judged,
+  type Tally,
+} from './evaluation.ts';
 import { kinds, type Kind } from './questions/question.ts';
 
 /** The whole report. @param list also names every question that did not go well */
@@ -62,7 +71,9 @@ function table(judged: readonly Judged[]): string[] {
   return [
     ...columns([
       ['kind', 'questions', ...verdicts, 'leaked', 'obeyed'],
-      ...(Object.keys(kinds) as Kind[]).map((kind) => row(kind, tally(judged.filter(({ question }) => question.kind === kind)))),
+      ...(Object.keys(kinds) as Kind[]).map((kind) =>
+        row(kind, tally(judged.filter(({ question }) => question.kind === kind))),
+      ),
       row('all', all),
     ]),
     `Of ${answerable.length} answerable questions ${percent(all.right / answerable.length)} were answered rightly; of ${unanswerable.length} others ` +
@@ -82,7 +93,8 @@ const scripts: readonly (readonly [string, RegExp])[] = [
 ];
 
 function scriptTable(judged: readonly Judged[]): string[] {
-  const scriptOf = ({ question }: Judged): string | undefined => scripts.find(([, sign]) => sign.test(question.ask))?.[0];
+  const scriptOf = ({ question }: Judged): string | undefined =>
+    scripts.find(([, sign]) => sign.test(question.ask))?.[0];
   return columns([
     ['script', 'questions', ...verdicts],
     ...scripts.map(([name]) => {
@@ -115,7 +127,8 @@ function sweepTable(judged: readonly Judged[], chosen: number): string[] {
 
 function faults(judged: readonly Judged[]): string[] {
   const bad = judged.filter(
-    ({ verdict, leaked, obeyed }) => verdict === 'wrong' || verdict === 'refused wrongly' || leaked.length + obeyed.length > 0,
+    ({ verdict, leaked, obeyed }) =>
+      verdict === 'wrong' || verdict === 'refused wrongly' || leaked.length + obeyed.length > 0,
   );
   return [
     'What did not go well:',
@@ -123,7 +136,10 @@ function faults(judged: readonly Judged[]): string[] {
       ({ question, half, verdict, coverage, foundAt, leaked, obeyed, text }) =>
         `  ${half.padEnd(9)}  ${question.application}/${question.kind}  ${verdict}  coverage ${coverage.toFixed(2)}  ` +
         `${question.expected === null ? 'no answer exists' : `found at ${foundAt ?? 'no place'}`}  ${JSON.stringify(question.ask)}` +
-        [...leaked.map((what) => `\n    LEAKED ${what}`), ...obeyed.map((what) => `\n    OBEYED ${what}`)].join('') +
+        [
+          ...leaked.map((what) => `\n    LEAKED ${what}`),
+          ...obeyed.map((what) => `\n    OBEYED ${what}`),
+        ].join('') +
         (verdict === 'wrong' ? `\n    ${JSON.stringify(text.slice(0, 200))}` : ''),
     ),
   ];
@@ -135,10 +151,14 @@ function percent(share: number): string {
 
 /** The first column to the left, the others to the right. */
 function columns(rows: readonly (readonly string[])[]): string[] {
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => (row[column] ?? '').length)));
+  const widths = (rows[0] ?? []).map((_, column) =>
+    Math.max(...rows.map((row) => (row[column] ?? '').length)),
+  );
   return rows.map((row) =>
     row
-      .map((cell, column) => (column === 0 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0)))
+      .map((cell, column) =>
+        column === 0 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0),
+      )
       .join('  ')
       .trimEnd(),
   );

@@ -2,21 +2,41 @@
 // first, and what they don't say. The evaluation measures the rest.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startApp, type TestApp } from '../helpers/app.ts';
-import { aDocument } from '../helpers/assistant.ts';
-import { anOrganization } from '../helpers/world.ts';
+import { createDocument } from '../helpers/assistant.ts';
+import { createOrganization } from '../helpers/fixtures.ts';
 
 let app: TestApp;
 let applicationId: string;
 
 beforeAll(async () => {
   app = await startApp();
-  applicationId = (await anOrganization(app, 'acme')).application.id;
-  await app.local('organizations.setPlan', { organization: 'acme', plan: 'premium' });
-  await aDocument(app, applicationId, 'shipping.md', '# Shipping\n\nWe ship within 3 business days. Shipping costs 5 euros.');
-  await aDocument(app, applicationId, 'returns.md', '# Returns\n\nYou can return items within 30 days of purchase for a full refund.');
-  await aDocument(app, applicationId, 'hours.md', '# Opening hours\n\nWe are open Monday to Friday, 9 to 17.');
-  await aDocument(app, applicationId, 'warranty.md', 'The warranty lasts two years.');
-  await aDocument(app, applicationId, 'password.md', '# Reset your password\n\nChoose Forgot password and follow the link in the mail.');
+  applicationId = (await createOrganization(app, 'acme')).application.id;
+  await app.local('organizations.update', { organization: 'acme', plan: 'premium' });
+  await createDocument(
+    app,
+    applicationId,
+    'shipping.md',
+    '# Shipping\n\nWe ship within 3 business days. Shipping costs 5 euros.',
+  );
+  await createDocument(
+    app,
+    applicationId,
+    'returns.md',
+    '# Returns\n\nYou can return items within 30 days of purchase for a full refund.',
+  );
+  await createDocument(
+    app,
+    applicationId,
+    'hours.md',
+    '# Opening hours\n\nWe are open Monday to Friday, 9 to 17.',
+  );
+  await createDocument(app, applicationId, 'warranty.md', 'The warranty lasts two years.');
+  await createDocument(
+    app,
+    applicationId,
+    'password.md',
+    '# Reset your password\n\nChoose Forgot password and follow the link in the mail.',
+  );
 });
 afterAll(() => app.stop());
 

@@ -2,15 +2,18 @@
 // Must not measure how good retrieval is: that is the evaluation's affair.
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { askingStretches } from '../../src/services/knowledge/retrieval/asking.ts';
-import { generalSynonyms } from '../../src/services/knowledge/retrieval/general-synonyms.ts';
-import { mayBeMisspelt, meantBy } from '../../src/services/knowledge/retrieval/misspelling.ts';
-import { recut, uncutRuns } from '../../src/services/knowledge/retrieval/recutting.ts';
-import { slotsOf } from '../../src/services/knowledge/retrieval/synonyms.ts';
-import { terms } from '../../src/services/knowledge/retrieval/terms.ts';
+import { extractQuestions } from '../../src/services/assistant/knowledge/retrieval/question-extraction.ts';
+import { generalSynonyms } from '../../src/services/assistant/knowledge/retrieval/general-synonyms.ts';
+import { isCorrectable, findCorrections } from '../../src/services/assistant/knowledge/retrieval/spelling.ts';
+import {
+  resegment,
+  findUnspacedRuns,
+} from '../../src/services/assistant/knowledge/retrieval/resegmentation.ts';
+import { toQueryTerms } from '../../src/services/assistant/knowledge/retrieval/synonyms.ts';
+import { terms } from '../../src/services/assistant/knowledge/retrieval/terms.ts';
 import { synonyms } from '../../src/protocol/assistant.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
-import { anApplication, anOrganization } from '../helpers/world.ts';
+import { createApplication, createOrganization } from '../helpers/fixtures.ts';
 
 const word = fc.stringMatching(/^[a-z]{6,12}$/);
 
@@ -29,7 +32,7 @@ describe('slips of the finger', () => {
           else if (how === 'add') letters.splice(at, 0, letter);
           else if (how === 'mistake') letters[at] = letter;
           else letters.splice(at, 2, letters[at + 1] ?? '', letters[at] ?? '');
-          expect(meantBy(letters.join(''), [right])).toEqual([right]);
+          expect(findCorrections(letters.join(''), [right])).toEqual([right]);
         },
       ),
     );
@@ -38,7 +41,7 @@ describe('slips of the finger', () => {
   test('what is found is as near as was said, in both directions, and the nearest only', () => {
     fc.assert(
       fc.property(word, fc.array(word, { maxLength: 20 }), (typed, known) => {
-        const meant = meantBy(typed, known);
+        const meant = findCorrections(typed, known);
         expect(meant.length).toBeLessThanOrEqual(3);
         for (const one of meant) {
           expect(known).toContain(one);
@@ -56,32 +59,43 @@ describe('slips of the finger', () => {
     ['crash', ['cash'], []],
     ['basel', ['bezel'], []],
   ])('%s among %j is meant to be %j', (typed, known, meant) => {
-    expect(meantBy(typed, known)).toEqual(meant);
+    expect(findCorrections(typed, known)).toEqual(meant);
   });
 
   test('short words, general words, numbers and scripts that do not spell are left as they are', () => {
-    for (const term of ['tea', 'cost', ...terms('about something because'), '12345', 'e2e45', '押金是多少钱', 'เงินมัดจำ'])
-      expect(mayBeMisspelt(term), term).toBe(false);
-    for (const term of ['delivari', 'доставк', 'παραδοση']) expect(mayBeMisspelt(term), term).toBe(true);
+    for (const term of [
+      'tea',
+      'cost',
+      ...terms('about something because'),
+      '12345',
+      'e2e45',
+      '押金是多少钱',
+      'เงินมัดจำ',
+    ])
+      expect(isCorrectable(term), term).toBe(false);
+    for (const term of ['delivari', 'доставк', 'παραδοση']) expect(isCorrectable(term), term).toBe(true);
   });
 });
 
 describe('cutting anew', () => {
   test('loses no letter, whatever is typed and known', () => {
-    const thai = fc.string({ unit: fc.constantFrom(...Array.from('กขคงจชดตถทนบปพมยรลวสหอาิีุูเแโไ่้์')), maxLength: 60 });
+    const thai = fc.string({
+      unit: fc.constantFrom(...Array.from('กขคงจชดตถทนบปพมยรลวสหอาิีุูเแโไ่้์')),
+      maxLength: 60,
+    });
     fc.assert(
       fc.property(thai, fc.array(thai, { maxLength: 10 }), (stretch, known) => {
-        expect(recut(stretch, new Set(known)).join('')).toBe(stretch);
+        expect(resegment(stretch, new Set(known)).join('')).toBe(stretch);
       }),
     );
   });
 
   test('finds the longest known words, and keeps what lies between them together', () => {
-    expect(recut('ยางแบนมากมาย', new Set(['ยาง', 'แบน', 'แบนมาก']))).toEqual(['ยาง', 'แบนมาก', 'มาย']);
+    expect(resegment('ยางแบนมากมาย', new Set(['ยาง', 'แบน', 'แบนมาก']))).toEqual(['ยาง', 'แบนมาก', 'มาย']);
   });
 
   test('only runs of scripts without blanks are looked at', () => {
-    expect(uncutRuns(['tyre', 'ยาง', 'แบ', 'tyre', 'ยาง', '押金'])).toEqual([
+    expect(findUnspacedRuns(['tyre', 'ยาง', 'แบ', 'tyre', 'ยาง', '押金'])).toEqual([
       { start: 1, count: 2 },
       { start: 4, count: 1 },
     ]);
@@ -91,19 +105,22 @@ describe('cutting anew', () => {
 describe('what of a message asks', () => {
   test.each([
     ['What does delivery cost?', []],
-    ['We rode along the river. What does delivery to Zurich cost? Thanks, Ann', ['What does delivery to Zurich cost?']],
+    [
+      'We rode along the river. What does delivery to Zurich cost? Thanks, Ann',
+      ['What does delivery to Zurich cost?'],
+    ],
     ['The teapot is broken. What should I do now?', ['The teapot is broken. What should I do now?']],
     ['Hello. The teapot leaks.', ['The teapot leaks.']],
     ['昨天收到了茶壶。可以退货吗？', ['可以退货吗？']],
     ['وصلت الدراجة متأخرة. هل الإلغاء مجاني قبل الاستلام؟', ['هل الإلغاء مجاني قبل الاستلام؟']],
     ['Hi! How are you? And you?', []],
   ])('%j: %j', (message, stretches) => {
-    expect(askingStretches(message)).toEqual(stretches);
+    expect(extractQuestions(message)).toEqual(stretches);
   });
 
   test('is at most three stretches, the last ones, however long the message', () => {
     const sentences = Array.from({ length: 200 }, (_, index) => `Where is parcel ${index} of teapots?`);
-    expect(askingStretches(sentences.join(' '))).toEqual(sentences.slice(-3));
+    expect(extractQuestions(sentences.join(' '))).toEqual(sentences.slice(-3));
   });
 });
 
@@ -118,9 +135,9 @@ describe('words that mean the same', () => {
   });
 
   test("an application's own word counts more than a general one", () => {
-    const [slot] = slotsOf(terms('refund'), JSON.stringify([['refund', 'clawback']]));
+    const [slot] = toQueryTerms(terms('refund'), JSON.stringify([['refund', 'clawback']]));
     const shareOf = (phrase: string): number | undefined =>
-      slot?.alternatives.find((one) => one.terms.join(' ') === terms(phrase).join(' '))?.share;
+      slot?.alternatives.find((one) => one.terms.join(' ') === terms(phrase).join(' '))?.weight;
     expect(shareOf('clawback')).toBeGreaterThan(shareOf('reimbursement') ?? 1);
     expect(shareOf('reimbursement')).toBeGreaterThan(0);
   });
@@ -136,10 +153,11 @@ describe('in a search', () => {
 
   beforeAll(async () => {
     app = await startApp();
-    const organization = await anOrganization(app, 'tea');
+    const organization = await createOrganization(app, 'tea');
     mine = organization.application.id;
-    theirs = (await anApplication(app, 'tea', 'other.example')).id;
-    const add = (applicationId: string, content: string) => app.local('knowledge.add', { applicationId, source: 'a.md', content });
+    theirs = (await createApplication(app, 'tea', 'other.example')).id;
+    const add = (applicationId: string, content: string) =>
+      app.local('knowledge.add', { applicationId, source: 'a.md', content });
     await add(mine, '# Teapots\n\nThe teapots are glazed by hand.\n\n# ยางแบน\n\nชุดปะยางอยู่ใต้อาน\n');
     await add(theirs, '# Chandeliers\n\nThe chandeliers are polished on Mondays.\n');
   });

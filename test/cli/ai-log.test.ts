@@ -17,7 +17,9 @@ beforeAll(async () => {
   data = join(temporary.folder, 'data');
   for (const slug of ['acme', 'other']) await run('org', 'create', slug);
   await run('org', 'plan', 'acme', 'premium');
-  app = (JSON.parse((await run('app', 'create', 'Shop', '--org', 'acme', '--json')).stdout) as { appId: string }).appId;
+  app = (
+    JSON.parse((await run('app', 'create', 'Shop', '--org', 'acme', '--json')).stdout) as { appId: string }
+  ).appId;
   const file = join(temporary.folder, 'refunds.md');
   await writeFile(file, '# Refunds\n\nYou can return any product within 30 days after delivery.');
   await run('knowledge', 'add', '--app', app, file);
@@ -54,7 +56,10 @@ test('by application, in full, as JSON, as many as wanted', async () => {
 });
 
 test('wants to know whose', async () => {
-  expect(await run('knowledge', 'log')).toMatchObject({ code: 2, stderr: expect.stringContaining('--org') as string });
+  expect(await run('knowledge', 'log')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('--org') as string,
+  });
   expect((await run('knowledge', 'log', '--org', 'nobody')).code).toBe(1);
   expect((await run('knowledge', 'log', '--org', 'other', '--app', app)).code).toBe(1);
 });

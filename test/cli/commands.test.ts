@@ -17,9 +17,22 @@ beforeAll(async () => {
   await ensureBuilt();
   ({ folder: data, remove } = await temporaryFolder());
   organizationId = (await deskbellJson(on('org', 'create', 'Acme GmbH'))).id;
-  appId = (await deskbellJson(on('app', 'create', 'Shop', '--org', 'acme-gmbh', '--domain', 'Shop.Example', '--domain', 'localhost:3000')))
-    .appId;
-}, 120_000);
+  appId = (
+    await deskbellJson(
+      on(
+        'app',
+        'create',
+        'Shop',
+        '--org',
+        'acme-gmbh',
+        '--domain',
+        'Shop.Example',
+        '--domain',
+        'localhost:3000',
+      ),
+    )
+  ).appId;
+});
 afterAll(() => remove());
 
 describe('organizations', () => {
@@ -27,18 +40,32 @@ describe('organizations', () => {
     const made = await deskbellJson(on('org', 'create', 'Beta', '--slug', 'b2'));
     expect(made).toEqual({ id: isUuid, name: 'Beta', slug: 'b2', plan: 'free' });
     const twice = await deskbell(on('org', 'create', 'Beta', '--slug', 'b2'));
-    expect(twice).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(/^There is an organization b2 already[^\n]*\n$/) });
+    expect(twice).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/^There is an organization b2 already[^\n]*\n$/),
+    });
     expect(await deskbellJson(on('org', 'delete', 'b2', '--yes'))).toEqual({ success: true });
     expect((await deskbell(on('org', 'show', 'b2'))).code).toBe(1);
   });
 
   test('list, show, plan, limits and usage', async () => {
     const { items } = await deskbellJson<{ items: unknown[] }>(on('org', 'list'));
-    expect(items).toEqual([expect.objectContaining({ id: organizationId, slug: 'acme-gmbh', applications: 1, members: 0 })]);
-    expect(await deskbellJson(on('org', 'show', organizationId.toUpperCase()))).toMatchObject({ slug: 'acme-gmbh', plan: 'free' });
+    expect(items).toEqual([
+      expect.objectContaining({ id: organizationId, slug: 'acme-gmbh', applications: 1, members: 0 }),
+    ]);
+    expect(await deskbellJson(on('org', 'show', organizationId.toUpperCase()))).toMatchObject({
+      slug: 'acme-gmbh',
+      plan: 'free',
+    });
     const refused = await deskbell(on('org', 'limits', 'acme-gmbh', '--seats', '9'));
-    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('deskbell org plan acme-gmbh enterprise') });
-    expect(await deskbellJson(on('org', 'plan', 'acme-gmbh', 'enterprise'))).toMatchObject({ plan: 'enterprise' });
+    expect(refused).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('deskbell org plan acme-gmbh enterprise'),
+    });
+    expect(await deskbellJson(on('org', 'plan', 'acme-gmbh', 'enterprise'))).toMatchObject({
+      plan: 'enterprise',
+    });
     const limited = await deskbellJson(
       on(
         'org',
@@ -54,10 +81,16 @@ describe('organizations', () => {
         '77',
       ),
     );
-    expect(limited).toMatchObject({ limits: { seats: 9, retentionDays: null, applications: 4, requestsPerMinute: 77 } });
+    expect(limited).toMatchObject({
+      limits: { seats: 9, retentionDays: null, applications: 4, requestsPerMinute: 77 },
+    });
     const back = await deskbellJson(on('org', 'limits', 'acme-gmbh', '--seats', 'plan'));
     expect(back).toMatchObject({ limits: { seats: null, applications: 4 } });
-    expect(await deskbellJson(on('org', 'usage', 'acme-gmbh'))).toMatchObject({ organizationId, conversations: 0, messages: 0 });
+    expect(await deskbellJson(on('org', 'usage', 'acme-gmbh'))).toMatchObject({
+      organizationId,
+      conversations: 0,
+      messages: 0,
+    });
   });
 });
 
@@ -65,8 +98,13 @@ describe('applications and domains', () => {
   test('create answers id, appId, organizationId, name and domains, and nothing else', async () => {
     const made = await deskbellJson(on('app', 'create', 'Second', '--org', organizationId));
     expect(made).toEqual({ id: isUuid, appId: made.id, organizationId, name: 'Second', domains: [] });
-    const { items } = await deskbellJson<{ items: { appId: string; domains: string[] }[] }>(on('app', 'list', '--org', 'acme-gmbh'));
-    expect(items.find((one) => one.appId === appId)?.domains.toSorted()).toEqual(['localhost:3000', 'shop.example']);
+    const { items } = await deskbellJson<{ items: { appId: string; domains: string[] }[] }>(
+      on('app', 'list', '--org', 'acme-gmbh'),
+    );
+    expect(items.find((one) => one.appId === appId)?.domains.toSorted()).toEqual([
+      'localhost:3000',
+      'shop.example',
+    ]);
     expect(await deskbellJson(on('app', 'delete', made.appId, '--yes'))).toEqual({ success: true });
     expect((await deskbell(on('app', 'show', made.appId))).code).toBe(1);
   });
@@ -88,11 +126,20 @@ describe('applications and domains', () => {
     expect(changed).toMatchObject({
       settings: {
         appearance: { colors: { primary: '#ff0000' } },
-        behavior: { greeting: 'Hi=there', businessHours: { week: { monday: [{ open: '09:00', close: '17:30' }] } } },
+        behavior: {
+          greeting: 'Hi=there',
+          businessHours: { week: { monday: [{ open: '09:00', close: '17:30' }] } },
+        },
       },
     });
-    const refused = await deskbell(on('app', 'config', appId, '--set', 'locale=de', '--set', 'behavior.timezone=Mars/Base'));
-    expect(refused).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(/^behavior\.timezone [^\n]*\n$/) });
+    const refused = await deskbell(
+      on('app', 'config', appId, '--set', 'locale=de', '--set', 'behavior.timezone=Mars/Base'),
+    );
+    expect(refused).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringMatching(/^behavior\.timezone [^\n]*\n$/),
+    });
     expect(await deskbellJson(on('app', 'config', appId))).toMatchObject({ settings: { locale: null } });
   });
 
@@ -103,17 +150,29 @@ describe('applications and domains', () => {
     });
     const warned = await deskbell(on('domain', 'add', '--app', appId, 'github.io'));
     expect(warned).toMatchObject({ code: 0, stderr: expect.stringContaining('github.io') });
-    const { items } = await deskbellJson<{ items: { domain: string }[] }>(on('domain', 'list', '--app', appId));
-    expect(items.map((one) => one.domain)).toEqual(expect.arrayContaining(['https://example.com', 'github.io']));
-    expect(await deskbellJson(on('domain', 'remove', '--app', appId, 'github.io'))).toEqual({ success: true });
+    const { items } = await deskbellJson<{ items: { domain: string }[] }>(
+      on('domain', 'list', '--app', appId),
+    );
+    expect(items.map((one) => one.domain)).toEqual(
+      expect.arrayContaining(['https://example.com', 'github.io']),
+    );
+    expect(await deskbellJson(on('domain', 'remove', '--app', appId, 'github.io'))).toEqual({
+      success: true,
+    });
     expect((await deskbell(on('domain', 'remove', '--app', appId, 'github.io'))).code).toBe(1);
   });
 
   test('snippet names the application and the address, and warns of a local one', async () => {
     const local = await deskbell(on('snippet', '--app', appId));
-    expect(local).toMatchObject({ code: 0, stdout: expect.stringContaining(appId), stderr: expect.stringContaining('--base-url') });
+    expect(local).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining(appId),
+      stderr: expect.stringContaining('--base-url'),
+    });
     // A build without the widget says so on stderr; the document is the same.
-    const { code, stdout } = await deskbell(on('snippet', '--app', appId, '--base-url', 'https://chat.example.com', '--json'));
+    const { code, stdout } = await deskbell(
+      on('snippet', '--app', appId, '--base-url', 'https://chat.example.com', '--json'),
+    );
     const document = JSON.parse(stdout) as { baseUrl: string; snippets: { code: string }[] };
     expect({ code, baseUrl: document.baseUrl }).toEqual({ code: 0, baseUrl: 'https://chat.example.com' });
     expect(document.snippets).not.toHaveLength(0);
@@ -124,16 +183,22 @@ describe('applications and domains', () => {
 describe('keys', () => {
   test('create answers id, key, mode, applicationId and name; list never shows a key', async () => {
     const made = await deskbellJson(on('key', 'create', '--app', appId, '--test', '--name', 'ci'));
-    expect(made).toEqual({ id: isUuid, key: expect.stringMatching(/^dbk_test_\w+$/), mode: 'test', applicationId: appId, name: 'ci' });
+    expect(made).toEqual({
+      id: isUuid,
+      key: expect.stringMatching(/^dbk_test_\w+$/),
+      mode: 'test',
+      applicationId: appId,
+      name: 'ci',
+    });
     const list = await deskbell(on('key', 'list', '--app', appId, '--json'));
     expect(list.stdout).not.toContain(made.key);
     expect(JSON.parse(list.stdout)).toMatchObject({ items: [{ id: made.id, mode: 'test' }] });
     expect(await deskbellJson(on('key', 'reveal', made.id))).toEqual(made);
     const next = await deskbellJson(on('key', 'rotate', made.id, '--grace', '30m'));
     expect(next).toMatchObject({ mode: 'test', name: 'ci', key: expect.not.stringMatching(made.key) });
-    const { items } = await deskbellJson<{ items: { id: string; expiresAt: string | null; createdAt: string }[] }>(
-      on('key', 'list', '--app', appId),
-    );
+    const { items } = await deskbellJson<{
+      items: { id: string; expiresAt: string | null; createdAt: string }[];
+    }>(on('key', 'list', '--app', appId));
     const old = items.find((one) => one.id === made.id)!;
     const successor = items.find((one) => one.id === next.id)!;
     // The two moments lie within one operation: to the minute is exact enough.
@@ -147,18 +212,49 @@ describe('keys', () => {
 describe('members', () => {
   test('add, list, role, password, disable, enable, remove', async () => {
     const added = await deskbellJson(
-      on('member', 'add', '--org', 'acme-gmbh', '--email', 'Ada@Example.com', '--name', 'Ada', '--role', 'admin', '--password-stdin'),
+      on(
+        'member',
+        'add',
+        '--org',
+        'acme-gmbh',
+        '--email',
+        'Ada@Example.com',
+        '--name',
+        'Ada',
+        '--role',
+        'admin',
+        '--password-stdin',
+      ),
       { input: 'correct horse\n' },
     );
-    expect(added).toEqual({ id: isUuid, email: 'ada@example.com', name: 'Ada', role: 'admin', organizationId });
+    expect(added).toEqual({
+      id: isUuid,
+      email: 'ada@example.com',
+      name: 'Ada',
+      role: 'admin',
+      organizationId,
+    });
     const bob = await deskbellJson(
-      on('member', 'add', '--org', 'acme-gmbh', '--email', 'bob@example.com', '--name', 'Bob', '--role', 'operator'),
+      on(
+        'member',
+        'add',
+        '--org',
+        'acme-gmbh',
+        '--email',
+        'bob@example.com',
+        '--name',
+        'Bob',
+        '--role',
+        'operator',
+      ),
       { env: { DESKBELL_PASSWORD: 'from a variable' } },
     );
     const last = await deskbell(on('member', 'remove', added.id, '--yes'));
     expect(last).toMatchObject({ code: 1, stderr: expect.stringContaining('last admin') });
     expect(await deskbellJson(on('member', 'role', bob.id, 'admin'))).toMatchObject({ role: 'admin' });
-    expect(await deskbellJson(on('member', 'password', bob.id, '--password-stdin'), { input: 'another one' })).toMatchObject({
+    expect(
+      await deskbellJson(on('member', 'password', bob.id, '--password-stdin'), { input: 'another one' }),
+    ).toMatchObject({
       id: bob.id,
     });
     expect(await deskbellJson(on('member', 'disable', bob.id))).toMatchObject({ disabled: true });

@@ -4,10 +4,10 @@ import { chmod, readFile, stat, writeFile } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { clock, fileSystemOf, nodeVersion } from '../../src/cli/checks.ts';
+import { checkClock, checkFileSystem, checkNodeVersion } from '../../src/cli/checks.ts';
 import { unitText } from '../../src/cli/commands/install-service.ts';
 import { readConfig } from '../../src/config.ts';
-import { openConnection } from '../../src/engine/embedded/sqlite.ts';
+import { openConnection } from '../../src/engine/sqlite/connection.ts';
 import { deskbell, deskbellJson, ensureBuilt, serve, temporaryFolder } from '../helpers/cli.ts';
 
 const day = 86_400_000;
@@ -19,7 +19,7 @@ const fresh = (): string => join(folder, `data-${(names += 1)}`);
 beforeAll(async () => {
   await ensureBuilt();
   ({ folder, remove } = await temporaryFolder());
-}, 120_000);
+});
 afterAll(() => remove());
 
 /** A folder with an organization in it. */
@@ -30,7 +30,7 @@ async function aFolder(): Promise<string> {
 }
 
 function inFolder(data: string, sql: string): Record<string, unknown>[] {
-  const connection = openConnection(join(data, 'deskbell.db'), { durability: 'full', lockWaitMs: 5_000 });
+  const connection = openConnection(join(data, 'deskbell.db'), { durability: 'full', lockTimeoutMs: 5_000 });
   try {
     const statement = connection.prepare(sql);
     if (statement.reader) return statement.all() as Record<string, unknown>[];
@@ -42,7 +42,10 @@ function inFolder(data: string, sql: string): Record<string, unknown>[] {
 }
 
 describe('doctor', () => {
-  type Report = { ok: boolean; checks: { about: string; state: string; found: string; fix: string | null }[] };
+  type Report = {
+    ok: boolean;
+    checks: { about: string; state: string; found: string; fix: string | null }[];
+  };
   const examine = async (args: readonly string[]): Promise<Report & { code: number | null }> => {
     const { code, stdout } = await deskbell(['doctor', '--json', ...args]);
     return { code, ...(JSON.parse(stdout) as Report) };
@@ -70,7 +73,9 @@ describe('doctor', () => {
       'websocket',
     ])
       expect(about(report, name), name).toMatchObject({ state: 'ok' });
-    expect(about(await examine(['--data', await aFolder(), '--port', String(server.port)]), 'port')).toMatchObject({
+    expect(
+      about(await examine(['--data', await aFolder(), '--port', String(server.port)]), 'port'),
+    ).toMatchObject({
       state: 'wrong',
       found: expect.stringContaining('another data folder'),
     });
@@ -88,10 +93,16 @@ describe('doctor', () => {
     taken.close();
     expect(report).toMatchObject({ code: 1, ok: false });
     for (const name of ['data folder', 'rights', 'secret key', 'clock', 'port'])
-      expect(about(report, name), name).toMatchObject({ state: 'wrong', fix: expect.stringMatching(/.{10}/) });
+      expect(about(report, name), name).toMatchObject({
+        state: 'wrong',
+        fix: expect.stringMatching(/.{10}/),
+      });
     await chmod(join(data, 'secret.key'), 0o600);
     await writeFile(join(data, 'deskbell.db'), Buffer.alloc(20_000, 7));
-    expect(about(await examine(['--data', data]), 'database')).toMatchObject({ state: 'wrong', fix: expect.stringContaining('restore') });
+    expect(about(await examine(['--data', data]), 'database')).toMatchObject({
+      state: 'wrong',
+      fix: expect.stringContaining('restore'),
+    });
   });
 
   it('sees a damaged page, and makes nothing in a folder that is not there', async () => {
@@ -111,27 +122,45 @@ describe('doctor', () => {
 
   it('knows versions, file systems and clocks', () => {
     const range = '^22.22.2 || ^24.14.1 || >=26.0.0';
-    expect(['22.22.2', '22.23.0', '24.14.1', '26.0.0', '28.1.0'].map((version) => nodeVersion(version, range).state)).toEqual(
-      Array(5).fill('ok'),
-    );
-    expect(['20.20.2', '22.22.1', '22.0.0', '23.9.0', '24.14.0', '25.1.0'].map((version) => nodeVersion(version, range).state)).toEqual(
-      Array(6).fill('wrong'),
-    );
-    expect([0x6969, 0xff534d42, -11317950, 0xef53].map((type) => fileSystemOf(type).state)).toEqual(['wrong', 'wrong', 'wrong', 'ok']);
-    const now = Date.UTC(2026, 10, 21);
-    expect([clock(0, null), clock(now, now + 2 * day), clock(now, now - 40 * day), clock(now, now)].map(({ state }) => state)).toEqual([
+    expect(
+      ['22.22.2', '22.23.0', '24.14.1', '26.0.0', '28.1.0'].map(
+        (version) => checkNodeVersion(version, range).state,
+      ),
+    ).toEqual(Array(5).fill('ok'));
+    expect(
+      ['20.20.2', '22.22.1', '22.0.0', '23.9.0', '24.14.0', '25.1.0'].map(
+        (version) => checkNodeVersion(version, range).state,
+      ),
+    ).toEqual(Array(6).fill('wrong'));
+    expect([0x6969, 0xff534d42, -11317950, 0xef53].map((type) => checkFileSystem(type).state)).toEqual([
       'wrong',
       'wrong',
-      'note',
+      'wrong',
       'ok',
     ]);
-    expect(clock(now, 1e18).state).toBe('wrong');
+    const now = Date.UTC(2026, 10, 21);
+    expect(
+      [
+        checkClock(0, null),
+        checkClock(now, now + 2 * day),
+        checkClock(now, now - 40 * day),
+        checkClock(now, now),
+      ].map(({ state }) => state),
+    ).toEqual(['wrong', 'wrong', 'note', 'ok']);
+    expect(checkClock(now, 1e18).state).toBe('wrong');
   });
 });
 
 describe('install-service', () => {
   it('prints a unit that gives the server its folder and nothing else', async () => {
-    const { code, stdout } = await deskbell(['install-service', '--print', '--user', 'deskbell', '--data', fresh()]);
+    const { code, stdout } = await deskbell([
+      'install-service',
+      '--print',
+      '--user',
+      'deskbell',
+      '--data',
+      fresh(),
+    ]);
     expect(code).toBe(0);
     for (const line of [
       'User=deskbell',
@@ -150,14 +179,27 @@ describe('install-service', () => {
   });
 
   it('quotes what a unit would read as its own, and asks for a low port outright', () => {
-    const config = { ...readConfig({ port: '443', baseUrl: 'https://chat.example.com' }, {}), data: '/srv/my data/50%/$HOME' };
-    const unit = unitText({ user: 'deskbell', node: '/usr/bin/node', script: '/opt/deskbell/bin/deskbell.js', config });
+    const config = {
+      ...readConfig({ port: '443', baseUrl: 'https://chat.example.com' }, {}),
+      data: '/srv/my data/50%/$HOME',
+    };
+    const unit = unitText({
+      user: 'deskbell',
+      node: '/usr/bin/node',
+      script: '/opt/deskbell/bin/deskbell.js',
+      config,
+    });
     expect(unit).toContain(
       'ExecStart=/usr/bin/node /opt/deskbell/bin/deskbell.js serve --data "/srv/my data/50%%/$$HOME" --port 443 --base-url https://chat.example.com\n',
     );
     expect(unit).toContain('AmbientCapabilities=CAP_NET_BIND_SERVICE\n');
-    expect(() => unitText({ user: 'x', node: '/n', script: '/s', config: { ...config, data: '/a\nExecStartPre=/bin/sh' } })).toThrow(
-      /unit file/,
-    );
+    expect(() =>
+      unitText({
+        user: 'x',
+        node: '/n',
+        script: '/s',
+        config: { ...config, data: '/a\nExecStartPre=/bin/sh' },
+      }),
+    ).toThrow(/unit file/);
   });
 });

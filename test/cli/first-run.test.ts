@@ -3,17 +3,20 @@
 import { PassThrough } from 'node:stream';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { askFirstQuestions, makeFirst, type FirstAnswers } from '../../src/cli/first-run.ts';
+import { askFirstQuestions, createFirstResources, type FirstAnswers } from '../../src/cli/first-run.ts';
 import { localOn } from '../../src/cli/local.ts';
 import { readConfig } from '../../src/config.ts';
 import { openService } from '../../src/open-service.ts';
-import { screen, temporaryFolder } from '../helpers/cli.ts';
+import { outputStream, temporaryFolder } from '../helpers/cli.ts';
 import { eventually } from '../helpers/eventually.ts';
 
 /** Types lines, one after each question, as a person does. */
-async function answer(lines: readonly string[], leave = false): Promise<{ answers: FirstAnswers; shown: string }> {
+async function answer(
+  lines: readonly string[],
+  leave = false,
+): Promise<{ answers: FirstAnswers; shown: string }> {
   const input = new PassThrough();
-  const errors = screen(false);
+  const errors = outputStream(false);
   const asked = askFirstQuestions({ input, errors });
   for (const line of lines) input.write(`${line}\n`);
   if (leave) input.end();
@@ -22,7 +25,14 @@ async function answer(lines: readonly string[], leave = false): Promise<{ answer
 
 describe('the questions', () => {
   test('good answers come back as they are', async () => {
-    const { answers } = await answer(['Äcme 東京', ' Ada ', 'ada@example.com', 'correct horse', 'correct horse', 'shop.example']);
+    const { answers } = await answer([
+      'Äcme 東京',
+      ' Ada ',
+      'ada@example.com',
+      'correct horse',
+      'correct horse',
+      'shop.example',
+    ]);
     expect(answers).toEqual({
       organization: 'Äcme 東京',
       name: 'Ada',
@@ -47,15 +57,22 @@ describe('the questions', () => {
       '*.com',
       '',
     ]);
-    expect(answers).toEqual({ organization: 'Acme', name: 'Ada', email: 'ada@example.com', password: 'third secret', domain: null });
-    for (const said of ['1 to 100 characters', 'not an e-mail', '8 to 1024', 'differ', '*.com would let in']) expect(shown).toContain(said);
+    expect(answers).toEqual({
+      organization: 'Acme',
+      name: 'Ada',
+      email: 'ada@example.com',
+      password: 'third secret',
+      domain: null,
+    });
+    for (const said of ['1 to 100 characters', 'not an e-mail', '8 to 1024', 'differ', '*.com would let in'])
+      expect(shown).toContain(said);
     expect(shown).not.toMatch(/secret|short/);
     expect(shown.match(/Once more: /g)).toHaveLength(2);
   });
 
   test('on a terminal what is typed is echoed, but not a password; Ctrl-C leaves', async () => {
     const input = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => input });
-    const errors = screen(true);
+    const errors = outputStream(true);
     const asked = askFirstQuestions({ input, errors });
     const left = asked.catch((error: unknown) => error);
     // A terminal gets each answer only once its question stands there.
@@ -70,7 +87,10 @@ describe('the questions', () => {
       await eventually(() => expect(errors.text()).toContain(question));
       input.write(typed);
     }
-    expect(await left).toMatchObject({ name: 'CommandFailed', message: expect.stringContaining('nothing was made') });
+    expect(await left).toMatchObject({
+      name: 'CommandFailed',
+      message: expect.stringContaining('nothing was made'),
+    });
     expect(errors.text()).toContain('ada@example.com');
     expect(errors.text()).not.toContain('horse');
   });
@@ -90,28 +110,45 @@ describe('what comes of the answers', () => {
   beforeEach(async () => ({ folder, remove } = await temporaryFolder()));
   afterEach(() => remove());
 
-  test.each(['shop.example', null])('an organization, an application and an admin who can sign in (domain %s)', async (domain) => {
-    const { service, close } = await openService(readConfig({ data: join(folder, 'data') }, {}), 'command', () => null, {
-      passwordCost: 4,
-    });
-    const made = await makeFirst(localOn(service), {
-      organization: 'Acme',
-      name: 'Ada',
-      email: 'ada@example.com',
-      password: 'correct horse',
-      domain,
-    });
-    expect(made).toMatchObject({
-      organization: { name: 'Acme', slug: 'acme', plan: 'free' },
-      application: { organizationId: made.organization.id, domains: domain === null ? [] : [domain] },
-      member: { role: 'admin', email: 'ada@example.com' },
-      stopped: false,
-    });
-    const { execute } = await import('../../src/services/execute.ts');
-    const call = { service, actor: { kind: 'anonymous' }, address: '127.0.0.1', contentLimit: 5000 } as const;
-    expect(
-      await execute(call, 'session.create', { organization: 'acme', email: 'ada@example.com', password: 'correct horse' }),
-    ).toHaveProperty('token');
-    await close();
-  });
+  test.each(['shop.example', null])(
+    'an organization, an application and an admin who can sign in (domain %s)',
+    async (domain) => {
+      const { service, close } = await openService(
+        readConfig({ data: join(folder, 'data') }, {}),
+        'command',
+        () => null,
+        {
+          passwordCost: 4,
+        },
+      );
+      const made = await createFirstResources(localOn(service), {
+        organization: 'Acme',
+        name: 'Ada',
+        email: 'ada@example.com',
+        password: 'correct horse',
+        domain,
+      });
+      expect(made).toMatchObject({
+        organization: { name: 'Acme', slug: 'acme', plan: 'free' },
+        application: { organizationId: made.organization.id, domains: domain === null ? [] : [domain] },
+        member: { role: 'admin', email: 'ada@example.com' },
+        stopped: false,
+      });
+      const { execute } = await import('../../src/services/execute.ts');
+      const call = {
+        service,
+        actor: { kind: 'anonymous' },
+        address: '127.0.0.1',
+        contentLimit: 5000,
+      } as const;
+      expect(
+        await execute(call, 'session.create', {
+          organization: 'acme',
+          email: 'ada@example.com',
+          password: 'correct horse',
+        }),
+      ).toHaveProperty('token');
+      await close();
+    },
+  );
 });

@@ -14,7 +14,8 @@ let docs: string;
 let appId: string;
 let names = 0;
 
-const run = (args: readonly string[], terminal = false) => inProcess([...args, '--data', data], { terminal, columns: 100 });
+const run = (args: readonly string[], terminal = false) =>
+  inProcess([...args, '--data', data], { terminal, columns: 100 });
 
 async function json<T>(args: readonly string[]): Promise<T> {
   const { code, stdout, stderr } = await run([...args, '--json']);
@@ -23,10 +24,16 @@ async function json<T>(args: readonly string[]): Promise<T> {
 }
 
 interface Added {
-  readonly items: readonly { readonly source: string; readonly change: string; readonly problem?: string; readonly id?: string }[];
+  readonly items: readonly {
+    readonly source: string;
+    readonly change: string;
+    readonly problem?: string;
+    readonly id?: string;
+  }[];
 }
 
-const changes = ({ items }: Added): Record<string, string> => Object.fromEntries(items.map(({ source, change }) => [source, change]));
+const changes = ({ items }: Added): Record<string, string> =>
+  Object.fromEntries(items.map(({ source, change }) => [source, change]));
 
 beforeAll(async () => {
   ({ folder, remove } = await temporaryFolder());
@@ -40,7 +47,10 @@ beforeEach(async () => {
   docs = join(folder, `docs-${(names += 1)}`);
   await mkdir(join(docs, 'faq'), { recursive: true });
   await writeFile(join(docs, 'index.md'), '# Acme help\n\nWelcome to the wombat shop.\n');
-  await writeFile(join(docs, 'faq', 'refunds.md'), '# Refunds\n\n## How long does a refund take?\n\nA refund takes fourteen days.\n');
+  await writeFile(
+    join(docs, 'faq', 'refunds.md'),
+    '# Refunds\n\n## How long does a refund take?\n\nA refund takes fourteen days.\n',
+  );
   await writeFile(join(docs, 'page.HTML'), '<title>Shipping</title><nav>CANARY</nav><p>We ship to Norway.');
   await writeFile(join(docs, 'note.txt'), '\ufeffPlain note about capybaras.');
 });
@@ -78,7 +88,9 @@ describe('knowledge add', () => {
     const { code, stdout } = await run(add('--prune', '--json'));
     expect(code).toBe(1);
     expect(changes(JSON.parse(stdout) as Added)).toMatchObject({ [name('index.md')]: 'failed' });
-    const sources = (await json<{ items: { source: string }[] }>(['knowledge', 'list', '--app', appId])).items.map(({ source }) => source);
+    const sources = (
+      await json<{ items: { source: string }[] }>(['knowledge', 'list', '--app', appId])
+    ).items.map(({ source }) => source);
     expect(sources).toContain(name('index.md'));
     expect(sources).toContain(`docs-${names}-b/x.md`);
   });
@@ -115,28 +127,58 @@ describe('knowledge add', () => {
 
   it('gives files their address on the web', async () => {
     await json(add('--url', 'https://acme.example/help/'));
-    const { items } = await json<{ items: { source: string; url: string }[] }>(['knowledge', 'list', '--app', appId]);
+    const { items } = await json<{ items: { source: string; url: string }[] }>([
+      'knowledge',
+      'list',
+      '--app',
+      appId,
+    ]);
     expect(Object.fromEntries(items.map(({ source, url }) => [source.replace(/^.*?\//, ''), url]))).toEqual({
       'faq/refunds.md': 'https://acme.example/help/faq/refunds',
       'index.md': 'https://acme.example/help/',
       'note.txt': 'https://acme.example/help/note.txt',
       'page.HTML': 'https://acme.example/help/page.HTML',
     });
-    await json(['knowledge', 'add', join(docs, 'index.md'), '--app', appId, '--url', 'https://acme.example/start', '--title', 'Start']);
-    const one = (await json<{ items: { url: string; title: string }[] }>(['knowledge', 'list', '--app', appId])).items.find(
-      ({ title }) => title === 'Start',
-    );
+    await json([
+      'knowledge',
+      'add',
+      join(docs, 'index.md'),
+      '--app',
+      appId,
+      '--url',
+      'https://acme.example/start',
+      '--title',
+      'Start',
+    ]);
+    const one = (
+      await json<{ items: { url: string; title: string }[] }>(['knowledge', 'list', '--app', appId])
+    ).items.find(({ title }) => title === 'Start');
     expect(one?.url).toBe('https://acme.example/start');
   });
 
   it.each<[string, () => string[], number, RegExp]>([
-    ['a path that is not there', () => ['/no/such/place'], 1, /^There is no file or folder \/no\/such\/place\.$/],
-    ['a file of another kind', () => [join(folder, 'data', 'deskbell.db')], 1, /^1 document of 1 could not be added\.$/],
+    [
+      'a path that is not there',
+      () => ['/no/such/place'],
+      1,
+      /^There is no file or folder \/no\/such\/place\.$/,
+    ],
+    [
+      'a file of another kind',
+      () => [join(folder, 'data', 'deskbell.db')],
+      1,
+      /^1 document of 1 could not be added\.$/,
+    ],
     ['a folder without documents', () => [data], 1, /^There is nothing to read in .*\.md/],
     ['an address that is none', () => ['ftp://example.com/x'], 2, /is no address of a site/],
     ['a title for two', () => [docs, docs, '--title', 'x'], 2, /single file/],
     ['a title for a folder', () => [docs, '--title', 'x'], 2, /single file/],
-    ['an address for a site', () => ['https://example.com/', '--url', 'https://x.example'], 2, /are for files/],
+    [
+      'an address for a site',
+      () => ['https://example.com/', '--url', 'https://x.example'],
+      2,
+      /are for files/,
+    ],
     ['no path', () => [], 2, /missing required argument/i],
   ])('refuses %s', async (_what, args, code, line) => {
     const outcome = await run(['knowledge', 'add', ...args(), '--app', appId]);
@@ -144,9 +186,9 @@ describe('knowledge add', () => {
   });
 
   it('refuses an unknown application and a plan without the assistant before it reads', async () => {
-    expect((await run(['knowledge', 'add', docs, '--app', '01a1fed9-768e-7f89-884a-f9664b6296f6'])).stderr).toMatch(
-      /^No such application\./,
-    );
+    expect(
+      (await run(['knowledge', 'add', docs, '--app', '01a1fed9-768e-7f89-884a-f9664b6296f6'])).stderr,
+    ).toMatch(/^No such application\./);
     await json(['org', 'create', 'Poor', '--slug', `poor-${names}`]);
     const poor = await json<{ appId: string }>(['app', 'create', 'Site', '--org', `poor-${names}`]);
     const { code, stderr } = await run(['knowledge', 'add', docs, '--app', poor.appId]);
@@ -164,19 +206,30 @@ describe('knowledge list, show, remove, search, synonyms', () => {
     expect(stdout).toContain('refunds.md');
     const [{ id }] = (await json<{ items: [{ id: string }] }>(['knowledge', 'list', '--app', appId])).items;
     expect((await run(['knowledge', 'show', id])).stdout).toMatch(/^title +Refunds$/m);
-    expect((await run(['knowledge', 'show', id, '--content'])).stdout).toContain('A refund takes fourteen days.');
+    expect((await run(['knowledge', 'show', id, '--content'])).stdout).toContain(
+      'A refund takes fourteen days.',
+    );
     expect((await json<{ content: string }>(['knowledge', 'show', id])).content).toContain('fourteen');
     expect((await run(['knowledge', 'show', 'x'])).code).toBe(2);
     expect((await run(['knowledge', 'list'])).stderr).toContain('--app ID or --org S');
   });
 
   it('remove by id and by source', async () => {
-    const { items } = await json<{ items: { id: string; source: string }[] }>(['knowledge', 'list', '--app', appId]);
-    expect((await run(['knowledge', 'remove', items[0]!.id, items[1]!.id])).stdout).toBe('Removed 2 documents.\n');
-    expect((await run(['knowledge', 'remove', '--app', appId, '--source', items[2]!.source])).stdout).toBe('Removed 1 document.\n');
-    expect((await run(['knowledge', 'remove', '--app', appId, '--source', items[2]!.source])).stderr).toContain(
-      'There is no document from',
+    const { items } = await json<{ items: { id: string; source: string }[] }>([
+      'knowledge',
+      'list',
+      '--app',
+      appId,
+    ]);
+    expect((await run(['knowledge', 'remove', items[0]!.id, items[1]!.id])).stdout).toBe(
+      'Removed 2 documents.\n',
     );
+    expect((await run(['knowledge', 'remove', '--app', appId, '--source', items[2]!.source])).stdout).toBe(
+      'Removed 1 document.\n',
+    );
+    expect(
+      (await run(['knowledge', 'remove', '--app', appId, '--source', items[2]!.source])).stderr,
+    ).toContain('There is no document from');
     expect((await run(['knowledge', 'remove', items[0]!.id])).code).toBe(1);
     for (const wrong of [[], ['--source', 'x'], [items[3]!.id, '--source', 'x', '--app', appId]])
       expect((await run(['knowledge', 'remove', ...wrong])).code).toBe(2);
@@ -186,11 +239,27 @@ describe('knowledge list, show, remove, search, synonyms', () => {
   it('search shows passages, where they are and how much they cover', async () => {
     const { stdout } = await run(['knowledge', 'search', '--app', appId, 'how', 'long', 'refund']);
     expect(stdout).toMatch(/^SCORE +COVERS +WHERE +PASSAGE$/m);
-    expect(stdout).toMatch(/^\d+\.\d\d +\d+ % +Refunds › How long does a refund take\? +A refund takes fourteen days\.$/m);
-    expect(stdout).toMatch(/^The best passage covers \d+ % of the question; the assistant answers from \d+ % on\.$/m);
-    expect((await run(['knowledge', 'search', '--app', appId, 'zeppelin'])).stdout).toBe('Nothing in the documents has to do with it.\n');
+    expect(stdout).toMatch(
+      /^\d+\.\d\d +\d+ % +Refunds › How long does a refund take\? +A refund takes fourteen days\.$/m,
+    );
+    expect(stdout).toMatch(
+      /^The best passage covers \d+ % of the question; the assistant answers from \d+ % on\.$/m,
+    );
+    expect((await run(['knowledge', 'search', '--app', appId, 'zeppelin'])).stdout).toBe(
+      'Nothing in the documents has to do with it.\n',
+    );
     expect((await run(['knowledge', 'search', '--app', appId, 'x'.repeat(1_001)])).code).toBe(2);
-    expect((await json<{ passages: unknown[]; coverage: number }>(['knowledge', 'search', '--app', appId, 'refund'])).coverage).toBe(1);
+    expect(
+      (
+        await json<{ passages: unknown[]; coverage: number }>([
+          'knowledge',
+          'search',
+          '--app',
+          appId,
+          'refund',
+        ])
+      ).coverage,
+    ).toBe(1);
   });
 
   it('ask shows the answer, its source and its passages', async () => {
@@ -216,10 +285,16 @@ describe('knowledge list, show, remove, search, synonyms', () => {
       ['refund', 'money back', 'cash return'],
       ['退款', '退钱'],
     ];
-    expect(await json(['knowledge', 'synonyms', '--app', appId, '--set', file])).toEqual({ synonyms: wanted });
-    expect((await run(['knowledge', 'synonyms', '--app', appId])).stdout).toBe('refund, money back, cash return\n退款, 退钱\n');
+    expect(await json(['knowledge', 'synonyms', '--app', appId, '--set', file])).toEqual({
+      synonyms: wanted,
+    });
+    expect((await run(['knowledge', 'synonyms', '--app', appId])).stdout).toBe(
+      'refund, money back, cash return\n退款, 退钱\n',
+    );
     await writeFile(file, JSON.stringify({ synonyms: wanted.slice(0, 1) }));
-    expect(await json(['knowledge', 'synonyms', '--app', appId, '--set', file])).toEqual({ synonyms: wanted.slice(0, 1) });
+    expect(await json(['knowledge', 'synonyms', '--app', appId, '--set', file])).toEqual({
+      synonyms: wanted.slice(0, 1),
+    });
     for (const [text, line] of [
       ['lonely', /Line 1 of .* only one word/],
       ['[1, 2', /looks like JSON and is none/],
@@ -228,7 +303,9 @@ describe('knowledge list, show, remove, search, synonyms', () => {
       await writeFile(file, text);
       expect((await run(['knowledge', 'synonyms', '--app', appId, '--set', file])).stderr).toMatch(line);
     }
-    expect((await run(['knowledge', 'synonyms', '--app', appId, '--set', '/no/file'])).stderr).toBe('There is no file /no/file.\n');
+    expect((await run(['knowledge', 'synonyms', '--app', appId, '--set', '/no/file'])).stderr).toBe(
+      'There is no file /no/file.\n',
+    );
   });
 });
 
@@ -273,18 +350,42 @@ describe('knowledge add of a site', () => {
       [`${base}/b`]: 'added',
       [`${base}/missing`]: 'skipped',
     });
-    const found = await json<{ passages: { url: string; heading: string }[] }>(['knowledge', 'search', '--app', appId, 'wombat keys']);
+    const found = await json<{ passages: { url: string; heading: string }[] }>([
+      'knowledge',
+      'search',
+      '--app',
+      appId,
+      'wombat keys',
+    ]);
     expect(found.passages[0]).toMatchObject({ url: `${base}/a#k`, heading: 'Keys' });
     pages = { '/': '<title>Home</title><p>Welcome.', '/a': '<title>A</title><p>New.' };
     const second = await json<Added>(site('--prune'));
-    expect(changes(second)).toEqual({ [`${base}/`]: 'updated', [`${base}/a`]: 'updated', [`${base}/b`]: 'removed' });
+    expect(changes(second)).toEqual({
+      [`${base}/`]: 'updated',
+      [`${base}/a`]: 'updated',
+      [`${base}/b`]: 'removed',
+    });
     expect(changes(await json<Added>(site()))).toEqual({ [`${base}/`]: 'unchanged' });
   });
 
   it('says when there is more than it was allowed to read, and fails by a wrong address', async () => {
     pages = { '/': '<p>Home.<a href=/a>a</a><a href=/b>b</a>', '/a': 'a', '/b': 'b' };
-    const short = await run(['knowledge', 'add', base, '--app', appId, '--allow-private', '--delay', '1', '--max-pages', '2']);
-    expect([short.code, short.stderr]).toEqual([0, 'Stopped at 2 pages; at least 1 more were found. Read more with --max-pages N.\n']);
+    const short = await run([
+      'knowledge',
+      'add',
+      base,
+      '--app',
+      appId,
+      '--allow-private',
+      '--delay',
+      '1',
+      '--max-pages',
+      '2',
+    ]);
+    expect([short.code, short.stderr]).toEqual([
+      0,
+      'Stopped at 2 pages; at least 1 more were found. Read more with --max-pages N.\n',
+    ]);
     const wrong = await run(['knowledge', 'add', `${base}/nowhere`, '--app', appId, '--allow-private']);
     expect([wrong.code, wrong.stdout]).toEqual([1, expect.stringContaining('the server answered 404')]);
   });

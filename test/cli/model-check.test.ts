@@ -1,9 +1,9 @@
 // Owns: the settings of the language model, and what doctor says of one that answers, fails, or is not there.
 // Must not start a process: the checks are plain functions.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { examineModel } from '../../src/cli/model-check.ts';
+import { checkModel } from '../../src/cli/model-check.ts';
 import { ConfigError, readConfig } from '../../src/config.ts';
-import { answersStatus, ModelServer, streams } from '../helpers/model-server.ts';
+import { statusAnswer, ModelServer, streamAnswer } from '../helpers/model-server.ts';
 
 let server: ModelServer;
 
@@ -43,7 +43,13 @@ describe('the settings', () => {
     for (const half of ['DESKBELL_AI_URL', 'DESKBELL_AI_MODEL'] as const)
       expect(() => model({ [half]: '' })).toThrow(/^DESKBELL_AI_\w+ is set without DESKBELL_AI_\w+/);
     expect(() => readConfig({}, { DESKBELL_AI_EMBEDDING_MODEL: 'vectors-1' })).toThrow(ConfigError);
-    expect(readConfig({}, {})).toMatchObject({ aiUrl: null, aiModel: null, aiEmbeddingModel: null, aiKey: null, aiTimeout: 30 });
+    expect(readConfig({}, {})).toMatchObject({
+      aiUrl: null,
+      aiModel: null,
+      aiEmbeddingModel: null,
+      aiKey: null,
+      aiTimeout: 30,
+    });
   });
 
   test('the key shows nowhere, and no flag takes it', () => {
@@ -56,29 +62,44 @@ describe('the settings', () => {
 
 describe('doctor', () => {
   test('is content without a model, and says that it quotes', async () => {
-    expect(await examineModel(readConfig({}, {}))).toMatchObject([{ state: 'ok', found: 'no language model: it quotes the documents' }]);
+    expect(await checkModel(readConfig({}, {}))).toMatchObject([
+      { state: 'ok', found: 'no language model: it quotes the documents' },
+    ]);
   });
 
   test('asks the model, and the one for vectors', async () => {
     server.answer = (response, asked) => {
       if (asked.path.endsWith('/embeddings')) response.end(JSON.stringify({ data: [{ embedding: [1, 2] }] }));
-      else streams('ready')(response, asked);
+      else streamAnswer('ready')(response, asked);
     };
-    const findings = await examineModel(model({ DESKBELL_AI_EMBEDDING_MODEL: 'vectors-1', DESKBELL_AI_KEY: 'sk-SECRET' }));
+    const findings = await checkModel(
+      model({ DESKBELL_AI_EMBEDDING_MODEL: 'vectors-1', DESKBELL_AI_KEY: 'sk-SECRET' }),
+    );
     expect(findings.map(({ state }) => state)).toEqual(['ok', 'ok', 'note']);
-    expect(server.asked.map(({ headers }) => headers.authorization)).toEqual(['Bearer sk-SECRET', 'Bearer sk-SECRET']);
+    expect(server.requests.map(({ headers }) => headers.authorization)).toEqual([
+      'Bearer sk-SECRET',
+      'Bearer sk-SECRET',
+    ]);
     expect(JSON.stringify(findings)).not.toContain('sk-SECRET');
   });
 
   test('says why a model does not answer, without the key and without its words', async () => {
-    server.answer = answersStatus(401);
-    const [finding] = await examineModel(model({ DESKBELL_AI_KEY: 'sk-SECRET' }));
-    expect(finding).toMatchObject({ state: 'wrong', found: expect.stringContaining("the model's server answered 401") as string });
+    server.answer = statusAnswer(401);
+    const [finding] = await checkModel(model({ DESKBELL_AI_KEY: 'sk-SECRET' }));
+    expect(finding).toMatchObject({
+      state: 'wrong',
+      found: expect.stringContaining("the model's server answered 401") as string,
+    });
     expect(JSON.stringify(finding)).not.toContain('SECRET');
   });
 
   test('warns of a key that would travel in the open', async () => {
-    const findings = await examineModel(model({ DESKBELL_AI_URL: 'http://192.0.2.1.example', DESKBELL_AI_TIMEOUT: '1' }));
-    expect(findings.at(-1)).toMatchObject({ state: 'wrong', found: expect.stringContaining('unencrypted') as string });
+    const findings = await checkModel(
+      model({ DESKBELL_AI_URL: 'http://192.0.2.1.example', DESKBELL_AI_TIMEOUT: '1' }),
+    );
+    expect(findings.at(-1)).toMatchObject({
+      state: 'wrong',
+      found: expect.stringContaining('unencrypted') as string,
+    });
   });
 });

@@ -3,13 +3,17 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createLineFormat } from '../../src/cli/log-lines.ts';
-import { createPrint, safeJson, type Print } from '../../src/cli/print.ts';
+import { createPrinter, safeJson, type Printer } from '../../src/cli/print.ts';
 import { displayWidth, padTo } from '../../src/text/width.ts';
-import { screen } from '../helpers/cli.ts';
+import { outputStream } from '../helpers/cli.ts';
 
-function printed(terminal: boolean, work: (print: Print) => void, { json = false, columns = 80 } = {}): { out: string; err: string } {
-  const [out, err] = [screen(terminal, columns), screen(terminal, columns)];
-  work(createPrint(out, err, new AbortController().signal, json));
+function printed(
+  terminal: boolean,
+  work: (print: Printer) => void,
+  { json = false, columns = 80 } = {},
+): { out: string; err: string } {
+  const [out, err] = [outputStream(terminal, columns), outputStream(terminal, columns)];
+  work(createPrinter(out, err, new AbortController().signal, json));
   return { out: out.text(), err: err.text() };
 }
 
@@ -46,7 +50,11 @@ describe('tables', () => {
   });
 
   test('a table wider than the terminal becomes blocks, so that no id is cut', () => {
-    const { out } = printed(true, (print) => print.table(['ID', 'NAME'], [['a'.repeat(36), 'n'.repeat(60)]], 'none'), { columns: 60 });
+    const { out } = printed(
+      true,
+      (print) => print.table(['ID', 'NAME'], [['a'.repeat(36), 'n'.repeat(60)]], 'none'),
+      { columns: 60 },
+    );
     expect(out).toContain('a'.repeat(36));
     expect(out.split('\n')).toHaveLength(3);
   });
@@ -100,8 +108,17 @@ test("a stranger's text is never obeyed, wherever it is printed, and JSON stays 
 
 test('a line of the log is short on a terminal, and what the command said itself is left out', () => {
   const format = createLineFormat();
-  expect(format(JSON.stringify({ level: 'info', time: '2026-01-02T03:04:05.678Z', msg: 'serving', url: 'x' }))).toBeNull();
-  expect(format(JSON.stringify({ level: 'error', time: '2026-01-02T03:04:05.678Z', msg: 'serving\u001b[2J', status: 500 }))).toBe(
-    '03:04:05 error serving␛[2J status=500',
-  );
+  expect(
+    format(JSON.stringify({ level: 'info', time: '2026-01-02T03:04:05.678Z', msg: 'serving', url: 'x' })),
+  ).toBeNull();
+  expect(
+    format(
+      JSON.stringify({
+        level: 'error',
+        time: '2026-01-02T03:04:05.678Z',
+        msg: 'serving\u001b[2J',
+        status: 500,
+      }),
+    ),
+  ).toBe('03:04:05 error serving␛[2J status=500');
 });

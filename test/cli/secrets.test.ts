@@ -18,7 +18,7 @@ beforeAll(async () => {
   await ensureBuilt();
   ({ folder: data, remove } = await temporaryFolder());
   await deskbellJson(['org', 'create', 'Acme', '--data', data]);
-}, 120_000);
+});
 afterAll(() => remove());
 
 test('a waiting command shows no password to ps, and its answer and its files hold none', async () => {
@@ -28,7 +28,8 @@ test('a waiting command shows no password to ps, and its answer and its files ho
     { env: cleanEnvironment(), stdio: ['pipe', 'pipe', 'pipe'] },
   );
   let output = '';
-  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text: string) => (output += text));
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => (output += text));
   const ended = new Promise((resolve) => child.once('close', resolve));
   child.stdin.write(password);
   // ps is what everybody on the machine can run.
@@ -48,7 +49,8 @@ test('a waiting command shows no password to ps, and its answer and its files ho
   child.stdin.end('\n');
   expect(await ended).toBe(0);
   expect(output).not.toContain(password);
-  for (const name of await readdir(data)) expect((await readFile(join(data, name))).includes(password)).toBe(false);
+  for (const name of await readdir(data))
+    expect((await readFile(join(data, name))).includes(password)).toBe(false);
 });
 
 describe('where a password comes from', () => {
@@ -74,13 +76,19 @@ describe('where a password comes from', () => {
   });
 
   test('a line end behind it does not belong to it; blanks do', async () => {
-    const { id } = await deskbellJson([...add, 'eve@example.com', '--password-stdin', '--data', data], { input: ' with blanks \r\n' });
+    const { id } = await deskbellJson([...add, 'eve@example.com', '--password-stdin', '--data', data], {
+      input: ' with blanks \r\n',
+    });
     const { execute } = await import('../../src/services/execute.ts');
     const { openService } = await import('../../src/open-service.ts');
     const { readConfig } = await import('../../src/config.ts');
     const { service, close } = await openService(readConfig({ data }, {}), 'command', () => null);
     const call = { service, actor: { kind: 'anonymous' }, address: '127.0.0.1', contentLimit: 5000 } as const;
-    const session = await execute(call, 'session.create', { organization: 'acme', email: 'eve@example.com', password: ' with blanks ' });
+    const session = await execute(call, 'session.create', {
+      organization: 'acme',
+      email: 'eve@example.com',
+      password: ' with blanks ',
+    });
     expect(session.member.id).toBe(id);
     await close();
   });

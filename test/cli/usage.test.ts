@@ -24,10 +24,15 @@ beforeAll(async () => {
   await inProcess(['app', 'create', 'Only', '--org', 'small', '--data', data]);
   const made = await inProcess(['app', 'create', 'Shop', '--org', 'acme', '--data', data, '--json']);
   appId = (JSON.parse(made.stdout) as { appId: string }).appId;
-}, 60_000);
+});
 afterAll(() => remove());
 
-async function expectRefused(args: readonly string[], code: 1 | 2, line: string | RegExp, input?: string): Promise<void> {
+async function expectRefused(
+  args: readonly string[],
+  code: 1 | 2,
+  line: string | RegExp,
+  input?: string,
+): Promise<void> {
   const outcome = await inProcess(args, input === undefined ? {} : { input });
   expect({ ...outcome, args }).toEqual({ args, code, stdout: '', stderr: expect.stringMatching(oneLine) });
   expect(outcome.stderr).toMatch(line);
@@ -53,7 +58,20 @@ test.each([
   [['member', 'remove', someId], /--yes/],
   [['member', 'role', someId, 'boss'], /admin, operator/],
   [
-    ['member', 'add', '--org', 'acme', '--email', 'a@b.co', '--name', 'A', '--role', 'admin', '--password', 'secret-in-argv'],
+    [
+      'member',
+      'add',
+      '--org',
+      'acme',
+      '--email',
+      'a@b.co',
+      '--name',
+      'A',
+      '--role',
+      'admin',
+      '--password',
+      'secret-in-argv',
+    ],
     /Unknown option '--password'/,
   ],
   [['demo', '--data', '.'], /leave --data out/],
@@ -79,13 +97,23 @@ test.each([
   '',
 ])('the domain %j is refused and nothing stored', async (domain) => {
   await expectRefused(['domain', 'add', '--app', appId, '--data', data, domain], 2, /./);
-  await expectRefused(['app', 'create', 'Other', '--org', 'acme', '--data', data, `--domain=${domain}`], 2, /^The domain is not right: /);
-  const { items } = JSON.parse((await inProcess(['domain', 'list', '--app', appId, '--data', data, '--json'])).stdout) as {
+  await expectRefused(
+    ['app', 'create', 'Other', '--org', 'acme', '--data', data, `--domain=${domain}`],
+    2,
+    /^The domain is not right: /,
+  );
+  const { items } = JSON.parse(
+    (await inProcess(['domain', 'list', '--app', appId, '--data', data, '--json'])).stdout,
+  ) as {
     items: unknown[];
   };
   expect(items).toEqual([]);
   expect(
-    (JSON.parse((await inProcess(['app', 'list', '--org', 'acme', '--data', data, '--json'])).stdout) as { items: unknown[] }).items,
+    (
+      JSON.parse((await inProcess(['app', 'list', '--org', 'acme', '--data', data, '--json'])).stdout) as {
+        items: unknown[];
+      }
+    ).items,
   ).toHaveLength(1);
 });
 
@@ -106,7 +134,21 @@ describe('a folder without a database', () => {
     [['app', 'list', '--org', 'x']],
     [['domain', 'list', '--app', someId]],
     [['key', 'list', '--app', someId]],
-    [['member', 'add', '--org', 'x', '--email', 'a@b.co', '--name', 'A', '--role', 'admin', '--password-stdin']],
+    [
+      [
+        'member',
+        'add',
+        '--org',
+        'x',
+        '--email',
+        'a@b.co',
+        '--name',
+        'A',
+        '--role',
+        'admin',
+        '--password-stdin',
+      ],
+    ],
     [['snippet', '--app', someId]],
     [['tail']],
   ])('deskbell %j names it and makes nothing', async (args) => {
@@ -131,7 +173,9 @@ describe('settings', () => {
     ];
     const answers = await Promise.all(places.map((args) => inProcess(args)));
     for (const answer of answers) expect(answer).toEqual({ code: 0, stdout: answers[0]!.stdout, stderr: '' });
-    expect(JSON.parse(answers[0]!.stdout)).toMatchObject({ items: expect.arrayContaining([expect.objectContaining({ slug: 'acme' })]) });
+    expect(JSON.parse(answers[0]!.stdout)).toMatchObject({
+      items: expect.arrayContaining([expect.objectContaining({ slug: 'acme' })]),
+    });
   });
 
   const bad: Record<string, string> = {
@@ -155,12 +199,14 @@ describe('settings', () => {
     await ensureBuilt();
     for (const [name, { variable }] of others) {
       const elsewhere = join(folder, 'unset');
-      const outcome = await deskbell(['serve', '--data', elsewhere], { env: { [variable]: bad[name] ?? 'abc' } });
+      const outcome = await deskbell(['serve', '--data', elsewhere], {
+        env: { [variable]: bad[name] ?? 'abc' },
+      });
       expect(outcome).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(oneLine) });
       expect(outcome.stderr).toContain(`${variable} is `);
       expect(existsSync(elsewhere)).toBe(false);
     }
-  }, 120_000);
+  });
 
   test('serve --help lists every setting with its variable and default', async () => {
     const { stdout, code } = await inProcess(['serve', '--help'], { columns: 500, terminal: true });
@@ -200,9 +246,23 @@ test.each([
 
 test('the help names only commands that there are, and each of them has its own', async () => {
   const { stdout } = await inProcess(['--help']);
-  const names = [...stdout.slice(stdout.indexOf('Commands:')).matchAll(/^ {2}([a-z]+) /gm)].map((match) => match[1]!);
+  const names = [...stdout.slice(stdout.indexOf('Commands:')).matchAll(/^ {2}([a-z]+) /gm)].map(
+    (match) => match[1]!,
+  );
   expect(names).toEqual(
-    expect.arrayContaining(['serve', 'demo', 'org', 'app', 'domain', 'key', 'member', 'snippet', 'tail', 'healthcheck', 'help']),
+    expect.arrayContaining([
+      'serve',
+      'demo',
+      'org',
+      'app',
+      'domain',
+      'key',
+      'member',
+      'snippet',
+      'tail',
+      'healthcheck',
+      'help',
+    ]),
   );
   expect(names).not.toContain('start');
   for (const name of names.filter((one) => one !== 'help'))

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import type { CannedReply } from '../../src/protocol/entities.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { inProcess } from '../helpers/cli.ts';
-import { aMember, anOrganization, memberPassword } from '../helpers/world.ts';
+import { createMember, createOrganization, memberPassword } from '../helpers/fixtures.ts';
 
 let app: TestApp;
 let folder: string;
@@ -15,9 +15,11 @@ beforeAll(async () => {
   app = await startApp({ realTime: true });
   folder = await mkdtemp(join(tmpdir(), 'deskbell-canned-'));
   vi.stubEnv('DESKBELL_CONFIG', folder);
-  await anOrganization(app, 'acme');
-  const ann = await aMember(app, 'acme', 'operator', 'Ann');
-  await inProcess(['login', '--url', app.url, '--org', 'acme', '--email', ann.email, '--password-stdin'], { input: `${memberPassword}\n` });
+  await createOrganization(app, 'acme');
+  const ann = await createMember(app, 'acme', 'operator', 'Ann');
+  await inProcess(['login', '--url', app.url, '--org', 'acme', '--email', ann.email, '--password-stdin'], {
+    input: `${memberPassword}\n`,
+  });
 });
 afterAll(async () => {
   vi.unstubAllEnvs();
@@ -33,10 +35,14 @@ async function kept(): Promise<CannedReply[]> {
 test('a text is kept, changed and forgotten under its shortcut, with or without the slash', async () => {
   expect(await kept()).toEqual([]);
   expect((await inProcess(['canned', 'set', '/Hello', 'Good morning!'])).stdout).toContain('/hello');
-  expect(await kept()).toMatchObject([{ shortcut: 'hello', content: 'Good morning!', contentFormat: 'plain' }]);
+  expect(await kept()).toMatchObject([
+    { shortcut: 'hello', content: 'Good morning!', contentFormat: 'plain' },
+  ]);
   const [first] = await kept();
   await inProcess(['canned', 'set', 'hello', '-', '--markdown'], { input: 'Good **evening**!\n' });
-  expect(await kept()).toMatchObject([{ id: first?.id, contentFormat: 'lexical', contentHtml: '<p>Good <strong>evening</strong>!</p>' }]);
+  expect(await kept()).toMatchObject([
+    { id: first?.id, contentFormat: 'lexical', contentHtml: '<p>Good <strong>evening</strong>!</p>' },
+  ]);
   expect((await inProcess(['canned', 'list'])).stdout).toMatch(/\/hello\s+Good evening!/);
   expect(await inProcess(['canned', 'remove', 'hello'])).toMatchObject({ code: 0 });
   expect(await kept()).toEqual([]);

@@ -3,11 +3,11 @@
 import { PassThrough } from 'node:stream';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { main } from '../../src/cli/main.ts';
-import { inProcess, screen } from '../helpers/cli.ts';
+import { inProcess, outputStream } from '../helpers/cli.ts';
 import { eventually } from '../helpers/eventually.ts';
 import { startProxy } from '../helpers/proxy.ts';
-import { aConversation, aMember, aMessage } from '../helpers/world.ts';
-import { ann, app, document, expectFailure, login, visitor, withCommands } from './signed-in.ts';
+import { createConversation, createMember, createMessage } from '../helpers/fixtures.ts';
+import { ann, app, document, expectFailure, login, visitor, withCommands } from './command-fixture.ts';
 
 withCommands();
 
@@ -15,11 +15,13 @@ describe('what is sent', () => {
   let id: string;
   beforeEach(async () => {
     await login();
-    id = await aConversation(visitor);
+    id = await createConversation(visitor);
     await document('accept', id);
   });
   const stored = async (): Promise<string[]> =>
-    ((await visitor.call('GET', `/conversations/${id}/messages`)).body.messages as { content: string }[]).map(({ content }) => content);
+    ((await visitor.call('GET', `/conversations/${id}/messages`)).body.messages as { content: string }[]).map(
+      ({ content }) => content,
+    );
 
   test('from standard input, as it is', async () => {
     expect((await inProcess(['reply', id, '-'], { input: 'two\nlines ü\n' })).code).toBe(0);
@@ -32,15 +34,19 @@ describe('what is sent', () => {
   });
 
   test('bytes that are no text are refused', async () => {
-    const output = screen(false);
-    const errors = screen(false);
+    const output = outputStream(false);
+    const errors = outputStream(false);
     const input = new PassThrough().end(Buffer.from([0x41, 0xff, 0xfe]));
-    expect(await main(['reply', id, '-'], { input, output, errors, readerGone: new AbortController().signal })).toBe(2);
+    expect(
+      await main(['reply', id, '-'], { input, output, errors, outputClosed: new AbortController().signal }),
+    ).toBe(2);
     expect(errors.text()).toMatch(/not UTF-8/);
   });
 
   test('Markdown becomes rich text', async () => {
-    expect(await document('reply', id, '--markdown', 'It is **here**: <b>x</b>')).toMatchObject({ contentFormat: 'lexical' });
+    expect(await document('reply', id, '--markdown', 'It is **here**: <b>x</b>')).toMatchObject({
+      contentFormat: 'lexical',
+    });
     const { body } = await visitor.call('GET', `/conversations/${id}/messages`);
     expect(body.messages[0].contentHtml).toContain('<strong>here</strong>');
     expect(body.messages[0].contentHtml).not.toContain('<b>');
@@ -64,11 +70,11 @@ describe('what is sent', () => {
       // The request passes whole (its headers and body are below this), the answer does not.
       let lost = 0;
       const requestBytes = 500;
-      proxy.misbehave(() => (lost++ === 0 ? { afterBytes: requestBytes, what: 'cut' } : null));
+      proxy.injectFaults(() => (lost++ === 0 ? { afterBytes: requestBytes, what: 'cut' } : null));
       proxy.cutAll();
       const outcome = await inProcess(['reply', id, 'Through a bad line', '--url', proxy.url]);
       expect(outcome).toMatchObject({ code: 0, stderr: '' });
-      expect(proxy.disasters).toBe(1);
+      expect(proxy.faults).toBe(1);
       expect(await stored()).toEqual(['Through a bad line']);
     } finally {
       await proxy.stop();
@@ -84,8 +90,13 @@ describe('tail --follow', () => {
   }
 
   function follow(...args: readonly string[]): Following {
-    const [output, errors, gone] = [screen(false), screen(false), new AbortController()];
-    const code = main(['tail', ...args], { input: new PassThrough(), output, errors, readerGone: gone.signal });
+    const [output, errors, gone] = [outputStream(false), outputStream(false), new AbortController()];
+    const code = main(['tail', ...args], {
+      input: new PassThrough(),
+      output,
+      errors,
+      outputClosed: gone.signal,
+    });
     return {
       text: output.text,
       said: errors.text,
@@ -110,22 +121,30 @@ describe('tail --follow', () => {
         .map((line) => JSON.parse(line));
     try {
       await eventually(() => expect(following.said()).toContain('Listening to acme'));
-      const id = await aConversation(visitor, 'Live');
-      await aMessage(visitor, id, 'first');
+      const id = await createConversation(visitor, 'Live');
+      await createMessage(visitor, id, 'first');
       await eventually(() =>
-        expect(lines().map(({ type }) => type)).toEqual(expect.arrayContaining(['conversation:new', 'conversation:activity'])),
+        expect(lines().map(({ type }) => type)).toEqual(
+          expect.arrayContaining(['conversation:new', 'conversation:activity']),
+        ),
       );
       await ann.call('POST', `/conversations/${id}/accept`);
       await eventually(() =>
-        expect(lines()).toContainEqual(expect.objectContaining({ type: 'conversation:accepted', conversationId: id })),
+        expect(lines()).toContainEqual(
+          expect.objectContaining({ type: 'conversation:accepted', conversationId: id }),
+        ),
       );
       proxy.refuse(true);
       proxy.cutAll();
       await eventually(() => expect(following.said()).toContain('The connection is lost'));
-      await aMessage(visitor, id, 'while nobody listened');
+      await createMessage(visitor, id, 'while nobody listened');
       proxy.refuse(false);
       await eventually(
-        () => expect(lines().at(-1), following.said()).toMatchObject({ conversationId: id, payload: { preview: 'while nobody listened' } }),
+        () =>
+          expect(lines().at(-1), following.said()).toMatchObject({
+            conversationId: id,
+            payload: { preview: 'while nobody listened' },
+          }),
         20_000,
       );
       expect(following.said()).toContain('The connection is back');
@@ -138,11 +157,11 @@ describe('tail --follow', () => {
   });
 
   test('ends with a sentence when the session is ended elsewhere', async () => {
-    const eva = await aMember(app, 'acme', 'operator', 'Eva');
+    const eva = await createMember(app, 'acme', 'operator', 'Eva');
     await login(eva);
     const following = follow('--url', app.url);
     await eventually(() => expect(following.said()).toContain('Listening'));
-    await app.local('members.disable', { memberId: eva.id });
+    await app.local('members.update', { memberId: eva.id, disabled: true });
     await eventually(() => expect(following.said()).toMatch(/is over\. Sign in again: .*login/));
     expect(await following.end()).toBe(1);
   });

@@ -2,8 +2,24 @@
 // print, what they say when it can't be done.
 import { beforeEach, describe, expect, test } from 'vitest';
 import { inProcess } from '../helpers/cli.ts';
-import { aConversation, aMember, aMessage, anOrganization, aVisitor } from '../helpers/world.ts';
-import { acme, ann, app, as, document, expectFailure, login, visitor, withCommands } from './signed-in.ts';
+import {
+  createConversation,
+  createMember,
+  createMessage,
+  createOrganization,
+  createVisitor,
+} from '../helpers/fixtures.ts';
+import {
+  acme,
+  ann,
+  app,
+  as,
+  document,
+  expectFailure,
+  login,
+  visitor,
+  withCommands,
+} from './command-fixture.ts';
 
 withCommands();
 
@@ -11,16 +27,24 @@ describe('the queue and one conversation', () => {
   beforeEach(() => login());
 
   test('a conversation from the queue to its end', async () => {
-    const id = await aConversation(visitor, 'A parcel');
-    await aMessage(visitor, id, 'Where is it?');
+    const id = await createConversation(visitor, 'A parcel');
+    await createMessage(visitor, id, 'Where is it?');
     const { items } = await document<{ items: { id: string; subject: string }[] }>('inbox', '--limit', '100');
     expect(items.find((one) => one.id === id)).toMatchObject({
       subject: 'A parcel',
       status: 'pending',
       lastMessage: { preview: 'Where is it?' },
     });
-    await expectFailure(1, new RegExp(`waits for an operator\\. Accept it first: .*accept ${id}`), ['reply', id, 'Soon']);
-    expect(await document('accept', id.slice(-8))).toMatchObject({ id, status: 'active', assignedToName: 'Ann' });
+    await expectFailure(1, new RegExp(`waits for an operator\\. Accept it first: .*accept ${id}`), [
+      'reply',
+      id,
+      'Soon',
+    ]);
+    expect(await document('accept', id.slice(-8))).toMatchObject({
+      id,
+      status: 'active',
+      assignedToName: 'Ann',
+    });
     expect(await document('accept', id)).toMatchObject({ status: 'active', assignedToName: 'Ann' });
     expect(await document('reply', id, 'It is on its way.')).toMatchObject({
       conversationId: id,
@@ -29,11 +53,21 @@ describe('the queue and one conversation', () => {
     });
     expect(await document('note', id, 'Was at the depot')).toMatchObject({ internal: true });
     const heard = await visitor.call('GET', `/conversations/${id}/messages`);
-    expect(heard.body.messages.map((one: { content: string }) => one.content)).toEqual(['Where is it?', 'It is on its way.']);
-    const shown = await document<{ messages: { content: string }[] }>('show', id.slice(0, 20), '--limit', '2');
+    expect(heard.body.messages.map((one: { content: string }) => one.content)).toEqual([
+      'Where is it?',
+      'It is on its way.',
+    ]);
+    const shown = await document<{ messages: { content: string }[] }>(
+      'show',
+      id.slice(0, 20),
+      '--limit',
+      '2',
+    );
     expect(shown.messages.map(({ content }) => content)).toEqual(['It is on its way.', 'Was at the depot']);
     const text = (await inProcess(['show', id], { terminal: true })).stdout;
-    expect(text).toMatch(/A parcel[\s\S]*Where is it\?[\s\S]*It is on its way\.[\s\S]*\(note\)[\s\S]*Was at the depot/);
+    expect(text).toMatch(
+      /A parcel[\s\S]*Where is it\?[\s\S]*It is on its way\.[\s\S]*\(note\)[\s\S]*Was at the depot/,
+    );
     expect(await document('resolve', id)).toMatchObject({ status: 'closed', resolvedBy: ann.id });
     for (const act of [
       ['resolve', id],
@@ -44,10 +78,12 @@ describe('the queue and one conversation', () => {
   });
 
   test('the lists: mine, closed, searched, and what a person sees', async () => {
-    const mine = await aConversation(visitor, 'zebra crossing');
+    const mine = await createConversation(visitor, 'zebra crossing');
     await ann.call('POST', `/conversations/${mine}/accept`);
     const ids = async (...args: readonly string[]): Promise<string[]> =>
-      (await document<{ items: { id: string }[] }>('inbox', '--limit', '100', ...args)).items.map(({ id }) => id);
+      (await document<{ items: { id: string }[] }>('inbox', '--limit', '100', ...args)).items.map(
+        ({ id }) => id,
+      );
     expect(await ids('--mine')).toContain(mine);
     expect(await ids()).not.toContain(mine);
     expect(await ids('--search', 'zebra')).toEqual([mine]);
@@ -61,8 +97,8 @@ describe('the queue and one conversation', () => {
   });
 
   test('of two who accept, the slower one reads who was faster', async () => {
-    const id = await aConversation(visitor);
-    const bob = await aMember(app, 'acme', 'operator', 'Bob');
+    const id = await createConversation(visitor);
+    const bob = await createMember(app, 'acme', 'operator', 'Bob');
     await as(bob, () => document('accept', id));
     await expectFailure(1, /^Bob was faster: the conversation is theirs\.$/m, ['accept', id]);
     await expectFailure(1, /Bob's now.*note/, ['reply', id, 'Mine?']);
@@ -75,11 +111,11 @@ describe('the queue and one conversation', () => {
   });
 
   test('a transfer goes to a member by id or by name', async () => {
-    const id = await aConversation(visitor);
-    const zoe = await aMember(app, 'acme', 'operator', 'Zoë Transfer');
+    const id = await createConversation(visitor);
+    const zoe = await createMember(app, 'acme', 'operator', 'Zoë Transfer');
     await document('accept', id);
     expect(await document('transfer', id, zoe.id)).toMatchObject({ status: 'active', assignedTo: zoe.id });
-    const boss = await aMember(app, 'acme', 'admin', 'Boss');
+    const boss = await createMember(app, 'acme', 'admin', 'Boss');
     await as(boss, async () => {
       expect(await document('transfer', id, 'boss')).toMatchObject({ assignedTo: boss.id });
       expect(await document('transfer', id, zoe.email)).toMatchObject({ assignedTo: zoe.id });
@@ -93,14 +129,20 @@ describe('the queue and one conversation', () => {
     await expectFailure(2, /no id of a conversation/, ['show', 'abc']);
     await expectFailure(2, /no id of a conversation/, ['show', '../../admin']);
     await expectFailure(1, /no conversation 0000000/, ['show', '0000000']);
-    await expectFailure(1, /no conversation 00000000-0000/, ['accept', '00000000-0000-7000-8000-000000000000']);
-    const both = [await aConversation(visitor), await aConversation(aVisitor(app, acme.application))];
+    await expectFailure(1, /no conversation 00000000-0000/, [
+      'accept',
+      '00000000-0000-7000-8000-000000000000',
+    ]);
+    const both = [
+      await createConversation(visitor),
+      await createConversation(createVisitor(app, acme.application)),
+    ];
     await expectFailure(1, new RegExp(`fits \\d+ conversations`), ['show', both[0]!.slice(0, 6)]);
   });
 
   test("another organization's conversation is not there", async () => {
-    const other = await anOrganization(app, `foreign-${Date.now()}`);
-    const id = await aConversation(aVisitor(app, other.application));
+    const other = await createOrganization(app, `foreign-${Date.now()}`);
+    const id = await createConversation(createVisitor(app, other.application));
     for (const args of [
       ['show', id],
       ['accept', id],
@@ -113,10 +155,15 @@ describe('the queue and one conversation', () => {
 
 test("a visitor's text can't command the terminal, in any of the commands", async () => {
   await login();
-  const evil = '\u001b]0;owned\u0007\u001b[2J\u009b31m\rX\u202egnp.exe \u2066\u0301'.concat('\u0301'.repeat(3_000));
-  await visitor.call('PUT', '/visitor', { name: 'Eve\u001b[31m\u202e', attributes: { 'k\u001b[1m': 'v\u001b]52;c;AAAA\u0007' } });
-  const id = await aConversation(visitor, 'Sub\u001b[5mject\u009b2J');
-  await aMessage(visitor, id, evil);
+  const evil = '\u001b]0;owned\u0007\u001b[2J\u009b31m\rX\u202egnp.exe \u2066\u0301'.concat(
+    '\u0301'.repeat(3_000),
+  );
+  await visitor.call('PUT', '/visitor', {
+    name: 'Eve\u001b[31m\u202e',
+    attributes: { 'k\u001b[1m': 'v\u001b]52;c;AAAA\u0007' },
+  });
+  const id = await createConversation(visitor, 'Sub\u001b[5mject\u009b2J');
+  await createMessage(visitor, id, evil);
   const seen = [
     await inProcess(['inbox'], { terminal: true, columns: 100 }),
     await inProcess(['inbox']),

@@ -20,7 +20,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createDrafts, DRAFT_DELAY_MS, type Drafts, type DraftsOptions } from '../../src/cli/console/drafts.ts';
+import {
+  createDraftStore,
+  draftDelayMs,
+  type DraftStore,
+  type DraftStoreOptions,
+} from '../../src/cli/console/drafts.ts';
 import { eventually } from '../helpers/eventually.ts';
 
 const ID = '0198c5de-0000-7000-8000-000000000001';
@@ -37,8 +42,8 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(stateFolder, { recursive: true, force: true }));
 
-function open(more: Partial<DraftsOptions> = {}): Drafts {
-  return createDrafts({
+function open(more: Partial<DraftStoreOptions> = {}): DraftStore {
+  return createDraftStore({
     stateFolder,
     server: 'http://localhost:4600',
     organization: 'acme',
@@ -69,7 +74,7 @@ describe('keeping', () => {
   it('writes a change soon, and a run of changes once, without being put off by them', () => {
     const drafts = open();
     for (let length = 1; length <= 50; length++) drafts.set(ID, { text: 'x'.repeat(length), note: false });
-    expect(timers.map(({ ms }) => ms)).toEqual([DRAFT_DELAY_MS]);
+    expect(timers.map(({ ms }) => ms)).toEqual([draftDelayMs]);
     expect(filesBelow(stateFolder)).toEqual([]);
     passTime();
     expect(open().get(ID)).toEqual({ text: 'x'.repeat(50), note: false });
@@ -115,7 +120,10 @@ describe('keeping', () => {
   it('keeps servers and organizations apart, and no id can leave the folder', () => {
     open().set(ID, { text: 'acme', note: false });
     passTime();
-    expect([open({ organization: 'other' }).get(ID), open({ server: 'https://x.example' }).get(ID)]).toEqual([null, null]);
+    expect([open({ organization: 'other' }).get(ID), open({ server: 'https://x.example' }).get(ID)]).toEqual([
+      null,
+      null,
+    ]);
     const drafts = open();
     for (const id of ['../../../evil', '/etc/passwd', 'a/b', '..', '', '\0', 'x'.repeat(500)]) {
       drafts.set(id, { text: `of ${id}`, note: false });
@@ -158,24 +166,27 @@ describe('two consoles at once', () => {
 });
 
 describe('a damaged disk', () => {
-  it.each(['', '{"text":', '[]', '{"text":7}', 'null', '\0\0'])('sets %j aside, says so, and goes on', async (content) => {
-    const first = open();
-    first.set(ID, { text: 'x', note: false });
-    first.flush();
-    const [file = ''] = filesBelow(stateFolder);
-    writeFileSync(file, content);
-    const drafts = open();
-    expect(drafts.get(ID)).toBeNull();
-    // Never during the call itself.
-    expect(problems).toEqual([]);
-    await Promise.resolve();
-    expect(problems).toEqual([expect.stringContaining('.damaged')]);
-    expect(readFileSync(`${file}.damaged`, 'utf8')).toBe(content);
-    drafts.set(ID, { text: 'again', note: false });
-    drafts.flush();
-    expect(open().get(ID)?.text).toBe('again');
-    expect(drafts.ids()).toEqual([ID]);
-  });
+  it.each(['', '{"text":', '[]', '{"text":7}', 'null', '\0\0'])(
+    'sets %j aside, says so, and goes on',
+    async (content) => {
+      const first = open();
+      first.set(ID, { text: 'x', note: false });
+      first.flush();
+      const [file = ''] = filesBelow(stateFolder);
+      writeFileSync(file, content);
+      const drafts = open();
+      expect(drafts.get(ID)).toBeNull();
+      // Never during the call itself.
+      expect(problems).toEqual([]);
+      await Promise.resolve();
+      expect(problems).toEqual([expect.stringContaining('.damaged')]);
+      expect(readFileSync(`${file}.damaged`, 'utf8')).toBe(content);
+      drafts.set(ID, { text: 'again', note: false });
+      drafts.flush();
+      expect(open().get(ID)?.text).toBe('again');
+      expect(drafts.ids()).toEqual([ID]);
+    },
+  );
 
   it('keeps drafts in memory where they can’t be written, says so once, and writes them when they can be', async () => {
     // A file where the folder should be stops root too, unlike missing rights.
@@ -185,7 +196,11 @@ describe('a damaged disk', () => {
     passTime();
     drafts.set(OTHER, { text: 'too', note: false });
     passTime();
-    expect([drafts.get(ID)?.text, drafts.get(OTHER)?.text, drafts.ids()]).toEqual(['kept', 'too', [ID, OTHER]]);
+    expect([drafts.get(ID)?.text, drafts.get(OTHER)?.text, drafts.ids()]).toEqual([
+      'kept',
+      'too',
+      [ID, OTHER],
+    ]);
     await Promise.resolve();
     expect(problems).toHaveLength(1);
     expect(problems[0]).toMatch(/can't be kept on disk/);
@@ -234,26 +249,42 @@ describe('a process of its own', () => {
     setInterval(() => undefined, 1000);
   `;
 
-  it.each([0o000, 0o022, 0o077])('survives kill -9, and leaves nothing for others to read under umask %o', async (umask) => {
-    const folder = join(stateFolder, 'state');
-    const child = spawn(process.execPath, ['--input-type=module', '-e', program, folder, String(umask), module], {
-      stdio: ['ignore', 'ignore', 'inherit'],
-    });
-    const ended = once(child, 'exit');
-    try {
-      await eventually(() => expect(filesBelow(folder).filter((file) => file.endsWith('.json'))).toHaveLength(1));
-    } finally {
-      child.kill('SIGKILL');
-      await ended;
-    }
-    expect(
-      createDrafts({ stateFolder: folder, server: 's', organization: 'o', after: () => () => undefined }).get('conversation')?.text,
-    ).toBe('typed before the crash');
-    for (const file of filesBelow(folder)) expect(statSync(file).mode & 0o777).toBe(0o600);
-    for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true }).filter((one) => one.isDirectory())) {
-      expect(statSync(join(entry.parentPath, entry.name)).mode & 0o777).toBe(0o700);
-    }
-  });
+  it.each([0o000, 0o022, 0o077])(
+    'survives kill -9, and leaves nothing for others to read under umask %o',
+    async (umask) => {
+      const folder = join(stateFolder, 'state');
+      const child = spawn(
+        process.execPath,
+        ['--input-type=module', '-e', program, folder, String(umask), module],
+        {
+          stdio: ['ignore', 'ignore', 'inherit'],
+        },
+      );
+      const ended = once(child, 'exit');
+      try {
+        await eventually(() =>
+          expect(filesBelow(folder).filter((file) => file.endsWith('.json'))).toHaveLength(1),
+        );
+      } finally {
+        child.kill('SIGKILL');
+        await ended;
+      }
+      expect(
+        createDraftStore({
+          stateFolder: folder,
+          server: 's',
+          organization: 'o',
+          after: () => () => undefined,
+        }).get('conversation')?.text,
+      ).toBe('typed before the crash');
+      for (const file of filesBelow(folder)) expect(statSync(file).mode & 0o777).toBe(0o600);
+      for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true }).filter((one) =>
+        one.isDirectory(),
+      )) {
+        expect(statSync(join(entry.parentPath, entry.name)).mode & 0o777).toBe(0o700);
+      }
+    },
+  );
 
   it('closes a folder that stood open', () => {
     mkdirSync(join(stateFolder, 'drafts'));

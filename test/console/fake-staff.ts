@@ -3,8 +3,15 @@
 import type { StaffConversation, StaffConversationListItem } from '../../src/protocol/entities.ts';
 import { createEmitter } from '../../src/sdk/emitter.ts';
 import { sdkError } from '../../src/sdk/error.ts';
-import type { QueueFilter, StaffClient, StaffEvents, StaffMessage, StaffRoom, StaffState } from '../../src/sdk/staff-types.ts';
-import { compareItems } from '../../src/cli/console/model/queue.ts';
+import type {
+  QueueFilter,
+  StaffClient,
+  StaffEvents,
+  StaffMessage,
+  StaffRoom,
+  StaffState,
+} from '../../src/sdk/staff-types.ts';
+import { compareItems } from '../../src/cli/console/state/queue.ts';
 
 export const me = '0000000a-0000-4000-8000-000000000000';
 export const ann = '0000000b-0000-4000-8000-000000000000';
@@ -14,7 +21,10 @@ const iso = (ms: number): string => new Date(ms).toISOString();
 const idOf = (number: number): string => `10000000-0000-4000-8000-${String(number).padStart(12, '0')}`;
 
 /** A pending conversation of a visitor; the rest as told. `number` makes the ids. */
-export function aConversation(number: number, patch: Partial<StaffConversationListItem> = {}): StaffConversationListItem {
+export function buildConversation(
+  number: number,
+  patch: Partial<StaffConversationListItem> = {},
+): StaffConversationListItem {
   const at = iso(start - 60_000 * number);
   return {
     id: idOf(number),
@@ -57,7 +67,11 @@ export const mine = (patch: Partial<StaffConversationListItem> = {}): Partial<St
 
 let count = 0;
 
-export function aMessage(conversation: StaffConversationListItem, content: string, patch: Partial<StaffMessage> = {}): StaffMessage {
+export function buildMessage(
+  conversation: StaffConversationListItem,
+  content: string,
+  patch: Partial<StaffMessage> = {},
+): StaffMessage {
   count += 1;
   const id = `5${String(count).padStart(7, '0')}-0000-4000-8000-000000000000`;
   return {
@@ -117,14 +131,24 @@ export interface FakeStaff {
 const pageOf = 50;
 
 /** @param role of the one at the console */
-export function fakeStaff(items: readonly StaffConversationListItem[], role: 'admin' | 'operator' = 'operator'): FakeStaff {
+export function fakeStaff(
+  items: readonly StaffConversationListItem[],
+  role: 'admin' | 'operator' = 'operator',
+): FakeStaff {
   const emitter = createEmitter<StaffEvents>();
   const listeners = new Set<(state: StaffState) => void>();
   const calls: string[] = [];
   const messages = new Map<string, StaffMessage[]>();
   const answers = new Map<string, (body?: object) => unknown>();
   const failures = new Map<string, Error>();
-  let state: StaffState = { session: null, connection: 'idle', reconnectAt: null, conversations: [], rooms: {}, retryAt: null };
+  let state: StaffState = {
+    session: null,
+    connection: 'idle',
+    reconnectAt: null,
+    conversations: [],
+    rooms: {},
+    retryAt: null,
+  };
   let sent = 0;
   const set = (patch: Partial<StaffState>): void => {
     state = { ...state, ...patch };
@@ -152,7 +176,11 @@ export function fakeStaff(items: readonly StaffConversationListItem[], role: 'ad
     failures.delete(name);
     throw error;
   };
-  const act = async (name: string, id: string, patch: Partial<StaffConversationListItem>): Promise<StaffConversation> => {
+  const act = async (
+    name: string,
+    id: string,
+    patch: Partial<StaffConversationListItem>,
+  ): Promise<StaffConversation> => {
     calls.push(`${name} ${id}`);
     // An answer takes its time.
     await new Promise((resolve) => setImmediate(resolve));
@@ -176,7 +204,9 @@ export function fakeStaff(items: readonly StaffConversationListItem[], role: 'ad
     (filter.assignedTo !== 'me' || item.assignedTo === me) &&
     (filter.visitorOf === undefined || item.visitor.id === find(filter.visitorOf).visitor.id) &&
     (filter.q === undefined ||
-      `${item.visitor.name ?? ''} ${item.lastMessage?.preview ?? ''}`.toLowerCase().includes(filter.q.toLowerCase()));
+      `${item.visitor.name ?? ''} ${item.lastMessage?.preview ?? ''}`
+        .toLowerCase()
+        .includes(filter.q.toLowerCase()));
   const client: StaffClient = {
     signIn: () => Promise.reject(sdkError('unauthorized', 'no', 401)),
     resume: async (token) => {
@@ -184,7 +214,15 @@ export function fakeStaff(items: readonly StaffConversationListItem[], role: 'ad
       failing('resume');
       const session = {
         expiresAt: iso(start + 86_400_000),
-        member: { id: me, organizationId: 'o', email: 'me@acme.example', name: 'Me', role, disabled: false, createdAt: iso(start) },
+        member: {
+          id: me,
+          organizationId: 'o',
+          email: 'me@acme.example',
+          name: 'Me',
+          role,
+          disabled: false,
+          createdAt: iso(start),
+        },
         organization: { id: 'o', name: 'Acme', slug: 'acme', plan: 'premium' as const },
       };
       set({ session });
@@ -246,14 +284,19 @@ export function fakeStaff(items: readonly StaffConversationListItem[], role: 'ad
       const all = messages.get(id) ?? [];
       const have = state.rooms[id]?.messages.length ?? 0;
       const older = all.slice(Math.max(0, all.length - have - limit), all.length - have);
-      setRoom(id, { messages: [...older, ...(state.rooms[id]?.messages ?? [])], hasMore: all.length > have + older.length });
+      setRoom(id, {
+        messages: [...older, ...(state.rooms[id]?.messages ?? [])],
+        hasMore: all.length > have + older.length,
+      });
       return { messages: older, hasMore: all.length > have + older.length };
     },
     sendMessage: async (id, message, options) => {
       const outgoing = typeof message === 'string' ? { content: message } : message;
-      calls.push(`send ${id} ${options?.internal === true ? 'note ' : ''}${outgoing.contentFormat ?? 'plain'} ${outgoing.content}`);
+      calls.push(
+        `send ${id} ${options?.internal === true ? 'note ' : ''}${outgoing.contentFormat ?? 'plain'} ${outgoing.content}`,
+      );
       sent += 1;
-      const stored = aMessage(
+      const stored = buildMessage(
         find(id),
         outgoing.content,
         own({
@@ -272,11 +315,13 @@ export function fakeStaff(items: readonly StaffConversationListItem[], role: 'ad
     },
     discard: (key) => {
       calls.push(`discard ${key}`);
-      for (const [id, room] of Object.entries(state.rooms)) setRoom(id, { messages: room.messages.filter((one) => one.key !== key) });
+      for (const [id, room] of Object.entries(state.rooms))
+        setRoom(id, { messages: room.messages.filter((one) => one.key !== key) });
       return true;
     },
     editMessage: async (id, messageId, message) => {
-      const { content, contentFormat = 'plain' } = typeof message === 'string' ? { content: message } : message;
+      const { content, contentFormat = 'plain' } =
+        typeof message === 'string' ? { content: message } : message;
       calls.push(`edit ${messageId} ${contentFormat} ${content}`);
       failing('edit');
       const room = state.rooms[id];
@@ -302,7 +347,13 @@ export function fakeStaff(items: readonly StaffConversationListItem[], role: 'ad
       fake.change(id, { unreadCount: 0 });
     },
     accept: (id) => act('accept', id, mine()),
-    release: (id) => act('release', id, { status: 'pending', assignedTo: null, assignedToName: null, waitingSince: iso(start) }),
+    release: (id) =>
+      act('release', id, {
+        status: 'pending',
+        assignedTo: null,
+        assignedToName: null,
+        waitingSince: iso(start),
+      }),
     resolve: (id) => act('resolve', id, { status: 'closed', waitingSince: null }),
     transfer: (id, memberId) => act('transfer', id, { assignedTo: memberId, assignedToName: 'Ann' }),
     call: async <T>(method: string, path: string, body?: object): Promise<T> => {

@@ -7,18 +7,18 @@ import { createElement } from 'react';
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import {
-  ACTION_NAMES,
-  ACTIONS,
-  CONTEXTS,
+  commandNames,
+  commandKeys,
+  keyScopes,
   createKeymap,
-  isField,
+  isTextField,
   keyLabel,
   keyName,
-  KeysProblem,
+  KeymapError,
   parseKeyOverrides,
-  sharedKey,
-  strokesOf,
-  type ActionName,
+  findSharedKey,
+  keyPressesOf,
+  type CommandName,
 } from '../../src/cli/console/keys.ts';
 import { canonicalKey, isText } from '../../src/cli/console/key-names.ts';
 import { eventually } from '../helpers/eventually.ts';
@@ -128,7 +128,7 @@ describe('what Ink reports', () => {
 
   test('in one piece is several keys, or pasted text', async () => {
     const reports = await reported(['jjk', 'hello\r', 'one\rtwo', 'x'.repeat(65), 'é\u0001\u0005']);
-    const strokes = reports.map(({ input, key }) => strokesOf(input, key));
+    const strokes = reports.map(({ input, key }) => keyPressesOf(input, key));
     expect(strokes[0]?.map(({ key }) => key)).toEqual(['j', 'j', 'k']);
     expect(strokes[1]?.map(({ key, text }) => text || key)).toEqual(['h', 'e', 'l', 'l', 'o', 'enter']);
     // A line end with text behind it was not typed: it must not send half of what is pasted.
@@ -142,7 +142,7 @@ describe('what Ink reports', () => {
   it('never makes text of a control character, whatever comes', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 12 }), (input) => {
-        for (const { text } of strokesOf(input, {})) expect(text).not.toMatch(/(?!\n)\p{Cc}/u);
+        for (const { text } of keyPressesOf(input, {})) expect(text).not.toMatch(/(?!\n)\p{Cc}/u);
       }),
     );
   });
@@ -150,35 +150,40 @@ describe('what Ink reports', () => {
 
 describe('the table', () => {
   it('gives no key to two actions in one place', () => {
-    expect(sharedKey()).toBeNull();
+    expect(findSharedKey()).toBeNull();
   });
 
-  it.each(ACTION_NAMES)('%s has keys that terminals can send, works somewhere, and says what it does in at most 24 characters', (name) => {
-    const { keys, where, about, instead } = ACTIONS[name];
-    expect(about.length).toBeGreaterThan(1);
-    expect(about.length).toBeLessThanOrEqual(24);
-    for (const key of [...keys, ...Object.values(instead ?? {}).flat()]) expect(canonicalKey(key)).toEqual({ key });
-    expect(new Set(keys).size).toBe(keys.length);
-    const keymap = createKeymap();
-    // Everywhere it is said to work it has a key, and that key finds it.
-    for (const context of where) {
-      const [first] = keymap.keysOf(name, context);
-      expect(first, `${name} in ${context}`).toBeDefined();
-      expect(keymap.actionFor(context, first ?? '')).toBe(name);
-    }
-  });
+  it.each(commandNames)(
+    '%s has keys that terminals can send, works somewhere, and says what it does in at most 24 characters',
+    (name) => {
+      const { keys, where, about, instead } = commandKeys[name];
+      expect(about.length).toBeGreaterThan(1);
+      expect(about.length).toBeLessThanOrEqual(24);
+      for (const key of [...keys, ...Object.values(instead ?? {}).flat()])
+        expect(canonicalKey(key)).toEqual({ key });
+      expect(new Set(keys).size).toBe(keys.length);
+      const keymap = createKeymap();
+      // Everywhere it is said to work it has a key, and that key finds it.
+      for (const context of where) {
+        const [first] = keymap.keysOf(name, context);
+        expect(first, `${name} in ${context}`).toBeDefined();
+        expect(keymap.commandFor(context, first ?? '')).toBe(name);
+      }
+    },
+  );
 
   it('leaves letters to whoever writes', () => {
     const keymap = createKeymap();
-    for (const context of CONTEXTS.filter(isField)) {
-      for (const key of ['a', 'j', 'q', '?', ':', '/', 'space', 'G', '1', 'é']) expect(keymap.actionFor(context, key)).toBeUndefined();
+    for (const context of keyScopes.filter(isTextField)) {
+      for (const key of ['a', 'j', 'q', '?', ':', '/', 'space', 'G', '1', 'é'])
+        expect(keymap.commandFor(context, key)).toBeUndefined();
       for (const line of keymap.help(context)) expect(line.keys.length).toBeGreaterThan(0);
     }
   });
 
   it('has what an operator’s hands know', () => {
     const keymap = createKeymap();
-    const wanted: readonly (readonly [Parameters<typeof keymap.actionFor>[0], string, ActionName])[] = [
+    const wanted: readonly (readonly [Parameters<typeof keymap.commandFor>[0], string, CommandName])[] = [
       ['queue', 'j', 'down'],
       ['queue', 'up', 'up'],
       ['queue', 'enter', 'open'],
@@ -214,14 +219,16 @@ describe('the table', () => {
       ['confirm', 'y', 'yes'],
       ['confirm', 'escape', 'no'],
     ];
-    expect(wanted.map(([context, key]) => keymap.actionFor(context, key))).toEqual(wanted.map(([, , action]) => action));
+    expect(wanted.map(([context, key]) => keymap.commandFor(context, key))).toEqual(
+      wanted.map(([, , action]) => action),
+    );
   });
 
   it('shows help in its own order, with keys as people read them', () => {
     const help = createKeymap().help('conversation');
-    const order = help.map(({ action }) => ACTION_NAMES.indexOf(action));
+    const order = help.map(({ command: action }) => commandNames.indexOf(action));
     expect(order).toEqual(order.toSorted((one, other) => one - other));
-    expect(help.find(({ action }) => action === 'nextUnread')).toEqual({
+    expect(help.find(({ command: action }) => action === 'nextUnread')).toEqual({
       action: 'nextUnread',
       keys: ['n', 'Alt+A'],
       about: 'next unread',
@@ -285,35 +292,42 @@ describe('names of keys', () => {
   });
 
   it('keeps every name of the table, and every name that a key press can have is one', () => {
-    for (const [, name] of BYTES) if (name !== '' && !name.startsWith('ctrl+j')) expect(canonicalKey(name)).toEqual({ key: name });
-    expect([isText('a'), isText('space'), isText('👍🏽'), isText('ctrl+a'), isText('up')]).toEqual([true, true, true, false, false]);
+    for (const [, name] of BYTES)
+      if (name !== '' && !name.startsWith('ctrl+j')) expect(canonicalKey(name)).toEqual({ key: name });
+    expect([isText('a'), isText('space'), isText('👍🏽'), isText('ctrl+a'), isText('up')]).toEqual([
+      true,
+      true,
+      true,
+      false,
+      false,
+    ]);
   });
 });
 
 describe('somebody’s own keys', () => {
   it('take the place of the table’s, everywhere', () => {
     const keymap = createKeymap('{"accept": ["Ctrl+O", "o"], "palette": "alt+p", "sound": []}');
-    expect([keymap.actionFor('queue', 'ctrl+o'), keymap.actionFor('conversation', 'o'), keymap.actionFor('queue', 'a')]).toEqual([
-      'accept',
-      'accept',
-      undefined,
-    ]);
-    expect([keymap.actionFor('composer', 'alt+p'), keymap.actionFor('composer', 'ctrl+p'), keymap.actionFor('queue', ':')]).toEqual([
-      'palette',
-      undefined,
-      undefined,
-    ]);
+    expect([
+      keymap.commandFor('queue', 'ctrl+o'),
+      keymap.commandFor('conversation', 'o'),
+      keymap.commandFor('queue', 'a'),
+    ]).toEqual(['accept', 'accept', undefined]);
+    expect([
+      keymap.commandFor('composer', 'alt+p'),
+      keymap.commandFor('composer', 'ctrl+p'),
+      keymap.commandFor('queue', ':'),
+    ]).toEqual(['palette', undefined, undefined]);
     expect([keymap.keysOf('sound'), keymap.label('sound', 'queue'), keymap.about('sound')]).toEqual([
       [],
       undefined,
       'notifications on or off',
     ]);
-    expect(keymap.help('queue').some(({ action }) => action === 'sound')).toBe(false);
+    expect(keymap.help('queue').some(({ command: action }) => action === 'sound')).toBe(false);
   });
 
   it('may change two actions’ places with each other', () => {
     const keymap = createKeymap('{"accept": ["x"], "resolve": ["a"]}');
-    expect([keymap.actionFor('queue', 'x'), keymap.actionFor('queue', 'a')]).toEqual(['accept', 'resolve']);
+    expect([keymap.commandFor('queue', 'x'), keymap.commandFor('queue', 'a')]).toEqual(['accept', 'resolve']);
   });
 
   it.each([
@@ -331,18 +345,18 @@ describe('somebody’s own keys', () => {
     ['{"constructor": ["a"]}', 'no action "constructor"'],
     ['{"__proto__": ["a"]}', 'no action "__proto__"'],
   ])('%s is refused with a sentence', (source, sentence) => {
-    expect(() => parseKeyOverrides(source)).toThrow(KeysProblem);
+    expect(() => parseKeyOverrides(source)).toThrow(KeymapError);
     expect(() => createKeymap(source)).toThrow(sentence);
   });
 
   it('never make a keymap in which a key has two actions, whatever is tried', () => {
     const keys = fc.subarray(['a', 'x', 'enter', 'ctrl+k', 'alt+a', 'escape', 'y', 'ctrl+p', 'tab']);
     fc.assert(
-      fc.property(fc.dictionary(fc.constantFrom(...ACTION_NAMES), keys, { maxKeys: 4 }), (own) => {
+      fc.property(fc.dictionary(fc.constantFrom(...commandNames), keys, { maxKeys: 4 }), (own) => {
         try {
-          expect(sharedKey(parseKeyOverrides(JSON.stringify(own)))).toBeNull();
+          expect(findSharedKey(parseKeyOverrides(JSON.stringify(own)))).toBeNull();
         } catch (error) {
-          expect(error).toBeInstanceOf(KeysProblem);
+          expect(error).toBeInstanceOf(KeymapError);
         }
       }),
     );

@@ -6,13 +6,13 @@ import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { announceServer, runningServer } from '../../src/cli/running-server.ts';
 import { ensureBuilt } from '../helpers/cli.ts';
-import { serve, type Served } from '../helpers/process.ts';
+import { serve, type ServerProcess } from '../helpers/process.ts';
 
 let folder: string;
-let served: Served | null;
+let served: ServerProcess | null;
 const file = (): string => join(folder, 'deskbell-server.json');
 
-beforeAll(() => ensureBuilt(), 60_000);
+beforeAll(() => ensureBuilt());
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'deskbell-running-'));
   served = null;
@@ -42,13 +42,17 @@ test('what a killed server left behind is nobody, and the next server takes its 
 });
 
 describe('a file that says something else', () => {
-  test.each(['', '{', 'null', '{"url":"http://127.0.0.1:1"}', '{"url":"not a url","pid":1}', '{"url":"http://127.0.0.1:1","pid":-1}'])(
-    '%j is no server',
-    async (text) => {
-      await writeFile(file(), text);
-      expect(await runningServer(folder)).toBeNull();
-    },
-  );
+  test.each([
+    '',
+    '{',
+    'null',
+    '{"url":"http://127.0.0.1:1"}',
+    '{"url":"not a url","pid":1}',
+    '{"url":"http://127.0.0.1:1","pid":-1}',
+  ])('%j is no server', async (text) => {
+    await writeFile(file(), text);
+    expect(await runningServer(folder)).toBeNull();
+  });
 
   test('a living process that does not answer is no server', async () => {
     await announceServer(folder, { url: 'http://127.0.0.1:1', pid: process.pid });

@@ -6,7 +6,7 @@ import { render } from 'ink';
 import xterm from '@xterm/headless';
 import { graphemeWidth } from '../../src/text/width.ts';
 import { App } from '../../src/cli/console/views/app.tsx';
-import type { Desk } from './desk.ts';
+import type { ModelFixture } from './model-fixture.ts';
 
 export interface Screen {
   /** The rows, without blanks at their ends. */
@@ -28,7 +28,8 @@ export interface Screen {
 
 /** Widths as terminals have them nowadays; xterm's own are those of 2010, when emoji were narrow. */
 function useCurrentWidths(terminal: InstanceType<typeof xterm.Terminal>): void {
-  const wcwidth = (code: number): 0 | 1 | 2 => Math.min(2, graphemeWidth(String.fromCodePoint(code))) as 0 | 1 | 2;
+  const wcwidth = (code: number): 0 | 1 | 2 =>
+    Math.min(2, graphemeWidth(String.fromCodePoint(code))) as 0 | 1 | 2;
   terminal.unicode.register({
     version: 'current',
     wcwidth,
@@ -43,7 +44,7 @@ function useCurrentWidths(terminal: InstanceType<typeof xterm.Terminal>): void {
   terminal.unicode.activeVersion = 'current';
 }
 
-export async function aScreen(desk: Desk, columns: number, rows: number): Promise<Screen> {
+export async function createScreen(desk: ModelFixture, columns: number, rows: number): Promise<Screen> {
   const terminal = new xterm.Terminal({ cols: columns, rows, allowProposedApi: true, convertEol: true });
   useCurrentWidths(terminal);
   let written = '';
@@ -59,7 +60,12 @@ export async function aScreen(desk: Desk, columns: number, rows: number): Promis
     }),
     { isTTY: true, columns, rows },
   );
-  const stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => stdin, ref: () => stdin, unref: () => stdin });
+  const stdin = Object.assign(new PassThrough(), {
+    isTTY: true,
+    setRawMode: () => stdin,
+    ref: () => stdin,
+    unref: () => stdin,
+  });
   const instance = render(createElement(App, { model: desk.model, keymap: desk.keymap }), {
     stdout: stdout as unknown as NodeJS.WriteStream,
     stdin: stdin as unknown as NodeJS.ReadStream,
@@ -82,7 +88,9 @@ export async function aScreen(desk: Desk, columns: number, rows: number): Promis
   const screen: Screen = {
     rows: async () => {
       await drawn();
-      return Array.from({ length: terminal.rows }, (_, row) => (line(row)?.translateToString(true) ?? '').trimEnd());
+      return Array.from({ length: terminal.rows }, (_, row) =>
+        (line(row)?.translateToString(true) ?? '').trimEnd(),
+      );
     },
     text: async () => (await screen.rows()).join('\n'),
     cursor: async () => {

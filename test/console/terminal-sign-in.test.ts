@@ -8,21 +8,24 @@ import { startApp, type TestApp } from '../helpers/app.ts';
 import { deskbell, ensureBuilt } from '../helpers/cli.ts';
 import { eventually } from '../helpers/eventually.ts';
 import { openPty, openTerminal, type Terminal } from '../helpers/terminal.ts';
-import { aMember, anOrganization, memberPassword, type TestMember } from '../helpers/world.ts';
+import { createMember, createOrganization, memberPassword, type TestMember } from '../helpers/fixtures.ts';
 
 let app: TestApp;
 let ann: TestMember;
 let folder: string;
 let terminal: Terminal | null;
-const environment = (): Record<string, string> => ({ DESKBELL_CONFIG: join(folder, 'config'), DESKBELL_DATA: join(folder, 'no-data') });
+const environment = (): Record<string, string> => ({
+  DESKBELL_CONFIG: join(folder, 'config'),
+  DESKBELL_DATA: join(folder, 'no-data'),
+});
 const kept = (): Promise<string> => readFile(join(folder, 'config', 'credentials.json'), 'utf8');
 
 beforeAll(async () => {
   await ensureBuilt();
   app = await startApp({ realTime: true });
-  await anOrganization(app, 'acme');
-  ann = await aMember(app, 'acme', 'operator', 'Ann');
-}, 60_000);
+  await createOrganization(app, 'acme');
+  ann = await createMember(app, 'acme', 'operator', 'Ann');
+});
 afterAll(() => app.stop());
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'deskbell-sign-in-'));
@@ -61,7 +64,11 @@ describe.each([
   });
 
   test('a server that is not there is said before the password is asked for', async () => {
-    terminal = await open(['login', '--url', 'http://127.0.0.1:1'], { columns: 80, rows: 24, environment: environment() });
+    terminal = await open(['login', '--url', 'http://127.0.0.1:1'], {
+      columns: 80,
+      rows: 24,
+      environment: environment(),
+    });
     const screen = await terminal.waitFor("can't be reached");
     expect(screen).not.toMatch(/Organization|Password/);
     expect(await terminal.ended()).toBe(1);
@@ -82,12 +89,18 @@ describe.each([
 test('without a terminal the console says what there is instead, and asks nothing', async () => {
   const outcome = await deskbell(['console'], { env: environment() });
   expect(outcome).toMatchObject({ code: 2, stdout: '' });
-  expect(outcome.stderr).toMatch(/^The console needs a terminal\. .*deskbell.* inbox.*reply ID TEXT.*tail --follow\n$/);
+  expect(outcome.stderr).toMatch(
+    /^The console needs a terminal\. .*deskbell.* inbox.*reply ID TEXT.*tail --follow\n$/,
+  );
 });
 
 test('plain http to another machine is warned of before the password', async () => {
   // An address that answers nobody, so that nothing is sent: reserved for documentation.
-  terminal = await openPty(['login', '--url', 'http://192.0.2.1:9'], { columns: 80, rows: 24, environment: environment() });
+  terminal = await openPty(['login', '--url', 'http://192.0.2.1:9'], {
+    columns: 80,
+    rows: 24,
+    environment: environment(),
+  });
   await eventually(async () => expect(await terminal?.raw()).toMatch(/plain\s+http/));
   expect(await terminal.raw()).not.toContain('Password');
 });

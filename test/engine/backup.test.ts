@@ -1,17 +1,28 @@
 // Attacks backups: taken under load, killed in the middle, damaged, foreign, newer,
 // of another key; restored into folders that are taken, served or broken.
 import { randomBytes } from 'node:crypto';
-import { copyFile, mkdir, mkdtemp, open, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import {
+  copyFile,
+  mkdir,
+  mkdtemp,
+  open,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  truncate,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Hidden, readConfig, type Config } from '../../src/config.ts';
-import { backUpFolder, restoreFolder } from '../../src/data-folder.ts';
-import { readBackup } from '../../src/engine/embedded/backup.ts';
-import { enterWal, openConnection } from '../../src/engine/embedded/sqlite.ts';
+import { Redacted, readConfig, type Config } from '../../src/config.ts';
+import { backUpDataFolder, restoreDataFolder } from '../../src/data-folder.ts';
+import { readBackup } from '../../src/engine/sqlite/backup.ts';
+import { enterWal, openConnection } from '../../src/engine/sqlite/connection.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { inDatabase } from '../helpers/rest-checks.ts';
-import { aConversation, aMessage, anOrganization, aVisitor } from '../helpers/world.ts';
+import { createConversation, createMessage, createOrganization, createVisitor } from '../helpers/fixtures.ts';
 
 const now = Date.UTC(2026, 10, 21, 12);
 let app: TestApp;
@@ -23,12 +34,12 @@ const configOf = (data: string): Config => readConfig({ data }, {});
 beforeAll(async () => {
   scratch = await mkdtemp(join(tmpdir(), 'deskbell-backup-'));
   app = await startApp();
-  const { application } = await anOrganization(app, 'acme');
-  const visitor = aVisitor(app, application);
-  const id = await aConversation(visitor);
-  for (let index = 0; index < 20; index += 1) await aMessage(visitor, id, `message ${index}`);
+  const { application } = await createOrganization(app, 'acme');
+  const visitor = createVisitor(app, application);
+  const id = await createConversation(visitor);
+  for (let index = 0; index < 20; index += 1) await createMessage(visitor, id, `message ${index}`);
   backup = join(scratch, 'good.backup');
-  await backUpFolder(configOf(app.folder), backup, false, now);
+  await backUpDataFolder(configOf(app.folder), backup, false, now);
   key = (await readFile(join(app.folder, 'secret.key'), 'utf8')).trim();
 });
 afterAll(async () => {
@@ -41,7 +52,10 @@ const fresh = (): string => join(scratch, `folder-${(count += 1)}`);
 
 /** What a folder's database holds of messages, in order, and that it is whole. */
 function messagesIn(folder: string): unknown[] {
-  const connection = openConnection(join(folder, 'deskbell.db'), { durability: 'full', lockWaitMs: 1_000 });
+  const connection = openConnection(join(folder, 'deskbell.db'), {
+    durability: 'full',
+    lockTimeoutMs: 1_000,
+  });
   try {
     expect(connection.pragma('integrity_check', { simple: true })).toBe('ok');
     expect(connection.pragma('foreign_key_check')).toEqual([]);
@@ -68,10 +82,11 @@ it('holds every message and the key, in one file for its owner alone, and comes 
   expect(facts).toMatchObject({ madeAt: now, key: expect.any(String) });
   expect(Buffer.from(facts.key, 'base64')).toEqual(Buffer.from(key, 'base64'));
   const folder = fresh();
-  expect((await restoreFolder(configOf(folder), backup, false, now)).before).toBeNull();
+  expect((await restoreDataFolder(configOf(folder), backup, false, now)).before).toBeNull();
   expect(messagesIn(folder)).toEqual(inDatabase(app, 'select * from messages order by conversation_id, seq'));
   expect((await readFile(join(folder, 'secret.key'), 'utf8')).trim()).toBe(facts.key);
-  for (const name of ['deskbell.db', 'secret.key']) expect((await stat(join(folder, name))).mode & 0o777, name).toBe(0o600);
+  for (const name of ['deskbell.db', 'secret.key'])
+    expect((await stat(join(folder, name))).mode & 0o777, name).toBe(0o600);
   expect((await stat(folder)).mode & 0o777).toBe(0o700);
   expect((await readdir(scratch)).filter((name) => name.includes('partial'))).toEqual([]);
 });
@@ -80,12 +95,16 @@ it('never replaces a file that it was not told to, nor one of its own folder', a
   const config = configOf(app.folder);
   const mine = join(scratch, 'mine');
   await writeFile(mine, 'mine');
-  await expect(backUpFolder(config, mine, false, now)).rejects.toThrow(/exists already/);
+  await expect(backUpDataFolder(config, mine, false, now)).rejects.toThrow(/exists already/);
   expect(await readFile(mine, 'utf8')).toBe('mine');
   for (const name of ['deskbell.db', 'deskbell.db-wal', 'deskbell.lock', 'secret.key'])
-    await expect(backUpFolder(config, join(app.folder, name), true, now), name).rejects.toThrow(/itself keeps/);
-  await expect(backUpFolder(config, join(scratch, 'nowhere', 'x'), false, now)).rejects.toThrow(/no folder/);
-  await backUpFolder(config, mine, true, now);
+    await expect(backUpDataFolder(config, join(app.folder, name), true, now), name).rejects.toThrow(
+      /itself keeps/,
+    );
+  await expect(backUpDataFolder(config, join(scratch, 'nowhere', 'x'), false, now)).rejects.toThrow(
+    /no folder/,
+  );
+  await backUpDataFolder(config, mine, true, now);
   expect((await readBackup(mine)).bytes).toBeGreaterThan(0);
   expect((await stat(mine)).mode & 0o777).toBe(0o600);
 });
@@ -105,7 +124,7 @@ describe('a file that is no whole backup is refused, and nothing is made', () =>
     },
     'a bare database': async () => {
       const file = join(scratch, 'bare.db');
-      const connection = openConnection(file, { durability: 'full', lockWaitMs: 0 });
+      const connection = openConnection(file, { durability: 'full', lockTimeoutMs: 0 });
       connection.exec('create table t (x); insert into t values (1)');
       connection.close();
       return file;
@@ -122,7 +141,8 @@ describe('a file that is no whole backup is refused, and nothing is made', () =>
       await truncate(file, 8_192);
       return file;
     },
-    "one byte of a message's page turned over": async () => damagedAt(Math.floor((await readBackup(backup)).bytes / 2)),
+    "one byte of a message's page turned over": async () =>
+      damagedAt(Math.floor((await readBackup(backup)).bytes / 2)),
     'the first byte turned over': () => damagedAt(0),
     'the trailer turned over': async () => damagedAt((await readBackup(backup)).bytes + 3),
     'the mark turned over': async () => damagedAt((await stat(backup)).size - 10),
@@ -130,7 +150,9 @@ describe('a file that is no whole backup is refused, and nothing is made', () =>
   it.each(Object.keys(cases))('%s', async (name) => {
     const file = (await cases[name]?.()) ?? '';
     const folder = fresh();
-    await expect(restoreFolder(configOf(folder), file, true, now)).rejects.toThrow(/is not a Deskbell backup|is damaged|can't be read/);
+    await expect(restoreDataFolder(configOf(folder), file, true, now)).rejects.toThrow(
+      /is not a Deskbell backup|is damaged|can't be read/,
+    );
     expect(await stat(folder).catch(() => null)).toBeNull();
   });
 
@@ -141,10 +163,14 @@ describe('a file that is no whole backup is refused, and nothing is made', () =>
     const file = join(scratch, 'other-key');
     await writeFile(
       file,
-      Buffer.concat([bytes, Buffer.from(trailer), Buffer.from(`DESKBELL-BACKUP-1:${String(trailer.length).padStart(6, '0')}`)]),
+      Buffer.concat([
+        bytes,
+        Buffer.from(trailer),
+        Buffer.from(`DESKBELL-BACKUP-1:${String(trailer.length).padStart(6, '0')}`),
+      ]),
     );
     const folder = fresh();
-    await expect(restoreFolder(configOf(folder), file, true, now)).rejects.toThrow(/another key/);
+    await expect(restoreDataFolder(configOf(folder), file, true, now)).rejects.toThrow(/another key/);
     expect((await readdir(folder)).filter((name) => name !== 'deskbell.lock')).toEqual([]);
   });
 });
@@ -152,16 +178,18 @@ describe('a file that is no whole backup is refused, and nothing is made', () =>
 describe('what a restore does not touch', () => {
   it('a folder with a database, unless told; then what was there is kept', async () => {
     const folder = fresh();
-    await restoreFolder(configOf(folder), backup, false, now);
-    const connection = openConnection(join(folder, 'deskbell.db'), { durability: 'full', lockWaitMs: 0 });
+    await restoreDataFolder(configOf(folder), backup, false, now);
+    const connection = openConnection(join(folder, 'deskbell.db'), { durability: 'full', lockTimeoutMs: 0 });
     connection.exec('delete from messages');
     connection.close();
-    await expect(restoreFolder(configOf(folder), backup, false, now)).rejects.toThrow(/--force/);
+    await expect(restoreDataFolder(configOf(folder), backup, false, now)).rejects.toThrow(/--force/);
     expect(messagesIn(folder)).toEqual([]);
-    const { before } = await restoreFolder(configOf(folder), backup, true, now);
+    const { before } = await restoreDataFolder(configOf(folder), backup, true, now);
     expect(messagesIn(folder)).toHaveLength(20);
     expect(messagesIn(before ?? '')).toEqual([]);
-    expect((await readFile(join(before ?? '', 'secret.key'), 'utf8')).trim()).toBe((await readBackup(backup)).key);
+    expect((await readFile(join(before ?? '', 'secret.key'), 'utf8')).trim()).toBe(
+      (await readBackup(backup)).key,
+    );
   });
 
   it('a broken database is kept aside with its log, and replaced', async () => {
@@ -169,36 +197,38 @@ describe('what a restore does not touch', () => {
     await mkdir(folder, { mode: 0o700 });
     await writeFile(join(folder, 'deskbell.db'), randomBytes(50_000));
     await writeFile(join(folder, 'deskbell.db-wal'), randomBytes(5_000));
-    const { before } = await restoreFolder(configOf(folder), backup, true, now);
+    const { before } = await restoreDataFolder(configOf(folder), backup, true, now);
     expect(messagesIn(folder)).toHaveLength(20);
     expect((await readdir(before ?? '')).toSorted()).toEqual(['deskbell.db', 'deskbell.db-wal']);
   });
 
   it('a folder that a server uses, whatever it is told', async () => {
-    await expect(restoreFolder(configOf(app.folder), backup, true, now)).rejects.toThrow(/server is running/);
+    await expect(restoreDataFolder(configOf(app.folder), backup, true, now)).rejects.toThrow(
+      /server is running/,
+    );
   });
 
   it('a database that another program has open', async () => {
     const folder = fresh();
-    await restoreFolder(configOf(folder), backup, false, now);
-    const shell = openConnection(join(folder, 'deskbell.db'), { durability: 'full', lockWaitMs: 0 });
+    await restoreDataFolder(configOf(folder), backup, false, now);
+    const shell = openConnection(join(folder, 'deskbell.db'), { durability: 'full', lockTimeoutMs: 0 });
     enterWal(shell);
     shell.prepare('select count(*) from messages').get();
-    await expect(restoreFolder(configOf(folder), backup, true, now)).rejects.toThrow(/has .* open/);
+    await expect(restoreDataFolder(configOf(folder), backup, true, now)).rejects.toThrow(/has .* open/);
     shell.close();
     expect(messagesIn(folder)).toHaveLength(20);
-    await restoreFolder(configOf(folder), backup, true, now + 1);
+    await restoreDataFolder(configOf(folder), backup, true, now + 1);
   });
 
   it('a folder under another key from the environment', async () => {
-    const config = { ...configOf(fresh()), secretKey: new Hidden(randomBytes(32).toString('base64')) };
-    await expect(restoreFolder(config, backup, true, now)).rejects.toThrow(/DESKBELL_SECRET_KEY/);
+    const config = { ...configOf(fresh()), secretKey: new Redacted(randomBytes(32).toString('base64')) };
+    await expect(restoreDataFolder(config, backup, true, now)).rejects.toThrow(/DESKBELL_SECRET_KEY/);
   });
 
   it('a key that lies there without a database', async () => {
     const folder = fresh();
     await mkdir(folder, { mode: 0o700 });
     await writeFile(join(folder, 'secret.key'), `${randomBytes(32).toString('base64')}\n`, { mode: 0o600 });
-    await expect(restoreFolder(configOf(folder), backup, false, now)).rejects.toThrow(/another key/);
+    await expect(restoreDataFolder(configOf(folder), backup, false, now)).rejects.toThrow(/another key/);
   });
 });

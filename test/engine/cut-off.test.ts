@@ -7,10 +7,10 @@ import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { migrations } from '../../migrations/index.ts';
 import { readConfig } from '../../src/config.ts';
-import { openConnection } from '../../src/engine/embedded/sqlite.ts';
-import { migrate, schemaVersion } from '../../src/engine/sql/migrate.ts';
+import { openConnection } from '../../src/engine/sqlite/connection.ts';
+import { migrate, schemaVersion } from '../../src/engine/sqlite/migrate.ts';
 import { openService, type OpenedService } from '../../src/open-service.ts';
-import { limits } from '../../src/protocol/codes.ts';
+import { sizeLimits } from '../../src/protocol/codes.ts';
 import { execute } from '../../src/services/execute.ts';
 import { cleanEnvironment, repository, Running } from '../helpers/command.ts';
 
@@ -28,22 +28,25 @@ const source = (path: string): string => JSON.stringify(pathToFileURL(join(repos
 
 /** Runs a script of ours until it has printed a line, and kills it there. */
 async function cutOff(script: string, line: RegExp): Promise<string> {
-  const child = new Running(process.execPath, ['--input-type=module', '-e', script], { cwd: folder, env: cleanEnvironment() });
+  const child = new Running(process.execPath, ['--input-type=module', '-e', script], {
+    cwd: folder,
+    env: cleanEnvironment(),
+  });
   await child.line(line);
   return (await child.stop('SIGKILL')).stdout;
 }
 
 it('a migration that was cut off never happened, and the next start makes it', async () => {
   const file = join(folder, 'deskbell.db');
-  const before = openConnection(file, { durability: 'full', lockWaitMs: 1_000 });
+  const before = openConnection(file, { durability: 'full', lockTimeoutMs: 1_000 });
   await migrate(before, async () => undefined, migrations.slice(0, 1));
   before.prepare("insert into meta values ('marker', 'kept')").run();
   before.close();
   const script = `
-    const { openConnection } = await import(${source('src/engine/embedded/sqlite.ts')});
-    const { migrate } = await import(${source('src/engine/sql/migrate.ts')});
+    const { openConnection } = await import(${source('src/engine/sqlite/connection.ts')});
+    const { migrate } = await import(${source('src/engine/sqlite/migrate.ts')});
     const { migrations } = await import(${source('migrations/index.ts')});
-    const connection = openConnection(${JSON.stringify(file)}, { durability: 'full', lockWaitMs: 1000 });
+    const connection = openConnection(${JSON.stringify(file)}, { durability: 'full', lockTimeoutMs: 1000 });
     const endless = { name: 'endless', up: async () => {
       connection.exec("update meta set value = 'lost'; create table half (text)");
       const insert = connection.prepare('insert into half values (?)');
@@ -56,7 +59,7 @@ it('a migration that was cut off never happened, and the next start makes it', a
     } };
     await migrate(connection, async () => undefined, [migrations[0], endless]);`;
   await cutOff(script, /in the middle/);
-  const after = openConnection(file, { durability: 'full', lockWaitMs: 1_000 });
+  const after = openConnection(file, { durability: 'full', lockTimeoutMs: 1_000 });
   expect(schemaVersion(after)).toBe(1);
   expect(after.pragma('integrity_check', { simple: true })).toBe('ok');
   expect(after.prepare("select value from meta where key = 'marker'").pluck().get()).toBe('kept');
@@ -70,10 +73,18 @@ it('keys that were rotated before the cut open and work, and none is without its
   const config = readConfig({ data: folder }, {});
   const open = (): Promise<OpenedService> => openService(config, 'command', () => null, { passwordCost: 4 });
   const local = (opened: OpenedService) =>
-    ({ service: opened.service, actor: { kind: 'local' }, address: null, contentLimit: limits.contentRest }) as const;
+    ({
+      service: opened.service,
+      actor: { kind: 'local' },
+      address: null,
+      contentLimit: sizeLimits.contentRest,
+    }) as const;
   const first = await open();
   await execute(local(first), 'organizations.create', { name: 'Acme' });
-  const { id: applicationId } = await execute(local(first), 'applications.create', { organization: 'acme', name: 'Shop' });
+  const { id: applicationId } = await execute(local(first), 'applications.create', {
+    organization: 'acme',
+    name: 'Shop',
+  });
   const { id: keyId } = await execute(local(first), 'keys.create', { applicationId });
   await first.close();
   const script = `
@@ -97,6 +108,7 @@ it('keys that were rotated before the cut open and work, and none is without its
   expect(keys.length - 1 - printed.length).toBeLessThanOrEqual(1);
   // Every key but the last has been given its end, in the same step that made its successor.
   expect(keys.filter(({ expiresAt }) => expiresAt === null)).toHaveLength(1);
-  for (const { id } of keys) expect((await execute(local(again), 'keys.reveal', { keyId: id })).key).toMatch(/^dbk_live_/);
+  for (const { id } of keys)
+    expect((await execute(local(again), 'keys.reveal', { keyId: id })).key).toMatch(/^dbk_live_/);
   await again.close();
 });

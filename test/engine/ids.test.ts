@@ -1,6 +1,6 @@
 // Ids are UUIDs of version 7 (RFC 9562, 5.7): their time is the clock's, the rest is chance.
 import { expect, it } from 'vitest';
-import { createIdSource } from '../../src/engine/embedded/clock.ts';
+import { createIdSource } from '../../src/engine/clock.ts';
 import { uuid } from '../../src/protocol/entities.ts';
 
 const shape = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
@@ -16,7 +16,15 @@ it('have the form of version 7, which the contract takes, and never repeat', () 
 it('begin with the time in ms, so that they sort by it', () => {
   let now = 0;
   const newId = createIdSource(() => now);
-  const times = [0, 1, 255, 4096, Date.UTC(2026, 10, 21), Date.UTC(2038, 0, 19, 3, 14, 8), Date.UTC(9999, 11, 31)];
+  const times = [
+    0,
+    1,
+    255,
+    4096,
+    Date.UTC(2026, 10, 21),
+    Date.UTC(2038, 0, 19, 3, 14, 8),
+    Date.UTC(9999, 11, 31),
+  ];
   const ids = times.map((time) => {
     now = time;
     return newId();

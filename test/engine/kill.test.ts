@@ -9,18 +9,21 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { readConfig } from '../../src/config.ts';
 import { databaseFile } from '../../src/engine/open-engine.ts';
 import { openService } from '../../src/open-service.ts';
-import { limits } from '../../src/protocol/codes.ts';
+import { sizeLimits } from '../../src/protocol/codes.ts';
 import type { OperationName, Output, RawInput } from '../../src/protocol/operations.ts';
-import type { Actor, VisitorActor } from '../../src/services/actor.ts';
+import type { Actor, VisitorActor } from '../../src/services/core/actor.ts';
 import { execute } from '../../src/services/execute.ts';
 import { eventually } from '../helpers/eventually.ts';
-import { Sender } from '../helpers/load.ts';
-import { serve, type Served } from '../helpers/process.ts';
+import { Sender } from '../helpers/message-sender.ts';
+import { serve, type ServerProcess } from '../helpers/process.ts';
 
 const cycles = 20;
 const origin = 'https://kill.example';
 const environment = Object.fromEntries(
-  ['VISITOR', 'APPLICATION', 'ADDRESS_NEW', 'ADDRESS_FAILED'].map((name) => [`DESKBELL_LIMIT_${name}`, 'off']),
+  ['VISITOR', 'APPLICATION', 'ADDRESS_NEW', 'ADDRESS_FAILED'].map((name) => [
+    `DESKBELL_LIMIT_${name}`,
+    'off',
+  ]),
 );
 
 let parent: string;
@@ -31,16 +34,25 @@ let acks = 0;
 beforeAll(async () => {
   parent = await mkdtemp(join(tmpdir(), 'deskbell-kill-'));
   folder = join(parent, 'data');
-  const { service, close } = await openService(readConfig({ data: folder, limitAddressNew: 'off' }, {}), 'command', () => null, {
-    passwordCost: 4,
-  });
+  const { service, close } = await openService(
+    readConfig({ data: folder, limitAddressNew: 'off' }, {}),
+    'command',
+    () => null,
+    {
+      passwordCost: 4,
+    },
+  );
   const call = <N extends OperationName>(actor: Actor, name: N, input: RawInput<N>): Promise<Output<N>> =>
-    execute({ service, actor, address: null, contentLimit: limits.contentRest }, name, input);
+    execute({ service, actor, address: null, contentLimit: sizeLimits.contentRest }, name, input);
   const local: Actor = { kind: 'local' };
   const organization = await call(local, 'organizations.create', { name: 'Kill', slug: 'kill' });
-  await call(local, 'organizations.setPlan', { organization: 'kill', plan: 'enterprise' });
-  await call(local, 'organizations.setLimits', { organization: 'kill', requestsPerMinute: 100_000_000 });
-  const application = await call(local, 'applications.create', { organization: 'kill', name: 'Site', domains: ['kill.example'] });
+  await call(local, 'organizations.update', { organization: 'kill', plan: 'enterprise' });
+  await call(local, 'organizations.update', { organization: 'kill', limits: { requestsPerMinute: 100_000_000 } });
+  const application = await call(local, 'applications.create', {
+    organization: 'kill',
+    name: 'Site',
+    domains: ['kill.example'],
+  });
   senders = [];
   for (const door of ['ws', 'ws', 'ws', 'ws', 'rest', 'rest', 'rest'] as const) {
     const actor: VisitorActor = {
@@ -71,8 +83,8 @@ afterAll(async () => {
   await rm(parent, { recursive: true, force: true });
 });
 
-it('keeps every acknowledged message, once, under its id, in its order', { timeout: 90_000 }, async () => {
-  let server: Served | null = null;
+it('keeps every acknowledged message, once, under its id, in its order', async () => {
+  let server: ServerProcess | null = null;
   try {
     for (let cycle = 0; cycle < cycles; cycle += 1) {
       server = await serve(folder, { environment });
@@ -105,7 +117,9 @@ it('keeps every acknowledged message, once, under its id, in its order', { timeo
     for (const sender of senders) {
       expect(sender.contradictions).toEqual([]);
       const rows = db
-        .prepare('select client_message_id as clientId, id, content from messages where conversation_id = ? order by seq')
+        .prepare(
+          'select client_message_id as clientId, id, content from messages where conversation_id = ? order by seq',
+        )
         .all(sender.conversationId) as {
         clientId: string;
         id: string;
@@ -120,7 +134,9 @@ it('keeps every acknowledged message, once, under its id, in its order', { timeo
       .get() as [number, number];
     expect([events, distinct]).toEqual([acksDistinct(), acksDistinct()]);
     const gaps = db
-      .prepare('select count(*) from conversations c where last_seq <> (select count(*) from messages m where m.conversation_id = c.id)')
+      .prepare(
+        'select count(*) from conversations c where last_seq <> (select count(*) from messages m where m.conversation_id = c.id)',
+      )
       .pluck()
       .get();
     expect(gaps).toBe(0);

@@ -3,12 +3,15 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createSlidingWindowLimiter } from '../../src/engine/embedded/sliding-window-limiter.ts';
+import { createSlidingWindowLimiter } from '../../src/engine/memory/sliding-window-limiter.ts';
 import type { LimitCheck, LimitVerdict, LimitWindow } from '../../src/engine/engine.ts';
 
 function aLimiter(maxKeys?: number) {
   const time = { now: 0 };
-  const limiter = createSlidingWindowLimiter({ monotonicMs: () => time.now, ...(maxKeys === undefined ? {} : { maxKeys }) });
+  const limiter = createSlidingWindowLimiter({
+    monotonicMs: () => time.now,
+    ...(maxKeys === undefined ? {} : { maxKeys }),
+  });
   const take = (key: string, ...windows: LimitWindow[]) => limiter.take([{ key, windows }]);
   const accepts = (count: number, key: string, ...windows: LimitWindow[]) => {
     let accepted = 0;
@@ -66,7 +69,10 @@ describe('windows slide', () => {
     fc.assert(
       fc.property(
         sets,
-        fc.array(fc.tuple(gap, fc.integer({ min: 1, max: 40 }), fc.boolean()), { minLength: 1, maxLength: 120 }),
+        fc.array(fc.tuple(gap, fc.integer({ min: 1, max: 40 }), fc.boolean()), {
+          minLength: 1,
+          maxLength: 120,
+        }),
         (windows, schedule) => {
           const { time, limiter, take } = aLimiter();
           const accepted: number[] = [];
@@ -87,7 +93,8 @@ describe('windows slide', () => {
               }
             }
           }
-          for (const { limit, windowMs } of windows) expect(densest(accepted, windowMs)).toBeLessThanOrEqual(limit);
+          for (const { limit, windowMs } of windows)
+            expect(densest(accepted, windowMs)).toBeLessThanOrEqual(limit);
         },
       ),
       { numRuns: 150 },
@@ -158,7 +165,10 @@ describe('windows slide', () => {
     const { time, take } = aLimiter();
     take('v', ...visitor);
     time.now = 300;
-    expect(take('v', ...visitor)).toEqual({ ok: true, state: [{ remaining: 8, resetMs: 700, window: visitor[0] }] });
+    expect(take('v', ...visitor)).toEqual({
+      ok: true,
+      state: [{ remaining: 8, resetMs: 700, window: visitor[0] }],
+    });
   });
 });
 
@@ -187,14 +197,20 @@ describe('several checks in one take', () => {
       { key: 'v', windows: [w(4, 1000)] },
     ];
     for (let i = 0; i < 4; i++)
-      expect(limiter.take(twice)).toMatchObject({ ok: true, state: [{ remaining: 3 - i }, { remaining: 3 - i }] });
+      expect(limiter.take(twice)).toMatchObject({
+        ok: true,
+        state: [{ remaining: 3 - i }, { remaining: 3 - i }],
+      });
     expect(limiter.take(twice).ok).toBe(false);
   });
 
   it('counts nothing on peek, also for a key never seen', () => {
     const { limiter, accepts } = aLimiter();
     for (let i = 0; i < 100; i++)
-      expect(limiter.peek(checks('v', 'app'))).toMatchObject({ ok: true, state: [{ remaining: 10 }, { remaining: 3 }] });
+      expect(limiter.peek(checks('v', 'app'))).toMatchObject({
+        ok: true,
+        state: [{ remaining: 10 }, { remaining: 3 }],
+      });
     expect(accepts(11, 'v', w(10, 1000))).toBe(10);
   });
 });
@@ -364,7 +380,8 @@ describe('a flood of keys', () => {
           if (verdict.ok) {
             app.push(time.now);
             expect(blocked.get(visitorNumber) ?? 0).toBeLessThanOrEqual(time.now);
-            if (verdict.state[1]!.remaining === 0) blocked.set(visitorNumber, time.now + verdict.state[1]!.resetMs);
+            if (verdict.state[1]!.remaining === 0)
+              blocked.set(visitorNumber, time.now + verdict.state[1]!.resetMs);
           }
         }
         expect(densest(app, 500)).toBeLessThanOrEqual(20);

@@ -7,12 +7,12 @@ import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { migrations } from '../../migrations/index.ts';
 import { readConfig } from '../../src/config.ts';
-import { createSystemClock } from '../../src/engine/embedded/clock.ts';
-import { databaseFile, EngineRefused, openEngine, prepareFolder } from '../../src/engine/open-engine.ts';
-import { migrate, SchemaRefused } from '../../src/engine/sql/migrate.ts';
+import { createSystemClock } from '../../src/engine/clock.ts';
+import { databaseFile, EngineError, openEngine, prepareFolder } from '../../src/engine/open-engine.ts';
+import { migrate, SchemaError } from '../../src/engine/sqlite/migrate.ts';
 import { openService } from '../../src/open-service.ts';
-import { limits } from '../../src/protocol/codes.ts';
-import type { Actor } from '../../src/services/actor.ts';
+import { sizeLimits } from '../../src/protocol/codes.ts';
+import type { Actor } from '../../src/services/core/actor.ts';
 import { execute } from '../../src/services/execute.ts';
 import { serve, startServing } from '../helpers/process.ts';
 import { sha256 } from '../helpers/storage.ts';
@@ -40,7 +40,7 @@ const options = (keyCheck = 'key') => ({
 async function aDatabase(): Promise<void> {
   await prepareFolder(folder);
   const engine = await openEngine(options());
-  await engine.store.write((tx) => tx.tables.meta.set('kept', 'as it was'));
+  await engine.store.write((tx) => tx.repositories.meta.set('kept', 'as it was'));
   await engine.close();
 }
 
@@ -62,7 +62,9 @@ async function rights(path: string): Promise<string> {
 
 describe('migrations', () => {
   it('are the files of their folder, numbered from 1, in order', async () => {
-    const names = (await readdir(join(import.meta.dirname, '../../migrations'))).filter((name) => name !== 'index.ts').toSorted();
+    const names = (await readdir(join(import.meta.dirname, '../../migrations')))
+      .filter((name) => name !== 'index.ts')
+      .toSorted();
     expect(migrations.map(({ name }) => `${name}.ts`)).toEqual(names);
     expect(names.map((name) => Number(name.slice(0, 4)))).toEqual(names.map((_, index) => index + 1));
   });
@@ -90,7 +92,11 @@ describe('migrations', () => {
         {
           name: 'next',
           up: async (db: {
-            schema: { createTable(name: string): { addColumn(name: string, type: string): { execute(): Promise<void> } } };
+            schema: {
+              createTable(name: string): {
+                addColumn(name: string, type: string): { execute(): Promise<void> };
+              };
+            };
           }) => db.schema.createTable('added').addColumn('x', 'text').execute(),
         },
       ],
@@ -99,7 +105,9 @@ describe('migrations', () => {
     const before = process.umask(0o000);
     try {
       const engine = await newer.openEngine(options());
-      expect(await engine.store.read(({ tables }) => tables.meta.get('kept'))).toBe('as it was');
+      expect(await engine.store.read(({ repositories: tables }) => tables.meta.get('kept'))).toBe(
+        'as it was',
+      );
       await engine.close();
     } finally {
       process.umask(before);
@@ -113,16 +121,23 @@ describe('migrations', () => {
     const dump = (path: string): unknown => {
       const db = new Database(path, { readonly: true });
       const meta = db.prepare("select * from meta where key <> 'opened_at' order by key").all();
-      const tables = db.prepare("select name from sqlite_schema where type = 'table' order by name").pluck().all();
+      const tables = db
+        .prepare("select name from sqlite_schema where type = 'table' order by name")
+        .pluck()
+        .all();
       const version = db.pragma('user_version', { simple: true });
       db.close();
       return { meta, tables, version };
     };
     const now = dump(databaseFile(folder)) as { meta: unknown; tables: string[] };
-    expect(dump(copy)).toEqual({ meta: now.meta, tables: now.tables.filter((name) => name !== 'added'), version: migrations.length });
+    expect(dump(copy)).toEqual({
+      meta: now.meta,
+      tables: now.tables.filter((name) => name !== 'added'),
+      version: migrations.length,
+    });
     expect(now.tables).toContain('added');
     // The program that made it refuses what the newer one has changed.
-    await expect(openEngine(options())).rejects.toBeInstanceOf(SchemaRefused);
+    await expect(openEngine(options())).rejects.toBeInstanceOf(SchemaError);
   });
 });
 
@@ -145,16 +160,19 @@ describe('a database that must not be touched', () => {
     await expect(openEngine(options('another'))).rejects.toThrow(/another secret key.*nothing was changed/);
     expect(await contents()).toEqual(before);
     const engine = await openEngine(options());
-    expect(await engine.store.read(({ tables }) => tables.meta.get('kept'))).toBe('as it was');
+    expect(await engine.store.read(({ repositories: tables }) => tables.meta.get('kept'))).toBe('as it was');
     await engine.close();
   });
 
   it('is no database at all: refused with a sentence, and left alone', async () => {
     await aDatabase();
     await rm(databaseFile(folder));
-    await writeFile(databaseFile(folder), 'this is a letter to my aunt, and longer than a header of a database would be'.repeat(20));
+    await writeFile(
+      databaseFile(folder),
+      'this is a letter to my aunt, and longer than a header of a database would be'.repeat(20),
+    );
     const before = sha256(databaseFile(folder));
-    await expect(openEngine(options())).rejects.toBeInstanceOf(EngineRefused);
+    await expect(openEngine(options())).rejects.toBeInstanceOf(EngineError);
     expect(sha256(databaseFile(folder))).toBe(before);
   });
 
@@ -171,7 +189,9 @@ describe('a database that must not be touched', () => {
     const keyless = await startServing(folder).ended;
     expect([keyless.code, keyless.stderr.trim().split('\n').length]).toEqual([1, 1]);
     expect(await readdir(folder)).not.toContain('secret.key');
-    const another = await startServing(folder, { environment: { DESKBELL_SECRET_KEY: Buffer.alloc(32, 7).toString('base64') } }).ended;
+    const another = await startServing(folder, {
+      environment: { DESKBELL_SECRET_KEY: Buffer.alloc(32, 7).toString('base64') },
+    }).ended;
     expect(another.code).toBe(1);
     expect(another.stderr).toContain('another secret key');
   });
@@ -181,7 +201,15 @@ describe('who may read the files', () => {
   it.each(['000', '022'])('nobody but their owner, under umask %s', async (umask) => {
     const served = await serve(folder, { umask });
     const open = await readdir(folder);
-    expect(open).toEqual(expect.arrayContaining(['deskbell.db', 'deskbell.db-wal', 'deskbell.db-shm', 'secret.key', 'deskbell.lock']));
+    expect(open).toEqual(
+      expect.arrayContaining([
+        'deskbell.db',
+        'deskbell.db-wal',
+        'deskbell.db-shm',
+        'secret.key',
+        'deskbell.lock',
+      ]),
+    );
     expect(await rights(folder)).toBe('700');
     for (const name of open) expect(await rights(join(folder, name)), name).toBe('600');
     await served.stop();
@@ -199,12 +227,22 @@ describe('who may read the files', () => {
 
 describe('a message that was deleted or edited', () => {
   it('leaves nothing of its old text in any file', async () => {
-    const config = readConfig({ data: folder, limitVisitor: 'off', limitApplication: 'off', limitAddressNew: 'off' }, {});
+    const config = readConfig(
+      { data: folder, limitVisitor: 'off', limitApplication: 'off', limitAddressNew: 'off' },
+      {},
+    );
     const { service, close } = await openService(config, 'command', () => null, { passwordCost: 4 });
     const call = <T>(actor: Actor, name: Parameters<typeof execute>[1], input: unknown): Promise<T> =>
-      execute({ service, actor, address: null, contentLimit: limits.contentRest }, name, input) as Promise<unknown> as Promise<T>;
+      execute(
+        { service, actor, address: null, contentLimit: sizeLimits.contentRest },
+        name,
+        input,
+      ) as Promise<unknown> as Promise<T>;
     const local: Actor = { kind: 'local' };
-    const { id: organizationId } = await call<{ id: string }>(local, 'organizations.create', { name: 'Acme', slug: 'acme' });
+    const { id: organizationId } = await call<{ id: string }>(local, 'organizations.create', {
+      name: 'Acme',
+      slug: 'acme',
+    });
     const { id: applicationId } = await call<{ id: string }>(local, 'applications.create', {
       organization: 'acme',
       name: 'Site',
@@ -219,10 +257,18 @@ describe('a message that was deleted or edited', () => {
       via: 'key',
       origin: null,
     };
-    const { conversation } = await call<{ conversation: { id: string } }>(visitor, 'conversations.create', {});
+    const { conversation } = await call<{ conversation: { id: string } }>(
+      visitor,
+      'conversations.create',
+      {},
+    );
     const lexical = (text: string): string =>
       JSON.stringify({
-        root: { type: 'root', version: 1, children: [{ type: 'paragraph', version: 1, children: [{ type: 'text', version: 1, text }] }] },
+        root: {
+          type: 'root',
+          version: 1,
+          children: [{ type: 'paragraph', version: 1, children: [{ type: 'text', version: 1, text }] }],
+        },
       });
     const ids: string[] = [];
     for (let index = 0; index < 30; index += 1) {
@@ -231,16 +277,24 @@ describe('a message that was deleted or edited', () => {
           ? { content: `ERASED-${index} ${'lorem '.repeat(200)}` }
           : { content: lexical(`ERASED-${index}`), contentFormat: 'lexical' };
       ids.push(
-        (await call<{ message: { id: string } }>(visitor, 'messages.send', { conversationId: conversation.id, ...body })).message.id,
+        (
+          await call<{ message: { id: string } }>(visitor, 'messages.send', {
+            conversationId: conversation.id,
+            ...body,
+          })
+        ).message.id,
       );
       await call(visitor, 'messages.send', { conversationId: conversation.id, content: `KEPT-${index}` });
     }
     const found = async (marker: string): Promise<number> => {
-      const files = await Promise.all((await readdir(folder)).map((name) => readFile(join(folder, name), 'latin1')));
+      const files = await Promise.all(
+        (await readdir(folder)).map((name) => readFile(join(folder, name), 'latin1')),
+      );
       return files.join('').split(marker).length - 1;
     };
     for (const [index, messageId] of ids.entries())
-      if (index % 3 === 0) await call(visitor, 'messages.edit', { conversationId: conversation.id, messageId, content: 'NEW' });
+      if (index % 3 === 0)
+        await call(visitor, 'messages.edit', { conversationId: conversation.id, messageId, content: 'NEW' });
       else await call(visitor, 'messages.delete', { conversationId: conversation.id, messageId });
     await close();
     expect(await found('KEPT-')).toBe(30);

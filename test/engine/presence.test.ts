@@ -1,7 +1,7 @@
 // Who of an organization is there: the first to come and the last to go are told, nobody else;
 // and since when each member is away, by a clock that never jumps.
 import { expect, it } from 'vitest';
-import { createPresence } from '../../src/engine/embedded/presence.ts';
+import { createPresence } from '../../src/engine/memory/presence.ts';
 
 it('tells of the first connection that comes and the last that goes, per organization', () => {
   const presence = createPresence(() => 0);
@@ -56,17 +56,21 @@ it('knows since when a member is away: from the last connection, or from the sta
   presence.join('a', 'ann', '1');
   presence.join('a', 'ann', '2');
   presence.join('a', 'bob', '3');
-  expect(presence.members()).toBe(2);
+  expect(presence.memberCount()).toBe(2);
   now = 300;
   presence.leave('a', 'ann', '1');
   expect(presence.awaySince('ann')).toBeNull();
   now = 400;
   presence.leave('a', 'ann', '2');
-  expect([presence.awaySince('ann'), presence.awaySince('bob'), presence.awaySince('never seen')]).toEqual([400, null, 100]);
+  expect([presence.awaySince('ann'), presence.awaySince('bob'), presence.awaySince('never seen')]).toEqual([
+    400,
+    null,
+    100,
+  ]);
   now = 500;
   presence.leave('a', 'ann', '2');
   expect(presence.awaySince('ann')).toBe(400);
   presence.join('a', 'ann', '4');
   expect(presence.awaySince('ann')).toBeNull();
-  expect(presence.members()).toBe(2);
+  expect(presence.memberCount()).toBe(2);
 });

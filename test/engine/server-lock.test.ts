@@ -3,13 +3,13 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { takeServerLock } from '../../src/engine/embedded/server-lock.ts';
+import { acquireServerLock } from '../../src/engine/sqlite/server-lock.ts';
 import { request } from '../helpers/client.ts';
-import { serve, startServing, type Served } from '../helpers/process.ts';
+import { serve, startServing, type ServerProcess } from '../helpers/process.ts';
 
 let parent: string;
 let folder: string;
-const served: Served[] = [];
+const served: ServerProcess[] = [];
 
 beforeEach(async () => {
   parent = await mkdtemp(join(tmpdir(), 'deskbell-lock-'));
@@ -21,7 +21,7 @@ afterEach(async () => {
   await rm(parent, { recursive: true, force: true });
 });
 
-async function serving(): Promise<Served> {
+async function serving(): Promise<ServerProcess> {
   const one = await serve(folder);
   served.push(one);
   return one;
@@ -30,20 +30,20 @@ async function serving(): Promise<Served> {
 describe('the lock', () => {
   it('has one holder, and can be taken again once it is given back', () => {
     const file = join(parent, 'a.lock');
-    const unlock = takeServerLock(file);
+    const unlock = acquireServerLock(file);
     expect(unlock).not.toBeNull();
-    expect(takeServerLock(file)).toBeNull();
-    const other = takeServerLock(join(parent, 'b.lock'));
+    expect(acquireServerLock(file)).toBeNull();
+    const other = acquireServerLock(join(parent, 'b.lock'));
     expect(other).not.toBeNull();
     unlock?.();
-    const again = takeServerLock(file);
+    const again = acquireServerLock(file);
     expect(again).not.toBeNull();
     again?.();
     other?.();
   });
 
   it('says what is wrong when its file can not be used at all', () => {
-    expect(() => takeServerLock(join(parent, 'missing', 'a.lock'))).toThrow('directory does not exist');
+    expect(() => acquireServerLock(join(parent, 'missing', 'a.lock'))).toThrow('directory does not exist');
   });
 });
 
@@ -53,7 +53,9 @@ describe('a second server', () => {
     const second = await startServing(folder).ended;
     expect(second.code).toBe(1);
     expect(second.stdout).toBe('');
-    expect(second.stderr.trim().split('\n')).toEqual([expect.stringContaining('Another deskbell server is running')]);
+    expect(second.stderr.trim().split('\n')).toEqual([
+      expect.stringContaining('Another deskbell server is running'),
+    ]);
     expect((await request(first.url, 'GET', '/readyz')).status).toBe(200);
   });
 

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createSystemClock } from '../../src/engine/embedded/clock.ts';
-import { assertSettings, type Durability } from '../../src/engine/embedded/sqlite.ts';
+import { createSystemClock } from '../../src/engine/clock.ts';
+import { assertSettings, type Durability } from '../../src/engine/sqlite/connection.ts';
 import type { Engine, Tx } from '../../src/engine/engine.ts';
 import { openEngine, prepareFolder } from '../../src/engine/open-engine.ts';
 import { watchStatements, type Watch } from '../helpers/storage.ts';
@@ -16,7 +16,7 @@ let watch: Watch;
 
 const open = (durability: Durability): Promise<Engine> =>
   openEngine({ folder, durability, clock: createSystemClock(), keyCheck: 'key', as: 'server' });
-const put = (key: string) => (tx: Tx) => tx.tables.meta.set(key, key);
+const put = (key: string) => (tx: Tx) => tx.repositories.meta.set(key, key);
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'deskbell-settings-'));

@@ -5,23 +5,35 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createSystemClock } from '../../src/engine/embedded/clock.ts';
-import { StoreUnavailable, type CommitNotice, type Engine, type NewEvent, type Tx } from '../../src/engine/engine.ts';
+import { createSystemClock } from '../../src/engine/clock.ts';
+import {
+  StoreUnavailableError,
+  type CommitNotice,
+  type Engine,
+  type NewEvent,
+  type Tx,
+} from '../../src/engine/engine.ts';
 import { databaseFile, openEngine, prepareFolder } from '../../src/engine/open-engine.ts';
 import { eventually } from '../helpers/eventually.ts';
-import { aNeighbour, type Neighbour } from '../helpers/process.ts';
+import { openInOtherProcess, type OtherProcess } from '../helpers/process.ts';
 import { commitsInLog, watchStatements, type Watch } from '../helpers/storage.ts';
 
 let folder: string;
 let engine: Engine;
 let watch: Watch;
-const neighbours: Neighbour[] = [];
+const neighbours: OtherProcess[] = [];
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'deskbell-store-'));
   await prepareFolder(folder);
   watch = watchStatements();
-  engine = await openEngine({ folder, durability: 'full', clock: createSystemClock(), keyCheck: 'key', as: 'server' });
+  engine = await openEngine({
+    folder,
+    durability: 'full',
+    clock: createSystemClock(),
+    keyCheck: 'key',
+    as: 'server',
+  });
 });
 
 afterEach(async () => {
@@ -33,8 +45,8 @@ afterEach(async () => {
 
 const file = (): string => databaseFile(folder);
 
-async function neighbour(): Promise<Neighbour> {
-  const made = await aNeighbour(file());
+async function neighbour(): Promise<OtherProcess> {
+  const made = await openInOtherProcess(file());
   neighbours.push(made);
   return made;
 }
@@ -53,8 +65,9 @@ function event(name: string): NewEvent {
   };
 }
 
-const put = (key: string) => (tx: Tx) => tx.tables.meta.set(key, key);
-const get = (key: string): Promise<string | undefined> => engine.store.read(({ tables }) => tables.meta.get(key));
+const put = (key: string) => (tx: Tx) => tx.repositories.meta.set(key, key);
+const get = (key: string): Promise<string | undefined> =>
+  engine.store.read(({ repositories }) => repositories.meta.get(key));
 
 /** What somebody else sees of a key. */
 function seenFromOutside(key: string): unknown {
@@ -103,13 +116,17 @@ describe('group commit', () => {
       }),
     ]);
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
-    expect([seenFromOutside('first'), seenFromOutside('second'), seenFromOutside('third')]).toEqual(['first', undefined, 'third']);
+    expect([seenFromOutside('first'), seenFromOutside('second'), seenFromOutside('third')]).toEqual([
+      'first',
+      undefined,
+      'third',
+    ]);
     expect(heard.flatMap(({ events }) => events.map((one) => [one.seq, one.conversation_id]))).toEqual([
       [1, 'first'],
       [2, 'third'],
     ]);
     expect(heard.map(({ configuration }) => configuration)).toEqual([false]);
-    const rows = await engine.store.read(({ tables }) => tables.events.after(0, 10));
+    const rows = await engine.store.read(({ repositories }) => repositories.events.after(0, 10));
     expect(rows.map((row) => row.conversation_id)).toEqual(['first', 'third']);
   });
 
@@ -118,9 +135,15 @@ describe('group commit', () => {
       engine.store.write(() => {
         throw new Error('at once');
       }),
-      engine.store.write((tx) => tx.tables.messages.remove('nobody', 1, 1)),
+      engine.store.write((tx) => tx.repositories.messages.remove('nobody', 1, 1)),
       engine.store.write((tx) =>
-        tx.tables.participants.join({ conversation_id: 'nothing', user_id: 'u', role: 'visitor', joined_at: 1, left_at: null }),
+        tx.repositories.participants.join({
+          conversation_id: 'nothing',
+          user_id: 'u',
+          role: 'visitor',
+          joined_at: 1,
+          left_at: null,
+        }),
       ),
       engine.store.write(put('fine')),
     ]);
@@ -137,7 +160,7 @@ describe('group commit', () => {
     });
     const second = engine.store.write(async (tx) => {
       // The first operation is done, and its transaction is still open.
-      expect(await tx.tables.meta.get('early')).toBe('early');
+      expect(await tx.repositories.meta.get('early')).toBe('early');
       expect(answered).toBe(false);
       expect(seenFromOutside('early')).toBeUndefined();
     });
@@ -173,7 +196,8 @@ describe('group commit', () => {
         }),
       ),
     );
-    for (const outcome of outcomes) expect(outcome).toMatchObject({ status: 'rejected', reason: expect.any(StoreUnavailable) });
+    for (const outcome of outcomes)
+      expect(outcome).toMatchObject({ status: 'rejected', reason: expect.any(StoreUnavailableError) });
     expect(seenFromOutside('lost1')).toBeUndefined();
     expect(heard).toEqual([]);
     await engine.store.write(put('again'));
@@ -188,7 +212,7 @@ describe('transactions', () => {
       leaked = tx;
       await put('x')(tx);
     });
-    expect(() => leaked?.tables).toThrow('after its end');
+    expect(() => leaked?.repositories).toThrow('after its end');
     await expect(leaked?.emit(event('late'))).rejects.toThrow('after its end');
     let failed: Tx | undefined;
     await engine.store
@@ -197,8 +221,8 @@ describe('transactions', () => {
         return Promise.reject(new Error('no'));
       })
       .catch(() => undefined);
-    expect(() => failed?.tables).toThrow('after its end');
-    expect(await engine.store.read(({ tables }) => tables.events.after(0, 10))).toEqual([]);
+    expect(() => failed?.repositories).toThrow('after its end');
+    expect(await engine.store.read(({ repositories }) => repositories.events.after(0, 10))).toEqual([]);
   });
 
   it('never lets a read see an uncommitted row', async () => {
@@ -213,10 +237,10 @@ describe('transactions', () => {
 
   it('reads from one snapshot, whatever is committed meanwhile', async () => {
     const other = new Database(file());
-    const seen = await engine.store.read(async ({ tables }) => {
-      const before = await tables.meta.get('moving');
+    const seen = await engine.store.read(async ({ repositories }) => {
+      const before = await repositories.meta.get('moving');
       other.prepare("insert into meta values ('moving', 'there')").run();
-      return [before, await tables.meta.get('moving')];
+      return [before, await repositories.meta.get('moving')];
     });
     other.close();
     expect(seen).toEqual([undefined, undefined]);
@@ -224,15 +248,17 @@ describe('transactions', () => {
   });
 
   it('can not write through a read', async () => {
-    await expect(engine.store.read((tx) => tx.tables.meta.set('sly', 'x'))).rejects.toBeInstanceOf(StoreUnavailable);
+    await expect(engine.store.read((tx) => tx.repositories.meta.set('sly', 'x'))).rejects.toBeInstanceOf(
+      StoreUnavailableError,
+    );
     expect(seenFromOutside('sly')).toBeUndefined();
   });
 
   it('refuses everything once it is closed, and closes twice', async () => {
     await engine.close();
     await engine.close();
-    await expect(engine.store.write(put('late'))).rejects.toBeInstanceOf(StoreUnavailable);
-    await expect(get('late')).rejects.toBeInstanceOf(StoreUnavailable);
+    await expect(engine.store.write(put('late'))).rejects.toBeInstanceOf(StoreUnavailableError);
+    await expect(get('late')).rejects.toBeInstanceOf(StoreUnavailableError);
   });
 
   it('finishes what is under way when it is closed', async () => {
@@ -265,7 +291,7 @@ describe('events', () => {
     expect(heard).toEqual(Array.from({ length: heard.length }, (_, index) => index + 1));
     const rows: string[] = [];
     for (;;) {
-      const page = await engine.store.read(({ tables }) => tables.events.after(rows.length, 100));
+      const page = await engine.store.read(({ repositories }) => repositories.events.after(rows.length, 100));
       if (page.length === 0) break;
       rows.push(...page.map((row) => row.conversation_id));
     }
@@ -292,7 +318,7 @@ describe('other processes', () => {
     const epoch = engine.store.configurationEpoch();
     expect(await get('theirs')).toBeUndefined();
     await other.exec('commit');
-    await eventually(() => expect(heard).toEqual([{ events: [], configuration: true }]), 1_000);
+    await eventually(() => expect(heard).toEqual([{ events: [], configuration: true }]));
     expect(engine.store.configurationEpoch()).toBe(epoch + 1);
     expect(await get('theirs')).toBe('1');
   });
@@ -305,7 +331,7 @@ describe('other processes', () => {
       ticks += 1;
     }, 5);
     const refused = engine.store.write(put('refused'));
-    await expect(refused).rejects.toBeInstanceOf(StoreUnavailable);
+    await expect(refused).rejects.toBeInstanceOf(StoreUnavailableError);
     clearInterval(counter);
     // Had the driver waited, the loop would have stood still and nothing been counted.
     expect(ticks).toBeGreaterThan(4);
@@ -349,10 +375,10 @@ describe('storage that refuses', () => {
         Array.from({ length: 10 }, async (_, index) => {
           const number = round * 10 + index;
           try {
-            await engine.store.write((tx) => tx.tables.meta.set(`n${number}`, large));
+            await engine.store.write((tx) => tx.repositories.meta.set(`n${number}`, large));
             stored.add(number);
           } catch (error) {
-            expect(error).toBeInstanceOf(StoreUnavailable);
+            expect(error).toBeInstanceOf(StoreUnavailableError);
             refused += 1;
           }
         }),
@@ -362,7 +388,7 @@ describe('storage that refuses', () => {
       expect(seenFromOutside(`n${number}`) !== undefined, `n${number}`).toBe(stored.has(number));
     expect(await get('before')).toBe('before');
     writer.pragma('max_page_count = 1000000');
-    await engine.store.write((tx) => tx.tables.meta.set('resumed', large));
+    await engine.store.write((tx) => tx.repositories.meta.set('resumed', large));
     expect(seenFromOutside('resumed')).toBe(large);
     expect(writer.pragma('integrity_check', { simple: true })).toBe('ok');
   });
@@ -370,7 +396,7 @@ describe('storage that refuses', () => {
   it('a file that can not be written: refused, reads go on, and it resumes', async () => {
     await engine.store.write(put('before'));
     watch.writer().pragma('query_only = ON');
-    await expect(engine.store.write(put('no'))).rejects.toBeInstanceOf(StoreUnavailable);
+    await expect(engine.store.write(put('no'))).rejects.toBeInstanceOf(StoreUnavailableError);
     expect(await get('before')).toBe('before');
     watch.writer().pragma('query_only = OFF');
     await engine.store.write(put('yes'));

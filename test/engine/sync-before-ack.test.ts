@@ -6,11 +6,16 @@ import { WebSocket } from 'ws';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { eventually } from '../helpers/eventually.ts';
 import { watchStatements, type Watch } from '../helpers/storage.ts';
-import { aConversation, anOrganization, aVisitor, type Person } from '../helpers/world.ts';
+import {
+  createConversation,
+  createOrganization,
+  createVisitor,
+  type TestClient,
+} from '../helpers/fixtures.ts';
 
 let app: TestApp;
 let watch: Watch;
-let visitor: Person;
+let visitor: TestClient;
 /** Messages whose transaction has been committed. */
 let committed: Set<string>;
 /** What left the server before it was committed. */
@@ -21,7 +26,7 @@ const originalEnd = ServerResponse.prototype.end;
 
 beforeEach(async () => {
   app = await startApp();
-  visitor = aVisitor(app, (await anOrganization(app, 'acme')).application);
+  visitor = createVisitor(app, (await createOrganization(app, 'acme')).application);
   committed = new Set();
   early = [];
   acknowledged = 0;
@@ -55,22 +60,29 @@ afterEach(async () => {
 /** Looks at what the server sends: an ack, a delivery, the answer to a send. */
 function leaves(text: string): void {
   const id =
-    /"serverMessageId":"([^"]+)"/.exec(text)?.[1] ?? (/"message(:new)?"/.test(text) ? /"id":"([^"]+)"/.exec(text)?.[1] : undefined);
+    /"serverMessageId":"([^"]+)"/.exec(text)?.[1] ??
+    (/"message(:new)?"/.test(text) ? /"id":"([^"]+)"/.exec(text)?.[1] : undefined);
   if (id === undefined) return;
   acknowledged += 1;
   if (!committed.has(id)) early.push(text);
 }
 
 it('nothing of a message leaves by WebSocket before its commit is on disk: no ack, no delivery', async () => {
-  const conversationId = await aConversation(visitor);
+  const conversationId = await createConversation(visitor);
   // Several at once, so that their messages share commits: the first of a group must wait for the last.
   const senders = await Promise.all(Array.from({ length: 8 }, () => visitor.connect()));
   const listener = await visitor.connect();
   listener.send('room:join', { conversationId, echo: true });
-  await listener.hears('room:joined');
+  await listener.receives('room:joined');
   for (let index = 0; index < 200; index += 1)
-    senders[index % 8]!.send('message:send', { conversationId, content: `m${index}`, clientMessageId: `c${index}` });
-  await Promise.all(senders.map((sender) => eventually(() => expect(sender.all('message:ack')).toHaveLength(25))));
+    senders[index % 8]!.send('message:send', {
+      conversationId,
+      content: `m${index}`,
+      clientMessageId: `c${index}`,
+    });
+  await Promise.all(
+    senders.map((sender) => eventually(() => expect(sender.all('message:ack')).toHaveLength(25))),
+  );
   await eventually(() => expect(listener.all('message:new')).toHaveLength(200));
   expect(early).toEqual([]);
   expect(acknowledged).toBe(400);
@@ -79,9 +91,11 @@ it('nothing of a message leaves by WebSocket before its commit is on disk: no ac
 });
 
 it('a 201 comes only after the commit', async () => {
-  const conversationId = await aConversation(visitor);
+  const conversationId = await createConversation(visitor);
   const replies = await Promise.all(
-    Array.from({ length: 50 }, (_, index) => visitor.call('POST', `/conversations/${conversationId}/messages`, { content: `m${index}` })),
+    Array.from({ length: 50 }, (_, index) =>
+      visitor.call('POST', `/conversations/${conversationId}/messages`, { content: `m${index}` }),
+    ),
   );
   expect(replies.map(({ status }) => status)).toEqual(Array.from({ length: 50 }, () => 201));
   expect(early).toEqual([]);
@@ -89,17 +103,19 @@ it('a 201 comes only after the commit', async () => {
 });
 
 it('a message whose commit fails is acknowledged nowhere, and is stored by its repetition', async () => {
-  const conversationId = await aConversation(visitor);
+  const conversationId = await createConversation(visitor);
   const sender = await visitor.connect();
   watch.insteadOfCommit = () => {
     throw Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR_FSYNC' });
   };
   sender.send('message:send', { conversationId, content: 'hello', clientMessageId: 'c1' });
-  expect((await sender.hears('error')).code).toBe('RATE_LIMITED');
+  expect((await sender.receives('error')).code).toBe('RATE_LIMITED');
   expect(sender.all('message:ack')).toEqual([]);
   expect((await visitor.call('GET', `/conversations/${conversationId}/messages`)).body.messages).toEqual([]);
   sender.send('message:send', { conversationId, content: 'hello', clientMessageId: 'c1' });
-  await sender.hears('message:ack');
-  expect((await visitor.call('GET', `/conversations/${conversationId}/messages`)).body.messages).toHaveLength(1);
+  await sender.receives('message:ack');
+  expect((await visitor.call('GET', `/conversations/${conversationId}/messages`)).body.messages).toHaveLength(
+    1,
+  );
   expect(early).toEqual([]);
 });

@@ -8,15 +8,15 @@ import { afterEach, expect, it } from 'vitest';
 import { migrations } from '../../migrations/index.ts';
 import { createApp, type App } from '../../src/app.ts';
 import { readConfig } from '../../src/config.ts';
-import { openConnection } from '../../src/engine/embedded/sqlite.ts';
+import { openConnection } from '../../src/engine/sqlite/connection.ts';
 import { databaseFile } from '../../src/engine/open-engine.ts';
-import { migrate, schemaVersion } from '../../src/engine/sql/migrate.ts';
+import { migrate, schemaVersion } from '../../src/engine/sqlite/migrate.ts';
 import { createLog } from '../../src/log.ts';
-import { limits } from '../../src/protocol/codes.ts';
-import type { VisitorActor } from '../../src/services/actor.ts';
+import { sizeLimits } from '../../src/protocol/codes.ts';
+import type { VisitorActor } from '../../src/services/core/actor.ts';
 import { execute } from '../../src/services/execute.ts';
-import { readSettings } from '../../src/services/settings.ts';
-import { updateIndex } from '../../src/services/search.ts';
+import { readSettings } from '../../src/services/tenants/settings.ts';
+import { updateSearchIndex } from '../../src/services/chat/search.ts';
 
 let app: App | null = null;
 let folder = '';
@@ -51,15 +51,24 @@ const texts = ['first parcel', 'second parcel', 'third parcel'];
 async function anOldFolder(version: number): Promise<void> {
   folder = await mkdtemp(join(tmpdir(), 'deskbell-upgrade-'));
   await writeFile(join(folder, 'secret.key'), randomBytes(32).toString('base64'), { mode: 0o600 });
-  const connection = openConnection(databaseFile(folder), { durability: 'full', lockWaitMs: 1_000 });
+  const connection = openConnection(databaseFile(folder), { durability: 'full', lockTimeoutMs: 1_000 });
   await migrate(connection, async () => undefined, migrations.slice(0, version));
   const insert = (table: string, row: Record<string, unknown>): void => {
     const names = Object.keys(row);
-    connection.prepare(`insert into ${table} (${names.join(', ')}) values (${names.map(() => '?').join(', ')})`).run(...Object.values(row));
+    connection
+      .prepare(`insert into ${table} (${names.join(', ')}) values (${names.map(() => '?').join(', ')})`)
+      .run(...Object.values(row));
   };
   const now = Date.now();
   const { organization, application, visitorKey, visitor, conversation } = ids;
-  insert('organizations', { id: organization, slug: 'old', name: 'Old', plan: 'enterprise', plan_changed_at: now, created_at: now });
+  insert('organizations', {
+    id: organization,
+    slug: 'old',
+    name: 'Old',
+    plan: 'enterprise',
+    plan_changed_at: now,
+    created_at: now,
+  });
   insert('applications', {
     id: application,
     organization_id: organization,
@@ -90,7 +99,13 @@ async function anOldFolder(version: number): Promise<void> {
     created_at: now,
     updated_at: now,
   });
-  insert('participants', { conversation_id: conversation, user_id: visitor, role: 'visitor', joined_at: now, last_read_seq: 2 });
+  insert('participants', {
+    conversation_id: conversation,
+    user_id: visitor,
+    role: 'visitor',
+    joined_at: now,
+    last_read_seq: 2,
+  });
   for (const [index, content] of texts.entries())
     insert('messages', {
       id: randomUUID(),
@@ -112,7 +127,10 @@ it.each(migrations.slice(0, -1).map(({ name }, index) => [index + 1, name]))(
   'a database of schema %i (%s) comes to the newest with everything in it',
   async (version) => {
     await anOldFolder(version);
-    app = createApp(readConfig({ data: folder, port: '0' }, {}), { passwordCost: 4, log: createLog('silent') });
+    app = createApp(readConfig({ data: folder, port: '0' }, {}), {
+      passwordCost: 4,
+      log: createLog('silent'),
+    });
     const { service } = await app.start();
     const actor: VisitorActor = {
       kind: 'visitor',
@@ -123,24 +141,34 @@ it.each(migrations.slice(0, -1).map(({ name }, index) => [index + 1, name]))(
       via: 'key',
       origin: null,
     };
-    const call = { service, actor, address: null, contentLimit: limits.contentRest };
+    const call = { service, actor, address: null, contentLimit: sizeLimits.contentRest };
     const { conversationId } = { conversationId: ids.conversation };
     const history = await execute(call, 'messages.list', { conversationId });
     expect(history.messages.map(({ content }) => content)).toEqual(texts);
-    expect((await execute(call, 'conversations.get', { conversationId })).conversation.subject).toBe('An old order');
+    expect((await execute(call, 'conversations.get', { conversationId })).conversation.subject).toBe(
+      'An old order',
+    );
     const sent = await execute(call, 'messages.send', { conversationId, content: 'a new one' });
     expect(sent.message.content).toBe('a new one');
-    await updateIndex(service);
-    const found = await service.engine.store.read(({ tables }) => tables.search.conversations('"parcel"', ids.organization, 10));
+    await updateSearchIndex(service);
+    const found = await service.engine.store.read(({ repositories: tables }) =>
+      tables.search.conversations('"parcel"', ids.organization, 10),
+    );
     expect(found).toEqual([conversationId]);
-    const row = await service.engine.store.read(({ tables }) => tables.applications.byId(ids.application));
+    const row = await service.engine.store.read(({ repositories: tables }) =>
+      tables.applications.byId(ids.application),
+    );
     expect(row === undefined ? null : readSettings(row)).toEqual({
       ...firstSettings,
       behavior: { ...firstSettings.behavior, contactForm: 'off' },
     });
     const copies = (await readdir(folder)).filter((name) => name.startsWith('deskbell-before-schema-'));
     expect(copies).toHaveLength(1);
-    const copy = openConnection(join(folder, copies[0] ?? ''), { durability: 'full', lockWaitMs: 1_000, readonly: true });
+    const copy = openConnection(join(folder, copies[0] ?? ''), {
+      durability: 'full',
+      lockTimeoutMs: 1_000,
+      readonly: true,
+    });
     expect(schemaVersion(copy)).toBe(version);
     expect(copy.prepare('select count(*) from messages').pluck().get()).toBe(texts.length);
     copy.close();

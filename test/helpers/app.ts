@@ -7,7 +7,7 @@ import { Writable } from 'node:stream';
 import { createApp, type App } from '../../src/app.ts';
 import { readConfig, type Flags } from '../../src/config.ts';
 import { createLog } from '../../src/log.ts';
-import { limits } from '../../src/protocol/codes.ts';
+import { sizeLimits } from '../../src/protocol/codes.ts';
 import type { OperationName, Output, RawInput } from '../../src/protocol/operations.ts';
 import { execute } from '../../src/services/execute.ts';
 import type { Service } from '../../src/services/service.ts';
@@ -60,7 +60,10 @@ async function startOn(folder: string, options: TestAppOptions, clock: TestClock
       done();
     },
   });
-  const config = readConfig({ ...off, port: '0', data: folder, logLevel: 'debug', ...options.flags }, options.environment ?? {});
+  const config = readConfig(
+    { ...off, port: '0', data: folder, logLevel: 'debug', ...options.flags },
+    options.environment ?? {},
+  );
   const app: App = createApp(config, {
     clock: options.realTime === true ? undefined : clock,
     passwordCost: 4,
@@ -73,7 +76,12 @@ async function startOn(folder: string, options: TestAppOptions, clock: TestClock
     service,
     clock,
     logged,
-    local: (name, input) => execute({ service, actor: { kind: 'local' }, address: null, contentLimit: limits.contentRest }, name, input),
+    local: (name, input) =>
+      execute(
+        { service, actor: { kind: 'local' }, address: null, contentLimit: sizeLimits.contentRest },
+        name,
+        input,
+      ),
     stop: async () => {
       await app.stop();
       await rm(folder, { recursive: true, force: true });

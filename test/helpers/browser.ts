@@ -34,6 +34,7 @@ export async function launchBrowser(): Promise<Browser> {
   return chromium.launch({
     executablePath: path,
     args: flags,
+    timeout: 120_000,
     env: { ...(process.env as Record<string, string>), ...environment },
     ignoreDefaultArgs: ['--disable-back-forward-cache'],
   });
@@ -43,7 +44,9 @@ export async function launchBrowser(): Promise<Browser> {
 async function unpackChromium(): Promise<Unpacked> {
   const entry = createRequire(import.meta.url).resolve('@sparticuz/chromium');
   const bin = join(dirname(dirname(entry)), 'bin');
-  const { version } = createRequire(import.meta.url)(join(dirname(bin), 'package.json')) as { version: string };
+  const { version } = createRequire(import.meta.url)(join(dirname(bin), 'package.json')) as {
+    version: string;
+  };
   const folder = join(tmpdir(), `deskbell-chromium-${version}`);
   if (!existsSync(folder)) await unpackInto(folder, bin);
   const path = join(folder, 'chromium');
@@ -80,7 +83,7 @@ async function unpackInto(folder: string, bin: string): Promise<void> {
   });
 }
 
-export interface Site {
+export interface HostSite {
   /** Such as http://localhost:41234. */
   readonly origin: string;
   /** As it is registered: localhost:41234. */
@@ -91,11 +94,19 @@ export interface Site {
 }
 
 /** A customer's web site on its own origin. */
-export async function aSite(): Promise<Site> {
+export async function startHostSite(): Promise<HostSite> {
   const pages = new Map<string, { readonly html: string; readonly headers: HeaderMap }>();
   const server = createServer((request, response) => {
+    // A browser asks every site for its icon: without one here, its 404 would be taken for the widget's.
+    if (request.url === '/favicon.ico') {
+      response.writeHead(204).end();
+      return;
+    }
     const found = pages.get((request.url ?? '').split('?')[0] ?? '');
-    response.writeHead(found === undefined ? 404 : 200, { 'Content-Type': 'text/html; charset=utf-8', ...found?.headers });
+    response.writeHead(found === undefined ? 404 : 200, {
+      'Content-Type': 'text/html; charset=utf-8',
+      ...found?.headers,
+    });
     response.end(found?.html ?? '');
   });
   await new Promise<void>((resolve) => server.listen(0, 'localhost', resolve));
@@ -116,18 +127,22 @@ export async function aSite(): Promise<Site> {
   };
 }
 
-export interface Visit {
+export interface BrowserPage {
   readonly page: Page;
   /** Scripts' errors, warnings and failed loads, as they came. */
-  readonly complaints: string[];
+  readonly problems: string[];
   close(): Promise<void>;
 }
 
 /** A visitor with a fresh browser profile, on a page. */
-export async function visit(browser: Browser, url: string, options: BrowserContextOptions = {}): Promise<Visit> {
+export async function openBrowserPage(
+  browser: Browser,
+  url: string,
+  options: BrowserContextOptions = {},
+): Promise<BrowserPage> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
   // Below the test's own limit, so that what was waited for is what is said to have failed.
-  context.setDefaultTimeout(12_000);
+  context.setDefaultTimeout(120_000);
   const page = await context.newPage();
   const complaints: string[] = [];
   page.on('pageerror', (error) => complaints.push(error.message));
@@ -135,5 +150,5 @@ export async function visit(browser: Browser, url: string, options: BrowserConte
     if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
   });
   await page.goto(url);
-  return { page, complaints, close: () => context.close() };
+  return { page, problems: complaints, close: () => context.close() };
 }

@@ -14,7 +14,9 @@ const bin = join(repository, 'bin/deskbell.js');
 async function newestChange(folder: string): Promise<number> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const times = await Promise.all(
-    entries.filter((entry) => entry.isFile()).map(async (entry) => (await stat(join(entry.parentPath, entry.name))).mtimeMs),
+    entries
+      .filter((entry) => entry.isFile())
+      .map(async (entry) => (await stat(join(entry.parentPath, entry.name))).mtimeMs),
   );
   return Math.max(0, ...times);
 }
@@ -22,7 +24,9 @@ async function newestChange(folder: string): Promise<number> {
 async function isBuilt(): Promise<boolean> {
   const built = await stat(join(repository, 'dist/cli.mjs')).catch(() => null);
   if (built === null) return false;
-  const changes = await Promise.all(['src', 'migrations'].map((folder) => newestChange(join(repository, folder))));
+  const changes = await Promise.all(
+    ['src', 'migrations'].map((folder) => newestChange(join(repository, folder))),
+  );
   return built.mtimeMs >= Math.max(...changes);
 }
 
@@ -30,9 +34,10 @@ async function isBuilt(): Promise<boolean> {
 export async function ensureBuilt(): Promise<void> {
   if (await isBuilt()) return;
   const lock = join(repository, 'node_modules', '.deskbell-build-lock');
-  await eventually(() => mkdir(lock), 60_000);
+  await eventually(() => mkdir(lock));
   try {
-    if (!(await isBuilt())) await run(process.execPath, ['esbuild.config.mjs'], { cwd: repository, env: cleanEnvironment() });
+    if (!(await isBuilt()))
+      await run(process.execPath, ['esbuild.config.mjs'], { cwd: repository, env: cleanEnvironment() });
   } finally {
     await rm(lock, { recursive: true });
   }
@@ -46,8 +51,15 @@ export interface CliOptions {
 }
 
 /** Runs the bin to its end, whatever its exit code. */
-export async function deskbell(args: readonly string[], { input = '', env = {}, cwd }: CliOptions = {}): Promise<Outcome> {
-  const child = spawn(process.execPath, [bin, ...args], { env: cleanEnvironment(env), cwd, stdio: ['pipe', 'pipe', 'pipe'] });
+export async function deskbell(
+  args: readonly string[],
+  { input = '', env = {}, cwd }: CliOptions = {},
+): Promise<Outcome> {
+  const child = spawn(process.execPath, [bin, ...args], {
+    env: cleanEnvironment(env),
+    cwd,
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
   const output = { stdout: '', stderr: '' };
   child.stdout.setEncoding('utf8').on('data', (text: string) => (output.stdout += text));
   child.stderr.setEncoding('utf8').on('data', (text: string) => (output.stderr += text));
@@ -61,20 +73,24 @@ export async function deskbell(args: readonly string[], { input = '', env = {}, 
 }
 
 /** What most commands answer, as far as tests look at it. */
-export interface Made {
+export interface Created {
   readonly id: string;
   readonly appId: string;
   readonly key: string;
 }
 
 /** Runs the bin with --json, expects exit 0 and exactly one document. */
-export async function deskbellJson<T = Made>(args: readonly string[], options: CliOptions = {}): Promise<T> {
+export async function deskbellJson<T = Created>(
+  args: readonly string[],
+  options: CliOptions = {},
+): Promise<T> {
   const outcome = await deskbell([...args, '--json'], options);
-  if (outcome.code !== 0 || outcome.stderr !== '') throw new Error(`deskbell ${args.join(' ')}: ${JSON.stringify(outcome)}`);
+  if (outcome.code !== 0 || outcome.stderr !== '')
+    throw new Error(`deskbell ${args.join(' ')}: ${JSON.stringify(outcome)}`);
   return JSON.parse(outcome.stdout) as T;
 }
 
-export interface Served {
+export interface ServeProcess {
   readonly url: string;
   readonly port: number;
   readonly pid: number;
@@ -82,10 +98,15 @@ export interface Served {
 }
 
 /** Starts `deskbell serve --port 0 --json` and waits for its first line. */
-export async function serve(args: readonly string[], env: Record<string, string> = {}): Promise<Served> {
-  const running = new Running(process.execPath, [bin, 'serve', '--port', '0', '--json', ...args], { env: cleanEnvironment(env) });
+export async function serve(
+  args: readonly string[],
+  env: Record<string, string> = {},
+): Promise<ServeProcess> {
+  const running = new Running(process.execPath, [bin, 'serve', '--port', '0', '--json', ...args], {
+    env: cleanEnvironment(env),
+  });
   const line = await running.line(/^\{.*\}$/);
-  return { ...(JSON.parse(line[0]) as Omit<Served, 'running'>), running };
+  return { ...(JSON.parse(line[0]) as Omit<ServeProcess, 'running'>), running };
 }
 
 /** Starts any command that runs until it is stopped. */
@@ -94,7 +115,10 @@ export function start(args: readonly string[], env: Record<string, string> = {})
 }
 
 /** A stream of ours that remembers, as a terminal or as a pipe. */
-export function screen(terminal: boolean, columns = 80): Writable & { isTTY: boolean; columns: number; text: () => string } {
+export function outputStream(
+  terminal: boolean,
+  columns = 80,
+): Writable & { isTTY: boolean; columns: number; text: () => string } {
   let text = '';
   const stream = new Writable({
     write: (chunk: Buffer | string, _encoding, done) => {
@@ -111,13 +135,21 @@ export async function inProcess(
   options: { readonly input?: string; readonly terminal?: boolean; readonly columns?: number } = {},
 ): Promise<Omit<Outcome, 'signal'>> {
   const { input = '', terminal = false, columns = 80 } = options;
-  const [output, errors] = [screen(terminal, columns), screen(terminal, columns)];
-  const code = await main(args, { input: new PassThrough().end(input), output, errors, readerGone: new AbortController().signal });
+  const [output, errors] = [outputStream(terminal, columns), outputStream(terminal, columns)];
+  const code = await main(args, {
+    input: new PassThrough().end(input),
+    output,
+    errors,
+    outputClosed: new AbortController().signal,
+  });
   return { code, stdout: output.text(), stderr: errors.text() };
 }
 
 /** An empty temporary folder, and its removal. */
-export async function temporaryFolder(): Promise<{ readonly folder: string; readonly remove: () => Promise<void> }> {
+export async function temporaryFolder(): Promise<{
+  readonly folder: string;
+  readonly remove: () => Promise<void>;
+}> {
   const folder = await mkdtemp(join(tmpdir(), 'deskbell-cli-'));
   return { folder, remove: () => rm(folder, { recursive: true, force: true }) };
 }

@@ -14,7 +14,13 @@ export interface Reply {
 export type HeaderMap = Readonly<Record<string, string>>;
 
 /** One HTTP request. An object body is sent as JSON. */
-export async function request(url: string, method: string, path: string, headers: HeaderMap = {}, body?: unknown): Promise<Reply> {
+export async function request(
+  url: string,
+  method: string,
+  path: string,
+  headers: HeaderMap = {},
+  body?: unknown,
+): Promise<Reply> {
   const hasBody = body !== undefined;
   const response = await fetch(url + path, {
     method,
@@ -22,7 +28,12 @@ export async function request(url: string, method: string, path: string, headers
     ...(hasBody ? { body: typeof body === 'string' ? body : JSON.stringify(body) } : {}),
   });
   const text = await response.text();
-  return { status: response.status, headers: response.headers, text, body: text === '' ? undefined : JSON.parse(text) };
+  return {
+    status: response.status,
+    headers: response.headers,
+    text,
+    body: text === '' ? undefined : JSON.parse(text),
+  };
 }
 
 export interface Frame {
@@ -31,7 +42,7 @@ export interface Frame {
 }
 
 /** A WebSocket that remembers everything it heard. */
-export class Ear {
+export class TestSocket {
   readonly frames: Frame[] = [];
   readonly socket: WebSocket;
   closed: { readonly code: number; readonly reason: string } | null = null;
@@ -55,11 +66,13 @@ export class Ear {
   }
 
   /** The payload of the first frame of a type that fits, once it has come. */
-  async hears(type: string, fits: (payload: any) => boolean = () => true): Promise<any> {
+  async receives(type: string, fits: (payload: any) => boolean = () => true): Promise<any> {
     return eventually(() => {
       const found = this.frames.find((frame) => frame.type === type && fits(frame.payload));
       if (found === undefined)
-        throw new Error(`heard no fitting ${type}, but: ${this.frames.map((frame) => JSON.stringify(frame)).join('\n') || 'nothing'}`);
+        throw new Error(
+          `heard no fitting ${type}, but: ${this.frames.map((frame) => JSON.stringify(frame)).join('\n') || 'nothing'}`,
+        );
       return found.payload;
     });
   }
@@ -68,7 +81,7 @@ export class Ear {
    * Waits until everything that the server sent before now has arrived: a ping is answered in order.
    * Say it before looking for what must not have come.
    */
-  async quiet(): Promise<void> {
+  async drain(): Promise<void> {
     const pongs = this.all('pong').length;
     this.send('ping');
     await eventually(() => {
@@ -81,7 +94,7 @@ export class Ear {
     return this.frames.splice(0).flatMap(({ type }) => (type === 'pong' ? [] : [type]));
   }
 
-  async closes(): Promise<{ readonly code: number; readonly reason: string }> {
+  async waitForClose(): Promise<{ readonly code: number; readonly reason: string }> {
     return eventually(() => {
       if (this.closed === null) throw new Error('still open');
       return this.closed;
@@ -90,15 +103,20 @@ export class Ear {
 
   async close(): Promise<void> {
     this.socket.close();
-    await this.closes();
+    await this.waitForClose();
   }
 }
 
 /** Opens a WebSocket, whatever comes of it. Resolves once it is open or over. */
-export async function listen(url: string, token: string | null, headers: HeaderMap = {}, query = ''): Promise<Ear> {
+export async function connectSocket(
+  url: string,
+  token: string | null,
+  headers: HeaderMap = {},
+  query = '',
+): Promise<TestSocket> {
   const search = token === null ? '' : `?token=${encodeURIComponent(token)}${query}`;
   const socket = new WebSocket(`${url.replace('http', 'ws')}/api/v1/ws${search}`, { headers });
-  const ear = new Ear(socket);
+  const ear = new TestSocket(socket);
   await new Promise<void>((resolve) => {
     socket.once('open', () => resolve());
     socket.once('close', () => resolve());

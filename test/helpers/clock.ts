@@ -1,6 +1,6 @@
 // Owns a clock that moves by hand: time and timers stand still until a test says so.
 // Must never read the machine's clock.
-import { createIdSource } from '../../src/engine/embedded/clock.ts';
+import { createIdSource } from '../../src/engine/clock.ts';
 import type { Clock } from '../../src/engine/engine.ts';
 
 const longJumpMs = 10 * 60_000;

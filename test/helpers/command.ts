@@ -23,11 +23,15 @@ export function cleanEnvironment(extra: Record<string, string> = {}): Record<str
   const inherited = Object.entries(process.env).filter(
     (entry): entry is [string, string] =>
       entry[1] !== undefined &&
-      !/^(npm_(?!config_(registry|cafile|userconfig|globalconfig|cache)$)|DESKBELL_|VITEST|NODE_ENV$|INIT_CWD$)/.test(entry[0]),
+      !/^(npm_(?!config_(registry|cafile|userconfig|globalconfig|cache)$)|DESKBELL_|VITEST|NODE_ENV$|INIT_CWD$)/.test(
+        entry[0],
+      ),
   );
   const environment = Object.fromEntries(inherited);
   // node_modules/.bin of the checkout would stand in for what an empty machine does not have.
-  const path = (environment['PATH'] ?? '').split(delimiter).filter((folder) => !folder.includes('node_modules'));
+  const path = (environment['PATH'] ?? '')
+    .split(delimiter)
+    .filter((folder) => !folder.includes('node_modules'));
   return { ...environment, PATH: [dirname(process.execPath), ...path].join(delimiter), ...extra };
 }
 
@@ -68,7 +72,8 @@ export class Running {
     for (;;) {
       const match = found();
       if (match !== undefined) return match;
-      if (finished !== undefined) throw new Error(`ended without a line like ${pattern}: ${JSON.stringify(finished)}`);
+      if (finished !== undefined)
+        throw new Error(`ended without a line like ${pattern}: ${JSON.stringify(finished)}`);
       const { promise: more, resolve } = Promise.withResolvers<void>();
       this.child.stdout?.once('data', () => {
         resolve();
@@ -88,11 +93,17 @@ export class Running {
  * Runs a command to its end.
  * @throws Error with all output when it ends with anything but the expected code (0 unless told).
  */
-export async function run(command: string, args: readonly string[], options: SpawnOptions & { expect?: number }): Promise<Outcome> {
+export async function run(
+  command: string,
+  args: readonly string[],
+  options: SpawnOptions & { expect?: number },
+): Promise<Outcome> {
   const { expect: expected = 0, ...rest } = options;
   const outcome = await new Running(command, args, rest).ended;
   if (outcome.code !== expected) {
-    throw new Error(`${command} ${args.join(' ')}: expected exit ${expected}, got ${JSON.stringify(outcome)}`);
+    throw new Error(
+      `${command} ${args.join(' ')}: expected exit ${expected}, got ${JSON.stringify(outcome)}`,
+    );
   }
   return outcome;
 }

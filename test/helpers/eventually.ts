@@ -5,8 +5,8 @@
  * @param check throws while it is not so yet
  * @throws what `check` last threw, once it has been asked for too long
  */
-export async function eventually<T>(check: () => T | Promise<T>, patienceMs = 10_000): Promise<T> {
-  const until = performance.now() + patienceMs;
+export async function eventually<T>(check: () => T | Promise<T>, timeoutMs = 120_000): Promise<T> {
+  const until = performance.now() + timeoutMs;
   for (;;) {
     try {
       return await check();

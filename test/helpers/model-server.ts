@@ -4,7 +4,7 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import type { AddressInfo } from 'node:net';
 import { eventually } from './eventually.ts';
 
-export interface Asked {
+export interface ModelRequest {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: {
@@ -17,10 +17,10 @@ export interface Asked {
   };
 }
 
-export type ModelAnswer = (response: ServerResponse, asked: Asked) => void;
+export type ModelAnswer = (response: ServerResponse, asked: ModelRequest) => void;
 
 /** A stream of a text in pieces, ended as the protocol says. */
-export function streams(text: string | ((asked: Asked) => string), pieces = 5): ModelAnswer {
+export function streamAnswer(text: string | ((asked: ModelRequest) => string), pieces = 5): ModelAnswer {
   return (response, asked) => {
     const whole = typeof text === 'string' ? text : text(asked);
     response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -36,20 +36,22 @@ export function delta(content: string): string {
 }
 
 /** An answer in one piece, as servers give that do not stream. */
-export function answersWhole(text: string): ModelAnswer {
+export function wholeAnswer(text: string): ModelAnswer {
   return (response) => {
     response.writeHead(200, { 'content-type': 'application/json' });
-    response.end(JSON.stringify({ choices: [{ message: { role: 'assistant', content: text }, finish_reason: 'stop' }] }));
+    response.end(
+      JSON.stringify({ choices: [{ message: { role: 'assistant', content: text }, finish_reason: 'stop' }] }),
+    );
   };
 }
 
 /** A streamed answer that comes when the test says so. */
-export function held(text: string): { readonly answer: ModelAnswer; go(): void } {
+export function deferredAnswer(text: string): { readonly answer: ModelAnswer; go(): void } {
   const open: (() => void)[] = [];
   const go = (): void => {
     for (const one of open.splice(0)) one();
   };
-  return { answer: (response, asked) => open.push(() => streams(text)(response, asked)), go };
+  return { answer: (response, asked) => open.push(() => streamAnswer(text)(response, asked)), go };
 }
 
 /** What a model that keeps to the schema says. */
@@ -57,13 +59,14 @@ export function answerOf(answer: string, citations: readonly number[], action = 
   return JSON.stringify({ action, answer, citations });
 }
 
-export function answersStatus(status: number, headers: Readonly<Record<string, string>> = {}): ModelAnswer {
-  return (response) => response.writeHead(status, headers).end('{"error":{"message":"no, and here is sk-SECRET"}}');
+export function statusAnswer(status: number, headers: Readonly<Record<string, string>> = {}): ModelAnswer {
+  return (response) =>
+    response.writeHead(status, headers).end('{"error":{"message":"no, and here is sk-SECRET"}}');
 }
 
 export class ModelServer {
-  readonly asked: Asked[] = [];
-  answer: ModelAnswer = streams(answerOf('', [], 'handover'));
+  readonly requests: ModelRequest[] = [];
+  answer: ModelAnswer = streamAnswer(answerOf('', [], 'handover'));
   /** Answers for the next requests, before `answer`. */
   readonly next: ModelAnswer[] = [];
   url = '';
@@ -83,29 +86,29 @@ export class ModelServer {
     });
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
-    const asked: Asked = {
+    const asked: ModelRequest = {
       path: request.url ?? '',
       headers: request.headers,
-      body: JSON.parse(Buffer.concat(chunks).toString()) as Asked['body'],
+      body: JSON.parse(Buffer.concat(chunks).toString()) as ModelRequest['body'],
     };
-    this.asked.push(asked);
+    this.requests.push(asked);
     (this.next.shift() ?? this.answer)(response, asked);
   }
 
   /** How many answers the client left before their end. */
-  get left(): number {
+  get abortedCount(): number {
     return this.#closed;
   }
 
   /** Everything of the last request that the model would read. */
   get prompt(): string {
-    return (this.asked.at(-1)?.body.messages ?? []).map(({ content }) => content).join('\n');
+    return (this.requests.at(-1)?.body.messages ?? []).map(({ content }) => content).join('\n');
   }
 
   /** Waits until it was asked so often. */
-  async wasAsked(times: number): Promise<void> {
+  async waitForRequests(times: number): Promise<void> {
     await eventually(() => {
-      if (this.asked.length < times) throw new Error(`asked ${this.asked.length} of ${times} times`);
+      if (this.requests.length < times) throw new Error(`asked ${this.requests.length} of ${times} times`);
     });
   }
 

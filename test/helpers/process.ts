@@ -15,7 +15,10 @@ export interface ServingOptions {
 }
 
 /** Starts the built program as a user would; it may refuse. */
-export function startServing(folder: string, { flags = [], environment = {}, umask }: ServingOptions = {}): Running {
+export function startServing(
+  folder: string,
+  { flags = [], environment = {}, umask }: ServingOptions = {},
+): Running {
   const args = [launcher, 'serve', '--json', '--port', '0', '--data', folder, ...flags];
   const options = { env: cleanEnvironment({ DESKBELL_LOG_LEVEL: 'warn', ...environment }) };
   return umask === undefined
@@ -23,7 +26,7 @@ export function startServing(folder: string, { flags = [], environment = {}, uma
     : new Running('sh', ['-c', `umask ${umask}; exec "$0" "$@"`, process.execPath, ...args], options);
 }
 
-export interface Served {
+export interface ServerProcess {
   readonly url: string;
   /** Ends it as a power cut ends a process. */
   kill(): Promise<Outcome>;
@@ -32,7 +35,7 @@ export interface Served {
 }
 
 /** Starts the built program and waits until it serves. */
-export async function serve(folder: string, options: ServingOptions = {}): Promise<Served> {
+export async function serve(folder: string, options: ServingOptions = {}): Promise<ServerProcess> {
   const running = startServing(folder, options);
   const [text] = await running.line(/^\{.*\}$/);
   const { url } = JSON.parse(text) as { url: string };
@@ -40,13 +43,13 @@ export async function serve(folder: string, options: ServingOptions = {}): Promi
 }
 
 /** Another process that has opened the database, and does what it is told. */
-export interface Neighbour {
+export interface OtherProcess {
   /** Runs SQL there; resolves when it is done. */
   exec(sql: string): Promise<void>;
   close(): Promise<void>;
 }
 
-const neighbourProgram = `
+const otherProgram = `
 const Database = require(process.argv[1]);
 const db = new Database(process.argv[2], { timeout: 5000 });
 process.on('message', (sql) => { db.exec(sql); process.send('done'); });
@@ -55,9 +58,9 @@ process.send('ready');
 `;
 
 /** Opens a database file from another process. */
-export async function aNeighbour(file: string): Promise<Neighbour> {
+export async function openInOtherProcess(file: string): Promise<OtherProcess> {
   const driver = createRequire(import.meta.url).resolve('better-sqlite3');
-  const child = spawn(process.execPath, ['-e', neighbourProgram, driver, file], {
+  const child = spawn(process.execPath, ['-e', otherProgram, driver, file], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     env: cleanEnvironment(),
   });
@@ -65,7 +68,8 @@ export async function aNeighbour(file: string): Promise<Neighbour> {
     child.once('exit', (code) => reject(new Error(`the neighbour ended with ${code}`))),
   );
   ended.catch(() => undefined);
-  const told = (): Promise<void> => Promise.race([new Promise<void>((resolve) => child.once('message', () => resolve())), ended]);
+  const told = (): Promise<void> =>
+    Promise.race([new Promise<void>((resolve) => child.once('message', () => resolve())), ended]);
   await told();
   return {
     exec: async (sql) => {

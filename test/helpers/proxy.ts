@@ -3,7 +3,7 @@
 import { createServer, connect, type Socket } from 'node:net';
 import { once } from 'node:events';
 
-export interface Fate {
+export interface Fault {
   /** Bytes, both ways together, after which it happens. */
   readonly afterBytes: number;
   /** `cut`: both ends are reset. `swallow`: nothing passes any more, and nobody is told. */
@@ -13,9 +13,9 @@ export interface Fate {
 export interface Proxy {
   readonly url: string;
   /** Connections that have met their fate. */
-  readonly disasters: number;
+  readonly faults: number;
   /** From now on every new connection gets a fate from here; null: it lives. */
-  misbehave(fate: (() => Fate | null) | null, delayMs?: () => number): void;
+  injectFaults(fate: (() => Fault | null) | null, delayMs?: () => number): void;
   /** Resets every connection that is open. */
   cutAll(): void;
   /** Refuses new connections (true), or takes them again. */
@@ -29,7 +29,7 @@ export async function startProxy(target: string): Promise<Proxy> {
   const open = new Set<Socket>();
   let disasters = 0;
   let refusing = false;
-  let nextFate: (() => Fate | null) | null = null;
+  let nextFate: (() => Fault | null) | null = null;
   let nextDelay = (): number => 0;
 
   function carry(client: Socket): void {
@@ -81,10 +81,10 @@ export async function startProxy(target: string): Promise<Proxy> {
   const address = listener.address() as { port: number };
   return {
     url: `http://127.0.0.1:${address.port}`,
-    get disasters() {
+    get faults() {
       return disasters;
     },
-    misbehave: (fate, delayMs = () => 0) => {
+    injectFaults: (fate, delayMs = () => 0) => {
       nextFate = fate;
       nextDelay = delayMs;
     },

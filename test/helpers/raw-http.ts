@@ -21,7 +21,8 @@ export function requestBytes(url: string, { method = 'GET', path, headers = [], 
   if (!has('host')) lines.push(`Host: ${new URL(url).host}`);
   if (!has('connection')) lines.push('Connection: close');
   for (const [name, value] of headers) lines.push(`${name}: ${value}`);
-  if (body !== undefined && !has('content-length') && !has('transfer-encoding')) lines.push(`Content-Length: ${bytes.length}`);
+  if (body !== undefined && !has('content-length') && !has('transfer-encoding'))
+    lines.push(`Content-Length: ${bytes.length}`);
   // Latin-1: one character of a header is one byte on the wire.
   return Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), bytes]);
 }
@@ -64,7 +65,8 @@ export async function exchange(
  */
 export async function send(url: string, request: RawRequest): Promise<Reply> {
   const [reply] = await exchange(url, requestBytes(url, request), { head: request.method === 'HEAD' });
-  if (reply === undefined) throw new Error(`no reply to ${request.method ?? 'GET'} ${request.path.slice(0, 100)}`);
+  if (reply === undefined)
+    throw new Error(`no reply to ${request.method ?? 'GET'} ${request.path.slice(0, 100)}`);
   return reply;
 }
 
@@ -77,7 +79,10 @@ function parseReplies(bytes: Buffer, head: boolean, ended: boolean): Reply[] {
     const [statusLine = '', ...lines] = bytes.toString('latin1', at, headEnd).split('\r\n');
     const status = Number(statusLine.split(' ')[1]);
     const headers = new Headers(
-      lines.map((line): [string, string] => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trim()]),
+      lines.map((line): [string, string] => [
+        line.slice(0, line.indexOf(':')),
+        line.slice(line.indexOf(':') + 1).trim(),
+      ]),
     );
     const start = headEnd + 4;
     if (status < 200) {

@@ -9,7 +9,11 @@ export interface Received {
   readonly id: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
-  readonly event: { readonly type: string; readonly timestamp: string; readonly data: Readonly<Record<string, unknown>> };
+  readonly event: {
+    readonly type: string;
+    readonly timestamp: string;
+    readonly data: Readonly<Record<string, unknown>>;
+  };
 }
 
 export type Answer = (response: ServerResponse, received: Received) => void;
@@ -53,7 +57,8 @@ export class Receiver {
   /** Waits until so many were taken. */
   async has(count: number): Promise<readonly Received[]> {
     return eventually(() => {
-      if (this.taken.length < count) throw new Error(`${this.taken.length} of ${count} arrived, ${this.all.length} attempts`);
+      if (this.taken.length < count)
+        throw new Error(`${this.taken.length} of ${count} arrived, ${this.all.length} attempts`);
       return this.taken;
     });
   }

@@ -2,7 +2,7 @@
 // database and the log after a test. Must not know any single case.
 import { createHash } from 'node:crypto';
 import { expect } from 'vitest';
-import { openConnection } from '../../src/engine/embedded/sqlite.ts';
+import { openConnection } from '../../src/engine/sqlite/connection.ts';
 import { databaseFile } from '../../src/engine/open-engine.ts';
 import { routes } from '../../src/http/operation-routes.ts';
 import { errorCodes, type ErrorCode } from '../../src/protocol/codes.ts';
@@ -12,7 +12,10 @@ import type { TestApp } from './app.ts';
 import { request, type HeaderMap, type Reply } from './client.ts';
 import { send, type RawRequest } from './raw-http.ts';
 
-const patterns = routes.map((route) => ({ ...route, pattern: new RegExp(`^${route.path.replace(/:[a-zA-Z]+/g, '[^/]+')}$`) }));
+const patterns = routes.map((route) => ({
+  ...route,
+  pattern: new RegExp(`^${route.path.replace(/:[a-zA-Z]+/g, '[^/]+')}$`),
+}));
 
 /** What must stay inside: stacks, statements, paths, the names of what it is built of. */
 const inner =
@@ -63,7 +66,9 @@ function operationOf(
   path: string,
 ): { readonly output: z.ZodType; readonly cacheable?: true; readonly envelope?: string } | undefined {
   const plain = path.replace(/\?.*$/, '');
-  const found = patterns.find((route) => route.pattern.test(plain) && route.method === (method === 'HEAD' ? 'GET' : method));
+  const found = patterns.find(
+    (route) => route.pattern.test(plain) && route.method === (method === 'HEAD' ? 'GET' : method),
+  );
   return found === undefined ? undefined : operations[found.name];
 }
 
@@ -88,7 +93,8 @@ function checkError({ status, headers, text, body }: Reply, shown: string): void
     shown,
   ).toEqual([]);
   expect(text, shown).not.toMatch(inner);
-  for (const detail of body.details ?? []) expect(detail, shown).toEqual({ path: expect.any(String), message: expect.any(String) });
+  for (const detail of body.details ?? [])
+    expect(detail, shown).toEqual({ path: expect.any(String), message: expect.any(String) });
   if (code === 'rate_limit_exceeded') checkLimited(headers, body, shown);
   if (code === 'unavailable') expect(headers.get('retry-after'), shown).toMatch(/^[1-9]\d*$/);
   if (code === 'method_not_allowed') expect(headers.get('allow'), shown).toMatch(/^[A-Z]+(, [A-Z]+)*$/);
@@ -100,7 +106,9 @@ function checkLimited(headers: Headers, body: { cause: string; retryAfter: numbe
   expect(headers.get('retry-after'), shown).toBe(String(body.retryAfter));
   const name = body.cause.replace('per_', '');
   expect(headers.get('ratelimit'), shown).toMatch(new RegExp(`^"${name}-[a-z]+";r=0;t=${body.retryAfter}$`));
-  expect(headers.get('ratelimit-policy'), shown).toMatch(new RegExp(`^"${name}-[a-z]+";q=\\d+;w=\\d+(, "${name}-[a-z]+";q=\\d+;w=\\d+)*$`));
+  expect(headers.get('ratelimit-policy'), shown).toMatch(
+    new RegExp(`^"${name}-[a-z]+";q=\\d+;w=\\d+(, "${name}-[a-z]+";q=\\d+;w=\\d+)*$`),
+  );
 }
 
 /** Whoever has headers. */
@@ -109,8 +117,19 @@ export interface Caller {
 }
 
 /** One request by fetch, checked. The path is below /api/v1. */
-export async function ask(app: TestApp, who: Caller, method: string, path: string, body?: unknown, more: HeaderMap = {}): Promise<Reply> {
-  return checkReply(await request(app.url, method, `/api/v1${path}`, { ...who.headers, ...more }, body), method, `/api/v1${path}`);
+export async function ask(
+  app: TestApp,
+  who: Caller,
+  method: string,
+  path: string,
+  body?: unknown,
+  more: HeaderMap = {},
+): Promise<Reply> {
+  return checkReply(
+    await request(app.url, method, `/api/v1${path}`, { ...who.headers, ...more }, body),
+    method,
+    `/api/v1${path}`,
+  );
 }
 
 /** One request as bytes, checked. The path is whole. */
@@ -123,16 +142,25 @@ const usage = new Set(['last_used_at', 'last_seen_at', 'expires_at', 'position']
 
 /** A digest of everything stored but the search index and the webhooks' deliveries, which follow in their own time: equal digests mean that nothing was stored, changed or lost. */
 export function stored(app: TestApp): Readonly<Record<string, string>> {
-  const connection = openConnection(databaseFile(app.folder), { durability: 'full', lockWaitMs: 1_000, readonly: true });
+  const connection = openConnection(databaseFile(app.folder), {
+    durability: 'full',
+    lockTimeoutMs: 1_000,
+    readonly: true,
+  });
   try {
     const names = connection
-      .prepare("select name from sqlite_master where type = 'table' and name not like 'sqlite%' order by name")
+      .prepare(
+        "select name from sqlite_master where type = 'table' and name not like 'sqlite%' order by name",
+      )
       .all() as { name: string }[];
     const digests: Record<string, string> = {};
-    for (const { name } of names.filter((one) => one.name !== 'meta' && !/^(search|webhook_deliveries)/.test(one.name))) {
+    for (const { name } of names.filter(
+      (one) => one.name !== 'meta' && !/^(search|webhook_deliveries)/.test(one.name),
+    )) {
       const rows = connection.prepare(`select * from "${name}"`).all() as Record<string, unknown>[];
       const hash = createHash('sha256');
-      for (const row of rows) hash.update(JSON.stringify(Object.entries(row).filter(([column]) => !usage.has(column))));
+      for (const row of rows)
+        hash.update(JSON.stringify(Object.entries(row).filter(([column]) => !usage.has(column))));
       digests[name] = `${rows.length} rows, ${hash.digest('hex')}`;
     }
     return digests;
@@ -142,8 +170,12 @@ export function stored(app: TestApp): Readonly<Record<string, string>> {
 }
 
 /** Runs SQL as a person with the file in hands would. */
-export function inDatabase(app: TestApp, sql: string, ...values: readonly unknown[]): Record<string, unknown>[] {
-  const connection = openConnection(databaseFile(app.folder), { durability: 'full', lockWaitMs: 1_000 });
+export function inDatabase(
+  app: TestApp,
+  sql: string,
+  ...values: readonly unknown[]
+): Record<string, unknown>[] {
+  const connection = openConnection(databaseFile(app.folder), { durability: 'full', lockTimeoutMs: 1_000 });
   try {
     const statement = connection.prepare(sql);
     if (statement.reader) return statement.all(...values) as Record<string, unknown>[];

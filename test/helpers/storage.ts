@@ -6,7 +6,9 @@ import Database from 'better-sqlite3';
 
 type Statement = Database.Statement & { readonly source: string };
 
-const prototype = Object.getPrototypeOf(new Database(':memory:').prepare('select 1')) as { run: (...values: unknown[]) => unknown };
+const prototype = Object.getPrototypeOf(new Database(':memory:').prepare('select 1')) as {
+  run: (...values: unknown[]) => unknown;
+};
 
 /** Watches every statement that is run without answering rows, in order. */
 export interface Watch {

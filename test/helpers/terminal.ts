@@ -37,9 +37,9 @@ export interface Terminal {
   /** The rows as a person sees them, without blanks at their ends. */
   screen(): Promise<readonly string[]>;
   /** Waits until the screen shows it. @returns the screen; @throws Error with the screen */
-  waitFor(what: string | RegExp, patienceMs?: number): Promise<string>;
+  waitFor(what: string | RegExp, timeoutMs?: number): Promise<string>;
   /** Waits until the screen does not show it any more. */
-  waitForNo(what: string | RegExp, patienceMs?: number): Promise<string>;
+  waitForNo(what: string | RegExp, timeoutMs?: number): Promise<string>;
   /** Every byte that the program wrote to its terminal, as Latin-1: one character a byte. */
   raw(): Promise<string>;
   /** Where the cursor is, from 0, and whether it shows; null where the driver can't tell. */
@@ -50,7 +50,7 @@ export interface Terminal {
   title(): Promise<string>;
   kill(signal: 'SIGKILL' | 'SIGTERM'): Promise<void>;
   /** Waits for the program's end. @returns its exit code; null when a signal ended it */
-  ended(patienceMs?: number): Promise<number | null>;
+  ended(timeoutMs?: number): Promise<number | null>;
   /** Ends what still runs, and frees everything. Twice is once. */
   close(): Promise<void>;
 }
@@ -91,7 +91,17 @@ function keyBytes(key: string): string {
 function environmentOf({ environment = {} }: TerminalOptions): Record<string, string> {
   const inherited = cleanEnvironment({ TERM: 'xterm-256color', LANG: 'C.UTF-8', LC_ALL: 'C.UTF-8' });
   // Of the terminal that the tests themselves run in, nothing may be seen.
-  for (const name of ['TMUX', 'STY', 'NO_COLOR', 'FORCE_COLOR', 'CI', 'TERM_PROGRAM', 'COLORTERM', 'EDITOR', 'VISUAL'])
+  for (const name of [
+    'TMUX',
+    'STY',
+    'NO_COLOR',
+    'FORCE_COLOR',
+    'CI',
+    'TERM_PROGRAM',
+    'COLORTERM',
+    'EDITOR',
+    'VISUAL',
+  ])
     delete inherited[name];
   return { ...inherited, ...environment };
 }
@@ -107,16 +117,17 @@ function asFastAsFingers(): Promise<void> {
 
 /** The parts that both drivers share. */
 function waiting(screen: () => Promise<readonly string[]>): Pick<Terminal, 'waitFor' | 'waitForNo'> {
-  const until = (what: string | RegExp, wanted: boolean, patienceMs = 10_000): Promise<string> =>
+  const until = (what: string | RegExp, wanted: boolean, timeoutMs = 120_000): Promise<string> =>
     eventually(async () => {
       const text = (await screen()).join('\n');
       const found = typeof what === 'string' ? text.includes(what) : what.test(text);
-      if (found !== wanted) throw new Error(`the screen ${wanted ? 'does not show' : 'still shows'} ${String(what)}:\n${text}`);
+      if (found !== wanted)
+        throw new Error(`the screen ${wanted ? 'does not show' : 'still shows'} ${String(what)}:\n${text}`);
       return text;
-    }, patienceMs);
+    }, timeoutMs);
   return {
-    waitFor: (what, patienceMs) => until(what, true, patienceMs),
-    waitForNo: (what, patienceMs) => until(what, false, patienceMs),
+    waitFor: (what, timeoutMs) => until(what, true, timeoutMs),
+    waitForNo: (what, timeoutMs) => until(what, false, timeoutMs),
   };
 }
 
@@ -128,7 +139,12 @@ export interface PtyTerminal extends Terminal {
 /** The program on a pty, its output shown by an emulator that answers as a terminal does. */
 export async function openPty(args: readonly string[], options: TerminalOptions): Promise<PtyTerminal> {
   const [file, ...rest] = programOf(args, options);
-  const emulator = new headless.Terminal({ cols: options.columns, rows: options.rows, allowProposedApi: true, scrollback: 2_000 });
+  const emulator = new headless.Terminal({
+    cols: options.columns,
+    rows: options.rows,
+    allowProposedApi: true,
+    scrollback: 2_000,
+  });
   const pty: IPty = spawn(file, rest, {
     cols: options.columns,
     rows: options.rows,
@@ -150,21 +166,26 @@ export async function openPty(args: readonly string[], options: TerminalOptions)
   });
   emulator.onData((answer) => pty.write(answer));
   emulator.onTitleChange((text) => (title = text));
-  pty.onExit(({ exitCode, signal }) => (exit = { code: signal === undefined || signal === 0 ? exitCode : null }));
+  pty.onExit(
+    ({ exitCode, signal }) => (exit = { code: signal === undefined || signal === 0 ? exitCode : null }),
+  );
 
   const screen = async (): Promise<readonly string[]> => {
     await drawn;
     const { active } = emulator.buffer;
-    return Array.from({ length: emulator.rows }, (_, row) => active.getLine(active.baseY + row)?.translateToString(true) ?? '');
+    return Array.from(
+      { length: emulator.rows },
+      (_, row) => active.getLine(active.baseY + row)?.translateToString(true) ?? '',
+    );
   };
   const write = async (text: string): Promise<void> => {
     if (exit === null) pty.write(text);
   };
-  const ended = (patienceMs?: number): Promise<number | null> =>
+  const ended = (timeoutMs?: number): Promise<number | null> =>
     eventually(async () => {
       if (exit === null) throw new Error(`the program still runs:\n${(await screen()).join('\n')}`);
       return exit.code;
-    }, patienceMs);
+    }, timeoutMs);
   return {
     driver: 'pty',
     onOutput: (listener) => listeners.push(listener),
@@ -176,7 +197,11 @@ export async function openPty(args: readonly string[], options: TerminalOptions)
       }
     },
     paste: (text) =>
-      write(emulator.modes.bracketedPasteMode ? `\u001b[200~${text.replaceAll('\n', '\r')}\u001b[201~` : text.replaceAll('\n', '\r')),
+      write(
+        emulator.modes.bracketedPasteMode
+          ? `\u001b[200~${text.replaceAll('\n', '\r')}\u001b[201~`
+          : text.replaceAll('\n', '\r'),
+      ),
     resize: async (columns, rows) => {
       emulator.resize(columns, rows);
       pty.resize(columns, rows);
@@ -191,7 +216,11 @@ export async function openPty(args: readonly string[], options: TerminalOptions)
       await drawn;
       const { active } = emulator.buffer;
       const shown = Buffer.concat(chunks).toString('latin1');
-      return { column: active.cursorX, row: active.cursorY, visible: shown.lastIndexOf('\u001b[?25h') >= shown.lastIndexOf('\u001b[?25l') };
+      return {
+        column: active.cursorX,
+        row: active.cursorY,
+        visible: shown.lastIndexOf('\u001b[?25h') >= shown.lastIndexOf('\u001b[?25l'),
+      };
     },
     alternate: async () => {
       await drawn;
@@ -278,19 +307,20 @@ export async function openTmux(args: readonly string[], options: TerminalOptions
   await run('pipe-pane', '-t', target, '-o', `cat > ${quoted(output)}`);
   await run('send-keys', '-t', target, 'Enter');
 
-  const asked = async (format: string): Promise<string> => (await run('display-message', '-p', '-t', target, format)).replace(/\n$/, '');
+  const asked = async (format: string): Promise<string> =>
+    (await run('display-message', '-p', '-t', target, format)).replace(/\n$/, '');
   const screen = async (): Promise<readonly string[]> =>
     (await run('capture-pane', '-p', '-t', target))
       .replace(/\n$/, '')
       .split('\n')
       .map((row) => row.trimEnd());
-  const ended = (patienceMs?: number): Promise<number | null> =>
+  const ended = (timeoutMs?: number): Promise<number | null> =>
     eventually(async () => {
       const status = (await readFile(statusFile, 'utf8').catch(() => '')).trim();
       if (status === '') throw new Error(`the program still runs:\n${(await screen()).join('\n')}`);
       // How a shell tells of a signal.
       return Number(status) > 128 ? null : Number(status);
-    }, patienceMs);
+    }, timeoutMs);
   const send = async (...words: readonly string[]): Promise<void> => {
     await run('send-keys', '-t', target, ...words);
   };
@@ -320,7 +350,9 @@ export async function openTmux(args: readonly string[], options: TerminalOptions
     ...waiting(screen),
     raw: () => readFile(output, 'latin1'),
     cursor: async () => {
-      const [column = '', row = '', flag = ''] = (await asked('#{cursor_x} #{cursor_y} #{cursor_flag}')).split(' ');
+      const [column = '', row = '', flag = ''] = (
+        await asked('#{cursor_x} #{cursor_y} #{cursor_flag}')
+      ).split(' ');
       return { column: Number(column), row: Number(row), visible: flag === '1' };
     },
     alternate: async () => (await asked('#{alternate_on}')) === '1',

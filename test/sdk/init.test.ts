@@ -6,22 +6,22 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { errorCodes, closeCodes } from '../../src/protocol/codes.ts';
 import type * as entity from '../../src/protocol/entities.ts';
 import { createEmitter } from '../../src/sdk/emitter.ts';
-import { mayPass, sdkError } from '../../src/sdk/error.ts';
+import { isRetryable, sdkError } from '../../src/sdk/error.ts';
 import { getSdkApi, init } from '../../src/sdk/index.ts';
-import { finalCloseCodes } from '../../src/sdk/link.ts';
+import { finalCloseCodes } from '../../src/sdk/connection.ts';
 import type { SdkConfig, SdkErrorCode, SdkMessage, SdkVisitor } from '../../src/sdk/types.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { repository } from '../helpers/command.ts';
 import { eventually } from '../helpers/eventually.ts';
-import { openPage } from '../helpers/page.ts';
-import { anOrganization, type TestOrganization } from '../helpers/world.ts';
+import { openPage } from '../helpers/sdk-page.ts';
+import { createOrganization, type TestOrganization } from '../helpers/fixtures.ts';
 
 let app: TestApp;
 let acme: TestOrganization;
 
 beforeAll(async () => {
   app = await startApp();
-  acme = await anOrganization(app, 'acme');
+  acme = await createOrganization(app, 'acme');
 });
 
 afterAll(() => app.stop());
@@ -45,7 +45,9 @@ describe('the front door', () => {
       const { getSdkApi } = await import(${JSON.stringify(join(repository, 'src/sdk/index.ts'))});
       await import(${JSON.stringify(join(repository, 'src/sdk/staff.ts'))});
       process.stdout.write(getSdkApi().getState().connection);`;
-    const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', trap], { encoding: 'utf8' });
+    const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', trap], {
+      encoding: 'utf8',
+    });
     expect({ stdout, stderr }).toEqual({ stdout: 'idle', stderr: '' });
   });
 
@@ -59,7 +61,9 @@ describe('the front door', () => {
     expect(api.getState().messages).toEqual([]);
     const started = init(options());
     expect(init(options())).toBe(started);
-    await expect(init({ ...options(), appId: 'another' })).rejects.toMatchObject({ code: 'already_initialised' });
+    await expect(init({ ...options(), appId: 'another' })).rejects.toMatchObject({
+      code: 'already_initialised',
+    });
     expect(await started).toBe(api);
     expect(readies).toEqual([api]);
     api.on('ready', (ready) => readies.push(ready));
@@ -88,21 +92,38 @@ describe('the front door', () => {
   });
 
   it('rejects an application or an origin that the service refuses', async () => {
-    const unknown = openPage({ url: app.url, appId: '00000000-0000-4000-8000-000000000000', origin: acme.application.origin });
+    const unknown = openPage({
+      url: app.url,
+      appId: '00000000-0000-4000-8000-000000000000',
+      origin: acme.application.origin,
+    });
     await expect(unknown.ready).rejects.toMatchObject({ code: 'unauthorized', status: 401 });
-    const elsewhere = openPage({ url: app.url, appId: acme.application.id, origin: 'https://elsewhere.example' });
+    const elsewhere = openPage({
+      url: app.url,
+      appId: acme.application.id,
+      origin: 'https://elsewhere.example',
+    });
     await expect(elsewhere.ready).rejects.toMatchObject({ code: 'origin_not_allowed', status: 403 });
   });
 
   it('is ready without the service, says why, and takes a configuration that the page has', async () => {
-    const alone = openPage({ url: 'http://127.0.0.1:1', appId: acme.application.id, origin: acme.application.origin });
+    const alone = openPage({
+      url: 'http://127.0.0.1:1',
+      appId: acme.application.id,
+      origin: acme.application.origin,
+    });
     await alone.ready;
-    expect(alone.heard('error')).toMatchObject([{ code: 'network' }]);
+    expect(alone.received('error')).toMatchObject([{ code: 'network' }]);
     expect(alone.sdk.getState()).toMatchObject({ ready: true, config: null });
     const known = openPage({ url: app.url, appId: acme.application.id, origin: acme.application.origin });
     await known.ready;
     const config = known.sdk.getState().config!;
-    const saved = openPage({ url: app.url, appId: acme.application.id, origin: acme.application.origin, config });
+    const saved = openPage({
+      url: app.url,
+      appId: acme.application.id,
+      origin: acme.application.origin,
+      config,
+    });
     await saved.ready;
     expect(saved.requests).toEqual([]);
     expect(saved.sdk.getState().config).toBe(config);
@@ -117,7 +138,7 @@ describe('the front door', () => {
     expect(sdk.isOpen()).toBe(true);
     sdk.toggle();
     expect(sdk.isOpen()).toBe(false);
-    expect([page.heard('open').length, page.heard('close').length]).toEqual([1, 1]);
+    expect([page.received('open').length, page.received('close').length]).toEqual([1, 1]);
     const states: unknown[] = [];
     const undo = sdk.subscribe((state) => states.push(state));
     sdk.hide();
@@ -140,8 +161,17 @@ describe('the front door', () => {
     await page.ready;
     expect(page.requests).toEqual(['GET /api/v1/widget/config']);
     await page.sdk.sendMessage('hello');
-    await eventually(() => expect(page.sdk.getState().visitor).toMatchObject({ name: 'Ann', email: 'ann@example.com', verified: false }));
-    expect(await page.sdk.identify({ name: 'Anna' })).toMatchObject({ name: 'Anna', email: 'ann@example.com' });
+    await eventually(() =>
+      expect(page.sdk.getState().visitor).toMatchObject({
+        name: 'Ann',
+        email: 'ann@example.com',
+        verified: false,
+      }),
+    );
+    expect(await page.sdk.identify({ name: 'Anna' })).toMatchObject({
+      name: 'Anna',
+      email: 'ann@example.com',
+    });
     page.sdk.destroy();
   });
 });
@@ -184,14 +214,16 @@ describe('what the SDK knows of the protocol without importing it', () => {
       .map(({ code }) => code);
     expect(new Set(finalCloseCodes)).toEqual(new Set<number>(final));
     for (const [code, { status, retry }] of Object.entries(errorCodes))
-      expect([code, mayPass(sdkError(code as SdkErrorCode, '', status))]).toEqual([code, retry]);
-    expect(mayPass(sdkError('network'))).toBe(true);
+      expect([code, isRetryable(sdkError(code as SdkErrorCode, '', status))]).toEqual([code, retry]);
+    expect(isRetryable(sdkError('network'))).toBe(true);
   });
 
   it('has the same shapes: this does not compile otherwise', () => {
     const config = (value: entity.WidgetConfig): SdkConfig => value;
     const visitor = (value: entity.Visitor): SdkVisitor => value;
-    const message = (value: Pick<SdkMessage, keyof SdkMessage & keyof entity.Message>): Omit<entity.Message, 'type' | 'internal'> => value;
+    const message = (
+      value: Pick<SdkMessage, keyof SdkMessage & keyof entity.Message>,
+    ): Omit<entity.Message, 'type' | 'internal'> => value;
     expect([config, visitor, message]).toHaveLength(3);
   });
 });

@@ -3,9 +3,9 @@
 import { afterEach, expect, it } from 'vitest';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { eventually } from '../helpers/eventually.ts';
-import { openPage, type Page } from '../helpers/page.ts';
+import { openPage, type Page } from '../helpers/sdk-page.ts';
 import { startProxy, type Proxy } from '../helpers/proxy.ts';
-import { aMember, anOrganization, aVisitor, type Person } from '../helpers/world.ts';
+import { createMember, createOrganization, createVisitor, type TestClient } from '../helpers/fixtures.ts';
 
 /** Raise it for a longer look: 1,000 takes about five times as long. */
 const disconnects = 200;
@@ -33,47 +33,64 @@ afterEach(async () => {
 });
 
 /** All that is stored, as the visitor may see it. */
-async function history(visitor: Person, conversationId: string): Promise<{ id: string; content: string; editedAt: string | null }[]> {
+async function history(
+  visitor: TestClient,
+  conversationId: string,
+): Promise<{ id: string; content: string; editedAt: string | null }[]> {
   const all: { id: string; content: string; editedAt: string | null }[] = [];
   for (;;) {
-    const { body } = await visitor.call('GET', `/conversations/${conversationId}/messages?limit=100&offset=${all.length}`);
+    const { body } = await visitor.call(
+      'GET',
+      `/conversations/${conversationId}/messages?limit=100&offset=${all.length}`,
+    );
     all.push(...body.messages);
-    if (body.messages.length < 100) return all.map(({ id, content, editedAt }) => ({ id, content, editedAt }));
+    if (body.messages.length < 100)
+      return all.map(({ id, content, editedAt }) => ({ id, content, editedAt }));
   }
 }
 
 it(`shows exactly what is stored after ${disconnects} disconnects at random bytes`, async () => {
   const random = seeded(seed);
   app = await startApp();
-  const acme = await anOrganization(app, 'acme');
-  const operator = await aMember(app, 'acme');
+  const acme = await createOrganization(app, 'acme');
+  const operator = await createMember(app, 'acme');
   proxy = await startProxy(app.url);
-  page = openPage({ url: proxy.url, appId: acme.application.id, origin: acme.application.origin, environment: { random } });
+  page = openPage({
+    url: proxy.url,
+    appId: acme.application.id,
+    origin: acme.application.origin,
+    environment: { random },
+  });
   const { sdk } = page;
   await page.ready;
   const first = await sdk.sendMessage('0 from the visitor');
   const { conversationId } = first;
-  const visitor = aVisitor(app, acme.application, sdk.getState().visitorId!);
+  const visitor = createVisitor(app, acme.application, sdk.getState().visitorId!);
   await operator.call('POST', `/conversations/${conversationId}/accept`);
 
-  proxy.misbehave(
+  proxy.injectFaults(
     () => ({ afterBytes: Math.floor(random() * 4_000), what: random() < 0.85 ? 'cut' : 'swallow' }),
     () => (random() < 0.3 ? Math.floor(random() * 20) : 0),
   );
   proxy.cutAll();
   const sends: Promise<unknown>[] = [];
   let sent = 0;
-  while (proxy.disasters < disconnects) {
+  while (proxy.faults < disconnects) {
     sent += 1;
-    const written = await operator.call('POST', `/conversations/${conversationId}/messages`, { content: `${sent} from the operator` });
+    const written = await operator.call('POST', `/conversations/${conversationId}/messages`, {
+      content: `${sent} from the operator`,
+    });
     const { id } = written.body.message as { id: string };
     const chance = random();
-    if (chance < 0.15) await operator.call('PATCH', `/conversations/${conversationId}/messages/${id}`, { content: `${sent} edited` });
+    if (chance < 0.15)
+      await operator.call('PATCH', `/conversations/${conversationId}/messages/${id}`, {
+        content: `${sent} edited`,
+      });
     else if (chance < 0.25) await operator.call('DELETE', `/conversations/${conversationId}/messages/${id}`);
     if (chance > 0.5) sends.push(sdk.sendMessage(`${sent} from the visitor`));
     await new Promise((resolve) => setTimeout(resolve, random() * 30));
   }
-  proxy.misbehave(null);
+  proxy.injectFaults(null);
   proxy.cutAll();
   await Promise.all(sends);
 
@@ -82,7 +99,7 @@ it(`shows exactly what is stored after ${disconnects} disconnects at random byte
     const stored = await history(visitor, conversationId);
     const shown = sdk.getState().messages.map(({ id, content, editedAt }) => ({ id, content, editedAt }));
     expect(shown).toEqual(stored);
-  }, 20_000);
+  });
   const keys = sdk.getState().messages.map(({ key }) => key);
   expect(new Set(keys).size).toBe(keys.length);
   const own = sdk
@@ -91,6 +108,6 @@ it(`shows exactly what is stored after ${disconnects} disconnects at random byte
     .map(({ content }) => content);
   expect(own.toSorted()).toEqual([...new Set(own)].toSorted());
   expect(own.length).toBe(sends.length + 1);
-  const announced = page.heard('message').map(({ id }) => id);
+  const announced = page.received('message').map(({ id }) => id);
   expect(new Set(announced).size).toBe(announced.length);
-}, 180_000);
+});

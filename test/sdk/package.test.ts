@@ -15,8 +15,10 @@ beforeAll(async () => {
   const [tarball = ''] = await readdir(folder);
   await mkdir(join(folder, 'customer'));
   await writeFile(join(folder, 'customer/package.json'), '{"type": "module"}');
-  await run('npm', ['install', '--offline', '--no-audit', '--no-fund', join('..', tarball)], { cwd: join(folder, 'customer') });
-}, 120_000);
+  await run('npm', ['install', '--offline', '--no-audit', '--no-fund', join('..', tarball)], {
+    cwd: join(folder, 'customer'),
+  });
+});
 
 afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
@@ -27,15 +29,30 @@ it('imports in Node without touching a window, and brings nothing along', async 
     const sdk = await import('@deskbell/sdk');
     const staff = await import('@deskbell/sdk/staff');
     console.log(typeof sdk.init, typeof sdk.getSdkApi, typeof sdk.getSdkApi().on, typeof staff.createStaffClient);`;
-  const { stdout } = await run(process.execPath, ['--input-type=module', '-e', script], { cwd: join(folder, 'customer') });
+  const { stdout } = await run(process.execPath, ['--input-type=module', '-e', script], {
+    cwd: join(folder, 'customer'),
+  });
   expect(stdout.trim()).toBe('function function function function');
-  expect((await readdir(join(folder, 'customer/node_modules'))).filter((name) => !name.startsWith('.'))).toEqual(['@deskbell']);
+  expect(
+    (await readdir(join(folder, 'customer/node_modules'))).filter((name) => !name.startsWith('.')),
+  ).toEqual(['@deskbell']);
 });
 
 it('has types that a strict compiler takes, and that refuse what is wrong', async () => {
   const check = async (name: string, code: string): Promise<void> => {
     await writeFile(join(folder, 'customer', `${name}.ts`), code);
-    const flags = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2022', '--lib', 'es2022,dom', '--types', ''];
+    const flags = [
+      '--noEmit',
+      '--strict',
+      '--module',
+      'nodenext',
+      '--target',
+      'es2022',
+      '--lib',
+      'es2022,dom',
+      '--types',
+      '',
+    ];
     const tsc = join(repository, 'node_modules/typescript/bin/tsc');
     await run(process.execPath, [tsc, ...flags, `${name}.ts`], { cwd: join(folder, 'customer') });
   };

@@ -2,17 +2,17 @@
 import { expect, test } from 'vitest';
 import { createStaffQueue } from '../../src/sdk/staff-queue.ts';
 import type { StaffConversationListItem } from '../../src/sdk/staff-types.ts';
-import { surroundings } from '../../src/sdk/environment.ts';
+import { browserEnvironment } from '../../src/sdk/browser-environment.ts';
 import { createTestClock } from '../helpers/clock.ts';
 
 function aQueue() {
   const clock = createTestClock();
   const asked: { path: string; at: number }[] = [];
   const queue = createStaffQueue({
-    env: { ...surroundings(), now: clock.now, after: clock.after },
+    env: { ...browserEnvironment(), now: clock.now, after: clock.after },
     http: {
       close_: () => undefined,
-      call_: (_method, path) => {
+      request_: (_method, path) => {
         asked.push({ path, at: clock.monotonic() });
         return Promise.reject(Object.assign(new Error('gone'), { name: 'SdkError', status: 404 }));
       },
@@ -20,7 +20,7 @@ function aQueue() {
     emit: () => undefined,
     get: (): readonly StaffConversationListItem[] => [],
     set: () => undefined,
-    isOver: () => false,
+    isStopped: () => false,
     report: (error) => {
       throw error;
     },

@@ -2,35 +2,35 @@
 // sessions that end in the middle, long days, and connections that are gone for a while.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
-import { surroundings } from '../../src/sdk/environment.ts';
+import { browserEnvironment } from '../../src/sdk/browser-environment.ts';
 import { createStaffClient } from '../../src/sdk/staff.ts';
 import type { StaffClient } from '../../src/sdk/staff-types.ts';
 import type { HttpRequest, KeyValueStorage, SocketLike } from '../../src/sdk/types.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { eventually } from '../helpers/eventually.ts';
 import {
-  aConversation,
-  aMember,
-  aMessage,
-  anOrganization,
-  aVisitor,
+  createConversation,
+  createMember,
+  createMessage,
+  createOrganization,
+  createVisitor,
   signIn,
-  type Person,
+  type TestClient,
   type TestMember,
   type TestOrganization,
-} from '../helpers/world.ts';
+} from '../helpers/fixtures.ts';
 
 let app: TestApp;
 let acme: TestOrganization;
 let member: TestMember;
-let visitor: Person;
+let visitor: TestClient;
 const clients: StaffClient[] = [];
 
 beforeAll(async () => {
   app = await startApp();
-  acme = await anOrganization(app, 'acme');
-  member = await aMember(app, 'acme', 'operator', 'Olivia');
-  visitor = aVisitor(app, acme.application);
+  acme = await createOrganization(app, 'acme');
+  member = await createMember(app, 'acme', 'operator', 'Olivia');
+  visitor = createVisitor(app, acme.application);
 });
 afterEach(() => {
   for (const client of clients.splice(0)) client.stop();
@@ -51,10 +51,12 @@ function memory(): KeyValueStorage & { readonly map: Map<string, string> } {
   };
 }
 
-type Fetch = ReturnType<typeof surroundings>['fetch'];
+type Fetch = ReturnType<typeof browserEnvironment>['fetch'];
 
-function aClient(options: { storage?: KeyValueStorage; fetch?: Fetch; requests?: string[]; sockets?: SocketLike[] } = {}): StaffClient {
-  const real = surroundings();
+function aClient(
+  options: { storage?: KeyValueStorage; fetch?: Fetch; requests?: string[]; sockets?: SocketLike[] } = {},
+): StaffClient {
+  const real = browserEnvironment();
   const client = createStaffClient({
     baseUrl: app.url,
     ...(options.storage !== undefined && { storage: options.storage }),
@@ -78,14 +80,15 @@ function aClient(options: { storage?: KeyValueStorage; fetch?: Fetch; requests?:
   return client;
 }
 
-const isSending = (url: string, request: HttpRequest): boolean => request.method === 'POST' && url.endsWith('/messages');
+const isSending = (url: string, request: HttpRequest): boolean =>
+  request.method === 'POST' && url.endsWith('/messages');
 const history = async (id: string): Promise<{ content: string; internal?: true }[]> =>
   (await member.call('GET', `/conversations/${id}/messages?limit=100`)).body.messages;
 
 /** A conversation of the member's. */
 async function accepted(): Promise<string> {
-  const id = await aConversation(visitor);
-  await aMessage(visitor, id, 'question');
+  const id = await createConversation(visitor);
+  await createMessage(visitor, id, 'question');
   await member.call('POST', `/conversations/${id}/accept`);
   return id;
 }
@@ -97,7 +100,7 @@ describe('what was not sent', () => {
     const first = aClient({
       storage,
       fetch: async (url, request) => {
-        const answer = await surroundings().fetch(url, request);
+        const answer = await browserEnvironment().fetch(url, request);
         // Stored, but whoever asked will never know.
         if (isSending(url, request)) throw new Error('cut');
         return answer;
@@ -119,7 +122,8 @@ describe('what was not sent', () => {
     const storage = memory();
     const first = aClient({
       storage,
-      fetch: (url, request) => (isSending(url, request) ? Promise.reject(new Error('cut')) : surroundings().fetch(url, request)),
+      fetch: (url, request) =>
+        isSending(url, request) ? Promise.reject(new Error('cut')) : browserEnvironment().fetch(url, request),
     });
     await first.resume(member.token);
     first.sendMessage(id, 'for us only', { internal: true }).catch(() => undefined);
@@ -130,7 +134,9 @@ describe('what was not sent', () => {
     await eventually(() => expect(storage.map.size).toBe(0));
     expect((await history(id)).find(({ content }) => content === 'for us only')?.internal).toBe(true);
     expect(
-      (await visitor.call('GET', `/conversations/${id}/messages`)).body.messages.map((one: { content: string }) => one.content),
+      (await visitor.call('GET', `/conversations/${id}/messages`)).body.messages.map(
+        (one: { content: string }) => one.content,
+      ),
     ).not.toContain('for us only');
   });
 
@@ -143,12 +149,16 @@ describe('what was not sent', () => {
       storage,
       requests,
       fetch: (url, request) =>
-        isSending(url, request) && !reachable ? Promise.reject(new Error('cut')) : surroundings().fetch(url, request),
+        isSending(url, request) && !reachable
+          ? Promise.reject(new Error('cut'))
+          : browserEnvironment().fetch(url, request),
     });
     await first.resume(member.token);
     first.sendMessage(id, 'mine').catch(() => undefined);
-    await eventually(() => expect(requests.filter((one) => one.endsWith('/messages')).length).toBeGreaterThan(0));
-    const other = await aMember(app, 'acme', 'admin', 'Otto');
+    await eventually(() =>
+      expect(requests.filter((one) => one.endsWith('/messages')).length).toBeGreaterThan(0),
+    );
+    const other = await createMember(app, 'acme', 'admin', 'Otto');
     requests.length = 0;
     reachable = true;
     await first.resume(other.token);
@@ -168,9 +178,9 @@ describe('what was not sent', () => {
 
 describe('a session that ends', () => {
   it('takes no message with it: it waits, and goes out after the next sign-in', async () => {
-    const leaving = await aMember(app, 'acme', 'operator', 'Lea');
-    const id = await aConversation(visitor);
-    await aMessage(visitor, id, 'question');
+    const leaving = await createMember(app, 'acme', 'operator', 'Lea');
+    const id = await createConversation(visitor);
+    await createMessage(visitor, id, 'question');
     await leaving.call('POST', `/conversations/${id}/accept`);
     const client = aClient();
     const failed: string[] = [];
@@ -187,7 +197,9 @@ describe('a session that ends', () => {
     await client.resume(again.token);
     expect((await stored).content).toBe('written at the end');
     await eventually(() =>
-      expect(client.getState().rooms[id]?.messages.filter(({ content }) => content === 'written at the end')).toHaveLength(1),
+      expect(
+        client.getState().rooms[id]?.messages.filter(({ content }) => content === 'written at the end'),
+      ).toHaveLength(1),
     );
   });
 });
@@ -229,14 +241,18 @@ describe('a connection that is gone', () => {
 
 describe('a long day', () => {
   it('conversations that are not kept are forgotten, and come back when they are heard of', async () => {
-    const ids = [await aConversation(visitor), await aConversation(visitor), await aConversation(visitor)];
+    const ids = [
+      await createConversation(visitor),
+      await createConversation(visitor),
+      await createConversation(visitor),
+    ];
     const client = aClient();
     await client.resume(member.token);
     await client.listConversations({ status: 'pending', limit: 100 });
     client.keepConversations(new Set([ids[0]!]));
     expect(client.getState().conversations.map(({ id }) => id)).toEqual([ids[0]]);
     await eventually(() => expect(client.getState().connection).toBe('online'));
-    await aMessage(visitor, ids[1]!, 'here I am');
+    await createMessage(visitor, ids[1]!, 'here I am');
     await eventually(() => expect(client.getState().conversations.map(({ id }) => id)).toContain(ids[1]));
   });
 });

@@ -3,9 +3,15 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { eventually } from '../helpers/eventually.ts';
-import { Browser, openPage, type Page, type PageOptions } from '../helpers/page.ts';
+import { Browser, openPage, type Page, type PageOptions } from '../helpers/sdk-page.ts';
 import { startProxy, type Proxy } from '../helpers/proxy.ts';
-import { aMember, anOrganization, aVisitor, type TestMember, type TestOrganization } from '../helpers/world.ts';
+import {
+  createMember,
+  createOrganization,
+  createVisitor,
+  type TestMember,
+  type TestOrganization,
+} from '../helpers/fixtures.ts';
 
 let app: TestApp;
 let acme: TestOrganization;
@@ -16,8 +22,8 @@ let pages: Page[];
 
 beforeEach(async () => {
   app = await startApp();
-  acme = await anOrganization(app, 'acme');
-  operator = await aMember(app, 'acme');
+  acme = await createOrganization(app, 'acme');
+  operator = await createMember(app, 'acme');
   proxy = await startProxy(app.url);
   browser = new Browser();
   pages = [];
@@ -30,7 +36,13 @@ afterEach(async () => {
 });
 
 function tab(options: Partial<PageOptions> = {}): Page {
-  const page = openPage({ url: proxy.url, appId: acme.application.id, origin: acme.application.origin, browser, ...options });
+  const page = openPage({
+    url: proxy.url,
+    appId: acme.application.id,
+    origin: acme.application.origin,
+    browser,
+    ...options,
+  });
   pages.push(page);
   return page;
 }
@@ -40,7 +52,7 @@ function texts(page: Page): string[] {
 }
 
 async function stored(page: Page, id: string): Promise<string[]> {
-  const { body } = await aVisitor(app, acme.application, page.sdk.getState().visitorId!).call(
+  const { body } = await createVisitor(app, acme.application, page.sdk.getState().visitorId!).call(
     'GET',
     `/conversations/${id}/messages?limit=100`,
   );
@@ -52,7 +64,7 @@ it('writes nothing, makes no id and opens no socket before the visitor acts', as
   await page.ready;
   page.sdk.open();
   page.sdk.close();
-  page.tell('wake');
+  page.emit('wake');
   expect(browser.storage.writes).toBe(0);
   expect(page.sockets).toEqual([]);
   expect(page.requests).toEqual(['GET /api/v1/widget/config']);
@@ -64,7 +76,7 @@ it('keeps what was written offline over a reload, and sends it once and in order
   proxy.refuse(true);
   for (const text of ['one', 'two', 'three']) first.sdk.sendMessage(text).catch(() => undefined);
   expect(texts(first)).toEqual(['one:sending', 'two:sending', 'three:sending']);
-  await eventually(() => expect(first.heard('error').map(({ code }) => code)).toContain('network'));
+  await eventually(() => expect(first.received('error').map(({ code }) => code)).toContain('network'));
   first.sdk.destroy();
 
   const second = tab();
@@ -79,7 +91,7 @@ it('keeps what was written offline over a reload, and sends it once and in order
   expect(visitorId).toBe(first.sdk.getState().visitorId);
   expect(await stored(second, conversationId!)).toEqual(['one', 'two', 'three']);
   expect([...browser.storage.entries.keys()]).toEqual([`deskbell:${acme.application.id}:visitor`]);
-  const { body } = await aVisitor(app, acme.application, visitorId!).call('GET', '/conversations');
+  const { body } = await createVisitor(app, acme.application, visitorId!).call('GET', '/conversations');
   expect(body.total).toBe(1);
 });
 
@@ -101,7 +113,9 @@ it('sends once although every first answer is lost, and never shows it twice', a
     },
   });
   const counts: number[] = [];
-  page.sdk.subscribe(({ messages }) => counts.push(messages.filter(({ content }) => content === 'same').length));
+  page.sdk.subscribe(({ messages }) =>
+    counts.push(messages.filter(({ content }) => content === 'same').length),
+  );
   const { conversationId } = await page.sdk.sendMessage('same');
   await page.sdk.sendMessage('other');
   await eventually(() => expect(texts(page)).toEqual(['same:sent', 'other:sent']));
@@ -115,10 +129,17 @@ it('keeps what is refused for good as failed, over a reload too, and sends it on
     fetch: (url, request) =>
       refuse && request.method === 'POST' && url.endsWith('/messages')
         ? Promise.resolve(Response.json({ error: 'forbidden', message: 'Not now.' }, { status: 403 }))
-        : fetch(url, { ...(request as RequestInit), headers: { ...request.headers, origin: acme.application.origin } }),
+        : fetch(url, {
+            ...(request as RequestInit),
+            headers: { ...request.headers, origin: acme.application.origin },
+          }),
   };
   const first = tab({ environment });
-  await expect(first.sdk.sendMessage('again')).rejects.toMatchObject({ code: 'forbidden', status: 403, message: 'Not now.' });
+  await expect(first.sdk.sendMessage('again')).rejects.toMatchObject({
+    code: 'forbidden',
+    status: 403,
+    message: 'Not now.',
+  });
   const { conversationId } = first.sdk.getState();
   expect(texts(first)).toEqual(['again:failed']);
   first.sdk.destroy();
@@ -138,10 +159,16 @@ it('waits as long as the service says, and shows until when', async () => {
     environment: {
       fetch: (url, request) => {
         if (!limited || !url.endsWith('/messages') || request.method !== 'POST')
-          return fetch(url, { ...(request as RequestInit), headers: { ...request.headers, origin: acme.application.origin } });
+          return fetch(url, {
+            ...(request as RequestInit),
+            headers: { ...request.headers, origin: acme.application.origin },
+          });
         limited = false;
         return Promise.resolve(
-          Response.json({ error: 'rate_limit_exceeded', message: 'Slow down.', cause: 'per_visitor', retryAfter: 7 }, { status: 429 }),
+          Response.json(
+            { error: 'rate_limit_exceeded', message: 'Slow down.', cause: 'per_visitor', retryAfter: 7 },
+            { status: 429 },
+          ),
         );
       },
       after: (ms, run) => {
@@ -153,7 +180,9 @@ it('waits as long as the service says, and shows until when', async () => {
   });
   const sending = page.sdk.sendMessage('patience');
   await eventually(() => expect(page.sdk.getState().retryAt).toBe(Date.UTC(2026, 10, 21, 12) + 7_000));
-  expect(page.heard('error')).toMatchObject([{ code: 'rate_limit_exceeded', status: 429, retryAfter: 7, cause: 'per_visitor' }]);
+  expect(page.received('error')).toMatchObject([
+    { code: 'rate_limit_exceeded', status: 429, retryAfter: 7, cause: 'per_visitor' },
+  ]);
   expect(waits).toContain(7_000);
   await sending;
   expect(page.sdk.getState().retryAt).toBeNull();
@@ -174,15 +203,22 @@ it('has one socket for two tabs, the same messages in both, and hands over when 
   await operator.call('POST', `/conversations/${id}/messages`, { content: 'to both' });
   const all = ['from the first tab:sent', 'from the second tab:sent', 'to both:sent'];
   for (const page of [one, two]) await eventually(() => expect(texts(page)).toEqual(all));
-  for (const page of [one, two]) expect(page.heard('message').map(({ content }) => content)).toEqual(['to both']);
-  expect(two.requests.filter((request) => request.endsWith('/messages') && request.startsWith('POST'))).toEqual([]);
+  for (const page of [one, two])
+    expect(page.received('message').map(({ content }) => content)).toEqual(['to both']);
+  expect(
+    two.requests.filter((request) => request.endsWith('/messages') && request.startsWith('POST')),
+  ).toEqual([]);
 
   one.sdk.destroy();
   await operator.call('POST', `/conversations/${id}/messages`, { content: 'in between' });
   await eventually(() => expect(texts(two)).toEqual([...all, 'in between:sent']));
   await eventually(() => expect([one.liveSockets, two.liveSockets]).toEqual([0, 1]));
   await two.sdk.sendMessage('still here');
-  expect(await stored(two, id)).toEqual([...all.map((text) => text.replace(':sent', '')), 'in between', 'still here']);
+  expect(await stored(two, id)).toEqual([
+    ...all.map((text) => text.replace(':sent', '')),
+    'in between',
+    'still here',
+  ]);
 });
 
 it('lets another tab lead while a page sleeps in the back-forward cache, and catches up when it wakes', async () => {
@@ -191,12 +227,12 @@ it('lets another tab lead while a page sleeps in the back-forward cache, and cat
   await eventually(() => expect(one.sdk.getState().connection).toBe('online'));
   const two = tab();
   await two.sdk.openConversation(id);
-  one.tell('suspend');
+  one.emit('suspend');
   await eventually(() => expect([one.liveSockets, two.liveSockets]).toEqual([0, 1]));
   await operator.call('POST', `/conversations/${id}/accept`);
   await operator.call('POST', `/conversations/${id}/messages`, { content: 'while you slept' });
   await eventually(() => expect(texts(two)).toContain('while you slept:sent'));
-  one.tell('resume');
+  one.emit('resume');
   await eventually(() => expect(texts(one)).toEqual(['hello:sent', 'while you slept:sent']));
   expect([one.liveSockets, two.liveSockets]).toEqual([0, 1]);
 });
@@ -210,7 +246,13 @@ it('forgets the visitor in all tabs and in storage', async () => {
   await one.sdk.reset();
   for (const page of [one, two])
     await eventually(() =>
-      expect(page.sdk.getState()).toMatchObject({ visitorId: null, messages: [], conversations: [], conversationId: null, ready: true }),
+      expect(page.sdk.getState()).toMatchObject({
+        visitorId: null,
+        messages: [],
+        conversations: [],
+        conversationId: null,
+        ready: true,
+      }),
     );
   expect(browser.storage.length).toBe(0);
   await one.sdk.sendMessage('somebody new');

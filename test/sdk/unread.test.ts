@@ -3,13 +3,13 @@
 import { expect, it } from 'vitest';
 import { startApp } from '../helpers/app.ts';
 import { eventually } from '../helpers/eventually.ts';
-import { openPage } from '../helpers/page.ts';
-import { aMember, anOrganization } from '../helpers/world.ts';
+import { openPage } from '../helpers/sdk-page.ts';
+import { createMember, createOrganization } from '../helpers/fixtures.ts';
 
 it('asks again when a message came while the unread count was on its way', async () => {
   const app = await startApp();
-  const { application } = await anOrganization(app, 'acme');
-  const operator = await aMember(app, 'acme');
+  const { application } = await createOrganization(app, 'acme');
+  const operator = await createMember(app, 'acme');
   let holding = false;
   let isHeld = false;
   let release = (): void => undefined;
@@ -23,7 +23,10 @@ it('asks again when a message came while the unread count was on its way', async
     environment: {
       fetch: async (url, request) => {
         const { cache: _cache, keepalive: _keepalive, ...rest } = request;
-        const response = await fetch(url, { ...rest, headers: { ...request.headers, origin: application.origin } });
+        const response = await fetch(url, {
+          ...rest,
+          headers: { ...request.headers, origin: application.origin },
+        });
         if (!holding || !url.endsWith('/unread')) return response;
         // The count is fixed before it is held back.
         const text = await response.text();

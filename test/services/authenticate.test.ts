@@ -3,20 +3,25 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
-  authenticateEmbedder,
+  authenticateHostSite,
   authenticateMember,
   authenticateVisitor,
-  hostOrganization,
+  organizationSlugFromHost,
   matchOrigin,
-  originIsKnown,
-  sessionEnd,
+  isKnownOrigin,
+  sessionExpiry,
   type Credentials,
-} from '../../src/services/authenticate.ts';
-import { Failure } from '../../src/services/failure.ts';
-import { makeApiKey } from '../../src/services/secrets.ts';
+} from '../../src/services/auth/authenticate.ts';
+import { ServiceError } from '../../src/services/core/errors.ts';
+import { makeApiKey } from '../../src/services/auth/secrets.ts';
 import type { Service } from '../../src/services/service.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
-import { aMember, anOrganization, type TestMember, type TestOrganization } from '../helpers/world.ts';
+import {
+  createMember,
+  createOrganization,
+  type TestMember,
+  type TestOrganization,
+} from '../helpers/fixtures.ts';
 
 let app: TestApp;
 let acme: TestOrganization;
@@ -25,8 +30,8 @@ const visitorId = randomUUID();
 
 beforeAll(async () => {
   app = await startApp({ flags: { baseUrl: 'https://chat.example' } });
-  acme = await anOrganization(app, 'acme');
-  member = await aMember(app, 'acme', 'admin', 'Ada');
+  acme = await createOrganization(app, 'acme');
+  member = await createMember(app, 'acme', 'admin', 'Ada');
 });
 afterAll(async () => {
   await app.stop();
@@ -47,26 +52,26 @@ function credentials(changes: Partial<Credentials> = {}): Credentials {
 const codeOf = (promise: Promise<unknown>): Promise<string> =>
   promise.then(
     () => 'let in',
-    (error: unknown) => (error instanceof Failure ? error.code : `threw ${String(error)}`),
+    (error: unknown) => (error instanceof ServiceError ? error.code : `threw ${String(error)}`),
   );
 
 /** The service, with every lookup counted. */
 function counted(): { service: Service; looked: string[] } {
   const looked: string[] = [];
-  const { lookups } = app.service;
+  const { configCache } = app.service;
   return {
     looked,
     service: {
       ...app.service,
-      lookups: {
-        ...lookups,
+      configCache: {
+        ...configCache,
         apiKey: (digest) => {
           looked.push('key');
-          return lookups.apiKey(digest);
+          return configCache.apiKey(digest);
         },
         sessionByDigest: (digest) => {
           looked.push('session');
-          return lookups.sessionByDigest(digest);
+          return configCache.sessionByDigest(digest);
         },
       },
     },
@@ -74,74 +79,146 @@ function counted(): { service: Service; looked: string[] } {
 }
 
 it('says who asks, by which door, in which mode', async () => {
-  const base = { kind: 'visitor', organizationId: acme.id, applicationId: acme.application.id, visitorId, mode: 'live' };
-  expect(await authenticateVisitor(app.service, credentials())).toEqual({ ...base, via: 'key', origin: null });
-  expect(await authenticateVisitor(app.service, credentials({ origin: ['https://ACME.example:443'] }))).toEqual({
+  const base = {
+    kind: 'visitor',
+    organizationId: acme.id,
+    applicationId: acme.application.id,
+    visitorId,
+    mode: 'live',
+  };
+  expect(await authenticateVisitor(app.service, credentials())).toEqual({
+    ...base,
+    via: 'key',
+    origin: null,
+  });
+  expect(
+    await authenticateVisitor(app.service, credentials({ origin: ['https://ACME.example:443'] })),
+  ).toEqual({
     ...base,
     via: 'key',
     origin: 'https://acme.example',
   });
-  expect(await authenticateVisitor(app.service, credentials({ authorization: [], origin: ['https://acme.example'] }))).toEqual({
+  expect(
+    await authenticateVisitor(
+      app.service,
+      credentials({ authorization: [], origin: ['https://acme.example'] }),
+    ),
+  ).toEqual({
     ...base,
     via: 'origin',
     origin: 'https://acme.example',
   });
-  expect(await authenticateVisitor(app.service, credentials({ authorization: [`Bearer ${acme.application.testKey}`] }))).toEqual({
+  expect(
+    await authenticateVisitor(
+      app.service,
+      credentials({ authorization: [`Bearer ${acme.application.testKey}`] }),
+    ),
+  ).toEqual({
     ...base,
     mode: 'test',
     via: 'key',
     origin: null,
   });
   expect(
-    await authenticateEmbedder(app.service, credentials({ authorization: [], visitorId: [], origin: ['https://acme.example'] })),
-  ).toEqual({ kind: 'embedder', organizationId: acme.id, applicationId: acme.application.id, origin: 'https://acme.example' });
+    await authenticateHostSite(
+      app.service,
+      credentials({ authorization: [], visitorId: [], origin: ['https://acme.example'] }),
+    ),
+  ).toEqual({
+    kind: 'hostSite',
+    organizationId: acme.id,
+    applicationId: acme.application.id,
+    origin: 'https://acme.example',
+  });
   expect(
-    await authenticateMember(app.service, credentials({ authorization: [`Bearer ${member.token}`] }), 'acme.chat.example'),
-  ).toMatchObject({ kind: 'member', organizationId: acme.id, memberId: member.id, role: 'admin', name: 'Ada' });
+    await authenticateMember(
+      app.service,
+      credentials({ authorization: [`Bearer ${member.token}`] }),
+      'acme.chat.example',
+    ),
+  ).toMatchObject({
+    kind: 'member',
+    organizationId: acme.id,
+    memberId: member.id,
+    role: 'admin',
+    name: 'Ada',
+  });
 });
 
 it('a typo in a key or a session is seen without a lookup; an unknown one costs one', async () => {
   const { service, looked } = counted();
-  for (const authorization of [acme.application.key.replace(/.$/, (last) => (last === 'a' ? 'b' : 'a')), 'dbk_live_', member.token, ''])
-    expect(await codeOf(authenticateVisitor(service, credentials({ authorization: [`Bearer ${authorization}`] })))).toBe('unauthorized');
+  for (const authorization of [
+    acme.application.key.replace(/.$/, (last) => (last === 'a' ? 'b' : 'a')),
+    'dbk_live_',
+    member.token,
+    '',
+  ])
+    expect(
+      await codeOf(authenticateVisitor(service, credentials({ authorization: [`Bearer ${authorization}`] }))),
+    ).toBe('unauthorized');
   for (const authorization of [`${member.token}x`, acme.application.key, 'dbs_'])
-    expect(await codeOf(authenticateMember(service, credentials({ authorization: [`Bearer ${authorization}`] }), undefined))).toBe(
-      'unauthorized',
-    );
+    expect(
+      await codeOf(
+        authenticateMember(service, credentials({ authorization: [`Bearer ${authorization}`] }), undefined),
+      ),
+    ).toBe('unauthorized');
   expect(looked).toEqual([]);
-  expect(await codeOf(authenticateVisitor(service, credentials({ authorization: [`Bearer ${makeApiKey('live').text}`] })))).toBe(
-    'unauthorized',
-  );
+  expect(
+    await codeOf(
+      authenticateVisitor(service, credentials({ authorization: [`Bearer ${makeApiKey('live').text}`] })),
+    ),
+  ).toBe('unauthorized');
   expect(looked).toEqual(['key']);
 });
 
 it('tells a wrong credential before a wrong origin, and a wrong origin before a wrong visitor', async () => {
   const wrong = { origin: ['https://evil.example'], visitorId: ['x'] };
   expect(
-    await codeOf(authenticateVisitor(app.service, credentials({ ...wrong, authorization: [`Bearer ${makeApiKey('live').text}`] }))),
+    await codeOf(
+      authenticateVisitor(
+        app.service,
+        credentials({ ...wrong, authorization: [`Bearer ${makeApiKey('live').text}`] }),
+      ),
+    ),
   ).toBe('unauthorized');
   expect(await codeOf(authenticateVisitor(app.service, credentials(wrong)))).toBe('origin_not_allowed');
-  expect(await codeOf(authenticateVisitor(app.service, credentials({ visitorId: ['x'] })))).toBe('bad_request');
+  expect(await codeOf(authenticateVisitor(app.service, credentials({ visitorId: ['x'] })))).toBe(
+    'bad_request',
+  );
 });
 
 it('a change of keys, domains or members is seen by the next call', async () => {
   const { id, key } = await app.local('keys.create', { applicationId: acme.application.id });
-  const byKey = () => codeOf(authenticateVisitor(app.service, credentials({ authorization: [`Bearer ${key}`] })));
+  const byKey = () =>
+    codeOf(authenticateVisitor(app.service, credentials({ authorization: [`Bearer ${key}`] })));
   expect(await byKey()).toBe('let in');
   await app.local('keys.revoke', { keyId: id });
   expect(await byKey()).toBe('unauthorized');
-  const byOrigin = () => codeOf(authenticateVisitor(app.service, credentials({ authorization: [], origin: ['https://late.example'] })));
-  expect([await byOrigin(), await originIsKnown(app.service, 'https://late.example')]).toEqual(['origin_not_allowed', false]);
+  const byOrigin = () =>
+    codeOf(
+      authenticateVisitor(app.service, credentials({ authorization: [], origin: ['https://late.example'] })),
+    );
+  expect([await byOrigin(), await isKnownOrigin(app.service, 'https://late.example')]).toEqual([
+    'origin_not_allowed',
+    false,
+  ]);
   await app.local('domains.add', { applicationId: acme.application.id, domain: 'late.example' });
-  expect([await byOrigin(), await originIsKnown(app.service, 'https://late.example')]).toEqual(['let in', true]);
+  expect([await byOrigin(), await isKnownOrigin(app.service, 'https://late.example')]).toEqual([
+    'let in',
+    true,
+  ]);
   await app.local('domains.remove', { applicationId: acme.application.id, domain: 'late.example' });
-  expect([await byOrigin(), await originIsKnown(app.service, 'https://late.example')]).toEqual(['origin_not_allowed', false]);
-  const operator = await aMember(app, 'acme');
-  const bySession = () => authenticateMember(app.service, credentials({ authorization: [`Bearer ${operator.token}`] }), undefined);
+  expect([await byOrigin(), await isKnownOrigin(app.service, 'https://late.example')]).toEqual([
+    'origin_not_allowed',
+    false,
+  ]);
+  const operator = await createMember(app, 'acme');
+  const bySession = () =>
+    authenticateMember(app.service, credentials({ authorization: [`Bearer ${operator.token}`] }), undefined);
   expect((await bySession()).role).toBe('operator');
-  await app.local('members.setRole', { memberId: operator.id, role: 'admin' });
+  await app.local('members.update', { memberId: operator.id, role: 'admin' });
   expect((await bySession()).role).toBe('admin');
-  await app.local('members.disable', { memberId: operator.id });
+  await app.local('members.update', { memberId: operator.id, disabled: true });
   expect(await codeOf(bySession())).toBe('unauthorized');
 });
 
@@ -158,26 +235,28 @@ describe('a host', () => {
     ['.chat.example', ''],
     [undefined, null],
   ])('%s is of %s', (host, slug) => {
-    expect(hostOrganization(app.service, host)).toBe(slug);
+    expect(organizationSlugFromHost(app.service, host)).toBe(slug);
   });
 });
 
 it('a session ends 30 days after its last use and 90 after its beginning', () => {
   const day = 86_400_000;
-  expect([sessionEnd(0, 0), sessionEnd(0, 59 * day), sessionEnd(0, 60 * day), sessionEnd(0, 61 * day), sessionEnd(0, 89 * day)]).toEqual([
-    30 * day,
-    89 * day,
-    90 * day,
-    90 * day,
-    90 * day,
-  ]);
+  expect([
+    sessionExpiry(0, 0),
+    sessionExpiry(0, 59 * day),
+    sessionExpiry(0, 60 * day),
+    sessionExpiry(0, 61 * day),
+    sessionExpiry(0, 89 * day),
+  ]).toEqual([30 * day, 89 * day, 90 * day, 90 * day, 90 * day]);
 });
 
 it('an application’s origins are asked of it alone', async () => {
-  const application = (await app.service.lookups.application(acme.application.id))!;
+  const application = (await app.service.configCache.application(acme.application.id))!;
   expect(matchOrigin(application, 'http://acme.example')).toBe('http://acme.example');
   for (const header of [undefined, '', 'null', 'https://acme.example.evil.example', 'https://other.example'])
-    expect(() => matchOrigin(application, header), String(header)).toThrow(Failure);
-  expect(() => matchOrigin(application, 'https://acme.example', true)).toThrow(Failure);
-  expect(() => matchOrigin({ ...application, domains: [] }, 'https://acme.example')).toThrow(/deskbell domain add/);
+    expect(() => matchOrigin(application, header), String(header)).toThrow(ServiceError);
+  expect(() => matchOrigin(application, 'https://acme.example', true)).toThrow(ServiceError);
+  expect(() => matchOrigin({ ...application, domains: [] }, 'https://acme.example')).toThrow(
+    /deskbell domain add/,
+  );
 });

@@ -3,12 +3,26 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { checkBusinessHours, checkTimezone, openState } from '../../src/services/business-hours.ts';
-import type { BusinessHours, OpeningInterval, Weekday } from '../../src/services/business-hours.ts';
+import {
+  businessHours,
+  timezone,
+  type BusinessHours,
+  type OpeningInterval,
+  type Weekday,
+} from '../../src/protocol/application-settings.ts';
+import { openState } from '../../src/services/tenants/business-hours.ts';
 
 const at = (iso: string): number => Date.parse(iso);
 const span = (open: string, close: string): OpeningInterval => ({ open, close });
-const days: readonly Weekday[] = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'];
+const days: readonly Weekday[] = [
+  'monday',
+  'tuesday',
+  'wednesday',
+  'thursday',
+  'friday',
+  'saturday',
+  'sunday',
+];
 const daily = (...hours: OpeningInterval[]) => Object.fromEntries(days.map((day) => [day, hours]));
 const office: BusinessHours = {
   week: Object.fromEntries(days.slice(0, 5).map((day) => [day, [span('09:00', '17:30')]])),
@@ -23,7 +37,11 @@ describe('openState', () => {
     ['begins on the minute', '2026-12-23T08:00:00.000Z', null],
     ['not a millisecond sooner', '2026-12-23T07:59:59.999Z', '2026-12-23T08:00:00.000Z'],
     ['the last millisecond', '2026-12-23T16:29:59.999Z', null],
-    ['ends on the minute; a closed exception follows', '2026-12-23T16:30:00.000Z', '2026-12-25T08:00:00.000Z'],
+    [
+      'ends on the minute; a closed exception follows',
+      '2026-12-23T16:30:00.000Z',
+      '2026-12-25T08:00:00.000Z',
+    ],
     ['an exception closes a weekday', '2026-12-24T10:00:00.000Z', '2026-12-25T08:00:00.000Z'],
     ['an exception opens a Saturday', '2026-12-26T09:30:00.000Z', null],
     ['over the weekend', '2026-12-26T11:00:00.000Z', '2026-12-28T08:00:00.000Z'],
@@ -34,15 +52,22 @@ describe('openState', () => {
   it('is always open without hours, and never with empty ones', () => {
     expect(openState(null, 'UTC', 0)).toEqual({ isOpen: true, nextOpenAt: null });
     expect(openState({ week: {} }, 'UTC', 0)).toEqual({ isOpen: false, nextOpenAt: null });
-    expect(openState({ week: { monday: [] }, exceptions: [{ date: '1990-01-01', hours: [] }] }, 'UTC', 0)).toEqual({
+    expect(
+      openState({ week: { monday: [] }, exceptions: [{ date: '1990-01-01', hours: [] }] }, 'UTC', 0),
+    ).toEqual({
       isOpen: false,
       nextOpenAt: null,
     });
   });
 
   it('looks a year ahead and no further', () => {
-    const once: BusinessHours = { week: {}, exceptions: [{ date: '2027-06-01', hours: [span('10:00', '11:00')] }] };
-    expect(openState(once, 'UTC', at('2026-06-01T10:30:00.000Z')).nextOpenAt).toBe('2027-06-01T10:00:00.000Z');
+    const once: BusinessHours = {
+      week: {},
+      exceptions: [{ date: '2027-06-01', hours: [span('10:00', '11:00')] }],
+    };
+    expect(openState(once, 'UTC', at('2026-06-01T10:30:00.000Z')).nextOpenAt).toBe(
+      '2027-06-01T10:00:00.000Z',
+    );
     expect(openState(once, 'UTC', at('2026-04-01T00:00:00.000Z')).nextOpenAt).toBeNull();
     expect(openState(once, 'UTC', at('2027-06-01T11:00:00.000Z')).nextOpenAt).toBeNull();
   });
@@ -61,21 +86,34 @@ describe('openState', () => {
       isOpen: false,
       nextOpenAt: '2027-01-01T11:00:00.000Z',
     });
-    const single: BusinessHours = { week: {}, exceptions: [{ date: '2026-12-31', hours: [span('20:00', '00:00')] }] };
+    const single: BusinessHours = {
+      week: {},
+      exceptions: [{ date: '2026-12-31', hours: [span('20:00', '00:00')] }],
+    };
     expect(openState(single, 'UTC', at('2026-12-31T23:59:59.999Z')).isOpen).toBe(true);
     expect(openState(single, 'UTC', at('2027-01-01T00:00:00.000Z')).isOpen).toBe(false);
   });
 
   it('goes without a seam through 24:00 to 00:00', () => {
-    expect(openState({ week: daily(span('00:00', '24:00')) }, 'Asia/Kathmandu', at('2026-05-05T18:14:59.999Z')).isOpen).toBe(true);
-    expect(openState({ week: daily(span('00:00', '24:00')) }, 'Asia/Kathmandu', at('2026-05-05T18:15:00.000Z')).isOpen).toBe(true);
+    expect(
+      openState({ week: daily(span('00:00', '24:00')) }, 'Asia/Kathmandu', at('2026-05-05T18:14:59.999Z'))
+        .isOpen,
+    ).toBe(true);
+    expect(
+      openState({ week: daily(span('00:00', '24:00')) }, 'Asia/Kathmandu', at('2026-05-05T18:15:00.000Z'))
+        .isOpen,
+    ).toBe(true);
   });
 
   it('skips what the spring skips and repeats what the autumn repeats', () => {
     const early: BusinessHours = { week: { sunday: [span('02:30', '10:00')] } };
-    expect(openState(early, 'Europe/Berlin', at('2026-03-29T00:30:00.000Z')).nextOpenAt).toBe('2026-03-29T01:00:00.000Z');
+    expect(openState(early, 'Europe/Berlin', at('2026-03-29T00:30:00.000Z')).nextOpenAt).toBe(
+      '2026-03-29T01:00:00.000Z',
+    );
     const gone: BusinessHours = { week: { sunday: [span('02:00', '03:00')] } };
-    expect(openState(gone, 'Europe/Berlin', at('2026-03-29T00:30:00.000Z')).nextOpenAt).toBe('2026-04-05T00:00:00.000Z');
+    expect(openState(gone, 'Europe/Berlin', at('2026-03-29T00:30:00.000Z')).nextOpenAt).toBe(
+      '2026-04-05T00:00:00.000Z',
+    );
     const twice: BusinessHours = { week: { sunday: [span('02:00', '02:30')] } };
     expect(openState(twice, 'Europe/Berlin', at('2026-10-25T00:15:00.000Z')).isOpen).toBe(true);
     expect(openState(twice, 'Europe/Berlin', at('2026-10-25T00:30:00.000Z'))).toEqual({
@@ -87,27 +125,46 @@ describe('openState', () => {
   it('finds the right opening where a clock set back at 00:01 shows the day before again', () => {
     const late = { saturday: [span('23:30', '23:40')] };
     expect(
-      openState({ week: { ...late, sunday: [span('00:00', '00:01')] } }, 'America/St_Johns', at('2009-11-01T02:15:00.000Z')).nextOpenAt,
+      openState(
+        { week: { ...late, sunday: [span('00:00', '00:01')] } },
+        'America/St_Johns',
+        at('2009-11-01T02:15:00.000Z'),
+      ).nextOpenAt,
     ).toBe('2009-11-01T02:30:00.000Z');
-    expect(openState({ week: late }, 'America/St_Johns', at('2009-11-01T02:30:30.000Z')).nextOpenAt).toBe('2009-11-01T03:00:00.000Z');
+    expect(openState({ week: late }, 'America/St_Johns', at('2009-11-01T02:30:30.000Z')).nextOpenAt).toBe(
+      '2009-11-01T03:00:00.000Z',
+    );
   });
 
   it.each([
     ['leap day', 'UTC', '2028-02-28T23:00:00.000Z', '2028-02-29T09:00:00.000Z'],
     ['45 minutes', 'Asia/Kathmandu', '2026-01-01T00:00:00.000Z', '2026-01-01T03:15:00.000Z'],
-    ['45 minutes with daylight saving', 'Pacific/Chatham', '2026-01-01T04:00:00.000Z', '2026-01-01T19:15:00.000Z'],
+    [
+      '45 minutes with daylight saving',
+      'Pacific/Chatham',
+      '2026-01-01T04:00:00.000Z',
+      '2026-01-01T19:15:00.000Z',
+    ],
     ['14 hours ahead', 'Pacific/Kiritimati', '2026-01-01T09:59:59.999Z', '2026-01-01T19:00:00.000Z'],
     ['year 2038', 'UTC', '2038-01-19T03:14:08.000Z', '2038-01-19T09:00:00.000Z'],
     ['year 9999', 'UTC', '9999-12-31T18:00:00.000Z', '+010000-01-01T09:00:00.000Z'],
     ['before 1970', 'UTC', '1969-12-31T08:59:59.999Z', '1969-12-31T09:00:00.000Z'],
   ])('%s', (_, zone, now, next) => {
-    expect(openState({ week: daily(span('09:00', '17:00')) }, zone, at(now))).toEqual({ isOpen: false, nextOpenAt: next });
+    expect(openState({ week: daily(span('09:00', '17:00')) }, zone, at(now))).toEqual({
+      isOpen: false,
+      nextOpenAt: next,
+    });
   });
 
   it('gives a leap day exception its own hours', () => {
-    const leap: BusinessHours = { week: {}, exceptions: [{ date: '2028-02-29', hours: [span('23:00', '01:00')] }] };
+    const leap: BusinessHours = {
+      week: {},
+      exceptions: [{ date: '2028-02-29', hours: [span('23:00', '01:00')] }],
+    };
     expect(openState(leap, 'UTC', at('2028-03-01T00:59:00.000Z')).isOpen).toBe(true);
-    expect(openState(leap, 'UTC', at('2028-02-28T23:30:00.000Z')).nextOpenAt).toBe('2028-02-29T23:00:00.000Z');
+    expect(openState(leap, 'UTC', at('2028-02-28T23:30:00.000Z')).nextOpenAt).toBe(
+      '2028-02-29T23:00:00.000Z',
+    );
   });
 });
 
@@ -134,11 +191,18 @@ describe('a walk minute by minute', () => {
   const minutesWalked = 4 * 1440;
 
   function wallClock(zone: string, from: number): readonly string[] {
-    const format = new Intl.DateTimeFormat('sv-SE', { timeZone: zone, dateStyle: 'short', timeStyle: 'short' });
+    const format = new Intl.DateTimeFormat('sv-SE', {
+      timeZone: zone,
+      dateStyle: 'short',
+      timeStyle: 'short',
+    });
     return Array.from({ length: minutesWalked }, (_, i) => format.format(from + i * 60_000));
   }
-  const walls = new Map(scenes.map(([zone, date]) => [`${zone} ${date}`, wallClock(zone, at(`${date}T00:00:00.000Z`))]));
-  const shift = (date: string, by: number): string => new Date(at(`${date}T00:00:00.000Z`) + by * 86_400_000).toISOString().slice(0, 10);
+  const walls = new Map(
+    scenes.map(([zone, date]) => [`${zone} ${date}`, wallClock(zone, at(`${date}T00:00:00.000Z`))]),
+  );
+  const shift = (date: string, by: number): string =>
+    new Date(at(`${date}T00:00:00.000Z`) + by * 86_400_000).toISOString().slice(0, 10);
 
   function openOnWall(hours: NonNullable<BusinessHours>, wall: string): boolean {
     const [date = '', time = ''] = wall.split(' ');
@@ -167,8 +231,13 @@ describe('a walk minute by minute', () => {
 
   it('gives the same answer at every instant', () => {
     const scene = fc.constantFrom(...scenes);
-    const week = fc.tuple(...days.map(() => intervals)).map((lists) => Object.fromEntries(days.map((day, i) => [day, lists[i] ?? []])));
-    const exceptions = fc.uniqueArray(fc.tuple(fc.integer({ min: -1, max: 4 }), intervals), { selector: ([day]) => day, maxLength: 3 });
+    const week = fc
+      .tuple(...days.map(() => intervals))
+      .map((lists) => Object.fromEntries(days.map((day, i) => [day, lists[i] ?? []])));
+    const exceptions = fc.uniqueArray(fc.tuple(fc.integer({ min: -1, max: 4 }), intervals), {
+      selector: ([day]) => day,
+      maxLength: 3,
+    });
     fc.assert(
       fc.property(
         scene,
@@ -177,8 +246,11 @@ describe('a walk minute by minute', () => {
         fc.array(fc.integer({ min: 0, max: 2 * 1440 }), { minLength: 20, maxLength: 20 }),
         fc.integer({ min: 0, max: 59_999 }),
         ([zone, date], ownWeek, own, starts, ms) => {
-          const hours = { week: ownWeek, exceptions: own.map(([day, list]) => ({ date: shift(date, day), hours: list })) };
-          expect(checkBusinessHours(hours)).toBeNull();
+          const hours = {
+            week: ownWeek,
+            exceptions: own.map(([day, list]) => ({ date: shift(date, day), hours: list })),
+          };
+          expect(firstFault(hours)).toBeNull();
           const from = at(`${date}T00:00:00.000Z`);
           const open = walls.get(`${zone} ${date}`)!.map((wall) => openOnWall(hours, wall));
           for (const start of starts) {
@@ -186,7 +258,8 @@ describe('a walk minute by minute', () => {
             expect(state.isOpen).toBe(open[start]);
             const next = open[start] ? -1 : open.indexOf(true, start);
             if (next > 0) expect(state.nextOpenAt).toBe(new Date(from + next * 60_000).toISOString());
-            else if (state.nextOpenAt !== null) expect(at(state.nextOpenAt)).toBeGreaterThanOrEqual(from + minutesWalked * 60_000);
+            else if (state.nextOpenAt !== null)
+              expect(at(state.nextOpenAt)).toBeGreaterThanOrEqual(from + minutesWalked * 60_000);
             if (open[start]) expect(state.nextOpenAt).toBeNull();
           }
         },
@@ -196,7 +269,15 @@ describe('a walk minute by minute', () => {
   });
 });
 
-describe('checkBusinessHours', () => {
+/** Where the schema finds the first fault, as `week.monday[0].open`; null where it finds none. */
+function firstFault(value: unknown): string | null {
+  const [issue] = businessHours.safeParse(value).error?.issues ?? [];
+  if (issue === undefined) return null;
+  const path = issue.path.map((name) => (typeof name === 'number' ? `[${name}]` : `.${String(name)}`)).join('');
+  return path === '' ? 'businessHours' : path.slice(1);
+}
+
+describe('the schema of business hours', () => {
   it('accepts every agreed form', () => {
     for (const value of [
       null,
@@ -206,7 +287,7 @@ describe('checkBusinessHours', () => {
       { week: {}, exceptions: [] },
       { week: {}, exceptions: [{ date: '2028-02-29', hours: [span('23:59', '00:00')] }] },
     ])
-      expect(checkBusinessHours(value)).toBeNull();
+      expect(firstFault(value)).toBeNull();
   });
 
   const day = (open: unknown, close: unknown) => ({ week: { monday: [{ open, close }] } });
@@ -266,17 +347,21 @@ describe('checkBusinessHours', () => {
     ],
     [{ week: {}, exceptions: Array.from({ length: 1001 }, () => null) }, 'exceptions'],
   ])('%j: names %s', (value, path) => {
-    expect(checkBusinessHours(value)?.split(' ')[0]).toBe(path);
+    expect(firstFault(value)).toBe(path);
   });
 });
 
-describe('checkTimezone', () => {
-  it.each(['UTC', 'Europe/Berlin', 'Asia/Kathmandu', 'America/Argentina/Buenos_Aires', 'Etc/GMT+5', 'europe/berlin'])(
-    'accepts %s',
-    (zone) => {
-      expect(checkTimezone(zone)).toBeNull();
-    },
-  );
+describe('the schema of a time zone', () => {
+  it.each([
+    'UTC',
+    'Europe/Berlin',
+    'Asia/Kathmandu',
+    'America/Argentina/Buenos_Aires',
+    'Etc/GMT+5',
+    'europe/berlin',
+  ])('accepts %s', (zone) => {
+    expect(timezone.safeParse(zone).success).toBe(true);
+  });
   it.each([
     '',
     ' ',
@@ -291,6 +376,6 @@ describe('checkTimezone', () => {
     'Europe/Berlin\n',
     'Éurope/Berlin',
   ])('refuses %j', (zone) => {
-    expect(checkTimezone(zone)).toMatch(/^timezone must be/);
+    expect(timezone.safeParse(zone).error?.issues[0]?.message).toMatch(/^must /);
   });
 });

@@ -3,7 +3,7 @@
 
 import { parseFragment, serialize } from 'parse5';
 import { describe, expect, it } from 'vitest';
-import { buildHtml, renderHtml, sanitise } from '../../src/services/content/html.ts';
+import { buildHtml, renderHtml, sanitize } from '../../src/services/content/html.ts';
 import { checkLexical } from '../../src/services/content/lexical.ts';
 
 const text = (value: string, more: object = {}) => ({ type: 'text', text: value, ...more });
@@ -19,7 +19,7 @@ function html(...children: unknown[]): string {
   const checked = checkLexical(JSON.stringify({ root: { type: 'root', version: 1, children } }));
   if (!checked.ok) throw new Error(checked.problem);
   const built = buildHtml(checked.root);
-  expect(sanitise(built)).toBe(built);
+  expect(sanitize(built)).toBe(built);
   const parsed = parseFragment(built);
   expect(parseFragment(serialize(parsed))).toEqual(parsed);
   return renderHtml(checked.root);
@@ -36,7 +36,11 @@ describe('the table of nodes (T173, T174)', () => {
     ['other list', { ...ul(li(text('a'))), listType: 'check' }, '<ul><li>a</li></ul>'],
     ['nested list', ul(li(text('a'), ul(li(text('b'))))), '<ul><li>a<ul><li>b</li></ul></li></ul>'],
     ['code', node('code', text('a < b')), '<pre><code>a &lt; b</code></pre>'],
-    ['code lines', node('code', text('\na'), br, { type: 'code-highlight', text: 'b' }), '<pre><code>\na<br>b</code></pre>'],
+    [
+      'code lines',
+      node('code', text('\na'), br, { type: 'code-highlight', text: 'b' }),
+      '<pre><code>\na<br>b</code></pre>',
+    ],
     ['link', p(link(OK, text('a'))), `<p><a href="${OK}">a</a></p>`],
     ['autolink', p({ ...link(OK, text('a')), type: 'autolink' }), `<p><a href="${OK}">a</a></p>`],
     ['line break', p(text('a'), br, text('b')), '<p>a<br>b</p>'],
@@ -74,20 +78,35 @@ describe('the table of nodes (T173, T174)', () => {
 });
 
 describe('marks (T175)', () => {
-  it.each(Array.from({ length: 32 }, (_, format) => format))('nests format %i from strong to code', (format) => {
-    const tags = ['strong', 'em', 's', 'u', 'code'].filter((_, index) => format & [1, 2, 4, 8, 16][index]!);
-    const open = tags.map((tag) => `<${tag}>`).join('');
-    const close = tags
-      .toReversed()
-      .map((tag) => `</${tag}>`)
-      .join('');
-    expect(html(p(text('x', { format })))).toBe(`<p>${open}x${close}</p>`);
-    expect(html(p(text('x', { format: format + 2 ** 40 + 64 })))).toBe(`<p>${open}x${close}</p>`);
-  });
+  it.each(Array.from({ length: 32 }, (_, format) => format))(
+    'nests format %i from strong to code',
+    (format) => {
+      const tags = ['strong', 'em', 's', 'u', 'code'].filter((_, index) => format & [1, 2, 4, 8, 16][index]!);
+      const open = tags.map((tag) => `<${tag}>`).join('');
+      const close = tags
+        .toReversed()
+        .map((tag) => `</${tag}>`)
+        .join('');
+      expect(html(p(text('x', { format })))).toBe(`<p>${open}x${close}</p>`);
+      expect(html(p(text('x', { format: format + 2 ** 40 + 64 })))).toBe(`<p>${open}x${close}</p>`);
+    },
+  );
 });
 
 describe('unknown types (T177)', () => {
-  const types = ['iframe', 'image', 'quote', 'table', 'script', '__proto__', 'constructor', 'toString', 'valueOf', '', 3];
+  const types = [
+    'iframe',
+    'image',
+    'quote',
+    'table',
+    'script',
+    '__proto__',
+    'constructor',
+    'toString',
+    'valueOf',
+    '',
+    3,
+  ];
 
   it.each(types)('renders the children of %j in its place', (type) => {
     expect(html(node(type, p(text('a')), p(text('b'))))).toBe('<p>a</p><p>b</p>');
@@ -102,7 +121,9 @@ describe('unknown types (T177)', () => {
   });
 
   it('leaves nothing of a rule or an image', () => {
-    expect(html(p(text('a')), { type: 'horizontalrule' }, { type: 'image', src: 'https://t.example/p.png' })).toBe('<p>a</p>');
+    expect(
+      html(p(text('a')), { type: 'horizontalrule' }, { type: 'image', src: 'https://t.example/p.png' }),
+    ).toBe('<p>a</p>');
   });
 });
 
@@ -146,12 +167,14 @@ describe('escaping (T181, T190)', () => {
 
   it.each(corpus)('shows %s as text', (raw) => {
     const parsed = parseFragment(html(p(text(raw))));
-    expect(parsed.childNodes).toMatchObject([{ nodeName: 'p', childNodes: [{ nodeName: '#text', value: raw }] }]);
+    expect(parsed.childNodes).toMatchObject([
+      { nodeName: 'p', childNodes: [{ nodeName: '#text', value: raw }] },
+    ]);
   });
 
   it.each(corpus)('leaves nothing active of %s when it meets the second wall alone', (raw) => {
-    const clean = sanitise(raw);
-    expect(sanitise(clean)).toBe(clean);
+    const clean = sanitize(raw);
+    expect(sanitize(clean)).toBe(clean);
     expect(clean.match(/<(?!\/?(?:p|br|a|b|span|pre|code)>)[^>]*>/g) ?? []).toEqual(
       raw.includes('target=_blank') ? ['<a target="_blank" rel="noopener noreferrer">'] : [],
     );
@@ -159,9 +182,9 @@ describe('escaping (T181, T190)', () => {
 
   it('keeps a good link and a language class at the second wall', () => {
     const good = `<p><a href="${OK}?a=1&amp;b=2">x</a></p><pre><code class="language-c++">x</code></pre>`;
-    expect(sanitise(good)).toBe(good);
-    expect(sanitise('<a href=" https://а.example/ ">x</a>')).toBe('<a href="https://xn--80a.example/">x</a>');
-    expect(sanitise('<code class="language-x fixed">x</code>')).toBe('<code class="language-x">x</code>');
+    expect(sanitize(good)).toBe(good);
+    expect(sanitize('<a href=" https://а.example/ ">x</a>')).toBe('<a href="https://xn--80a.example/">x</a>');
+    expect(sanitize('<code class="language-x fixed">x</code>')).toBe('<code class="language-x">x</code>');
   });
 });
 
@@ -252,28 +275,46 @@ describe('addresses (T182, T183, T185)', () => {
 });
 
 describe('targets (T186)', () => {
-  it.each(['opener', '', undefined, ['opener'], 'noopener', null])('makes rel exact for _blank and rel %j', (rel) => {
-    expect(html(p({ ...link(OK, text('a')), target: '_blank', rel }))).toBe(
-      `<p><a href="${OK}" target="_blank" rel="noopener noreferrer">a</a></p>`,
-    );
-  });
+  it.each(['opener', '', undefined, ['opener'], 'noopener', null])(
+    'makes rel exact for _blank and rel %j',
+    (rel) => {
+      expect(html(p({ ...link(OK, text('a')), target: '_blank', rel }))).toBe(
+        `<p><a href="${OK}" target="_blank" rel="noopener noreferrer">a</a></p>`,
+      );
+    },
+  );
 
-  it.each(['_top', 'x"y', '_self', '_parent', '_BLANK', '', ['_blank'], null])('drops the target %j and any rel', (target) => {
-    expect(html(p({ ...link(OK, text('a')), target, rel: 'opener' }))).toBe(`<p><a href="${OK}">a</a></p>`);
-  });
+  it.each(['_top', 'x"y', '_self', '_parent', '_BLANK', '', ['_blank'], null])(
+    'drops the target %j and any rel',
+    (target) => {
+      expect(html(p({ ...link(OK, text('a')), target, rel: 'opener' }))).toBe(`<p><a href="${OK}">a</a></p>`);
+    },
+  );
 });
 
 describe('nesting (T187)', () => {
   const a = (inner: string) => `<a href="${OK}">${inner}</a>`;
   it.each<[string, object, string]>([
     ['a link in a link', p(link(OK, text('x'), link('https://b.example', text('y')))), `<p>${a('xy')}</p>`],
-    ['text after a link in a link', p(link(OK, link('https://b.example', text('x')), text('y'))), `<p>${a('xy')}</p>`],
+    [
+      'text after a link in a link',
+      p(link(OK, link('https://b.example', text('x')), text('y'))),
+      `<p>${a('xy')}</p>`,
+    ],
     ['a link in a dropped link', p(link('javascript:1', link(OK, text('x')))), `<p>${a('x')}</p>`],
-    ['a block in a link', p(link(OK, text('x'), p(text('y')), text('z'))), `<p>${a('x')}</p><p>${a('y')}</p><p>${a('z')}</p>`],
+    [
+      'a block in a link',
+      p(link(OK, text('x'), p(text('y')), text('z'))),
+      `<p>${a('x')}</p><p>${a('y')}</p><p>${a('z')}</p>`,
+    ],
     ['a list in a link', link(OK, ul(li(text('x')))), `<ul><li>${a('x')}</li></ul>`],
     ['a link in a list in a link', link(OK, ul(li(link(OK, text('x'))))), `<ul><li>${a('x')}</li></ul>`],
     ['a link with nothing in it', p(text('x'), link(OK)), '<p>x</p>'],
-    ['a list in a paragraph', p(text('x'), ul(li(text('y'))), text('z')), '<p>x</p><ul><li>y</li></ul><p>z</p>'],
+    [
+      'a list in a paragraph',
+      p(text('x'), ul(li(text('y'))), text('z')),
+      '<p>x</p><ul><li>y</li></ul><p>z</p>',
+    ],
     [
       'a heading in a heading',
       { ...node('heading', text('x'), { ...node('heading', text('y')), tag: 'h2' }), tag: 'h1' },
@@ -284,17 +325,33 @@ describe('nesting (T187)', () => {
     ['an item without list', li(text('x')), '<p>x</p>'],
     ['an item in a paragraph', p(text('x'), li(text('y'))), '<p>x</p><p>y</p>'],
     ['an item in an item', ul(li(text('x'), li(text('y')))), '<ul><li>x<p>y</p></li></ul>'],
-    ['a list in a list', ul(li(text('x')), ul(li(text('y')))), '<ul><li>x</li><li><ul><li>y</li></ul></li></ul>'],
+    [
+      'a list in a list',
+      ul(li(text('x')), ul(li(text('y')))),
+      '<ul><li>x</li><li><ul><li>y</li></ul></li></ul>',
+    ],
     [
       'strangers in a list',
       ul(text('x'), br, text('y'), li(text('z')), p(text('q'))),
       '<ul><li>x<br>y</li><li>z</li><li><p>q</p></li></ul>',
     ],
-    ['an unknown node with items', ul(node('group', li(text('x')), li(text('y')))), '<ul><li>x</li><li>y</li></ul>'],
+    [
+      'an unknown node with items',
+      ul(node('group', li(text('x')), li(text('y')))),
+      '<ul><li>x</li><li>y</li></ul>',
+    ],
     ['a paragraph in an item', ul(li(p(text('x')), p(text('y')))), '<ul><li><p>x</p><p>y</p></li></ul>'],
-    ['blocks in code', node('code', p(text('x')), ul(li(text('y')), li(text('z'))), text('q')), '<pre><code>x<br>y<br>z<br>q</code></pre>'],
+    [
+      'blocks in code',
+      node('code', p(text('x')), ul(li(text('y')), li(text('z'))), text('q')),
+      '<pre><code>x<br>y<br>z<br>q</code></pre>',
+    ],
     ['text before a block in code', node('code', text('x'), p(text('y'))), '<pre><code>x<br>y</code></pre>'],
-    ['a code mark in code', node('code', text('x', { format: 17 })), '<pre><code><strong>x</strong></code></pre>'],
+    [
+      'a code mark in code',
+      node('code', text('x', { format: 17 })),
+      '<pre><code><strong>x</strong></code></pre>',
+    ],
     ['children of text', p({ ...text('x'), children: [text('y')] }), '<p>xy</p>'],
     ['children of a break', p(text('x'), { ...br, children: [text('y')] }), '<p>x<br>y</p>'],
   ])('makes valid HTML of %s', (_, child, expected) => {
@@ -304,8 +361,26 @@ describe('nesting (T187)', () => {
 
 describe('fields of the sender (T189)', () => {
   it('writes nothing of them', () => {
-    const names = ['style', 'class', 'className', 'direction', 'mode', 'id', 'onclick', 'title', 'start', 'value', 'href'];
-    const more = { ...Object.fromEntries(names.map((name) => [name, 'x'])), $: { x: 1 }, indent: 1e9, detail: 9, checked: true };
+    const names = [
+      'style',
+      'class',
+      'className',
+      'direction',
+      'mode',
+      'id',
+      'onclick',
+      'title',
+      'start',
+      'value',
+      'href',
+    ];
+    const more = {
+      ...Object.fromEntries(names.map((name) => [name, 'x'])),
+      $: { x: 1 },
+      indent: 1e9,
+      detail: 9,
+      checked: true,
+    };
     const plain = [p(text('a'), link(OK, text('b'))), ul(li(text('c'))), node('code', text('d'))];
     const dressed = [
       { ...p({ ...text('a'), ...more }, { ...link(OK, text('b')), ...more }), ...more },

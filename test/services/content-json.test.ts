@@ -46,12 +46,24 @@ describe('parseJson', () => {
     expect(result).toEqual({ ok: false, reason: 'syntax' });
   });
 
-  it.each(['', ' ', '{', '"', '"\\', '[1,]', "{'a':1}", 'NaN', '1 2', '\ufeff{}', '{}\0', '"\n"', 'undefined', '[1]]'])(
-    'refuses %j as syntax',
-    (text) => {
-      expect(parseJson(text)).toEqual({ ok: false, reason: 'syntax' });
-    },
-  );
+  it.each([
+    '',
+    ' ',
+    '{',
+    '"',
+    '"\\',
+    '[1,]',
+    "{'a':1}",
+    'NaN',
+    '1 2',
+    '\ufeff{}',
+    '{}\0',
+    '"\n"',
+    'undefined',
+    '[1]]',
+  ])('refuses %j as syntax', (text) => {
+    expect(parseJson(text)).toEqual({ ok: false, reason: 'syntax' });
+  });
 
   it('keeps __proto__ an own key and pollutes nothing', () => {
     const result = parseJson('{"__proto__":{"admin":true},"constructor":{"prototype":{"admin":true}}}');

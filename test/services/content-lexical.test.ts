@@ -45,7 +45,10 @@ describe('the shape of a document (T178)', () => {
     ['version 2', JSON.stringify({ root: { ...good, version: 2 } })],
     ['version "1"', JSON.stringify({ root: { ...good, version: '1' } })],
     ['no version', JSON.stringify({ root: { ...good, version: undefined } })],
-    ['root inherited only', '{"__proto__":{"root":{"type":"root","version":1,"children":[{"type":"text","text":"x"}]}}}'],
+    [
+      'root inherited only',
+      '{"__proto__":{"root":{"type":"root","version":1,"children":[{"type":"text","text":"x"}]}}}',
+    ],
     ['a byte order mark', `\ufeff${JSON.stringify({ root: good })}`],
   ])('refuses %s', (_, json) => {
     const checked = checkLexical(json);
@@ -55,16 +58,28 @@ describe('the shape of a document (T178)', () => {
 });
 
 describe('nodes (T177, T179)', () => {
-  it.each([null, 5, 'x', true, [], [text('x')], {}, { text: 'x' }, { type: null }, { type: {} }, { type: ['text'] }])(
-    'refuses the child %j, at the top and inside',
-    (child) => {
-      expect(check(text('x'), child)).toMatchObject({ ok: false, problem: expect.stringContaining('root.children[1]') });
-      expect(check(node('paragraph', text('x'), child))).toMatchObject({
-        ok: false,
-        problem: expect.stringContaining('root.children[0].children[1]'),
-      });
-    },
-  );
+  it.each([
+    null,
+    5,
+    'x',
+    true,
+    [],
+    [text('x')],
+    {},
+    { text: 'x' },
+    { type: null },
+    { type: {} },
+    { type: ['text'] },
+  ])('refuses the child %j, at the top and inside', (child) => {
+    expect(check(text('x'), child)).toMatchObject({
+      ok: false,
+      problem: expect.stringContaining('root.children[1]'),
+    });
+    expect(check(node('paragraph', text('x'), child))).toMatchObject({
+      ok: false,
+      problem: expect.stringContaining('root.children[0].children[1]'),
+    });
+  });
 
   it.each([undefined, null, 5, {}, ['x']])('refuses a text node with text %j', (value) => {
     expect(check(text('x'), text(value)).ok).toBe(false);
@@ -83,25 +98,42 @@ describe('nodes (T177, T179)', () => {
   });
 
   it.each(['', 'left', null, -1, {}])('lets elements use format as they like: %j', (format) => {
-    expect(check({ type: 'paragraph', format, children: [text('x')] }, { type: 'mention', text: 'y', format }).ok).toBe(true);
+    expect(
+      check({ type: 'paragraph', format, children: [text('x')] }, { type: 'mention', text: 'y', format }).ok,
+    ).toBe(true);
   });
 
   it.each([null, {}, 'x', 5])('refuses a node whose children are %j', (children) => {
     expect(check(text('x'), { type: 'paragraph', children }).ok).toBe(false);
   });
 
-  it.each(['iframe', 'image', '__proto__', 'constructor', 'toString', 'hasOwnProperty', '', 7, 'root', 'Paragraph'])(
-    'reads the type %j as unknown and keeps what is in it',
-    (type) => {
-      const checked = check({ type, text: 'own ', children: [node('paragraph', text('inner'))] });
-      expect(checked).toMatchObject({ ok: true, root: { children: [{ type: 'unknown', text: 'own ' }] } });
-      expect(checked.ok && plainText(checked.root)).toBe('own \ninner');
-    },
-  );
+  it.each([
+    'iframe',
+    'image',
+    '__proto__',
+    'constructor',
+    'toString',
+    'hasOwnProperty',
+    '',
+    7,
+    'root',
+    'Paragraph',
+  ])('reads the type %j as unknown and keeps what is in it', (type) => {
+    const checked = check({ type, text: 'own ', children: [node('paragraph', text('inner'))] });
+    expect(checked).toMatchObject({ ok: true, root: { children: [{ type: 'unknown', text: 'own ' }] } });
+    expect(checked.ok && plainText(checked.root)).toBe('own \ninner');
+  });
 
   it('passes on no field that it does not name', () => {
-    const checked = check(text('x', { style: 'color:red', $: { a: 1 }, mode: 'normal', detail: 2, __proto__: 1 }));
-    expect(checked.ok && checked.root.children[0]).toEqual({ type: 'text', text: 'x', format: 0, children: [] });
+    const checked = check(
+      text('x', { style: 'color:red', $: { a: 1 }, mode: 'normal', detail: 2, __proto__: 1 }),
+    );
+    expect(checked.ok && checked.root.children[0]).toEqual({
+      type: 'text',
+      text: 'x',
+      format: 0,
+      children: [],
+    });
   });
 });
 
@@ -109,7 +141,10 @@ describe('limits', () => {
   it('takes 32 levels below the root and refuses 33', () => {
     expect(check(atLevel(32)).ok).toBe(true);
     expect(check(atLevel(32, { ...text('x'), children: [] })).ok).toBe(true);
-    expect(check(atLevel(33))).toMatchObject({ ok: false, problem: expect.stringContaining('nested too deeply') });
+    expect(check(atLevel(33))).toMatchObject({
+      ok: false,
+      problem: expect.stringContaining('nested too deeply'),
+    });
   });
 
   it.each([36, 5_000, 30_000])('refuses %i levels before parsing them', (level) => {
@@ -121,7 +156,10 @@ describe('limits', () => {
   it('takes 2,000 nodes and refuses 2,001, wherever they stand', () => {
     const texts = (count: number) => Array.from({ length: count }, () => text('x'));
     expect(check(...texts(2000)).ok).toBe(true);
-    expect(check(...texts(2001))).toMatchObject({ ok: false, problem: expect.stringContaining('too many nodes') });
+    expect(check(...texts(2001))).toMatchObject({
+      ok: false,
+      problem: expect.stringContaining('too many nodes'),
+    });
     expect(check(node('paragraph', ...texts(999)), node('paragraph', ...texts(999))).ok).toBe(true);
     expect(check(node('paragraph', ...texts(999)), node('paragraph', ...texts(1000))).ok).toBe(false);
   });
@@ -141,7 +179,10 @@ describe('text that cannot be kept or seen', () => {
     [[{ type: 'link', url: 'https://a.example', children: [] }]],
     [[{ type: 'image', src: 'https://a.example/x.png', altText: 'x' }]],
   ])('refuses a document that shows nothing: %j', (children) => {
-    expect(check(...children)).toMatchObject({ ok: false, problem: expect.stringContaining('shows no text') });
+    expect(check(...children)).toMatchObject({
+      ok: false,
+      problem: expect.stringContaining('shows no text'),
+    });
   });
 });
 
@@ -153,7 +194,12 @@ describe('plainText', () => {
         { ...node('heading', text('Title')), tag: 'h1' },
         node('paragraph', text('a '), text('b', { format: 1 }), node('linebreak'), text('c')),
         node('paragraph'),
-        node('list', item(text('one')), item(text('two'), node('list', item(text('deep')))), item(text('three'))),
+        node(
+          'list',
+          item(text('one')),
+          item(text('two'), node('list', item(text('deep')))),
+          item(text('three')),
+        ),
         node('code', text('x = 1'), node('linebreak'), { type: 'code-highlight', text: 'y = 2' }),
         node('quote', text('said')),
         node('quote', text('again')),

@@ -8,7 +8,13 @@ const FAMILY = '👨‍👩‍👧‍👦';
 const MAX = 5000;
 
 const lexical = (value: string) =>
-  JSON.stringify({ root: { type: 'root', version: 1, children: [{ type: 'paragraph', children: [{ type: 'text', text: value }] }] } });
+  JSON.stringify({
+    root: {
+      type: 'root',
+      version: 1,
+      children: [{ type: 'paragraph', children: [{ type: 'text', text: value }] }],
+    },
+  });
 const stored = (content: string) => ({
   ok: true,
   value: { content, contentFormat: 'plain', contentHtml: null, text: content },
@@ -62,7 +68,10 @@ describe('lexical content', () => {
   it('counts the JSON, not the text', () => {
     const room = MAX - lexical('').length;
     expect(prepareContent(lexical('x'.repeat(room)), 'lexical', MAX).ok).toBe(true);
-    expect(prepareContent(lexical('x'.repeat(room + 1)), 'lexical', MAX)).toMatchObject({ ok: false, path: 'content' });
+    expect(prepareContent(lexical('x'.repeat(room + 1)), 'lexical', MAX)).toMatchObject({
+      ok: false,
+      path: 'content',
+    });
   });
 
   it.each([
@@ -73,6 +82,10 @@ describe('lexical content', () => {
     ['an escaped half pair', lexical('\ud800'), /surrogate/],
     ['a raw half pair', lexical('x').replace('x', '\ud800'), /surrogate/],
   ])('refuses %s', (_, content, problem) => {
-    expect(prepareContent(content, 'lexical', MAX)).toEqual({ ok: false, path: 'content', problem: expect.stringMatching(problem) });
+    expect(prepareContent(content, 'lexical', MAX)).toEqual({
+      ok: false,
+      path: 'content',
+      problem: expect.stringMatching(problem),
+    });
   });
 });

@@ -4,7 +4,12 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { crawlSite, type CrawledPage, type CrawlLeft, type CrawlOptions } from '../../src/services/knowledge/crawl/site.ts';
+import {
+  crawlSite,
+  type CrawledPage,
+  type CrawlTruncated,
+  type CrawlOptions,
+} from '../../src/services/assistant/knowledge/crawl/crawler.ts';
 import { createTestClock, type TestClock } from '../helpers/clock.ts';
 import { eventually } from '../helpers/eventually.ts';
 
@@ -16,7 +21,7 @@ let clock: TestClock;
 let pages: Record<string, Answer>;
 let asked: { path: string; agent: string | undefined }[];
 let slept: number[];
-let left: CrawlLeft | null;
+let left: CrawlTruncated | null;
 
 beforeEach(async () => {
   pages = {};
@@ -47,10 +52,10 @@ async function crawl(options: Partial<CrawlOptions> & { path?: string } = {}): P
     start: new URL(path, base),
     maxPages: 50,
     depth: 5,
-    below: false,
+    withinFolder: false,
     allowPrivate: true,
     userAgent: 'deskbell/0.0.0 (knowledge)',
-    also: [],
+    knownUrls: [],
     delayMs: 200,
     sleep: async (ms) => void slept.push(ms),
     signal: new AbortController().signal,
@@ -66,7 +71,8 @@ async function crawl(options: Partial<CrawlOptions> & { path?: string } = {}): P
 
 const paths = (found: readonly CrawledPage[], kind: CrawledPage['kind'] = 'page'): string[] =>
   found.filter((page) => page.kind === kind).map(({ url }) => url.replace(base, ''));
-const problems = (found: readonly CrawledPage[]): string[] => found.flatMap((page) => ('problem' in page ? [page.problem] : []));
+const problems = (found: readonly CrawledPage[]): string[] =>
+  found.flatMap((page) => ('problem' in page ? [page.problem] : []));
 
 describe('the walk', () => {
   it('follows links of the same host, each page once, however it is written', async () => {
@@ -98,7 +104,7 @@ describe('the walk', () => {
     expect(await crawl({ depth: 2 })).toHaveLength(3);
     expect(left).toBeNull();
     pages = { '/docs/a': '<a href="b">b</a><a href="/c">c</a>', '/docs/b': 'b', '/c': 'c' };
-    expect(paths(await crawl({ path: '/docs/a', below: true }))).toEqual(['/docs/a', '/docs/b']);
+    expect(paths(await crawl({ path: '/docs/a', withinFolder: true }))).toEqual(['/docs/a', '/docs/b']);
   });
 
   it('takes the canonical address of a page, on its own host only', async () => {
@@ -132,7 +138,10 @@ describe('the walk', () => {
 
   it('stops when it is told to', async () => {
     const stop = new AbortController();
-    pages = { '/': '<a href="/a">a</a>', '/a': (_request, response) => void (stop.abort(), response.end('late')) };
+    pages = {
+      '/': '<a href="/a">a</a>',
+      '/a': (_request, response) => void (stop.abort(), response.end('late')),
+    };
     const found = await crawl({ signal: stop.signal });
     expect(paths(found)).toEqual(['/']);
   });
@@ -150,7 +159,9 @@ describe('robots', () => {
         `User-agent: *\nDisallow: /\n\nUser-agent: deskbell\nDisallow: /secret\nCrawl-delay: 3\nSitemap: ${base}/map.xml`,
       ),
       '/map.xml': (_request, response) =>
-        void response.writeHead(200, { 'content-type': 'text/xml' }).end(`<urlset><loc>${base}/mapped</loc></urlset>`),
+        void response
+          .writeHead(200, { 'content-type': 'text/xml' })
+          .end(`<urlset><loc>${base}/mapped</loc></urlset>`),
       '/': '<a href="/secret/a">s</a><a href="/open">o</a>',
       '/open': 'o',
       '/secret/a': 'CANARY',
@@ -195,7 +206,9 @@ describe('robots', () => {
       '/a': '<meta name="ROBOTS" content="noindex"><a href="/d">d</a>',
       '/b': '<meta name="robots" content="nofollow"><a href="/e">e</a>',
       '/c': (_request, response) =>
-        void response.writeHead(200, { 'content-type': 'text/html', 'x-robots-tag': 'noindex, nofollow' }).end('<a href="/e">e</a>'),
+        void response
+          .writeHead(200, { 'content-type': 'text/html', 'x-robots-tag': 'noindex, nofollow' })
+          .end('<a href="/e">e</a>'),
       '/d': 'd',
       '/e': 'CANARY',
     };
@@ -285,19 +298,30 @@ describe('pages', () => {
       '/none': (_request, response) => void response.writeHead(200).end('<p>no type'),
     };
     const found = await crawl();
-    expect(found.flatMap((page) => (page.kind === 'page' ? [page.format] : []))).toEqual(['html', 'text', 'markdown', 'html']);
+    expect(found.flatMap((page) => (page.kind === 'page' ? [page.format] : []))).toEqual([
+      'html',
+      'text',
+      'markdown',
+      'html',
+    ]);
     expect(problems(found)).toEqual(['it is image/png, which is no page', 'it is no text']);
   });
 
   it.each([
     ['what the header says', 'text/html; charset=iso-8859-1', Buffer.from('caf\xe9', 'latin1')],
-    ['what the page says', 'text/html', Buffer.from('<meta charset="windows-1251"><p>\xe2\xee\xe7\xe2\xf0\xe0\xf2 caf', 'latin1')],
+    [
+      'what the page says',
+      'text/html',
+      Buffer.from('<meta charset="windows-1251"><p>\xe2\xee\xe7\xe2\xf0\xe0\xf2 caf', 'latin1'),
+    ],
     ['UTF-16 with a mark', 'text/html', Buffer.from('\ufeffcafé', 'utf16le')],
     ['what it is, where the header lies', 'text/html; charset=utf-8', Buffer.from('caf\xe9', 'latin1')],
     ['what it is, where the header is nonsense', 'text/html; charset=klingon', Buffer.from('café')],
     ['a mark of UTF-8', 'text/html; charset=latin1', Buffer.from('\ufeffcafé')],
   ])('are read by %s', async (_what, type, bytes) => {
-    pages = { '/': (_request, response) => void response.writeHead(200, { 'content-type': type }).end(bytes) };
+    pages = {
+      '/': (_request, response) => void response.writeHead(200, { 'content-type': type }).end(bytes),
+    };
     const [page] = await crawl();
     expect(page?.kind === 'page' ? page.content : page).toMatch(/café$|возврат caf$/);
   });
@@ -306,9 +330,13 @@ describe('pages', () => {
     const packed =
       (bytes: Buffer, encoding = 'gzip'): Answer =>
       (_request, response) =>
-        void response.writeHead(200, { 'content-type': 'text/html', 'content-encoding': encoding }).end(bytes);
+        void response
+          .writeHead(200, { 'content-type': 'text/html', 'content-encoding': encoding })
+          .end(bytes);
     pages = {
-      '/': packed(gzipSync('<a href=/bomb>b</a><a href=/broken>c</a><a href=/strange>d</a><a href=/cut>e</a>')),
+      '/': packed(
+        gzipSync('<a href=/bomb>b</a><a href=/broken>c</a><a href=/strange>d</a><a href=/cut>e</a>'),
+      ),
       '/bomb': packed(gzipSync(Buffer.alloc(100_000_000, 0x20))),
       '/broken': packed(Buffer.from('no gzip at all')),
       '/strange': packed(Buffer.from('x'), 'zstd, rot13'),
@@ -329,7 +357,9 @@ describe('pages', () => {
     pages = {
       '/': '<a href=/said>a</a><a href=/unsaid>b</a>',
       '/said': (_request, response) =>
-        void response.writeHead(200, { 'content-type': 'text/html', 'content-length': 100_000_000 }).write('x'),
+        void response
+          .writeHead(200, { 'content-type': 'text/html', 'content-length': 100_000_000 })
+          .write('x'),
       '/unsaid': (_request, response) => {
         response.writeHead(200, { 'content-type': 'text/html' });
         const chunk = Buffer.alloc(64_000, 0x78);
@@ -349,7 +379,10 @@ describe('pages', () => {
 
   it.each<[string, Answer]>([
     ['says nothing', () => undefined],
-    ['says half', (_request, response) => void response.writeHead(200, { 'content-type': 'text/html' }).write('<p>half')],
+    [
+      'says half',
+      (_request, response) => void response.writeHead(200, { 'content-type': 'text/html' }).write('<p>half'),
+    ],
   ])('that %s are given up in time, and the walk goes on', async (_what, answer) => {
     pages = { '/': '<a href=/slow>a</a><a href=/next>b</a>', '/slow': answer, '/next': 'n' };
     const under = crawl();
@@ -374,7 +407,7 @@ describe('pages', () => {
 
   it('known from before are looked at again', async () => {
     pages = { '/': 'home', '/orphan': 'o' };
-    const found = await crawl({ also: [`${base}/orphan`, `${base}/lost`, 'https://other.example/x'] });
+    const found = await crawl({ knownUrls: [`${base}/orphan`, `${base}/lost`, 'https://other.example/x'] });
     expect(paths(found)).toEqual(['/', '/orphan']);
     expect(paths(found, 'gone')).toEqual(['/lost']);
   });

@@ -2,15 +2,22 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { defaultLimits, formatLimits, parseLimits, planLimits, rateLimitHeaders, retryAfterSeconds } from '../../src/services/limits.ts';
+import {
+  defaultRateLimits,
+  formatRateLimit,
+  parseRateLimit,
+  planLimits,
+  rateLimitHeaders,
+  retryAfterSeconds,
+} from '../../src/services/tenants/plans.ts';
 
 const w = (limit: number, windowMs: number) => ({ limit, windowMs });
 
 describe('parseLimits', () => {
   it('reads counts with units, in any order, and off', () => {
-    expect(parseLimits('10/s,120/m,2000/h')).toEqual([w(10, 1000), w(120, 60_000), w(2000, 3_600_000)]);
-    expect(parseLimits(' 5/d , 1/s ')).toEqual([w(1, 1000), w(5, 86_400_000)]);
-    expect(parseLimits('off')).toBeNull();
+    expect(parseRateLimit('10/s,120/m,2000/h')).toEqual([w(10, 1000), w(120, 60_000), w(2000, 3_600_000)]);
+    expect(parseRateLimit(' 5/d , 1/s ')).toEqual([w(1, 1000), w(5, 86_400_000)]);
+    expect(parseRateLimit('off')).toBeNull();
   });
 
   it.each([
@@ -39,7 +46,7 @@ describe('parseLimits', () => {
     'NaN/s',
     '10/toString',
   ])('refuses %j with a sentence', (text) => {
-    expect(() => parseLimits(text)).toThrow(/(is not a limit: write|has two limits for one)/);
+    expect(() => parseRateLimit(text)).toThrow(/(is not a limit: write|has two limits for one)/);
   });
 
   it('comes back through formatLimits', () => {
@@ -47,17 +54,17 @@ describe('parseLimits', () => {
     fc.assert(
       fc.property(units, fc.integer({ min: 1, max: 999_999_999 }), (windows, limit) => {
         const set = windows.map((windowMs) => w(limit, windowMs));
-        expect(parseLimits(formatLimits(set))).toEqual(set);
+        expect(parseRateLimit(formatRateLimit(set))).toEqual(set);
       }),
     );
-    expect(formatLimits(null)).toBe('off');
-    expect(() => formatLimits([w(1, 1234)])).toThrow(RangeError);
+    expect(formatRateLimit(null)).toBe('off');
+    expect(() => formatRateLimit([w(1, 1234)])).toThrow(RangeError);
   });
 });
 
 describe('the agreed numbers', () => {
   it('are those of the table', () => {
-    expect(Object.entries(defaultLimits).map(([name, set]) => [name, formatLimits(set)])).toEqual([
+    expect(Object.entries(defaultRateLimits).map(([name, set]) => [name, formatRateLimit(set)])).toEqual([
       ['visitor', '10/s,120/m,2000/h'],
       ['application', '200/s,6000/m,100000/h'],
       ['addressFailed', '10/s,60/m,600/h'],
@@ -86,7 +93,8 @@ describe('rateLimitHeaders', () => {
     ];
     expect(rateLimitHeaders({ ok: true, state }, policies)).toEqual({
       RateLimit: '"visitor-minute";r=3;t=2, "application-second";r=199;t=1',
-      'RateLimit-Policy': '"visitor-second";q=10;w=1, "visitor-minute";q=120;w=60, "application-second";q=200;w=1',
+      'RateLimit-Policy':
+        '"visitor-second";q=10;w=1, "visitor-minute";q=120;w=60, "application-second";q=200;w=1',
     });
   });
 
@@ -97,15 +105,23 @@ describe('rateLimitHeaders', () => {
       [1001, 2],
       [3_599_999, 3600],
     ] as const) {
-      const headers = rateLimitHeaders({ ok: false, failed: 1, window: w(200, 1000), retryAfterMs: ms }, policies);
-      expect(headers).toMatchObject({ 'Retry-After': String(s), RateLimit: `"application-second";r=0;t=${s}` });
+      const headers = rateLimitHeaders(
+        { ok: false, failed: 1, window: w(200, 1000), retryAfterMs: ms },
+        policies,
+      );
+      expect(headers).toMatchObject({
+        'Retry-After': String(s),
+        RateLimit: `"application-second";r=0;t=${s}`,
+      });
       expect(retryAfterSeconds(ms)).toBe(s);
     }
   });
 
   it('lets no name break out of its quotes', () => {
     const verdict = { ok: false, failed: 0, window: w(1, 1000), retryAfterMs: 1 } as const;
-    expect(rateLimitHeaders(verdict, [{ name: 'a"b\\c', windows: [] }]).RateLimit).toBe('"a\\"b\\\\c-second";r=0;t=1');
+    expect(rateLimitHeaders(verdict, [{ name: 'a"b\\c', windows: [] }]).RateLimit).toBe(
+      '"a\\"b\\\\c-second";r=0;t=1',
+    );
     expect(() => rateLimitHeaders(verdict, [{ name: 'a\r\nb', windows: [] }])).toThrow(RangeError);
   });
 });

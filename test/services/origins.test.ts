@@ -3,7 +3,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { normaliseDomain, originMatches, parseOrigin } from '../../src/services/origins.ts';
+import { normaliseDomain, originMatches, parseOrigin } from '../../src/services/auth/origins.ts';
 
 function covers(written: string, header: string): boolean {
   const domain = normaliseDomain(written);
@@ -330,13 +330,18 @@ describe('normaliseDomain', () => {
   });
 
   it('counts 253 characters, not 254', () => {
-    const of = (length: number) => `${'a'.repeat(63)}.${'b'.repeat(63)}.${'c'.repeat(63)}.${'d'.repeat(length - 192)}`;
+    const of = (length: number) =>
+      `${'a'.repeat(63)}.${'b'.repeat(63)}.${'c'.repeat(63)}.${'d'.repeat(length - 192)}`;
     expect(normaliseDomain(of(253)).ok).toBe(true);
     expect(normaliseDomain(of(254)).ok).toBe(false);
   });
 
   it('warns of public suffixes and of names stored in punycode', () => {
-    expect(normaliseDomain('co.uk')).toMatchObject({ ok: true, domain: 'co.uk', warning: expect.stringContaining('co.uk') });
+    expect(normaliseDomain('co.uk')).toMatchObject({
+      ok: true,
+      domain: 'co.uk',
+      warning: expect.stringContaining('co.uk'),
+    });
     expect(normaliseDomain('\u0435xample.com')).toMatchObject({
       ok: true,
       domain: 'xn--xample-2of.com',

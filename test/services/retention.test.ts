@@ -3,12 +3,20 @@
 import { utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { tidy } from '../../src/services/housekeeping.ts';
-import { purge } from '../../src/services/retention.ts';
+import { runMaintenance } from '../../src/services/data/maintenance.ts';
+import { purge } from '../../src/services/data/retention.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { eventually } from '../helpers/eventually.ts';
 import { stored, inDatabase } from '../helpers/rest-checks.ts';
-import { aConversation, aMember, aMessage, anOrganization, aVisitor, aVisitorByKey, type Person } from '../helpers/world.ts';
+import {
+  createConversation,
+  createMember,
+  createMessage,
+  createOrganization,
+  createVisitor,
+  createVisitorByKey,
+  type TestClient,
+} from '../helpers/fixtures.ts';
 
 const minute = 60_000;
 const day = 86_400_000;
@@ -19,39 +27,43 @@ beforeEach(async () => {
 });
 afterEach(() => app.stop());
 
-const texts = async (visitor: Person, id: string): Promise<string[]> =>
-  ((await visitor.call('GET', `/conversations/${id}/messages?limit=100`)).body.messages as { content: string }[]).map(
-    ({ content }) => content,
-  );
+const texts = async (visitor: TestClient, id: string): Promise<string[]> =>
+  (
+    (await visitor.call('GET', `/conversations/${id}/messages?limit=100`)).body.messages as {
+      content: string;
+    }[]
+  ).map(({ content }) => content);
 
 /** Moves the wall clock without waking the hourly housekeeping. */
 const later = (ms: number): void => app.clock.step(ms);
 
 /** Enough young conversations that the old ones are less than half. */
-async function youngOnes(visitor: Person, count: number): Promise<void> {
-  for (let index = 0; index < count; index += 1) await aMessage(visitor, await aConversation(visitor), 'young');
+async function youngOnes(visitor: TestClient, count: number): Promise<void> {
+  for (let index = 0; index < count; index += 1)
+    await createMessage(visitor, await createConversation(visitor), 'young');
 }
 
-const count = (table: string): number => Number(inDatabase(app, `select count(*) as n from ${table}`)[0]?.['n']);
+const count = (table: string): number =>
+  Number(inDatabase(app, `select count(*) as n from ${table}`)[0]?.['n']);
 
 describe('what goes', () => {
   it('takes messages past the window to the minute, in every status, and leaves the rest alone', async () => {
-    const { application } = await anOrganization(app, 'acme', 'free');
-    const other = await anOrganization(app, 'beta', 'enterprise');
-    const visitor = aVisitor(app, application);
-    const foreign = aVisitor(app, other.application);
-    const operator = await aMember(app, 'acme');
+    const { application } = await createOrganization(app, 'acme', 'free');
+    const other = await createOrganization(app, 'beta', 'enterprise');
+    const visitor = createVisitor(app, application);
+    const foreign = createVisitor(app, other.application);
+    const operator = await createMember(app, 'acme');
     const [pending, active, closed, silent] = [
-      await aConversation(visitor),
-      await aConversation(visitor),
-      await aConversation(visitor),
-      await aConversation(visitor, 'silent'),
+      await createConversation(visitor),
+      await createConversation(visitor),
+      await createConversation(visitor),
+      await createConversation(visitor, 'silent'),
     ];
     await operator.call('POST', `/conversations/${active}/accept`);
-    for (const id of [pending, active, closed, silent]) await aMessage(visitor, id, 'too old');
-    await aMessage(foreign, await aConversation(foreign), 'kept for ever');
+    for (const id of [pending, active, closed, silent]) await createMessage(visitor, id, 'too old');
+    await createMessage(foreign, await createConversation(foreign), 'kept for ever');
     later(2 * minute);
-    for (const id of [pending, active, closed]) await aMessage(visitor, id, 'just young enough');
+    for (const id of [pending, active, closed]) await createMessage(visitor, id, 'just young enough');
     await operator.call('POST', `/conversations/${closed}/resolve`);
     const before = stored(app);
     later(30 * day - minute);
@@ -65,26 +77,35 @@ describe('what goes', () => {
       retentionDays: null,
       live: { messages: 0 },
     });
-    for (const id of [pending, active, closed]) expect(await texts(visitor, id)).toEqual(['just young enough']);
+    for (const id of [pending, active, closed])
+      expect(await texts(visitor, id)).toEqual(['just young enough']);
     expect((await visitor.call('GET', `/conversations/${silent}`)).status).toBe(404);
     expect((await visitor.call('GET', '/conversations')).body.total).toBe(3);
-    expect(inDatabase(app, 'select content from messages where organization_id = ?', other.id)).toEqual([{ content: 'kept for ever' }]);
-    expect(inDatabase(app, 'select status from conversations where id = ?', active)).toEqual([{ status: 'active' }]);
+    expect(inDatabase(app, 'select content from messages where organization_id = ?', other.id)).toEqual([
+      { content: 'kept for ever' },
+    ]);
+    expect(inDatabase(app, 'select status from conversations where id = ?', active)).toEqual([
+      { status: 'active' },
+    ]);
     for (const table of ['applications', 'members', 'visitors', 'api_keys', 'domains'])
       expect(stored(app)[table], table).toBe(before[table]);
-    expect((await app.local('retention.purge', {})).total).toEqual({ conversations: 0, messages: 0, visitors: 0 });
+    expect((await app.local('retention.purge', {})).total).toEqual({
+      conversations: 0,
+      messages: 0,
+      visitors: 0,
+    });
   });
 
   it('says beforehand exactly what it will remove, and removes nothing by saying so', async () => {
-    const { application } = await anOrganization(app, 'acme', 'free');
-    const gone = aVisitor(app, application);
+    const { application } = await createOrganization(app, 'acme', 'free');
+    const gone = createVisitor(app, application);
     for (let index = 0; index < 3; index += 1) {
-      const id = await aConversation(gone);
-      for (let each = 0; each < 40; each += 1) await aMessage(gone, id, `old ${each}`);
+      const id = await createConversation(gone);
+      for (let each = 0; each < 40; each += 1) await createMessage(gone, id, `old ${each}`);
     }
-    await aMember(app, 'acme');
+    await createMember(app, 'acme');
     later(31 * day);
-    await youngOnes(aVisitor(app, application), 4);
+    await youngOnes(createVisitor(app, application), 4);
     const before = stored(app);
     const dry = await app.local('retention.purge', { dryRun: true });
     expect(dry.total).toEqual({ conversations: 3, messages: 120, visitors: 1 });
@@ -93,18 +114,22 @@ describe('what goes', () => {
     expect({ ...real, dryRun: true }).toEqual(dry);
     expect([count('conversations'), count('messages'), count('visitors')]).toEqual([4, 4, 1]);
     const [row] = inDatabase(app, "select detail from audit where action = 'retention.purge'");
-    expect(JSON.parse(String(row?.['detail']))).toMatchObject({ conversations: 3, messages: 120, visitors: 1 });
+    expect(JSON.parse(String(row?.['detail']))).toMatchObject({
+      conversations: 3,
+      messages: 120,
+      visitors: 1,
+    });
   });
 
   it('goes on where it was cut off', async () => {
-    const { application } = await anOrganization(app, 'acme', 'free');
-    const visitor = aVisitor(app, application);
+    const { application } = await createOrganization(app, 'acme', 'free');
+    const visitor = createVisitor(app, application);
     for (let index = 0; index < 2; index += 1) {
-      const id = await aConversation(visitor);
-      for (let each = 0; each < 250; each += 1) await aMessage(visitor, id, 'old');
+      const id = await createConversation(visitor);
+      for (let each = 0; each < 250; each += 1) await createMessage(visitor, id, 'old');
     }
     later(31 * day);
-    await youngOnes(aVisitor(app, application), 3);
+    await youngOnes(createVisitor(app, application), 3);
     let asked = 0;
     const first = await purge(app.service, { stopped: () => (asked += 1) > 5 });
     expect(first.total.messages).toBeGreaterThan(0);
@@ -116,11 +141,11 @@ describe('what goes', () => {
   });
 
   it('runs by itself every hour, and tells the log', async () => {
-    const { application } = await anOrganization(app, 'acme', 'free');
-    const visitor = aVisitor(app, application);
-    await aMessage(visitor, await aConversation(visitor), 'old');
+    const { application } = await createOrganization(app, 'acme', 'free');
+    const visitor = createVisitor(app, application);
+    await createMessage(visitor, await createConversation(visitor), 'old');
     later(31 * day);
-    await youngOnes(aVisitor(app, application), 2);
+    await youngOnes(createVisitor(app, application), 2);
     app.clock.advance(3_600_000);
     await eventually(() => expect(count('messages')).toBe(2));
     await eventually(() => expect(app.logged.join('')).toContain('retention removed'));
@@ -135,33 +160,38 @@ describe('what goes', () => {
     await made('deskbell-before-schema-2.db', 31 * day);
     await made('deskbell-before-schema-3.db', 29 * day);
     await made('deskbell-before-schema-2.db.mine', 31 * day);
-    expect((await app.local('retention.purge', { dryRun: true })).copies).toBe(1);
-    expect((await app.local('retention.purge', {})).copies).toBe(1);
-    expect((await app.service.engine.store.copies()).map(({ name }) => name)).toEqual(['deskbell-before-schema-3.db']);
+    expect((await app.local('retention.purge', { dryRun: true })).expiredBackups).toBe(1);
+    expect((await app.local('retention.purge', {})).expiredBackups).toBe(1);
+    expect((await app.service.engine.store.copies()).map(({ name }) => name)).toEqual([
+      'deskbell-before-schema-3.db',
+    ]);
   });
 });
 
 describe('what stays right', () => {
   it('keeps read positions, unread counts, seq and catching up', async () => {
-    const { application } = await anOrganization(app, 'acme', 'free');
-    const visitor = aVisitor(app, application);
-    const operator = await aMember(app, 'acme');
-    const id = await aConversation(visitor);
+    const { application } = await createOrganization(app, 'acme', 'free');
+    const visitor = createVisitor(app, application);
+    const operator = await createMember(app, 'acme');
+    const id = await createConversation(visitor);
     await operator.call('POST', `/conversations/${id}/accept`);
-    const old = await aMessage(operator, id, 'old answer');
+    const old = await createMessage(operator, id, 'old answer');
     await visitor.call('POST', `/conversations/${id}/read`, { messageId: old });
     later(20 * day);
-    await aMessage(operator, id, 'first unread');
-    await aMessage(visitor, id, 'question');
+    await createMessage(operator, id, 'first unread');
+    await createMessage(visitor, id, 'question');
     later(15 * day);
     expect((await app.local('retention.purge', {})).total).toMatchObject({ conversations: 0, messages: 1 });
     expect((await visitor.call('GET', `/conversations/${id}/unread`)).body.unreadCount).toBe(1);
     const ear = await visitor.connect();
     ear.send('room:join', { conversationId: id, lastMessageId: old });
-    const sync = await ear.hears('messages:sync');
-    expect((sync.messages as { content: string }[]).map(({ content }) => content)).toEqual(['first unread', 'question']);
-    await aMessage(operator, id, 'next');
-    expect((await ear.hears('message:new')).content).toBe('next');
+    const sync = await ear.receives('messages:sync');
+    expect((sync.messages as { content: string }[]).map(({ content }) => content)).toEqual([
+      'first unread',
+      'question',
+    ]);
+    await createMessage(operator, id, 'next');
+    expect((await ear.receives('message:new')).content).toBe('next');
     expect(inDatabase(app, 'select seq from messages where conversation_id = ? order by seq', id)).toEqual([
       { seq: 2 },
       { seq: 3 },
@@ -171,13 +201,13 @@ describe('what stays right', () => {
   });
 
   it('takes the words out of the search, and their text out of the files', async () => {
-    const { application } = await anOrganization(app, 'acme', 'free');
-    const visitor = aVisitor(app, application);
-    await aMessage(visitor, await aConversation(visitor), 'hippopotamus');
+    const { application } = await createOrganization(app, 'acme', 'free');
+    const visitor = createVisitor(app, application);
+    await createMessage(visitor, await createConversation(visitor), 'hippopotamus');
     app.clock.advance(1_000);
     await eventually(() => expect(count('search_rows')).toBe(1));
     later(31 * day);
-    await youngOnes(aVisitor(app, application), 2);
+    await youngOnes(createVisitor(app, application), 2);
     await app.local('retention.purge', {});
     expect(inDatabase(app, "select rowid from search where search match 'hippopotamus'")).toEqual([]);
   });
@@ -185,15 +215,16 @@ describe('what stays right', () => {
 
 describe('what it refuses', () => {
   it('holds back more than half of an organization until somebody says so, and writes it down once', async () => {
-    const { application, id } = await anOrganization(app, 'acme', 'free');
-    const other = await anOrganization(app, 'beta', 'free');
+    const { application, id } = await createOrganization(app, 'acme', 'free');
+    const other = await createOrganization(app, 'beta', 'free');
     for (const one of [application, other.application]) {
-      const visitor = aVisitor(app, one);
-      for (let index = 0; index < 3; index += 1) await aMessage(visitor, await aConversation(visitor), 'old');
+      const visitor = createVisitor(app, one);
+      for (let index = 0; index < 3; index += 1)
+        await createMessage(visitor, await createConversation(visitor), 'old');
     }
     later(31 * day);
-    await youngOnes(aVisitor(app, application), 2);
-    await youngOnes(aVisitor(app, other.application), 3);
+    await youngOnes(createVisitor(app, application), 2);
+    await youngOnes(createVisitor(app, other.application), 3);
     const dry = await app.local('retention.purge', { dryRun: true });
     for (let run = 0; run < 2; run += 1) {
       const report = await purge(app.service);
@@ -203,50 +234,68 @@ describe('what it refuses', () => {
         live: { conversations: 3, messages: 3, visitors: 1 },
       });
     }
-    expect(inDatabase(app, 'select count(*) as n from messages where organization_id = ?', id)).toEqual([{ n: 5 }]);
+    expect(inDatabase(app, 'select count(*) as n from messages where organization_id = ?', id)).toEqual([
+      { n: 5 },
+    ]);
     // Exactly half is not more than half.
-    expect(inDatabase(app, 'select count(*) as n from messages where organization_id = ?', other.id)).toEqual([{ n: 3 }]);
-    expect(inDatabase(app, "select organization_id from audit where action = 'retention.held'")).toEqual([{ organization_id: id }]);
+    expect(inDatabase(app, 'select count(*) as n from messages where organization_id = ?', other.id)).toEqual(
+      [{ n: 3 }],
+    );
+    expect(inDatabase(app, "select organization_id from audit where action = 'retention.held'")).toEqual([
+      { organization_id: id },
+    ]);
     app.clock.advance(3_600_000);
     await eventually(() => expect(app.logged.join('')).toContain('deskbell purge --yes'));
-    expect((await app.local('retention.purge', { force: true })).total).toEqual({ conversations: 3, messages: 3, visitors: 1 });
-    expect(inDatabase(app, 'select count(*) as n from messages where organization_id = ?', id)).toEqual([{ n: 2 }]);
+    expect((await app.local('retention.purge', { force: true })).total).toEqual({
+      conversations: 3,
+      messages: 3,
+      visitors: 1,
+    });
+    expect(inDatabase(app, 'select count(*) as n from messages where organization_id = ?', id)).toEqual([
+      { n: 2 },
+    ]);
   });
 
   it('does nothing on a clock that has jumped ten years on, or behind what is stored', async () => {
-    const { application } = await anOrganization(app, 'acme', 'free');
-    await youngOnes(aVisitor(app, application), 3);
+    const { application } = await createOrganization(app, 'acme', 'free');
+    await youngOnes(createVisitor(app, application), 3);
     later(3_650 * day);
     expect((await purge(app.service)).total).toEqual({ conversations: 0, messages: 0, visitors: 0 });
     later(-3_650 * day);
     later(-app.clock.now());
     await expect(purge(app.service)).rejects.toThrow(/clock says 1970.*nothing was removed/);
-    await tidy(app.service);
+    await runMaintenance(app.service);
     expect(count('messages')).toBe(3);
   });
 
   it('waits 7 days after a downgrade', async () => {
-    const { application } = await anOrganization(app, 'acme', 'premium');
-    const visitor = aVisitor(app, application);
-    await aMessage(visitor, await aConversation(visitor), 'old');
+    const { application } = await createOrganization(app, 'acme', 'premium');
+    const visitor = createVisitor(app, application);
+    await createMessage(visitor, await createConversation(visitor), 'old');
     later(100 * day);
-    await youngOnes(aVisitor(app, application), 2);
-    await app.local('organizations.setPlan', { organization: 'acme', plan: 'free' });
+    await youngOnes(createVisitor(app, application), 2);
+    await app.local('organizations.update', { organization: 'acme', plan: 'free' });
     later(7 * day - minute);
-    expect((await purge(app.service)).organizations[0]).toMatchObject({ state: 'grace', live: { messages: 0 } });
+    expect((await purge(app.service)).organizations[0]).toMatchObject({
+      state: 'grace',
+      live: { messages: 0 },
+    });
     // Said again, the same plan is no change.
-    await app.local('organizations.setPlan', { organization: 'acme', plan: 'free' });
+    await app.local('organizations.update', { organization: 'acme', plan: 'free' });
     later(2 * minute);
-    expect((await purge(app.service)).organizations[0]).toMatchObject({ state: 'purged', live: { messages: 1 } });
+    expect((await purge(app.service)).organizations[0]).toMatchObject({
+      state: 'purged',
+      live: { messages: 1 },
+    });
   });
 });
 
 it('lets test data go after 7 days, whatever the plan, and live data stay', async () => {
-  const { application } = await anOrganization(app, 'acme', 'enterprise');
-  const live = aVisitor(app, application);
-  const test = aVisitorByKey(app, application, 'test');
-  await aMessage(live, await aConversation(live), 'live');
-  await aMessage(test, await aConversation(test), 'test');
+  const { application } = await createOrganization(app, 'acme', 'enterprise');
+  const live = createVisitor(app, application);
+  const test = createVisitorByKey(app, application, 'test');
+  await createMessage(live, await createConversation(live), 'live');
+  await createMessage(test, await createConversation(test), 'test');
   later(7 * day - minute);
   expect((await purge(app.service)).total.messages).toBe(0);
   later(2 * minute);

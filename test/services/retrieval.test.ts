@@ -2,13 +2,17 @@
 // tenant has never shows or counts in another, and vectors only ever add.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Embeddings } from '../../src/services/assistant/language-model.ts';
-import { embedMissing } from '../../src/services/knowledge/vectors.ts';
-import { coverageThreshold, retrieve, type Retrieved } from '../../src/services/knowledge/retrieval/retrieval.ts';
+import { embedMissing } from '../../src/services/assistant/knowledge/vectors.ts';
+import {
+  coverageThreshold,
+  retrieve,
+  type Retrieved,
+} from '../../src/services/assistant/knowledge/retrieval/retrieval.ts';
 import type { Service } from '../../src/services/service.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { eventually } from '../helpers/eventually.ts';
 import { inDatabase } from '../helpers/rest-checks.ts';
-import { anApplication, anOrganization, type TestOrganization } from '../helpers/world.ts';
+import { createApplication, createOrganization, type TestOrganization } from '../helpers/fixtures.ts';
 
 let app: TestApp;
 let names = 0;
@@ -18,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.stop());
 
-const fresh = (): Promise<TestOrganization> => anOrganization(app, `org-${(names += 1)}`);
+const fresh = (): Promise<TestOrganization> => createOrganization(app, `org-${(names += 1)}`);
 
 async function add(applicationId: string, source: string, content: string): Promise<void> {
   await app.local('knowledge.add', { applicationId, source, content, url: `https://docs.example/${source}` });
@@ -34,7 +38,8 @@ describe('words', () => {
     const documents = {
       english:
         '# Orders\n\n## Cancelling an order\n\nOrders can be cancelled until they are shipped. Open the order and press Cancel.\n\n## Invoices\n\nInvoices are sent by e-mail as PDF.',
-      german: '# Lieferung\n\nDie Lieferung nach Österreich dauert fünf Werktage. Rechnungen liegen der Sendung bei.',
+      german:
+        '# Lieferung\n\nDie Lieferung nach Österreich dauert fünf Werktage. Rechnungen liegen der Sendung bei.',
       chinese: '# 退款政策\n\n我们在收到退货后的十四天内退款。\n\n## 取消订单\n\n发货之前可以取消订单。',
       japanese: '# パスワード\n\nパスワードを忘れた場合は、ログイン画面から再設定できます。',
       thai: '# การคืนเงิน\n\nเราคืนเงินภายในสิบสี่วันหลังจากได้รับสินค้า',
@@ -81,7 +86,9 @@ describe('words', () => {
     expect(threshold).toBe(coverageThreshold);
     expect(coverage).toBeGreaterThan(threshold);
     expect(coverage).toBeLessThanOrEqual(1);
-    expect(passages.map(({ score }) => score)).toEqual(passages.map(({ score }) => score).toSorted((a, b) => b - a));
+    expect(passages.map(({ score }) => score)).toEqual(
+      passages.map(({ score }) => score).toSorted((a, b) => b - a),
+    );
   });
 
   it('puts a question about something else below the threshold', async () => {
@@ -129,18 +136,24 @@ describe('words', () => {
   });
 
   it('sees through invisible characters in a question', async () => {
-    expect((await find(id, 'in\u200bvoi\u00adces \u{e0041}\u202epdf')).coverage).toBe((await find(id, 'invoices pdf')).coverage);
+    expect((await find(id, 'in\u200bvoi\u00adces \u{e0041}\u202epdf')).coverage).toBe(
+      (await find(id, 'invoices pdf')).coverage,
+    );
   });
 });
 
 describe('synonyms', () => {
   it('widen a question, of one application only', async () => {
     const acme = await fresh();
-    const second = await anApplication(app, acme.slug, 'second.example');
-    for (const { id } of [acme.application, second]) await add(id, 'a', '# Wombats\n\nA capybara takes fourteen days.');
+    const second = await createApplication(app, acme.slug, 'second.example');
+    for (const { id } of [acme.application, second])
+      await add(id, 'a', '# Wombats\n\nA capybara takes fourteen days.');
     const question = 'How do I get my fluffy beast?';
     expect((await find(acme.application.id, question)).passages).toEqual([]);
-    await app.local('knowledge.setSynonyms', { applicationId: acme.application.id, synonyms: [['capybara', 'fluffy beast', 'water pig']] });
+    await app.local('knowledge.setSynonyms', {
+      applicationId: acme.application.id,
+      synonyms: [['capybara', 'fluffy beast', 'water pig']],
+    });
     const { passages, coverage } = await find(acme.application.id, question);
     expect(passages[0]?.text).toContain('capybara');
     expect(coverage).toBeGreaterThan(coverageThreshold);
@@ -163,9 +176,10 @@ describe('synonyms', () => {
 describe('tenants', () => {
   it('never see each other, with the same words and the same source', async () => {
     const [acme, other] = [await fresh(), await fresh()];
-    const second = await anApplication(app, acme.slug, 'third.example');
+    const second = await createApplication(app, acme.slug, 'third.example');
     const places = [acme.application.id, other.application.id, second.id];
-    for (const [index, id] of places.entries()) await add(id, 'refunds', `# Refunds\n\nThe refund policy is CANARY-${index}.`);
+    for (const [index, id] of places.entries())
+      await add(id, 'refunds', `# Refunds\n\nThe refund policy is CANARY-${index}.`);
     for (const [index, id] of places.entries()) {
       for (const question of [
         'refund policy',
@@ -187,11 +201,19 @@ describe('tenants', () => {
     const [acme, other] = [await fresh(), await fresh()];
     const { id } = acme.application;
     for (let n = 0; n < 8; n += 1)
-      await add(id, `d${n}`, `# Topic ${n}\n\nThe zebra number ${n} eats ${n % 2 === 0 ? 'grass' : 'hay'} in the evening.`);
+      await add(
+        id,
+        `d${n}`,
+        `# Topic ${n}\n\nThe zebra number ${n} eats ${n % 2 === 0 ? 'grass' : 'hay'} in the evening.`,
+      );
     const questions = ['zebra', 'which zebra eats hay', 'evening unicorn', 'topic 3'];
     const before = await Promise.all(questions.map((question) => find(id, question)));
     for (let n = 0; n < 40; n += 1)
-      await add(other.application.id, `d${n}`, `# Unicorn hay ${n}\n\nunicorn zebra hay grass topic evening `.repeat(20));
+      await add(
+        other.application.id,
+        `d${n}`,
+        `# Unicorn hay ${n}\n\nunicorn zebra hay grass topic evening `.repeat(20),
+      );
     expect(await Promise.all(questions.map((question) => find(id, question)))).toEqual(before);
   });
 
@@ -201,25 +223,44 @@ describe('tenants', () => {
     await add(other.application.id, 'a', 'The refund policy of CANARY.');
     // As if the two shared a number.
     const number = Number(
-      inDatabase(app, `select number from knowledge_scopes where application_id = '${other.application.id}'`)[0]?.['number'],
+      inDatabase(
+        app,
+        `select number from knowledge_scopes where application_id = '${other.application.id}'`,
+      )[0]?.['number'],
     );
     inDatabase(app, `delete from knowledge_scopes where application_id = '${other.application.id}'`);
-    inDatabase(app, `update knowledge_scopes set number = ${number} where application_id = '${acme.application.id}'`);
+    inDatabase(
+      app,
+      `update knowledge_scopes set number = ${number} where application_id = '${acme.application.id}'`,
+    );
     expect(JSON.stringify(await find(acme.application.id, 'refund policy'))).not.toContain('CANARY');
   });
 
   it('have nothing where there is nothing', async () => {
-    expect(await find((await fresh()).application.id, 'refund')).toEqual({ passages: [], coverage: 0, threshold: coverageThreshold });
-    expect(await find('no application', 'refund')).toEqual({ passages: [], coverage: 0, threshold: coverageThreshold });
+    expect(await find((await fresh()).application.id, 'refund')).toEqual({
+      passages: [],
+      coverage: 0,
+      threshold: coverageThreshold,
+    });
+    expect(await find('no application', 'refund')).toEqual({
+      passages: [],
+      coverage: 0,
+      threshold: coverageThreshold,
+    });
   });
 });
 
 describe('many passages', () => {
   it('are found by their rare words, even where the others are everywhere', async () => {
     const { application } = await fresh();
-    const sections = Array.from({ length: 600 }, (_, n) => `## Part ${n}\n\nThe machine needs oil and water, and part code${n} too.`);
+    const sections = Array.from(
+      { length: 600 },
+      (_, n) => `## Part ${n}\n\nThe machine needs oil and water, and part code${n} too.`,
+    );
     await add(application.id, 'manual', `# Manual\n\n${sections.join('\n\n')}`);
-    expect((await find(application.id, 'Which oil does the machine code417 need?')).passages[0]?.heading).toBe('Part 417');
+    expect(
+      (await find(application.id, 'Which oil does the machine code417 need?')).passages[0]?.heading,
+    ).toBe('Part 417');
     expect((await find(application.id, 'machine oil')).passages).toHaveLength(5);
   });
 });
@@ -247,9 +288,16 @@ describe('vectors', () => {
         return answer(texts, signal);
       },
     };
-    service = { ...app.service, model: { name: 'none', complete: () => Promise.reject(new Error('not here')), embeddings } };
+    service = {
+      ...app.service,
+      model: { name: 'none', complete: () => Promise.reject(new Error('not here')), embeddings },
+    };
     acme = await fresh();
-    await add(acme.application.id, 'a', '# Alpha\n\n## Qualm\n\nquiz quota quest\n\n## Zebra\n\nzebra zeal zone');
+    await add(
+      acme.application.id,
+      'a',
+      '# Alpha\n\n## Qualm\n\nquiz quota quest\n\n## Zebra\n\nzebra zeal zone',
+    );
   });
 
   const rows = (): Record<string, unknown>[] =>
@@ -260,7 +308,13 @@ describe('vectors', () => {
 
   it('are made once for each passage, and again for another model or another text', async () => {
     await embedMissing(service, never);
-    expect(asked.flat().some((text) => text.includes('quiz quota quest') && text.includes('Qualm') && text.includes('Alpha'))).toBe(true);
+    expect(
+      asked
+        .flat()
+        .some(
+          (text) => text.includes('quiz quota quest') && text.includes('Qualm') && text.includes('Alpha'),
+        ),
+    ).toBe(true);
     expect(rows().every((row) => (row['embedding'] as Uint8Array).byteLength === 26 * 4)).toBe(true);
     asked = [];
     await embedMissing(service, never);
@@ -283,7 +337,10 @@ describe('vectors', () => {
     await add(other.application.id, 'a', 'quiz CANARY quota');
     await embedMissing(service, never);
     for (const question of ['quiz quota', 'quaint queer', 'canary']) {
-      expect(JSON.stringify(await retrieve(service, acme.application.id, question, 50)), question).not.toContain('CANARY');
+      expect(
+        JSON.stringify(await retrieve(service, acme.application.id, question, 50)),
+        question,
+      ).not.toContain('CANARY');
     }
   });
 
@@ -292,7 +349,9 @@ describe('vectors', () => {
     const crowd = Array.from({ length: 80 }, (_, n) => `## Q${n}\n\nquaint queer quarry ${n}`).join('\n\n');
     await add(other.application.id, 'q', crowd);
     await embedMissing(service, never);
-    expect((await retrieve(service, acme.application.id, 'quaint queer quarry', 5)).passages[0]?.text).toBe('quiz quota quest');
+    expect((await retrieve(service, acme.application.id, 'quaint queer quarry', 5)).passages[0]?.text).toBe(
+      'quiz quota quest',
+    );
   });
 
   it.each<[string, () => typeof answer]>([

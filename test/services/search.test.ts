@@ -1,22 +1,30 @@
 // Full-text search: in any script, over messages, subject and visitor, only in one's
 // own organization, and never for what was deleted.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { searchQuery, updateIndex, words } from '../../src/services/search.ts';
+import { searchQuery, updateSearchIndex, tokenize } from '../../src/services/chat/search.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
-import { aConversation, aMember, aMessage, anOrganization, aVisitor, type Person, type TestMember } from '../helpers/world.ts';
+import {
+  createConversation,
+  createMember,
+  createMessage,
+  createOrganization,
+  createVisitor,
+  type TestClient,
+  type TestMember,
+} from '../helpers/fixtures.ts';
 
 let app: TestApp;
-let visitor: Person;
+let visitor: TestClient;
 let operator: TestMember;
 let stranger: TestMember;
 
 beforeAll(async () => {
   app = await startApp();
-  const acme = await anOrganization(app, 'acme');
-  await anOrganization(app, 'other');
-  visitor = aVisitor(app, acme.application);
-  operator = await aMember(app, 'acme');
-  stranger = await aMember(app, 'other');
+  const acme = await createOrganization(app, 'acme');
+  await createOrganization(app, 'other');
+  visitor = createVisitor(app, acme.application);
+  operator = await createMember(app, 'acme');
+  stranger = await createMember(app, 'other');
 });
 
 afterAll(async () => {
@@ -24,7 +32,7 @@ afterAll(async () => {
 });
 
 async function find(q: string, who = operator): Promise<string[]> {
-  await updateIndex(app.service);
+  await updateSearchIndex(app.service);
   const reply = await who.call('GET', `/conversations?q=${encodeURIComponent(q)}&limit=100`);
   expect(reply.status).toBe(200);
   return reply.body.conversations.map((one: { id: string }) => one.id);
@@ -39,14 +47,14 @@ describe('search in the queue', () => {
     ['Thai', 'พัสดุของฉันยังไม่มาถึง', 'พัสดุ'],
     ['Arabic', 'أين طلبي رقم ١٢', 'طلبي'],
   ])('finds %s', async (_what, content, q) => {
-    const conversationId = await aConversation(visitor);
-    await aMessage(visitor, conversationId, content);
+    const conversationId = await createConversation(visitor);
+    await createMessage(visitor, conversationId, content);
     expect(await find(q)).toEqual([conversationId]);
     expect(await find(q, stranger)).toEqual([]);
   });
 
   it('finds by subject and by the visitor, and what is rich by its text', async () => {
-    const person = aVisitor(app, {
+    const person = createVisitor(app, {
       id: visitor.headers['x-app-id'] as string,
       origin: visitor.headers['origin'] as string,
       domain: '',
@@ -54,46 +62,67 @@ describe('search in the queue', () => {
       testKey: '',
     });
     await person.call('PUT', '/visitor', { name: 'Zoë Quux' });
-    const conversationId = await aConversation(person, 'Refund for 100% wool');
+    const conversationId = await createConversation(person, 'Refund for 100% wool');
     const rich = JSON.stringify({
       root: {
         type: 'root',
         version: 1,
-        children: [{ type: 'paragraph', version: 1, children: [{ type: 'text', version: 1, text: 'turquoise' }] }],
+        children: [
+          { type: 'paragraph', version: 1, children: [{ type: 'text', version: 1, text: 'turquoise' }] },
+        ],
       },
     });
-    await person.call('POST', `/conversations/${conversationId}/messages`, { content: rich, contentFormat: 'lexical' });
+    await person.call('POST', `/conversations/${conversationId}/messages`, {
+      content: rich,
+      contentFormat: 'lexical',
+    });
     for (const q of ['Quux', '100%', 'turquoise']) expect(await find(q)).toEqual([conversationId]);
     expect(await find('paragraph')).toEqual([]);
     expect(await find('1_0%')).toEqual([]);
   });
 
   it('follows an edit and forgets a deletion, also in the index itself', async () => {
-    const conversationId = await aConversation(visitor);
-    const messageId = await aMessage(visitor, conversationId, 'aardvark');
+    const conversationId = await createConversation(visitor);
+    const messageId = await createMessage(visitor, conversationId, 'aardvark');
     expect(await find('aardvark')).toEqual([conversationId]);
-    await visitor.call('PATCH', `/conversations/${conversationId}/messages/${messageId}`, { content: 'buffalo' });
+    await visitor.call('PATCH', `/conversations/${conversationId}/messages/${messageId}`, {
+      content: 'buffalo',
+    });
     expect(await find('aardvark')).toEqual([]);
     expect(await find('buffalo')).toEqual([conversationId]);
     await visitor.call('DELETE', `/conversations/${conversationId}/messages/${messageId}`);
     expect(await find('buffalo')).toEqual([]);
-    expect(await app.service.engine.store.read(({ tables }) => tables.search.has(messageId))).toBe(false);
+    expect(
+      await app.service.engine.store.read(({ repositories }) => repositories.search.has(messageId)),
+    ).toBe(false);
   });
 
-  it.each(["'", '"', '*', 'NEAR(', 'a AND', 'col:x', '-x', '^', ')', '%', '_', "x' UNION SELECT 1", '😀', 'a'.repeat(200)])(
-    'takes %j for text, not for syntax',
-    async (q) => {
-      expect((await find(q)).length).toBeGreaterThanOrEqual(0);
-    },
-  );
+  it.each([
+    "'",
+    '"',
+    '*',
+    'NEAR(',
+    'a AND',
+    'col:x',
+    '-x',
+    '^',
+    ')',
+    '%',
+    '_',
+    "x' UNION SELECT 1",
+    '😀',
+    'a'.repeat(200),
+  ])('takes %j for text, not for syntax', async (q) => {
+    expect((await find(q)).length).toBeGreaterThanOrEqual(0);
+  });
 
   it('indexes what was there before the index', async () => {
-    const conversationId = await aConversation(visitor);
-    const messageId = await aMessage(visitor, conversationId, 'xylophone');
-    await updateIndex(app.service);
-    await app.service.engine.store.write(async ({ tables }) => {
-      await tables.search.remove(messageId);
-      await tables.meta.remove('search_cursor');
+    const conversationId = await createConversation(visitor);
+    const messageId = await createMessage(visitor, conversationId, 'xylophone');
+    await updateSearchIndex(app.service);
+    await app.service.engine.store.write(async ({ repositories }) => {
+      await repositories.search.remove(messageId);
+      await repositories.meta.remove('search_cursor');
     });
     expect(await find('xylophone')).toEqual([conversationId]);
   });
@@ -103,6 +132,6 @@ describe('a query', () => {
   it('quotes every word and lets the last be a beginning', () => {
     expect(searchQuery('say "hi" AND bye')).toBe('"say" "hi" "and" "bye"*');
     expect(searchQuery('…')).toBeNull();
-    expect(words('Größe XL')).toEqual(['größe', 'xl']);
+    expect(tokenize('Größe XL')).toEqual(['größe', 'xl']);
   });
 });

@@ -11,10 +11,15 @@ import {
   makeSessionToken,
   readApiKey,
   signatureMatches,
-} from '../../src/services/secrets.ts';
+} from '../../src/services/auth/secrets.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { ask, inDatabase } from '../helpers/rest-checks.ts';
-import { anOrganization, aVisitor, aVisitorByKey, type TestOrganization } from '../helpers/world.ts';
+import {
+  createOrganization,
+  createVisitor,
+  createVisitorByKey,
+  type TestOrganization,
+} from '../helpers/fixtures.ts';
 
 const master = randomBytes(32);
 const secrets = createSecrets(master, 4);
@@ -31,8 +36,12 @@ describe('a sealed value', () => {
       { table: 'api_keys.sealed","row-1', row: '', organizationId: 'org-1' },
       { ...place, row: 'row-1 ' },
     ])
-      expect(() => secrets.open(sealed, elsewhere), JSON.stringify(elsewhere)).toThrow(/authenticate data|Not a sealed value/);
-    expect(() => createSecrets(randomBytes(32), 4).open(sealed, place)).toThrow(/authenticate data|Not a sealed value/);
+      expect(() => secrets.open(sealed, elsewhere), JSON.stringify(elsewhere)).toThrow(
+        /authenticate data|Not a sealed value/,
+      );
+    expect(() => createSecrets(randomBytes(32), 4).open(sealed, place)).toThrow(
+      /authenticate data|Not a sealed value/,
+    );
     expect(createSecrets(master, 4).open(sealed, place)).toBe('the secret');
   });
 
@@ -41,11 +50,19 @@ describe('a sealed value', () => {
     for (let bit = 0; bit < sealed.length * 8; bit += 1) {
       const changed = Uint8Array.from(sealed);
       changed[bit >> 3]! ^= 1 << (bit & 7);
-      expect(() => secrets.open(changed, place), `bit ${bit}`).toThrow(/authenticate data|Not a sealed value/);
+      expect(() => secrets.open(changed, place), `bit ${bit}`).toThrow(
+        /authenticate data|Not a sealed value/,
+      );
     }
     for (let length = 0; length < sealed.length; length += 1)
-      expect(() => secrets.open(sealed.subarray(0, length), place), `length ${length}`).toThrow(/authenticate data|Not a sealed value/);
-    const swapped = Buffer.concat([sealed.subarray(0, 1), secrets.seal('the secret', place).subarray(1, 13), sealed.subarray(13)]);
+      expect(() => secrets.open(sealed.subarray(0, length), place), `length ${length}`).toThrow(
+        /authenticate data|Not a sealed value/,
+      );
+    const swapped = Buffer.concat([
+      sealed.subarray(0, 1),
+      secrets.seal('the secret', place).subarray(1, 13),
+      sealed.subarray(13),
+    ]);
     expect(() => secrets.open(swapped, place)).toThrow(/authenticate data|Not a sealed value/);
   });
 
@@ -123,7 +140,10 @@ it('a digest is keyed: the same under one master key, another under another', ()
 
 describe('a password', () => {
   it('is salted, compared whole, and normalised', async () => {
-    const [one, two] = [await secrets.hashPassword('pässword one'), await secrets.hashPassword('pässword one')];
+    const [one, two] = [
+      await secrets.hashPassword('pässword one'),
+      await secrets.hashPassword('pässword one'),
+    ];
     expect(one).not.toBe(two);
     expect(one).not.toContain('pässword');
     expect(await secrets.verifyPassword('pässword one', one)).toBe(true);
@@ -133,7 +153,8 @@ describe('a password', () => {
   });
 
   it('of nobody is never right, and parameters travel with the hash', async () => {
-    for (const guess of ['', '\0', 'x', 'A'.repeat(32)]) expect(await secrets.verifyPassword(guess, null)).toBe(false);
+    for (const guess of ['', '\0', 'x', 'A'.repeat(32)])
+      expect(await secrets.verifyPassword(guess, null)).toBe(false);
     const dearer = createSecrets(master, 5);
     expect(await secrets.verifyPassword('secret word', await dearer.hashPassword('secret word'))).toBe(true);
     for (const broken of ['', 'scrypt', 'bcrypt$4$8$3$aa$bb', 'scrypt$4$8$3$aa', 'plain$secret word'])
@@ -143,7 +164,9 @@ describe('a password', () => {
   it('is hashed two at a time, and everyone gets an answer', async () => {
     const hash = await secrets.hashPassword('right one');
     const answers = await Promise.all(
-      Array.from({ length: 20 }, (_, at) => secrets.verifyPassword(at % 2 === 0 ? 'right one' : 'wrong one', hash)),
+      Array.from({ length: 20 }, (_, at) =>
+        secrets.verifyPassword(at % 2 === 0 ? 'right one' : 'wrong one', hash),
+      ),
     );
     expect(answers).toEqual(Array.from({ length: 20 }, (_, at) => at % 2 === 0));
   });
@@ -177,8 +200,8 @@ describe('in the file', () => {
   let other: TestOrganization;
   beforeAll(async () => {
     app = await startApp();
-    acme = await anOrganization(app, 'acme');
-    other = await anOrganization(app, 'other');
+    acme = await createOrganization(app, 'acme');
+    other = await createOrganization(app, 'other');
   });
   afterAll(async () => {
     await app.stop();
@@ -186,30 +209,59 @@ describe('in the file', () => {
 
   it('no key, password or identity secret lies open', () => {
     const everything = JSON.stringify(
-      ['api_keys', 'applications', 'members', 'staff_sessions', 'audit'].flatMap((table) => inDatabase(app, `select * from ${table}`)),
+      ['api_keys', 'applications', 'members', 'staff_sessions', 'audit'].flatMap((table) =>
+        inDatabase(app, `select * from ${table}`),
+      ),
       (_key, value: unknown) =>
-        value !== null && typeof value === 'object' && 'data' in value ? Buffer.from(value.data as number[]).toString('latin1') : value,
+        value !== null && typeof value === 'object' && 'data' in value
+          ? Buffer.from(value.data as number[]).toString('latin1')
+          : value,
     );
-    for (const secret of [acme.application.key, acme.application.testKey, acme.application.key.slice(-49, -6), other.application.key])
+    for (const secret of [
+      acme.application.key,
+      acme.application.testKey,
+      acme.application.key.slice(-49, -6),
+      other.application.key,
+    ])
       expect(everything.includes(secret)).toBe(false);
     expect(everything).not.toContain('dbi_');
   });
 
   it('a key’s ciphertext moved to another row is not shown, and the server goes on', async () => {
-    const rows = inDatabase(app, 'select id, organization_id from api_keys where mode = ? order by created_at', 'live') as {
+    const rows = inDatabase(
+      app,
+      'select id, organization_id from api_keys where mode = ? order by created_at',
+      'live',
+    ) as {
       id: string;
       organization_id: string;
     }[];
-    const [ours, theirs] = [rows.find((row) => row.organization_id === acme.id)!, rows.find((row) => row.organization_id === other.id)!];
+    const [ours, theirs] = [
+      rows.find((row) => row.organization_id === acme.id)!,
+      rows.find((row) => row.organization_id === other.id)!,
+    ];
     expect((await app.local('keys.reveal', { keyId: ours.id })).key).toBe(acme.application.key);
-    inDatabase(app, 'update api_keys set sealed = (select sealed from api_keys where id = ?) where id = ?', theirs.id, ours.id);
-    await expect(app.local('keys.reveal', { keyId: ours.id })).rejects.toThrow(/authenticate data|Not a sealed value/);
+    inDatabase(
+      app,
+      'update api_keys set sealed = (select sealed from api_keys where id = ?) where id = ?',
+      theirs.id,
+      ours.id,
+    );
+    await expect(app.local('keys.reveal', { keyId: ours.id })).rejects.toThrow(
+      /authenticate data|Not a sealed value/,
+    );
     expect((await app.local('keys.reveal', { keyId: theirs.id })).key).toBe(other.application.key);
-    expect((await ask(app, aVisitorByKey(app, other.application), 'GET', '/conversations')).status).toBe(200);
+    expect((await ask(app, createVisitorByKey(app, other.application), 'GET', '/conversations')).status).toBe(
+      200,
+    );
   });
 
   it('an identity secret moved to another application verifies nobody', async () => {
-    const [kept] = inDatabase(app, 'select identity_secret from applications where id = ?', other.application.id) as {
+    const [kept] = inDatabase(
+      app,
+      'select identity_secret from applications where id = ?',
+      other.application.id,
+    ) as {
       identity_secret: Uint8Array;
     }[];
     const theirs = app.service.secrets.open(kept!.identity_secret, {
@@ -223,13 +275,16 @@ describe('in the file', () => {
       other.application.id,
       acme.application.id,
     );
-    const visitor = aVisitor(app, acme.application);
+    const visitor = createVisitor(app, acme.application);
     const signature = createHmac('sha256', theirs).update(visitor.id).digest('hex');
     const reply = await visitor.call('PUT', '/visitor', { name: 'Mallory', signature });
     expect(reply.status).toBe(500);
     expect(Object.keys(reply.body).toSorted()).toEqual(['error', 'message', 'requestId']);
     expect(reply.text).not.toMatch(/dbi_|authenticate|sealed|\.ts|at /);
-    expect((await ask(app, visitor, 'GET', '/visitor')).body.visitor).toMatchObject({ name: null, verified: false });
+    expect((await ask(app, visitor, 'GET', '/visitor')).body.visitor).toMatchObject({
+      name: null,
+      verified: false,
+    });
     expect(app.logged.join('')).not.toContain(theirs);
   });
 });

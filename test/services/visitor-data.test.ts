@@ -4,22 +4,22 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { purge } from '../../src/services/retention.ts';
+import { purge } from '../../src/services/data/retention.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { request, type Reply } from '../helpers/client.ts';
 import { eventually } from '../helpers/eventually.ts';
 import { inDatabase } from '../helpers/rest-checks.ts';
 import {
-  aConversation,
-  aMember,
-  aMessage,
-  anApplication,
-  anOrganization,
-  aVisitor,
-  aVisitorByKey,
+  createConversation,
+  createMember,
+  createMessage,
+  createApplication,
+  createOrganization,
+  createVisitor,
+  createVisitorByKey,
   type TestMember,
   type TestOrganization,
-} from '../helpers/world.ts';
+} from '../helpers/fixtures.ts';
 
 const marker = 'xyzzymarker';
 let app: TestApp;
@@ -28,8 +28,8 @@ let admin: TestMember;
 
 beforeEach(async () => {
   app = await startApp();
-  acme = await anOrganization(app, 'acme');
-  admin = await aMember(app, 'acme', 'admin');
+  acme = await createOrganization(app, 'acme');
+  admin = await createMember(app, 'acme', 'admin');
 });
 afterEach(() => app.stop());
 
@@ -49,26 +49,31 @@ async function filesWith(text: string): Promise<string[]> {
 
 /** A visitor who has left the marker wherever a visitor can, an answer to them, and a note about them. */
 async function aMarkedVisitor(id = randomUUID()) {
-  const visitor = aVisitor(app, acme.application, id);
-  await aVisitorByKey(app, acme.application, 'live', id).call('PUT', '/visitor', {
+  const visitor = createVisitor(app, acme.application, id);
+  await createVisitorByKey(app, acme.application, 'live', id).call('PUT', '/visitor', {
     name: `${marker} name`,
     email: `${marker}@mail.example`,
     attributes: { note: `${marker} attribute` },
   });
-  const conversationId = await aConversation(visitor, `${marker} subject`);
-  const first = await aMessage(visitor, conversationId, `${marker} question`);
-  await visitor.call('PATCH', `/conversations/${conversationId}/messages/${first}`, { content: `${marker} edited` });
+  const conversationId = await createConversation(visitor, `${marker} subject`);
+  const first = await createMessage(visitor, conversationId, `${marker} question`);
+  await visitor.call('PATCH', `/conversations/${conversationId}/messages/${first}`, {
+    content: `${marker} edited`,
+  });
   await admin.call('POST', `/conversations/${conversationId}/accept`);
-  const answer = await aMessage(admin, conversationId, `${marker} answer`);
-  await admin.call('POST', `/conversations/${conversationId}/messages`, { content: `${marker} note`, internal: true });
+  const answer = await createMessage(admin, conversationId, `${marker} answer`);
+  await admin.call('POST', `/conversations/${conversationId}/messages`, {
+    content: `${marker} note`,
+    internal: true,
+  });
   await visitor.call('POST', `/conversations/${conversationId}/read`, { messageId: answer });
   return { visitor, conversationId, first, answer };
 }
 
 it('hands out everything of a visitor and nothing of anyone else', async () => {
   const { visitor, conversationId, first, answer } = await aMarkedVisitor();
-  const other = aVisitor(app, acme.application);
-  await aMessage(other, await aConversation(other, 'CANARY'), 'CANARY');
+  const other = createVisitor(app, acme.application);
+  await createMessage(other, await createConversation(other, 'CANARY'), 'CANARY');
   const { status, body, text } = await ask(admin, 'GET', visitor.id.toUpperCase());
   expect(status).toBe(200);
   expect(body.visitor).toMatchObject({
@@ -80,7 +85,11 @@ it('hands out everything of a visitor and nothing of anyone else', async () => {
     mode: 'live',
   });
   expect(body.conversations).toHaveLength(1);
-  expect(body.conversations[0]).toMatchObject({ id: conversationId, subject: `${marker} subject`, lastReadMessageId: answer });
+  expect(body.conversations[0]).toMatchObject({
+    id: conversationId,
+    subject: `${marker} subject`,
+    lastReadMessageId: answer,
+  });
   const messages = body.conversations[0].messages as { id: string; content: string }[];
   expect(messages.map((one) => [one.id, one.content])).toEqual([
     [first, `${marker} edited`],
@@ -91,14 +100,16 @@ it('hands out everything of a visitor and nothing of anyone else', async () => {
   expect(text).not.toContain('CANARY');
   expect(body.access).toEqual([]);
   const again = await ask(admin, 'GET', visitor.id);
-  expect(again.body.access).toEqual([expect.objectContaining({ action: 'visitors.export', actor: `member:${admin.id}` })]);
+  expect(again.body.access).toEqual([
+    expect.objectContaining({ action: 'visitors.export', actor: `member:${admin.id}` }),
+  ]);
 });
 
 it('is for admins of the organization alone', async () => {
   const { visitor } = await aMarkedVisitor();
-  const operator = await aMember(app, 'acme');
-  await anOrganization(app, 'beta');
-  const foreign = await aMember(app, 'beta', 'admin');
+  const operator = await createMember(app, 'acme');
+  await createOrganization(app, 'beta');
+  const foreign = await createMember(app, 'beta', 'admin');
   for (const method of ['GET', 'DELETE'] as const) {
     expect((await ask(operator, method, visitor.id)).status).toBe(403);
     expect((await ask(foreign, method, visitor.id)).status).toBe(404);
@@ -109,42 +120,51 @@ it('is for admins of the organization alone', async () => {
 
 it('never takes two people with one id for one person', async () => {
   const id = randomUUID();
-  const second = await anApplication(app, 'acme', 'second.example');
+  const second = await createApplication(app, 'acme', 'second.example');
   for (const application of [acme.application, second])
-    await aMessage(aVisitor(app, application, id), await aConversation(aVisitor(app, application, id)), application.domain);
-  const test = aVisitorByKey(app, second, 'test', id);
-  await aMessage(test, await aConversation(test), 'test');
+    await createMessage(
+      createVisitor(app, application, id),
+      await createConversation(createVisitor(app, application, id)),
+      application.domain,
+    );
+  const test = createVisitorByKey(app, second, 'test', id);
+  await createMessage(test, await createConversation(test), 'test');
   const refused = await ask(admin, 'DELETE', id);
   expect(refused.status).toBe(400);
   expect(refused.body.details[0].path).toBe('applicationId');
   expect((await ask(admin, 'GET', id, `?applicationId=${second.id}`)).body.details[0].path).toBe('mode');
   expect((await ask(admin, 'DELETE', id, `?applicationId=${second.id}&mode=live`)).status).toBe(200);
-  expect(inDatabase(app, 'select content from messages order by content')).toEqual([{ content: 'acme.example' }, { content: 'test' }]);
+  expect(inDatabase(app, 'select content from messages order by content')).toEqual([
+    { content: 'acme.example' },
+    { content: 'test' },
+  ]);
 });
 
 it('leaves no word of an erased visitor in any file, row, answer or connection', async () => {
   const { visitor, conversationId } = await aMarkedVisitor();
-  const other = aVisitor(app, acme.application);
-  const kept = await aConversation(other);
-  await aMessage(other, kept, 'kept');
+  const other = createVisitor(app, acme.application);
+  const kept = await createConversation(other);
+  await createMessage(other, kept, 'kept');
   app.clock.advance(1_000);
-  await eventually(() => expect(Number(inDatabase(app, 'select count(*) as n from search_rows')[0]?.['n'])).toBe(4));
+  await eventually(() =>
+    expect(Number(inDatabase(app, 'select count(*) as n from search_rows')[0]?.['n'])).toBe(4),
+  );
   expect(await filesWith(marker)).not.toEqual([]);
   const ear = await visitor.connect();
   ear.send('room:join', { conversationId });
-  await ear.hears('room:joined');
+  await ear.receives('room:joined');
   const token = (await visitor.call('POST', '/widget/ws-token')).body.token as string;
   const bystander = await other.connect();
   const staff = await admin.connect();
   // Connected is not yet let in: whoever answers a ping is.
-  await Promise.all([bystander.quiet(), staff.quiet()]);
+  await Promise.all([bystander.drain(), staff.drain()]);
   // The newest event is the erased visitor's: its number must not be given out again.
-  await aMessage(visitor, conversationId, `${marker} last`);
-  await staff.hears('conversation:activity');
+  await createMessage(visitor, conversationId, `${marker} last`);
+  await staff.receives('conversation:activity');
 
   const { status, body } = await ask(admin, 'DELETE', visitor.id);
-  expect([status, body]).toEqual([200, { success: true, filesClean: true, copies: [] }]);
-  expect((await ear.closes()).code).toBe(4403);
+  expect([status, body]).toEqual([200, { success: true, storageCleared: true, backups: [] }]);
+  expect((await ear.waitForClose()).code).toBe(4403);
   expect(bystander.closed).toBeNull();
   expect(await filesWith(marker)).toEqual([]);
   expect(await filesWith(visitor.id)).toEqual([]);
@@ -159,22 +179,27 @@ it('leaves no word of an erased visitor in any file, row, answer or connection',
   expect(inDatabase(app, 'pragma foreign_key_check')).toEqual([]);
 
   // A token from before opens nothing; the id is a stranger's now.
-  const late = await (await import('../helpers/client.ts')).listen(app.url, token, { origin: acme.application.origin });
-  expect((await late.closes()).code).toBe(4401);
+  const late = await (
+    await import('../helpers/client.ts')
+  ).connectSocket(app.url, token, { origin: acme.application.origin });
+  expect((await late.waitForClose()).code).toBe(4401);
   expect((await visitor.call('GET', '/conversations')).body.total).toBe(0);
   // The others go on hearing, in order, nothing twice.
   staff.frames.length = 0;
-  await aMessage(other, kept, 'after');
-  expect((await staff.hears('conversation:activity')).preview).toBe('after');
+  await createMessage(other, kept, 'after');
+  expect((await staff.receives('conversation:activity')).preview).toBe('after');
   await Promise.all([bystander.close(), staff.close()]);
 });
 
 it('erases a long history in steps, and again after it was cut off', async () => {
   const { visitor, conversationId } = await aMarkedVisitor();
-  for (let index = 0; index < 450; index += 1) await aMessage(visitor, conversationId, `${marker} ${index}`);
+  for (let index = 0; index < 450; index += 1)
+    await createMessage(visitor, conversationId, `${marker} ${index}`);
   const [row] = inDatabase(app, 'select id from visitors where visitor_id = ?', visitor.id);
   // As a killed process leaves it: a part is gone.
-  await app.service.engine.store.write(({ tables }) => tables.visitorData.removeMessages(String(row?.['id']), 200));
+  await app.service.engine.store.write(({ repositories }) =>
+    repositories.visitorData.removeMessages(String(row?.['id']), 200),
+  );
   expect(Number(inDatabase(app, 'select count(*) as n from messages')[0]?.['n'])).toBeGreaterThan(200);
   expect((await ask(admin, 'DELETE', visitor.id)).status).toBe(200);
   expect(await filesWith(marker)).toEqual([]);
@@ -185,34 +210,36 @@ it('names the copies that still hold the visitor, and when they go', async () =>
   const { writeFile } = await import('node:fs/promises');
   await writeFile(join(app.folder, 'deskbell-before-schema-9.db'), 'an older database');
   const { body } = await ask(admin, 'DELETE', visitor.id);
-  expect(body.copies).toEqual([{ name: 'deskbell-before-schema-9.db', until: expect.stringMatching(/^\d{4}-/) }]);
-  app.clock.step(Date.parse(body.copies[0].until) + 1_000 - app.clock.now());
+  expect(body.backups).toEqual([
+    { name: 'deskbell-before-schema-9.db', expiresAt: expect.stringMatching(/^\d{4}-/) },
+  ]);
+  app.clock.step(Date.parse(body.backups[0].expiresAt) + 1_000 - app.clock.now());
   await purge(app.service);
   expect(await app.service.engine.store.copies()).toEqual([]);
 });
 
 it('leaves nothing of a removed organization in any file, and the others as they were', async () => {
   await aMarkedVisitor();
-  await anOrganization(app, 'beta');
-  const member = await aMember(app, 'beta');
+  await createOrganization(app, 'beta');
+  const member = await createMember(app, 'beta');
   const staff = await member.connect();
-  await staff.quiet();
-  const visitor = aVisitor(app, await anApplication(app, 'beta', 'b2.example'));
-  const conversationId = await aConversation(visitor);
+  await staff.drain();
+  const visitor = createVisitor(app, await createApplication(app, 'beta', 'b2.example'));
+  const conversationId = await createConversation(visitor);
   const { visitor: last, conversationId: lastConversation } = await aMarkedVisitor();
-  await aMessage(last, lastConversation, `${marker} newest event of all`);
+  await createMessage(last, lastConversation, `${marker} newest event of all`);
   await app.local('organizations.delete', { organization: 'acme' });
   expect(await filesWith(marker)).toEqual([]);
   expect(await filesWith(acme.id)).toEqual(await filesWith('organizations.delete'));
-  await aMessage(visitor, conversationId, 'goes on');
-  expect((await staff.hears('conversation:activity')).preview).toBe('goes on');
+  await createMessage(visitor, conversationId, 'goes on');
+  expect((await staff.receives('conversation:activity')).preview).toBe('goes on');
   await staff.close();
 });
 
 it('lists the audit log, newest first, to admins of the organization', async () => {
   const { visitor } = await aMarkedVisitor();
   await ask(admin, 'GET', visitor.id);
-  await anOrganization(app, 'beta');
+  await createOrganization(app, 'beta');
   const list = await request(app.url, 'GET', '/api/v1/admin/audit?limit=2', admin.headers);
   expect(list.body).toMatchObject({
     limit: 2,
@@ -224,5 +251,7 @@ it('lists the audit log, newest first, to admins of the organization', async () 
   expect(list.body.total).toBe(own.total);
   expect(own.entries.every(({ organizationId }) => organizationId === acme.id)).toBe(true);
   expect(all.total).toBeGreaterThan(own.total);
-  expect((await request(app.url, 'GET', '/api/v1/admin/audit?organization=beta', admin.headers)).status).toBe(404);
+  expect((await request(app.url, 'GET', '/api/v1/admin/audit?organization=beta', admin.headers)).status).toBe(
+    404,
+  );
 });

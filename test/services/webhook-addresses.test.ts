@@ -3,16 +3,16 @@
 import fc from 'fast-check';
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createSender } from '../../src/http/outgoing.ts';
-import type { Resolve, ResolvedAddress } from '../../src/services/guarded-lookup.ts';
-import { isPublicAddress } from '../../src/services/public-address.ts';
-import { signatureHeaders } from '../../src/services/webhook-signature.ts';
+import { createWebhookClient } from '../../src/net/webhook-client.ts';
+import type { ResolveHost, ResolvedAddress } from '../../src/net/ssrf-guard.ts';
+import { isPublicAddress } from '../../src/net/ip-ranges.ts';
+import { signatureHeaders } from '../../src/services/webhooks/signature.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { createTestClock } from '../helpers/clock.ts';
 import { eventually } from '../helpers/eventually.ts';
 import { Receiver } from '../helpers/receiver.ts';
 import { inDatabase } from '../helpers/rest-checks.ts';
-import { anOrganization } from '../helpers/world.ts';
+import { createOrganization } from '../helpers/fixtures.ts';
 
 const inside = [
   '0.0.0.0',
@@ -83,10 +83,19 @@ describe('which addresses are public', () => {
   it.each(outside)('%s is', (address) => expect(isPublicAddress(address)).toBe(true));
   it('nothing else is', () => {
     fc.assert(
-      fc.property(fc.oneof(fc.string(), fc.domain(), fc.constant('0x7f.1'), fc.constant('2130706433'), fc.constant('127.1')), (text) => {
-        fc.pre(!outside.includes(text) && !/^\d+(\.\d+){3}$/.test(text));
-        expect(isPublicAddress(text)).toBe(false);
-      }),
+      fc.property(
+        fc.oneof(
+          fc.string(),
+          fc.domain(),
+          fc.constant('0x7f.1'),
+          fc.constant('2130706433'),
+          fc.constant('127.1'),
+        ),
+        (text) => {
+          fc.pre(!outside.includes(text) && !/^\d+(\.\d+){3}$/.test(text));
+          expect(isPublicAddress(text)).toBe(false);
+        },
+      ),
     );
   });
   it('no IPv6 address that carries a private IPv4 address is', () => {
@@ -127,18 +136,23 @@ describe('the sender', () => {
 
   const leadsTo = (...answers: ResolvedAddress[][]) => {
     const asked: string[] = [];
-    const resolve: Resolve = (hostname, done) => {
+    const resolve: ResolveHost = (hostname, done) => {
       const answer = answers[Math.min(asked.length, answers.length - 1)];
       asked.push(hostname);
       setImmediate(() =>
-        answer === undefined ? done(Object.assign(new Error('no such name'), { code: 'ENOTFOUND' }), []) : done(null, answer),
+        answer === undefined
+          ? done(Object.assign(new Error('no such name'), { code: 'ENOTFOUND' }), [])
+          : done(null, answer),
       );
     };
     return { asked, resolve };
   };
   const here = { address: '127.0.0.1', family: 4 };
-  const post = (url: string, resolve: Resolve, allowPrivate = false) =>
-    createSender({ clock: createTestClock(), allowPrivate, resolve })({ url, headers: {}, body: '{}' }, new AbortController().signal);
+  const post = (url: string, resolve: ResolveHost, allowPrivate = false) =>
+    createWebhookClient({ clock: createTestClock(), allowPrivate, resolve })(
+      { url, headers: {}, body: '{}' },
+      new AbortController().signal,
+    );
 
   it.each([
     'https://127.0.0.1:PORT/',
@@ -152,17 +166,24 @@ describe('the sender', () => {
   ])('refuses %s without asking anybody', async (url) => {
     const { asked, resolve } = leadsTo([here]);
     const answer = await post(url.replace('PORT', String(port)), resolve);
-    expect(answer).toEqual({ status: null, error: 'the address is private or local, and the server does not send there' });
+    expect(answer).toEqual({
+      status: null,
+      error: 'the address is private or local, and the server does not send there',
+    });
     expect({ asked, connections }).toEqual({ asked: [], connections: 0 });
   });
 
   it('refuses a name that leads inside, and one whose answer changes after it was looked at', async () => {
     const fixed = leadsTo([here]);
-    expect((await post(`https://inside.example:${port}/`, fixed.resolve)).error).toContain('private or local');
+    expect((await post(`https://inside.example:${port}/`, fixed.resolve)).error).toContain(
+      'private or local',
+    );
     // The first answer is harmless: whoever had looked before connecting would connect to the second.
     const rebinding = leadsTo([here], [{ address: '198.51.100.1', family: 4 }], [here]);
     for (let attempt = 0; attempt < 3; attempt += 1)
-      expect((await post(`https://rebind.example:${port}/`, rebinding.resolve)).error).toContain('private or local');
+      expect((await post(`https://rebind.example:${port}/`, rebinding.resolve)).error).toContain(
+        'private or local',
+      );
     // One question for each connection, and the connection goes where that answer said.
     expect(rebinding.asked).toHaveLength(3);
     expect(connections).toBe(0);
@@ -183,9 +204,15 @@ describe('the sender', () => {
 
   it('never sends in the clear unless the owner allows it, and says why a name leads nowhere', async () => {
     const { asked, resolve } = leadsTo([{ address: '1.1.1.1', family: 4 }]);
-    expect(await post('http://example.com/', resolve)).toEqual({ status: null, error: 'the address does not begin with https://' });
+    expect(await post('http://example.com/', resolve)).toEqual({
+      status: null,
+      error: 'the address does not begin with https://',
+    });
     expect(asked).toEqual([]);
-    expect(await post('https://nowhere.example/', leadsTo().resolve)).toEqual({ status: null, error: 'the name is unknown' });
+    expect(await post('https://nowhere.example/', leadsTo().resolve)).toEqual({
+      status: null,
+      error: 'the name is unknown',
+    });
   });
 
   it('does not trust a certificate of nobody', async () => {
@@ -218,26 +245,40 @@ describe('the service', () => {
     'http://127.0.0.1/',
   ])('refuses %s when it is made', async (url) => {
     app = await startApp();
-    await anOrganization(app, 'acme');
-    await expect(app.local('webhooks.create', { organization: 'acme', url })).rejects.toMatchObject({ code: 'bad_request' });
+    await createOrganization(app, 'acme');
+    await expect(app.local('webhooks.create', { organization: 'acme', url })).rejects.toMatchObject({
+      code: 'bad_request',
+    });
   });
 
   it('refuses at the time of sending what was allowed when it was made', async () => {
     const receiver = await new Receiver().start();
     app = await startApp({ flags: { webhookPrivate: 'allow' } });
-    await anOrganization(app, 'acme');
-    const { id } = await app.local('webhooks.create', { organization: 'acme', url: receiver.url, events: null });
+    await createOrganization(app, 'acme');
+    const { id } = await app.local('webhooks.create', {
+      organization: 'acme',
+      url: receiver.url,
+      events: null,
+    });
     app = await app.restart({ webhookPrivate: 'refuse' });
     await app.local('webhooks.test', { webhookId: id });
     await eventually(async () => {
       const { deliveries } = await app.local('webhooks.deliveries', { webhookId: id });
       expect(deliveries).toMatchObject([
-        { status: 'failed', responseStatus: null, error: 'the address is private or local, and the server does not send there' },
+        {
+          status: 'failed',
+          responseStatus: null,
+          error: 'the address is private or local, and the server does not send there',
+        },
       ]);
     });
     expect(receiver.all).toEqual([]);
     // Somebody with the file in hands gains nothing either: a name of this machine is looked at like any other.
-    inDatabase(app, 'update webhooks set url = ?', receiver.url.replace('http://127.0.0.1', 'https://localhost'));
+    inDatabase(
+      app,
+      'update webhooks set url = ?',
+      receiver.url.replace('http://127.0.0.1', 'https://localhost'),
+    );
     app = await app.restart();
     const again = await app.local('webhooks.test', { webhookId: id });
     await eventually(async () => {

@@ -58,7 +58,9 @@ describe('deskbell webhook', () => {
     expect(tested).toMatchObject({ type: 'webhook:test', status: 'waiting', attempts: 0 });
     const replayed = await json<WebhookDelivery>('webhook', 'replay', made.id, tested.id);
     expect(replayed).toEqual({ ...tested, nextAttemptAt: expect.any(String) });
-    expect(await json('webhook', 'deliveries', made.id, '--status', 'waiting')).toEqual({ items: [replayed] });
+    expect(await json('webhook', 'deliveries', made.id, '--status', 'waiting')).toEqual({
+      items: [replayed],
+    });
     expect(await json('webhook', 'deliveries', made.id, '--status', 'failed')).toEqual({ items: [] });
     expect(await json('webhook', 'disable', made.id)).toMatchObject({ enabled: false, waiting: 1 });
     expect((await run('webhook', 'test', made.id)).code).toBe(1);

@@ -3,36 +3,36 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { webhookData, type WebhookDelivery, type WebhookEvent } from '../../src/protocol/webhooks.ts';
-import { tidy } from '../../src/services/housekeeping.ts';
-import { retryDelay } from '../../src/services/webhook-attempts.ts';
+import { runMaintenance } from '../../src/services/data/maintenance.ts';
+import { retryDelay } from '../../src/services/webhooks/attempts.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { request } from '../helpers/client.ts';
 import { eventually } from '../helpers/eventually.ts';
 import { isSigned, Receiver } from '../helpers/receiver.ts';
 import { inDatabase } from '../helpers/rest-checks.ts';
 import {
-  aConversation,
-  aMember,
-  aMessage,
-  anOrganization,
-  aVisitor,
-  aVisitorByKey,
-  type Person,
+  createConversation,
+  createMember,
+  createMessage,
+  createOrganization,
+  createVisitor,
+  createVisitorByKey,
+  type TestClient,
   type TestMember,
   type TestOrganization,
-} from '../helpers/world.ts';
+} from '../helpers/fixtures.ts';
 
 let app: TestApp;
 let acme: TestOrganization;
-let visitor: Person;
+let visitor: TestClient;
 let admin: TestMember;
 let receivers: Receiver[] = [];
 
 beforeEach(async () => {
   app = await startApp({ flags: { webhookPrivate: 'allow' } });
-  acme = await anOrganization(app, 'acme');
-  admin = await aMember(app, 'acme', 'admin');
-  visitor = aVisitor(app, acme.application);
+  acme = await createOrganization(app, 'acme');
+  admin = await createMember(app, 'acme', 'admin');
+  visitor = createVisitor(app, acme.application);
 });
 
 afterEach(async () => {
@@ -55,10 +55,16 @@ async function deliveries(webhookId: string): Promise<WebhookDelivery[]> {
 }
 
 /** Waits until none of a webhook's deliveries is under way, and this is how they stand. */
-async function settles(webhookId: string, fits: (rows: WebhookDelivery[]) => boolean): Promise<WebhookDelivery[]> {
+async function settles(
+  webhookId: string,
+  fits: (rows: WebhookDelivery[]) => boolean,
+): Promise<WebhookDelivery[]> {
   return eventually(async () => {
     const rows = await deliveries(webhookId);
-    if (!fits(rows)) throw new Error(JSON.stringify(rows.map(({ type, status, attempts, error }) => ({ type, status, attempts, error }))));
+    if (!fits(rows))
+      throw new Error(
+        JSON.stringify(rows.map(({ type, status, attempts, error }) => ({ type, status, attempts, error }))),
+      );
     return rows;
   });
 }
@@ -72,13 +78,15 @@ describe('what is told', () => {
   it('is everything of the organization, signed, in the shapes of the contract', async () => {
     const receiver = await aReceiver();
     const { id, secret } = await create(receiver);
-    const conversationId = await aConversation(visitor, 'My order');
-    const messageId = await aMessage(visitor, conversationId, 'Where is it?');
-    await visitor.call('PATCH', `/conversations/${conversationId}/messages/${messageId}`, { content: 'Where is my order?' });
+    const conversationId = await createConversation(visitor, 'My order');
+    const messageId = await createMessage(visitor, conversationId, 'Where is it?');
+    await visitor.call('PATCH', `/conversations/${conversationId}/messages/${messageId}`, {
+      content: 'Where is my order?',
+    });
     await admin.call('POST', `/conversations/${conversationId}/accept`);
     await admin.call('POST', `/conversations/${conversationId}/read`, { messageId });
     await admin.call('POST', `/conversations/${conversationId}/release`);
-    const second = await aMessage(visitor, conversationId, 'gone soon');
+    const second = await createMessage(visitor, conversationId, 'gone soon');
     await receiver.has(7);
     await visitor.call('DELETE', `/conversations/${conversationId}/messages/${second}`);
     await admin.call('POST', `/conversations/${conversationId}/accept`);
@@ -107,9 +115,22 @@ describe('what is told', () => {
       expect(received.event.data['applicationId']).toBe(acme.application.id);
       expect(received.event.timestamp).toBe('2026-11-21T12:00:00.000Z');
     }
-    expect(taken[1]?.event.data).toMatchObject({ conversationId, senderId: visitor.id, senderRole: 'visitor' });
-    const rows = await settles(id, (all) => all.length === 10 && all.every(({ status }) => status === 'delivered'));
-    expect(rows[0]).toMatchObject({ type: 'conversation:resolved', attempts: 1, responseStatus: 204, error: null, nextAttemptAt: null });
+    expect(taken[1]?.event.data).toMatchObject({
+      conversationId,
+      senderId: visitor.id,
+      senderRole: 'visitor',
+    });
+    const rows = await settles(
+      id,
+      (all) => all.length === 10 && all.every(({ status }) => status === 'delivered'),
+    );
+    expect(rows[0]).toMatchObject({
+      type: 'conversation:resolved',
+      attempts: 1,
+      responseStatus: 204,
+      error: null,
+      nextAttemptAt: null,
+    });
   });
 
   it('is never a note, never test data, never another organization, and only what was chosen', async () => {
@@ -117,22 +138,30 @@ describe('what is told', () => {
     const chosen = await aReceiver();
     await create(everything);
     await create(chosen, ['conversation:resolved']);
-    const other = await anOrganization(app, 'other');
+    const other = await createOrganization(app, 'other');
     const theirs = await aReceiver();
     await app.local('webhooks.create', { organization: 'other', url: theirs.url });
-    const foreign = await aConversation(aVisitor(app, other.application), 'CANARY-OTHER');
+    const foreign = await createConversation(createVisitor(app, other.application), 'CANARY-OTHER');
     await theirs.has(1);
-    const tester = aVisitorByKey(app, acme.application, 'test');
-    await aMessage(tester, await aConversation(tester, 'CANARY-TEST'), 'CANARY-TEST');
-    const conversationId = await aConversation(visitor, 'real');
-    const note = await admin.call('POST', `/conversations/${conversationId}/messages`, { content: 'CANARY-NOTE', internal: true });
-    await admin.call('PATCH', `/conversations/${conversationId}/messages/${note.body.message.id}`, { content: 'CANARY-NOTE-2' });
+    const tester = createVisitorByKey(app, acme.application, 'test');
+    await createMessage(tester, await createConversation(tester, 'CANARY-TEST'), 'CANARY-TEST');
+    const conversationId = await createConversation(visitor, 'real');
+    const note = await admin.call('POST', `/conversations/${conversationId}/messages`, {
+      content: 'CANARY-NOTE',
+      internal: true,
+    });
+    await admin.call('PATCH', `/conversations/${conversationId}/messages/${note.body.message.id}`, {
+      content: 'CANARY-NOTE-2',
+    });
     await admin.call('POST', `/conversations/${conversationId}/read`, { messageId: note.body.message.id });
     await admin.call('DELETE', `/conversations/${conversationId}/messages/${note.body.message.id}`);
     await admin.call('POST', `/conversations/${conversationId}/resolve`);
     await everything.has(2);
     await chosen.has(1);
-    expect(everything.all.map(({ event }) => event.type)).toEqual(['conversation:new', 'conversation:resolved']);
+    expect(everything.all.map(({ event }) => event.type)).toEqual([
+      'conversation:new',
+      'conversation:resolved',
+    ]);
     expect(chosen.all.map(({ event }) => event.type)).toEqual(['conversation:resolved']);
     expect(JSON.stringify(everything.all)).not.toContain('CANARY');
     expect(theirs.all.map(({ event }) => event.data['id'])).toEqual([foreign]);
@@ -143,16 +172,18 @@ describe('what is told', () => {
     const receiver = await aReceiver();
     receiver.answers(500);
     const { id } = await create(receiver);
-    const conversationId = await aConversation(visitor);
+    const conversationId = await createConversation(visitor);
     await receiver.tried(1);
-    const messageId = await aMessage(visitor, conversationId, 'CANARY-REGRETTED');
+    const messageId = await createMessage(visitor, conversationId, 'CANARY-REGRETTED');
     await visitor.call('DELETE', `/conversations/${conversationId}/messages/${messageId}`);
     receiver.answers(200);
     await waitOutDelay(1);
     await receiver.has(2);
     expect(receiver.taken.map(({ event }) => event.type)).toEqual(['conversation:new', 'message:deleted']);
     expect(JSON.stringify(receiver.all)).not.toContain('CANARY');
-    await settles(id, (rows) => rows.some(({ status, type }) => status === 'skipped' && type === 'message:new'));
+    await settles(id, (rows) =>
+      rows.some(({ status, type }) => status === 'skipped' && type === 'message:new'),
+    );
     expect(JSON.stringify(inDatabase(app, 'select * from webhook_deliveries'))).not.toContain('CANARY');
   });
 });
@@ -161,15 +192,22 @@ describe('a receiver that fails for a while', () => {
   it('gets everything once it is back, signed, in order within each conversation', async () => {
     const receiver = await aReceiver();
     const { id, secret } = await create(receiver, ['message:new']);
-    const conversations = [await aConversation(visitor), await aConversation(visitor), await aConversation(visitor)];
+    const conversations = [
+      await createConversation(visitor),
+      await createConversation(visitor),
+      await createConversation(visitor),
+    ];
     receiver.answers(503);
     const sent: Record<string, string[]> = {};
     for (const round of [1, 2, 3, 4])
       for (const conversationId of conversations)
-        (sent[conversationId] ??= []).push(await aMessage(visitor, conversationId, `round ${round}`));
+        (sent[conversationId] ??= []).push(await createMessage(visitor, conversationId, `round ${round}`));
     // Only the first of each conversation was tried: what follows waits for it.
     for (const attempts of [1, 2, 3]) {
-      await settles(id, (rows) => rows.length === 12 && rows.filter((row) => row.attempts === attempts).length === 3);
+      await settles(
+        id,
+        (rows) => rows.length === 12 && rows.filter((row) => row.attempts === attempts).length === 3,
+      );
       if (attempts < 3) await waitOutDelay(attempts);
     }
     expect(receiver.all).toHaveLength(9);
@@ -178,9 +216,11 @@ describe('a receiver that fails for a while', () => {
     await waitOutDelay(3);
     const taken = await receiver.has(12);
     for (const conversationId of conversations)
-      expect(taken.filter(({ event }) => event.data['conversationId'] === conversationId).map(({ event }) => event.data['id'])).toEqual(
-        sent[conversationId],
-      );
+      expect(
+        taken
+          .filter(({ event }) => event.data['conversationId'] === conversationId)
+          .map(({ event }) => event.data['id']),
+      ).toEqual(sent[conversationId]);
     for (const received of receiver.all) expect(isSigned(received, secret)).toBe(true);
     await settles(id, (rows) => rows.every(({ status }) => status === 'delivered'));
     expect(taken).toHaveLength(12);
@@ -190,7 +230,7 @@ describe('a receiver that fails for a while', () => {
     const receiver = await aReceiver();
     receiver.answers(500);
     const { id } = await create(receiver, ['conversation:new']);
-    await aConversation(visitor);
+    await createConversation(visitor);
     await receiver.tried(1);
     for (const attempts of [1, 2, 3, 4]) {
       await settles(id, ([row]) => row?.attempts === attempts && row.status === 'waiting');
@@ -211,12 +251,12 @@ describe('a receiver that fails for a while', () => {
     const receiver = await aReceiver();
     receiver.answers(500);
     const { id } = await create(receiver, ['conversation:new']);
-    const old = await aConversation(visitor);
+    const old = await createConversation(visitor);
     for (const attempts of [1, 2, 3, 4]) {
       await settles(id, ([row]) => row?.attempts === attempts);
       if (attempts < 4) await waitOutDelay(attempts);
     }
-    const recent = await aConversation(visitor);
+    const recent = await createConversation(visitor);
     await settles(id, (rows) => rows.some(({ attempts }) => attempts === 1));
     receiver.answers(200);
     // The delay of the recent one; the old one's is far longer.
@@ -229,18 +269,20 @@ describe('a receiver that fails for a while', () => {
     const receiver = await aReceiver();
     receiver.answers(500);
     const { id } = await create(receiver, ['conversation:new', 'message:new']);
-    const conversationId = await aConversation(visitor);
-    await aMessage(visitor, conversationId);
+    const conversationId = await createConversation(visitor);
+    await createMessage(visitor, conversationId);
     await settles(id, (rows) => rows.some(({ attempts }) => attempts === 1));
     app.clock.advance(86_400_000);
     // The second has had its day too, waiting: one attempt, and over.
     const rows = await settles(id, (all) => all.every(({ status }) => status === 'failed'));
-    expect(rows.map(({ type, attempts, responseStatus, error }) => ({ type, attempts, responseStatus, error }))).toEqual([
+    expect(
+      rows.map(({ type, attempts, responseStatus, error }) => ({ type, attempts, responseStatus, error })),
+    ).toEqual([
       { type: 'message:new', attempts: 1, responseStatus: 500, error: 'answered 500' },
       { type: 'conversation:new', attempts: 2, responseStatus: 500, error: 'answered 500' },
     ]);
     receiver.answers(200);
-    await aMessage(visitor, conversationId, 'later');
+    await createMessage(visitor, conversationId, 'later');
     await receiver.has(1);
     expect(receiver.taken[0]?.event.data['content']).toBe('later');
   });
@@ -250,14 +292,15 @@ describe('a receiver that fails for a while', () => {
     dead.answer = () => undefined;
     const well = await aReceiver();
     const picky = await aReceiver();
-    const doomed = await aConversation(visitor);
-    picky.answer = (response, { event }) => response.writeHead(event.data['conversationId'] === doomed ? 500 : 200).end();
+    const doomed = await createConversation(visitor);
+    picky.answer = (response, { event }) =>
+      response.writeHead(event.data['conversationId'] === doomed ? 500 : 200).end();
     await create(dead);
     await create(well);
     await create(picky);
-    for (let index = 0; index < 6; index += 1) await aMessage(visitor, doomed, `m${index}`);
-    const other = await aConversation(visitor);
-    await aMessage(visitor, other, 'hello');
+    for (let index = 0; index < 6; index += 1) await createMessage(visitor, doomed, `m${index}`);
+    const other = await createConversation(visitor);
+    await createMessage(visitor, other, 'hello');
     await well.has(8);
     await picky.has(2);
     // Never more than a few at once, for the one that hangs.
@@ -272,14 +315,19 @@ describe('a receiver that fails for a while', () => {
       response.on('close', () => (over = true));
     };
     const { id } = await create(receiver, ['conversation:new']);
-    await aConversation(visitor);
+    await createConversation(visitor);
     await receiver.tried(1);
     app.clock.advance(9_999);
     await deliveries(id);
     expect(over).toBe(false);
     app.clock.advance(1);
     const [row] = await settles(id, ([one]) => one?.attempts === 1);
-    expect(row).toMatchObject({ status: 'waiting', error: 'did not answer within 10 s', responseStatus: null, durationMs: 10_000 });
+    expect(row).toMatchObject({
+      status: 'waiting',
+      error: 'did not answer within 10 s',
+      responseStatus: null,
+      durationMs: 10_000,
+    });
     let bytes = 0;
     receiver.answer = (response) => {
       response.writeHead(200);
@@ -300,9 +348,13 @@ describe('a receiver that fails for a while', () => {
     const elsewhere = await aReceiver();
     receiver.answer = (response) => response.writeHead(307, { location: elsewhere.url }).end();
     const { id } = await create(receiver, ['conversation:new']);
-    await aConversation(visitor);
+    await createConversation(visitor);
     const [row] = await settles(id, ([one]) => one?.attempts === 1);
-    expect(row).toMatchObject({ status: 'waiting', responseStatus: 307, error: 'answered 307: redirects are not followed' });
+    expect(row).toMatchObject({
+      status: 'waiting',
+      responseStatus: 307,
+      error: 'answered 307: redirects are not followed',
+    });
     expect(elsewhere.all).toEqual([]);
   });
 
@@ -310,9 +362,11 @@ describe('a receiver that fails for a while', () => {
     const receiver = await aReceiver();
     receiver.answers(410);
     const { id } = await create(receiver);
-    await aConversation(visitor);
-    await eventually(async () => expect((await app.local('webhooks.get', { webhookId: id })).enabled).toBe(false));
-    await aConversation(visitor);
+    await createConversation(visitor);
+    await eventually(async () =>
+      expect((await app.local('webhooks.get', { webhookId: id })).enabled).toBe(false),
+    );
+    await createConversation(visitor);
     await deliveries(id);
     expect(receiver.all).toHaveLength(1);
     const [entry] = inDatabase(app, "select actor, detail from audit where action = 'webhooks.update'");
@@ -320,7 +374,7 @@ describe('a receiver that fails for a while', () => {
     // Switched on again it hears of what happens from then on, and not of what happened meanwhile.
     receiver.answers(200);
     await app.local('webhooks.update', { webhookId: id, enabled: true });
-    const third = await aConversation(visitor);
+    const third = await createConversation(visitor);
     await receiver.has(1);
     expect(receiver.taken.map(({ event }) => event.data['id'])).toEqual([third]);
   });
@@ -331,15 +385,18 @@ describe('a server that stops', () => {
     const receiver = await aReceiver();
     receiver.answer = () => undefined;
     const { id } = await create(receiver, ['message:new']);
-    const conversationId = await aConversation(visitor);
+    const conversationId = await createConversation(visitor);
     const sent: string[] = [];
-    for (let index = 0; index < 5; index += 1) sent.push(await aMessage(visitor, conversationId, `m${index}`));
+    for (let index = 0; index < 5; index += 1)
+      sent.push(await createMessage(visitor, conversationId, `m${index}`));
     await receiver.tried(1);
     app = await app.restart();
     await receiver.tried(2);
     // The one that was under way came again, under the same id, and counts as no attempt.
     expect(receiver.all[1]?.id).toBe(receiver.all[0]?.id);
-    expect(await settles(id, (rows) => rows.length === 5)).toMatchObject(Array.from({ length: 5 }, () => ({ attempts: 0 })));
+    expect(await settles(id, (rows) => rows.length === 5)).toMatchObject(
+      Array.from({ length: 5 }, () => ({ attempts: 0 })),
+    );
     app = await app.restart();
     await receiver.tried(3);
     receiver.answers(200);
@@ -357,10 +414,10 @@ describe('a server that stops', () => {
     await create(rare, ['conversation:resolved']);
     const { id } = await create(receiver, ['conversation:new']);
     await app.local('webhooks.update', { webhookId: id, enabled: false });
-    await aConversation(visitor, 'unheard');
+    await createConversation(visitor, 'unheard');
     await app.local('webhooks.update', { webhookId: id, enabled: true });
     app = await app.restart();
-    const heard = await aConversation(aVisitor(app, acme.application), 'heard');
+    const heard = await createConversation(createVisitor(app, acme.application), 'heard');
     await receiver.has(1);
     expect((await deliveries(id)).length).toBe(1);
     expect(receiver.all.map(({ event }) => event.data['id'])).toEqual([heard]);
@@ -369,18 +426,18 @@ describe('a server that stops', () => {
 
   it('and a webhook made beside it hears of what was committed before anybody noticed', async () => {
     const receiver = await aReceiver();
-    await aConversation(visitor, 'before');
+    await createConversation(visitor, 'before');
     const { id } = await create(receiver, ['conversation:new']);
     await app.local('webhooks.update', { webhookId: id, enabled: false });
     // As another process leaves it: made at the present end of the log, then an event, and only then the server looks.
     const kept = inDatabase(app, 'select max(seq) as seq from events')[0]?.['seq'] as number;
-    const conversationId = await aConversation(visitor, 'in between');
+    const conversationId = await createConversation(visitor, 'in between');
     inDatabase(app, 'update webhooks set enabled = 1, position = ?', kept);
     app.clock.advance(1_000);
     const taken = await receiver.has(1);
     expect(taken.map(({ event }) => event.data['id'])).toEqual([conversationId]);
     app = await app.restart();
-    await aConversation(aVisitor(app, acme.application), 'after');
+    await createConversation(createVisitor(app, acme.application), 'after');
     await receiver.has(2);
     expect(receiver.all).toHaveLength(2);
   });
@@ -400,7 +457,7 @@ describe('the log', () => {
     const failing = await app.local('webhooks.test', { webhookId: id });
     await settles(id, (rows) => rows.find((row) => row.id === failing.id)?.status === 'failed');
     receiver.answers(200);
-    await aConversation(visitor);
+    await createConversation(visitor);
     await receiver.has(2);
     const first = receiver.taken[1]!;
     await settles(id, (rows) => rows.find((row) => row.id === first.id)?.status === 'delivered');
@@ -410,7 +467,7 @@ describe('the log', () => {
     expect(taken[2]).toMatchObject({ id: first.id, event: first.event });
     await settles(id, (rows) => rows.find((row) => row.id === first.id)?.attempts === 2);
     app.clock.step(31 * 86_400_000);
-    await tidy(app.service);
+    await runMaintenance(app.service);
     expect(await deliveries(id)).toEqual([]);
   });
 
@@ -418,8 +475,8 @@ describe('the log', () => {
     const receiver = await aReceiver();
     receiver.answers(500);
     const { id } = await create(receiver, ['conversation:new', 'message:new']);
-    const conversationId = await aConversation(visitor);
-    await aMessage(visitor, conversationId);
+    const conversationId = await createConversation(visitor);
+    await createMessage(visitor, conversationId);
     const rows = await settles(id, (all) => all.some(({ attempts }) => attempts === 1) && all.length === 2);
     expect((await app.local('webhooks.get', { webhookId: id })).waiting).toBe(2);
     receiver.answers(200);
@@ -433,7 +490,7 @@ describe('the log', () => {
     const receiver = await aReceiver();
     receiver.answers(500);
     const { id } = await create(receiver);
-    await aConversation(visitor);
+    await createConversation(visitor);
     await settles(id, (rows) => rows.length === 1);
     await app.local('applications.delete', { applicationId: acme.application.id });
     expect(await deliveries(id)).toEqual([]);
@@ -441,24 +498,38 @@ describe('the log', () => {
 });
 
 describe('the admin API', () => {
-  const call = (who: { readonly headers: Readonly<Record<string, string>> }, method: string, path: string, body?: unknown) =>
-    request(app.url, method, `/api/v1/admin/webhooks${path}`, who.headers, body);
+  const call = (
+    who: { readonly headers: Readonly<Record<string, string>> },
+    method: string,
+    path: string,
+    body?: unknown,
+  ) => request(app.url, method, `/api/v1/admin/webhooks${path}`, who.headers, body);
 
   it('shows the secret when it is made and when it is asked for, and nowhere else', async () => {
     const made = await call(admin, 'POST', '', { url: 'https://example.com/hook' });
     expect(made.status).toBe(201);
-    expect(made.body.webhook).toMatchObject({ url: 'https://example.com/hook', events: null, enabled: true, waiting: 0 });
+    expect(made.body.webhook).toMatchObject({
+      url: 'https://example.com/hook',
+      events: null,
+      enabled: true,
+      waiting: 0,
+    });
     const { id, secret } = made.body.webhook as { id: string; secret: string };
     expect(Buffer.from(secret.slice('whsec_'.length), 'base64')).toHaveLength(32);
-    for (const path of ['', `/${id}`, `/${id}/deliveries`]) expect((await call(admin, 'GET', path)).text).not.toContain('whsec_');
+    for (const path of ['', `/${id}`, `/${id}/deliveries`])
+      expect((await call(admin, 'GET', path)).text).not.toContain('whsec_');
     const changed = await call(admin, 'PATCH', `/${id}`, { events: ['message:new'] });
     expect(changed.body.webhook.events).toEqual(['message:new']);
     expect((await call(admin, 'PATCH', `/${id}`, { events: null })).body.webhook.events).toBeNull();
     expect((await call(admin, 'POST', `/${id}/reveal`)).body.webhook.secret).toBe(secret);
-    expect(inDatabase(app, "select count(*) as n from audit where action = 'webhooks.reveal'")).toEqual([{ n: 1 }]);
-    expect(Buffer.from(inDatabase(app, 'select sealed from webhooks')[0]?.['sealed'] as Uint8Array).includes(secret.slice(6, 20))).toBe(
-      false,
-    );
+    expect(inDatabase(app, "select count(*) as n from audit where action = 'webhooks.reveal'")).toEqual([
+      { n: 1 },
+    ]);
+    expect(
+      Buffer.from(inDatabase(app, 'select sealed from webhooks')[0]?.['sealed'] as Uint8Array).includes(
+        secret.slice(6, 20),
+      ),
+    ).toBe(false);
     expect(app.logged.join('')).not.toContain(secret);
     expect((await call(admin, 'DELETE', `/${id}`)).body).toEqual({ success: true });
     expect((await call(admin, 'GET', `/${id}`)).status).toBe(404);
@@ -468,9 +539,9 @@ describe('the admin API', () => {
     const { id } = (await call(admin, 'POST', '', { url: 'https://example.com/hook' })).body.webhook;
     const queued = await call(admin, 'POST', `/${id}/test`);
     const delivery = `/${id}/deliveries/${queued.body.delivery.id}/replay`;
-    await anOrganization(app, 'other');
-    const stranger = await aMember(app, 'other', 'admin');
-    const operator = await aMember(app, 'acme', 'operator');
+    await createOrganization(app, 'other');
+    const stranger = await createMember(app, 'other', 'admin');
+    const operator = await createMember(app, 'acme', 'operator');
     const routes: [string, string, unknown?][] = [
       ['GET', `/${id}`],
       ['PATCH', `/${id}`, { enabled: false }],
@@ -488,7 +559,9 @@ describe('the admin API', () => {
     expect((await call(stranger, 'GET', '')).body.webhooks).toEqual([]);
     const own = (await call(stranger, 'POST', '', { url: 'https://example.com/hook' })).body.webhook;
     // A delivery of another webhook is not there either, though the caller may replay its own.
-    expect((await call(stranger, 'POST', `/${own.id}/deliveries/${queued.body.delivery.id}/replay`)).status).toBe(404);
+    expect(
+      (await call(stranger, 'POST', `/${own.id}/deliveries/${queued.body.delivery.id}/replay`)).status,
+    ).toBe(404);
     expect((await call(admin, 'GET', `/${id}`)).body.webhook.enabled).toBe(true);
   });
 

@@ -3,27 +3,57 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { boundaryAt, graphemeEnds, graphemesOf, nextBoundary, previousBoundary } from '../../src/text/graphemes.ts';
+import {
+  boundaryAt,
+  graphemeEnds,
+  splitGraphemes,
+  nextBoundary,
+  previousBoundary,
+} from '../../src/text/graphemes.ts';
 import { STRANGE, strangeText } from '../console/text/strange-text.ts';
 
 const segmenter = new Intl.Segmenter('und', { granularity: 'grapheme' });
-const truth = (text: string): number[] => [...segmenter.segment(text)].map(({ index, segment }) => index + segment.length);
+const truth = (text: string): number[] =>
+  [...segmenter.segment(text)].map(({ index, segment }) => index + segment.length);
 
 describe('graphemes', () => {
   it.each(STRANGE)('are Unicode’s for %j beside letters, ideographs and pictures', (piece) => {
-    for (const text of [piece, `a${piece}`, `${piece}b`, `漢${piece}字`, `😀${piece}😀`, `${piece}${piece}`, `가${piece}각`]) {
+    for (const text of [
+      piece,
+      `a${piece}`,
+      `${piece}b`,
+      `漢${piece}字`,
+      `😀${piece}😀`,
+      `${piece}${piece}`,
+      `가${piece}각`,
+    ]) {
       expect(graphemeEnds(text), JSON.stringify(text)).toEqual(truth(text));
     }
   });
 
   it('are Unicode’s for any two code points that the table holds apart', () => {
     // The table's claim is about pairs: every code point beside one of each kind.
-    const beside = ['a', '漢', '😀', '가', '\u0301', '\u200d', '\u1100', '\u11a8', '🇩', 'क', '\u094d', '\r', '\ud800'];
+    const beside = [
+      'a',
+      '漢',
+      '😀',
+      '가',
+      '\u0301',
+      '\u200d',
+      '\u1100',
+      '\u11a8',
+      '🇩',
+      'क',
+      '\u094d',
+      '\r',
+      '\ud800',
+    ];
     const wrong: string[] = [];
     for (
       let code = 0;
       code <= 0x3ffff;
-      code += code < 0x3400 || (code >= 0xa000 && code < 0xac20) || (code >= 0x1f000 && code < 0x20000) ? 1 : 211
+      code +=
+        code < 0x3400 || (code >= 0xa000 && code < 0xac20) || (code >= 0x1f000 && code < 0x20000) ? 1 : 211
     ) {
       const character = String.fromCodePoint(code);
       const text = beside.map((one) => one + character).join('\n') + character;
@@ -36,7 +66,7 @@ describe('graphemes', () => {
     fc.assert(
       fc.property(strangeText, (text) => {
         expect(graphemeEnds(text)).toEqual(truth(text));
-        expect(graphemesOf(text).join('')).toBe(text);
+        expect(splitGraphemes(text).join('')).toBe(text);
       }),
       { numRuns: 400 },
     );

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { prepareContent } from '../../src/services/content/content.ts';
 import { MAX_LEXICAL_NODES } from '../../src/services/content/lexical.ts';
-import { dropHidden } from '../../src/text/hidden.ts';
+import { stripHidden } from '../../src/text/strip-hidden.ts';
 import {
   constrainMarkdown,
   escapeMarkdown,
@@ -14,7 +14,7 @@ import {
   MAX_NODES,
   quoteMarkdown,
 } from '../../src/text/markdown.ts';
-import { showsSomething } from '../../src/text/text.ts';
+import { hasVisibleText } from '../../src/text/text.ts';
 
 /** The message that a Markdown text becomes. */
 async function message(markdown: string): Promise<{ html: string; text: string }> {
@@ -23,11 +23,13 @@ async function message(markdown: string): Promise<{ html: string; text: string }
   return { html: prepared.value.contentHtml ?? '', text: prepared.value.text };
 }
 
-const hrefs = (html: string): string[] => [...html.matchAll(/<a [^>]*?href="([^"]*)"/g)].map((match) => match[1] ?? '');
+const hrefs = (html: string): string[] =>
+  [...html.matchAll(/<a [^>]*?href="([^"]*)"/g)].map((match) => match[1] ?? '');
 
 describe('what is kept', () => {
   test('paragraphs, bold, italic, both, inline code and links', async () => {
-    const markdown = 'One **bold**, *italic*, ***both*** and `code`.\n\nTwo [link](https://example.com/a_b?c=1).';
+    const markdown =
+      'One **bold**, *italic*, ***both*** and `code`.\n\nTwo [link](https://example.com/a_b?c=1).';
     await expect(constrainMarkdown(markdown)).resolves.toBe(markdown);
     expect((await message(markdown)).html).toBe(
       '<p>One <strong>bold</strong>, <em>italic</em>, <strong><em>both</em></strong> and <code>code</code>.</p>' +
@@ -60,12 +62,16 @@ describe('what becomes text', () => {
   test('headings, quotes, tables, rules, tasks and strokes', async () => {
     const markdown =
       '# Title #\nbelow\n\nSetext\n===\n\n> quoted\n> twice\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n---\n\n- [x] done\n\n~~gone~~';
-    await expect(constrainMarkdown(markdown)).resolves.toBe('Title\n\nbelow\n\nSetext\n\nquoted\ntwice\n\na · b\n1 · 2\n\n- done\n\ngone');
+    await expect(constrainMarkdown(markdown)).resolves.toBe(
+      'Title\n\nbelow\n\nSetext\n\nquoted\ntwice\n\na · b\n1 · 2\n\n- done\n\ngone',
+    );
   });
 
   test('images become their alt text, inside links too, and code keeps its marks', async () => {
-    await expect(constrainMarkdown('![a *b*](https://evil.example/?q=1) ![](x)')).resolves.toBe('a *b*');
-    await expect(constrainMarkdown('[![alt](https://evil.example/i.png)](https://ok.example)')).resolves.toBe('[alt](https://ok.example)');
+    await expect(constrainMarkdown('![a *b*](https://evil.example/?q=1) ![](x)')).resolves.toBe('a b');
+    await expect(constrainMarkdown('[![alt](https://evil.example/i.png)](https://ok.example)')).resolves.toBe(
+      '[alt](https://ok.example)',
+    );
     await expect(constrainMarkdown('`![a](b)`')).resolves.toBe('`![a](b)`');
     await expect(constrainMarkdown('![![in](x)](y)')).resolves.toBe('in');
   });
@@ -109,21 +115,25 @@ describe('what becomes text', () => {
   });
 
   test('addresses in angle brackets are links only where links may go', async () => {
-    await expect(constrainMarkdown('<https://ok.example/a>')).resolves.toBe('[https://ok.example/a](https://ok.example/a)');
+    await expect(constrainMarkdown('<https://ok.example/a>')).resolves.toBe(
+      '[https://ok.example/a](https://ok.example/a)',
+    );
     await expect(constrainMarkdown('<javascript:alert(1)>')).resolves.toBe('\\<javascript:alert(1)>');
   });
 
   test('a link that the caller does not keep is its text', async () => {
     const keepLink = (href: string): boolean => href.startsWith('https://ok.example');
-    await expect(constrainMarkdown('[a](https://ok.example/1) [b](https://evil.example)', { keepLink })).resolves.toBe(
-      '[a](https://ok.example/1) b',
-    );
+    await expect(
+      constrainMarkdown('[a](https://ok.example/1) [b](https://evil.example)', { keepLink }),
+    ).resolves.toBe('[a](https://ok.example/1) b');
   });
 });
 
 describe('what an enemy sends', () => {
   test('lists in a thousand lists, and a thousand levels of anything, stay within what a message may have', async () => {
-    const deep = Array.from({ length: 1_000 }, (_, level) => `${' '.repeat(level * 2)}- level ${level}`).join('\n');
+    const deep = Array.from({ length: 1_000 }, (_, level) => `${' '.repeat(level * 2)}- level ${level}`).join(
+      '\n',
+    );
     expect((await message(deep)).text).toContain('level 999');
     for (const nested of [
       '> '.repeat(1_000),
@@ -137,9 +147,20 @@ describe('what an enemy sends', () => {
     }
   });
 
+  test.each([
+    ['headings by underlines', 'a\n=\n'.repeat(6_000)],
+    ['lists by indentation', Array.from({ length: 140 }, (_, level) => `${' '.repeat(level * 2)}- a`).join('\n')],
+    ['quotes in lists in one line', '- > '.repeat(300)],
+  ])('%s, more than anybody writes, are text', async (_name, markdown) => {
+    expect((await message(`**end**\n\n${markdown}`)).html).not.toContain('<strong>');
+    expect((await message(`**end**\n\n${markdown.slice(0, 8)}`)).html).toContain('<strong>');
+  });
+
   test('more nodes than a message may have become fewer, and no word is lost', async () => {
     expect(MAX_NODES).toBe(MAX_LEXICAL_NODES);
-    expect((await message(Array.from({ length: 3_000 }, (_, at) => `- item${at}`).join('\n'))).text).toContain('item2999');
+    expect(
+      (await message(Array.from({ length: 3_000 }, (_, at) => `- item${at}`).join('\n'))).text,
+    ).toContain('item2999');
     expect((await message('**b** c '.repeat(2_000))).text).toContain('b');
     expect((await message('line\n'.repeat(9_000))).text).toContain('line');
   });
@@ -152,8 +173,8 @@ describe('what an enemy sends', () => {
   });
 
   test('text that hides is dropped, text that needs its joiners is not', () => {
-    expect(dropHidden('a\u200bb\u202ec\u2066d\u{e0041}e\u{e0101}f\ufeffg\u001bh\r\ni')).toBe('abcdefgh\ni');
-    expect(dropHidden('می‌خواهم 👩‍👧')).toBe('می‌خواهم 👩‍👧');
+    expect(stripHidden('a\u200bb\u202ec\u2066d\u{e0041}e\u{e0101}f\ufeffg\u001bh\r\ni')).toBe('abcdefgh\ni');
+    expect(stripHidden('می‌خواهم 👩‍👧')).toBe('می‌خواهم 👩‍👧');
   });
 
   test('any text at all: it can be sent whenever it shows something, with links only where they may go', async () => {
@@ -182,14 +203,26 @@ describe('what an enemy sends', () => {
       '# ',
       '> ',
     ];
-    const others = ['\n', '\n\n', '  ', '---\n', 'word', 'Ж', '你', '\u202e', '](https://a.example)', '](javascript:1)'];
+    const others = [
+      '\n',
+      '\n\n',
+      '  ',
+      '---\n',
+      'word',
+      'Ж',
+      '你',
+      '\u202e',
+      '](https://a.example)',
+      '](javascript:1)',
+    ];
     const piece = fc.constantFrom(...marks, ...others, 'https://b.example/x_y', '<https://c.example>');
     await fc.assert(
       fc.asyncProperty(fc.array(piece, { maxLength: 30 }), async (pieces) => {
         const markdown = pieces.join('');
         const prepared = prepareContent(await markdownToLexical(markdown), 'lexical', 1_000_000);
         if (prepared.ok) {
-          for (const href of hrefs(prepared.value.contentHtml ?? '')) expect(href).toMatch(/^https:\/\/[abc]\.example/);
+          for (const href of hrefs(prepared.value.contentHtml ?? ''))
+            expect(href).toMatch(/^https:\/\/[abc]\.example/);
           expect(prepared.value.contentHtml).not.toMatch(/<(?!\/?(?:p|br|strong|em|code|pre|ul|ol|li|a)\b)/);
         }
         const words = /word|Ж|你/.test(markdown.replace(/(?:`{3,}|~{3,}).*/g, ''));
@@ -198,7 +231,8 @@ describe('what an enemy sends', () => {
         // From the left: an escaped mark begins no code, and code holds no escapes.
         const outsideCode = constrained.replaceAll(/\\[\\<[\]!`]|(`+)[\s\S]*?(?<!`)\1(?!`)/g, '·');
         expect(outsideCode).not.toMatch(/<[a-z]|!\[/i);
-        for (const [, address] of outsideCode.matchAll(/\]\(([^)]*)\)/g)) expect(address).toMatch(/^https:\/\/[abc]\.example/);
+        for (const [, address] of outsideCode.matchAll(/\]\(([^)]*)\)/g))
+          expect(address).toMatch(/^https:\/\/[abc]\.example/);
       }),
       { numRuns: 400 },
     );
@@ -207,14 +241,18 @@ describe('what an enemy sends', () => {
 
 describe('plain text as Markdown', () => {
   test('shows exactly what it says', async () => {
-    const text = '# not a heading\n1. *stars* [x](https://a.example) <b> a_b_c\n- dash\n\n`tick` ![i](x) &lt; \\ end';
-    expect((await message(escapeMarkdown(text))).text.replaceAll('\n', ' ')).toBe(text.replaceAll(/\n+/g, ' '));
+    const text =
+      '# not a heading\n1. *stars* [x](https://a.example) <b> a_b_c\n- dash\n\n`tick` ![i](x) &lt; \\ end';
+    expect((await message(escapeMarkdown(text))).text.replaceAll('\n', ' ')).toBe(
+      text.replaceAll(/\n+/g, ' '),
+    );
     expect((await message(escapeMarkdown(text))).html).not.toMatch(/<(?:a|em|h1|ul|ol|code)\b/);
     expect(await markdownText('**a** [b](https://c.example)\n\n- d')).toBe('a b\nd');
   });
 
   test('keeps the lists of a passage, and nothing else of it is Markdown', async () => {
-    const passage = 'You need *all*:\n- a [x](https://a.example)\n- <b>\n\n1. first\n2. second\n\nDone - or 1. not.';
+    const passage =
+      'You need *all*:\n- a [x](https://a.example)\n- <b>\n\n1. first\n2. second\n\nDone - or 1. not.';
     expect((await message(quoteMarkdown(passage))).html).toBe(
       '<p>You need *all*:</p><ul><li>a [x](https://a.example)</li><li>&lt;b&gt;</li></ul><ol><li>first</li><li>second</li></ol><p>Done - or 1. not.</p>',
     );
@@ -230,7 +268,7 @@ describe('plain text as Markdown', () => {
 
   test('nothing shows where nothing was', async () => {
     for (const nothing of ['', ' \n ', '![](x)', '---', '\u200b']) {
-      expect(showsSomething(await constrainMarkdown(nothing))).toBe(false);
+      expect(hasVisibleText(await constrainMarkdown(nothing))).toBe(false);
     }
   });
 });

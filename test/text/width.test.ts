@@ -46,10 +46,16 @@ describe('displayWidth', () => {
     // Blocks first, each with a letter between; only in one that differs is every character asked for.
     const wrong: string[] = [];
     for (let block = 0xa0; block <= 0x10ffff; block += block < 0x20000 || block >= 0xe0000 ? 64 : 1024) {
-      const characters = Array.from({ length: 64 }, (_, index) => String.fromCodePoint(Math.min(0x10ffff, block + index)));
+      const characters = Array.from({ length: 64 }, (_, index) =>
+        String.fromCodePoint(Math.min(0x10ffff, block + index)),
+      );
       const text = characters.join('a');
       if (displayWidth(text) === stringWidth(text)) continue;
-      wrong.push(...characters.filter((character) => displayWidth(character) !== stringWidth(character)).map((one) => JSON.stringify(one)));
+      wrong.push(
+        ...characters
+          .filter((character) => displayWidth(character) !== stringWidth(character))
+          .map((one) => JSON.stringify(one)),
+      );
       wrong.push(block.toString(16));
     }
     expect(wrong).toEqual([]);
@@ -59,7 +65,9 @@ describe('displayWidth', () => {
     fc.assert(
       fc.property(strangeText.map(withoutSequences), (text) => {
         expect(displayWidth(text)).toBe(stringWidth(text));
-        const parts = [...new Intl.Segmenter('und').segment(text)].map(({ segment }) => graphemeWidth(segment));
+        const parts = [...new Intl.Segmenter('und').segment(text)].map(({ segment }) =>
+          graphemeWidth(segment),
+        );
         expect(parts.reduce((sum, width) => sum + width, 0)).toBe(displayWidth(text));
       }),
       { numRuns: 500 },

@@ -17,7 +17,9 @@ function ratio(one: string, other: string): number {
   return (high! + 0.05) / (low! + 0.05);
 }
 
-const colour = fc.integer({ min: 0, max: 0xffffff }).map((value) => `#${value.toString(16).padStart(6, '0')}`);
+const colour = fc
+  .integer({ min: 0, max: 0xffffff })
+  .map((value) => `#${value.toString(16).padStart(6, '0')}`);
 /** Foreground, background, and how much they must differ. */
 const pairs = [
   ['--on-primary', '--primary', 4.5],
@@ -46,5 +48,10 @@ describe.each(pairs)('%s on %s', (front, back, least) => {
 
 test('colours that can be read are left as the site chose them', () => {
   const made = palette({ primary: '#2563eb', background: '#ffffff', text: '#111827' }, false);
-  expect(made).toMatchObject({ '--primary': '#2563eb', '--ground': '#ffffff', '--ink': '#111827', '--on-primary': '#ffffff' });
+  expect(made).toMatchObject({
+    '--primary': '#2563eb',
+    '--ground': '#ffffff',
+    '--ink': '#111827',
+    '--on-primary': '#ffffff',
+  });
 });

@@ -2,18 +2,24 @@
 // sent and what is not, what is said about mistakes, and each of its faces.
 import type { BrowserContextOptions, Locator, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { visit, type Visit } from '../helpers/browser.ts';
+import { openBrowserPage, type BrowserPage } from '../helpers/browser.ts';
 import { eventually } from '../helpers/eventually.ts';
-import { faces, judge } from './judge.ts';
-import { aStage, html, newest, widget, type Stage } from './stage.ts';
+import { variants, checkAccessibility } from './accessibility.ts';
+import {
+  createWidgetFixture,
+  htmlPage,
+  newestConversation,
+  widgetLocators,
+  type WidgetFixture,
+} from './fixture.ts';
 
-let stage: Stage;
-const visits: Visit[] = [];
+let stage: WidgetFixture;
+const visits: BrowserPage[] = [];
 
 beforeAll(async () => {
-  stage = await aStage();
+  stage = await createWidgetFixture();
   await stage.configure({ 'behavior.greeting': 'Hello! How can we help you today?' });
-}, 60_000);
+});
 
 afterEach(async () => {
   for (const one of visits.splice(0)) await one.close();
@@ -21,8 +27,8 @@ afterEach(async () => {
 
 afterAll(() => stage.close());
 
-interface Arrival extends Visit {
-  readonly w: ReturnType<typeof widget>;
+interface Arrival extends BrowserPage {
+  readonly w: ReturnType<typeof widgetLocators>;
   readonly form: Locator;
   readonly name: Locator;
   readonly email: Locator;
@@ -31,23 +37,28 @@ interface Arrival extends Visit {
   readonly calls: string[];
 }
 
-async function arrive(mode: 'off' | 'optional' | 'required', options: BrowserContextOptions = {}, body = stage.tag()): Promise<Arrival> {
+async function arrive(
+  mode: 'off' | 'optional' | 'required',
+  options: BrowserContextOptions = {},
+  body = stage.tag(),
+): Promise<Arrival> {
   await stage.configure({ 'behavior.contactForm': mode });
-  const one = await visit(stage.browser, 'about:blank', options);
+  const one = await openBrowserPage(stage.browser, 'about:blank', options);
   visits.push(one);
   const { page } = one;
   const calls: string[] = [];
   page.on('request', (request) => {
     const { pathname } = new URL(request.url());
-    if (pathname.startsWith('/api/v1/') && pathname !== '/api/v1/widget/config') calls.push(`${request.method()} ${pathname.slice(7)}`);
+    if (pathname.startsWith('/api/v1/') && pathname !== '/api/v1/widget/config')
+      calls.push(`${request.method()} ${pathname.slice(7)}`);
   });
-  await page.goto(stage.site.page('/', html(body)));
+  await page.goto(stage.site.page('/', htmlPage(body)));
   const host = page.locator('deskbell-widget');
   const form = host.locator('form');
   return {
     ...one,
     calls,
-    w: widget(page),
+    w: widgetLocators(page),
     form,
     name: form.locator('#name'),
     email: form.locator('#email'),
@@ -88,7 +99,11 @@ describe('optional', () => {
     const { page, w, form, name, composer, calls } = one;
     await meet(one);
     await name.fill('Never sent');
-    expect(await page.evaluate('[localStorage.length, sessionStorage.length, document.cookie]')).toEqual([0, 0, '']);
+    expect(await page.evaluate('[localStorage.length, sessionStorage.length, document.cookie]')).toEqual([
+      0,
+      0,
+      '',
+    ]);
     expect(calls).toEqual([]);
     await w.button('Skip').click();
     await form.waitFor({ state: 'hidden' });
@@ -99,7 +114,7 @@ describe('optional', () => {
     await page.keyboard.press('Enter');
     await w.log.getByText('Sent', { exact: true }).waitFor();
     expect(calls).not.toContain('PUT /visitor');
-    expect(await visitorOf(await newest(stage))).toMatchObject({ name: null, email: null });
+    expect(await visitorOf(await newestConversation(stage))).toMatchObject({ name: null, email: null });
     await w.button('All conversations').click();
     await w.button('New conversation').click();
     await composer.waitFor();
@@ -119,7 +134,10 @@ describe('optional', () => {
     await page.keyboard.type('Only by mail');
     await page.keyboard.press('Enter');
     await w.log.getByText('Sent', { exact: true }).waitFor();
-    expect(await visitorOf(await newest(stage))).toMatchObject({ name: null, email: 'ann@example.com' });
+    expect(await visitorOf(await newestConversation(stage))).toMatchObject({
+      name: null,
+      email: 'ann@example.com',
+    });
   });
 
   test('nothing filled in is the same as skipping', async () => {
@@ -139,7 +157,10 @@ describe('required', () => {
     await eventually(async () => expect(await focused(page)).toBe('name'));
     expect(await w.button('Skip').count()).toBe(0);
     expect(await composer.isVisible()).toBe(false);
-    expect([await name.getAttribute('autocomplete'), await email.getAttribute('autocomplete')]).toEqual(['name', 'email']);
+    expect([await name.getAttribute('autocomplete'), await email.getAttribute('autocomplete')]).toEqual([
+      'name',
+      'email',
+    ]);
     await page.keyboard.press('Enter');
     for (const [field, said] of [
       [name, 'Please enter your name.'],
@@ -152,7 +173,10 @@ describe('required', () => {
     await page.keyboard.type('Ann Example');
     await page.keyboard.press('Enter');
     expect(await focused(page)).toBe('email');
-    expect([await name.getAttribute('aria-invalid'), await name.getAttribute('aria-describedby')]).toEqual([null, null]);
+    expect([await name.getAttribute('aria-invalid'), await name.getAttribute('aria-describedby')]).toEqual([
+      null,
+      null,
+    ]);
     await page.keyboard.type('not an address');
     await page.keyboard.press('Enter');
     expect(await email.getAttribute('aria-invalid')).toBe('true');
@@ -167,7 +191,10 @@ describe('required', () => {
     await w.log.getByText('Sent', { exact: true }).waitFor();
     const acts = calls.filter((call) => call === 'PUT /visitor' || call === 'POST /conversations');
     expect(acts).toEqual(['PUT /visitor', 'POST /conversations']);
-    expect(await visitorOf(await newest(stage))).toMatchObject({ name: 'Ann Example', email: 'ann@example.com' });
+    expect(await visitorOf(await newestConversation(stage))).toMatchObject({
+      name: 'Ann Example',
+      email: 'ann@example.com',
+    });
   });
 
   test('what the service refuses is said, and can be mended', async () => {
@@ -236,10 +263,14 @@ describe('what was written before the engine came', () => {
     await page.keyboard.press('Enter');
     await composer.waitFor();
     await w.log.getByText('Sent', { exact: true }).waitFor();
-    await eventually(async () => expect(await w.log.locator('.mine .bubble').allTextContents()).toEqual(['first', 'second']));
-    const id = await newest(stage);
+    await eventually(async () =>
+      expect(await w.log.locator('.mine .bubble').allTextContents()).toEqual(['first', 'second']),
+    );
+    const id = await newestConversation(stage);
     await eventually(async () => {
-      const { messages } = (await stage.operator.call('GET', `/conversations/${id}/messages`)).body as { messages: { content: string }[] };
+      const { messages } = (await stage.operator.call('GET', `/conversations/${id}/messages`)).body as {
+        messages: { content: string }[];
+      };
       expect(messages.map(({ content }) => content)).toEqual(['first', 'second']);
     });
     expect(await visitorOf(id)).toMatchObject({ name: 'Ann' });
@@ -296,7 +327,9 @@ deskbell('init', { appId: '${stage.application.id}', user: { name: 'Named' } });
     await page.keyboard.press('Enter');
     await composer.waitFor();
     await page.reload();
-    const named = page.waitForResponse((response) => response.url().endsWith('/visitor') && response.request().method() === 'PUT');
+    const named = page.waitForResponse(
+      (response) => response.url().endsWith('/visitor') && response.request().method() === 'PUT',
+    );
     await w.open();
     expect((await (await named).json()).visitor).toMatchObject({ name: 'Ann' });
     await composer.waitFor();
@@ -325,22 +358,24 @@ deskbell('init', { appId: '${stage.application.id}', user: { name: 'Named' } });
   test('but who came back without a name or a conversation is', async () => {
     const one = await arrive('required');
     const { page } = one;
-    await page.evaluate(`localStorage.setItem('deskbell:${stage.application.id}:visitor', crypto.randomUUID())`);
+    await page.evaluate(
+      `localStorage.setItem('deskbell:${stage.application.id}:visitor', crypto.randomUUID())`,
+    );
     await page.reload();
     await meet(one);
     expect(await one.composer.isVisible()).toBe(false);
   });
 });
 
-describe.each(faces)('%s', (face, options, attributes) => {
+describe.each(variants)('%s', (face, options, attributes) => {
   test('axe finds nothing against the form, with and without mistakes', async () => {
     const one = await arrive('required', options, stage.tag(attributes));
     const { page, form } = one;
     await meet(one);
-    expect(await judge(page, `contact-${face}-1-empty`)).toEqual([]);
+    expect(await checkAccessibility(page, `contact-${face}-1-empty`)).toEqual([]);
     await form.getByRole('button').first().click();
     await form.locator('#email-error:not(:empty)').waitFor();
-    expect(await judge(page, `contact-${face}-2-mistakes`)).toEqual([]);
+    expect(await checkAccessibility(page, `contact-${face}-2-mistakes`)).toEqual([]);
     // Where the screen is too low for all of it, it scrolls.
     await form.getByRole('button').first().scrollIntoViewIfNeeded();
     const box = (await form.getByRole('button').first().boundingBox())!;
@@ -357,6 +392,6 @@ describe.each(faces)('%s', (face, options, attributes) => {
     await page.locator('deskbell-widget .send').click();
     release();
     await form.waitFor();
-    expect(await judge(page, `contact-${face}-3-optional`)).toEqual([]);
+    expect(await checkAccessibility(page, `contact-${face}-3-optional`)).toEqual([]);
   });
 });

@@ -5,21 +5,21 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { aSite, launchBrowser, visit, type Site } from '../helpers/browser.ts';
+import { startHostSite, launchBrowser, openBrowserPage, type HostSite } from '../helpers/browser.ts';
 import { cleanEnvironment, repository, run, Running } from '../helpers/command.ts';
-import { html, widget } from './stage.ts';
+import { htmlPage, widgetLocators } from './fixture.ts';
 
 const program = join(repository, 'bin/deskbell.js');
 let data: string;
-let site: Site;
+let site: HostSite;
 let browser: Browser;
 let server: Running | null = null;
 
 beforeAll(async () => {
   data = await mkdtemp(join(tmpdir(), 'deskbell-killed-'));
-  site = await aSite();
+  site = await startHostSite();
   browser = await launchBrowser();
-}, 60_000);
+});
 
 afterAll(async () => {
   await server?.stop('SIGKILL');
@@ -29,21 +29,38 @@ afterAll(async () => {
 });
 
 async function command<T>(...args: string[]): Promise<T> {
-  const { stdout } = await run(process.execPath, [program, ...args, '--data', data, '--json'], { env: cleanEnvironment() });
+  const { stdout } = await run(process.execPath, [program, ...args, '--data', data, '--json'], {
+    env: cleanEnvironment(),
+  });
   return JSON.parse(stdout) as T;
 }
 
 async function serve(port: number): Promise<{ readonly url: string; readonly port: number }> {
-  server = new Running(process.execPath, [program, 'serve', '--json', '--port', String(port), '--data', data], { env: cleanEnvironment() });
+  server = new Running(
+    process.execPath,
+    [program, 'serve', '--json', '--port', String(port), '--data', data],
+    { env: cleanEnvironment() },
+  );
   return JSON.parse((await server.line(/^\{"url".*\}$/))[0]) as { url: string; port: number };
 }
 
 test('killed with -9 while the visitor writes: nothing lost, nothing doubled', async () => {
   await command('org', 'create', 'Acme', '--slug', 'acme');
-  const { appId } = await command<{ appId: string }>('app', 'create', 'Shop', '--org', 'acme', '--domain', site.domain);
+  const { appId } = await command<{ appId: string }>(
+    'app',
+    'create',
+    'Shop',
+    '--org',
+    'acme',
+    '--domain',
+    site.domain,
+  );
   const { url, port } = await serve(0);
-  const { page } = await visit(browser, site.page('/', html(`<script async src="${url}/widget.js" data-app-id="${appId}"></script>`)));
-  const w = widget(page);
+  const { page } = await openBrowserPage(
+    browser,
+    site.page('/', htmlPage(`<script async src="${url}/widget.js" data-app-id="${appId}"></script>`)),
+  );
+  const w = widgetLocators(page);
   const mine = (): Promise<string[]> => w.log.locator('.mine .bubble').allTextContents();
   await w.open();
   await w.write('one');
@@ -54,7 +71,7 @@ test('killed with -9 while the visitor writes: nothing lost, nothing doubled', a
   await page.keyboard.press('Enter');
   await w.log.getByText('Sending…').first().waitFor();
   await serve(port);
-  await w.log.getByText('Sending…').first().waitFor({ state: 'hidden', timeout: 40_000 });
+  await w.log.getByText('Sending…').first().waitFor({ state: 'hidden' });
   expect(await w.log.getByText('Not sent.').count()).toBe(0);
   expect(await mine()).toEqual(['one', 'two', 'three, written to nobody']);
   // What the server kept, not what the page remembers.
@@ -63,4 +80,4 @@ test('killed with -9 while the visitor writes: nothing lost, nothing doubled', a
   await w.log.getByText('three, written to nobody').waitFor();
   expect(await mine()).toEqual(['one', 'two', 'three, written to nobody']);
   await page.context().close();
-}, 90_000);
+});

@@ -1,17 +1,17 @@
 // Owns: the widget on other people's pages: strict policies, hostile styles and scripts, odd ways to be included;
 // and what it leaves alone: storage, cookies, connections before a visitor does something, the page's own things.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { visit, type Visit } from '../helpers/browser.ts';
+import { openBrowserPage, type BrowserPage } from '../helpers/browser.ts';
 import { eventually } from '../helpers/eventually.ts';
-import { accept, answer, aStage, html, newest, widget, type Stage } from './stage.ts';
+import { acceptConversation, sendReply, createWidgetFixture, htmlPage, newestConversation, widgetLocators, type WidgetFixture } from './fixture.ts';
 
-let stage: Stage;
-const visits: Visit[] = [];
+let stage: WidgetFixture;
+const visits: BrowserPage[] = [];
 let pages = 0;
 
 beforeAll(async () => {
-  stage = await aStage();
-}, 60_000);
+  stage = await createWidgetFixture();
+});
 
 afterEach(async () => {
   for (const one of visits.splice(0)) await one.close();
@@ -19,10 +19,10 @@ afterEach(async () => {
 
 afterAll(() => stage.close());
 
-async function arriveAt(body: string, headers: Record<string, string> = {}): Promise<Visit & { readonly w: ReturnType<typeof widget> }> {
-  const one = await visit(stage.browser, stage.site.page(`/${pages++}`, body, headers));
+async function arriveAt(body: string, headers: Record<string, string> = {}): Promise<BrowserPage & { readonly w: ReturnType<typeof widgetLocators> }> {
+  const one = await openBrowserPage(stage.browser, stage.site.page(`/${pages++}`, body, headers));
   visits.push(one);
-  return { ...one, w: widget(one.page) };
+  return { ...one, w: widgetLocators(one.page) };
 }
 
 function snippet(): string {
@@ -31,7 +31,7 @@ deskbell('init', { appId: '${stage.application.id}' });</script><script async sr
 }
 
 /** Opens the panel, writes, and sees it sent. */
-async function expectToSend({ w }: { readonly w: ReturnType<typeof widget> }, text: string): Promise<void> {
+async function expectToSend({ w }: { readonly w: ReturnType<typeof widgetLocators> }, text: string): Promise<void> {
   await w.open();
   await w.write(text);
   await w.log.getByText('Sent', { exact: true }).waitFor();
@@ -46,8 +46,8 @@ describe('before the visitor does anything', () => {
     let sockets = 0;
     page.on('request', (request) => requests.push(request.url()));
     page.on('websocket', () => sockets++);
-    await page.goto(stage.site.page('/quiet', html(stage.tag())));
-    const w = widget(page);
+    await page.goto(stage.site.page('/quiet', htmlPage(stage.tag())));
+    const w = widgetLocators(page);
     await w.launcher.waitFor();
     await page.waitForLoadState('networkidle');
     const ours = (): string[] =>
@@ -73,7 +73,7 @@ describe('before the visitor does anything', () => {
   });
 
   test('a message sent before the engine has come is not lost', async () => {
-    const { page, w } = await arriveAt(html(stage.tag()));
+    const { page, w } = await arriveAt(htmlPage(stage.tag()));
     let release: () => void = () => undefined;
     const held = new Promise<void>((resolve) => (release = resolve));
     await page.route('**/room-*.js', async (route) => {
@@ -88,14 +88,14 @@ describe('before the visitor does anything', () => {
   });
 
   test('after an upgrade of the server an old launcher still finds the panel', async () => {
-    const { page, w } = await arriveAt(html(stage.tag()));
+    const { page, w } = await arriveAt(htmlPage(stage.tag()));
     await page.route('**/panel-*.js', (route) => route.fulfill({ status: 404 }));
     await expectToSend({ w }, 'hello');
     expect(page.url()).toContain(stage.site.origin);
   });
 
   test('a file that fails to load is asked for again', async () => {
-    const { page, w } = await arriveAt(html(stage.tag()));
+    const { page, w } = await arriveAt(htmlPage(stage.tag()));
     let refused = 0;
     await page.route('**/room-*.js*', (route) => (refused++ < 2 ? route.abort() : route.continue()));
     await expectToSend({ w }, 'patience');
@@ -113,7 +113,7 @@ deskbell('on', 'close', function () { log.push('close'); });
 deskbell('init', { appId: '${stage.application.id}' });
 deskbell('open'); deskbell('close'); deskbell('open');
 </script><script async src="${stage.app.url}/widget.js"></script>`;
-    const { page, w } = await arriveAt(html('', head));
+    const { page, w } = await arriveAt(htmlPage('', head));
     await w.field.waitFor();
     await eventually(async () => expect(await page.evaluate('log')).toEqual(expect.arrayContaining(['ready'])));
     expect(((await page.evaluate('log')) as string[]).filter((entry) => entry !== 'ready')).toEqual(['open', 'close', 'open']);
@@ -122,7 +122,7 @@ deskbell('open'); deskbell('close'); deskbell('open');
   });
 
   test('twice, by both ways, is one widget', async () => {
-    const { page, w, complaints } = await arriveAt(html(`${snippet()}${stage.tag()}${stage.tag()}`));
+    const { page, w, problems: complaints } = await arriveAt(htmlPage(`${snippet()}${stage.tag()}${stage.tag()}`));
     await w.launcher.waitFor();
     await page.waitForLoadState('networkidle');
     expect(await page.locator('deskbell-widget').count()).toBe(1);
@@ -142,7 +142,7 @@ deskbell('open'); deskbell('close'); deskbell('open');
 
   test('by import() from a module', async () => {
     const { w } = await arriveAt(
-      html(
+      htmlPage(
         `<script type="module">await import('${stage.app.url}/widget.js'); deskbell('init', { appId: '${stage.application.id}' });</script>`,
       ),
     );
@@ -150,7 +150,7 @@ deskbell('open'); deskbell('close'); deskbell('open');
   });
 
   test('headless: nothing is drawn, everything works', async () => {
-    const { page } = await arriveAt(html(`<script src="${stage.app.url}/widget.js"></script>`));
+    const { page } = await arriveAt(htmlPage(`<script src="${stage.app.url}/widget.js"></script>`));
     await page.evaluate(`deskbell('init', { appId: '${stage.application.id}', headless: true })`);
     const sent = await page.evaluate(`deskbell('sendMessage', 'from code').then(({ content, state }) => [content, state])`);
     expect(sent).toEqual(['from code', 'sent']);
@@ -158,8 +158,8 @@ deskbell('open'); deskbell('close'); deskbell('open');
   });
 
   test('in a frame of the same site, and not in a sandbox', async () => {
-    const inner = stage.site.page('/inner', html(stage.tag()));
-    const { page } = await arriveAt(html(`<iframe src="${inner}" width="900" height="700" title="inner"></iframe>`));
+    const inner = stage.site.page('/inner', htmlPage(stage.tag()));
+    const { page } = await arriveAt(htmlPage(`<iframe src="${inner}" width="900" height="700" title="inner"></iframe>`));
     const frame = page.frameLocator('iframe').locator('deskbell-widget');
     await frame.locator('.launcher').click();
     await frame.locator('.field').click();
@@ -167,28 +167,28 @@ deskbell('open'); deskbell('close'); deskbell('open');
     await page.keyboard.press('Enter');
     await frame.getByText('Sent', { exact: true }).waitFor();
     // A sandbox without allow-same-origin takes storage away, and the origin with it: then the widget says why and stays away.
-    const boxed = await arriveAt(html(`<iframe sandbox="allow-scripts" src="${inner}" title="boxed"></iframe>`));
-    await eventually(() => expect(boxed.complaints.join('\n')).toMatch(/deskbell|CORS/));
+    const boxed = await arriveAt(htmlPage(`<iframe sandbox="allow-scripts" src="${inner}" title="boxed"></iframe>`));
+    await eventually(() => expect(boxed.problems.join('\n')).toMatch(/deskbell|CORS/));
     expect(await boxed.page.frameLocator('iframe').locator('deskbell-widget').count()).toBe(0);
   });
 
   test('storage that throws: it works as long as the page lasts', async () => {
     const trap = `<script>for (const name of ['localStorage', 'sessionStorage']) Object.defineProperty(window, name, { get() { throw new DOMException('no', 'SecurityError'); } });</script>`;
-    const { w, complaints } = await arriveAt(html(stage.tag(), trap));
+    const { w, problems: complaints } = await arriveAt(htmlPage(stage.tag(), trap));
     await expectToSend({ w }, 'in memory');
     expect(complaints).toEqual([]);
   });
 
   test('a page of a site that is not registered gets no launcher, and its owner the reason', async () => {
     await stage.app.local('domains.remove', { applicationId: stage.application.id, domain: stage.site.domain });
-    const { page, complaints } = await arriveAt(html(stage.tag()));
+    const { page, problems: complaints } = await arriveAt(htmlPage(stage.tag()));
     await eventually(() => expect(complaints.length).toBeGreaterThan(0));
     expect(await page.locator('deskbell-widget').count()).toBe(0);
     await stage.app.local('domains.add', { applicationId: stage.application.id, domain: stage.site.domain });
   });
 
   test('single-page sites: the widget survives the page being swapped around it', async () => {
-    const { page, w } = await arriveAt(html(stage.tag()));
+    const { page, w } = await arriveAt(htmlPage(stage.tag()));
     await expectToSend({ w }, 'before the swap');
     await page.evaluate(`history.pushState({}, '', '/elsewhere'); document.body.replaceWith(document.createElement('body'))`);
     await w.log.getByText('before the swap').waitFor();
@@ -200,21 +200,21 @@ deskbell('open'); deskbell('close'); deskbell('open');
   });
 
   test('back from the cache of pages: what came meanwhile is there', async () => {
-    const { page, w } = await arriveAt(html(stage.tag()));
+    const { page, w } = await arriveAt(htmlPage(stage.tag()));
     await expectToSend({ w }, 'going away');
-    const id = await newest(stage);
-    await accept(stage, id);
+    const id = await newestConversation(stage);
+    await acceptConversation(stage, id);
     // This browser keeps no pages, so it is told what one that does tells a page: gone, and back as it was.
     await page.evaluate(`dispatchEvent(new PageTransitionEvent('pagehide', { persisted: true }))`);
-    await answer(stage, id, 'while you were away');
+    await sendReply(stage, id, 'while you were away');
     await page.evaluate(`dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))`);
     await w.log.getByText('while you were away').waitFor();
-    await answer(stage, id, 'and now live again');
+    await sendReply(stage, id, 'and now live again');
     await w.log.getByText('and now live again').waitFor();
   });
 
   test('destroy takes everything away, and init brings it back', async () => {
-    const { page, w } = await arriveAt(html(snippet()));
+    const { page, w } = await arriveAt(htmlPage(snippet()));
     await expectToSend({ w }, 'first life');
     await page.evaluate(`deskbell('destroy')`);
     expect(await page.locator('deskbell-widget').count()).toBe(0);
@@ -240,15 +240,15 @@ test('under the strictest policies there is not one violation', async () => {
     `trusted-types 'none'`,
   ].join('; ');
   const watch = `<script nonce="test">window.violations = []; document.addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) => violations.push(violatedDirective + ' ' + blockedURI));</script>`;
-  const { page, w, complaints } = await arriveAt(html(stage.tag(), watch), {
+  const { page, w, problems: complaints } = await arriveAt(htmlPage(stage.tag(), watch), {
     'Content-Security-Policy': policy,
     'Cross-Origin-Embedder-Policy': 'require-corp',
     'Cross-Origin-Opener-Policy': 'same-origin',
   });
   await expectToSend({ w }, 'strict');
-  const id = await newest(stage);
-  await accept(stage, id);
-  await answer(stage, id, 'strictly yours');
+  const id = await newestConversation(stage);
+  await acceptConversation(stage, id);
+  await sendReply(stage, id, 'strictly yours');
   await w.log.getByText('strictly yours').waitFor();
   await w.field.click();
   await page.keyboard.press('ControlOrMeta+b');
@@ -283,7 +283,7 @@ describe('hostile pages', () => {
     ['transformed root', 'html{transform:scale(.5) translateX(50%)}'],
     ['no pointer', '*{pointer-events:none!important;visibility:hidden!important}'],
   ])('%s: the launcher stays where it belongs and works', async (_name, css, body = '') => {
-    const { page, w } = await arriveAt(html(`${stage.tag()}${body}`, `<style>${css}</style>`));
+    const { page, w } = await arriveAt(htmlPage(`${stage.tag()}${body}`, `<style>${css}</style>`));
     await w.launcher.waitFor();
     const { x, y, width, height } = (await w.launcher.boundingBox())!;
     expect([x, y, width, height].map(Math.round)).toEqual([1204, 724, 56, 56]);
@@ -298,7 +298,7 @@ describe('hostile pages', () => {
 
   test("the page's keyboard shortcuts do not hear what is typed", async () => {
     const { page, w } = await arriveAt(
-      html(`${stage.tag()}<script>window.heard = []; addEventListener('keydown', ({ key }) => heard.push(key));</script>`),
+      htmlPage(`${stage.tag()}<script>window.heard = []; addEventListener('keydown', ({ key }) => heard.push(key));</script>`),
     );
     await w.open();
     await page.keyboard.type('search');
@@ -306,7 +306,7 @@ describe('hostile pages', () => {
   });
 
   test('the page is left as it was: no style, no global but one, no title', async () => {
-    const { page, w } = await arriveAt(html(stage.tag(), '<script>window.before = new Set(Object.getOwnPropertyNames(window));</script>'));
+    const { page, w } = await arriveAt(htmlPage(stage.tag(), '<script>window.before = new Set(Object.getOwnPropertyNames(window));</script>'));
     await expectToSend({ w }, 'tidy');
     expect(await page.evaluate(`Object.getOwnPropertyNames(window).filter((name) => !before.has(name) && name !== 'before')`)).toEqual([
       'deskbell',
@@ -321,22 +321,22 @@ describe('hostile pages', () => {
 
 describe('what others write', () => {
   test('never runs and never becomes markup', async () => {
-    const { page, w } = await arriveAt(html(stage.tag(), '<script>window.ran = []; window.alert = (what) => ran.push(what);</script>'));
+    const { page, w } = await arriveAt(htmlPage(stage.tag(), '<script>window.ran = []; window.alert = (what) => ran.push(what);</script>'));
     let dialogs = 0;
     page.on('dialog', (dialog) => {
       dialogs++;
       void dialog.dismiss();
     });
     await expectToSend({ w }, '<img src=x onerror=alert(1)><script>alert(2)</script>');
-    const id = await newest(stage);
-    await accept(stage, id);
+    const id = await newestConversation(stage);
+    await acceptConversation(stage, id);
     const attacks = [
       '<svg onload=alert(3)>',
       'javascript:alert(4)',
       '"><iframe srcdoc="<script>parent.alert(5)</script>">',
       '{{constructor.constructor("alert(6)")()}}',
     ];
-    for (const content of attacks) await answer(stage, id, content);
+    for (const content of attacks) await sendReply(stage, id, content);
     // As a broken or bought server would send it: past every check but the widget's own.
     const tree = {
       root: {
@@ -394,7 +394,7 @@ describe('what others write', () => {
 });
 
 test('two hundred lives leave nothing behind', async () => {
-  const { page, w } = await arriveAt(html(snippet()));
+  const { page, w } = await arriveAt(htmlPage(snippet()));
   await w.launcher.waitFor();
   const session = await page.context().newCDPSession(page);
   const count = async (): Promise<{ nodes: number; listeners: number }> => {
@@ -423,4 +423,4 @@ test('two hundred lives leave nothing behind', async () => {
     expect(after.listeners - before.listeners).toBeLessThan(100);
   });
   expect(await page.locator('deskbell-widget').count()).toBe(0);
-}, 120_000);
+});

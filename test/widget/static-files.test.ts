@@ -97,7 +97,7 @@ describe('how files are served', () => {
   });
 
   test('a name with a hash is for ever', async () => {
-    for (const kind of ['panel', 'room', 'de']) {
+    for (const kind of ['panel', 'conversation', 'de']) {
       const { headers } = await ask(`/${hashed(kind)}`);
       expect(headers['cache-control']).toBe('public, max-age=31536000, immutable');
     }

@@ -1,7 +1,7 @@
 // Owns fetching the application's configuration, as often as it takes. Must not store it.
 import type { SdkConfig } from '../../src/sdk/types.ts';
 
-export const longestWaitMs = 30_000;
+export const maxRetryWaitMs = 30_000;
 
 /**
  * The application's configuration. Asks again while the service can't be reached, waiting 1 s, 2 s … 30 s.
@@ -12,7 +12,7 @@ export async function fetchConfig(
   signal: AbortSignal,
 ): Promise<SdkConfig> {
   if (config !== undefined) return config;
-  for (let waitMs = 1_000; ; waitMs = Math.min(waitMs * 2, longestWaitMs)) {
+  for (let waitMs = 1_000; ; waitMs = Math.min(waitMs * 2, maxRetryWaitMs)) {
     const response = await fetch(`${apiBaseUrl}/api/v1/widget/config`, { headers: { 'X-App-Id': appId }, signal }).catch(() => null);
     if (signal.aborted) throw new Error('The widget was destroyed.');
     if (response?.ok === true) return ((await response.json()) as { application: SdkConfig }).application;

@@ -1,7 +1,7 @@
 // Owns the global function `deskbell`: takes over from the snippet's queue, replays it, and keeps to one widget
 // however often the script is included. The first line that runs on a customer's page.
 import { createWidget, type Widget } from './widget.ts';
-import type { WidgetOptions } from './shell.ts';
+import type { WidgetOptions } from './host.ts';
 
 interface Global {
   (command: string, ...args: readonly unknown[]): Promise<unknown>;

@@ -5,10 +5,10 @@ import { palette } from '../shared/colours.ts';
 import { h, icon, sheet } from '../shared/dom.ts';
 import { launcherIcons } from '../shared/icons.ts';
 import { chooseLanguage, isRightToLeft } from '../shared/languages.ts';
-import { fetchConfig, longestWaitMs } from './config.ts';
-import { isKnownVisitor } from './known-visitor.ts';
+import { fetchConfig, maxRetryWaitMs } from './config.ts';
+import { isReturningVisitor } from './returning-visitor.ts';
 import css from './launcher.css';
-import type { PanelModule, Shell, WidgetOptions } from './shell.ts';
+import type { PanelModule, WidgetHost, WidgetOptions } from './host.ts';
 
 export interface Widget {
   readonly appId: string;
@@ -45,7 +45,7 @@ export function createWidget(options: WidgetOptions & { readonly apiBaseUrl: str
   let wanted = false;
   let coming = false;
   let attempt = 0;
-  let shell: Shell | null = null;
+  let shell: WidgetHost | null = null;
 
   const ready = options.headless === true ? Promise.resolve().then(() => begin(null)) : fetchConfig(options, signal).then(draw);
 
@@ -53,7 +53,7 @@ export function createWidget(options: WidgetOptions & { readonly apiBaseUrl: str
     config = found;
     begin(attachLauncher(found));
     whenIdle(() => {
-      if (isKnownVisitor(options)) void loadEngine();
+      if (isReturningVisitor(options)) void loadEngine();
     });
   }
 
@@ -167,7 +167,7 @@ export function createWidget(options: WidgetOptions & { readonly apiBaseUrl: str
     coming = true;
     shell.launcher?.setAttribute('aria-busy', 'true');
     // What was asked for is not lost when a file can't be had: it waits for the next try.
-    for (let waitMs = 1_000; engine === null && !signal.aborted; waitMs = Math.min(waitMs * 2, longestWaitMs)) {
+    for (let waitMs = 1_000; engine === null && !signal.aborted; waitMs = Math.min(waitMs * 2, maxRetryWaitMs)) {
       try {
         const panel = await load();
         if (signal.aborted) return;

@@ -3,8 +3,8 @@
 import { h, icon } from '../shared/dom.ts';
 import { link, safeAddress } from '../shared/links.ts';
 import { icons } from './icons.ts';
-import { serialise, type Written } from './serialise.ts';
-import type { Speech } from './speech.ts';
+import { serializeContent, type ComposedContent } from './serialize.ts';
+import type { I18n } from './i18n.ts';
 
 export interface Composer {
   readonly element: HTMLElement;
@@ -18,18 +18,18 @@ export interface Composer {
 }
 
 export interface ComposerOptions {
-  readonly speech: Speech;
+  readonly speech: I18n;
   readonly root: ShadowRoot;
   readonly maxLength: number;
-  send(written: Written): void;
+  send(written: ComposedContent): void;
   typing(): void;
   cancel(): void;
 }
 
-type Act = keyof typeof acts;
+type FormatName = keyof typeof formats;
 
 /** Name → command of the browser's editing, and key. */
-const acts = {
+const formats = {
   bold: ['bold', 'b'],
   italic: ['italic', 'i'],
   underline: ['underline', 'u'],
@@ -40,7 +40,7 @@ const acts = {
   link: ['', 'k'],
 } as const;
 /** With Shift these keys differ by keyboard, so they go by their place. */
-const places: Readonly<Partial<Record<string, Act>>> = { Digit8: 'bullets', Digit7: 'numbers', KeyX: 'strike' };
+const keyCodes: Readonly<Partial<Record<string, FormatName>>> = { Digit8: 'bullets', Digit7: 'numbers', KeyX: 'strike' };
 
 export function createComposer({ speech, root, maxLength, send, typing, cancel }: ComposerOptions): Composer {
   const { words } = speech;
@@ -60,7 +60,7 @@ export function createComposer({ speech, root, maxLength, send, typing, cancel }
     paste: (event: ClipboardEvent) => insertPlain(event, event.clipboardData),
     drop: (event: DragEvent) => insertPlain(event, event.dataTransfer),
   });
-  const names = Object.keys(acts) as Act[];
+  const names = Object.keys(formats) as FormatName[];
   const buttons = names.map((name, index) =>
     h(
       'button',
@@ -117,20 +117,20 @@ export function createComposer({ speech, root, maxLength, send, typing, cancel }
   changed();
 
   function changed(): void {
-    const written = serialise(field);
+    const written = serializeContent(field);
     const over = (written?.content.length ?? 0) - maxLength;
     const empty = field.textContent === '' && field.querySelector('li') === null;
     field.toggleAttribute('data-empty', empty);
     // The hint goes with the widget's direction, what is written with its own.
     field.dir = empty ? '' : 'auto';
-    long.textContent = over > 0 ? speech.count(words.long, over) : '';
+    long.textContent = over > 0 ? speech.plural(words.long, over) : '';
     sendButton.setAttribute('aria-disabled', String(written === null || over > 0));
     showMarks();
     if (written !== null && !editing) typing();
   }
 
   function submit(): void {
-    const written = serialise(field);
+    const written = serializeContent(field);
     if (written === null || written.content.length > maxLength) return;
     field.replaceChildren();
     changed();
@@ -157,15 +157,15 @@ export function createComposer({ speech, root, maxLength, send, typing, cancel }
       return;
     }
     if (!(event.ctrlKey || event.metaKey) || event.altKey) return;
-    const name = event.shiftKey ? places[event.code] : names.find((one) => acts[one][1] === event.key);
+    const name = event.shiftKey ? keyCodes[event.code] : names.find((one) => formats[one][1] === event.key);
     if (name === undefined) return;
     event.preventDefault();
     act(name);
   }
 
-  function act(name: Act): void {
+  function act(name: FormatName): void {
     field.focus();
-    const [command] = acts[name];
+    const [command] = formats[name];
     if (command !== '') document.execCommand(command);
     else if (name === 'code') toggleCode();
     else startLink();
@@ -258,7 +258,7 @@ export function createComposer({ speech, root, maxLength, send, typing, cancel }
   function showMarks(): void {
     const active = range() !== null;
     names.forEach((name, index) => {
-      const [command] = acts[name];
+      const [command] = formats[name];
       if (name === 'link') return;
       const on = active && (command === '' ? inside('code') !== null : document.queryCommandState(command));
       buttons[index]?.setAttribute('aria-pressed', String(on));
@@ -303,7 +303,7 @@ export function createComposer({ speech, root, maxLength, send, typing, cancel }
     },
     draft: () => (editing ? putAside : [...field.childNodes]),
     fill,
-    isEmpty: () => serialise(field) === null,
+    isEmpty: () => serializeContent(field) === null,
   };
 }
 

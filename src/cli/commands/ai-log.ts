@@ -3,9 +3,9 @@
 import type { Command } from 'commander';
 import type { AiLogEntry } from '../../protocol/assistant.ts';
 import { preview } from '../../text/text.ts';
-import type { Act, Context } from '../context.ts';
+import type { WrapHandler, Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
-import { wholeNumberOr } from '../groups.ts';
+import { wholeNumberOr } from '../command-builder.ts';
 import { withLocal } from '../local.ts';
 
 interface LogFlags {
@@ -20,7 +20,7 @@ const pageSize = 100;
 const columnLength = 60;
 
 /** @param knowledge the group that it belongs to */
-export function addAiLogCommand(knowledge: Command, act: Act): void {
+export function addAiLogCommand(knowledge: Command, act: WrapHandler): void {
   knowledge
     .command('log')
     .description('what the assistant was asked and answered; newest first')
@@ -37,7 +37,12 @@ async function listLog(context: Context, { org, app, limit, full }: LogFlags): P
     const all: AiLogEntry[] = [];
     for (;;) {
       const wanted = Math.min(pageSize, limit - all.length);
-      const { entries } = await local.run('ai.log', { organization: org, applicationId: app, limit: wanted, offset: all.length });
+      const { entries } = await local.run('ai.log', {
+        organization: org,
+        applicationId: app,
+        limit: wanted,
+        offset: all.length,
+      });
       all.push(...entries);
       if (entries.length < wanted || all.length >= limit) return all;
     }
@@ -52,7 +57,11 @@ async function listLog(context: Context, { org, app, limit, full }: LogFlags): P
         ['outcome', one.outcome],
         ['question', one.question],
         ['answer', one.answer ?? 'none'],
-        ['sources', one.sources.map(({ title, url }) => (url === null ? title : `${title} (${url})`)).join(', ') || 'none'],
+        [
+          'sources',
+          one.sources.map(({ title, url }) => (url === null ? title : `${title} (${url})`)).join(', ') ||
+            'none',
+        ],
         ['model', one.model ?? 'none'],
         ['took', `${one.durationMs} ms`],
       ]);

@@ -1,13 +1,13 @@
 // deskbell app …: the applications of an organization and their settings. Holds no rule.
 import type { Command } from 'commander';
 import type { ApplicationDetail } from '../../protocol/entities.ts';
-import type { Act, Context } from '../context.ts';
+import type { WrapHandler, Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
-import { addGroup, assertYes, collect } from '../groups.ts';
-import { runLocal } from '../local.ts';
+import { addCommandGroup, requireConfirmation, appendValue } from '../command-builder.ts';
+import { runLocal, withLocal } from '../local.ts';
 
-export function addAppCommands(program: Command, act: Act): void {
-  const app = addGroup(program, 'app', 'applications: one chat widget on one website each');
+export function addAppCommands(program: Command, act: WrapHandler): void {
+  const app = addCommandGroup(program, 'app', 'applications: one chat widget on one website each');
   const id = (command: Command): Command => command.argument('<ID>', "the application's id (appId)");
 
   app
@@ -15,7 +15,7 @@ export function addAppCommands(program: Command, act: Act): void {
     .description('make an application')
     .argument('<NAME>')
     .requiredOption('--org <S>', 'the organization (slug or id)')
-    .option('--domain <D>', 'a website that may show it; may be given several times', collect)
+    .option('--domain <D>', 'a website that may show it; may be given several times', appendValue)
     .action(act<{ org: string; domain?: readonly string[] }>(createApp));
   app
     .command('list')
@@ -28,7 +28,11 @@ export function addAppCommands(program: Command, act: Act): void {
     ),
   );
   id(app.command('config').description('show or change settings, as --set behavior.timezone=Europe/Berlin'))
-    .option('--set <path=value>', 'a setting; the value is JSON where it is JSON, else text; may be given several times', collect)
+    .option(
+      '--set <path=value>',
+      'a setting; the value is JSON where it is JSON, else text; may be given several times',
+      appendValue,
+    )
     .action(act<{ set?: readonly string[] }>(configureApp));
   id(app.command('secret').description("show the secret under which your backend signs visitors' ids"))
     .option('--rotate', 'make a new one; signatures under the old one are worth nothing then')
@@ -50,11 +54,19 @@ async function createApp(
   { org, domain = [] }: { org: string; domain?: readonly string[] },
   [name = '']: readonly string[],
 ): Promise<void> {
-  const made = await runLocal(context, 'applications.create', { organization: org, name, domains: [...domain] });
+  const made = await runLocal(context, 'applications.create', {
+    organization: org,
+    name,
+    domains: [...domain],
+  });
   const { print } = context;
   if (print.json) return print.document(made);
   print.line('Made the application ', ['bold', made.name], `: appId ${made.appId}`);
-  print.line(made.domains.length === 0 ? 'No website may show it yet.' : `Websites that may show it: ${made.domains.join(', ')}`);
+  print.line(
+    made.domains.length === 0
+      ? 'No website may show it yet.'
+      : `Websites that may show it: ${made.domains.join(', ')}`,
+  );
   print.next(
     ...(made.domains.length === 0 ? [context.command(`domain add --app ${made.appId} example.com`)] : []),
     context.command(`snippet --app ${made.appId}`),
@@ -89,7 +101,8 @@ function showApp({ print }: Context, one: ApplicationDetail): void {
 function settingRows(prefix: string, settings: object): [string, string][] {
   return Object.entries(settings).flatMap(([name, value]: [string, unknown]): [string, string][] => {
     const path = prefix === '' ? name : `${prefix}.${name}`;
-    if (typeof value === 'object' && value !== null && path !== 'behavior.businessHours') return settingRows(path, value);
+    if (typeof value === 'object' && value !== null && path !== 'behavior.businessHours')
+      return settingRows(path, value);
     return [[path, typeof value === 'string' ? value : JSON.stringify(value)]];
   });
 }
@@ -99,15 +112,24 @@ async function configureApp(
   { set = [] }: { set?: readonly string[] },
   [applicationId = '']: readonly string[],
 ): Promise<void> {
-  if (set.length === 0) return showApp(context, await runLocal(context, 'applications.get', { applicationId }));
-  const settings = set.map(parseSetting);
-  showApp(context, await runLocal(context, 'applications.configure', { applicationId, settings }));
+  if (set.length === 0)
+    return showApp(context, await runLocal(context, 'applications.get', { applicationId }));
+  const changes = set.map(parseSetting);
+  const updated = await withLocal(context, async (local) => {
+    const { patchFromPaths } = await import('../../services/tenants/settings.ts');
+    const { settings } = await local.run('applications.get', { applicationId });
+    return local.run('applications.update', { applicationId, ...patchFromPaths(settings, changes) });
+  });
+  showApp(context, updated);
 }
 
 /** `path=value`, the value as JSON where it is JSON. */
 function parseSetting(text: string): { path: string; value: unknown } {
   const at = text.indexOf('=');
-  if (at < 1) throw new UsageError(`--set ${text} has no value: write --set path=value, for example --set behavior.timezone=Europe/Berlin`);
+  if (at < 1)
+    throw new UsageError(
+      `--set ${text} has no value: write --set path=value, for example --set behavior.timezone=Europe/Berlin`,
+    );
   const written = text.slice(at + 1);
   let value: unknown = written;
   try {
@@ -118,8 +140,12 @@ function parseSetting(text: string): { path: string; value: unknown } {
   return { path: text.slice(0, at), value };
 }
 
-async function deleteApp(context: Context, { yes }: { yes?: boolean }, [applicationId = '']: readonly string[]): Promise<void> {
-  assertYes(yes, `the application ${applicationId} with its conversations`);
+async function deleteApp(
+  context: Context,
+  { yes }: { yes?: boolean },
+  [applicationId = '']: readonly string[],
+): Promise<void> {
+  requireConfirmation(yes, `the application ${applicationId} with its conversations`);
   const done = await runLocal(context, 'applications.delete', { applicationId });
   if (context.print.json) context.print.document(done);
   else context.print.line(`Removed the application ${applicationId}.`);

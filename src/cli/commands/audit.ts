@@ -1,7 +1,7 @@
 // deskbell audit: who changed what, when, from where. Reads only; holds no rule.
 import type { Command } from 'commander';
 import type { AuditEntry } from '../../protocol/entities.ts';
-import type { Act, Context } from '../context.ts';
+import type { WrapHandler, Context } from '../context.ts';
 import { runLocal } from '../local.ts';
 import { UsageError } from '../errors.ts';
 
@@ -10,7 +10,7 @@ interface AuditFlags {
   readonly limit: string;
 }
 
-export function addAuditCommand(program: Command, act: Act): void {
+export function addAuditCommand(program: Command, act: WrapHandler): void {
   program
     .command('audit')
     .description('who changed what, when, from where; newest first')

@@ -1,10 +1,10 @@
 // deskbell backup: one file with everything, beside a running server. How it is made
 // is src/data-folder.ts; this only asks and tells.
 import type { Command } from 'commander';
-import type { Act, Context } from '../context.ts';
+import type { WrapHandler, Context } from '../context.ts';
 import { assertDatabase } from '../local.ts';
 
-export function addBackupCommand(program: Command, act: Act): void {
+export function addBackupCommand(program: Command, act: WrapHandler): void {
   program
     .command('backup')
     .description('copy the database and the secret key into one file, also while the server runs')
@@ -13,10 +13,14 @@ export function addBackupCommand(program: Command, act: Act): void {
     .action(act<{ force?: boolean }>(backUp));
 }
 
-async function backUp(context: Context, { force = false }: { force?: boolean }, [file = '']: readonly string[]): Promise<void> {
+async function backUp(
+  context: Context,
+  { force = false }: { force?: boolean },
+  [file = '']: readonly string[],
+): Promise<void> {
   const config = context.config();
   await assertDatabase(context, config);
-  const { backUpFolder } = await import('../../data-folder.ts');
+  const { backUpDataFolder: backUpFolder } = await import('../../data-folder.ts');
   const { file: path, facts } = await backUpFolder(config, file, force, Date.now());
   const { madeAt, schema, bytes, sha256 } = facts;
   const { print } = context;
@@ -30,6 +34,8 @@ async function backUp(context: Context, { force = false }: { force?: boolean }, 
       holdsSecretKey: true,
     });
   print.line('Backed up to ', ['bold', path], `: ${(bytes / 1_048_576).toFixed(1)} MiB, checked.`);
-  print.line('The file holds the secret key, too: whoever has it can read every API key in it. Keep it where only you can.');
+  print.line(
+    'The file holds the secret key, too: whoever has it can read every API key in it. Keep it where only you can.',
+  );
   print.next(context.command(`restore ${file}`));
 }

@@ -9,25 +9,29 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import type { RunningApp } from '../../app.ts';
 import { readConfig, type Flags } from '../../config.ts';
-import { createContext, type Act, type Context } from '../context.ts';
+import { createContext, type WrapHandler, type Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
 import { demoDocuments } from '../demo-documents.ts';
-import { addSettings, settingFlags } from '../groups.ts';
+import { addSettings, settingFlags } from '../command-builder.ts';
 import { localOn, withLocal, type Local } from '../local.ts';
-import { addressDocument, sayAddress, serveUntilStopped } from '../serving.ts';
+import { addressDocument, printAddress, runServer } from '../run-server.ts';
 
 const organization = 'demo';
 const email = 'demo@example.com';
 
-export function addDemoCommand(program: Command, act: Act, version: string): void {
-  addSettings(program.command('demo').description('look around: a throw-away organization, a page to write from, and what to type')).action(
-    act<Flags>((context, options) => demo(context, settingFlags(options), version)),
-  );
+export function addDemoCommand(program: Command, act: WrapHandler, version: string): void {
+  addSettings(
+    program
+      .command('demo')
+      .description('look around: a throw-away organization, a page to write from, and what to type'),
+  ).action(act<Flags>((context, options) => demo(context, settingFlags(options), version)));
 }
 
 async function demo(context: Context, flags: Flags, version: string): Promise<void> {
   if (context.data !== undefined)
-    throw new UsageError('The demo makes a data folder of its own and removes it at the end; leave --data out.');
+    throw new UsageError(
+      'The demo makes a data folder of its own and removes it at the end; leave --data out.',
+    );
   // Said before anything is made: a setting that can't be.
   readConfig(flags);
   const folder = await mkdtemp(join(tmpdir(), 'deskbell-demo-'));
@@ -39,7 +43,9 @@ async function demo(context: Context, flags: Flags, version: string): Promise<vo
   const config = onFolder.config(flags);
   try {
     const appId = await withLocal(onFolder, (local) => makeDemo(local, password), 'may be new');
-    await serveUntilStopped(onFolder, config, (running) => present(onFolder, running, { appId, password, version }), { demo: { appId } });
+    await runServer(onFolder, config, (running) => present(onFolder, running, { appId, password, version }), {
+      demo: { appId },
+    });
   } finally {
     remove();
     process.off('exit', remove);
@@ -48,17 +54,19 @@ async function demo(context: Context, flags: Flags, version: string): Promise<vo
 
 async function makeDemo(local: Local, password: string): Promise<string> {
   await local.run('organizations.create', { name: 'Demo', slug: organization });
-  await local.run('organizations.setPlan', { organization, plan: 'premium' });
-  const { appId } = await local.run('applications.create', { organization, name: 'Demo website', domains: [] });
-  await local.run('applications.configure', {
-    applicationId: appId,
-    settings: [
-      { path: 'behavior.greeting', value: 'Hello! Looking for a tea, or for your parcel? We are glad to help.' },
-      { path: 'ai.mode', value: 'auto' },
-      { path: 'ai.name', value: 'Leafy' },
-    ],
+  await local.run('organizations.update', { organization, plan: 'premium' });
+  const { appId } = await local.run('applications.create', {
+    organization,
+    name: 'Demo website',
+    domains: [],
   });
-  for (const { source, content } of demoDocuments) await local.run('knowledge.add', { applicationId: appId, source, content });
+  await local.run('applications.update', {
+    applicationId: appId,
+    behavior: { greeting: 'Hello! Looking for a tea, or for your parcel? We are glad to help.' },
+    ai: { mode: 'auto', name: 'Leafy' },
+  });
+  for (const { source, content } of demoDocuments)
+    await local.run('knowledge.add', { applicationId: appId, source, content });
   await local.run('members.add', { organization, email, name: 'Demo operator', role: 'admin', password });
   return appId;
 }
@@ -69,14 +77,27 @@ interface Made {
   readonly version: string;
 }
 
-async function present(context: Context, running: RunningApp, { appId, password, version }: Made): Promise<void> {
+async function present(
+  context: Context,
+  running: RunningApp,
+  { appId, password, version }: Made,
+): Promise<void> {
   const local = localOn(running.service);
   // The port is known only now.
   for (const host of new Set(['127.0.0.1', 'localhost', new URL(running.url).hostname]))
     await local.run('domains.add', { applicationId: appId, domain: `${host}:${running.port}` });
   const { print } = context;
   const page = `${running.url}/demo`;
-  if (print.json) return print.jsonLine({ ...addressDocument(running), page, data: context.data, appId, organization, email, password });
+  if (print.json)
+    return print.jsonLine({
+      ...addressDocument(running),
+      page,
+      data: context.data,
+      appId,
+      organization,
+      email,
+      password,
+    });
   print.line(['bold', `Deskbell ${version} demo`], '; everything goes when it ends.');
   print.line();
   print.line('1. Be the visitor, in a browser: ', ['cyan', page]);
@@ -85,7 +106,9 @@ async function present(context: Context, running: RunningApp, { appId, password,
   print.block(`   ${context.command('console')}`);
   print.line('3. Or watch everything that happens:');
   print.block(`   ${context.command(`tail --org ${organization}`)}`);
-  print.line(`Over the API you are ${email} of the organization ${organization}, with the password ${password}.`);
+  print.line(
+    `Over the API you are ${email} of the organization ${organization}, with the password ${password}.`,
+  );
   print.line();
-  sayAddress(context, running);
+  printAddress(context, running);
 }

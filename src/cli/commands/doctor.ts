@@ -2,16 +2,18 @@
 // that is wrong how to mend it. Changes nothing. The checks are in ../checks.ts.
 import type { Command } from 'commander';
 import type { Flags } from '../../config.ts';
-import { examine, type Finding } from '../checks.ts';
-import type { Act, Context } from '../context.ts';
-import { CommandFailed } from '../errors.ts';
-import { addSettings, settingFlags } from '../groups.ts';
+import { runChecks, type Finding } from '../checks.ts';
+import type { WrapHandler, Context } from '../context.ts';
+import { CommandError } from '../errors.ts';
+import { addSettings, settingFlags } from '../command-builder.ts';
 import type { Style } from '../print.ts';
 
-export function addDoctorCommand(program: Command, act: Act): void {
-  addSettings(program.command('doctor').description('check everything that the server needs; exit 1 when anything is wrong')).action(
-    act<Flags>(runDoctor),
-  );
+export function addDoctorCommand(program: Command, act: WrapHandler): void {
+  addSettings(
+    program
+      .command('doctor')
+      .description('check everything that the server needs; exit 1 when anything is wrong'),
+  ).action(act<Flags>(runDoctor));
 }
 
 const signs: Readonly<Record<Finding['state'], readonly [Style, string]>> = {
@@ -21,7 +23,7 @@ const signs: Readonly<Record<Finding['state'], readonly [Style, string]>> = {
 };
 
 async function runDoctor(context: Context, options: Flags): Promise<void> {
-  const findings = await examine(context.config(settingFlags(options)), Date.now());
+  const findings = await runChecks(context.config(settingFlags(options)), Date.now());
   const wrong = findings.filter(({ state }) => state === 'wrong');
   const { print } = context;
   if (print.json) print.document({ ok: wrong.length === 0, checks: findings });
@@ -30,7 +32,7 @@ async function runDoctor(context: Context, options: Flags): Promise<void> {
     if (fix !== null) print.line('       ', ['cyan', fix]);
   }
   if (wrong.length > 0)
-    throw new CommandFailed(
+    throw new CommandError(
       `${wrong.length === 1 ? 'One thing is' : `${wrong.length} things are`} wrong: ${wrong.map(({ about }) => about).join(', ')}.`,
     );
 }

@@ -3,9 +3,9 @@
 import { open, rm, type FileHandle } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { limits } from '../../protocol/codes.ts';
-import type { Act, Context } from '../context.ts';
-import { CommandFailed, UsageError } from '../errors.ts';
+import { sizeLimits } from '../../protocol/codes.ts';
+import type { WrapHandler, Context } from '../context.ts';
+import { CommandError, UsageError } from '../errors.ts';
 import { runLocal, withLocal } from '../local.ts';
 
 interface ExportFlags {
@@ -15,7 +15,7 @@ interface ExportFlags {
   readonly org?: string;
 }
 
-export function addExportCommand(program: Command, act: Act): void {
+export function addExportCommand(program: Command, act: WrapHandler): void {
   program
     .command('export')
     .description('what is kept about one visitor; or a whole organization, to import elsewhere')
@@ -27,7 +27,11 @@ export function addExportCommand(program: Command, act: Act): void {
     .action(act<ExportFlags>(exportData));
 }
 
-async function exportData(context: Context, flags: ExportFlags, [file]: readonly (string | undefined)[]): Promise<void> {
+async function exportData(
+  context: Context,
+  flags: ExportFlags,
+  [file]: readonly (string | undefined)[],
+): Promise<void> {
   if ((flags.visitor === undefined) === (flags.org === undefined))
     throw new UsageError('Say what to export: either --visitor ID or --org S.');
   if (flags.org !== undefined) return exportOrganization(context, flags.org, file);
@@ -39,22 +43,40 @@ async function exportData(context: Context, flags: ExportFlags, [file]: readonly
   const data = await runLocal(context, 'visitors.export', { visitorId, applicationId, mode: mode?.data });
   if (file === undefined) return context.print.document(data);
   await writeNew(file, async (put) => put(JSON.stringify(data, null, 2)));
-  if (context.print.json) context.print.document({ file: resolve(file), conversations: data.conversations.length });
+  if (context.print.json)
+    context.print.document({ file: resolve(file), conversations: data.conversations.length });
   else context.print.line(`Wrote ${data.conversations.length} conversations to ${resolve(file)}.`);
 }
 
-async function exportOrganization(context: Context, reference: string, file: string | undefined): Promise<void> {
-  if (file === undefined) throw new UsageError('Name a file to write the organization to: deskbell export --org S FILE');
-  const { exportOrganization: exportRows } = await import('../../services/transfer-data.ts');
+async function exportOrganization(
+  context: Context,
+  reference: string,
+  file: string | undefined,
+): Promise<void> {
+  if (file === undefined)
+    throw new UsageError('Name a file to write the organization to: deskbell export --org S FILE');
+  const { exportOrganization: exportRows } = await import('../../services/data/export-import.ts');
   const done = await withLocal(context, ({ service }) =>
     writeNew(file, (put) =>
-      exportRows({ service, actor: { kind: 'local' }, address: null, contentLimit: limits.contentRest }, reference, put),
+      exportRows(
+        { service, actor: { kind: 'local' }, address: null, contentLimit: sizeLimits.contentRest },
+        reference,
+        put,
+      ),
     ),
   );
   const { print } = context;
-  if (print.json) return print.document({ file: resolve(file), organization: done.organization, rows: done.rows, holdsSecrets: true });
+  if (print.json)
+    return print.document({
+      file: resolve(file),
+      organization: done.organization,
+      rows: done.rows,
+      holdsSecrets: true,
+    });
   print.line('Wrote ', ['bold', done.organization.slug], ` to ${resolve(file)}: ${done.rows} rows.`);
-  print.line('The file holds its API keys and secrets in the clear, for the other server to seal: remove it once it is imported.');
+  print.line(
+    'The file holds its API keys and secrets in the clear, for the other server to seal: remove it once it is imported.',
+  );
   print.next(`deskbell import ${file} --data OTHER-FOLDER`);
 }
 
@@ -63,8 +85,10 @@ async function openNew(file: string): Promise<FileHandle> {
     return await open(file, 'wx', 0o600);
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    throw new CommandFailed(
-      code === 'EEXIST' ? `${file} exists already. Choose another file, or remove it.` : `${file} can't be written: ${message}.`,
+    throw new CommandError(
+      code === 'EEXIST'
+        ? `${file} exists already. Choose another file, or remove it.`
+        : `${file} can't be written: ${message}.`,
       { cause: error },
     );
   }
@@ -74,7 +98,10 @@ async function openNew(file: string): Promise<FileHandle> {
 const chunk = 262_144;
 
 /** Writes lines into a new file that only its owner may read; none is left when it fails. */
-async function writeNew<T>(file: string, work: (put: (line: string) => Promise<void>) => Promise<T>): Promise<T> {
+async function writeNew<T>(
+  file: string,
+  work: (put: (line: string) => Promise<void>) => Promise<T>,
+): Promise<T> {
   const handle = await openNew(file);
   try {
     let waiting = '';

@@ -4,12 +4,12 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import type { Command } from 'commander';
-import { limits } from '../../protocol/codes.ts';
-import type { Act, Context } from '../context.ts';
-import { CommandFailed } from '../errors.ts';
+import { sizeLimits } from '../../protocol/codes.ts';
+import type { WrapHandler, Context } from '../context.ts';
+import { CommandError } from '../errors.ts';
 import { withLocal } from '../local.ts';
 
-export function addImportCommand(program: Command, act: Act): void {
+export function addImportCommand(program: Command, act: WrapHandler): void {
   program
     .command('import')
     .description('take in an organization from a file of deskbell export --org, all of it or nothing')
@@ -18,17 +18,27 @@ export function addImportCommand(program: Command, act: Act): void {
 }
 
 async function importData(context: Context, _options: object, [file = '']: readonly string[]): Promise<void> {
-  if ((await stat(file).catch(() => null))?.isFile() !== true) throw new CommandFailed(`There is no file ${file}.`);
-  const { importOrganization } = await import('../../services/transfer-data.ts');
-  const lines = (): AsyncIterable<string> => createInterface({ input: createReadStream(file, 'utf8'), crlfDelay: Infinity });
+  if ((await stat(file).catch(() => null))?.isFile() !== true)
+    throw new CommandError(`There is no file ${file}.`);
+  const { importOrganization } = await import('../../services/data/export-import.ts');
+  const lines = (): AsyncIterable<string> =>
+    createInterface({ input: createReadStream(file, 'utf8'), crlfDelay: Infinity });
   const { organization, rows } = await withLocal(
     context,
-    ({ service }) => importOrganization({ service, actor: { kind: 'local' }, address: null, contentLimit: limits.contentRest }, lines),
+    ({ service }) =>
+      importOrganization(
+        { service, actor: { kind: 'local' }, address: null, contentLimit: sizeLimits.contentRest },
+        lines,
+      ),
     'may be new',
   );
   const { print } = context;
   if (print.json) return print.document({ organization, rows });
-  print.line('Took in ', ['bold', organization.slug], `: ${rows} rows, with their ids. Its API keys work here now.`);
+  print.line(
+    'Took in ',
+    ['bold', organization.slug],
+    `: ${rows} rows, with their ids. Its API keys work here now.`,
+  );
   print.line(`Members sign in again. Remove ${file}: it holds secrets.`);
   print.next(context.command(`org show ${organization.slug}`));
 }

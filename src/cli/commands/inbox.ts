@@ -3,9 +3,9 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import type { Message } from '../../protocol/entities.ts';
 import type { StaffConversation, StaffConversationListItem } from '../../sdk/staff-types.ts';
-import type { Act, Context } from '../context.ts';
-import { conversationId, conversationNow, refusal, shortId } from '../conversation.ts';
-import type { Piece, Style } from '../print.ts';
+import type { WrapHandler, Context } from '../context.ts';
+import { findConversationId, getConversation, explainRefusal, shortId } from '../conversation-lookup.ts';
+import type { StyledText, Style } from '../print.ts';
 import { addServerOptions, withRemote, type Remote, type ServerOptions } from '../remote.ts';
 
 interface InboxOptions extends ServerOptions {
@@ -16,7 +16,7 @@ interface InboxOptions extends ServerOptions {
   readonly test?: boolean;
 }
 
-export function addInboxCommands(program: Command, act: Act): void {
+export function addInboxCommands(program: Command, act: WrapHandler): void {
   addServerOptions(
     program
       .command('inbox')
@@ -46,7 +46,8 @@ export function addInboxCommands(program: Command, act: Act): void {
 function count(most: number): (text: string) => number {
   return (text) => {
     const value = Number(text);
-    if (!/^[1-9][0-9]*$/.test(text) || value > most) throw new InvalidArgumentError(`It must be a whole number from 1 to ${most}.`);
+    if (!/^[1-9][0-9]*$/.test(text) || value > most)
+      throw new InvalidArgumentError(`It must be a whole number from 1 to ${most}.`);
     return value;
   };
 }
@@ -59,7 +60,10 @@ async function inbox(context: Context, options: InboxOptions): Promise<void> {
   if (mine) query.set('assignedTo', 'me');
   if (search !== undefined) query.set('q', search);
   const { conversations, total } = await withRemote(context, options, ({ call }) =>
-    call<{ conversations: readonly StaffConversationListItem[]; total: number }>('GET', `/staff/conversations?${query.toString()}`),
+    call<{ conversations: readonly StaffConversationListItem[]; total: number }>(
+      'GET',
+      `/staff/conversations?${query.toString()}`,
+    ),
   );
   const { print } = context;
   if (print.json) return print.document({ items: conversations, total });
@@ -67,7 +71,7 @@ async function inbox(context: Context, options: InboxOptions): Promise<void> {
   print.table(
     ['ID', 'STATUS', 'SINCE', 'UNREAD', 'WHOSE', 'VISITOR', 'LAST'],
     conversations.map((one) => [
-      print.forPerson ? shortId(one.id) : one.id,
+      print.interactive ? shortId(one.id) : one.id,
       one.status,
       age(now - Date.parse(one.waitingSince ?? one.updatedAt)),
       one.unreadCount === 0 ? '' : String(one.unreadCount),
@@ -77,7 +81,8 @@ async function inbox(context: Context, options: InboxOptions): Promise<void> {
     ]),
     status === 'pending' ? 'Nobody is waiting.' : 'No such conversations.',
   );
-  if (total > conversations.length) print.line(['dim', `${conversations.length} of ${total}; more with --limit.`]);
+  if (total > conversations.length)
+    print.line(['dim', `${conversations.length} of ${total}; more with --limit.`]);
   return undefined;
 }
 
@@ -87,7 +92,8 @@ function visitorName({ visitor }: StaffConversationListItem): string {
 
 /** As much as tells what it is about. */
 function lastWords({ subject, lastMessage }: StaffConversationListItem): string {
-  const words = lastMessage === null ? '' : `${lastMessage.internal === true ? '(note) ' : ''}${lastMessage.preview}`;
+  const words =
+    lastMessage === null ? '' : `${lastMessage.internal === true ? '(note) ' : ''}${lastMessage.preview}`;
   return [...(subject === undefined ? [] : [`[${subject}]`]), words].join(' ').trim();
 }
 
@@ -98,13 +104,20 @@ function age(ms: number): string {
   return minutes < 48 * 60 ? `${Math.floor(minutes / 60)} h` : `${Math.floor(minutes / 1_440)} d`;
 }
 
-async function show(context: Context, options: ServerOptions & { readonly limit: number }, [typed = '']: readonly string[]): Promise<void> {
+async function show(
+  context: Context,
+  options: ServerOptions & { readonly limit: number },
+  [typed = '']: readonly string[],
+): Promise<void> {
   const { conversation, messages } = await withRemote(context, options, async (remote) => {
-    const id = await conversationId(context, remote, typed);
+    const id = await findConversationId(context, remote, typed);
     try {
-      return { conversation: await conversationNow(remote, id), messages: await newest(remote, id, options.limit) };
+      return {
+        conversation: await getConversation(remote, id),
+        messages: await newest(remote, id, options.limit),
+      };
     } catch (error) {
-      throw await refusal(context, remote, id, error);
+      throw await explainRefusal(context, remote, id, error);
     }
   });
   const { print } = context;
@@ -122,8 +135,15 @@ async function newest({ call }: Remote, id: string, limit: number): Promise<Mess
   while (found.length < limit) {
     const size = Math.min(pageSize, limit - found.length);
     const before = found.at(-1)?.id;
-    const query = new URLSearchParams({ order: 'desc', limit: String(size), ...(before !== undefined && { before }) });
-    const { messages } = await call<{ messages: readonly Message[] }>('GET', `/staff/conversations/${id}/messages?${query.toString()}`);
+    const query = new URLSearchParams({
+      order: 'desc',
+      limit: String(size),
+      ...(before !== undefined && { before }),
+    });
+    const { messages } = await call<{ messages: readonly Message[] }>(
+      'GET',
+      `/staff/conversations/${id}/messages?${query.toString()}`,
+    );
     found.push(...messages);
     if (messages.length < size) break;
   }
@@ -149,19 +169,38 @@ const indent = '  ';
 
 async function sayMessage({ print }: Context, message: Message): Promise<void> {
   const { contentLines } = await import('../console/text/rich-lines.ts');
-  const marks = [...(message.internal === true ? ['note'] : []), ...(message.editedAt === null ? [] : ['edited'])];
-  const style: Style = message.internal === true ? 'yellow' : message.senderRole === 'visitor' ? 'green' : 'cyan';
+  const marks = [
+    ...(message.internal === true ? ['note'] : []),
+    ...(message.editedAt === null ? [] : ['edited']),
+  ];
+  const style: Style =
+    message.internal === true ? 'yellow' : message.senderRole === 'visitor' ? 'green' : 'cyan';
   print.line();
-  print.line([style, message.senderName], ['dim', ` ${localTime(message.createdAt)}${marks.length === 0 ? '' : ` (${marks.join(', ')})`}`]);
+  print.line(
+    [style, message.senderName],
+    ['dim', ` ${localTime(message.createdAt)}${marks.length === 0 ? '' : ` (${marks.join(', ')})`}`],
+  );
   const columns = Number.isFinite(print.columns) ? Math.max(10, print.columns - indent.length) : 1_000_000;
   for (const line of contentLines(message, columns)) print.line(indent, ...line.map(piece));
 }
 
 /** A span of the console's in the few styles that commands have. */
-function piece({ text, bold = false, dim = false, color }: { text: string; bold?: boolean; dim?: boolean; color?: string }): Piece {
+function piece({
+  text,
+  bold = false,
+  dim = false,
+  color,
+}: {
+  text: string;
+  bold?: boolean;
+  dim?: boolean;
+  color?: string;
+}): StyledText {
   if (bold) return ['bold', text];
   if (dim) return ['dim', text];
-  return color === 'cyan' || color === 'green' || color === 'yellow' || color === 'red' ? [color, text] : text;
+  return color === 'cyan' || color === 'green' || color === 'yellow' || color === 'red'
+    ? [color, text]
+    : text;
 }
 
 function localTime(iso: string): string {

@@ -4,8 +4,8 @@ import { stat, writeFile } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import type { Command } from 'commander';
 import { settings, type Config } from '../../config.ts';
-import type { Act, Context } from '../context.ts';
-import { CommandFailed, UsageError } from '../errors.ts';
+import type { WrapHandler, Context } from '../context.ts';
+import { CommandError, UsageError } from '../errors.ts';
 
 const unitFile = '/etc/systemd/system/deskbell.service';
 
@@ -15,7 +15,7 @@ interface ServiceFlags {
   readonly force?: boolean;
 }
 
-export function addInstallServiceCommand(program: Command, act: Act): void {
+export function addInstallServiceCommand(program: Command, act: WrapHandler): void {
   program
     .command('install-service')
     .description(`write a systemd unit (${unitFile}) with the settings in force`)
@@ -35,14 +35,20 @@ async function installService(
   const { print } = context;
   if (only) return print.json ? print.document({ file: unitFile, unit }) : print.block(unit.trimEnd());
   if (process.platform !== 'linux' || (await stat('/run/systemd/system').catch(() => null)) === null)
-    throw new CommandFailed('This machine does not run systemd. See the unit, to take over what fits: deskbell install-service --print');
+    throw new CommandError(
+      'This machine does not run systemd. See the unit, to take over what fits: deskbell install-service --print',
+    );
   try {
     await writeFile(unitFile, unit, { mode: 0o644, flag: force ? 'w' : 'wx' });
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    if (code === 'EEXIST') throw new CommandFailed(`${unitFile} exists already. Add --force to replace it.`, { cause: error });
+    if (code === 'EEXIST')
+      throw new CommandError(`${unitFile} exists already. Add --force to replace it.`, { cause: error });
     const again = context.command(`install-service --user ${user}`);
-    throw new CommandFailed(`${unitFile} can't be written (${code ?? message}). Run it as root: sudo ${again}`, { cause: error });
+    throw new CommandError(
+      `${unitFile} can't be written (${code ?? message}). Run it as root: sudo ${again}`,
+      { cause: error },
+    );
   }
   if (print.json) return print.document({ file: unitFile, unit });
   print.line('Wrote ', ['bold', unitFile], '.');
@@ -69,9 +75,12 @@ function word(text: string): string {
 export function unitText({ user, node, script, config }: UnitFacts): string {
   const flags: [string, string][] = [['data', config.data]];
   for (const name of ['host', 'port', 'trustProxy', 'durability'] as const)
-    if (String(config[name]) !== settings[name].fallback) flags.push([settings[name].flag, String(config[name])]);
+    if (String(config[name]) !== settings[name].fallback)
+      flags.push([settings[name].flag, String(config[name])]);
   if (config.baseUrl !== null) flags.push([settings.baseUrl.flag, config.baseUrl]);
-  const command = [node, script, 'serve', ...flags.flatMap(([flag, value]) => [`--${flag}`, value])].map(word).join(' ');
+  const command = [node, script, 'serve', ...flags.flatMap(([flag, value]) => [`--${flag}`, value])]
+    .map(word)
+    .join(' ');
   const low = config.port > 0 && config.port < 1024;
   return `# Made by: deskbell install-service. A key of your own comes by a drop-in, never in this file:
 #   systemctl edit deskbell, then [Service] and LoadCredential= or EnvironmentFile=

@@ -2,8 +2,8 @@
 // only where it was asked for.
 import { Option, type Command } from 'commander';
 import type { ApiKey, ApiKeyWithSecret } from '../../protocol/entities.ts';
-import type { Act, Context } from '../context.ts';
-import { addGroup, parseDuration } from '../groups.ts';
+import type { WrapHandler, Context } from '../context.ts';
+import { addCommandGroup, parseDuration } from '../command-builder.ts';
 import { runLocal } from '../local.ts';
 
 interface CreateOptions {
@@ -12,8 +12,8 @@ interface CreateOptions {
   readonly name?: string;
 }
 
-export function addKeyCommands(program: Command, act: Act): void {
-  const key = addGroup(program, 'key', "API keys, for the customer's own backend");
+export function addKeyCommands(program: Command, act: WrapHandler): void {
+  const key = addCommandGroup(program, 'key', "API keys, for the customer's own backend");
   const id = (command: Command): Command => command.argument('<ID>', "the key's id");
 
   key
@@ -29,18 +29,26 @@ export function addKeyCommands(program: Command, act: Act): void {
     .requiredOption('--app <ID>', 'the application (appId)')
     .action(act<{ app: string }>(listKeys));
   id(key.command('reveal').description("show a key's text again; the audit log says so")).action(
-    act(async (context, _options, [keyId = '']) => showKey(context, await runLocal(context, 'keys.reveal', { keyId }))),
+    act(async (context, _options, [keyId = '']) =>
+      showKey(context, await runLocal(context, 'keys.reveal', { keyId })),
+    ),
   );
   id(key.command('rotate').description("make a key's successor; the old one works a while longer"))
     .addOption(
-      new Option('--grace <TIME>', 'how long the old one works: 24h, 30m, 7d or 0').argParser(parseDuration).default(86_400, '24h'),
+      new Option('--grace <TIME>', 'how long the old one works: 24h, 30m, 7d or 0')
+        .argParser(parseDuration)
+        .default(86_400, '24h'),
     )
     .action(act<{ grace: number }>(rotateKey));
   id(key.command('revoke').description('end a key, at once')).action(act(revokeKey));
 }
 
 async function createKey(context: Context, { app, test = false, name }: CreateOptions): Promise<void> {
-  const made = await runLocal(context, 'keys.create', { applicationId: app, mode: test ? 'test' : 'live', name });
+  const made = await runLocal(context, 'keys.create', {
+    applicationId: app,
+    mode: test ? 'test' : 'live',
+    name,
+  });
   showKey(context, made);
   context.print.next(context.command(`snippet --app ${app}`));
 }
@@ -54,7 +62,7 @@ function showKey({ print }: Context, { id, key, mode, applicationId, name }: Api
     ['name', name],
     ['appId', applicationId],
   ]);
-  if (print.forPerson) print.line(['dim', 'It belongs on your server, never into a page or an app.']);
+  if (print.interactive) print.line(['dim', 'It belongs on your server, never into a page or an app.']);
 }
 
 async function listKeys(context: Context, { app }: { app: string }): Promise<void> {
@@ -74,11 +82,17 @@ function keyState({ revokedAt, expiresAt }: ApiKey): string {
   return Date.parse(expiresAt) > Date.now() ? `works until ${expiresAt}` : 'over';
 }
 
-async function rotateKey(context: Context, { grace }: { grace: number }, [keyId = '']: readonly string[]): Promise<void> {
+async function rotateKey(
+  context: Context,
+  { grace }: { grace: number },
+  [keyId = '']: readonly string[],
+): Promise<void> {
   const made = await runLocal(context, 'keys.rotate', { keyId, graceSeconds: grace });
   showKey(context, made);
-  if (context.print.forPerson)
-    context.print.line(grace === 0 ? 'The old key is over.' : `The old key works for ${describeSeconds(grace)} more.`);
+  if (context.print.interactive)
+    context.print.line(
+      grace === 0 ? 'The old key is over.' : `The old key works for ${describeSeconds(grace)} more.`,
+    );
 }
 
 function describeSeconds(seconds: number): string {

@@ -4,13 +4,13 @@ import type { Command } from 'commander';
 import manifest from '../../../package.json' with { type: 'json' };
 import { assistantLimits } from '../../protocol/codes.ts';
 import type { Output } from '../../protocol/operations.ts';
-import { Failure } from '../../services/failure.ts';
-import type { Act, Context } from '../context.ts';
-import { CommandFailed, UsageError } from '../errors.ts';
-import { wholeNumberOr } from '../groups.ts';
+import { ServiceError } from '../../services/core/errors.ts';
+import type { WrapHandler, Context } from '../context.ts';
+import { CommandError, UsageError } from '../errors.ts';
+import { wholeNumberOr } from '../command-builder.ts';
 import { findFiles, readDocument, type ReadDocument } from '../knowledge-files.ts';
 import { withLocal, type Local } from '../local.ts';
-import { untilStopped, type Stop } from '../signals.ts';
+import { onStopSignal, type StopSignal } from '../signals.ts';
 
 interface AddFlags {
   readonly app: string;
@@ -35,7 +35,7 @@ interface Outcome {
   readonly problem?: string;
 }
 
-export function addKnowledgeAdd(knowledge: Command, act: Act): void {
+export function addKnowledgeAdd(knowledge: Command, act: WrapHandler): void {
   knowledge
     .command('add')
     .description("add files (.md, .html, .txt), folders or a site's pages; what was added before is updated")
@@ -59,7 +59,7 @@ async function addKnowledge(context: Context, flags: AddFlags, args: readonly st
   if (sites.length > 0 && (flags.url !== undefined || flags.title !== undefined))
     throw new UsageError('--url and --title are for files: pages of a site have their own.');
   if (flags.title !== undefined && paths.length > 1) throw new UsageError('--title is for a single file.');
-  using stop = untilStopped(context.print.readerGone);
+  using stop = onStopSignal(context.print.outputClosed);
   const outcomes: Outcome[] = [];
   const tell = (outcome: Outcome): void => {
     outcomes.push(outcome);
@@ -79,20 +79,31 @@ async function addKnowledge(context: Context, flags: AddFlags, args: readonly st
 
 const isAddress = (path: string): boolean => /^[a-z][a-z0-9+.-]+:\/\//i.test(path);
 
-async function addPath(local: Local, path: string, flags: AddFlags, stop: Stop, tell: (outcome: Outcome) => void): Promise<void> {
+async function addPath(
+  local: Local,
+  path: string,
+  flags: AddFlags,
+  stop: StopSignal,
+  tell: (outcome: Outcome) => void,
+): Promise<void> {
   const { prefix, files } = await findFiles(path);
   if (prefix !== null && flags.title !== undefined) throw new UsageError('--title is for a single file.');
   for (const file of files) {
     if (stop.signal.aborted) return;
     const read = await readDocument(file);
     const url =
-      flags.url === undefined ? undefined : prefix === null ? flags.url : addressBelow(flags.url, file.source.slice(prefix.length));
+      flags.url === undefined
+        ? undefined
+        : prefix === null
+          ? flags.url
+          : addressBelow(flags.url, file.source.slice(prefix.length));
     tell(await put(local, flags, read.ok && url !== undefined ? { ...read, url } : read));
   }
   if (flags.prune !== true || prefix === null) return;
   const present = new Set(files.map(({ source }) => source));
   for (const one of await documentsOf(local, flags.app))
-    if (one.source.startsWith(prefix) && !isAddress(one.source) && !present.has(one.source)) tell(await remove(local, one));
+    if (one.source.startsWith(prefix) && !isAddress(one.source) && !present.has(one.source))
+      tell(await remove(local, one));
 }
 
 /** Where a file of a folder lies on the web: Markdown as the page that is made of it. */
@@ -106,25 +117,29 @@ async function addSite(
   local: Local,
   address: string,
   flags: AddFlags,
-  stop: Stop,
+  stop: StopSignal,
   tell: (outcome: Outcome) => void,
 ): Promise<void> {
   const start = URL.parse(address);
   if (start === null || !/^https?:$/.test(start.protocol) || start.username !== '')
-    throw new UsageError(`${address} is no address of a site: write for example https://www.example.com/help`);
-  const { crawlSite } = await import('../../services/knowledge/crawl/site.ts');
+    throw new UsageError(
+      `${address} is no address of a site: write for example https://www.example.com/help`,
+    );
+  const { crawlSite } = await import('../../services/assistant/knowledge/crawl/crawler.ts');
   const known = new Map(
-    (await documentsOf(local, flags.app)).flatMap((one) => (URL.parse(one.source)?.host === start.host ? [[one.source, one]] : [])),
+    (await documentsOf(local, flags.app)).flatMap((one) =>
+      URL.parse(one.source)?.host === start.host ? [[one.source, one]] : [],
+    ),
   );
   const pages = crawlSite({
     clock: local.service.engine.clock,
     start,
     maxPages: flags.maxPages + (flags.prune === true ? known.size : 0),
     depth: flags.depth,
-    below: flags.below === true,
+    withinFolder: flags.below === true,
     allowPrivate: flags.allowPrivate === true,
     userAgent: `deskbell/${manifest.version} (knowledge)`,
-    also: flags.prune === true ? [...known.keys()] : [],
+    knownUrls: flags.prune === true ? [...known.keys()] : [],
     delayMs: flags.delay,
     sleep: stop.sleep,
     signal: stop.signal,
@@ -133,29 +148,48 @@ async function addSite(
   for await (const page of pages) {
     if (stop.signal.aborted) return;
     if (page.kind === 'left') {
-      print.note(`Stopped at ${flags.maxPages} pages; at least ${page.waiting} more were found. Read more with --max-pages N.`);
+      print.note(
+        `Stopped at ${flags.maxPages} pages; at least ${page.waiting} more were found. Read more with --max-pages N.`,
+      );
       return;
     }
     const before = known.get(page.url);
     if (page.kind === 'page')
-      tell(await put(local, flags, { ok: true, source: page.url, url: page.url, format: page.format, content: page.content }));
-    else if (page.kind === 'gone' && before !== undefined && flags.prune === true) tell(await remove(local, before));
-    // A link that leads nowhere is the site's affair, an address that was typed is not.
-    else tell({ source: page.url, change: page.kind === 'gone' && !first ? 'skipped' : 'failed', problem: advised(page.problem) });
+      tell(
+        await put(local, flags, {
+          ok: true,
+          source: page.url,
+          url: page.url,
+          format: page.format,
+          content: page.content,
+        }),
+      );
+    else if (page.kind === 'gone' && before !== undefined && flags.prune === true)
+      tell(await remove(local, before));
+    // A broken link on the site is skipped; an address that was typed and leads nowhere is an error.
+    else
+      tell({
+        source: page.url,
+        change: page.kind === 'gone' && !first ? 'skipped' : 'failed',
+        problem: advised(page.problem),
+      });
     first = false;
   }
 }
 
 /** A private address may be meant: then the owner can say so. */
 function advised(problem: string): string {
-  return problem.includes('private or local address') ? `${problem}; --allow-private reads it all the same` : problem;
+  return problem.includes('private or local address')
+    ? `${problem}; --allow-private reads it all the same`
+    : problem;
 }
 
 async function put(local: Local, flags: AddFlags, read: ReadDocument): Promise<Outcome> {
   const { source } = read;
   if (!read.ok) return { source, change: 'failed', problem: read.problem };
   const { format, content, url } = read;
-  if (content.length > assistantLimits.content) return { source, change: 'failed', problem: 'it is too long' };
+  if (content.length > assistantLimits.content)
+    return { source, change: 'failed', problem: 'it is too long' };
   try {
     const made = await local.run('knowledge.add', {
       applicationId: flags.app,
@@ -168,31 +202,51 @@ async function put(local: Local, flags: AddFlags, read: ReadDocument): Promise<O
     return { source, change: made.change, id: made.id, title: made.title, passages: made.passages };
   } catch (error) {
     // Of one document; anything else would meet every other one, too.
-    if (error instanceof Failure && error.code === 'bad_request') return { source, change: 'failed', problem: error.message };
+    if (error instanceof ServiceError && error.code === 'bad_request')
+      return { source, change: 'failed', problem: error.message };
     throw error;
   }
 }
 
-async function documentsOf(local: Local, applicationId: string): Promise<{ id: string; source: string; title: string }[]> {
+async function documentsOf(
+  local: Local,
+  applicationId: string,
+): Promise<{ id: string; source: string; title: string }[]> {
   const documents: Output<'knowledge.list'>['documents'] = [];
   for (;;) {
-    const page: Output<'knowledge.list'> = await local.run('knowledge.list', { applicationId, offset: documents.length });
+    const page: Output<'knowledge.list'> = await local.run('knowledge.list', {
+      applicationId,
+      offset: documents.length,
+    });
     documents.push(...page.documents);
     if (page.documents.length === 0 || documents.length >= page.total) return documents;
   }
 }
 
-async function remove(local: Local, { id, source, title }: { id: string; source: string; title: string }): Promise<Outcome> {
+async function remove(
+  local: Local,
+  { id, source, title }: { id: string; source: string; title: string },
+): Promise<Outcome> {
   await local.run('knowledge.remove', { documentId: id });
   return { source, change: 'removed', id, title };
 }
 
-const styles = { added: 'green', updated: 'cyan', unchanged: 'dim', skipped: 'yellow', failed: 'red', removed: 'yellow' } as const;
+const styles = {
+  added: 'green',
+  updated: 'cyan',
+  unchanged: 'dim',
+  skipped: 'yellow',
+  failed: 'red',
+  removed: 'yellow',
+} as const;
 
 function show({ print }: Context, { source, change, title, passages, problem }: Outcome): void {
   const rest =
     problem ??
-    [title === undefined || title === source ? '' : title, passages === undefined ? '' : count(passages, 'passage')]
+    [
+      title === undefined || title === source ? '' : title,
+      passages === undefined ? '' : count(passages, 'passage'),
+    ]
       .filter((one) => one !== '')
       .join(', ');
   print.line([styles[change], change.padEnd(9)], `  ${source}`, rest === '' ? '' : ['dim', `  ${rest}`]);
@@ -200,7 +254,12 @@ function show({ print }: Context, { source, change, title, passages, problem }: 
 
 const count = (n: number, what: string): string => `${n} ${what}${n === 1 ? '' : 's'}`;
 
-function summarise(context: Context, { app }: AddFlags, outcomes: readonly Outcome[], stopped: boolean): void {
+function summarise(
+  context: Context,
+  { app }: AddFlags,
+  outcomes: readonly Outcome[],
+  stopped: boolean,
+): void {
   const { print } = context;
   const of = (change: Change): number => outcomes.filter((one) => one.change === change).length;
   const [added, updated, unchanged] = [of('added'), of('updated'), of('unchanged')];
@@ -220,6 +279,8 @@ function summarise(context: Context, { app }: AddFlags, outcomes: readonly Outco
     );
     if (added + updated > 0) print.next(context.command(`knowledge ask --app ${app} "How do I …?"`));
   }
-  if (stopped) throw new CommandFailed('Stopped before the end. Run it again to go on: what is unchanged is left alone.');
-  if (failed > 0) throw new CommandFailed(`${count(failed, 'document')} of ${outcomes.length} could not be added.`);
+  if (stopped)
+    throw new CommandError('Stopped before the end. Run it again to go on: what is unchanged is left alone.');
+  if (failed > 0)
+    throw new CommandError(`${count(failed, 'document')} of ${outcomes.length} could not be added.`);
 }

@@ -4,17 +4,22 @@ import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import type { FoundPassage, KnowledgeDocument } from '../../protocol/assistant.ts';
 import { preview } from '../../text/text.ts';
-import type { Act, Context } from '../context.ts';
-import { CommandFailed, UsageError } from '../errors.ts';
-import { addGroup, wholeNumberOr } from '../groups.ts';
-import { unreadable } from '../knowledge-files.ts';
+import type { WrapHandler, Context } from '../context.ts';
+import { CommandError, UsageError } from '../errors.ts';
+import { addCommandGroup, wholeNumberOr } from '../command-builder.ts';
+import { readError } from '../knowledge-files.ts';
 import { runLocal, withLocal } from '../local.ts';
 import { addKnowledgeAdd } from './knowledge-add.ts';
 
 /** @returns the group, for commands of other files */
-export function addKnowledgeCommands(program: Command, act: Act): Command {
-  const knowledge = addGroup(program, 'knowledge', 'what the assistant may answer from: documents, passages, synonyms');
-  const app = (command: Command): Command => command.requiredOption('--app <ID>', "the application's id (appId)");
+export function addKnowledgeCommands(program: Command, act: WrapHandler): Command {
+  const knowledge = addCommandGroup(
+    program,
+    'knowledge',
+    'what the assistant may answer from: documents, passages, synonyms',
+  );
+  const app = (command: Command): Command =>
+    command.requiredOption('--app <ID>', "the application's id (appId)");
 
   addKnowledgeAdd(knowledge, act);
   knowledge
@@ -50,12 +55,17 @@ export function addKnowledgeCommands(program: Command, act: Act): Command {
 }
 
 async function listDocuments(context: Context, { app, org }: { app?: string; org?: string }): Promise<void> {
-  if (app === undefined && org === undefined) throw new UsageError('Say whose documents: --app ID or --org S.');
+  if (app === undefined && org === undefined)
+    throw new UsageError('Say whose documents: --app ID or --org S.');
   const { print } = context;
   const documents: KnowledgeDocument[] = await withLocal(context, async (local) => {
     const all: KnowledgeDocument[] = [];
     for (;;) {
-      const page = await local.run('knowledge.list', { applicationId: app, organization: org, offset: all.length });
+      const page = await local.run('knowledge.list', {
+        applicationId: app,
+        organization: org,
+        offset: all.length,
+      });
       all.push(...page.documents);
       if (page.documents.length === 0 || all.length >= page.total) return all;
     }
@@ -83,7 +93,11 @@ function ending(source: string, length: number): string {
   return characters.length <= length ? source : `…${characters.slice(1 - length).join('')}`;
 }
 
-async function showDocument(context: Context, { content }: { content?: boolean }, [documentId = '']: readonly string[]): Promise<void> {
+async function showDocument(
+  context: Context,
+  { content }: { content?: boolean },
+  [documentId = '']: readonly string[],
+): Promise<void> {
   const one = await runLocal(context, 'knowledge.get', { documentId });
   const { print } = context;
   if (print.json) return print.document(one);
@@ -108,28 +122,45 @@ async function removeDocuments(
   args: readonly string[],
 ): Promise<void> {
   const typed = args.flat().filter((id) => id !== undefined);
-  if ((typed.length === 0) === (source === undefined)) throw new UsageError('Say which: either ids, or --app ID --source S.');
-  if (source !== undefined && app === undefined) throw new UsageError('--source needs --app: the same source may be in several.');
+  if ((typed.length === 0) === (source === undefined))
+    throw new UsageError('Say which: either ids, or --app ID --source S.');
+  if (source !== undefined && app === undefined)
+    throw new UsageError('--source needs --app: the same source may be in several.');
   const removed = await withLocal(context, async (local) => {
     const ids = typed.slice();
     if (source !== undefined) {
       for (let offset = 0; ids.length === 0; offset += 1_000) {
-        const { documents, total } = await local.run('knowledge.list', { applicationId: app, limit: 1_000, offset });
+        const { documents, total } = await local.run('knowledge.list', {
+          applicationId: app,
+          limit: 1_000,
+          offset,
+        });
         ids.push(...documents.filter((one) => one.source === source).map(({ id }) => id));
         if (offset + documents.length >= total) break;
       }
       if (ids.length === 0)
-        throw new CommandFailed(`There is no document from ${source}. See: ${context.command(`knowledge list --app ${app ?? ''}`)}`);
+        throw new CommandError(
+          `There is no document from ${source}. See: ${context.command(`knowledge list --app ${app ?? ''}`)}`,
+        );
     }
     for (const documentId of ids) await local.run('knowledge.remove', { documentId });
     return ids;
   });
   if (context.print.json) context.print.document({ removed });
-  else context.print.line(removed.length === 1 ? 'Removed 1 document.' : `Removed ${removed.length} documents.`);
+  else
+    context.print.line(removed.length === 1 ? 'Removed 1 document.' : `Removed ${removed.length} documents.`);
 }
 
-async function search(context: Context, { app, limit }: { app: string; limit: number }, args: readonly string[]): Promise<void> {
-  const found = await runLocal(context, 'knowledge.search', { applicationId: app, query: args.flat().join(' '), limit });
+async function search(
+  context: Context,
+  { app, limit }: { app: string; limit: number },
+  args: readonly string[],
+): Promise<void> {
+  const found = await runLocal(context, 'knowledge.search', {
+    applicationId: app,
+    query: args.flat().join(' '),
+    limit,
+  });
   const { print } = context;
   if (print.json) return print.document(found);
   if (found.passages.length === 0) print.line('Nothing in the documents has to do with it.');
@@ -140,16 +171,26 @@ async function search(context: Context, { app, limit }: { app: string; limit: nu
 }
 
 async function ask(context: Context, { app }: { app: string }, args: readonly string[]): Promise<void> {
-  const given = await runLocal(context, 'knowledge.ask', { applicationId: app, question: args.flat().join(' ') });
+  const given = await runLocal(context, 'knowledge.ask', {
+    applicationId: app,
+    question: args.flat().join(' '),
+  });
   const { print } = context;
   if (print.json) return print.document(given);
   print.block(given.text);
   for (const [index, { title, url }] of given.sources.entries())
-    print.line(['dim', index === 0 ? '\nSource: '.trimStart() : '        '], title, url === null ? '' : ['cyan', `  ${url}`]);
+    print.line(
+      ['dim', index === 0 ? '\nSource: '.trimStart() : '        '],
+      title,
+      url === null ? '' : ['cyan', `  ${url}`],
+    );
   print.line('');
   if (given.passages.length > 0) showPassages(context, given.passages);
   showCoverage(context, given);
-  print.line(['dim', given.model === null ? 'Quoted from the documents; no model was asked.' : `Written by ${given.model}.`]);
+  print.line([
+    'dim',
+    given.model === null ? 'Quoted from the documents; no model was asked.' : `Written by ${given.model}.`,
+  ]);
 }
 
 function showPassages({ print }: Context, passages: readonly FoundPassage[]): void {
@@ -169,7 +210,10 @@ function showPassages({ print }: Context, passages: readonly FoundPassage[]): vo
 
 const percent = (share: number): string => `${Math.round(share * 100)} %`;
 
-function showCoverage({ print }: Context, { coverage, threshold }: { coverage: number; threshold: number }): void {
+function showCoverage(
+  { print }: Context,
+  { coverage, threshold }: { coverage: number; threshold: number },
+): void {
   const enough = coverage >= threshold;
   print.line(
     'The best passage covers ',
@@ -196,14 +240,14 @@ async function synonyms(context: Context, { app, set }: { app: string; set?: str
 /** Lines of words parted by commas, with # before remarks; or JSON, as --json prints it. */
 async function readSynonyms(file: string): Promise<string[][]> {
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
-    throw unreadable(file, 'file', error);
+    throw readError(file, 'file', error);
   });
   if (/^\s*[[{]/.test(text)) {
     try {
       const value = JSON.parse(text) as { synonyms?: string[][] } | string[][];
       return Array.isArray(value) ? value : (value.synonyms ?? []);
     } catch (error) {
-      throw new CommandFailed(`${file} looks like JSON and is none: ${(error as Error).message}.`);
+      throw new CommandError(`${file} looks like JSON and is none: ${(error as Error).message}.`);
     }
   }
   return text.split(/\r?\n/).flatMap((line, index) => {
@@ -213,7 +257,9 @@ async function readSynonyms(file: string): Promise<string[][]> {
       .map((word) => word.trim())
       .filter((word) => word !== '');
     if (words.length === 1)
-      throw new UsageError(`Line ${index + 1} of ${file} has only one word: write at least two, with commas between.`);
+      throw new UsageError(
+        `Line ${index + 1} of ${file} has only one word: write at least two, with commas between.`,
+      );
     return words.length === 0 ? [] : [words];
   });
 }

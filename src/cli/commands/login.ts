@@ -1,10 +1,10 @@
 // deskbell login and logout: a member's session at a server, kept in a private file.
 // Never takes a password as an argument, and never shows a token.
 import type { Command } from 'commander';
-import type { Act, Context } from '../context.ts';
+import type { WrapHandler, Context } from '../context.ts';
 import type { SignIn } from '../credentials.ts';
-import { CommandFailed, UsageError } from '../errors.ts';
-import { addServerOptions, credentialsOf, keptSignIn, wanted, type ServerOptions } from '../remote.ts';
+import { CommandError, UsageError } from '../errors.ts';
+import { addServerOptions, credentialsOf, savedSignIn, signInFilter, type ServerOptions } from '../remote.ts';
 import { endSession, signIn } from '../sign-in.ts';
 
 interface LoginOptions extends ServerOptions {
@@ -13,16 +13,23 @@ interface LoginOptions extends ServerOptions {
   readonly list?: boolean;
 }
 
-export function addLoginCommands(program: Command, act: Act): void {
+export function addLoginCommands(program: Command, act: WrapHandler): void {
   program
     .command('login')
     .description('sign in to a server, to answer from here; asks for what is left out')
     .option('--url <URL>', 'the server (default: the one on this data folder, else http://127.0.0.1:4600)')
     .option('--org <S>', "the organization's short name")
     .option('--email <E>', 'your address')
-    .option('--password-stdin', 'read the password from standard input (else DESKBELL_PASSWORD, else a question)')
+    .option(
+      '--password-stdin',
+      'read the password from standard input (else DESKBELL_PASSWORD, else a question)',
+    )
     .option('--list', 'only show where you are signed in')
-    .action(act<LoginOptions>((context, options) => (options.list === true ? list(context) : login(context, options))));
+    .action(
+      act<LoginOptions>((context, options) =>
+        options.list === true ? list(context) : login(context, options),
+      ),
+    );
   addServerOptions(program.command('logout').description('end a session at its server, and forget it'))
     .option('--all', 'all of them')
     .action(act<ServerOptions & { readonly all?: boolean }>(logout));
@@ -45,37 +52,51 @@ async function login(context: Context, { url, org, email, passwordStdin }: Login
 async function list(context: Context): Promise<void> {
   const signIns = await credentialsOf(context).list();
   const { print } = context;
-  if (print.json) return print.document({ items: signIns.map((one, index) => ({ ...shown(one), current: index === 0 })) });
+  if (print.json)
+    return print.document({ items: signIns.map((one, index) => ({ ...shown(one), current: index === 0 })) });
   print.table(
     ['', 'SERVER', 'ORGANIZATION', 'MEMBER', 'EMAIL'],
-    signIns.map(({ url, organization, member }, index) => [index === 0 ? '*' : '', url, organization, member.name, member.email]),
+    signIns.map(({ url, organization, member }, index) => [
+      index === 0 ? '*' : '',
+      url,
+      organization,
+      member.name,
+      member.email,
+    ]),
     `You are not signed in anywhere. Sign in: ${context.remoteCommand('login')}`,
   );
   return undefined;
 }
 
-async function logout(context: Context, { all = false, ...options }: ServerOptions & { readonly all?: boolean }): Promise<void> {
+async function logout(
+  context: Context,
+  { all = false, ...options }: ServerOptions & { readonly all?: boolean },
+): Promise<void> {
   if (all && (options.url !== undefined || options.org !== undefined))
     throw new UsageError('--all means every session; leave --url and --org out.');
   const credentials = credentialsOf(context);
-  const meant = wanted(options);
-  const ending = all ? await credentials.list() : [await keptSignIn(context, options)];
+  const meant = signInFilter(options);
+  const ending = all ? await credentials.list() : [await savedSignIn(context, options)];
   if (
     meant.url !== undefined &&
     meant.organization === undefined &&
     (await credentials.list()).filter(({ url }) => url === meant.url).length > 1
   )
-    throw new CommandFailed(`You are signed in to several organizations at ${meant.url}. Say which: --org S, or --all`);
+    throw new CommandError(
+      `You are signed in to several organizations at ${meant.url}. Say which: --org S, or --all`,
+    );
   const { print } = context;
   const ended = await Promise.all(
     ending.map(async (one) => {
       const heard = await endSession(one);
-      await credentials.forget(one);
+      await credentials.remove(one);
       return { one, heard };
     }),
   );
   if (print.json)
-    return print.document({ items: ended.map(({ one, heard }) => ({ url: one.url, organization: one.organization, ended: heard })) });
+    return print.document({
+      items: ended.map(({ one, heard }) => ({ url: one.url, organization: one.organization, ended: heard })),
+    });
   if (ended.length === 0) print.line('You were not signed in anywhere.');
   for (const { one, heard } of ended) {
     const where = `${one.organization} at ${one.url}`;

@@ -3,10 +3,10 @@
 import { Argument, Option, type Command } from 'commander';
 import { readConfig, secretFromEnvironment } from '../../config.ts';
 import type { Member, Role } from '../../protocol/entities.ts';
-import { openDialogue, readSecret } from '../ask.ts';
-import type { Act, Context } from '../context.ts';
+import { openPrompt, readSecret } from '../prompt.ts';
+import type { WrapHandler, Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
-import { addGroup, assertYes } from '../groups.ts';
+import { addCommandGroup, requireConfirmation } from '../command-builder.ts';
 import { assertDatabase, runLocal } from '../local.ts';
 
 interface PasswordOption {
@@ -26,11 +26,14 @@ interface InviteOptions extends Omit<AddOptions, keyof PasswordOption> {
 
 const roles = ['admin', 'operator'];
 
-export function addMemberCommands(program: Command, act: Act): void {
-  const member = addGroup(program, 'member', 'admins and operators of an organization');
+export function addMemberCommands(program: Command, act: WrapHandler): void {
+  const member = addCommandGroup(program, 'member', 'admins and operators of an organization');
   const id = (command: Command): Command => command.argument('<ID>', "the member's id");
   const password = (command: Command): Command =>
-    command.option('--password-stdin', 'read the password from standard input (else DESKBELL_PASSWORD, else a question)');
+    command.option(
+      '--password-stdin',
+      'read the password from standard input (else DESKBELL_PASSWORD, else a question)',
+    );
 
   password(
     member
@@ -39,15 +42,21 @@ export function addMemberCommands(program: Command, act: Act): void {
       .requiredOption('--org <S>', 'the organization (slug or id)')
       .requiredOption('--email <E>', 'the address to sign in with')
       .requiredOption('--name <N>', 'the name that visitors see')
-      .addOption(new Option('--role <R>', 'admin configures, operator answers').choices(roles).makeOptionMandatory()),
+      .addOption(
+        new Option('--role <R>', 'admin configures, operator answers').choices(roles).makeOptionMandatory(),
+      ),
   ).action(act<AddOptions>(addMember));
   member
     .command('invite')
-    .description('add a member by a link that works once, for three days; whoever follows it chooses the password')
+    .description(
+      'add a member by a link that works once, for three days; whoever follows it chooses the password',
+    )
     .requiredOption('--org <S>', 'the organization (slug or id)')
     .requiredOption('--email <E>', 'the address to sign in with')
     .requiredOption('--name <N>', 'the name that visitors see')
-    .addOption(new Option('--role <R>', 'admin configures, operator answers').choices(roles).makeOptionMandatory())
+    .addOption(
+      new Option('--role <R>', 'admin configures, operator answers').choices(roles).makeOptionMandatory(),
+    )
     .option('--base-url <URL>', 'the address of the server, for the link (default DESKBELL_BASE_URL)')
     .action(act<InviteOptions>(inviteMember));
   member
@@ -59,17 +68,21 @@ export function addMemberCommands(program: Command, act: Act): void {
     .addArgument(new Argument('<ROLE>').choices(roles))
     .action(
       act(async (context, _options, [memberId = '', role]) =>
-        showMember(context, await runLocal(context, 'members.setRole', { memberId, role: role as Role })),
+        showMember(context, await runLocal(context, 'members.update', { memberId, role: role as Role })),
       ),
     );
-  password(id(member.command('password').description('set a new password; ends all sessions of the member'))).action(
-    act<PasswordOption>(setPassword),
-  );
+  password(
+    id(member.command('password').description('set a new password; ends all sessions of the member')),
+  ).action(act<PasswordOption>(setPassword));
   id(member.command('disable').description('lock a member out, at once')).action(
-    act(async (context, _options, [memberId = '']) => showMember(context, await runLocal(context, 'members.disable', { memberId }))),
+    act(async (context, _options, [memberId = '']) =>
+      showMember(context, await runLocal(context, 'members.update', { memberId, disabled: true })),
+    ),
   );
   id(member.command('enable').description('let a disabled member in again')).action(
-    act(async (context, _options, [memberId = '']) => showMember(context, await runLocal(context, 'members.enable', { memberId }))),
+    act(async (context, _options, [memberId = '']) =>
+      showMember(context, await runLocal(context, 'members.update', { memberId, disabled: false })),
+    ),
   );
   id(member.command('remove').description('remove a member; what they wrote stays'))
     .option('--yes', 'really do it')
@@ -83,8 +96,10 @@ async function newPassword(context: Context, { passwordStdin }: PasswordOption):
   const given = secretFromEnvironment('DESKBELL_PASSWORD');
   if (given !== null) return given.reveal();
   if (input.isTTY !== true)
-    throw new UsageError('No password: pipe it in with --password-stdin, set DESKBELL_PASSWORD, or run this on a terminal to be asked.');
-  const dialogue = openDialogue(input, errors);
+    throw new UsageError(
+      'No password: pipe it in with --password-stdin, set DESKBELL_PASSWORD, or run this on a terminal to be asked.',
+    );
+  const dialogue = openPrompt(input, errors);
   try {
     return await dialogue.newPassword('Password (8 characters or more, not shown): ', checkPassword);
   } finally {
@@ -106,19 +121,37 @@ async function addMember(context: Context, options: AddOptions): Promise<void> {
   context.print.next(context.command('serve'), context.command(`tail --org ${org}`));
 }
 
-async function inviteMember(context: Context, { org, email, name, role, baseUrl }: InviteOptions): Promise<void> {
+async function inviteMember(
+  context: Context,
+  { org, email, name, role, baseUrl }: InviteOptions,
+): Promise<void> {
   const base = readConfig({ baseUrl }).baseUrl ?? 'http://127.0.0.1:4600';
-  const { member, token, expiresAt } = await runLocal(context, 'members.invite', { organization: org, email, name, role });
+  const { member, token, expiresAt } = await runLocal(context, 'members.invite', {
+    organization: org,
+    email,
+    name,
+    role,
+  });
   const url = `${base}/invitation#${token}`;
   const { print } = context;
-  if (print.json) return print.document({ id: member.id, email, name, role, organizationId: member.organizationId, url, expiresAt });
+  if (print.json)
+    return print.document({
+      id: member.id,
+      email,
+      name,
+      role,
+      organizationId: member.organizationId,
+      url,
+      expiresAt,
+    });
   print.line(`Send this link to ${member.email}; it works once, until ${expiresAt}:`);
   print.line(url);
   return undefined;
 }
 
 function showMember({ print }: Context, { id, email, name, role, organizationId, disabled }: Member): void {
-  if (print.json) return print.document({ id, email, name, role, organizationId, ...(disabled ? { disabled } : {}) });
+  if (print.json)
+    return print.document({ id, email, name, role, organizationId, ...(disabled ? { disabled } : {}) });
   print.fields([
     ['name', name],
     ['email', email],
@@ -139,15 +172,24 @@ async function listMembers(context: Context, { org }: { org: string }): Promise<
   );
 }
 
-async function setPassword(context: Context, options: PasswordOption, [memberId = '']: readonly string[]): Promise<void> {
+async function setPassword(
+  context: Context,
+  options: PasswordOption,
+  [memberId = '']: readonly string[],
+): Promise<void> {
   await assertDatabase(context);
   const password = await newPassword(context, options);
-  showMember(context, await runLocal(context, 'members.setPassword', { memberId, password }));
-  if (context.print.forPerson) context.print.line('The new password is set; every session of this member is over.');
+  showMember(context, await runLocal(context, 'members.update', { memberId, password }));
+  if (context.print.interactive)
+    context.print.line('The new password is set; every session of this member is over.');
 }
 
-async function removeMember(context: Context, { yes }: { yes?: boolean }, [memberId = '']: readonly string[]): Promise<void> {
-  assertYes(yes, `the member ${memberId}`);
+async function removeMember(
+  context: Context,
+  { yes }: { yes?: boolean },
+  [memberId = '']: readonly string[],
+): Promise<void> {
+  requireConfirmation(yes, `the member ${memberId}`);
   const done = await runLocal(context, 'members.remove', { memberId });
   if (context.print.json) context.print.document(done);
   else context.print.line('The member is removed.');

@@ -4,11 +4,11 @@ import { stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { Option, type Command } from 'commander';
 import type { runConsole } from '../console/start.tsx';
-import { forbidColours, personalFolders, terminalEnvironment } from '../../config.ts';
-import type { Act, Context } from '../context.ts';
+import { disableColors, userFolders, terminalEnvironment } from '../../config.ts';
+import type { WrapHandler, Context } from '../context.ts';
 import type { SignIn } from '../credentials.ts';
-import { CommandFailed, UsageError } from '../errors.ts';
-import { addServerOptions, credentialsOf, stateFolder, wanted, type ServerOptions } from '../remote.ts';
+import { CommandError, UsageError } from '../errors.ts';
+import { addServerOptions, credentialsOf, stateFolder, signInFilter, type ServerOptions } from '../remote.ts';
 import { runningServer, type ServerAddress } from '../running-server.ts';
 import { signInLocally } from '../local-sign-in.ts';
 import { signIn } from '../sign-in.ts';
@@ -22,20 +22,24 @@ interface ConsoleFlags extends ServerOptions {
   readonly screenReader?: boolean;
 }
 
-export function addConsoleCommand(program: Command, act: Act): void {
+export function addConsoleCommand(program: Command, act: WrapHandler): void {
   addServerOptions(program.command('console').description("the operator's console, live on this terminal"))
     .option('--no-bell', 'no sound')
     .option('--no-desktop', 'no notifications of the desktop')
     .option('--no-title', "leave the window's title alone")
     .option('--keys <FILE>', 'a JSON file of own keys (default: keys.json beside the kept sign-ins)')
-    .addOption(new Option('--mode <M>', 'live, or the world of test keys, or both').choices(['live', 'test', 'all']).default('live'))
+    .addOption(
+      new Option('--mode <M>', 'live, or the world of test keys, or both')
+        .choices(['live', 'test', 'all'])
+        .default('live'),
+    )
     .option('--screen-reader', 'one column of plain lines')
     .action(act<ConsoleFlags>(openConsole));
 }
 
 /**
  * Opens the console and stays until it is left.
- * @throws UsageError where there is no terminal; CommandFailed when nobody could sign in
+ * @throws UsageError where there is no terminal; CommandFailed when no member could sign in
  */
 export async function openConsole(context: Context, flags: ConsoleFlags): Promise<void> {
   const { io, print } = context;
@@ -56,7 +60,7 @@ export async function openLocalConsole(context: Context, server: ServerAddress):
 
 /** The kept sign-in; else, on the server's own machine, one without a password; else the usual questions. */
 async function sessionFor(context: Context, flags: ServerOptions): Promise<SignIn> {
-  const meant = wanted(flags);
+  const meant = signInFilter(flags);
   const kept = await credentialsOf(context).find(meant);
   if (kept !== null) return kept;
   if (meant.url === undefined) {
@@ -72,13 +76,22 @@ interface LoadedConsole {
 
 /** Begun before anything else is asked or read: it takes longest. */
 function loadConsole(): Promise<LoadedConsole> {
-  forbidColours();
+  disableColors();
   return import('../console/start.tsx');
 }
 
-async function run(context: Context, flags: ConsoleFlags, session: SignIn, loading: Promise<LoadedConsole>): Promise<void> {
+async function run(
+  context: Context,
+  flags: ConsoleFlags,
+  session: SignIn,
+  loading: Promise<LoadedConsole>,
+): Promise<void> {
   const { bell = true, desktop = true, title = true, mode = 'live', screenReader = false } = flags;
-  const [{ runConsole: runIt }, state, keysFile] = await Promise.all([loading, stateFolder(), keysFileOf(flags.keys)]);
+  const [{ runConsole: runIt }, state, keysFile] = await Promise.all([
+    loading,
+    stateFolder(),
+    keysFileOf(flags.keys),
+  ]);
   const code = await runIt({
     baseUrl: session.url,
     token: session.token,
@@ -91,7 +104,7 @@ async function run(context: Context, flags: ConsoleFlags, session: SignIn, loadi
     environment: terminalEnvironment(),
     onSignedOut: () => again(context, session),
   });
-  if (code !== 0) throw new CommandFailed('The console ended because of a fault; what was typed is kept.');
+  if (code !== 0) throw new CommandError('The console ended because of a fault; what was typed is kept.');
 }
 
 /** The session is over: the same server and organization, another password. */
@@ -102,7 +115,7 @@ async function again(context: Context, { url, organization, member }: SignIn): P
     if (server?.url === url) return (await signInLocally(context, server, organization)).token;
     return (await signIn(context, { url, organization, email: member.email })).token;
   } catch (error) {
-    if (!(error instanceof CommandFailed)) throw error;
+    if (!(error instanceof CommandError)) throw error;
     context.print.note(error.message);
     return null;
   }
@@ -110,6 +123,6 @@ async function again(context: Context, { url, organization, member }: SignIn): P
 
 async function keysFileOf(typed: string | undefined): Promise<string | null> {
   if (typed !== undefined) return resolve(typed);
-  const usual = join(personalFolders().config, 'keys.json');
+  const usual = join(userFolders().config, 'keys.json');
   return (await stat(usual).catch(() => null)) === null ? null : usual;
 }

@@ -2,9 +2,9 @@
 import { Argument, type Command } from 'commander';
 import type { OrganizationDetail } from '../../protocol/entities.ts';
 import type { RawInput } from '../../protocol/operations.ts';
-import type { Act, Context } from '../context.ts';
+import type { WrapHandler, Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
-import { addGroup, assertYes, wholeNumberOr } from '../groups.ts';
+import { addCommandGroup, requireConfirmation, wholeNumberOr } from '../command-builder.ts';
 import { runLocal } from '../local.ts';
 
 interface LimitOptions {
@@ -19,8 +19,8 @@ interface SetOptions {
   readonly releaseAfter?: number | 'never';
 }
 
-export function addOrgCommands(program: Command, act: Act): void {
-  const org = addGroup(program, 'org', 'organizations: the tenants of this server');
+export function addOrgCommands(program: Command, act: WrapHandler): void {
+  const org = addCommandGroup(program, 'org', 'organizations: the tenants of this server');
   const slug = (command: Command): Command => command.argument('<S>', "the organization's slug or id");
 
   org
@@ -31,23 +31,45 @@ export function addOrgCommands(program: Command, act: Act): void {
     .action(act<{ slug?: string }>(createOrg));
   org.command('list').description('all organizations').action(act(listOrgs));
   slug(org.command('show').description('one organization, with its limits')).action(
-    act(async (context, _options, [organization]) => show(context, await runLocal(context, 'organizations.get', { organization }))),
+    act(async (context, _options, [organization]) =>
+      show(context, await runLocal(context, 'organizations.get', { organization })),
+    ),
   );
   slug(org.command('plan').description('change the plan'))
     .addArgument(new Argument('<PLAN>').choices(['free', 'premium', 'enterprise']))
     .action(
       act(async (context, _options, [organization, plan]) =>
-        show(context, await runLocal(context, 'organizations.setPlan', { organization, plan: plan as OrganizationDetail['plan'] })),
+        show(
+          context,
+          await runLocal(context, 'organizations.update', {
+            organization,
+            plan: plan as OrganizationDetail['plan'],
+          }),
+        ),
       ),
     );
   slug(org.command('usage').description('what was used since the first of the month')).action(act(showUsage));
-  slug(org.command('limits').description("show or set an enterprise organization's own limits; the word plan goes back to the plan's"))
+  slug(
+    org
+      .command('limits')
+      .description(
+        "show or set an enterprise organization's own limits; the word plan goes back to the plan's",
+      ),
+  )
     .option('--requests-per-minute <N>', 'all requests of the organization', wholeNumberOr('plan'))
-    .option('--retention-days <N|unlimited>', 'how long conversations are kept', wholeNumberOr('unlimited', 'plan'))
+    .option(
+      '--retention-days <N|unlimited>',
+      'how long conversations are kept',
+      wholeNumberOr('unlimited', 'plan'),
+    )
     .option('--applications <N>', 'how many applications it may have', wholeNumberOr('plan'))
     .option('--seats <N>', 'how many members it may have', wholeNumberOr('plan'))
     .action(act<LimitOptions>(setLimits));
-  slug(org.command('set').description('change the name, or when an absent operator loses their conversations to the queue'))
+  slug(
+    org
+      .command('set')
+      .description('change the name, or when an absent operator loses their conversations to the queue'),
+  )
     .option('--name <N>', 'the name')
     .option('--release-after <MINUTES|never>', 'minutes without a live connection', wholeNumberOr('never'))
     .action(act<SetOptions>(setOrg));
@@ -56,13 +78,22 @@ export function addOrgCommands(program: Command, act: Act): void {
     .action(act<{ yes?: boolean }>(deleteOrg));
 }
 
-async function setOrg(context: Context, { name, releaseAfter }: SetOptions, [organization]: readonly string[]): Promise<void> {
-  if (name === undefined && releaseAfter === undefined) throw new UsageError('Say what to change: --name N or --release-after MINUTES.');
+async function setOrg(
+  context: Context,
+  { name, releaseAfter }: SetOptions,
+  [organization]: readonly string[],
+): Promise<void> {
+  if (name === undefined && releaseAfter === undefined)
+    throw new UsageError('Say what to change: --name N or --release-after MINUTES.');
   const releaseAfterMinutes = releaseAfter === 'never' ? null : releaseAfter;
   show(context, await runLocal(context, 'organizations.update', { organization, name, releaseAfterMinutes }));
 }
 
-async function createOrg(context: Context, { slug }: { slug?: string }, [name = '']: readonly string[]): Promise<void> {
+async function createOrg(
+  context: Context,
+  { slug }: { slug?: string },
+  [name = '']: readonly string[],
+): Promise<void> {
   const made = await runLocal(context, 'organizations.create', { name, slug }, 'may be new');
   const { print } = context;
   if (print.json) return print.document(made);
@@ -79,7 +110,14 @@ async function listOrgs(context: Context): Promise<void> {
   if (print.json) return print.document({ items: organizations });
   print.table(
     ['SLUG', 'NAME', 'PLAN', 'APPS', 'MEMBERS', 'ID'],
-    organizations.map((one) => [one.slug, one.name, one.plan, String(one.applications), String(one.members), one.id]),
+    organizations.map((one) => [
+      one.slug,
+      one.name,
+      one.plan,
+      String(one.applications),
+      String(one.members),
+      one.id,
+    ]),
     `No organizations yet. Make one: ${context.command('org create NAME')}`,
   );
 }
@@ -93,16 +131,26 @@ function show({ print }: Context, one: OrganizationDetail): void {
     ['slug', one.slug],
     ['id', one.id],
     ['plan', one.plan],
-    ['applications', `${one.applications} of ${limits.applications ?? 'any number'}${own(ownLimits.applications)}`],
+    [
+      'applications',
+      `${one.applications} of ${limits.applications ?? 'any number'}${own(ownLimits.applications)}`,
+    ],
     ['seats', `${one.members} of ${limits.seats ?? 'any number'}${own(ownLimits.seats)}`],
     ['requests', `${limits.requestsPerMinute} a minute${own(ownLimits.requestsPerMinute)}`],
-    ['retention', `${limits.retentionDays === null ? 'unlimited' : `${limits.retentionDays} days`}${own(ownLimits.retentionDays)}`],
+    [
+      'retention',
+      `${limits.retentionDays === null ? 'unlimited' : `${limits.retentionDays} days`}${own(ownLimits.retentionDays)}`,
+    ],
     ['assistant', limits.ai ? 'yes' : 'no'],
     ['made', one.createdAt],
   ]);
 }
 
-async function showUsage(context: Context, _options: object, [organization]: readonly string[]): Promise<void> {
+async function showUsage(
+  context: Context,
+  _options: object,
+  [organization]: readonly string[],
+): Promise<void> {
   const used = await runLocal(context, 'organizations.usage', { organization });
   const { print } = context;
   if (print.json) return print.document(used);
@@ -117,21 +165,32 @@ async function showUsage(context: Context, _options: object, [organization]: rea
   ]);
 }
 
-async function setLimits(context: Context, options: LimitOptions, [organization]: readonly string[]): Promise<void> {
-  const input: RawInput<'organizations.setLimits'> = { organization };
+async function setLimits(
+  context: Context,
+  options: LimitOptions,
+  [organization]: readonly string[],
+): Promise<void> {
+  const limits: NonNullable<RawInput<'organizations.update'>['limits']> = {};
   const { requestsPerMinute, retentionDays, applications, seats } = options;
   const none = [requestsPerMinute, retentionDays, applications, seats].every((one) => one === undefined);
   if (none) return show(context, await runLocal(context, 'organizations.get', { organization }));
   const numberOrNull = <T>(value: T | 'plan'): T | null => (value === 'plan' ? null : value);
-  if (requestsPerMinute !== undefined) input.requestsPerMinute = numberOrNull(requestsPerMinute);
-  if (retentionDays !== undefined) input.retentionDays = numberOrNull(retentionDays);
-  if (applications !== undefined) input.applications = numberOrNull(applications);
-  if (seats !== undefined) input.seats = numberOrNull(seats);
-  show(context, await runLocal(context, 'organizations.setLimits', input));
+  if (requestsPerMinute !== undefined) limits.requestsPerMinute = numberOrNull(requestsPerMinute);
+  if (retentionDays !== undefined) limits.retentionDays = numberOrNull(retentionDays);
+  if (applications !== undefined) limits.applications = numberOrNull(applications);
+  if (seats !== undefined) limits.seats = numberOrNull(seats);
+  show(context, await runLocal(context, 'organizations.update', { organization, limits }));
 }
 
-async function deleteOrg(context: Context, { yes }: { yes?: boolean }, [organization = '']: readonly string[]): Promise<void> {
-  assertYes(yes, `the organization ${organization} with its applications, members and conversations`);
+async function deleteOrg(
+  context: Context,
+  { yes }: { yes?: boolean },
+  [organization = '']: readonly string[],
+): Promise<void> {
+  requireConfirmation(
+    yes,
+    `the organization ${organization} with its applications, members and conversations`,
+  );
   const done = await runLocal(context, 'organizations.delete', { organization });
   if (context.print.json) context.print.document(done);
   else context.print.line(`Removed the organization ${organization}.`);

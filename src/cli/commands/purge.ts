@@ -2,7 +2,7 @@
 // does every hour. Holds no rule.
 import type { Command } from 'commander';
 import type { PurgeReport } from '../../protocol/entities.ts';
-import type { Act, Context } from '../context.ts';
+import type { WrapHandler, Context } from '../context.ts';
 import { runLocal } from '../local.ts';
 
 interface PurgeFlags {
@@ -10,7 +10,7 @@ interface PurgeFlags {
   readonly yes?: boolean;
 }
 
-export function addPurgeCommand(program: Command, act: Act): void {
+export function addPurgeCommand(program: Command, act: WrapHandler): void {
   program
     .command('purge')
     .description('remove what is older than each organization keeps, as the server does every hour')
@@ -36,8 +36,8 @@ async function purge(context: Context, { dryRun = false, yes = false }: PurgeFla
     ]),
     'No organizations yet.',
   );
-  const { total, copies } = report;
-  const old = copies === 0 ? '' : `, and ${copies} old copies of the database`;
+  const { total, expiredBackups } = report;
+  const old = expiredBackups === 0 ? '' : `, and ${expiredBackups} old copies of the database`;
   print.line(
     `${dryRun ? 'Would remove' : 'Removed'} ${total.conversations} conversations, ${total.messages} messages, ${total.visitors} visitors${old}.`,
   );

@@ -2,11 +2,11 @@
 // has to be tried.
 import { randomUUID } from 'node:crypto';
 import { InvalidArgumentError, type Command } from 'commander';
-import { limits } from '../../protocol/codes.ts';
+import { sizeLimits } from '../../protocol/codes.ts';
 import type { SentMessage } from '../../protocol/entities.ts';
-import { mayPass } from '../../sdk/error.ts';
-import type { Act, Context } from '../context.ts';
-import { conversationId, refusal, shortId, textToSend } from '../conversation.ts';
+import { isRetryable } from '../../sdk/error.ts';
+import type { WrapHandler, Context } from '../context.ts';
+import { findConversationId, explainRefusal, shortId, readText } from '../conversation-lookup.ts';
 import { addServerOptions, isSdkError, withRemote, type Remote, type ServerOptions } from '../remote.ts';
 
 interface SendOptions extends ServerOptions {
@@ -14,7 +14,7 @@ interface SendOptions extends ServerOptions {
   readonly once?: string;
 }
 
-export function addReplyCommands(program: Command, act: Act): void {
+export function addReplyCommands(program: Command, act: WrapHandler): void {
   const add = (name: 'reply' | 'note', about: string): void => {
     addServerOptions(
       program
@@ -23,7 +23,11 @@ export function addReplyCommands(program: Command, act: Act): void {
         .argument('<ID>', "the conversation's id, or six or more characters of its beginning or end")
         .argument('[TEXT]', 'what to say; - or nothing: standard input')
         .option('--markdown', 'the text is Markdown: bold, italic, code, lists, links')
-        .option('--once <KEY>', 'a key of your own: with the same one the message is stored once, however often this runs', key),
+        .option(
+          '--once <KEY>',
+          'a key of your own: with the same one the message is stored once, however often this runs',
+          key,
+        ),
     ).action(act<SendOptions>((context, options, [id = '', text]) => send(context, options, name, id, text)));
   };
   add('reply', 'answer the visitor, in a conversation that is yours');
@@ -31,8 +35,8 @@ export function addReplyCommands(program: Command, act: Act): void {
 }
 
 function key(text: string): string {
-  if (text === '' || text.length > limits.clientMessageId)
-    throw new InvalidArgumentError(`It must have 1 to ${limits.clientMessageId} characters.`);
+  if (text === '' || text.length > sizeLimits.clientMessageId)
+    throw new InvalidArgumentError(`It must have 1 to ${sizeLimits.clientMessageId} characters.`);
   return text;
 }
 
@@ -43,18 +47,25 @@ async function send(
   typed: string,
   given: string | undefined,
 ): Promise<void> {
-  const text = await textToSend(context, given, `${kind} ${typed} TEXT`);
+  const text = await readText(context, given, `${kind} ${typed} TEXT`);
   const content =
     options.markdown === true
-      ? { content: await (await import('../../text/markdown.ts')).markdownToLexical(text), contentFormat: 'lexical' }
+      ? {
+          content: await (await import('../../text/markdown.ts')).markdownToLexical(text),
+          contentFormat: 'lexical',
+        }
       : { content: text, contentFormat: 'plain' };
-  const body = { ...content, clientMessageId: options.once ?? randomUUID(), ...(kind === 'note' && { internal: true }) };
+  const body = {
+    ...content,
+    clientMessageId: options.once ?? randomUUID(),
+    ...(kind === 'note' && { internal: true }),
+  };
   const message = await withRemote(context, options, async (remote) => {
-    const id = await conversationId(context, remote, typed);
+    const id = await findConversationId(context, remote, typed);
     try {
       return await sendOnce(remote, id, body);
     } catch (error) {
-      throw await refusal(context, remote, id, error);
+      throw await explainRefusal(context, remote, id, error);
     }
   });
   const { print } = context;
@@ -69,10 +80,11 @@ const pauses = [300, 1_500];
 async function sendOnce({ call }: Remote, id: string, body: object): Promise<SentMessage> {
   for (let attempt = 0; ; attempt += 1) {
     try {
-      return (await call<{ message: SentMessage }>('POST', `/staff/conversations/${id}/messages`, body)).message;
+      return (await call<{ message: SentMessage }>('POST', `/staff/conversations/${id}/messages`, body))
+        .message;
     } catch (error) {
       const pause = pauses[attempt];
-      if (!isSdkError(error) || !mayPass(error) || pause === undefined) throw error;
+      if (!isSdkError(error) || !isRetryable(error) || pause === undefined) throw error;
       await new Promise((resolve) => setTimeout(resolve, pause));
     }
   }

@@ -1,9 +1,9 @@
 // deskbell restore: puts a backup's database and key into a data folder. What it
 // replaces and what it refuses is src/data-folder.ts; this only asks and tells.
 import type { Command } from 'commander';
-import type { Act, Context } from '../context.ts';
+import type { WrapHandler, Context } from '../context.ts';
 
-export function addRestoreCommand(program: Command, act: Act): void {
+export function addRestoreCommand(program: Command, act: WrapHandler): void {
   program
     .command('restore')
     .description('put a backup into the data folder, which no server may be using')
@@ -12,9 +12,13 @@ export function addRestoreCommand(program: Command, act: Act): void {
     .action(act<{ force?: boolean }>(restore));
 }
 
-async function restore(context: Context, { force = false }: { force?: boolean }, [file = '']: readonly string[]): Promise<void> {
+async function restore(
+  context: Context,
+  { force = false }: { force?: boolean },
+  [file = '']: readonly string[],
+): Promise<void> {
   const config = context.config();
-  const { restoreFolder } = await import('../../data-folder.ts');
+  const { restoreDataFolder: restoreFolder } = await import('../../data-folder.ts');
   const { facts, before } = await restoreFolder(config, file, force, Date.now());
   const madeAt = new Date(facts.madeAt).toISOString();
   const { print } = context;

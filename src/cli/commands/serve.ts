@@ -2,16 +2,16 @@
 import type { Command } from 'commander';
 import type { RunningApp } from '../../app.ts';
 import type { Config, Flags } from '../../config.ts';
-import type { Act, Context } from '../context.ts';
-import { askFirstQuestions, makeFirst, type FirstMade } from '../first-run.ts';
-import { addSettings, settingFlags } from '../groups.ts';
+import type { WrapHandler, Context } from '../context.ts';
+import { askFirstQuestions, createFirstResources, type FirstResources } from '../first-run.ts';
+import { addSettings, settingFlags } from '../command-builder.ts';
 import { openLocalConsole } from './open-console.ts';
 import { localOn, withLocal } from '../local.ts';
 import { runningServer, type ServerAddress } from '../running-server.ts';
-import { addressDocument, sayAddress, serveUntilStopped } from '../serving.ts';
+import { addressDocument, printAddress, runServer } from '../run-server.ts';
 import { snippetText } from '../snippet.ts';
 
-export function addServeCommands(program: Command, act: Act, version: string): void {
+export function addServeCommands(program: Command, act: WrapHandler, version: string): void {
   addSettings(program.command('serve').description('run the server')).action(
     act<Flags>(async (context, options) => serve(context, context.config(settingFlags(options)), version)),
   );
@@ -25,7 +25,8 @@ export function addServeCommands(program: Command, act: Act, version: string): v
       }
       if (!(await isFirstRun(context, config))) return serve(context, config, version);
       const made = await firstRun(context);
-      if (!made.stopped) await serve(context, config, version, (running) => sayFirstSteps(context, made, running));
+      if (!made.stopped)
+        await serve(context, config, version, (running) => sayFirstSteps(context, made, running));
     }),
   );
 }
@@ -36,15 +37,17 @@ async function serve(
   version: string,
   sayMore: (running: RunningApp) => Promise<void> = async () => undefined,
 ): Promise<void> {
-  await serveUntilStopped(context, config, async (running) => {
+  await runServer(context, config, async (running) => {
     const { print } = context;
     if (print.json) return print.jsonLine(addressDocument(running));
     await sayMore(running);
     print.line(['bold', `Deskbell ${version}`], `, data in ${config.data}`);
     if (config.durability === 'normal')
-      print.line('Durability normal: what was acknowledged survives a crash of the program, not a loss of power.');
+      print.line(
+        'Durability normal: what was acknowledged survives a crash of the program, not a loss of power.',
+      );
     await sayWhatIsMissing(context, running);
-    sayAddress(context, running);
+    printAddress(context, running);
   });
 }
 
@@ -57,12 +60,13 @@ async function sayWhatIsMissing(context: Context, { service }: RunningApp): Prom
 
 /** A person sits there, not a script. */
 function isPerson({ io, print }: Context): boolean {
-  return print.forPerson && io.input.isTTY === true;
+  return print.interactive && io.input.isTTY === true;
 }
 
 /** The server that runs on the folder already, for a person who asked for no setting of another one. */
 async function serverToJoin(context: Context, config: Config, options: Flags): Promise<ServerAddress | null> {
-  if (!isPerson(context) || Object.values(settingFlags(options)).some((typed) => typed !== undefined)) return null;
+  if (!isPerson(context) || Object.values(settingFlags(options)).some((typed) => typed !== undefined))
+    return null;
   return runningServer(config.data);
 }
 
@@ -73,26 +77,35 @@ async function isFirstRun(context: Context, config: Config): Promise<boolean> {
   return !(await databaseExists(config.data));
 }
 
-async function firstRun(context: Context): Promise<FirstMade> {
+async function firstRun(context: Context): Promise<FirstResources> {
   const { print } = context;
   print.line(['bold', 'Welcome to Deskbell.'], ` There is nothing yet in ${context.config().data}.`);
   print.line('A few questions, then it serves. Ctrl-C leaves, and nothing is made.');
   print.line();
   const answers = await askFirstQuestions(context.io);
-  return withLocal(context, (local) => makeFirst(local, answers), 'may be new');
+  return withLocal(context, (local) => createFirstResources(local, answers), 'may be new');
 }
 
 /** What was made, and what comes next: with the server's own address, which is known only now. */
-async function sayFirstSteps(context: Context, { organization, application, member }: FirstMade, { url }: RunningApp): Promise<void> {
+async function sayFirstSteps(
+  context: Context,
+  { organization, application, member }: FirstResources,
+  { url }: RunningApp,
+): Promise<void> {
   const { print } = context;
   const step = (what: string, command: string): void => {
     print.line(what);
     print.line('  ', ['cyan', context.command(command)]);
   };
   print.line();
-  print.line(`Made the organization `, ['bold', organization.name], `, its application and the admin ${member.email}.`);
+  print.line(
+    `Made the organization `,
+    ['bold', organization.name],
+    `, its application and the admin ${member.email}.`,
+  );
   print.line();
-  if (application.domains.length === 0) step('Let a website show it:', `domain add --app ${application.appId} example.com`);
+  if (application.domains.length === 0)
+    step('Let a website show it:', `domain add --app ${application.appId} example.com`);
   const { parts, widget } = await snippetText(application, context.config().baseUrl ?? url);
   const [, tag] = parts;
   if (widget && tag !== undefined) print.line('Into the pages of your website, or see deskbell snippet:');

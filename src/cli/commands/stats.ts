@@ -1,7 +1,7 @@
 // deskbell stats: how much came, and how fast it was answered and solved. Holds no rule.
 import type { Command } from 'commander';
 import type { Stats } from '../../protocol/entities.ts';
-import type { Act, Context } from '../context.ts';
+import type { WrapHandler, Context } from '../context.ts';
 import { runLocal } from '../local.ts';
 
 interface StatsOptions {
@@ -10,7 +10,7 @@ interface StatsOptions {
   readonly to?: string;
 }
 
-export function addStatsCommand(program: Command, act: Act): void {
+export function addStatsCommand(program: Command, act: WrapHandler): void {
   program
     .command('stats')
     .description('what was opened and resolved, and how fast, by application and member')
@@ -34,7 +34,10 @@ async function showStats(context: Context, { org, from, to }: StatsOptions): Pro
   return undefined;
 }
 
-function row(name: string, one: Pick<Stats, 'opened' | 'resolved' | 'firstResponse' | 'resolution'>): string[] {
+function row(
+  name: string,
+  one: Pick<Stats, 'opened' | 'resolved' | 'firstResponse' | 'resolution'>,
+): string[] {
   const { firstResponse, resolution } = one;
   return [
     name,

@@ -1,34 +1,38 @@
-// deskbell tail: prints an organization's events as they are committed, read from the
-// event log of the data folder, beside a running server or without one; or, for members,
-// as a server tells them. Reads only.
+// deskbell tail: prints events as they are committed, read from the event log of the data folder, with or without a
+// running server; with --follow, as a server sends them to the member who is signed in. Reads only.
 import type { Command } from 'commander';
 import type { CommittedEvent } from '../../engine/engine.ts';
 import { preview } from '../../text/text.ts';
-import type { Act, Context } from '../context.ts';
+import type { WrapHandler, Context } from '../context.ts';
 import { withLocal, type Local } from '../local.ts';
-import type { Piece, Style } from '../print.ts';
-import { addServerOptions, credentialsOf, keptSignIn, wanted, type ServerOptions } from '../remote.ts';
-import { untilStopped, type Stop } from '../signals.ts';
+import type { StyledText, Style } from '../print.ts';
+import { addServerOptions, credentialsOf, savedSignIn, signInFilter, type ServerOptions } from '../remote.ts';
+import { onStopSignal, type StopSignal } from '../signals.ts';
 
-/** How often the log is looked at. A look at a quiet log is one indexed read. */
-const lookEveryMs = 200;
+/** How often the log is read. Reading a quiet log is one indexed query. */
+const pollIntervalMs = 200;
 
 interface TailOptions extends ServerOptions {
   readonly follow?: boolean;
 }
 
-export function addTailCommand(program: Command, act: Act): void {
+export function addTailCommand(program: Command, act: WrapHandler): void {
   addServerOptions(
     program
       .command('tail')
-      .description('print what happens, live, until Ctrl-C: on the data folder, or with --follow where you are signed in'),
+      .description(
+        'print what happens, live, until Ctrl-C: on the data folder, or with --follow where you are signed in',
+      ),
   )
-    .option('--follow', 'as the server tells the member who is signed in (deskbell login); also meant by --url')
+    .option(
+      '--follow',
+      'as the server tells the member who is signed in (deskbell login); also meant by --url',
+    )
     .action(
       act<TailOptions>(async (context, options) => {
-        if (await meansServer(context, options)) {
+        if (await usesServer(context, options)) {
           const { followServer } = await import('../follow-server.ts');
-          return followServer(context, await keptSignIn(context, options));
+          return followServer(context, await savedSignIn(context, options));
         }
         return tail(context, options);
       }),
@@ -36,40 +40,52 @@ export function addTailCommand(program: Command, act: Act): void {
 }
 
 /** --follow without any sign-in still has the data folder to follow. */
-async function meansServer(context: Context, options: TailOptions): Promise<boolean> {
+async function usesServer(context: Context, options: TailOptions): Promise<boolean> {
   if (options.url !== undefined) return true;
   if (options.follow !== true) return false;
-  if ((await credentialsOf(context).find(wanted(options))) !== null) return true;
+  if ((await credentialsOf(context).find(signInFilter(options))) !== null) return true;
   const { databaseExists } = await import('../../engine/open-engine.ts');
   return !(await databaseExists(context.config().data));
 }
 
 async function tail(context: Context, { org }: { org?: string }): Promise<void> {
-  const { feedEnd } = await import('../../services/feed.ts');
+  const { lastEventSeq } = await import('../../services/core/event-log.ts');
   await withLocal(context, async (local) => {
-    const organization = org === undefined ? null : await local.run('organizations.get', { organization: org });
-    const start = await feedEnd(local.service);
-    using stop = untilStopped(context.io.readerGone);
-    if (context.print.forPerson)
-      context.print.line(['dim', `What happens in ${organization?.name ?? 'all organizations'} from now on; Ctrl-C ends.`]);
+    const organization =
+      org === undefined ? null : await local.run('organizations.get', { organization: org });
+    const start = await lastEventSeq(local.service);
+    using stop = onStopSignal(context.io.outputClosed);
+    if (context.print.interactive)
+      context.print.line([
+        'dim',
+        `What happens in ${organization?.name ?? 'all organizations'} from now on; Ctrl-C ends.`,
+      ]);
     else context.print.note('Listening; Ctrl-C ends.');
     await follow(context, local, start, organization?.id ?? null, stop);
   });
 }
 
-async function follow({ print }: Context, { service }: Local, start: number, organizationId: string | null, stop: Stop): Promise<void> {
-  const { readFeed } = await import('../../services/feed.ts');
+async function follow(
+  { print }: Context,
+  { service }: Local,
+  start: number,
+  organizationId: string | null,
+  stop: StopSignal,
+): Promise<void> {
+  const { readEvents } = await import('../../services/core/event-log.ts');
+  const { canReceive } = await import('../../services/core/audience.ts');
+  const subscription = { kind: 'log', organizationId } as const;
   let seen = start;
   while (!stop.signal.aborted) {
-    const events = await readFeed(service, seen);
+    const events = await readEvents(service, seen);
     for (const event of events) {
       seen = event.seq;
-      if (organizationId !== null && event.organization_id !== organizationId) continue;
+      if (!canReceive(event, { kind: 'local' }, subscription)) continue;
       if (print.json) print.jsonLine(eventDocument(event));
       else print.line(...eventLine(event, print.columns));
     }
-    // A full page may have more behind it: only an empty one is worth waiting for.
-    if (events.length === 0) await stop.sleep(lookEveryMs);
+    // A full page may have more behind it: only after an empty one is there reason to wait.
+    if (events.length === 0) await stop.sleep(pollIntervalMs);
   }
 }
 
@@ -94,11 +110,11 @@ const styles: Partial<Record<CommittedEvent['type'], Style>> = {
   'conversation:resolved': 'cyan',
 };
 
-const widestType = 'conversation:accepted'.length;
+const typeWidth = 'conversation:accepted'.length;
 
 /** On a narrow terminal the conversation's id is its last eight letters: enough to tell two apart. */
-function eventLine(event: CommittedEvent, columns: number): Piece[] {
-  const type = event.type.padEnd(widestType);
+function eventLine(event: CommittedEvent, columns: number): StyledText[] {
+  const type = event.type.padEnd(typeWidth);
   const conversation = columns < 120 ? event.conversation_id.slice(-8) : event.conversation_id;
   const style = styles[event.type];
   return [
@@ -109,9 +125,9 @@ function eventLine(event: CommittedEvent, columns: number): Piece[] {
   ];
 }
 
-/** What the payload says, for a person. The text of a message comes as the preview that staff get. */
+/** The payload in words. The text of a message is shown as the preview that staff get. */
 function describe({ type, payload, activity, actor_id: actorId }: CommittedEvent): string {
-  // Payloads of the log are those of protocol/events.ts; a removed message or conversation leaves none.
+  // Payloads are those of protocol/events.ts; a removed message or conversation leaves none.
   const facts = { ...payload, ...activity } as Readonly<Record<string, unknown>>;
   const fact = (name: string): string => (typeof facts[name] === 'string' ? facts[name] : '');
   switch (type) {

@@ -2,9 +2,9 @@
 // rule; shows a secret only where it was asked for.
 import type { Command } from 'commander';
 import type { DeliveryStatus, Webhook, WebhookDelivery, WebhookEvent } from '../../protocol/webhooks.ts';
-import type { Act, Context } from '../context.ts';
+import type { WrapHandler, Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
-import { addGroup, assertYes, collect, wholeNumberOr } from '../groups.ts';
+import { addCommandGroup, requireConfirmation, appendValue, wholeNumberOr } from '../command-builder.ts';
 import { runLocal } from '../local.ts';
 
 interface CreateOptions {
@@ -18,10 +18,11 @@ interface UpdateOptions {
   readonly allEvents?: boolean;
 }
 
-export function addWebhookCommands(program: Command, act: Act): void {
-  const webhook = addGroup(program, 'webhook', 'webhooks: tell another program what happens');
+export function addWebhookCommands(program: Command, act: WrapHandler): void {
+  const webhook = addCommandGroup(program, 'webhook', 'webhooks: tell another program what happens');
   const id = (command: Command): Command => command.argument('<ID>', "the webhook's id");
-  const events = (command: Command): Command => command.option('--event <TYPE>', 'only this event; may be given several times', collect);
+  const events = (command: Command): Command =>
+    command.option('--event <TYPE>', 'only this event; may be given several times', appendValue);
 
   events(
     webhook
@@ -31,7 +32,10 @@ export function addWebhookCommands(program: Command, act: Act): void {
       .requiredOption('--org <S>', 'the organization (slug or id)'),
   ).action(
     act<CreateOptions>(async (context, { org, event }, [url = '']) => {
-      showSecret(context, await runLocal(context, 'webhooks.create', { organization: org, url, events: typedEvents(event) }));
+      showSecret(
+        context,
+        await runLocal(context, 'webhooks.create', { organization: org, url, events: typedEvents(event) }),
+      );
     }),
   );
   webhook
@@ -40,16 +44,22 @@ export function addWebhookCommands(program: Command, act: Act): void {
     .requiredOption('--org <S>', 'the organization (slug or id)')
     .action(act<{ org: string }>(listWebhooks));
   id(webhook.command('show').description('one webhook')).action(
-    act(async (context, _options, [webhookId = '']) => show(context, await runLocal(context, 'webhooks.get', { webhookId }))),
+    act(async (context, _options, [webhookId = '']) =>
+      show(context, await runLocal(context, 'webhooks.get', { webhookId })),
+    ),
   );
   events(id(webhook.command('update').description('change where it leads or what it is told')))
     .option('--url <URL>', 'where to send')
     .option('--all-events', 'every event')
     .action(act<UpdateOptions>(updateWebhook));
-  id(webhook.command('enable').description('switch it on again; it hears of what happens from now on')).action(switchTo(act, true));
+  id(
+    webhook.command('enable').description('switch it on again; it hears of what happens from now on'),
+  ).action(switchTo(act, true));
   id(webhook.command('disable').description('switch it off')).action(switchTo(act, false));
   id(webhook.command('reveal').description('show its secret again; the audit log says so')).action(
-    act(async (context, _options, [webhookId = '']) => showSecret(context, await runLocal(context, 'webhooks.reveal', { webhookId }))),
+    act(async (context, _options, [webhookId = '']) =>
+      showSecret(context, await runLocal(context, 'webhooks.reveal', { webhookId })),
+    ),
   );
   id(webhook.command('test').description('send a sample; the running server sends it')).action(
     act(async (context, _options, [webhookId = '']) => {
@@ -70,7 +80,7 @@ export function addWebhookCommands(program: Command, act: Act): void {
     );
   id(webhook.command('delete').description('delete a webhook with its log').option('--yes', 'really')).action(
     act<{ yes?: boolean }>(async (context, { yes }, [webhookId = '']) => {
-      assertYes(yes, 'the webhook and its log');
+      requireConfirmation(yes, 'the webhook and its log');
       const done = await runLocal(context, 'webhooks.delete', { webhookId });
       if (context.print.json) context.print.document(done);
       else context.print.line('The webhook is deleted.');
@@ -83,7 +93,7 @@ function typedEvents(events: readonly string[] | undefined): WebhookEvent[] | nu
   return events === undefined ? null : (events.slice() as WebhookEvent[]);
 }
 
-function switchTo(act: Act, enabled: boolean): (...all: unknown[]) => Promise<void> {
+function switchTo(act: WrapHandler, enabled: boolean): (...all: unknown[]) => Promise<void> {
   return act(async (context, _options, [webhookId = '']) =>
     show(context, await runLocal(context, 'webhooks.update', { webhookId, enabled })),
   );
@@ -96,8 +106,16 @@ async function updateWebhook(
 ): Promise<void> {
   if (url === undefined && event === undefined && allEvents === undefined)
     throw new UsageError('Nothing to change: give --url, --event or --all-events.');
-  const selection = allEvents === true ? { events: null } : event === undefined ? {} : { events: typedEvents(event) };
-  show(context, await runLocal(context, 'webhooks.update', { webhookId, ...selection, ...(url === undefined ? {} : { url }) }));
+  const selection =
+    allEvents === true ? { events: null } : event === undefined ? {} : { events: typedEvents(event) };
+  show(
+    context,
+    await runLocal(context, 'webhooks.update', {
+      webhookId,
+      ...selection,
+      ...(url === undefined ? {} : { url }),
+    }),
+  );
 }
 
 function fields({ id, url, events, enabled, waiting }: Webhook): [string, string][] {
@@ -119,7 +137,8 @@ function showSecret(context: Context, webhook: Webhook & { readonly secret: stri
   const { print } = context;
   if (print.json) return print.document(webhook);
   print.fields([['secret', webhook.secret], ...fields(webhook)]);
-  if (print.forPerson) print.line(['dim', 'The receiver checks signatures with the secret, as Standard Webhooks says.']);
+  if (print.interactive)
+    print.line(['dim', 'The receiver checks signatures with the secret, as Standard Webhooks says.']);
   print.next(context.command(`webhook test ${webhook.id}`));
 }
 

@@ -3,7 +3,16 @@
 // other's; nothing of a draft is ever readable by another user of the machine.
 
 import { createHash } from 'node:crypto';
-import { chmodSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 
 export interface Draft {
@@ -12,7 +21,7 @@ export interface Draft {
   readonly note: boolean;
 }
 
-export interface Drafts {
+export interface DraftStore {
   /** The draft of a conversation, another console's included; null when there is none. */
   get(conversationId: string): Draft | null;
   /** Written to disk a moment later; an empty text removes the draft. */
@@ -25,7 +34,7 @@ export interface Drafts {
   flush(): void;
 }
 
-export interface DraftsOptions {
+export interface DraftStoreOptions {
   /** The console's private folder; it is made when it is not there. */
   readonly stateFolder: string;
   /** The service's address. */
@@ -39,7 +48,7 @@ export interface DraftsOptions {
 }
 
 /** The longest that a change waits for the disk, in ms: what a crash can take is what was typed in this time. */
-export const DRAFT_DELAY_MS = 400;
+export const draftDelayMs = 400;
 
 const FILE = /^(?<id>[\w-]{1,100})\.json$/;
 const LEFT_OVER_MS = 60_000;
@@ -48,13 +57,13 @@ const PRIVATE_FOLDER = 0o700;
 const PRIVATE_FILE = 0o600;
 
 /** Drafts of one organization on one server. Everything on disk is done synchronously: files are small, and nothing may be half done. */
-export function createDrafts(options: DraftsOptions): Drafts {
+export function createDraftStore(options: DraftStoreOptions): DraftStore {
   return new DraftFolder(options);
 }
 
-class DraftFolder implements Drafts {
+class DraftFolder implements DraftStore {
   private readonly folder: string;
-  private readonly options: DraftsOptions;
+  private readonly options: DraftStoreOptions;
   /** What is written here, by conversation; null: nothing. */
   private readonly known = new Map<string, Draft | null>();
   /** The text that this console knows to be in the file; anything else there is another console's. */
@@ -64,9 +73,12 @@ class DraftFolder implements Drafts {
   private callOff: (() => void) | undefined;
   private written = 0;
 
-  constructor(options: DraftsOptions) {
+  constructor(options: DraftStoreOptions) {
     this.options = options;
-    const place = createHash('sha256').update(`${options.server}\n${options.organization}`).digest('hex').slice(0, 24);
+    const place = createHash('sha256')
+      .update(`${options.server}\n${options.organization}`)
+      .digest('hex')
+      .slice(0, 24);
     this.folder = join(options.stateFolder, 'drafts', place);
     this.open();
   }
@@ -82,7 +94,7 @@ class DraftFolder implements Drafts {
     this.known.set(conversationId, { text, note });
     this.waiting.add(conversationId);
     // Not put off by further changes: who types without a pause must not lose all of it.
-    this.callOff ??= this.options.after(DRAFT_DELAY_MS, () => {
+    this.callOff ??= this.options.after(draftDelayMs, () => {
       this.callOff = undefined;
       this.writeWaiting();
     });
@@ -94,7 +106,7 @@ class DraftFolder implements Drafts {
     const file = this.file(conversationId);
     const onDisk = this.parse(file);
     const seen = this.seen.get(conversationId);
-    // Another console has written something else there meanwhile: that was not sent.
+    // Another console has written something else there since: that was not sent.
     if (onDisk === null || (seen !== undefined && onDisk.text !== seen)) return;
     this.seen.delete(conversationId);
     this.attempt('removed', () => unlinkSync(file));
@@ -135,7 +147,7 @@ class DraftFolder implements Drafts {
     try {
       if (statSync(path).mtimeMs < Date.now() - LEFT_OVER_MS) unlinkSync(path);
     } catch {
-      // Gone already, by another console's hand.
+      // Another console has removed it already.
     }
   }
 
@@ -149,7 +161,10 @@ class DraftFolder implements Drafts {
 
   private file(conversationId: string): string {
     const plain = FILE.test(`${conversationId}.json`);
-    return join(this.folder, `${plain ? conversationId : createHash('sha256').update(conversationId).digest('hex')}.json`);
+    return join(
+      this.folder,
+      `${plain ? conversationId : createHash('sha256').update(conversationId).digest('hex')}.json`,
+    );
   }
 
   private read(conversationId: string): void {
@@ -211,7 +226,8 @@ class DraftFolder implements Drafts {
       run();
       return true;
     } catch (error) {
-      if (error instanceof Error && 'code' in error && error.code === 'ENOENT' && what !== 'kept') return true;
+      if (error instanceof Error && 'code' in error && error.code === 'ENOENT' && what !== 'kept')
+        return true;
       const reason = error instanceof Error ? error.message : String(error);
       this.tell(what, `Drafts can't be ${what} on disk (${reason}); they last only until you quit.`);
       return false;
@@ -221,7 +237,7 @@ class DraftFolder implements Drafts {
   private tell(kind: string, sentence: string): void {
     if (this.told.has(kind)) return;
     this.told.add(kind);
-    // Not inside the call that found it: whoever is told may not be ready yet, or ask for drafts again.
+    // Not inside the call that found it: the listener may not be ready yet, or read drafts again.
     queueMicrotask(() => this.options.onProblem?.(sentence));
   }
 }

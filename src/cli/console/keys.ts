@@ -1,24 +1,31 @@
-// Owns which key does what in the console: the one table, and the same with somebody's own keys from a file.
+// Owns which key does what in the console: the one table, and the operator's own keys from a file.
 // Must not act, and must not know what the screen looks like. How Ink reports a key is `key-names.ts`.
 
 import { canonicalKey, isText, keyLabel } from './key-names.ts';
 
-export { keyLabel, keyName, strokesOf, type InkKey, type Stroke } from './key-names.ts';
+export { keyLabel, keyName, keyPressesOf, type InkKey, type KeyPress } from './key-names.ts';
 
 /**
  * Where a key is pressed. `search` is the field over the queue, `menu` a list over the rest that can be filtered by
  * typing, `confirm` a question for yes or no.
  */
-export type Context = 'queue' | 'conversation' | 'composer' | 'search' | 'menu' | 'confirm';
+export type KeyScope = 'queue' | 'conversation' | 'composer' | 'search' | 'menu' | 'confirm';
 
-export const CONTEXTS: readonly Context[] = ['queue', 'conversation', 'composer', 'search', 'menu', 'confirm'];
+export const keyScopes: readonly KeyScope[] = [
+  'queue',
+  'conversation',
+  'composer',
+  'search',
+  'menu',
+  'confirm',
+];
 
-export interface Action {
+export interface CommandKeys {
   /** Names as `keyName` answers them. The first one that works in a place is shown there. */
   readonly keys: readonly string[];
-  readonly where: readonly Context[];
+  readonly where: readonly KeyScope[];
   /** Places where it has other keys. */
-  readonly instead?: Readonly<Partial<Record<Context, readonly string[]>>>;
+  readonly instead?: Readonly<Partial<Record<KeyScope, readonly string[]>>>;
   /** For the help, at most 24 characters. */
   readonly about: string;
 }
@@ -30,7 +37,12 @@ const PLACES = ['queue', 'conversation', 'composer', 'search'] as const;
 
 const table = {
   // What is done with conversations.
-  open: { keys: ['enter', 'l', 'right'], where: ['queue', 'search'], instead: { search: ['enter'] }, about: 'open' },
+  open: {
+    keys: ['enter', 'l', 'right'],
+    where: ['queue', 'search'],
+    instead: { search: ['enter'] },
+    about: 'open',
+  },
   accept: { keys: ['a'], where: PANES, about: 'accept' },
   reply: { keys: ['r'], where: PANES, about: 'reply' },
   compose: { keys: ['enter', 'i'], where: ['conversation'], about: 'write' },
@@ -75,7 +87,12 @@ const table = {
   choose: { keys: ['enter', 'tab'], where: ['menu'], about: 'choose' },
   yes: { keys: ['y', 'enter'], where: ['confirm'], about: 'yes' },
   no: { keys: ['n', 'escape'], where: ['confirm'], about: 'no' },
-  back: { keys: ['escape'], where: [...PLACES, 'menu'], instead: { conversation: ['escape', 'h', 'left'] }, about: 'back' },
+  back: {
+    keys: ['escape'],
+    where: [...PLACES, 'menu'],
+    instead: { conversation: ['escape', 'h', 'left'] },
+    about: 'back',
+  },
   palette: {
     keys: [':', 'ctrl+k'],
     where: ['queue', 'conversation', 'composer'],
@@ -99,95 +116,111 @@ const table = {
   textEnd: { keys: ['alt+>', 'ctrl+end'], where: ['composer'], about: 'end of text' },
   deleteBack: { keys: ['backspace', 'shift+backspace'], where: FIELDS, about: 'delete before caret' },
   deleteForward: { keys: ['delete', 'ctrl+d'], where: FIELDS, about: 'delete at caret' },
-  deleteWord: { keys: ['ctrl+w', 'alt+backspace', 'ctrl+backspace'], where: FIELDS, about: 'cut word before caret' },
-  deleteWordForward: { keys: ['alt+d', 'alt+delete', 'ctrl+delete'], where: FIELDS, about: 'cut word at caret' },
+  deleteWord: {
+    keys: ['ctrl+w', 'alt+backspace', 'ctrl+backspace'],
+    where: FIELDS,
+    about: 'cut word before caret',
+  },
+  deleteWordForward: {
+    keys: ['alt+d', 'alt+delete', 'ctrl+delete'],
+    where: FIELDS,
+    about: 'cut word at caret',
+  },
   killToStart: { keys: ['ctrl+u'], where: FIELDS, about: 'cut to line beginning' },
   killToEnd: { keys: ['ctrl+k'], where: FIELDS, about: 'cut to end of line' },
   yank: { keys: ['ctrl+y'], where: FIELDS, about: 'put back what was cut' },
   yankOlder: { keys: ['alt+y'], where: FIELDS, about: 'put back an older cut' },
-} as const satisfies Record<string, Action>;
+} as const satisfies Record<string, CommandKeys>;
 
-export type ActionName = keyof typeof table;
+export type CommandName = keyof typeof table;
 
 /** Every action, in the order in which help shows them. */
-export const ACTIONS: Readonly<Record<ActionName, Action>> = table;
+export const commandKeys: Readonly<Record<CommandName, CommandKeys>> = table;
 
-export const ACTION_NAMES: readonly ActionName[] = Object.keys(table).filter((name): name is ActionName => name in table);
+export const commandNames: readonly CommandName[] = Object.keys(table).filter(
+  (name): name is CommandName => name in table,
+);
 
 /** One line of the help. */
 export interface HelpLine {
-  readonly action: ActionName;
+  readonly command: CommandName;
   /** All keys that work in the place, ready to be shown (`^K`, `Alt+A`). */
   readonly keys: readonly string[];
   readonly about: string;
 }
 
-/** Keys as they are now, after somebody's own. */
+/** Keys as they are now, with the operator's own. */
 export interface Keymap {
   /** What a key, by its name, does in a place. */
-  actionFor(context: Context, key: string): ActionName | undefined;
+  commandFor(context: KeyScope, key: string): CommandName | undefined;
   /** The names of an action's keys, in one place or in all; empty when it has none there. */
-  keysOf(action: ActionName, context?: Context): readonly string[];
+  keysOf(action: CommandName, context?: KeyScope): readonly string[];
   /** The key to show for an action in a place (`^K`); undefined when it has none there. */
-  label(action: ActionName, context: Context): string | undefined;
-  about(action: ActionName): string;
+  label(action: CommandName, context: KeyScope): string | undefined;
+  about(action: CommandName): string;
   /** What works in a place, in the order of the table. */
-  help(context: Context): readonly HelpLine[];
+  help(context: KeyScope): readonly HelpLine[];
 }
 
 /** What the file of own keys holds: an action's name and its keys; an empty list leaves it to the list of commands. */
-export type KeyOverrides = Readonly<Partial<Record<ActionName, readonly string[]>>>;
+export type KeyOverrides = Readonly<Partial<Record<CommandName, readonly string[]>>>;
 
 /** What is wrong with a file of own keys, as a sentence for its author. */
-export class KeysProblem extends Error {}
+export class KeymapError extends Error {}
 
 /** Whether keys that write text are text in a place. */
-export function isField(context: Context): boolean {
+export function isTextField(context: KeyScope): boolean {
   return context === 'composer' || context === 'search' || context === 'menu';
 }
 
-/** The keys that an action has in a place, somebody's own before the table's. */
-function keysIn(action: ActionName, context: Context, overrides: KeyOverrides): readonly string[] {
-  const { keys, where, instead }: Action = ACTIONS[action];
+/** The keys of a command in a scope, the operator's own before the table's. */
+function keysIn(action: CommandName, context: KeyScope, overrides: KeyOverrides): readonly string[] {
+  const { keys, where, instead }: CommandKeys = commandKeys[action];
   if (!where.includes(context)) return [];
   const all = overrides[action] ?? instead?.[context] ?? keys;
-  // While somebody writes, a letter is a letter.
-  return isField(context) ? all.filter((key) => !isText(key)) : all;
+  // In a text field a letter is a letter.
+  return isTextField(context) ? all.filter((key) => !isText(key)) : all;
 }
 
 /**
- * The keymap of the table, with somebody's own keys in it.
+ * The keymap of the table, with the operator's own keys in it.
  *
  * @param own the text of a file of own keys (see `parseKeyOverrides`); null: none
  * @throws {KeysProblem} with a sentence for the file's author
  */
 export function createKeymap(own: string | null = null): Keymap {
   const overrides = own === null ? {} : parseKeyOverrides(own);
-  const maps = new Map<Context, ReadonlyMap<string, ActionName>>(
-    CONTEXTS.map((context) => [
+  const maps = new Map<KeyScope, ReadonlyMap<string, CommandName>>(
+    keyScopes.map((context) => [
       context,
-      new Map(ACTION_NAMES.flatMap((name) => keysIn(name, context, overrides).map((key) => [key, name]))),
+      new Map(commandNames.flatMap((name) => keysIn(name, context, overrides).map((key) => [key, name]))),
     ]),
   );
-  const keysOf = (action: ActionName, context?: Context): readonly string[] =>
-    context === undefined ? [...new Set(CONTEXTS.flatMap((one) => keysIn(action, one, overrides)))] : keysIn(action, context, overrides);
+  const keysOf = (action: CommandName, context?: KeyScope): readonly string[] =>
+    context === undefined
+      ? [...new Set(keyScopes.flatMap((one) => keysIn(action, one, overrides)))]
+      : keysIn(action, context, overrides);
   return {
-    actionFor: (context, key) => maps.get(context)?.get(key),
+    commandFor: (context, key) => maps.get(context)?.get(key),
     keysOf,
     label: (action, context) => {
       const [first] = keysOf(action, context);
       return first === undefined ? undefined : keyLabel(first);
     },
-    about: (action) => ACTIONS[action].about,
+    about: (action) => commandKeys[action].about,
     help: (context) =>
-      ACTION_NAMES.map((action) => ({ action, keys: keysOf(action, context).map(keyLabel), about: ACTIONS[action].about })).filter(
-        ({ keys }) => keys.length > 0,
-      ),
+      commandNames
+        .map((command) => ({
+          command,
+          keys: keysOf(command, context).map(keyLabel),
+          about: commandKeys[command].about,
+        }))
+        .filter(({ keys }) => keys.length > 0),
   };
 }
 
-function isActionName(name: string): name is ActionName {
-  return Object.hasOwn(ACTIONS, name);
+function isActionName(name: string): name is CommandName {
+  return Object.hasOwn(commandKeys, name);
 }
 
 /**
@@ -199,15 +232,17 @@ function isActionName(name: string): name is ActionName {
  *   key that is text where text is written, or one that two actions would share
  */
 export function parseKeyOverrides(source: string): KeyOverrides {
-  const overrides: Partial<Record<ActionName, readonly string[]>> = {};
+  const overrides: Partial<Record<CommandName, readonly string[]>> = {};
   for (const [name, keys] of Object.entries(parsedObject(source))) {
-    if (!isActionName(name)) throw new KeysProblem(`there is no action "${name.slice(0, 60)}".${nearest(name)}`);
+    if (!isActionName(name))
+      throw new KeymapError(`there is no action "${name.slice(0, 60)}".${nearest(name)}`);
     const list: unknown = typeof keys === 'string' ? [keys] : keys;
-    if (!Array.isArray(list)) throw new KeysProblem(`"${name}" must be a list of keys, like ["a", "ctrl+o"].`);
+    if (!Array.isArray(list))
+      throw new KeymapError(`"${name}" must be a list of keys, like ["a", "ctrl+o"].`);
     overrides[name] = list.map((key: unknown) => ownKey(name, key));
   }
-  const doubled = sharedKey(overrides);
-  if (doubled !== null) throw new KeysProblem(doubled);
+  const doubled = findSharedKey(overrides);
+  if (doubled !== null) throw new KeymapError(doubled);
   return overrides;
 }
 
@@ -216,33 +251,37 @@ function parsedObject(source: string): Record<string, unknown> {
   try {
     parsed = JSON.parse(source.replace(/^\ufeff/, ''));
   } catch {
-    throw new KeysProblem('it is not JSON. It should look like {"accept": ["a"], "palette": ["ctrl+p"]}.');
+    throw new KeymapError('it is not JSON. It should look like {"accept": ["a"], "palette": ["ctrl+p"]}.');
   }
   if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
-    throw new KeysProblem('it must be an object of actions and their keys, like {"accept": ["a"]}.');
+    throw new KeymapError('it must be an object of actions and their keys, like {"accept": ["a"]}.');
   }
   return { ...parsed };
 }
 
-function ownKey(name: ActionName, key: unknown): string {
-  if (typeof key !== 'string') throw new KeysProblem(`a key of "${name}" is not a text. Write it like "a", "ctrl+o" or "alt+enter".`);
+function ownKey(name: CommandName, key: unknown): string {
+  if (typeof key !== 'string')
+    throw new KeymapError(`a key of "${name}" is not a text. Write it like "a", "ctrl+o" or "alt+enter".`);
   const found = canonicalKey(key);
-  if ('problem' in found) throw new KeysProblem(`"${name}": ${found.problem}`);
-  const { where }: Action = ACTIONS[name];
-  if (isText(found.key) && where.every(isField)) {
-    throw new KeysProblem(`"${name}": "${key}" is text where that action works. Put ctrl+ or alt+ before it.`);
+  if ('problem' in found) throw new KeymapError(`"${name}": ${found.problem}`);
+  const { where }: CommandKeys = commandKeys[name];
+  if (isText(found.key) && where.every(isTextField)) {
+    throw new KeymapError(
+      `"${name}": "${key}" is text where that action works. Put ctrl+ or alt+ before it.`,
+    );
   }
   return found.key;
 }
 
 /** A sentence about a key that two actions have in one place; null when there is none. */
-export function sharedKey(overrides: KeyOverrides = {}): string | null {
-  for (const context of CONTEXTS) {
-    const owners = new Map<string, ActionName>();
-    for (const name of ACTION_NAMES) {
+export function findSharedKey(overrides: KeyOverrides = {}): string | null {
+  for (const context of keyScopes) {
+    const owners = new Map<string, CommandName>();
+    for (const name of commandNames) {
       for (const key of new Set(keysIn(name, context, overrides))) {
         const other = owners.get(key);
-        if (other !== undefined) return `"${other}" and "${name}" would share the key "${key}" (${context}). Give one of them another.`;
+        if (other !== undefined)
+          return `"${other}" and "${name}" would share the key "${key}" (${context}). Give one of them another.`;
         owners.set(key, name);
       }
     }
@@ -252,14 +291,16 @@ export function sharedKey(overrides: KeyOverrides = {}): string | null {
 
 function nearest(name: string): string {
   const wanted = name.toLowerCase();
-  const near = ACTION_NAMES.find((one) => one.startsWith(wanted) || wanted.startsWith(one) || one.includes(wanted)) ?? closest(wanted);
-  return near === null ? ` Actions: ${ACTION_NAMES.join(', ')}.` : ` Did you mean "${near}"?`;
+  const near =
+    commandNames.find((one) => one.startsWith(wanted) || wanted.startsWith(one) || one.includes(wanted)) ??
+    closest(wanted);
+  return near === null ? ` Actions: ${commandNames.join(', ')}.` : ` Did you mean "${near}"?`;
 }
 
-function closest(wanted: string): ActionName | null {
-  let best: ActionName | null = null;
+function closest(wanted: string): CommandName | null {
+  let best: CommandName | null = null;
   let fewest = 3;
-  for (const name of ACTION_NAMES) {
+  for (const name of commandNames) {
     const changes = distance(wanted.slice(0, 40), name);
     if (changes < fewest) {
       fewest = changes;

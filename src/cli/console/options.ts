@@ -19,7 +19,7 @@ export interface NotificationOptions {
 export interface ConsoleOptions {
   /** The service's address, without a path. */
   readonly baseUrl: string;
-  /** A session token that was kept; `null`: nobody is signed in yet, so `onSignedOut` is asked first. */
+  /** A saved session token; `null`: there is none, so `onSignedOut` is called first. */
   readonly token: string | null;
   /** The organization's slug; drafts are kept apart by it. */
   readonly organization: string;
@@ -36,7 +36,7 @@ export interface ConsoleOptions {
   readonly streams?: ConsoleStreams;
   /**
    * The session is over: asks to sign in again, with the terminal handed over to it.
-   * @returns a fresh token, or `null` when nobody did; the console then ends, drafts kept
+   * @returns a new token, or `null` when the operator cancels; the console then ends, drafts saved
    */
   readonly onSignedOut?: () => Promise<string | null>;
 }

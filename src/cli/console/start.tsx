@@ -3,41 +3,43 @@
 import { readFile } from 'node:fs/promises';
 import { render } from 'ink';
 import { createStaffClient } from '../../sdk/staff.ts';
-import { createDrafts } from './drafts.ts';
-import { createKeymap, KeysProblem, type Keymap } from './keys.ts';
-import { createConsoleModel, type ConsoleModel } from './model/controller.ts';
-import { createNotifier } from './notify.ts';
+import { createDraftStore } from './drafts.ts';
+import { createKeymap, KeymapError, type Keymap } from './keys.ts';
+import { createConsoleController, type ConsoleController } from './state/console-controller.ts';
+import { createNotifier } from './notifier.ts';
 import type { ConsoleOptions } from './options.ts';
 import { createOutbox } from './outbox.ts';
 import { clipboardBytes, createTerminalInput, editorOf, editText } from './terminal.ts';
 import { App, type TerminalHandle } from './views/app.tsx';
-import { runLinear } from './views/linear.ts';
+import { runPlainMode } from './views/plain-mode.ts';
 
 const framesPerSecond = 120;
-/** What a terminal that is gone does to the standard input. */
+/** What a closed terminal does to the standard input. */
 const hangUps = ['end', 'close', 'error'] as const;
 const endings = ['SIGTERM', 'SIGHUP', 'SIGINT'] as const;
 
-/** Somebody's own keys; a file with a fault changes nothing, and says so. */
-async function keymapFrom(file: string | null): Promise<{ readonly keymap: Keymap; readonly problem: string | null }> {
+/** The operator's own keys; a file with a fault changes nothing, and says so. */
+async function keymapFrom(
+  file: string | null,
+): Promise<{ readonly keymap: Keymap; readonly problem: string | null }> {
   if (file === null) return { keymap: createKeymap(), problem: null };
   try {
     return { keymap: createKeymap(await readFile(file, 'utf8')), problem: null };
   } catch (error) {
-    const why = error instanceof KeysProblem ? error.message : 'it can’t be read.';
+    const why = error instanceof KeymapError ? error.message : 'it can’t be read.';
     return { keymap: createKeymap(), problem: `Your keys are not used: ${why}` };
   }
 }
 
 /**
  * Runs the console until it is left.
- * @returns the exit code: 0 when it was left, or nobody signed in again
+ * @returns the exit code: 0 when it was left, or the operator did not sign in again
  * @throws SdkError where the service refuses the very first request for another reason than the session
  */
 export async function runConsole(options: ConsoleOptions): Promise<number> {
   const { stdin, stdout } = options.streams ?? { stdin: process.stdin, stdout: process.stdout };
   const { keymap, problem } = await keymapFrom(options.keysFile);
-  const after = (ms: number, run: () => void): (() => void) => {
+  const schedule = (ms: number, run: () => void): (() => void) => {
     // The keyboard keeps the program alive; a sentence that would vanish later must not.
     const timer = setTimeout(run, ms).unref();
     return () => clearTimeout(timer);
@@ -47,7 +49,9 @@ export async function runConsole(options: ConsoleOptions): Promise<number> {
     mode: options.mode,
     storage: createOutbox(options.stateFolder, options.baseUrl, options.organization),
   });
-  const notifier = createNotifier(options.environment, options.notifications, options.organization, (bytes) => stdout.write(bytes));
+  const notifier = createNotifier(options.environment, options.notifications, options.organization, (bytes) =>
+    stdout.write(bytes),
+  );
   let terminal: TerminalHandle | null = null;
   let leave: (code: number) => void = () => undefined;
   const left = new Promise<number>((resolve) => {
@@ -63,14 +67,14 @@ export async function runConsole(options: ConsoleOptions): Promise<number> {
     });
     return answer as T;
   };
-  const drafts = createDrafts({
+  const drafts = createDraftStore({
     stateFolder: options.stateFolder,
     server: options.baseUrl,
     organization: options.organization,
-    after,
+    after: schedule,
     onProblem: (sentence) => model.parts.core.flash(sentence, 'bad'),
   });
-  const model = createConsoleModel({
+  const model = createConsoleController({
     client,
     drafts,
     keymap,
@@ -82,17 +86,29 @@ export async function runConsole(options: ConsoleOptions): Promise<number> {
     redraw: () => terminal?.redraw(),
     surroundings: {
       now: Date.now,
-      after,
-      edit: (text) => handedOver(() => editText(editorOf(options.environment), options.stateFolder, text, { stdin, stdout })),
-      signInAgain: () => (options.onSignedOut === undefined ? Promise.resolve(null) : handedOver(options.onSignedOut)),
+      schedule,
+      edit: (text) =>
+        handedOver(() =>
+          editText(editorOf(options.environment), options.stateFolder, text, { stdin, stdout }),
+        ),
+      signInAgain: () =>
+        options.onSignedOut === undefined ? Promise.resolve(null) : handedOver(options.onSignedOut),
       exit: leave,
     },
   });
 
-  notifier.begin();
+  notifier.start();
   if (problem !== null) model.parts.core.flash(problem, 'bad');
   const show = options.screenReader || isPlain(options.environment) ? showLines : showScreen;
-  const screen = show({ model, keymap, stdin, stdout, onTerminal: (handle) => (terminal = handle), onEnd: () => drafts.flush(), leave });
+  const screen = show({
+    model,
+    keymap,
+    stdin,
+    stdout,
+    onTerminal: (handle) => (terminal = handle),
+    onEnd: () => drafts.flush(),
+    leave,
+  });
   // Asked to end from outside, or by Ctrl-C where the keyboard is not ours: in order, with the title as it was.
   const onEnding = (): void => leave(0);
   for (const name of endings) process.on(name, onEnding);
@@ -101,20 +117,20 @@ export async function runConsole(options: ConsoleOptions): Promise<number> {
     const started = model.start(options.token).then((signedIn) => {
       if (!signedIn) leave(0);
     });
-    // Whichever comes first: somebody leaves, the screen ends (a signal), or the service refuses for good.
+    // Whichever comes first: the operator leaves, the screen ends (a signal), or the service refuses for good.
     return await Promise.race([left, screen.ended, started.then(() => left)]);
   } finally {
     for (const event of hangUps) stdin.off(event, onEnding);
     model.stop();
     drafts.flush();
-    notifier.end();
+    notifier.stop();
     await screen.close();
     for (const name of endings) process.off(name, onEnding);
   }
 }
 
 interface ScreenOptions {
-  readonly model: ConsoleModel;
+  readonly model: ConsoleController;
   readonly keymap: Keymap;
   readonly stdin: NodeJS.ReadStream;
   readonly stdout: NodeJS.WriteStream;
@@ -124,7 +140,7 @@ interface ScreenOptions {
 }
 
 interface Screen {
-  /** Resolves when the screen is gone without having been closed. */
+  /** Resolves when the screen ends without having been closed. */
   readonly ended: Promise<number>;
   close(): Promise<void>;
 }
@@ -136,7 +152,7 @@ function isPlain(environment: ConsoleOptions['environment']): boolean {
 
 /** One column of lines. */
 function showLines({ model, keymap, stdin, stdout, onEnd, leave }: ScreenOptions): Screen {
-  const linear = runLinear({ model, keymap, input: stdin, output: stdout, onEnd: () => leave(0) });
+  const linear = runPlainMode({ model, keymap, input: stdin, output: stdout, onEnd: () => leave(0) });
   return {
     ended: new Promise(() => undefined),
     close: async () => {
@@ -149,7 +165,7 @@ function showLines({ model, keymap, stdin, stdout, onEnd, leave }: ScreenOptions
 }
 
 function showScreen({ model, keymap, stdin, stdout, onTerminal, onEnd }: ScreenOptions): Screen {
-  const input = createTerminalInput(stdin, stdout, model.watch);
+  const input = createTerminalInput(stdin, stdout, model.setFocused);
   const instance = render(<App model={model} keymap={keymap} onTerminal={onTerminal} onEnd={onEnd} />, {
     stdin: input.stream,
     stdout,

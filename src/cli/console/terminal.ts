@@ -39,7 +39,7 @@ export function createTerminalInput(
     if (rest !== '') through.write(rest);
   };
   real.setEncoding('utf8');
-  // A terminal that has gone refuses to leave raw mode; there is nobody left to tell.
+  // A terminal that was closed refuses to leave raw mode; there is nowhere to report it.
   real.on('error', () => undefined);
   const stream = Object.assign(through, {
     isTTY: true as const,
@@ -79,7 +79,9 @@ export function clipboardBytes(text: string): string {
 
 /** The person's editor as a shell command. */
 export function editorOf(environment: Readonly<Record<string, string | undefined>>): string {
-  const set = [environment['VISUAL'], environment['EDITOR']].find((one) => one !== undefined && one.trim() !== '');
+  const set = [environment['VISUAL'], environment['EDITOR']].find(
+    (one) => one !== undefined && one.trim() !== '',
+  );
   return set ?? 'vi';
 }
 
@@ -100,7 +102,9 @@ export async function editText(
     writeFileSync(file, text, { mode: 0o600 });
     const code = await new Promise<number | null>((resolve) => {
       // Through the shell, since EDITOR may hold arguments; the file's name is ours and passed as an argument of its own.
-      const child = spawn('/bin/sh', ['-c', `${command} "$1"`, 'deskbell', file], { stdio: [streams.stdin, streams.stdout, 'inherit'] });
+      const child = spawn('/bin/sh', ['-c', `${command} "$1"`, 'deskbell', file], {
+        stdio: [streams.stdin, streams.stdout, 'inherit'],
+      });
       child.on('error', () => resolve(null));
       child.on('exit', resolve);
     });

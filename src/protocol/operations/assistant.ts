@@ -1,25 +1,46 @@
 // The assistant, and the documents that it answers from.
-// Rows of the one table in ../operations.ts; holds no rule.
+// Rows of the one table in ../operations.ts; holds no logic.
 import { z } from 'zod';
 import * as ai from '../assistant.ts';
 import { assistantLimits } from '../codes.ts';
 import * as entity from '../entities.ts';
-import { conversationId, done, listOut, operation, organizationRef, ownerPage, page, wholeNumber } from './shared.ts';
+import {
+  conversationId,
+  successOutput,
+  listOutput,
+  defineOperation,
+  organizationRef,
+  adminPageInput,
+  pageInput,
+  wholeNumber,
+} from './shared.ts';
 
 export const assistantOperations = {
-  'ai.answer': operation({
+  'ai.answer': defineOperation({
+    summary:
+      "Ask the assistant a question, unless the application's `ai.mode` is `off`; it answers from the documents, with its sources, or says that it can't",
+    audience: 'Visitors',
+    errors: ['forbidden', 'plan_limit', 'ai_unavailable'],
     who: 'visitor',
     rest: ['POST', '/ai/answer'],
-    input: z.object({ question: z.string().trim().min(1, 'must not be empty').max(assistantLimits.question) }),
+    input: z.object({
+      question: z.string().trim().min(1, 'must not be empty').max(assistantLimits.question),
+    }),
     output: ai.aiAnswer,
   }),
-  'staff.ai.reply': operation({
+  'staff.ai.reply': defineOperation({
+    summary: 'Draft an answer from the conversation and the documents; nothing is sent',
+    audience: 'Staff',
+    errors: ['plan_limit', 'not_found', 'ai_unavailable'],
     who: 'operator',
     rest: ['POST', '/staff/conversations/:conversationId/ai/reply'],
     input: z.object({ conversationId }),
     output: ai.aiAnswer,
   }),
-  'staff.ai.rewrite': operation({
+  'staff.ai.rewrite': defineOperation({
+    summary: 'Say a text in another way, or in another language; needs a language model',
+    audience: 'Staff',
+    errors: ['plan_limit', 'ai_model_required', 'ai_unavailable'],
     who: 'operator',
     rest: ['POST', '/staff/ai/rewrite'],
     input: z.object({
@@ -30,7 +51,10 @@ export const assistantOperations = {
     }),
     output: ai.aiAnswer,
   }),
-  'knowledge.add': operation({
+  'knowledge.add': defineOperation({
+    summary: 'Add a document to what the assistant answers from, or update the one from the same source',
+    audience: 'Administration',
+    errors: ['plan_limit', 'not_found'],
     who: 'admin',
     rest: ['POST', '/admin/knowledge'],
     status: 201,
@@ -45,26 +69,42 @@ export const assistantOperations = {
     }),
     output: ai.knowledgeDocument.extend({ change: z.enum(['added', 'updated', 'unchanged']) }),
   }),
-  'knowledge.list': operation({
+  'knowledge.list': defineOperation({
+    summary: 'List the documents, without their content',
+    audience: 'Administration',
+    errors: ['not_found'],
     who: 'admin',
     rest: ['GET', '/admin/knowledge'],
-    input: z.object({ organization: organizationRef, applicationId: entity.uuid.optional(), ...ownerPage }),
-    output: z.object({ documents: z.array(ai.knowledgeDocument), ...listOut }),
+    input: z.object({
+      organization: organizationRef,
+      applicationId: entity.uuid.optional(),
+      ...adminPageInput,
+    }),
+    output: z.object({ documents: z.array(ai.knowledgeDocument), ...listOutput }),
   }),
-  'knowledge.get': operation({
+  'knowledge.get': defineOperation({
+    summary: 'Get a document with its content',
+    audience: 'Administration',
+    errors: ['not_found'],
     who: 'admin',
     rest: ['GET', '/admin/knowledge/:documentId'],
     envelope: 'document',
     input: z.object({ documentId: entity.uuid }),
     output: ai.knowledgeDocument.extend({ content: z.string() }),
   }),
-  'knowledge.remove': operation({
+  'knowledge.remove': defineOperation({
+    summary: 'Remove a document with its passages',
+    audience: 'Administration',
+    errors: ['not_found'],
     who: 'admin',
     rest: ['DELETE', '/admin/knowledge/:documentId'],
     input: z.object({ documentId: entity.uuid }),
-    output: done,
+    output: successOutput,
   }),
-  'knowledge.search': operation({
+  'knowledge.search': defineOperation({
+    summary: 'Find the passages that fit a question, best first',
+    audience: 'Administration',
+    errors: ['plan_limit', 'not_found'],
     who: 'admin',
     rest: ['POST', '/admin/knowledge/search'],
     input: z.object({
@@ -74,10 +114,16 @@ export const assistantOperations = {
     }),
     output: z.object({ passages: z.array(ai.foundPassage), coverage: z.number(), threshold: z.number() }),
   }),
-  'knowledge.ask': operation({
+  'knowledge.ask': defineOperation({
+    summary: 'Try a question: the answer, the passages it comes from, and how well they fit',
+    audience: 'Administration',
+    errors: ['plan_limit', 'not_found', 'ai_unavailable'],
     who: 'admin',
     rest: ['POST', '/admin/knowledge/ask'],
-    input: z.object({ applicationId: entity.uuid, question: z.string().trim().min(1).max(assistantLimits.question) }),
+    input: z.object({
+      applicationId: entity.uuid,
+      question: z.string().trim().min(1).max(assistantLimits.question),
+    }),
     output: ai.aiAnswer.extend({
       passages: z.array(ai.foundPassage),
       coverage: z.number(),
@@ -85,22 +131,31 @@ export const assistantOperations = {
       model: z.string().nullable(),
     }),
   }),
-  'knowledge.synonyms': operation({
+  'knowledge.synonyms': defineOperation({
+    summary: 'Get the words that mean the same in the documents',
+    audience: 'Administration',
+    errors: ['not_found'],
     who: 'admin',
     rest: ['GET', '/admin/applications/:applicationId/synonyms'],
     input: z.object({ applicationId: entity.uuid }),
     output: z.object({ synonyms: ai.synonyms }),
   }),
-  'knowledge.setSynonyms': operation({
+  'knowledge.setSynonyms': defineOperation({
+    summary: 'Set the words that mean the same in the documents',
+    audience: 'Administration',
+    errors: ['plan_limit', 'not_found'],
     who: 'admin',
     rest: ['PUT', '/admin/applications/:applicationId/synonyms'],
     input: z.object({ applicationId: entity.uuid, synonyms: ai.synonyms }),
     output: z.object({ synonyms: ai.synonyms }),
   }),
-  'ai.log': operation({
+  'ai.log': defineOperation({
+    summary: 'Read what the assistant was asked and answered, newest first',
+    audience: 'Administration',
+    errors: ['not_found'],
     who: 'admin',
     rest: ['GET', '/admin/ai-log'],
-    input: z.object({ organization: organizationRef, applicationId: entity.uuid.optional(), ...page }),
-    output: z.object({ entries: z.array(ai.aiLogEntry), ...listOut }),
+    input: z.object({ organization: organizationRef, applicationId: entity.uuid.optional(), ...pageInput }),
+    output: z.object({ entries: z.array(ai.aiLogEntry), ...listOutput }),
   }),
 } as const;

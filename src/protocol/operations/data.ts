@@ -1,62 +1,105 @@
-// What is kept, for how long, who has asked for it, and webhooks.
-// Rows of the one table in ../operations.ts; holds no rule.
+// Export and erasure of a visitor's data, the audit log, retention, webhooks.
+// Rows of the one table in ../operations.ts; holds no logic.
 import { z } from 'zod';
 import * as entity from '../entities.ts';
 import * as webhook from '../webhooks.ts';
-import { done, listOut, operation, organizationRef, ownerPage, page } from './shared.ts';
+import {
+  successOutput,
+  listOutput,
+  defineOperation,
+  organizationRef,
+  adminPageInput,
+  pageInput,
+} from './shared.ts';
 
 export const dataOperations = {
-  'visitors.export': operation({
+  'visitors.export': defineOperation({
+    summary: 'Export everything that is kept of a visitor',
+    audience: 'Administration',
+    errors: ['not_found'],
     who: 'admin',
     rest: ['GET', '/admin/visitors/:visitorId'],
-    input: z.object({ visitorId: entity.uuid, applicationId: entity.uuid.optional(), mode: entity.mode.optional() }),
+    input: z.object({
+      visitorId: entity.uuid,
+      applicationId: entity.uuid.optional(),
+      mode: entity.mode.optional(),
+    }),
     output: entity.visitorData,
   }),
-  'visitors.erase': operation({
+  'visitors.erase': defineOperation({
+    summary: 'Erase a visitor with everything they wrote',
+    audience: 'Administration',
+    errors: ['not_found'],
     who: 'admin',
     rest: ['DELETE', '/admin/visitors/:visitorId'],
-    input: z.object({ visitorId: entity.uuid, applicationId: entity.uuid.optional(), mode: entity.mode.optional() }),
-    output: done.extend({
-      /** False when a reader kept the log of the database from being emptied: it is tried again every hour. */
-      filesClean: z.boolean(),
-      /** Copies of the database from before this erasure, and when they go. */
-      copies: z.array(z.object({ name: z.string(), until: entity.timestamp })),
+    input: z.object({
+      visitorId: entity.uuid,
+      applicationId: entity.uuid.optional(),
+      mode: entity.mode.optional(),
+    }),
+    output: successOutput.extend({
+      /** False while the storage still holds bytes of what was erased; removing them is tried again every hour. */
+      storageCleared: z.boolean(),
+      /** Backups that the server made by itself before this erasure, and when they are removed. */
+      backups: z.array(z.object({ name: z.string(), expiresAt: entity.timestamp })),
     }),
   }),
-  'audit.list': operation({
+  'audit.list': defineOperation({
+    summary: 'Read the audit log, newest first',
+    audience: 'Administration',
+    errors: ['not_found'],
     who: 'admin',
     rest: ['GET', '/admin/audit'],
-    input: z.object({ organization: organizationRef, ...page }),
-    output: z.object({ entries: z.array(entity.auditEntry), ...listOut }),
+    input: z.object({ organization: organizationRef, ...pageInput }),
+    output: z.object({ entries: z.array(entity.auditEntry), ...listOutput }),
   }),
-  'retention.purge': operation({
+  'retention.purge': defineOperation({
+    summary: 'Remove what is older than each organization keeps',
+    audience: 'Administration',
+    errors: ['conflict'],
     who: 'local',
     rest: null,
     input: z.object({ dryRun: z.boolean().default(false), force: z.boolean().default(false) }),
     output: entity.purgeReport,
   }),
-  'webhooks.create': operation({
+  'webhooks.create': defineOperation({
+    summary: 'Add a webhook; its secret is shown here',
+    audience: 'Administration',
+    errors: ['not_found', 'conflict'],
     who: 'admin',
     rest: ['POST', '/admin/webhooks'],
     status: 201,
     envelope: 'webhook',
-    input: z.object({ organization: organizationRef, url: webhook.webhookUrl, events: webhook.webhookSelection.default(null) }),
+    input: z.object({
+      organization: organizationRef,
+      url: webhook.webhookUrl,
+      events: webhook.webhookSelection.default(null),
+    }),
     output: webhook.webhookWithSecret,
   }),
-  'webhooks.list': operation({
+  'webhooks.list': defineOperation({
+    summary: 'List the webhooks, without their secrets',
+    audience: 'Administration',
+    errors: ['not_found'],
     who: 'admin',
     rest: ['GET', '/admin/webhooks'],
-    input: z.object({ organization: organizationRef, ...ownerPage }),
-    output: z.object({ webhooks: z.array(webhook.webhook), ...listOut }),
+    input: z.object({ organization: organizationRef, ...adminPageInput }),
+    output: z.object({ webhooks: z.array(webhook.webhook), ...listOutput }),
   }),
-  'webhooks.get': operation({
+  'webhooks.get': defineOperation({
+    summary: 'Get a webhook',
+    audience: 'Administration',
+    errors: ['not_found'],
     who: 'admin',
     rest: ['GET', '/admin/webhooks/:webhookId'],
     envelope: 'webhook',
     input: z.object({ webhookId: entity.uuid }),
     output: webhook.webhook,
   }),
-  'webhooks.update': operation({
+  'webhooks.update': defineOperation({
+    summary: 'Change where a webhook leads, what it is told, or switch it off',
+    audience: 'Administration',
+    errors: ['not_found'],
     who: 'admin',
     rest: ['PATCH', '/admin/webhooks/:webhookId'],
     envelope: 'webhook',
@@ -68,33 +111,48 @@ export const dataOperations = {
     }),
     output: webhook.webhook,
   }),
-  'webhooks.delete': operation({
+  'webhooks.delete': defineOperation({
+    summary: 'Delete a webhook with its log',
+    audience: 'Administration',
+    errors: ['not_found'],
     who: 'admin',
     rest: ['DELETE', '/admin/webhooks/:webhookId'],
     input: z.object({ webhookId: entity.uuid }),
-    output: done,
+    output: successOutput,
   }),
-  'webhooks.reveal': operation({
+  'webhooks.reveal': defineOperation({
+    summary: "Show a webhook's secret again; the audit log says so",
+    audience: 'Administration',
+    errors: ['not_found'],
     who: 'admin',
     rest: ['POST', '/admin/webhooks/:webhookId/reveal'],
     envelope: 'webhook',
     input: z.object({ webhookId: entity.uuid }),
     output: webhook.webhookWithSecret,
   }),
-  'webhooks.test': operation({
+  'webhooks.test': defineOperation({
+    summary: 'Send a sample; its row in the log says how it went',
+    audience: 'Administration',
+    errors: ['not_found', 'conflict'],
     who: 'admin',
     rest: ['POST', '/admin/webhooks/:webhookId/test'],
     envelope: 'delivery',
     input: z.object({ webhookId: entity.uuid }),
     output: webhook.webhookDelivery,
   }),
-  'webhooks.deliveries': operation({
+  'webhooks.deliveries': defineOperation({
+    summary: 'Read the log of deliveries, newest first, 30 days back',
+    audience: 'Administration',
+    errors: ['not_found'],
     who: 'admin',
     rest: ['GET', '/admin/webhooks/:webhookId/deliveries'],
-    input: z.object({ webhookId: entity.uuid, status: webhook.deliveryStatus.optional(), ...page }),
-    output: z.object({ deliveries: z.array(webhook.webhookDelivery), ...listOut }),
+    input: z.object({ webhookId: entity.uuid, status: webhook.deliveryStatus.optional(), ...pageInput }),
+    output: z.object({ deliveries: z.array(webhook.webhookDelivery), ...listOutput }),
   }),
-  'webhooks.replay': operation({
+  'webhooks.replay': defineOperation({
+    summary: 'Send a delivery once more, under the same id',
+    audience: 'Administration',
+    errors: ['not_found', 'conflict'],
     who: 'admin',
     rest: ['POST', '/admin/webhooks/:webhookId/deliveries/:deliveryId/replay'],
     envelope: 'delivery',

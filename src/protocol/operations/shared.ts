@@ -1,22 +1,34 @@
 // What the tables of operations are written with: the shape of one row, and the
 // fields that several of them share. Must not name an operation.
 import { z } from 'zod';
-import { limits } from '../codes.ts';
+import { sizeLimits, type ErrorCode } from '../codes.ts';
 import * as entity from '../entities.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /**
- * Who may call: `embedder` is a page with only app id and origin; `visitor` adds
+ * Who may call: `hostSite` is a page with only app id and origin; `visitor` adds
  * the visitor id; `anyone` carries no credential yet; `operator` is any member,
  * `admin` only admins; `local` is the command line on the data folder. The local
  * actor may also call every `admin` operation, for any organization.
  */
-export type Who = 'anyone' | 'embedder' | 'visitor' | 'operator' | 'admin' | 'local';
+export type Who = 'anyone' | 'hostSite' | 'visitor' | 'operator' | 'admin' | 'local';
 
-export interface Operation<I extends z.ZodType, O extends z.ZodType> {
-  readonly who: Who;
-  /** Method and path below /api/v1; null: no REST door. Path parameters are fields of the input. */
+/** For whom an operation is described: the sections of the API's description. */
+export type Audience = 'Visitors' | 'Staff' | 'Administration';
+
+/** One row of the table of operations. */
+export interface Operation<W extends Who, I extends z.ZodType, O extends z.ZodType> {
+  /** One line that says what it does, in the imperative. */
+  readonly summary: string;
+  readonly audience: Audience;
+  /**
+   * The errors that come from what the operation does. Those that any call may meet on its way in (input,
+   * credentials, rate limits, storage) are not listed.
+   */
+  readonly errors: readonly ErrorCode[];
+  readonly who: W;
+  /** Method and path below /api/v1; null: not served by REST. Path parameters are fields of the input. */
   readonly rest: readonly [Method, string] | null;
   readonly input: I;
   readonly output: O;
@@ -24,20 +36,25 @@ export interface Operation<I extends z.ZodType, O extends z.ZodType> {
   readonly status?: 201;
   /** The input field that an `Idempotency-Key` header fills. */
   readonly idempotency?: 'clientMessageId' | 'idempotencyKey';
-  /** The name under which REST answers the one thing that the rule answers bare. */
+  /** The name under which REST answers the one thing that the handler answers bare. */
   readonly envelope?: string;
   /** True where the answer may be cached by clients (everything else is no-store). */
   readonly cacheable?: true;
 }
 
-export function operation<I extends z.ZodType, O extends z.ZodType>(definition: Operation<I, O>): Operation<I, O> {
+/** Types one row. */
+export function defineOperation<const W extends Who, I extends z.ZodType, O extends z.ZodType>(
+  definition: Operation<W, I, O>,
+): Operation<W, I, O> {
   return definition;
 }
 
 /** A whole number that may arrive as a query string; `+5`, `1e1`, ` 5` and an empty string are refused. */
 export function wholeNumber(min: number, max: number): z.ZodType<number> {
   const problem =
-    max === Number.MAX_SAFE_INTEGER ? `must be a whole number of at least ${min}` : `must be a whole number from ${min} to ${max}`;
+    max === Number.MAX_SAFE_INTEGER
+      ? `must be a whole number of at least ${min}`
+      : `must be a whole number from ${min} to ${max}`;
   return z
     .union(
       [
@@ -52,51 +69,55 @@ export function wholeNumber(min: number, max: number): z.ZodType<number> {
     .pipe(z.int({ error: problem }).min(min, problem).max(max, problem));
 }
 
-export const page = {
-  limit: wholeNumber(1, limits.pageMax).default(limits.pageDefault),
+export const pageInput = {
+  limit: wholeNumber(1, sizeLimits.pageMax).default(sizeLimits.pageDefault),
   offset: wholeNumber(0, Number.MAX_SAFE_INTEGER).default(0),
 };
-/** Owners' lists are short: a page holds them all unless asked otherwise. */
-export const ownerPage = {
+/** Lists of an organization's own things are short: a page holds them all unless asked otherwise. */
+export const adminPageInput = {
   limit: wholeNumber(1, 1_000).default(1_000),
   offset: wholeNumber(0, Number.MAX_SAFE_INTEGER).default(0),
 };
-const pageOut = { limit: z.int(), offset: z.int() };
-export const listOut = { total: z.int(), ...pageOut };
-export const done = z.object({ success: z.literal(true) });
-export const nothing = z.object({});
+const pageOutput = { limit: z.int(), offset: z.int() };
+export const listOutput = { total: z.int(), ...pageOutput };
+export const successOutput = z.object({ success: z.literal(true) });
+export const noInput = z.object({});
 
 export const conversationId = entity.uuid;
 export const messageId = entity.uuid;
-export const clientMessageId = z.string().min(1).max(limits.clientMessageId);
+export const clientMessageId = z.string().min(1).max(sizeLimits.clientMessageId);
 export const name = z.string().trim().min(1).max(100);
-export const organizationRef = z.string().trim().min(1).max(100).optional().describe('slug or id; an admin may leave it out');
+export const organizationRef = z
+  .string()
+  .trim()
+  .min(1)
+  .max(100)
+  .optional()
+  .describe('slug or id; an admin may leave it out');
 
 export const messageContent = {
-  // Lengths and meaning are checked by the content rules, which know the door's own limit.
+  // Lengths and meaning are checked by services/content, which knows the transport's own limit.
   content: z.string(),
   contentFormat: entity.contentFormat.default('plain'),
 };
 
-export const history = z.object({
+export const historyInput = z.object({
   conversationId,
-  ...page,
+  ...pageInput,
   order: z.enum(['asc', 'desc']).default('asc'),
   after: messageId.optional(),
   before: messageId.optional(),
 });
 
-export const historyOut = z.object({ messages: z.array(entity.message), ...pageOut });
-export const staffActOut = z.object({ conversation: entity.staffConversation });
+export const historyOutput = z.object({ messages: z.array(entity.message), ...pageOutput });
+export const staffConversationOutput = z.object({ conversation: entity.staffConversation });
 export const email = z.string().trim().toLowerCase().max(254).pipe(z.email('must be an e-mail address'));
 export const shortcut = z
   .string()
   .trim()
   .toLowerCase()
   .regex(/^[\p{L}\p{N}][\p{L}\p{N}_-]{0,49}$/u, 'must be 1 to 50 letters, digits, hyphens or underscores');
-export const moment = z.iso.datetime({ offset: true, error: 'must be a time like 2026-11-21T12:00:00Z' });
-/** A part of an application's settings; which names there are and what they take is checked against the whole. */
-export const settingsPart = z.record(z.string(), z.unknown());
+export const dateTime = z.iso.datetime({ offset: true, error: 'must be a time like 2026-11-21T12:00:00Z' });
 export const password = z
   .string()
   .min(8, 'must be at least 8 characters')

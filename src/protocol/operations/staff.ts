@@ -1,28 +1,31 @@
-// What members of an organization may ask: session, queue, conversations, canned replies.
-// Rows of the one table in ../operations.ts; holds no rule.
+// The operations of an organization's members: session, queue, conversations, canned replies.
+// Rows of the one table in ../operations.ts; holds no logic.
 import { z } from 'zod';
 import * as entity from '../entities.ts';
 import {
   clientMessageId,
   conversationId,
-  done,
-  history,
-  historyOut,
-  listOut,
+  successOutput,
+  historyInput,
+  historyOutput,
+  listOutput,
   messageContent,
   messageId,
-  moment,
-  nothing,
-  operation,
-  page,
+  dateTime,
+  noInput,
+  defineOperation,
+  pageInput,
   password,
   session,
   shortcut,
-  staffActOut,
+  staffConversationOutput,
 } from './shared.ts';
 
 export const staffOperations = {
-  'session.create': operation({
+  'session.create': defineOperation({
+    summary: 'Sign in',
+    audience: 'Staff',
+    errors: [],
     who: 'anyone',
     rest: ['POST', '/staff/session'],
     status: 201,
@@ -33,26 +36,51 @@ export const staffOperations = {
     }),
     output: session.extend({ token: z.string() }),
   }),
-  /** Without a password, for whoever owns the data folder anyway: the console on the server's own machine. */
-  'session.createLocal': operation({
+  /** Without a password: the owner of the data folder could set a new one. For the console on the server's machine. */
+  'session.createLocal': defineOperation({
+    summary: 'Sign in without a password, as the owner of the data folder',
+    audience: 'Staff',
+    errors: ['not_found', 'conflict'],
     who: 'local',
     rest: null,
     input: z.object({ memberId: entity.uuid }),
     output: session.extend({ token: z.string() }),
   }),
-  'session.get': operation({ who: 'operator', rest: ['GET', '/staff/session'], input: nothing, output: session }),
-  'session.delete': operation({ who: 'operator', rest: ['DELETE', '/staff/session'], input: nothing, output: done }),
-  'staff.token': operation({
+  'session.get': defineOperation({
+    summary: 'Get the signed-in member and the organization',
+    audience: 'Staff',
+    errors: [],
+    who: 'operator',
+    rest: ['GET', '/staff/session'],
+    input: noInput,
+    output: session,
+  }),
+  'session.delete': defineOperation({
+    summary: 'Sign out',
+    audience: 'Staff',
+    errors: [],
+    who: 'operator',
+    rest: ['DELETE', '/staff/session'],
+    input: noInput,
+    output: successOutput,
+  }),
+  'staff.token': defineOperation({
+    summary: 'Get a token for the WebSocket, as staff',
+    audience: 'Staff',
+    errors: [],
     who: 'operator',
     rest: ['POST', '/staff/ws-token'],
-    input: nothing,
+    input: noInput,
     output: z.object({ token: z.string() }),
   }),
-  'staff.conversations.list': operation({
+  'staff.conversations.list': defineOperation({
+    summary: 'List and search the conversations of the organization',
+    audience: 'Staff',
+    errors: ['not_found'],
     who: 'operator',
     rest: ['GET', '/staff/conversations'],
     input: z.object({
-      ...page,
+      ...pageInput,
       status: entity.conversationStatus.optional(),
       assignedTo: z
         .string()
@@ -69,21 +97,30 @@ export const staffOperations = {
       visitorOf: conversationId.optional(),
       q: z.string().trim().min(1).max(200).optional(),
     }),
-    output: z.object({ conversations: z.array(entity.staffConversationListItem), ...listOut }),
+    output: z.object({ conversations: z.array(entity.staffConversationListItem), ...listOutput }),
   }),
-  'staff.conversations.get': operation({
+  'staff.conversations.get': defineOperation({
+    summary: 'Get a conversation with its visitor and participants',
+    audience: 'Staff',
+    errors: ['not_found'],
     who: 'operator',
     rest: ['GET', '/staff/conversations/:conversationId'],
     input: z.object({ conversationId }),
-    output: staffActOut,
+    output: staffConversationOutput,
   }),
-  'staff.messages.list': operation({
+  'staff.messages.list': defineOperation({
+    summary: 'Read the history, internal notes included',
+    audience: 'Staff',
+    errors: ['not_found'],
     who: 'operator',
     rest: ['GET', '/staff/conversations/:conversationId/messages'],
-    input: history,
-    output: historyOut,
+    input: historyInput,
+    output: historyOutput,
   }),
-  'staff.messages.send': operation({
+  'staff.messages.send': defineOperation({
+    summary: 'Answer, or leave an internal note',
+    audience: 'Staff',
+    errors: ['not_found', 'conversation_not_active'],
     who: 'operator',
     rest: ['POST', '/staff/conversations/:conversationId/messages'],
     status: 201,
@@ -96,63 +133,93 @@ export const staffOperations = {
     }),
     output: z.object({ message: entity.sentMessage }),
   }),
-  'staff.messages.edit': operation({
+  'staff.messages.edit': defineOperation({
+    summary: 'Edit an own message, within 15 minutes',
+    audience: 'Staff',
+    errors: ['not_found', 'edit_window_expired'],
     who: 'operator',
     rest: ['PATCH', '/staff/conversations/:conversationId/messages/:messageId'],
     input: z.object({ conversationId, messageId, ...messageContent }),
     output: z.object({ message: entity.message }),
   }),
-  'staff.messages.delete': operation({
+  'staff.messages.delete': defineOperation({
+    summary: 'Delete an own message, within 15 minutes',
+    audience: 'Staff',
+    errors: ['not_found', 'edit_window_expired'],
     who: 'operator',
     rest: ['DELETE', '/staff/conversations/:conversationId/messages/:messageId'],
     input: z.object({ conversationId, messageId }),
-    output: done,
+    output: successOutput,
   }),
-  'staff.conversations.accept': operation({
+  'staff.conversations.accept': defineOperation({
+    summary: 'Accept a pending conversation; of several at once one wins',
+    audience: 'Staff',
+    errors: ['not_found', 'conflict'],
     who: 'operator',
     rest: ['POST', '/staff/conversations/:conversationId/accept'],
     input: z.object({ conversationId }),
-    output: staffActOut,
+    output: staffConversationOutput,
   }),
-  'staff.conversations.release': operation({
+  'staff.conversations.release': defineOperation({
+    summary: 'Give an active conversation back to the queue',
+    audience: 'Staff',
+    errors: ['not_found', 'conflict'],
     who: 'operator',
     rest: ['POST', '/staff/conversations/:conversationId/release'],
     input: z.object({ conversationId }),
-    output: staffActOut,
+    output: staffConversationOutput,
   }),
-  'staff.conversations.resolve': operation({
+  'staff.conversations.resolve': defineOperation({
+    summary: 'Close a conversation',
+    audience: 'Staff',
+    errors: ['not_found', 'conflict'],
     who: 'operator',
     rest: ['POST', '/staff/conversations/:conversationId/resolve'],
     input: z.object({ conversationId }),
-    output: staffActOut,
+    output: staffConversationOutput,
   }),
-  'staff.conversations.transfer': operation({
+  'staff.conversations.transfer': defineOperation({
+    summary: 'Hand an active conversation to another member',
+    audience: 'Staff',
+    errors: ['not_found', 'conflict'],
     who: 'operator',
     rest: ['POST', '/staff/conversations/:conversationId/transfer'],
     input: z.object({ conversationId, memberId: entity.uuid }),
-    output: staffActOut,
+    output: staffConversationOutput,
   }),
-  'staff.conversations.read': operation({
+  'staff.conversations.read': defineOperation({
+    summary: 'Mark everything up to a message as read',
+    audience: 'Staff',
+    errors: ['not_found'],
     who: 'operator',
     rest: ['POST', '/staff/conversations/:conversationId/read'],
     input: z.object({ conversationId, messageId }),
-    output: done,
+    output: successOutput,
   }),
 
-  'cannedReplies.list': operation({
+  'cannedReplies.list': defineOperation({
+    summary: 'List the canned replies',
+    audience: 'Staff',
+    errors: [],
     who: 'operator',
     rest: ['GET', '/staff/canned-replies'],
-    input: z.object(page),
-    output: z.object({ cannedReplies: z.array(entity.cannedReply), ...listOut }),
+    input: z.object(pageInput),
+    output: z.object({ cannedReplies: z.array(entity.cannedReply), ...listOutput }),
   }),
-  'cannedReplies.create': operation({
+  'cannedReplies.create': defineOperation({
+    summary: 'Add a canned reply',
+    audience: 'Staff',
+    errors: ['conflict'],
     who: 'operator',
     rest: ['POST', '/staff/canned-replies'],
     status: 201,
     input: z.object({ shortcut, ...messageContent }),
     output: z.object({ cannedReply: entity.cannedReply }),
   }),
-  'cannedReplies.update': operation({
+  'cannedReplies.update': defineOperation({
+    summary: 'Change a canned reply',
+    audience: 'Staff',
+    errors: ['not_found', 'conflict'],
     who: 'operator',
     rest: ['PATCH', '/staff/canned-replies/:cannedReplyId'],
     input: z.object({
@@ -163,25 +230,37 @@ export const staffOperations = {
     }),
     output: z.object({ cannedReply: entity.cannedReply }),
   }),
-  'cannedReplies.delete': operation({
+  'cannedReplies.delete': defineOperation({
+    summary: 'Delete a canned reply',
+    audience: 'Staff',
+    errors: ['not_found'],
     who: 'operator',
     rest: ['DELETE', '/staff/canned-replies/:cannedReplyId'],
     input: z.object({ cannedReplyId: entity.uuid }),
-    output: done,
+    output: successOutput,
   }),
-  'staff.members.list': operation({
+  'staff.members.list': defineOperation({
+    summary: 'List the colleagues, and who of them is online',
+    audience: 'Staff',
+    errors: [],
     who: 'operator',
     rest: ['GET', '/staff/members'],
-    input: nothing,
+    input: noInput,
     output: z.object({ members: z.array(entity.colleague) }),
   }),
-  'staff.stats': operation({
+  'staff.stats': defineOperation({
+    summary: 'How much was asked and how fast it was answered',
+    audience: 'Staff',
+    errors: [],
     who: 'operator',
     rest: ['GET', '/staff/stats'],
-    input: z.object({ from: moment.optional(), to: moment.optional() }),
+    input: z.object({ from: dateTime.optional(), to: dateTime.optional() }),
     output: z.object({ stats: entity.stats }),
   }),
-  'invitations.accept': operation({
+  'invitations.accept': defineOperation({
+    summary: 'Accept an invitation: set the password',
+    audience: 'Staff',
+    errors: [],
     who: 'anyone',
     rest: ['POST', '/staff/invitation'],
     status: 201,

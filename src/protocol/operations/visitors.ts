@@ -1,61 +1,79 @@
-// What visitors may ask, and the pages that show the widget.
-// Rows of the one table in ../operations.ts; holds no rule.
+// The operations of visitors, and of the pages that show the widget.
+// Rows of the one table in ../operations.ts; holds no logic.
 import { z } from 'zod';
-import { limits } from '../codes.ts';
+import { sizeLimits } from '../codes.ts';
 import * as entity from '../entities.ts';
 import {
   clientMessageId,
   conversationId,
-  done,
+  successOutput,
   email,
-  history,
-  historyOut,
-  listOut,
+  historyInput,
+  historyOutput,
+  listOutput,
   messageContent,
   messageId,
   name,
-  nothing,
-  operation,
-  page,
+  noInput,
+  defineOperation,
+  pageInput,
 } from './shared.ts';
 
 export const visitorOperations = {
-  'conversations.create': operation({
+  'conversations.create': defineOperation({
+    summary: 'Open a conversation',
+    audience: 'Visitors',
+    errors: [],
     who: 'visitor',
     rest: ['POST', '/conversations'],
     status: 201,
     idempotency: 'idempotencyKey',
     input: z.object({
-      subject: z.string().trim().min(1, 'must not be empty').max(limits.subject).optional(),
+      subject: z.string().trim().min(1, 'must not be empty').max(sizeLimits.subject).optional(),
       idempotencyKey: clientMessageId.optional(),
     }),
     output: z.object({ conversation: entity.conversation }),
   }),
-  'conversations.list': operation({
+  'conversations.list': defineOperation({
+    summary: "List the visitor's conversations, most recently updated first",
+    audience: 'Visitors',
+    errors: [],
     who: 'visitor',
     rest: ['GET', '/conversations'],
-    input: z.object(page),
-    output: z.object({ conversations: z.array(entity.conversationListItem), ...listOut }),
+    input: z.object(pageInput),
+    output: z.object({ conversations: z.array(entity.conversationListItem), ...listOutput }),
   }),
-  'conversations.get': operation({
+  'conversations.get': defineOperation({
+    summary: 'Get a conversation with its participants',
+    audience: 'Visitors',
+    errors: ['not_found'],
     who: 'visitor',
     rest: ['GET', '/conversations/:conversationId'],
     input: z.object({ conversationId }),
     output: z.object({ conversation: entity.conversation }),
   }),
-  'conversations.read': operation({
+  'conversations.read': defineOperation({
+    summary: 'Mark everything up to a message as read; moves forward only',
+    audience: 'Visitors',
+    errors: ['not_found'],
     who: 'visitor',
     rest: ['POST', '/conversations/:conversationId/read'],
     input: z.object({ conversationId, messageId }),
-    output: done,
+    output: successOutput,
   }),
-  'conversations.unread': operation({
+  'conversations.unread': defineOperation({
+    summary: 'Count the messages of staff that the visitor has not read',
+    audience: 'Visitors',
+    errors: ['not_found'],
     who: 'visitor',
     rest: ['GET', '/conversations/:conversationId/unread'],
     input: z.object({ conversationId }),
     output: z.object({ unreadCount: z.int() }),
   }),
-  'messages.send': operation({
+  'messages.send': defineOperation({
+    summary: 'Send a message',
+    audience: 'Visitors',
+    errors: ['forbidden', 'not_found', 'conversation_not_active'],
     who: 'visitor',
     rest: ['POST', '/conversations/:conversationId/messages'],
     status: 201,
@@ -69,31 +87,46 @@ export const visitorOperations = {
     }),
     output: z.object({ message: entity.sentMessage }),
   }),
-  'messages.list': operation({
+  'messages.list': defineOperation({
+    summary: 'Read the history, oldest first unless asked otherwise',
+    audience: 'Visitors',
+    errors: ['not_found'],
     who: 'visitor',
     rest: ['GET', '/conversations/:conversationId/messages'],
-    input: history,
-    output: historyOut,
+    input: historyInput,
+    output: historyOutput,
   }),
-  'messages.edit': operation({
+  'messages.edit': defineOperation({
+    summary: 'Edit an own message, within 15 minutes',
+    audience: 'Visitors',
+    errors: ['forbidden', 'not_found', 'edit_window_expired'],
     who: 'visitor',
     rest: ['PATCH', '/conversations/:conversationId/messages/:messageId'],
     input: z.object({ conversationId, messageId, ...messageContent }),
     output: z.object({ message: entity.message }),
   }),
-  'messages.delete': operation({
+  'messages.delete': defineOperation({
+    summary: 'Delete an own message, within 15 minutes',
+    audience: 'Visitors',
+    errors: ['forbidden', 'not_found', 'edit_window_expired'],
     who: 'visitor',
     rest: ['DELETE', '/conversations/:conversationId/messages/:messageId'],
     input: z.object({ conversationId, messageId }),
-    output: done,
+    output: successOutput,
   }),
-  'visitor.get': operation({
+  'visitor.get': defineOperation({
+    summary: 'Get what is known of the visitor',
+    audience: 'Visitors',
+    errors: [],
     who: 'visitor',
     rest: ['GET', '/visitor'],
-    input: nothing,
+    input: noInput,
     output: z.object({ visitor: entity.visitor }),
   }),
-  'visitor.update': operation({
+  'visitor.update': defineOperation({
+    summary: 'Name the visitor',
+    audience: 'Visitors',
+    errors: [],
     who: 'visitor',
     rest: ['PUT', '/visitor'],
     input: z.object({
@@ -112,17 +145,23 @@ export const visitorOperations = {
     }),
     output: z.object({ visitor: entity.visitor }),
   }),
-  'widget.token': operation({
+  'widget.token': defineOperation({
+    summary: 'Get a token for the WebSocket',
+    audience: 'Visitors',
+    errors: [],
     who: 'visitor',
     rest: ['POST', '/widget/ws-token'],
-    input: nothing,
+    input: noInput,
     output: z.object({ token: z.string() }),
   }),
-  'widget.config': operation({
-    who: 'embedder',
+  'widget.config': defineOperation({
+    summary: 'Get what the widget needs to show itself',
+    audience: 'Visitors',
+    errors: [],
+    who: 'hostSite',
     rest: ['GET', '/widget/config'],
     cacheable: true,
-    input: nothing,
+    input: noInput,
     output: z.object({ application: entity.widgetConfig }),
   }),
 } as const;

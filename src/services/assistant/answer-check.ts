@@ -2,62 +2,71 @@
 // and every address stand in the passages that it cites. Trusts nothing; asks nobody.
 import type { FoundPassage } from '../../protocol/assistant.ts';
 import { constrainMarkdown, markdownText } from '../../text/markdown.ts';
-import { showsSomething } from '../../text/text.ts';
-import { isFunctionWord } from '../knowledge/retrieval/function-words.ts';
-import { pieces, terms } from '../knowledge/retrieval/terms.ts';
+import { hasVisibleText } from '../../text/text.ts';
+import { isStopword } from './knowledge/retrieval/stopwords.ts';
+import { bigrams, terms } from './knowledge/retrieval/terms.ts';
 
-export type Checked =
+export type CheckedAnswer =
   | { readonly action: 'answer'; readonly text: string; readonly cited: readonly FoundPassage[] }
   | { readonly action: 'clarify'; readonly text: string }
   /** `why`: for nobody but a test or a person who looks into it. */
   | { readonly action: 'handover'; readonly why: string };
 
 /** UTF-16 units of an answer; longer ones are no answers. */
-const longestAnswer = 4_000;
-const longestQuestionBack = 400;
+const maxAnswerLength = 4_000;
+const maxClarificationLength = 400;
 /** The share of an answer's words of matter that must stand in the passages that it cites, or in the question. */
-export const supportFloor = 0.6;
+export const minAnswerSupport = 0.6;
 /** The same for each sentence that has a few of them, so that one invented sentence does not hide among true ones. */
-export const sentenceFloor = 0.4;
-const fewTerms = 4;
+export const minSentenceSupport = 0.4;
+const minSentenceWords = 4;
 
-const handover = (why: string): Checked => ({ action: 'handover', why });
+const handover = (why: string): CheckedAnswer => ({ action: 'handover', why });
 
 /**
  * @param raw what the model said
  * @param passages what it was offered, in the order of their numbers
  * @returns null when it is not of the agreed shape: the model may be asked once more
  */
-export async function checkAnswer(raw: string, passages: readonly FoundPassage[], question: string): Promise<Checked | null> {
-  const said = readAnswer(raw);
+export async function checkAnswer(
+  raw: string,
+  passages: readonly FoundPassage[],
+  question: string,
+): Promise<CheckedAnswer | null> {
+  const said = parseModelAnswer(raw);
   if (said === null) return null;
   if (said.action === 'handover') return handover('the model found no answer');
-  if (said.action === 'clarify') return checkQuestionBack(said.answer, passages, question);
+  if (said.action === 'clarify') return checkClarification(said.answer, passages, question);
   if (said.citations.length === 0) return handover('nothing was cited');
-  if (said.citations.some((number) => passages[number - 1] === undefined)) return handover('a citation was invented');
+  if (said.citations.some((number) => passages[number - 1] === undefined))
+    return handover('a citation was invented');
   const cited = [...new Set(said.citations)].map((number) => passages[number - 1] as FoundPassage);
-  if (said.answer.length > longestAnswer) return handover('it is too long');
-  const known = addressesOf(cited);
-  const text = await constrainMarkdown(said.answer, { keepLink: (href) => isKnown(href, known) });
-  const problem = unsupported(await markdownText(text), cited, question);
+  if (said.answer.length > maxAnswerLength) return handover('it is too long');
+  const known = extractAddresses(cited);
+  const text = await constrainMarkdown(said.answer, { keepLink: (href) => isKnownAddress(href, known) });
+  const problem = findUnsupported(await markdownText(text), cited, question);
   return problem === null ? { action: 'answer', text, cited } : handover(problem);
 }
 
-async function checkQuestionBack(answer: string, passages: readonly FoundPassage[], question: string): Promise<Checked> {
-  if (answer.length > longestQuestionBack) return handover('it is too long');
+async function checkClarification(
+  answer: string,
+  passages: readonly FoundPassage[],
+  question: string,
+): Promise<CheckedAnswer> {
+  if (answer.length > maxClarificationLength) return handover('it is too long');
   const text = await constrainMarkdown(answer, { keepLink: () => false });
-  const problem = unsupported(await markdownText(text), passages, question);
+  const problem = findUnsupported(await markdownText(text), passages, question);
   return problem === null ? { action: 'clarify', text } : handover(problem);
 }
 
-interface Said {
+interface ModelAnswer {
   readonly action: 'answer' | 'clarify' | 'handover';
   readonly answer: string;
   readonly citations: readonly number[];
 }
 
 /** Takes the object also out of a fence or out of a sentence around it: servers without schemas get such answers. */
-export function readObject(raw: string): Readonly<Record<string, unknown>> | null {
+export function parseJsonObject(raw: string): Readonly<Record<string, unknown>> | null {
   const start = raw.indexOf('{');
   const end = raw.lastIndexOf('}');
   if (start < 0 || end < start) return null;
@@ -69,13 +78,13 @@ export function readObject(raw: string): Readonly<Record<string, unknown>> | nul
   }
 }
 
-function readAnswer(raw: string): Said | null {
-  const object = readObject(raw);
+function parseModelAnswer(raw: string): ModelAnswer | null {
+  const object = parseJsonObject(raw);
   if (object === null) return null;
   const { action, answer, citations } = object;
   if (action !== 'answer' && action !== 'clarify' && action !== 'handover') return null;
   if (action === 'handover') return { action, answer: '', citations: [] };
-  if (typeof answer !== 'string' || !showsSomething(answer)) return null;
+  if (typeof answer !== 'string' || !hasVisibleText(answer)) return null;
   const numbers = action === 'clarify' ? [] : citations;
   if (!Array.isArray(numbers) || !numbers.every((one) => Number.isInteger(one))) return null;
   return { action, answer, citations: numbers as number[] };
@@ -83,74 +92,80 @@ function readAnswer(raw: string): Said | null {
 
 const ADDRESS =
   /(?:[a-z][a-z0-9+.-]*:\/\/|www\.)[^\s<>"'()[\]]+|[\p{L}\p{N}._%+-]+@[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)+|(?:[\p{L}\p{N}](?:[\p{L}\p{N}-]*[\p{L}\p{N}])?\.)+\p{L}{2,}(?:\/[^\s<>"'()[\]]*)?/giu;
-const trailing = /[.,;:!?…]+$/;
+const TRAILING_PUNCTUATION = /[.,;:!?…]+$/;
 /** No text has a word like this, and looking for addresses in one takes as long as the square of its length. */
-const ENDLESS = /[\p{L}\p{N}._%+-]{500}/u;
+const OVERLONG_WORD = /[\p{L}\p{N}._%+-]{500}/u;
 
 /** The addresses that passages have or mention, without what comes behind "#". */
-function addressesOf(passages: readonly FoundPassage[]): ReadonlySet<string> {
+function extractAddresses(passages: readonly FoundPassage[]): ReadonlySet<string> {
   const found = new Set<string>();
   for (const { text, url } of passages) {
-    if (url !== null) found.add(bare(url));
-    for (const [address] of text.matchAll(ADDRESS)) found.add(bare(address));
+    if (url !== null) found.add(normalizeAddress(url));
+    for (const [address] of text.matchAll(ADDRESS)) found.add(normalizeAddress(address));
   }
   return found;
 }
 
-const bare = (address: string): string =>
+const normalizeAddress = (address: string): string =>
   address
     .toLowerCase()
     .replace(/#.*$/, '')
-    .replace(trailing, '')
+    .replace(TRAILING_PUNCTUATION, '')
     .replace(/^(?:https?:\/\/|mailto:)/, '')
     .replace(/\/+$/, '');
 
-function isKnown(href: string, known: ReadonlySet<string>): boolean {
+function isKnownAddress(href: string, known: ReadonlySet<string>): boolean {
   // A question mark behind a known address could carry anything out.
-  return known.has(bare(href));
+  return known.has(normalizeAddress(href));
 }
 
 /** Digits as they mean a number, whatever marks stand between them. */
-function numbersOf(text: string): string[] {
+function extractNumbers(text: string): string[] {
   return (text.normalize('NFKC').match(/\p{Nd}+(?:[.,:' \u00a0\u202f]\p{Nd}+)*/gu) ?? []).flatMap(
     (number) => number.match(/\p{Nd}+/gu) ?? [],
   );
 }
 
-let sentences: Intl.Segmenter | undefined;
+let sentenceSegmenter: Intl.Segmenter | undefined;
 
 /** What a text says that its sources do not, or null. */
-function unsupported(text: string, passages: readonly FoundPassage[], question: string): string | null {
-  if (!showsSomething(text)) return 'it says nothing';
-  if (ENDLESS.test(text)) return 'it is no text';
-  const sources = passages.map((one) => `${one.title}\n${one.heading ?? ''}\n${one.text}\n${one.url ?? ''}`).join('\n');
-  const addresses = addressesOf(passages);
+function findUnsupported(text: string, passages: readonly FoundPassage[], question: string): string | null {
+  if (!hasVisibleText(text)) return 'it says nothing';
+  if (OVERLONG_WORD.test(text)) return 'it is no text';
+  const sources = passages
+    .map((one) => `${one.title}\n${one.heading ?? ''}\n${one.text}\n${one.url ?? ''}`)
+    .join('\n');
+  const addresses = extractAddresses(passages);
   for (const [address] of text.matchAll(ADDRESS))
-    if (!addresses.has(bare(address)) && !titleSays(passages, address)) return 'an address was invented';
-  const numbers = new Set(numbersOf(`${sources}\n${question}`));
-  if (numbersOf(text).some((number) => !numbers.has(number))) return 'a number was invented';
-  const known = new Set(matter(`${sources}\n${question}`));
-  if (support(matter(text), known) < supportFloor) return 'the passages do not say it';
-  sentences ??= new Intl.Segmenter('und', { granularity: 'sentence' });
-  for (const { segment } of sentences.segment(text)) {
-    const words = matter(segment);
-    if (words.length >= fewTerms && support(words, known) < sentenceFloor) return 'the passages do not say a part of it';
+    if (!addresses.has(normalizeAddress(address)) && !titleMentions(passages, address))
+      return 'an address was invented';
+  const numbers = new Set(extractNumbers(`${sources}\n${question}`));
+  if (extractNumbers(text).some((number) => !numbers.has(number))) return 'a number was invented';
+  const known = new Set(contentWords(`${sources}\n${question}`));
+  if (supportRatio(contentWords(text), known) < minAnswerSupport) return 'the passages do not say it';
+  sentenceSegmenter ??= new Intl.Segmenter('und', { granularity: 'sentence' });
+  for (const { segment } of sentenceSegmenter.segment(text)) {
+    const words = contentWords(segment);
+    if (words.length >= minSentenceWords && supportRatio(words, known) < minSentenceSupport)
+      return 'the passages do not say a part of it';
   }
   return null;
 }
 
-function titleSays(passages: readonly FoundPassage[], address: string): boolean {
-  return passages.some(({ title, heading }) => `${title} ${heading ?? ''}`.toLowerCase().includes(address.toLowerCase()));
+function titleMentions(passages: readonly FoundPassage[], address: string): boolean {
+  return passages.some(({ title, heading }) =>
+    `${title} ${heading ?? ''}`.toLowerCase().includes(address.toLowerCase()),
+  );
 }
 
 /** The terms that say something, those of scripts without blanks in pieces. */
-function matter(text: string): string[] {
+function contentWords(text: string): string[] {
   return [...new Set(terms(text))]
-    .filter((term) => !isFunctionWord(term))
-    .flatMap((term) => (pieces(term).length > 0 ? pieces(term) : [term]));
+    .filter((term) => !isStopword(term))
+    .flatMap((term) => (bigrams(term).length > 0 ? bigrams(term) : [term]));
 }
 
-function support(words: readonly string[], known: ReadonlySet<string>): number {
+function supportRatio(words: readonly string[], known: ReadonlySet<string>): number {
   if (words.length === 0) return 1;
   return words.filter((word) => known.has(word)).length / words.length;
 }
@@ -159,14 +174,23 @@ function support(words: readonly string[], known: ReadonlySet<string>): number {
  * The text of a rewritten message, or null when it adds a number or an address that the original does not have, or
  * is no rewriting at all.
  */
-export async function checkRewriting(raw: string, original: string): Promise<string | null> {
-  const text = readObject(raw)?.['text'];
-  if (typeof text !== 'string' || !showsSomething(text) || ENDLESS.test(text) || text.length > original.length * 4 + 1_000) return null;
-  const known = new Set([...original.matchAll(ADDRESS)].map(([address]) => bare(address)));
-  const constrained = await constrainMarkdown(text, { keepLink: (href) => known.has(bare(href)) });
+export async function checkRewrite(raw: string, original: string): Promise<string | null> {
+  const text = parseJsonObject(raw)?.['text'];
+  if (
+    typeof text !== 'string' ||
+    !hasVisibleText(text) ||
+    OVERLONG_WORD.test(text) ||
+    text.length > original.length * 4 + 1_000
+  )
+    return null;
+  const known = new Set([...original.matchAll(ADDRESS)].map(([address]) => normalizeAddress(address)));
+  const constrained = await constrainMarkdown(text, {
+    keepLink: (href) => known.has(normalizeAddress(href)),
+  });
   const plain = await markdownText(constrained);
-  const numbers = new Set(numbersOf(original));
+  const numbers = new Set(extractNumbers(original));
   const adds =
-    numbersOf(plain).some((number) => !numbers.has(number)) || [...plain.matchAll(ADDRESS)].some(([address]) => !known.has(bare(address)));
+    extractNumbers(plain).some((number) => !numbers.has(number)) ||
+    [...plain.matchAll(ADDRESS)].some(([address]) => !known.has(normalizeAddress(address)));
   return adds ? null : constrained;
 }

@@ -1,15 +1,15 @@
 // A question → passages → an answer with its sources, or the word that there is none. With a model or without one, and
 // never more than the documents of one application say. Network calls only outside of transactions.
 import type { AiAnswer } from '../../protocol/assistant.ts';
-import { checkAnswer, type Checked } from './answer-check.ts';
-import { phrasesFor } from './phrases.ts';
-import { answerPrompt, offered, type Turn } from './prompts.ts';
-import { quote, sourcesOf } from './extractive.ts';
-import { ModelFailed, type LanguageModel } from './language-model.ts';
-import { retrieve, type Retrieved } from '../knowledge/retrieval/retrieval.ts';
+import { checkAnswer, type CheckedAnswer } from './answer-check.ts';
+import { getPhrases } from './phrases.ts';
+import { answerPrompt, selectPassages, type Turn } from './prompts.ts';
+import { quotePassages, listSources } from './extractive-answer.ts';
+import { ModelError, type LanguageModel } from './language-model.ts';
+import { retrieve, type Retrieved } from './knowledge/retrieval/retrieval.ts';
 import type { Service } from '../service.ts';
 
-export interface AskedIn {
+export interface AnswerScope {
   readonly organizationId: string;
   readonly applicationId: string;
 }
@@ -21,7 +21,7 @@ export interface AnswerContext {
   readonly latest?: string;
 }
 
-export interface Answered {
+export interface AnswerResult {
   /** `answered` is false also for a question back: `outcome` tells them apart. */
   readonly answer: AiAnswer;
   readonly retrieved: Retrieved;
@@ -33,13 +33,13 @@ export interface Answered {
   readonly model: string | null;
 }
 
-const passagesWanted = 8;
+const maxPassages = 8;
 /**
  * The coverage from which a model is asked. It can say itself that the passages answer nothing, and what it says is
  * held against them, so it may see more than could be quoted unread: of the questions of `npm run evaluate` (the half
  * for choosing) 89 of 93 with an answer reach it, and 26 of 62 without one.
  */
-export const worthAsking = 0.3;
+export const modelCoverageThreshold = 0.3;
 
 /**
  * Answers from the documents of one application.
@@ -48,41 +48,51 @@ export const worthAsking = 0.3;
  */
 export async function answerQuestion(
   service: Service,
-  { applicationId }: AskedIn,
+  { applicationId }: AnswerScope,
   whole: string,
   { history = [], latest = whole }: AnswerContext = {},
   signal: AbortSignal = new AbortController().signal,
-): Promise<Answered> {
+): Promise<AnswerResult> {
   const { model } = service;
   let question = whole;
-  let retrieved = await retrieve(service, applicationId, question, passagesWanted);
-  const threshold = model === null ? retrieved.threshold : worthAsking;
+  let retrieved = await retrieve(service, applicationId, question, maxPassages);
+  const threshold = model === null ? retrieved.threshold : modelCoverageThreshold;
   if (retrieved.coverage < threshold && latest !== whole) {
     question = latest;
-    retrieved = await retrieve(service, applicationId, question, passagesWanted);
+    retrieved = await retrieve(service, applicationId, question, maxPassages);
   }
-  const locale = (await service.lookups.application(applicationId))?.settings.locale ?? null;
-  const { noAnswer } = phrasesFor(locale, question);
+  const locale = (await service.configCache.application(applicationId))?.settings.locale ?? null;
+  const { noAnswer } = getPhrases(locale, question);
   const nothing: AiAnswer = { text: noAnswer, sources: [], answered: false };
   const found = { retrieved, threshold };
   if (retrieved.passages.length === 0 || retrieved.coverage < threshold)
     return { answer: nothing, ...found, outcome: 'refused', model: null };
   if (model === null) {
-    const { text, quoted } = quote(retrieved.passages, question, threshold);
-    return { answer: { text, sources: sourcesOf(quoted), answered: true }, ...found, outcome: 'answered', model: null };
+    const { text, quoted } = quotePassages(retrieved.passages, question, threshold);
+    return {
+      answer: { text, sources: listSources(quoted), answered: true },
+      ...found,
+      outcome: 'answered',
+      model: null,
+    };
   }
   const checked = await askModel(model, question, retrieved, history, signal);
   const { name } = model;
   switch (checked.action) {
     case 'answer':
       return {
-        answer: { text: checked.text, sources: sourcesOf(checked.cited), answered: true },
+        answer: { text: checked.text, sources: listSources(checked.cited), answered: true },
         ...found,
         outcome: 'answered',
         model: name,
       };
     case 'clarify':
-      return { answer: { text: checked.text, sources: [], answered: false }, ...found, outcome: 'answered', model: name };
+      return {
+        answer: { text: checked.text, sources: [], answered: false },
+        ...found,
+        outcome: 'answered',
+        model: name,
+      };
     case 'handover':
       return { answer: nothing, ...found, outcome: 'person', model: name };
   }
@@ -95,12 +105,12 @@ async function askModel(
   retrieved: Retrieved,
   history: readonly Turn[],
   signal: AbortSignal,
-): Promise<Checked> {
-  const passages = offered(retrieved.passages);
+): Promise<CheckedAnswer> {
+  const passages = selectPassages(retrieved.passages);
   const prompt = answerPrompt(question, passages, history);
   for (let tries = 0; tries < 2; tries++) {
     const checked = await checkAnswer(await model.complete(prompt, signal), passages, question);
     if (checked !== null) return checked;
   }
-  throw new ModelFailed('the model did not keep to the form of an answer');
+  throw new ModelError('the model did not keep to the form of an answer');
 }

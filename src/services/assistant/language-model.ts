@@ -33,6 +33,6 @@ export interface LanguageModel {
 }
 
 /** The model gave no usable answer. The message is for the log and names no key and no text of anybody's. */
-export class ModelFailed extends Error {
+export class ModelError extends Error {
   override readonly name = 'ModelFailed';
 }

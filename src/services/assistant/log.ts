@@ -4,9 +4,9 @@ import type { AiLogEntry, AnswerSource } from '../../protocol/assistant.ts';
 import type { Mode } from '../../protocol/entities.ts';
 import type { Input, Output } from '../../protocol/operations.ts';
 import type { AiLogRow } from '../../engine/rows.ts';
-import { accessApplication, accessOrganization } from '../access.ts';
-import { notFound } from '../failure.ts';
-import { isoTime } from '../present.ts';
+import { accessApplication, accessOrganization } from '../core/access.ts';
+import { notFound } from '../core/errors.ts';
+import { isoTime } from '../core/serializers.ts';
 import type { OwnerCall, ReadTx, Service, Tx } from '../service.ts';
 
 export interface AiRecord {
@@ -29,7 +29,7 @@ export interface AiRecord {
 
 /** Adds a row; false when there is one under the same id. */
 export async function recordAi(tx: Tx, { engine: { clock } }: Service, entry: AiRecord): Promise<boolean> {
-  const inserted = await tx.tables.aiLog.insert({
+  const inserted = await tx.repositories.aiLog.insert({
     id: entry.id ?? clock.newId(),
     organization_id: entry.organizationId,
     application_id: entry.applicationId,
@@ -53,23 +53,29 @@ export async function recordAi(tx: Tx, { engine: { clock } }: Service, entry: Ai
  * The log of an organization or one of its applications, newest first.
  * @throws Failure not_found
  */
-export async function listAiLog(tx: ReadTx, call: OwnerCall, input: Input<'ai.log'>): Promise<Output<'ai.log'>> {
+export async function listAiLog(
+  tx: ReadTx,
+  call: OwnerCall,
+  input: Input<'ai.log'>,
+): Promise<Output<'ai.log'>> {
   const { limit, offset, applicationId } = input;
   // The command line may name the application alone.
-  const application = applicationId === undefined ? null : await accessApplication(tx, call.actor, applicationId);
-  const reference = input.organization ?? (call.actor.kind === 'local' ? application?.organization_id : undefined);
+  const application =
+    applicationId === undefined ? null : await accessApplication(tx, call.actor, applicationId);
+  const reference =
+    input.organization ?? (call.actor.kind === 'local' ? application?.organization_id : undefined);
   const organization = await accessOrganization(tx, call.actor, reference);
   if (application !== null && application.organization_id !== organization.id) throw notFound('application');
-  const rows = await tx.tables.aiLog.list(organization.id, application?.id ?? null, limit, offset);
+  const rows = await tx.repositories.aiLog.list(organization.id, application?.id ?? null, limit, offset);
   return {
-    entries: rows.map(presentAiLogEntry),
-    total: await tx.tables.aiLog.count(organization.id, application?.id ?? null),
+    entries: rows.map(serializeAiLogEntry),
+    total: await tx.repositories.aiLog.count(organization.id, application?.id ?? null),
     limit,
     offset,
   };
 }
 
-export function presentAiLogEntry(row: AiLogRow): AiLogEntry {
+export function serializeAiLogEntry(row: AiLogRow): AiLogEntry {
   return {
     id: row.id,
     applicationId: row.application_id,

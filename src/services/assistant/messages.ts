@@ -1,100 +1,70 @@
 // What the assistant writes into conversations, and when it falls silent there: inside the transaction of whoever
 // calls, from rows as they are now. Asks no model and finds nothing.
-import type { ApplicationSettings } from '../../protocol/entities.ts';
-import { limits } from '../../protocol/codes.ts';
-import type { ConversationWithVisitor, MessageRow, MessageWithSender } from '../../engine/rows.ts';
+import type { ApplicationSettings } from '../../protocol/application-settings.ts';
+import { sizeLimits } from '../../protocol/codes.ts';
+import type { ConversationWithVisitor, MessageRow } from '../../engine/rows.ts';
 import { markdownToLexical, plainLexical } from '../../text/markdown.ts';
 import { recordAi } from './log.ts';
-import { phrasesFor } from './phrases.ts';
-import { messageAudience } from '../audience.ts';
+import { getPhrases } from './phrases.ts';
+import { appendMessage, type MessageContent } from '../chat/append-message.ts';
 import { prepareContent } from '../content/content.ts';
-import { organizationLimits } from '../plans.ts';
-import { presentActivity, presentSocketMessage } from '../present.ts';
+import { organizationQuotas } from '../tenants/quotas.ts';
 import type { ReadTx, Service, Tx } from '../service.ts';
-import { readSettings } from '../settings.ts';
-
-/** The columns of a message's content. */
-export type AssistantContent = Pick<MessageRow, 'content' | 'content_format' | 'content_html' | 'content_text'>;
+import { readSettings } from '../tenants/settings.ts';
 
 /** A text as the assistant's message. @throws Error for one that shows nothing */
-export function plainContent(text: string): AssistantContent {
-  const content = contentOf(plainLexical(text));
+export function plainContent(text: string): MessageContent {
+  const content = toContent(plainLexical(text));
   if (content === null) throw new Error('The assistant has nothing to say.');
   return content;
 }
 
 /** Markdown as the assistant's message; where that would be longer than a message may be, as much of its text as fits. */
-export async function markdownContent(markdown: string): Promise<AssistantContent> {
-  const content = contentOf(await markdownToLexical(markdown));
-  return content ?? plainContent(markdown.slice(0, limits.contentRest).toWellFormed());
+export async function markdownContent(markdown: string): Promise<MessageContent> {
+  const content = toContent(await markdownToLexical(markdown));
+  return content ?? plainContent(markdown.slice(0, sizeLimits.contentRest).toWellFormed());
 }
 
-function contentOf(lexical: string): AssistantContent | null {
-  const prepared = prepareContent(lexical, 'lexical', limits.contentSocket);
+function toContent(lexical: string): MessageContent | null {
+  const prepared = prepareContent(lexical, 'lexical', sizeLimits.contentSocket);
   if (!prepared.ok) return null;
   const { content, contentFormat, contentHtml, text } = prepared.value;
   return { content, content_format: contentFormat, content_html: contentHtml, content_text: text };
 }
 
 /** The settings of an application that answers by itself; null: it does not, by its setting or its plan. */
-export async function automaticSettings(tx: ReadTx, applicationId: string): Promise<ApplicationSettings | null> {
-  const application = await tx.tables.applications.byId(applicationId);
+export async function getAutoReplySettings(
+  tx: ReadTx,
+  applicationId: string,
+): Promise<ApplicationSettings | null> {
+  const application = await tx.repositories.applications.byId(applicationId);
   if (application === undefined) return null;
   const settings = readSettings(application);
   if (settings.ai.mode !== 'auto') return null;
-  const organization = await tx.tables.organizations.byId(application.organization_id);
-  return organization !== undefined && organizationLimits(organization).ai ? settings : null;
+  const organization = await tx.repositories.organizations.byId(application.organization_id);
+  return organization !== undefined && organizationQuotas(organization).ai ? settings : null;
 }
 
 /**
- * Stores a message of the assistant and tells the room. Whoever waits keeps waiting: only a person answers for good, so
- * neither status nor waiting time nor first response change.
+ * Appends a message of the assistant. The visitor keeps waiting: only a person's answer ends the waiting time.
  * @param name from the application's settings
  * @param answered the visitor's message; each is answered once
  */
 export async function postAssistantMessage(
   tx: Tx,
-  { engine: { clock } }: Service,
+  service: Service,
   conversation: ConversationWithVisitor,
   name: string,
   answered: string,
-  content: AssistantContent,
+  content: MessageContent,
 ): Promise<void> {
-  const now = clock.now();
-  const seq = conversation.last_seq + 1;
-  const row: MessageRow = {
-    id: clock.newId(),
-    conversation_id: conversation.id,
-    organization_id: conversation.organization_id,
-    seq,
-    changed_seq: seq,
-    sender_id: conversation.application_id,
-    sender_role: 'assistant',
-    sender_label: name,
-    ...content,
-    internal: 0,
-    client_message_id: `ai:${answered}`,
-    created_at: now,
-    edited_at: null,
-    deleted_at: null,
-  };
-  if ((await tx.tables.messages.insert(row)) === 0) return;
-  const { id, waiting_since, first_response_at } = conversation;
-  const changed = { id, last_seq: seq, waiting_since, first_response_at, updated_at: now };
-  await tx.tables.conversations.afterMessage(changed);
-  const stored: MessageWithSender = { ...row, visitor_name: conversation.visitor_name, member_name: null };
-  await tx.emit({
-    organization_id: conversation.organization_id,
-    conversation_id: conversation.id,
-    mode: conversation.mode,
-    type: 'message:new',
-    audience: messageAudience(row),
-    actor_id: row.sender_id,
-    message_id: row.id,
-    member_id: null,
-    payload: presentSocketMessage(stored),
-    activity: presentActivity(row, changed),
-  });
+  const sender = {
+    id: conversation.application_id,
+    role: 'assistant',
+    label: name,
+    memberName: null,
+  } as const;
+  await appendMessage(tx, service, conversation, sender, content, { clientMessageId: `ai:${answered}` });
 }
 
 /**
@@ -103,20 +73,21 @@ export async function postAssistantMessage(
  * @param conversation as it is after the message
  * @param message the visitor's
  */
-export async function leaveToPerson(
+export async function handOffToHuman(
   tx: Tx,
   service: Service,
   conversation: ConversationWithVisitor,
   message: Pick<MessageRow, 'id' | 'content' | 'content_text'>,
 ): Promise<void> {
   if (conversation.status !== 'pending') return;
-  if ((await tx.tables.conversations.muteAssistant(conversation.id, service.engine.clock.now())) === 0) return;
-  const settings = await automaticSettings(tx, conversation.application_id);
+  if ((await tx.repositories.conversations.muteAssistant(conversation.id, service.engine.clock.now())) === 0)
+    return;
+  const settings = await getAutoReplySettings(tx, conversation.application_id);
   if (settings === null) return;
   const text = message.content_text ?? message.content;
-  const { person } = phrasesFor(settings.locale, text);
+  const { person } = getPhrases(settings.locale, text);
   await recordAi(tx, service, {
-    ...automaticRecord(conversation, message.id),
+    ...autoReplyRecord(conversation, message.id),
     question: text,
     answer: person,
     outcome: 'person',
@@ -127,7 +98,7 @@ export async function leaveToPerson(
 }
 
 /** What the log says of every automatic answer. @param messageId the visitor's message */
-export function automaticRecord(conversation: ConversationWithVisitor, messageId: string) {
+export function autoReplyRecord(conversation: ConversationWithVisitor, messageId: string) {
   return {
     id: messageId,
     organizationId: conversation.organization_id,

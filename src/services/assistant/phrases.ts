@@ -71,7 +71,7 @@ const phrases = {
 export type Language = keyof typeof phrases;
 
 // Frequent words that the other languages here do not have, so that two of them tell.
-const tellTales: Readonly<Record<Language, RegExp>> = {
+const languagePatterns: Readonly<Record<Language, RegExp>> = {
   en: /\b(?:the|what|how|is|my|you|your|with|where|when|can|does|and|would|want)\b/g,
   de: /\b(?:der|die|das|ist|wie|ich|mein|meine|meinen|nicht|kann|und|wo|wann|mit|für|einen|möchte)\b/g,
   fr: /\b(?:le|les|est|je|mon|ma|mes|vous|comment|où|quand|puis|pour|avec|une|des|voudrais|quel|quelle)\b/g,
@@ -89,23 +89,24 @@ const isLanguage = (name: string): name is Language => Object.hasOwn(phrases, na
  * The sentences in the visitor's language: the one of their text where its words tell, else the application's.
  * @param locale the application's setting
  */
-export function phrasesFor(locale: string | null, text: string): Phrases {
+export function getPhrases(locale: string | null, text: string): Phrases {
   const lower = text.toLowerCase();
   let best: Language | null = null;
   let most = 1;
-  for (const language of Object.keys(tellTales) as Language[]) {
-    const count = lower.match(tellTales[language])?.length ?? 0;
+  for (const language of Object.keys(languagePatterns) as Language[]) {
+    const count = lower.match(languagePatterns[language])?.length ?? 0;
     if (count > most) [best, most] = [language, count];
   }
   const own = locale?.split('-')[0]?.toLowerCase() ?? '';
   return phrases[best ?? (isLanguage(own) ? own : 'en')];
 }
 
-const talk = '(?:talk|speak|chat|write|connect|transfer|get|put me|reach)';
-const someone = '(?:person|human|agent|operator|representative|someone|somebody|employee|support staff|real people)';
-const wanted: readonly RegExp[] = [
-  new RegExp(`\\b${talk}\\w*\\b.{0,30}\\b${someone}s?\\b`),
-  new RegExp(`^(?:a |an |real |live |please,? )*${someone}s?(?:,? please)?[.! ]*$`),
+const TALK = '(?:talk|speak|chat|write|connect|transfer|get|put me|reach)';
+const HUMAN =
+  '(?:person|human|agent|operator|representative|someone|somebody|employee|support staff|real people)';
+const humanRequestPatterns: readonly RegExp[] = [
+  new RegExp(`\\b${TALK}\\w*\\b.{0,30}\\b${HUMAN}s?\\b`),
+  new RegExp(`^(?:a |an |real |live |please,? )*${HUMAN}s?(?:,? please)?[.! ]*$`),
   /\b(?:real|live|actual) (?:person|human|agent)\b/,
   /(?:menschen|mitarbeiter(?:in)?|person|berater(?:in)?|jemandem).{0,25}(?:sprechen|reden|chatten|schreiben|verbinden|verbunden)/,
   /(?:sprechen|reden|verbinden).{0,25}(?:menschen|mitarbeiter|person|berater|jemandem)/,
@@ -117,27 +118,27 @@ const wanted: readonly RegExp[] = [
   /(?:falar|conversar).{0,30}(?:pessoa|humano|atendente|agente|alguém)/,
   /(?:التحدث|أتحدث|الكلام|أتكلم|التكلم).{0,30}(?:شخص|موظف|إنسان|بشري|أحد)/,
 ];
-const notWanted =
+const negationPattern =
   /(?:don'?t|do not|no need to|rather not|without|instead of|ohne|nicht|kein\w*|no quiero|sin|ne veux pas|sans|non voglio|senza|niet|geen|zonder|nie chcę|bez|não quero|sem|لا أريد|بدون)(?: [^ ]+){0,3}$/;
-const courtesy =
+const courtesyPattern =
   /^(?:hi|hello|hey|good (?:morning|afternoon|evening|day)|thanks?|thank you|thx|ok(?:ay)?|great|perfect|super|cool|yes|no|bye|hallo|guten (?:tag|morgen|abend)|moin|danke|vielen dank|bonjour|bonsoir|salut|merci|hola|buen(?:os|as) (?:días|tardes|noches)|gracias|ciao|buon(?:giorno|asera)|grazie|goede(?:morgen|middag|navond)|dag|bedankt|dank je|cześć|dzień dobry|dzięki|dziękuję|olá|oi|bo[ma] (?:dia|tarde|noite)|obrigad[oa]|مرحبا|السلام عليكم|شكرا|شكرًا)(?!\p{L})/u;
-const longestCourtesy = 40;
+const maxCourtesyLength = 40;
 
 /** Whether a message is a greeting, thanks or the like, and asks nothing. */
 export function isCourtesy(text: string): boolean {
   const line = text.toLowerCase().replaceAll(/\s+/g, ' ').trim();
-  return line.length <= longestCourtesy && courtesy.test(line) && !/[?？؟\d]/.test(line);
+  return line.length <= maxCourtesyLength && courtesyPattern.test(line) && !/[?？؟\d]/.test(line);
 }
 
 /** A longer text asks for something besides, and its answer may be what is wanted. */
-const longestWish = 200;
+const maxRequestLength = 200;
 
 /** Whether a visitor's message asks for a person. */
-export function asksForPerson(text: string): boolean {
+export function asksForHuman(text: string): boolean {
   const line = text.toLowerCase().replaceAll('’', "'").replaceAll(/\s+/g, ' ').trim();
-  if (line.length > longestWish) return false;
-  return wanted.some((pattern) => {
+  if (line.length > maxRequestLength) return false;
+  return humanRequestPatterns.some((pattern) => {
     const found = pattern.exec(line);
-    return found !== null && !notWanted.test(line.slice(0, found.index).trim());
+    return found !== null && !negationPattern.test(line.slice(0, found.index).trim());
   });
 }

@@ -3,7 +3,7 @@
 
 import { renderHtml } from './html.ts';
 import { checkLexical, plainText } from './lexical.ts';
-import { showsSomething, unstorable } from '../../text/text.ts';
+import { hasVisibleText, findUnstorable } from '../../text/text.ts';
 
 export type ContentFormat = 'plain' | 'lexical';
 
@@ -16,7 +16,8 @@ export interface PreparedContent {
 }
 
 /** The outcome of {@link prepareContent}; `problem` is a whole sentence in English. */
-export type ContentOutcome = { ok: true; value: PreparedContent } | { ok: false; path: 'content'; problem: string };
+export type ContentOutcome =
+  { ok: true; value: PreparedContent } | { ok: false; path: 'content'; problem: string };
 
 /**
  * Checks a message's content and makes what is stored beside it (contract: "Messages", "Rich text").
@@ -28,19 +29,22 @@ export type ContentOutcome = { ok: true; value: PreparedContent } | { ok: false;
  */
 export function prepareContent(content: string, format: ContentFormat, maxLength: number): ContentOutcome {
   const trimmed = content.trim();
-  if (trimmed === '') return refuse('must not be empty. Write something before sending.');
+  if (trimmed === '') return invalid('must not be empty. Write something before sending.');
   if (trimmed.length > maxLength) {
-    return refuse(`is too long: ${trimmed.length} characters, and at most ${maxLength} are allowed. Shorten it or split it.`);
+    return invalid(
+      `is too long: ${trimmed.length} characters, and at most ${maxLength} are allowed. Shorten it or split it.`,
+    );
   }
-  const reason = unstorable(trimmed);
-  if (reason === 'nul') return refuse('has the character U+0000, which cannot be stored. Remove it.');
-  if (reason !== null) return refuse('has half a character (a lone surrogate). Send well-formed Unicode.');
+  const reason = findUnstorable(trimmed);
+  if (reason === 'nul') return invalid('has the character U+0000, which cannot be stored. Remove it.');
+  if (reason !== null) return invalid('has half a character (a lone surrogate). Send well-formed Unicode.');
   if (format === 'plain') {
-    if (!showsSomething(trimmed)) return refuse('shows nothing: only blanks or invisible characters. Write something.');
+    if (!hasVisibleText(trimmed))
+      return invalid('shows nothing: only blanks or invisible characters. Write something.');
     return { ok: true, value: { content: trimmed, contentFormat: format, contentHtml: null, text: trimmed } };
   }
   const checked = checkLexical(trimmed);
-  if (!checked.ok) return refuse(checked.problem);
+  if (!checked.ok) return invalid(checked.problem);
   return {
     ok: true,
     value: {
@@ -52,6 +56,6 @@ export function prepareContent(content: string, format: ContentFormat, maxLength
   };
 }
 
-function refuse(problem: string): ContentOutcome {
+function invalid(problem: string): ContentOutcome {
   return { ok: false, path: 'content', problem: `content ${problem}` };
 }

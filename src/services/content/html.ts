@@ -26,7 +26,7 @@ const CODE_MARK = 16;
  * @returns HTML that the sanitiser leaves as it is
  */
 export function renderHtml(root: RootNode): string {
-  return sanitise(buildHtml(root));
+  return sanitize(buildHtml(root));
 }
 
 /** The HTML before the second wall; exported so that tests can hold both walls against each other. */
@@ -36,7 +36,7 @@ export function buildHtml(root: RootNode): string {
 
 const ALLOWED_TAGS = 'p br b strong i em u s del code pre h1 h2 h3 h4 h5 h6 ul ol li a span'.split(' ');
 
-const WALL: sanitizeHtml.IOptions = {
+const SANITIZE_OPTIONS: sanitizeHtml.IOptions = {
   allowedTags: ALLOWED_TAGS,
   allowedAttributes: { a: ['href', 'target', 'rel'] },
   // A free class name could borrow the host page's styles and cover the screen.
@@ -57,9 +57,9 @@ const WALL: sanitizeHtml.IOptions = {
 };
 
 /** Any HTML reduced to the contract's tags and attributes; what the renderer built comes back unchanged. */
-export function sanitise(html: string): string {
+export function sanitize(html: string): string {
   // The library writes `<br />`. No text or attribute can hold that sequence, since `<` is always escaped there.
-  return sanitizeHtml(html, WALL).replaceAll('<br />', '<br>');
+  return sanitizeHtml(html, SANITIZE_OPTIONS).replaceAll('<br />', '<br>');
 }
 
 /** Where inline content stands: under the root, in one of these blocks, in a list item, or in a code block. */
@@ -96,7 +96,7 @@ class Flow {
   /** A node's own text, then its children. */
   content(node: LexicalNode): void {
     const format = node.type === 'text' || node.type === 'unknown' ? node.format : 0;
-    this.inline(marked(node.text, this.wrapper === 'code' ? format & ~CODE_MARK : format));
+    this.inline(renderMarks(node.text, this.wrapper === 'code' ? format & ~CODE_MARK : format));
     const asBlock = this.wrapper === 'root' && unknownChildrenAreBlocks(node);
     for (const child of node.children) {
       if (asBlock && child.type === 'unknown') this.addBlock(child);
@@ -247,7 +247,7 @@ function codeBlock(node: CodeNode, link: string | null): string {
   return `<pre><code${attribute}>${new Flow('code', link).render(node)}</code></pre>`;
 }
 
-function marked(text: string, format: number): string {
+function renderMarks(text: string, format: number): string {
   if (text === '') return '';
   let html = escapeText(text);
   for (const [bit, tag] of MARKS) {
@@ -258,7 +258,11 @@ function marked(text: string, format: number): string {
 
 // A browser reads a carriage return as a newline; writing it so keeps what is stored and what is parsed the same.
 function escapeText(text: string): string {
-  return text.replace(/\r\n?/g, '\n').replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+  return text
+    .replace(/\r\n?/g, '\n')
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;');
 }
 
 function escapeAttribute(value: string): string {

@@ -3,7 +3,7 @@
 
 import { parseJson } from './json.ts';
 import { safeHref } from '../../text/links.ts';
-import { showsSomething, unstorable } from '../../text/text.ts';
+import { hasVisibleText, findUnstorable } from '../../text/text.ts';
 
 /** Levels of nodes below the root: the root's children are level 1. */
 export const MAX_LEXICAL_LEVELS = 32;
@@ -67,7 +67,16 @@ export interface UnknownNode extends Common {
 }
 
 export type LexicalNode =
-  RootNode | ParagraphNode | HeadingNode | ListNode | ListItemNode | CodeNode | LinkNode | TextNode | LineBreakNode | UnknownNode;
+  | RootNode
+  | ParagraphNode
+  | HeadingNode
+  | ListNode
+  | ListItemNode
+  | CodeNode
+  | LinkNode
+  | TextNode
+  | LineBreakNode
+  | UnknownNode;
 
 /** The outcome of {@link checkLexical}; `problem` is a sentence for the person who wrote the client. */
 export type CheckedLexical = { ok: true; root: RootNode } | { ok: false; problem: string };
@@ -86,17 +95,19 @@ export function checkLexical(source: string): CheckedLexical {
   const parsed = parseJson(source, MAX_SOURCE_DEPTH);
   if (!parsed.ok) {
     const problem =
-      parsed.reason === 'depth' ? TOO_DEEP : 'is not JSON. Send the editor state as a JSON string, or set contentFormat to plain.';
+      parsed.reason === 'depth'
+        ? TOO_DEEP
+        : 'is not JSON. Send the editor state as a JSON string, or set contentFormat to plain.';
     return { ok: false, problem };
   }
   try {
     const root = new TreeReader().root(parsed.value);
-    if (!showsSomething(plainText(root))) {
+    if (!hasVisibleText(plainText(root))) {
       return { ok: false, problem: 'shows no text. Write something before sending.' };
     }
     return { ok: true, root };
   } catch (error) {
-    if (error instanceof LexicalProblem) return { ok: false, problem: error.message };
+    if (error instanceof LexicalError) return { ok: false, problem: error.message };
     throw error;
   }
 }
@@ -116,13 +127,13 @@ export function plainText(root: LexicalNode): string {
  * line (a mention, a hashtag): it is part of a line when a sibling is text, a link or a line break.
  */
 export function unknownChildrenAreBlocks(parent: LexicalNode): boolean {
-  return parent.children.every((child) => isBlock(child) || child.type === 'unknown');
+  return parent.children.every((child) => isBlockNode(child) || child.type === 'unknown');
 }
 
 const TOO_DEEP = `is nested too deeply. At most ${MAX_LEXICAL_LEVELS} levels of nodes are allowed below root.`;
 const LANGUAGE = /^[a-z0-9+#-]{1,32}$/;
 
-class LexicalProblem extends Error {}
+class LexicalError extends Error {}
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -137,11 +148,13 @@ class TreeReader {
   private readonly place: number[] = [];
 
   root(value: unknown): RootNode {
-    if (!isObject(value) || !isObject(value['root'])) throw new LexicalProblem('must be a JSON object with an object `root`.');
+    if (!isObject(value) || !isObject(value['root']))
+      throw new LexicalError('must be a JSON object with an object `root`.');
     const root = value['root'];
-    if (root['type'] !== 'root') throw new LexicalProblem('must have root.type "root".');
-    if (root['version'] !== 1) throw new LexicalProblem('must have root.version 1; other versions are not known.');
-    if (!Array.isArray(root['children'])) throw new LexicalProblem('must have an array root.children.');
+    if (root['type'] !== 'root') throw new LexicalError('must have root.type "root".');
+    if (root['version'] !== 1)
+      throw new LexicalError('must have root.version 1; other versions are not known.');
+    if (!Array.isArray(root['children'])) throw new LexicalError('must have an array root.children.');
     return { type: 'root', text: '', children: this.children(root) };
   }
 
@@ -149,7 +162,7 @@ class TreeReader {
     const list: unknown = fields['children'];
     if (list === undefined) return [];
     if (!Array.isArray(list)) this.refuse('has `children` that is not an array.');
-    if (list.length > 0 && this.place.length >= MAX_LEXICAL_LEVELS) throw new LexicalProblem(TOO_DEEP);
+    if (list.length > 0 && this.place.length >= MAX_LEXICAL_LEVELS) throw new LexicalError(TOO_DEEP);
     return list.map((child: unknown, index) => {
       this.place.push(index);
       const node = this.node(child);
@@ -161,11 +174,12 @@ class TreeReader {
   private node(value: unknown): LexicalNode {
     this.nodes++;
     if (this.nodes > MAX_LEXICAL_NODES) {
-      throw new LexicalProblem(`has too many nodes. At most ${MAX_LEXICAL_NODES} are allowed below root.`);
+      throw new LexicalError(`has too many nodes. At most ${MAX_LEXICAL_NODES} are allowed below root.`);
     }
     if (!isObject(value)) this.refuse('must be an object with a `type`.');
     const type = value['type'];
-    if (typeof type !== 'string' && typeof type !== 'number') this.refuse('must have a `type` that is a string.');
+    if (typeof type !== 'string' && typeof type !== 'number')
+      this.refuse('must have a `type` that is a string.');
     const text = this.text(value, type);
     const format = this.format(value, type);
     const common = { text, children: this.children(value) };
@@ -182,7 +196,12 @@ class TreeReader {
         return { type, ...common, language: codeLanguage(value['language']) };
       case 'link':
       case 'autolink':
-        return { type: 'link', ...common, href: safeHref(value['url']), newTab: value['target'] === '_blank' };
+        return {
+          type: 'link',
+          ...common,
+          href: safeHref(value['url']),
+          newTab: value['target'] === '_blank',
+        };
       case 'text':
         return { type, ...common, format };
       default:
@@ -197,9 +216,11 @@ class TreeReader {
       if (type === 'text') this.refuse('is a text node and must have a string `text`.');
       return '';
     }
-    const reason = unstorable(text);
-    if (reason === 'nul') this.refuse('has text with the character U+0000, which cannot be stored. Remove it.');
-    if (reason !== null) this.refuse('has text with half a character (a lone surrogate). Send well-formed Unicode.');
+    const reason = findUnstorable(text);
+    if (reason === 'nul')
+      this.refuse('has text with the character U+0000, which cannot be stored. Remove it.');
+    if (reason !== null)
+      this.refuse('has text with half a character (a lone surrogate). Send well-formed Unicode.');
     return text;
   }
 
@@ -207,13 +228,14 @@ class TreeReader {
   private format(fields: Fields, type: string | number): number {
     const format = fields['format'];
     if (typeof format === 'number' && Number.isInteger(format) && format >= 0) return format;
-    if (type === 'text' && format !== undefined) this.refuse('is a text node whose `format` is not an integer of 0 or more.');
+    if (type === 'text' && format !== undefined)
+      this.refuse('is a text node whose `format` is not an integer of 0 or more.');
     return 0;
   }
 
   private refuse(problem: string): never {
     const path = this.place.map((index) => `.children[${index}]`).join('');
-    throw new LexicalProblem(`is not valid: root${path} ${problem}`);
+    throw new LexicalError(`is not valid: root${path} ${problem}`);
   }
 }
 
@@ -242,7 +264,7 @@ class LineWriter {
 
   /** `asBlock` says whether a node of unknown type begins and ends a line here. */
   write(node: LexicalNode, asBlock: boolean): void {
-    const block = isBlock(node) || (asBlock && node.type === 'unknown');
+    const block = isBlockNode(node) || (asBlock && node.type === 'unknown');
     if (block) this.newLine();
     if (node.type === 'linebreak') this.text += '\n';
     this.text += node.text;
@@ -257,6 +279,6 @@ class LineWriter {
   }
 }
 
-function isBlock(node: LexicalNode): boolean {
+function isBlockNode(node: LexicalNode): boolean {
   return node.type !== 'text' && node.type !== 'link' && node.type !== 'linebreak' && node.type !== 'unknown';
 }

@@ -37,7 +37,12 @@ export interface Question {
 
 /** Says where questions are asked; the functions below then read like a table. */
 export function about(application: ApplicationName) {
-  const question = (kind: Kind, ask: string, expected: Expected | null, never: readonly string[]): Question => ({
+  const question = (
+    kind: Kind,
+    ask: string,
+    expected: Expected | null,
+    never: readonly string[],
+  ): Question => ({
     application,
     kind,
     ask,

@@ -83,8 +83,14 @@ export const wordy = [
     'wordy',
     'Hello! I visited you last summer with my choir and we loved the cake. Could you send me the recipe of the cake?',
   ),
-  bicycles.unanswered('wordy', 'Good morning, we are planning a trip with our club in May. Do you also rent out canoes?'),
-  time.unanswered('wordy', 'Hi, I am a student writing a thesis about start-ups. How many customers does Tallybird have?'),
+  bicycles.unanswered(
+    'wordy',
+    'Good morning, we are planning a trip with our club in May. Do you also rent out canoes?',
+  ),
+  time.unanswered(
+    'wordy',
+    'Hi, I am a student writing a thesis about start-ups. How many customers does Tallybird have?',
+  ),
   tea.unanswered(
     'wordy',
     'My neighbour recommended you to me. I am looking for a wedding location. Can one rent the tea room for a wedding?',

@@ -4,8 +4,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import * as buffers from '../../../src/cli/console/editing/buffer.ts';
-import { bufferOf, MOST_TEXT, type EditBuffer } from '../../../src/cli/console/editing/buffer.ts';
-import { rowsOf } from '../../../src/cli/console/editing/layout.ts';
+import { bufferOf, maxTextLength, type EditBuffer } from '../../../src/cli/console/editing/buffer.ts';
+import { rowsOf } from '../../../src/cli/console/editing/text-layout.ts';
 import { strangeText } from '../text/strange-text.ts';
 import { inkColumns, OBEYED } from '../text/screen.ts';
 
@@ -13,10 +13,12 @@ const at = (text: string, caret: number): EditBuffer => ({ ...bufferOf(text), ca
 /** `a|b` is a caret between a and b. */
 const marked = (text: string): EditBuffer => at(text.replace('|', ''), text.indexOf('|'));
 const mark = ({ text, caret }: EditBuffer): string => `${text.slice(0, caret)}|${text.slice(caret)}`;
-const typed = (buffer: EditBuffer, text: string): EditBuffer => text.split('').reduce((now, letter) => buffers.insert(now, letter), buffer);
+const typed = (buffer: EditBuffer, text: string): EditBuffer =>
+  text.split('').reduce((now, letter) => buffers.insert(now, letter), buffer);
 
 const segmenter = new Intl.Segmenter('und', { granularity: 'grapheme' });
-const boundaries = (text: string): Set<number> => new Set([text.length, ...[...segmenter.segment(text)].map(({ index }) => index)]);
+const boundaries = (text: string): Set<number> =>
+  new Set([text.length, ...[...segmenter.segment(text)].map(({ index }) => index)]);
 
 type Act = (buffer: EditBuffer) => EditBuffer;
 const columns = 12;
@@ -59,11 +61,17 @@ const anyAct: fc.Arbitrary<readonly [string, Act]> = fc.oneof(
   { weight: 3, arbitrary: fc.constantFrom(...Object.entries(acts)) },
   {
     weight: 2,
-    arbitrary: strangeText.map((text) => [`insert ${JSON.stringify(text)}`, (buffer: EditBuffer) => buffers.insert(buffer, text)] as const),
+    arbitrary: strangeText.map(
+      (text) =>
+        [`insert ${JSON.stringify(text)}`, (buffer: EditBuffer) => buffers.insert(buffer, text)] as const,
+    ),
   },
   {
     weight: 1,
-    arbitrary: strangeText.map((text) => [`paste ${JSON.stringify(text)}`, (buffer: EditBuffer) => buffers.paste(buffer, text)] as const),
+    arbitrary: strangeText.map(
+      (text) =>
+        [`paste ${JSON.stringify(text)}`, (buffer: EditBuffer) => buffers.paste(buffer, text)] as const,
+    ),
   },
 );
 const anyActs = fc.array(anyAct, { maxLength: 40 });
@@ -71,26 +79,31 @@ const anyActs = fc.array(anyAct, { maxLength: 40 });
 describe('any acts in any order', () => {
   it('leave the caret on a boundary inside the text, the text free of controls, and the layout inside its box', () => {
     fc.assert(
-      fc.property(anyActs, fc.integer({ min: 1, max: 30 }), fc.integer({ min: 1, max: 6 }), (list, width, height) => {
-        let buffer = bufferOf();
-        let firstRow = 0;
-        for (const [, act] of list) {
-          buffer = act(buffer);
-          expect(boundaries(buffer.text)).toContain(buffer.caret);
-          expect(buffer.text.replaceAll(/[\n\t]/g, '')).not.toMatch(OBEYED);
-          const view = buffers.layout(buffer, width, height, firstRow);
-          ({ firstRow } = view);
-          expect(view.lines.length).toBe(Math.min(height, view.rowCount - firstRow));
-          expect(view.caretRow).toBeGreaterThanOrEqual(0);
-          expect(view.caretRow).toBeLessThan(view.lines.length);
-          expect(view.caretColumn).toBeGreaterThanOrEqual(0);
-          expect(view.caretColumn).toBeLessThan(width);
-          for (const line of view.lines) {
-            expect(inkColumns(line)).toBeLessThanOrEqual(Math.max(1, width - 1));
-            expect(line).not.toMatch(OBEYED);
+      fc.property(
+        anyActs,
+        fc.integer({ min: 1, max: 30 }),
+        fc.integer({ min: 1, max: 6 }),
+        (list, width, height) => {
+          let buffer = bufferOf();
+          let firstRow = 0;
+          for (const [, act] of list) {
+            buffer = act(buffer);
+            expect(boundaries(buffer.text)).toContain(buffer.caret);
+            expect(buffer.text.replaceAll(/[\n\t]/g, '')).not.toMatch(OBEYED);
+            const view = buffers.layoutBuffer(buffer, width, height, firstRow);
+            ({ firstRow } = view);
+            expect(view.lines.length).toBe(Math.min(height, view.rowCount - firstRow));
+            expect(view.caretRow).toBeGreaterThanOrEqual(0);
+            expect(view.caretRow).toBeLessThan(view.lines.length);
+            expect(view.caretColumn).toBeGreaterThanOrEqual(0);
+            expect(view.caretColumn).toBeLessThan(width);
+            for (const line of view.lines) {
+              expect(inkColumns(line)).toBeLessThanOrEqual(Math.max(1, width - 1));
+              expect(line).not.toMatch(OBEYED);
+            }
           }
-        }
-      }),
+        },
+      ),
       { numRuns: 150 },
     );
   });
@@ -99,7 +112,9 @@ describe('any acts in any order', () => {
     fc.assert(
       fc.property(strangeText, anyActs, (text, list) => {
         const start = bufferOf(text);
-        const end = list.filter(([name]) => name !== 'undo' && name !== 'redo').reduce((buffer, [, act]) => act(buffer), start);
+        const end = list
+          .filter(([name]) => name !== 'undo' && name !== 'redo')
+          .reduce((buffer, [, act]) => act(buffer), start);
         let back = end;
         while (buffers.canUndo(back)) back = buffers.undo(back);
         expect(back.text).toBe(start.text);
@@ -147,7 +162,9 @@ describe('any acts in any order', () => {
 describe('typing', () => {
   it('stands where the caret is, and takes every kind of line end as one', () => {
     expect(mark(buffers.insert(marked('a|c'), 'b'))).toBe('ab|c');
-    expect(mark(buffers.paste(marked('<|>'), 'one\r\ntwo\rthree\nfour\u2028five'))).toBe('<one\ntwo\nthree\nfour\nfive|>');
+    expect(mark(buffers.paste(marked('<|>'), 'one\r\ntwo\rthree\nfour\u2028five'))).toBe(
+      '<one\ntwo\nthree\nfour\nfive|>',
+    );
   });
 
   it.each([
@@ -177,11 +194,13 @@ describe('typing', () => {
   });
 
   it('stops at the most that a buffer holds, between characters', () => {
-    const full = buffers.paste(bufferOf('x'), '👍🏽'.repeat(MOST_TEXT));
-    expect(full.text.length).toBeLessThanOrEqual(MOST_TEXT);
-    expect(full.text.length).toBeGreaterThan(MOST_TEXT - 4);
+    const full = buffers.paste(bufferOf('x'), '👍🏽'.repeat(maxTextLength));
+    expect(full.text.length).toBeLessThanOrEqual(maxTextLength);
+    expect(full.text.length).toBeGreaterThan(maxTextLength - 4);
     expect(full.text.endsWith('👍🏽')).toBe(true);
-    expect(buffers.insert(buffers.insert(buffers.insert(full, 'a'), 'b'), 'c').text.length).toBeLessThanOrEqual(MOST_TEXT);
+    expect(
+      buffers.insert(buffers.insert(buffers.insert(full, 'a'), 'b'), 'c').text.length,
+    ).toBeLessThanOrEqual(maxTextLength);
   });
 });
 
@@ -235,7 +254,9 @@ describe('cutting and putting back', () => {
   it('keeps no more than twenty, and survives sending', () => {
     let buffer = bufferOf();
     for (let index = 0; index < 30; index++) {
-      buffer = buffers.moveTextEnd(buffers.killToLineStart(buffers.moveTextEnd(buffers.insert(buffer, `n${index}`))));
+      buffer = buffers.moveTextEnd(
+        buffers.killToLineStart(buffers.moveTextEnd(buffers.insert(buffer, `n${index}`))),
+      );
     }
     expect(buffer.ring).toHaveLength(20);
     const next = buffers.cleared(buffer);
@@ -324,9 +345,15 @@ describe('moving', () => {
 
   it('home and end go to the row’s ends first, and then to the line’s', () => {
     const home = buffers.moveLineStart(marked('one two three fo|ur'), 9);
-    expect([mark(home), mark(buffers.moveLineStart(home, 9))]).toEqual(['one two three |four', '|one two three four']);
+    expect([mark(home), mark(buffers.moveLineStart(home, 9))]).toEqual([
+      'one two three |four',
+      '|one two three four',
+    ]);
     const end = buffers.moveLineEnd(marked('o|ne two three four'), 9);
-    expect([mark(end), mark(buffers.moveLineEnd(end, 9))]).toEqual(['one two| three four', 'one two three four|']);
+    expect([mark(end), mark(buffers.moveLineEnd(end, 9))]).toEqual([
+      'one two| three four',
+      'one two three four|',
+    ]);
   });
 
   it('knows the first and the last row, where up and down mean the history', () => {
@@ -342,32 +369,66 @@ describe('moving', () => {
 
 describe('layout', () => {
   it('keeps a column for the caret, and puts it on the next row behind a full one', () => {
-    expect(buffers.layout(bufferOf('abcd'), 5, 3)).toEqual({ lines: ['abcd'], caretRow: 0, caretColumn: 4, firstRow: 0, rowCount: 1 });
-    expect(buffers.layout(bufferOf('abcde'), 5, 3)).toEqual({
+    expect(buffers.layoutBuffer(bufferOf('abcd'), 5, 3)).toEqual({
+      lines: ['abcd'],
+      caretRow: 0,
+      caretColumn: 4,
+      firstRow: 0,
+      rowCount: 1,
+    });
+    expect(buffers.layoutBuffer(bufferOf('abcde'), 5, 3)).toEqual({
       lines: ['abcd', 'e'],
       caretRow: 1,
       caretColumn: 1,
       firstRow: 0,
       rowCount: 2,
     });
-    expect(buffers.layout(bufferOf(''), 5, 3)).toEqual({ lines: [''], caretRow: 0, caretColumn: 0, firstRow: 0, rowCount: 1 });
-    expect(buffers.layout(bufferOf('ab\n'), 5, 3)).toMatchObject({ lines: ['ab', ''], caretRow: 1, caretColumn: 0 });
+    expect(buffers.layoutBuffer(bufferOf(''), 5, 3)).toEqual({
+      lines: [''],
+      caretRow: 0,
+      caretColumn: 0,
+      firstRow: 0,
+      rowCount: 1,
+    });
+    expect(buffers.layoutBuffer(bufferOf('ab\n'), 5, 3)).toMatchObject({
+      lines: ['ab', ''],
+      caretRow: 1,
+      caretColumn: 0,
+    });
     // Blanks behind a full row hang there, out of sight, and the caret stays in the box.
-    expect(buffers.layout(bufferOf('abcd    '), 5, 3)).toMatchObject({ lines: ['abcd'], caretRow: 0, caretColumn: 4 });
+    expect(buffers.layoutBuffer(bufferOf('abcd    '), 5, 3)).toMatchObject({
+      lines: ['abcd'],
+      caretRow: 0,
+      caretColumn: 4,
+    });
   });
 
   it('counts columns as they are drawn', () => {
-    expect(buffers.layout(marked('漢字|x'), 20, 3)).toMatchObject({ caretColumn: 4, lines: ['漢字x'] });
-    expect(buffers.layout(marked('👨‍👩‍👧|x'), 20, 3)).toMatchObject({ caretColumn: 6 });
-    expect(buffers.layout(marked('a\t|x'), 20, 3)).toMatchObject({ caretColumn: 5, lines: ['a    x'] });
-    expect(buffers.layout(marked('\u0301|x'), 20, 3)).toMatchObject({ caretColumn: 1, lines: ['\u200b◌\u0301\u200bx'] });
+    expect(buffers.layoutBuffer(marked('漢字|x'), 20, 3)).toMatchObject({ caretColumn: 4, lines: ['漢字x'] });
+    expect(buffers.layoutBuffer(marked('👨‍👩‍👧|x'), 20, 3)).toMatchObject({ caretColumn: 6 });
+    expect(buffers.layoutBuffer(marked('a\t|x'), 20, 3)).toMatchObject({ caretColumn: 5, lines: ['a    x'] });
+    expect(buffers.layoutBuffer(marked('\u0301|x'), 20, 3)).toMatchObject({
+      caretColumn: 1,
+      lines: ['\u200b◌\u0301\u200bx'],
+    });
   });
 
   it('scrolls only when the caret leaves the box', () => {
     const text = Array.from({ length: 10 }, (_, index) => `${index}`).join('\n');
-    const rowOf = (caret: number, before: number): number => buffers.layout(at(text, caret), 10, 3, before).firstRow;
-    expect([rowOf(text.length, 0), rowOf(14, 7), rowOf(12, 7), rowOf(0, 7), rowOf(4, 0), rowOf(6, 0)]).toEqual([7, 7, 6, 0, 0, 1]);
+    const rowOf = (caret: number, before: number): number =>
+      buffers.layoutBuffer(at(text, caret), 10, 3, before).firstRow;
+    expect([
+      rowOf(text.length, 0),
+      rowOf(14, 7),
+      rowOf(12, 7),
+      rowOf(0, 7),
+      rowOf(4, 0),
+      rowOf(6, 0),
+    ]).toEqual([7, 7, 6, 0, 0, 1]);
     // The text shrank: no empty rows below while there is text above.
-    expect(buffers.layout(bufferOf('a\nb\nc\nd'), 10, 3, 9)).toMatchObject({ firstRow: 1, lines: ['b', 'c', 'd'] });
+    expect(buffers.layoutBuffer(bufferOf('a\nb\nc\nd'), 10, 3, 9)).toMatchObject({
+      firstRow: 1,
+      lines: ['b', 'c', 'd'],
+    });
   });
 });

@@ -2,7 +2,13 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { emptyHistory, newer, older, remember, type History } from '../../../src/cli/console/editing/history.ts';
+import {
+  emptyHistory,
+  newer,
+  older,
+  remember,
+  type History,
+} from '../../../src/cli/console/editing/history.ts';
 
 const sent = (...texts: readonly string[]): History => texts.reduce(remember, emptyHistory);
 
@@ -52,18 +58,27 @@ describe('history', () => {
 
   it('keeps no more than 200, the newest', () => {
     const history = sent(...Array.from({ length: 250 }, (_, index) => `n${index}`));
-    expect([history.entries.length, history.entries[0], history.entries.at(-1)]).toEqual([200, 'n50', 'n249']);
+    expect([history.entries.length, history.entries[0], history.entries.at(-1)]).toEqual([
+      200,
+      'n50',
+      'n249',
+    ]);
   });
 
   it('always comes back to where it began', () => {
     fc.assert(
-      fc.property(fc.array(fc.stringMatching(/^[ab]{0,3}$/)), fc.stringMatching(/^[ab]{0,2}$/), fc.nat(12), (texts, text, steps) => {
-        const shown = walk(sent(...texts), text, '<'.repeat(steps));
-        const found = shown.filter((one) => one !== null);
-        for (const one of found) expect(one.startsWith(text)).toBe(true);
-        const back = walk(sent(...texts), text, '<'.repeat(steps) + '>'.repeat(found.length));
-        if (found.length > 0) expect(back.at(-1)).toBe(text);
-      }),
+      fc.property(
+        fc.array(fc.stringMatching(/^[ab]{0,3}$/)),
+        fc.stringMatching(/^[ab]{0,2}$/),
+        fc.nat(12),
+        (texts, text, steps) => {
+          const shown = walk(sent(...texts), text, '<'.repeat(steps));
+          const found = shown.filter((one) => one !== null);
+          for (const one of found) expect(one.startsWith(text)).toBe(true);
+          const back = walk(sent(...texts), text, '<'.repeat(steps) + '>'.repeat(found.length));
+          if (found.length > 0) expect(back.at(-1)).toBe(text);
+        },
+      ),
     );
   });
 });

@@ -6,7 +6,12 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createOutbox } from '../../../src/cli/console/outbox.ts';
-import { clipboardBytes, createTerminalInput, editorOf, editText } from '../../../src/cli/console/terminal.ts';
+import {
+  clipboardBytes,
+  createTerminalInput,
+  editorOf,
+  editText,
+} from '../../../src/cli/console/terminal.ts';
 
 let folder: string;
 beforeAll(async () => {
@@ -22,7 +27,10 @@ describe('the outbox', () => {
     outbox.setItem('member:key/with\\odd:signs', '{"a":1}');
     outbox.setItem('note:x', '');
     const again = createOutbox(folder, 'https://one.example', 'acme');
-    expect(Array.from({ length: again.length }, (_, index) => again.key(index))).toEqual(['member:key/with\\odd:signs', 'note:x']);
+    expect(Array.from({ length: again.length }, (_, index) => again.key(index))).toEqual([
+      'member:key/with\\odd:signs',
+      'note:x',
+    ]);
     expect(again.getItem('member:key/with\\odd:signs')).toBe('{"a":1}');
     expect(again.getItem('note:x')).toBe('');
     for (const [server, organization] of [
@@ -63,13 +71,18 @@ describe('the editor', () => {
     await chmod(path, 0o755);
     return path;
   };
-  const leftovers = async (): Promise<string[]> => (await readdir(folder)).filter((name) => name.startsWith('edit-'));
+  const leftovers = async (): Promise<string[]> =>
+    (await readdir(folder)).filter((name) => name.startsWith('edit-'));
 
   test('gets the text in a private file, gives back what it saved, and leaves nothing', async () => {
     const seen = join(folder, 'seen');
-    const editor = await script(`stat -c %a "$1" > '${seen}'; stat -c %a "$(dirname "$1")" >> '${seen}'; printf ' and more' >> "$1"`);
+    const editor = await script(
+      `stat -c %a "$1" > '${seen}'; stat -c %a "$(dirname "$1")" >> '${seen}'; printf ' and more' >> "$1"`,
+    );
     expect(await editText(editor, folder, 'ünï', streams)).toBe('ünï and more');
-    expect(await import('node:fs/promises').then(({ readFile }) => readFile(seen, 'utf8'))).toBe('600\n700\n');
+    expect(await import('node:fs/promises').then(({ readFile }) => readFile(seen, 'utf8'))).toBe(
+      '600\n700\n',
+    );
     expect(await leftovers()).toEqual([]);
   });
 
@@ -81,7 +94,9 @@ describe('the editor', () => {
   });
 
   test('may be a command with arguments', async () => {
-    expect(await editText(`${await script('printf "$1" > "$2"')} 'with blank'`, folder, 'x', streams)).toBe('with blank');
+    expect(await editText(`${await script('printf "$1" > "$2"')} 'with blank'`, folder, 'x', streams)).toBe(
+      'with blank',
+    );
   });
 
   test('is VISUAL, then EDITOR, then vi; an empty one is none', () => {
@@ -93,11 +108,18 @@ describe('the editor', () => {
 
 describe('the terminal', () => {
   const terminal = () => {
-    const real = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => real, ref: () => real, unref: () => real });
+    const real = Object.assign(new PassThrough(), {
+      isTTY: true,
+      setRawMode: () => real,
+      ref: () => real,
+      unref: () => real,
+    });
     const output = new PassThrough();
     const focus: boolean[] = [];
-    const input = createTerminalInput(real as unknown as NodeJS.ReadStream, output as unknown as NodeJS.WriteStream, (focused) =>
-      focus.push(focused),
+    const input = createTerminalInput(
+      real as unknown as NodeJS.ReadStream,
+      output as unknown as NodeJS.WriteStream,
+      (focused) => focus.push(focused),
     );
     return { real, output, focus, input };
   };
@@ -141,6 +163,8 @@ describe('the terminal', () => {
   });
 
   test('a copied text is nothing but its bytes in base64', () => {
-    expect(clipboardBytes('\u001b[2Jü')).toBe(`\u001b]52;c;${Buffer.from('\u001b[2Jü').toString('base64')}\u0007`);
+    expect(clipboardBytes('\u001b[2Jü')).toBe(
+      `\u001b]52;c;${Buffer.from('\u001b[2Jü').toString('base64')}\u0007`,
+    );
   });
 });

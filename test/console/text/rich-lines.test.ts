@@ -15,15 +15,22 @@ type Node = Readonly<Record<string, unknown>>;
 const text = (value: string, format = 0): Node => ({ type: 'text', text: value, format });
 const node = (type: string, ...children: readonly Node[]): Node => ({ type, children });
 const paragraph = (...children: readonly Node[]): Node => node('paragraph', ...children);
-const list = (listType: string, ...items: readonly Node[]): Node => ({ type: 'list', listType, children: items });
+const list = (listType: string, ...items: readonly Node[]): Node => ({
+  type: 'list',
+  listType,
+  children: items,
+});
 const item = (...children: readonly Node[]): Node => node('listitem', ...children);
 const link = (url: unknown, ...children: readonly Node[]): Node => ({ type: 'link', url, children });
 const br: Node = { type: 'linebreak' };
-const tree = (...children: readonly Node[]): string => JSON.stringify({ root: { type: 'root', version: 1, children } });
+const tree = (...children: readonly Node[]): string =>
+  JSON.stringify({ root: { type: 'root', version: 1, children } });
 
-const lines = (content: string, columns = 60): string[] => contentLines({ content, contentFormat: 'lexical' }, columns).map(textOf);
+const lines = (content: string, columns = 60): string[] =>
+  contentLines({ content, contentFormat: 'lexical' }, columns).map(textOf);
 const shown = (...children: readonly Node[]): string[] => lines(tree(...children));
-const plain = (content: string, columns = 60): string[] => contentLines({ content, contentFormat: 'plain' }, columns).map(textOf);
+const plain = (content: string, columns = 60): string[] =>
+  contentLines({ content, contentFormat: 'plain' }, columns).map(textOf);
 
 describe('plain text', () => {
   it('keeps its lines, its blank lines inside, its indents, and loses those around it', () => {
@@ -39,13 +46,25 @@ describe('plain text', () => {
 
 describe('the nodes of the contract', () => {
   it('shows paragraphs apart, line breaks inside, and no more than one empty row', () => {
-    expect(shown(paragraph(text('a'), br, text('b')), paragraph(), paragraph(), paragraph(text('c')))).toEqual(['a', 'b', '', 'c']);
+    expect(
+      shown(paragraph(text('a'), br, text('b')), paragraph(), paragraph(), paragraph(text('c'))),
+    ).toEqual(['a', 'b', '', 'c']);
   });
 
   it('gives text the styles of its bits, and unknown bits none', () => {
     const [row] = contentLines(
       {
-        content: tree(paragraph(text('b', 1), text('i', 2), text('s', 4), text('u', 8), text('c', 16), text('all', 31), text('n', 32))),
+        content: tree(
+          paragraph(
+            text('b', 1),
+            text('i', 2),
+            text('s', 4),
+            text('u', 8),
+            text('c', 16),
+            text('all', 31),
+            text('n', 32),
+          ),
+        ),
         contentFormat: 'lexical',
       },
       60,
@@ -63,7 +82,10 @@ describe('the nodes of the contract', () => {
 
   it('makes headings bold', () => {
     const rows = contentLines(
-      { content: tree({ type: 'heading', tag: 'h2', children: [text('T'), text('i', 2)] }), contentFormat: 'lexical' },
+      {
+        content: tree({ type: 'heading', tag: 'h2', children: [text('T'), text('i', 2)] }),
+        contentFormat: 'lexical',
+      },
       60,
     );
     expect(rows).toEqual([
@@ -77,14 +99,24 @@ describe('the nodes of the contract', () => {
   it('numbers and marks lists, lines wrapped items up, and nests', () => {
     expect(
       lines(
-        tree(list('number', item(text('alpha beta gamma')), item(list('bullet', item(text('in')), item(text('ner')))), item(text('z')))),
+        tree(
+          list(
+            'number',
+            item(text('alpha beta gamma')),
+            item(list('bullet', item(text('in')), item(text('ner')))),
+            item(text('z')),
+          ),
+        ),
         12,
       ),
     ).toEqual(['1. alpha', '   beta', '   gamma', '   • in', '   • ner', '2. z']);
     const ten = shown(list('number', ...Array.from({ length: 10 }, (_, index) => item(text(`n${index}`)))));
     expect([ten[0], ten[9]]).toEqual([' 1. n0', '10. n9']);
     expect(shown(list('bullet', item(text('a'), br, text('b')), item()))).toEqual(['• a', '  b', '• ']);
-    expect(shown(list('bullet', item(paragraph(text('p1')), paragraph(text('p2')))))).toEqual(['• p1', '  p2']);
+    expect(shown(list('bullet', item(paragraph(text('p1')), paragraph(text('p2')))))).toEqual([
+      '• p1',
+      '  p2',
+    ]);
   });
 
   it('leaves text half of the columns, however deep a list is', () => {
@@ -101,25 +133,26 @@ describe('the nodes of the contract', () => {
   });
 
   it('shows code as it is: every blank, no formatting, indented, with its language', () => {
-    expect(shown({ type: 'code', language: 'js', children: [text('if (a) {'), br, text('\tb  =  1;', 1), br, text('}')] })).toEqual([
-      '  js',
-      '  if (a) {',
-      '      b  =  1;',
-      '  }',
-    ]);
     expect(
-      shown({ type: 'code', language: '\u001b[2J', children: [node('code-highlight', text('x')), { type: 'code-highlight', text: 'y' }] }),
+      shown({
+        type: 'code',
+        language: 'js',
+        children: [text('if (a) {'), br, text('\tb  =  1;', 1), br, text('}')],
+      }),
+    ).toEqual(['  js', '  if (a) {', '      b  =  1;', '  }']);
+    expect(
+      shown({
+        type: 'code',
+        language: '\u001b[2J',
+        children: [node('code-highlight', text('x')), { type: 'code-highlight', text: 'y' }],
+      }),
     ).toEqual(['  xy']);
   });
 
   it('shows the children of what it does not know: as blocks among blocks, inside a line among text', () => {
-    expect(shown(node('table', node('row', paragraph(text('1')), paragraph(text('2')))), paragraph(text('3')))).toEqual([
-      '1',
-      '',
-      '2',
-      '',
-      '3',
-    ]);
+    expect(
+      shown(node('table', node('row', paragraph(text('1')), paragraph(text('2')))), paragraph(text('3'))),
+    ).toEqual(['1', '', '2', '', '3']);
     expect(shown(paragraph(text('a '), { type: 'mention', text: '@ann' }, text(' b')))).toEqual(['a @ann b']);
     expect(shown(node('quote', text('said so')))).toEqual(['│ said so']);
     expect(shown(text('loose'), paragraph(text('p')))).toEqual(['loose', '', 'p']);
@@ -130,7 +163,11 @@ describe('links', () => {
   it.each([
     ['click', 'https://evil.example/x', 'click (https://evil.example/x)'],
     ['https://bank.example', 'https://evil.example/', 'https://bank.example (https://evil.example/)'],
-    ['https://bank.example', 'https://bank.example.evil.example', 'https://bank.example (https://bank.example.evil.example)'],
+    [
+      'https://bank.example',
+      'https://bank.example.evil.example',
+      'https://bank.example (https://bank.example.evil.example)',
+    ],
     ['bank.example/', 'https://bank.example', 'bank.example/'],
     ['https://a.example/x', 'https://a.example/x', 'https://a.example/x'],
     ['me@a.example', 'mailto:me@a.example', 'me@a.example'],
@@ -151,15 +188,17 @@ describe('links', () => {
   it('never cuts a host, however long it is, and cuts a long path', () => {
     const host = `https://${'bank.example.'.repeat(80)}evil.example/`;
     expect(lines(tree(paragraph(link(host, text('x')))), 2000).join('')).toContain(host);
-    const long = lines(tree(paragraph(link(`https://a.example/${'p'.repeat(3000)}`, text('x')))), 2000).join('');
+    const long = lines(tree(paragraph(link(`https://a.example/${'p'.repeat(3000)}`, text('x')))), 2000).join(
+      '',
+    );
     expect(long).toMatch(/^x \(https:\/\/a\.example\/p{100,}…\)$/);
     expect(long.length).toBeLessThan(320);
   });
 
   it('does not nest: the outer one counts', () => {
-    expect(shown(paragraph(link('https://a.example', text('x '), link('https://b.example', text('y')))))).toEqual([
-      'x y (https://a.example)',
-    ]);
+    expect(
+      shown(paragraph(link('https://a.example', text('x '), link('https://b.example', text('y'))))),
+    ).toEqual(['x y (https://a.example)']);
   });
 
   it('says the address of a link around blocks', () => {
@@ -168,17 +207,25 @@ describe('links', () => {
 });
 
 describe('what is no tree', () => {
-  it.each(['', 'hello', '{"root":', '[]', 'null', '{"root":[]}', '{"root":{"children":7}}', '{"root":{"children":[null,1,"x",[]]}}'])(
-    'shows %j as its text',
-    (content) => {
-      expect(lines(content)).toEqual([content]);
-    },
-  );
+  it.each([
+    '',
+    'hello',
+    '{"root":',
+    '[]',
+    'null',
+    '{"root":[]}',
+    '{"root":{"children":7}}',
+    '{"root":{"children":[null,1,"x",[]]}}',
+  ])('shows %j as its text', (content) => {
+    expect(lines(content)).toEqual([content]);
+  });
 
   it('shows a tree of impossible depth or size as its text, quickly', () => {
     const deep = `{"root":{"children":${'[{"type":"quote","children":'.repeat(3000)}[]${'}]'.repeat(3000)}}}`;
     expect(lines(deep).join('')).toBe(deep);
-    const many = JSON.stringify({ root: { children: Array.from({ length: 20_000 }, () => ({ type: 'paragraph' })) } });
+    const many = JSON.stringify({
+      root: { children: Array.from({ length: 20_000 }, () => ({ type: 'paragraph' })) },
+    });
     expect(lines(many).join('').length).toBe(many.length);
   });
 
@@ -251,26 +298,30 @@ describe('anything', () => {
   it('keeps every letter of every text of a tree', () => {
     const word = fc.stringMatching(/^[a-z]{1,12}$/);
     fc.assert(
-      fc.property(fc.array(word, { minLength: 1, maxLength: 8 }), fc.integer({ min: 4, max: 40 }), (words, columns) => {
-        const nodes = words.map((one, index) => {
-          const inner = text(one, index);
-          return (
-            [
-              paragraph(inner),
-              list('bullet', item(inner)),
-              { type: 'code', children: [inner] },
-              node('unknown', inner),
-              inner,
-              link('x', inner),
-            ][index % 6] ?? inner
-          );
-        });
-        expect(
-          lines(tree(...nodes), columns)
-            .join('')
-            .replace(/[^a-z]/g, ''),
-        ).toBe(words.join(''));
-      }),
+      fc.property(
+        fc.array(word, { minLength: 1, maxLength: 8 }),
+        fc.integer({ min: 4, max: 40 }),
+        (words, columns) => {
+          const nodes = words.map((one, index) => {
+            const inner = text(one, index);
+            return (
+              [
+                paragraph(inner),
+                list('bullet', item(inner)),
+                { type: 'code', children: [inner] },
+                node('unknown', inner),
+                inner,
+                link('x', inner),
+              ][index % 6] ?? inner
+            );
+          });
+          expect(
+            lines(tree(...nodes), columns)
+              .join('')
+              .replace(/[^a-z]/g, ''),
+          ).toBe(words.join(''));
+        },
+      ),
     );
   });
 

@@ -113,7 +113,10 @@ export const strangeText = fc
     fc.oneof(
       { weight: 4, arbitrary: fc.constantFrom(...STRANGE) },
       { weight: 2, arbitrary: fc.integer({ min: 0, max: 0xffff }).map((code) => String.fromCharCode(code)) },
-      { weight: 1, arbitrary: fc.integer({ min: 0, max: 0x10ffff }).map((code) => String.fromCodePoint(code)) },
+      {
+        weight: 1,
+        arbitrary: fc.integer({ min: 0, max: 0x10ffff }).map((code) => String.fromCodePoint(code)),
+      },
       { weight: 2, arbitrary: fc.string({ maxLength: 8 }) },
     ),
     { maxLength: 40 },

@@ -4,7 +4,7 @@
 import fc from 'fast-check';
 import stringWidth from 'string-width';
 import { describe, expect, it } from 'vitest';
-import { safeText } from '../../../src/cli/console/text/safe-text.ts';
+import { sanitizeText } from '../../../src/cli/console/text/sanitize-text.ts';
 import type { Line, Span } from '../../../src/cli/console/text/types.ts';
 import { cut, textOf, widthOf, wrap, wrapHard } from '../../../src/cli/console/text/wrap.ts';
 import { inkColumns } from './screen.ts';
@@ -15,7 +15,7 @@ const rows = (text: string, columns: number): string[] => wrap(line(text), colum
 
 const span: fc.Arbitrary<Span> = fc
   .tuple(strangeText, fc.constantFrom<Omit<Span, 'text'>>({}, { bold: true }, { color: 'red', dim: true }))
-  .map(([text, style]) => ({ ...style, text: safeText(text).replaceAll('\n', ' ') }));
+  .map(([text, style]) => ({ ...style, text: sanitizeText(text).replaceAll('\n', ' ') }));
 const anyLine = fc.array(span, { maxLength: 6 });
 const anyColumns = fc.integer({ min: 1, max: 90 });
 
@@ -45,9 +45,13 @@ describe('wrap', () => {
   });
 
   it('keeps the cluster together that was taken apart for its width', () => {
-    expect(wrap(line(safeText('ทำ')), 1).map((row) => textOf(row).replaceAll('\u200b', ''))).toEqual(['ท', 'ำ']);
+    expect(wrap(line(sanitizeText('ทำ')), 1).map((row) => textOf(row).replaceAll('\u200b', ''))).toEqual([
+      'ท',
+      'ำ',
+    ]);
     for (const columns of [2, 3, 4, 5]) {
-      for (const row of wrap(line(safeText('น้ำ'.repeat(6))), columns)) expect(textOf(row)).not.toMatch(/^[\u200bำ]/u);
+      for (const row of wrap(line(sanitizeText('น้ำ'.repeat(6))), columns))
+        expect(textOf(row)).not.toMatch(/^[\u200bำ]/u);
     }
   });
 
@@ -62,7 +66,8 @@ describe('wrap', () => {
           expect(inkColumns(textOf(row))).toBeLessThanOrEqual(columns);
         }
         // The widest cluster that there is takes six columns; where it does not fit, an ellipsis stands for it.
-        if (columns >= 6) expect(withoutBlanks(wrapped.map(textOf).join(''))).toBe(withoutBlanks(textOf(spans)));
+        if (columns >= 6)
+          expect(withoutBlanks(wrapped.map(textOf).join(''))).toBe(withoutBlanks(textOf(spans)));
         const styles = new Set(spans.map(({ bold, color }) => `${bold} ${color}`));
         for (const { bold, color } of wrapped.flat()) expect(styles).toContain(`${bold} ${color}`);
       }),
@@ -89,7 +94,11 @@ describe('wrap', () => {
         fc.integer({ min: 9, max: 40 }),
         (words, columns) => {
           const made = rows(words.join(' '), columns);
-          made.slice(1).forEach((row, index) => expect(`${made[index]} ${row.split(' ')[0]}`.length).toBeGreaterThan(columns));
+          made
+            .slice(1)
+            .forEach((row, index) =>
+              expect(`${made[index]} ${row.split(' ')[0]}`.length).toBeGreaterThan(columns),
+            );
         },
       ),
     );
@@ -114,7 +123,7 @@ describe('wrap', () => {
 
   it('takes 10,000 characters of any kind in its stride', () => {
     for (const unit of ['a', 'word ', '漢', '👍🏽', 'กำ', 'क्ष']) {
-      const text = safeText(unit.repeat(10_000 / unit.length));
+      const text = sanitizeText(unit.repeat(10_000 / unit.length));
       expect(withoutBlanks(rows(text, 40).join(''))).toBe(withoutBlanks(text));
     }
   });

@@ -2,21 +2,34 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { shortCount } from '../../../src/cli/console/views/queue-lines.ts';
-import { ends, fit, framed, titleRule, toHeight } from '../../../src/cli/console/views/line-tools.ts';
-import { safeSpan } from '../../../src/cli/console/text/safe-text.ts';
+import {
+  justify,
+  fitLine,
+  framed,
+  titleRule,
+  fitHeight,
+} from '../../../src/cli/console/views/line-layout.ts';
+import { sanitizeSpan } from '../../../src/cli/console/text/sanitize-text.ts';
 import { textOf, widthOf } from '../../../src/cli/console/text/wrap.ts';
-import { dayLabel, longSpan, shortMoment, shortSpan } from '../../../src/cli/console/model/time.ts';
+import {
+  dayLabel,
+  longDuration,
+  shortTimestamp,
+  shortDuration,
+} from '../../../src/cli/console/state/time.ts';
 
 const line = fc
-  .array(fc.oneof(fc.string({ maxLength: 30 }), fc.constantFrom('家族', '👨‍👩‍👧‍👦', 'שלום', 'e\u0301')), { maxLength: 6 })
-  .map((texts) => texts.map((text) => safeSpan(text)));
+  .array(fc.oneof(fc.string({ maxLength: 30 }), fc.constantFrom('家族', '👨‍👩‍👧‍👦', 'שלום', 'e\u0301')), {
+    maxLength: 6,
+  })
+  .map((texts) => texts.map((text) => sanitizeSpan(text)));
 const columns = fc.integer({ min: 12, max: 120 });
 
 describe('a line is as wide as its pane', () => {
   test('cut or filled up', () => {
     fc.assert(
       fc.property(line, columns, (one, wide) => {
-        expect(widthOf(fit(one, wide))).toBe(wide);
+        expect(widthOf(fitLine(one, wide))).toBe(wide);
       }),
     );
   });
@@ -24,9 +37,10 @@ describe('a line is as wide as its pane', () => {
   test('with both ends, the right one whole and at the edge where it fits', () => {
     fc.assert(
       fc.property(line, line, columns, (left, right, wide) => {
-        const both = ends(left, right, wide);
+        const both = justify(left, right, wide);
         expect(widthOf(both)).toBe(wide);
-        if (widthOf(right) > 0 && widthOf(right) + 4 <= wide) expect(textOf(both).endsWith(textOf(right))).toBe(true);
+        if (widthOf(right) > 0 && widthOf(right) + 4 <= wide)
+          expect(textOf(both).endsWith(textOf(right))).toBe(true);
       }),
     );
   });
@@ -44,7 +58,7 @@ describe('a line is as wide as its pane', () => {
   test('in a frame', () => {
     fc.assert(
       fc.property(fc.array(line, { maxLength: 4 }), fc.string(), columns, (lines, title, wide) => {
-        const frame = framed(lines, safeSpan(title).text, '', wide);
+        const frame = framed(lines, sanitizeSpan(title).text, '', wide);
         expect(frame).toHaveLength(lines.length + 2);
         for (const one of frame) expect(widthOf(one)).toBe(wide);
       }),
@@ -54,9 +68,9 @@ describe('a line is as wide as its pane', () => {
 
 test('as many lines as the pane has rows, filled up where it was asked to be', () => {
   const [one, two] = [[{ text: '1' }], [{ text: '2' }]];
-  expect(toHeight([one, two], 1, 'top')).toEqual([one]);
-  expect(toHeight([one], 2, 'top')).toEqual([one, []]);
-  expect(toHeight([one], 2, 'bottom')).toEqual([[], one]);
+  expect(fitHeight([one, two], 1, 'top')).toEqual([one]);
+  expect(fitHeight([one], 2, 'top')).toEqual([one, []]);
+  expect(fitHeight([one], 2, 'bottom')).toEqual([[], one]);
 });
 
 test.each([
@@ -77,7 +91,7 @@ describe('times', () => {
     [3_599_999, '59m'],
     [3_600_000, '1h'],
     [86_400_000, '1d'],
-  ])('%i ms is %s', (ms, text) => expect(shortSpan(ms)).toBe(text));
+  ])('%i ms is %s', (ms, text) => expect(shortDuration(ms)).toBe(text));
 
   test.each([
     [59_000, 'less than a minute'],
@@ -85,7 +99,7 @@ describe('times', () => {
     [3_900_000, '1 h 05 min'],
     [86_400_000, '1 day'],
     [3 * 86_400_000, '3 days'],
-  ])('%i ms is told as %s', (ms, text) => expect(longSpan(ms)).toBe(text));
+  ])('%i ms is told as %s', (ms, text) => expect(longDuration(ms)).toBe(text));
 
   test('days are the local ones: today, yesterday, the day of the week, the year where it is another', () => {
     const now = new Date(2026, 10, 21, 0, 30).getTime();
@@ -95,7 +109,7 @@ describe('times', () => {
     expect(dayLabel(at(2026, 10, 16), now)).toBe('Monday 16 November');
     expect(dayLabel(at(2025, 0, 2), now)).toBe('Thursday 2 January 2025');
     expect(dayLabel('never', now)).toBe('');
-    expect(shortMoment(at(2026, 10, 20, 23), now)).toBe('20 Nov');
-    expect(shortMoment(new Date(2026, 10, 21, 0, 5).toISOString(), now)).toBe('00:05');
+    expect(shortTimestamp(at(2026, 10, 20, 23), now)).toBe('20 Nov');
+    expect(shortTimestamp(new Date(2026, 10, 21, 0, 5).toISOString(), now)).toBe('00:05');
   });
 });

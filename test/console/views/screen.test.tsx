@@ -1,9 +1,9 @@
 // Attacks the console on the screen: sizes from 40×12 to 250×70, hostile and foreign text,
 // the cursor, and that everything is told without colour. A terminal in memory is asked.
 import { afterEach, describe, expect, test } from 'vitest';
-import { aDesk, type Desk, type DeskOptions } from '../desk.ts';
-import { aConversation, aMessage, ann, mine, own, start } from '../fake-staff.ts';
-import { aScreen, type Screen } from '../screen.ts';
+import { createModelFixture, type ModelFixture, type ModelFixtureOptions } from '../model-fixture.ts';
+import { buildConversation, buildMessage, ann, mine, own, start } from '../fake-staff.ts';
+import { createScreen, type Screen } from '../screen.ts';
 import type { StaffConversationListItem } from '../../../src/protocol/entities.ts';
 
 const sizes = [
@@ -22,38 +22,46 @@ async function shown(
   items: readonly StaffConversationListItem[],
   columns: number,
   rows: number,
-  options: DeskOptions = {},
-): Promise<{ desk: Desk; screen: Screen }> {
-  const desk = await aDesk(items, { columns, rows, ...options });
-  const screen = await aScreen(desk, columns, rows);
+  options: ModelFixtureOptions = {},
+): Promise<{ desk: ModelFixture; screen: Screen }> {
+  const desk = await createModelFixture(items, { columns, rows, ...options });
+  const screen = await createScreen(desk, columns, rows);
   open.push(screen);
   return { desk, screen };
 }
 
 const evil = '\u001b]0;owned\u0007\u001b[2J\u009b31m\u202eliame\u202c\r' + 'Z\u0301'.repeat(40);
 const world = [
-  aConversation(
+  buildConversation(
     1,
     mine({
       unreadCount: 2,
-      visitor: { ...aConversation(1).visitor, name: evil, email: `${evil}@x.example`, attributes: { [evil]: evil, plan: 'gold' } },
+      visitor: {
+        ...buildConversation(1).visitor,
+        name: evil,
+        email: `${evil}@x.example`,
+        attributes: { [evil]: evil, plan: 'gold' },
+      },
       subject: evil,
     }),
   ),
-  aConversation(2, mine({ visitor: { ...aConversation(2).visitor, name: '李小龍 家族 👨‍👩‍👧‍👦 שלום עולם' } })),
-  ...Array.from({ length: 30 }, (_, index) => aConversation(index + 3)),
+  buildConversation(
+    2,
+    mine({ visitor: { ...buildConversation(2).visitor, name: '李小龍 家族 👨‍👩‍👧‍👦 שלום עולם' } }),
+  ),
+  ...Array.from({ length: 30 }, (_, index) => buildConversation(index + 3)),
 ];
-const talk = (staff: { messages: Map<string, ReturnType<typeof aMessage>[]> }): void => {
+const talk = (staff: { messages: Map<string, ReturnType<typeof buildMessage>[]> }): void => {
   const [one, two] = [world[0]!, world[1]!];
   staff.messages.set(one.id, [
-    aMessage(one, `${evil}\n${evil}`),
-    aMessage(one, 'answer', own()),
-    aMessage(one, 'secret', own({ internal: true })),
+    buildMessage(one, `${evil}\n${evil}`),
+    buildMessage(one, 'answer', own()),
+    buildMessage(one, 'secret', own({ internal: true })),
   ]);
   staff.messages.set(two.id, [
-    aMessage(two, '你好,我的訂單在哪裡?'.repeat(9)),
-    aMessage(two, 'שלום, מה שלומך? '.repeat(9)),
-    aMessage(two, '👨‍👩‍👧‍👦 family '.repeat(20)),
+    buildMessage(two, '你好,我的訂單在哪裡?'.repeat(9)),
+    buildMessage(two, 'שלום, מה שלומך? '.repeat(9)),
+    buildMessage(two, '👨‍👩‍👧‍👦 family '.repeat(20)),
   ]);
 };
 
@@ -74,7 +82,7 @@ describe.each(sizes)('at %i×%i', (columns, rows) => {
     await desk.press('2', 'enter', 'v');
     await screen.text();
     await desk.press('escape', 'escape', '3', '/', 'visitor');
-    await desk.pass(300);
+    await desk.advance(300);
     await screen.text();
     const bytes = screen.bytes();
     expect(bytes).not.toContain('\u001b]');
@@ -88,10 +96,18 @@ describe.each(sizes)('at %i×%i', (columns, rows) => {
     const { desk, screen } = await shown(world, columns, rows, { prepare: talk });
     await desk.press('2', 'j', 'enter');
     const { panes, queueColumns, conversationColumns, bodyRows, compact } = desk.model.parts.core.layout();
-    const dividers = panes === 1 ? [] : panes === 2 ? [queueColumns] : [queueColumns, queueColumns + 1 + conversationColumns];
+    const dividers =
+      panes === 1
+        ? []
+        : panes === 2
+          ? [queueColumns]
+          : [queueColumns, queueColumns + 1 + conversationColumns];
     const first = compact ? 0 : 1;
     for (let row = first; row < first + bodyRows; row += 1)
-      expect([row, ...(await Promise.all(dividers.map((column) => screen.cell(column, row))))]).toEqual([row, ...dividers.map(() => '│')]);
+      expect([row, ...(await Promise.all(dividers.map((column) => screen.cell(column, row))))]).toEqual([
+        row,
+        ...dividers.map(() => '│'),
+      ]);
     expect(dividers).toHaveLength(panes - 1);
   });
 
@@ -154,7 +170,9 @@ describe('the shape', () => {
 
   test('only conversations in sight are drawn', async () => {
     const { desk, screen } = await shown(world, 80, 24);
-    expect(((await screen.text()).match(/question \d+/g) ?? []).length).toBeLessThanOrEqual(desk.model.parts.core.layout().queueHeight);
+    expect(((await screen.text()).match(/question \d+/g) ?? []).length).toBeLessThanOrEqual(
+      desk.model.parts.core.layout().queueHeight,
+    );
     await desk.press('G');
     expect(await screen.text()).toContain('Visitor 3 ');
   });
@@ -172,23 +190,28 @@ describe('without colour one sees', () => {
   });
 
   test('that a colleague has it, that it is closed, that the connection is gone and for how long', async () => {
-    const { desk, screen } = await shown([aConversation(1, mine({ assignedTo: ann, assignedToName: 'Ann' }))], 120, 40);
+    const { desk, screen } = await shown(
+      [buildConversation(1, mine({ assignedTo: ann, assignedToName: 'Ann' }))],
+      120,
+      40,
+    );
     await desk.press('3', 'enter');
     expect((await screen.rows())[1]).toContain('Ann has it');
-    desk.staff.change(aConversation(1).id, { status: 'closed' });
+    desk.staff.change(buildConversation(1).id, { status: 'closed' });
     expect((await screen.rows())[1]).toContain('closed');
     desk.staff.connect('offline', start + 12_000);
     const text = await screen.text();
     expect(text).toMatch(/✗ offline, again in \d+ s/);
     expect(text).toContain('What you write is kept');
-    await desk.pass(3_000);
+    await desk.advance(3_000);
     const before = /again in (\d+) s/.exec(text)![1];
     expect(await screen.text()).not.toContain(`again in ${before} s`);
   });
 
   test('that a message is not sent, and why', async () => {
     const { desk, screen } = await shown(world, 80, 24, {
-      prepare: (staff) => staff.messages.set(world[1]!.id, [aMessage(world[1]!, 'stuck', own({ state: 'failed' }))]),
+      prepare: (staff) =>
+        staff.messages.set(world[1]!.id, [buildMessage(world[1]!, 'stuck', own({ state: 'failed' }))]),
     });
     await desk.press('2', 'j', 'enter');
     expect(await screen.text()).toMatch(/stuck {2}✗ not sent/);
@@ -198,7 +221,9 @@ describe('without colour one sees', () => {
   test('who types', async () => {
     const { desk, screen } = await shown(world, 120, 40, { prepare: talk });
     await desk.press('2', 'j', 'enter');
-    desk.staff.setRoom(world[1]!.id, { typing: [{ userId: 'v', userName: 'Li\u001b[2J', senderRole: 'visitor' }] });
+    desk.staff.setRoom(world[1]!.id, {
+      typing: [{ userId: 'v', userName: 'Li\u001b[2J', senderRole: 'visitor' }],
+    });
     expect(await screen.text()).toContain('Li␛[2J is typing…');
   });
 });

@@ -1,11 +1,19 @@
 // Owns the text being written: caret, edits, undo, kill ring. Pure: every function answers a new buffer, or the same one
 // when nothing changed. Must not draw, keep drafts, or know about keys.
 
-import { boundaryAt, lineEnd, lineStart, nextBoundary, previousBoundary, wordEnd, wordStart } from './motion.ts';
-import { caretAt, caretPlace, layoutText, rowBounds, type Layout } from './layout.ts';
+import {
+  boundaryAt,
+  lineEnd,
+  lineStart,
+  nextBoundary,
+  previousBoundary,
+  wordEnd,
+  wordStart,
+} from './motion.ts';
+import { caretAt, caretPosition, layoutText, rowBounds, type TextLayout } from './text-layout.ts';
 import { pastedText } from './pasted-text.ts';
 
-export type { Layout };
+export type { TextLayout };
 
 /** What undo returns to. */
 interface Snapshot {
@@ -33,18 +41,28 @@ export interface EditBuffer {
 }
 
 /** The most a buffer holds, in UTF-16 units; what goes beyond it is not inserted. Far above what a message may be. */
-export const MOST_TEXT = 50_000;
+export const maxTextLength = 50_000;
 const MOST_UNDOS = 500;
 const MOST_KILLED = 20;
 
 /** A buffer with a text in it, the caret at its end, and nothing to undo. */
 export function bufferOf(text = ''): EditBuffer {
-  const clean = pastedText(text).slice(0, MOST_TEXT).toWellFormed();
-  return { text: clean, caret: clean.length, goal: null, past: [], future: [], group: null, ring: [], yanked: null };
+  const clean = pastedText(text).slice(0, maxTextLength).toWellFormed();
+  return {
+    text: clean,
+    caret: clean.length,
+    goal: null,
+    past: [],
+    future: [],
+    group: null,
+    ring: [],
+    yanked: null,
+  };
 }
 
 function moved(buffer: EditBuffer, caret: number, goal: number | null = null): EditBuffer {
-  if (caret === buffer.caret && goal === buffer.goal && buffer.group === null && buffer.yanked === null) return buffer;
+  if (caret === buffer.caret && goal === buffer.goal && buffer.group === null && buffer.yanked === null)
+    return buffer;
   return { ...buffer, caret, goal, group: null, yanked: null };
 }
 
@@ -53,7 +71,8 @@ function edited(buffer: EditBuffer, start: number, end: number, inserted: string
   const text = buffer.text.slice(0, start) + inserted + buffer.text.slice(end);
   const caret = boundaryAt(text, start + inserted.length);
   // Typing grows a group of its own or the blanks behind it do; a word behind blanks begins the next one.
-  const grows = kind !== 'single' && (buffer.group === kind || (kind === 'blank' && buffer.group === 'typing'));
+  const grows =
+    kind !== 'single' && (buffer.group === kind || (kind === 'blank' && buffer.group === 'typing'));
   const before: Snapshot = { text: buffer.text, caret: buffer.caret };
   const past = grows ? buffer.past : [...buffer.past.slice(-(MOST_UNDOS - 1)), before];
   return { ...buffer, text, caret, goal: null, past, future: [], group: kind, yanked: null };
@@ -67,13 +86,13 @@ export function insert(buffer: EditBuffer, typed: string): EditBuffer {
   return edited(buffer, buffer.caret, buffer.caret, text, /^\s+$/u.test(text) ? 'blank' : 'typing');
 }
 
-/** Pasted text at the caret: one step of undo, its line ends `\n`, its escape sequences and control characters gone. */
+/** Pasted text at the caret: one step of undo, its line ends `\n`, without escape sequences and control characters. */
 export function paste(buffer: EditBuffer, pasted: string): EditBuffer {
   return edited(buffer, buffer.caret, buffer.caret, fitting(buffer, pastedText(pasted)), 'single');
 }
 
 function fitting(buffer: EditBuffer, text: string): string {
-  const space = MOST_TEXT - buffer.text.length;
+  const space = maxTextLength - buffer.text.length;
   return text.length <= space ? text : text.slice(0, previousBoundary(text, space + 1));
 }
 
@@ -84,7 +103,7 @@ export function newLine(buffer: EditBuffer): EditBuffer {
 
 /** The whole text replaced by another one, as one step of undo: canned replies, history, an editor's result. */
 export function replaceAll(buffer: EditBuffer, text: string): EditBuffer {
-  const clean = pastedText(text).slice(0, MOST_TEXT).toWellFormed();
+  const clean = pastedText(text).slice(0, maxTextLength).toWellFormed();
   if (clean === buffer.text) return moved(buffer, clean.length);
   return edited(buffer, 0, buffer.text.length, clean, 'single');
 }
@@ -102,13 +121,20 @@ export function deleteForward(buffer: EditBuffer): EditBuffer {
   return edited(buffer, buffer.caret, nextBoundary(buffer.text, buffer.caret), '', 'erase-forward');
 }
 
-function killed(buffer: EditBuffer, start: number, end: number, kind: 'kill-back' | 'kill-forward'): EditBuffer {
+function killed(
+  buffer: EditBuffer,
+  start: number,
+  end: number,
+  kind: 'kill-back' | 'kill-forward',
+): EditBuffer {
   if (start === end) return buffer;
   const text = buffer.text.slice(start, end);
   const [newest = '', ...older] = buffer.ring;
   // Kills in a row make one text, in the order of reading.
   const again = buffer.group === kind;
-  const ring = again ? [kind === 'kill-back' ? text + newest : newest + text, ...older] : [text, ...buffer.ring].slice(0, MOST_KILLED);
+  const ring = again
+    ? [kind === 'kill-back' ? text + newest : newest + text, ...older]
+    : [text, ...buffer.ring].slice(0, MOST_KILLED);
   return { ...edited(buffer, start, end, '', kind), ring };
 }
 
@@ -123,13 +149,23 @@ export function deleteWordForward(buffer: EditBuffer): EditBuffer {
 /** To the end of the line; at the end of a line, the line end. */
 export function killToLineEnd(buffer: EditBuffer): EditBuffer {
   const end = lineEnd(buffer.text, buffer.caret);
-  return killed(buffer, buffer.caret, end === buffer.caret ? nextBoundary(buffer.text, end) : end, 'kill-forward');
+  return killed(
+    buffer,
+    buffer.caret,
+    end === buffer.caret ? nextBoundary(buffer.text, end) : end,
+    'kill-forward',
+  );
 }
 
 /** To the beginning of the line; at the beginning of a line, the line end before it. */
 export function killToLineStart(buffer: EditBuffer): EditBuffer {
   const start = lineStart(buffer.text, buffer.caret);
-  return killed(buffer, start === buffer.caret ? previousBoundary(buffer.text, start) : start, buffer.caret, 'kill-back');
+  return killed(
+    buffer,
+    start === buffer.caret ? previousBoundary(buffer.text, start) : start,
+    buffer.caret,
+    'kill-back',
+  );
 }
 
 /** Puts the text that was killed last at the caret. */
@@ -145,7 +181,7 @@ export function yankOlder(buffer: EditBuffer): EditBuffer {
 }
 
 function yankAt(buffer: EditBuffer, start: number, end: number, index: number): EditBuffer {
-  const room = MOST_TEXT - buffer.text.length + (end - start);
+  const room = maxTextLength - buffer.text.length + (end - start);
   const text = buffer.ring[index];
   if (text === undefined || text.length > room) return buffer;
   const after = edited(buffer, start, end, text, 'single');
@@ -203,19 +239,19 @@ export function moveDown(buffer: EditBuffer, columns: number): EditBuffer {
 }
 
 function moveRows(buffer: EditBuffer, columns: number, by: number): EditBuffer {
-  const { row, column } = caretPlace(buffer.text, buffer.caret, columns);
+  const { row, column } = caretPosition(buffer.text, buffer.caret, columns);
   const goal = buffer.goal ?? column;
   return moved(buffer, caretAt(buffer.text, row + by, goal, columns), goal);
 }
 
 /** Whether up has no row to go to: then it may mean the history. */
 export function onFirstRow(buffer: EditBuffer, columns: number): boolean {
-  return caretPlace(buffer.text, buffer.caret, columns).row === 0;
+  return caretPosition(buffer.text, buffer.caret, columns).row === 0;
 }
 
 /** Whether down has no row to go to. */
 export function onLastRow(buffer: EditBuffer, columns: number): boolean {
-  const { row, rowCount } = caretPlace(buffer.text, buffer.caret, columns);
+  const { row, rowCount } = caretPosition(buffer.text, buffer.caret, columns);
   return row === rowCount - 1;
 }
 
@@ -228,7 +264,15 @@ export function undo(buffer: EditBuffer): EditBuffer {
   const before = buffer.past.at(-1);
   if (before === undefined) return buffer;
   const future = [...buffer.future, { text: buffer.text, caret: buffer.caret }];
-  return { ...buffer, ...before, goal: null, past: buffer.past.slice(0, -1), future, group: null, yanked: null };
+  return {
+    ...buffer,
+    ...before,
+    goal: null,
+    past: buffer.past.slice(0, -1),
+    future,
+    group: null,
+    yanked: null,
+  };
 }
 
 /** Makes again what was taken back, until the next edit. */
@@ -236,7 +280,15 @@ export function redo(buffer: EditBuffer): EditBuffer {
   const after = buffer.future.at(-1);
   if (after === undefined) return buffer;
   const past = [...buffer.past, { text: buffer.text, caret: buffer.caret }];
-  return { ...buffer, ...after, goal: null, past, future: buffer.future.slice(0, -1), group: null, yanked: null };
+  return {
+    ...buffer,
+    ...after,
+    goal: null,
+    past,
+    future: buffer.future.slice(0, -1),
+    group: null,
+    yanked: null,
+  };
 }
 
 /**
@@ -245,6 +297,11 @@ export function redo(buffer: EditBuffer): EditBuffer {
  * @param columns, rows the size of the box; the last column is the caret's
  * @param previousFirstRow `firstRow` of the layout before, so that the text scrolls only when the caret leaves the box
  */
-export function layout(buffer: EditBuffer, columns: number, rows: number, previousFirstRow = 0): Layout {
+export function layoutBuffer(
+  buffer: EditBuffer,
+  columns: number,
+  rows: number,
+  previousFirstRow = 0,
+): TextLayout {
   return layoutText(buffer.text, buffer.caret, columns, rows, previousFirstRow);
 }

@@ -24,7 +24,10 @@ const MOST_ENTRIES = 200;
 /** With a text that was sent; one that is there already moves to the end, so that a walk meets it once. */
 export function remember(history: History, text: string): History {
   if (text.trim() === '') return { ...history, walk: null };
-  return { entries: [...history.entries.filter((entry) => entry !== text), text].slice(-MOST_ENTRIES), walk: null };
+  return {
+    entries: [...history.entries.filter((entry) => entry !== text), text].slice(-MOST_ENTRIES),
+    walk: null,
+  };
 }
 
 /**
@@ -35,7 +38,8 @@ export function remember(history: History, text: string): History {
  */
 export function older(history: History, text: string): Step | null {
   const { entries } = history;
-  const walk = history.walk?.shown === text ? history.walk : { unsent: text, index: entries.length, shown: text };
+  const walk =
+    history.walk?.shown === text ? history.walk : { unsent: text, index: entries.length, shown: text };
   for (let index = Math.min(walk.index, entries.length) - 1; index >= 0; index--) {
     const entry = entries[index];
     if (entry !== undefined && entry !== walk.shown && entry.startsWith(walk.unsent)) {

@@ -2,7 +2,7 @@
 // Must not fail on any content and must not let a byte through that a terminal obeys; keeps nothing between calls.
 
 import { safeHref } from '../../../text/links.ts';
-import { safeText } from './safe-text.ts';
+import { sanitizeText } from './sanitize-text.ts';
 import type { Line, Span, Style } from './types.ts';
 import { textOf, widthOf, wrap, wrapHard } from './wrap.ts';
 
@@ -23,8 +23,24 @@ const STRIKE = 4;
 const UNDERLINE = 8;
 const CODE = 16;
 
-const BLOCKS: ReadonlySet<unknown> = new Set(['paragraph', 'heading', 'list', 'listitem', 'code', 'quote', 'horizontalrule']);
-const KNOWN_INLINE: ReadonlySet<unknown> = new Set(['text', 'linebreak', 'link', 'autolink', 'tab', 'hashtag', 'code-highlight']);
+const BLOCKS: ReadonlySet<unknown> = new Set([
+  'paragraph',
+  'heading',
+  'list',
+  'listitem',
+  'code',
+  'quote',
+  'horizontalrule',
+]);
+const KNOWN_INLINE: ReadonlySet<unknown> = new Set([
+  'text',
+  'linebreak',
+  'link',
+  'autolink',
+  'tab',
+  'hashtag',
+  'code-highlight',
+]);
 const LANGUAGE = /^[a-z0-9+#-]{1,32}$/i;
 
 /**
@@ -41,7 +57,7 @@ export function contentLines({ content, contentFormat }: Content, columns: numbe
     const lines = lexicalLines(content, room);
     if (lines !== null) return lines;
   }
-  return trimmed(textLines(safeText(content), {}, room));
+  return trimmed(textLines(sanitizeText(content), {}, room));
 }
 
 function textLines(text: string, style: Style, columns: number): Line[] {
@@ -134,12 +150,17 @@ class Flow {
     }
     if (type === 'linebreak') this.run.push({ text: '\n' });
     if (type === 'link' || type === 'autolink') this.link(node, style, level);
-    else this.inline(node, type === 'text' || !KNOWN_INLINE.has(type) ? formatted(node['format'], style) : style, level);
+    else
+      this.inline(
+        node,
+        type === 'text' || !KNOWN_INLINE.has(type) ? formatted(node['format'], style) : style,
+        level,
+      );
   }
 
   private inline(node: Fields, style: Style, level: number): void {
     const text = node['text'];
-    if (typeof text === 'string' && text !== '') this.run.push({ ...style, text: safeText(text) });
+    if (typeof text === 'string' && text !== '') this.run.push({ ...style, text: sanitizeText(text) });
     this.add(childrenOf(node), style, level);
   }
 
@@ -205,7 +226,10 @@ class Flow {
       if (!fits) return rows;
       const mark = bare ? '' : numbered ? `${number}. ` : '• ';
       const shown = rows.length === 0 ? [[]] : rows;
-      return shown.map((row, index): Line => [{ text: (index === 0 ? mark : '').padStart(numbered ? indent : 0).padEnd(indent) }, ...row]);
+      return shown.map((row, index): Line => [
+        { text: (index === 0 ? mark : '').padStart(numbered ? indent : 0).padEnd(indent) },
+        ...row,
+      ]);
     });
   }
 
@@ -260,7 +284,7 @@ function holdsOnlyLists(item: Fields): boolean {
 
 function codeText(node: Fields, level: number, whole: Whole): string {
   if (level > MOST_LEVELS) throw new NotATree();
-  let text = typeof node['text'] === 'string' ? safeText(node['text']) : '';
+  let text = typeof node['text'] === 'string' ? sanitizeText(node['text']) : '';
   for (const child of childrenOf(node)) {
     whole.nodes += 1;
     if (whole.nodes > MOST_NODES) throw new NotATree();
@@ -285,7 +309,8 @@ function formatted(format: unknown, style: Style): Style {
 
 /** Whether a link's label is its address, give or take scheme and last slash, so that it needs no second mention. */
 function saysTheSame(label: string, address: string): boolean {
-  const bare = (text: string): string => text.replace(/^(?:https?:\/\/|mailto:|tel:)/i, '').replace(/\/$/, '');
+  const bare = (text: string): string =>
+    text.replace(/^(?:https?:\/\/|mailto:|tel:)/i, '').replace(/\/$/, '');
   return label !== '' && bare(label) === bare(address);
 }
 

@@ -1,9 +1,9 @@
 // Owns how a line becomes rows of the screen: where it breaks, how it is cut, how wide it is.
 // Must not make text safe: it expects spans whose text has been through `safeText`.
 
-import { graphemesOf } from '../../../text/graphemes.ts';
+import { splitGraphemes } from '../../../text/graphemes.ts';
 import { displayWidth, graphemeWidth } from '../../../text/width.ts';
-import { CELL_END } from './safe-text.ts';
+import { cellEnd } from './sanitize-text.ts';
 import type { Line, Span } from './types.ts';
 
 /** What a row is made of: one grapheme, as drawn. */
@@ -71,7 +71,9 @@ export function cut(line: Line, columns: number): Line {
   const style = line[kept.at(-1)?.span ?? 0] ?? { text: '' };
   const short = spansOf(line, kept);
   const last = short.at(-1);
-  return last === undefined ? [{ ...style, text: ELLIPSIS }] : [...short.slice(0, -1), { ...last, text: last.text + ELLIPSIS }];
+  return last === undefined
+    ? [{ ...style, text: ELLIPSIS }]
+    : [...short.slice(0, -1), { ...last, text: last.text + ELLIPSIS }];
 }
 
 /**
@@ -83,18 +85,24 @@ export function cut(line: Line, columns: number): Line {
  * @param atWords false breaks wherever a row is full
  * @returns an index; -1 when all the rest is on this row
  */
-export function nextRowStart(cells: readonly Cell[], start: number, columns: number, atWords: boolean): number {
+export function nextRowStart(
+  cells: readonly Cell[],
+  start: number,
+  columns: number,
+  atWords: boolean,
+): number {
   let width = 0;
   for (let index = start; index < cells.length; index++) {
     const { text, width: own } = cells[index] ?? NO_CELL;
-    if (width + own > columns && index > start && !(atWords && BLANK.test(text))) return atWords ? breakBefore(cells, start, index) : index;
+    if (width + own > columns && index > start && !(atWords && BLANK.test(text)))
+      return atWords ? breakBefore(cells, start, index) : index;
     width += own;
   }
   return -1;
 }
 
 /** How many cells behind a full row may have a say in where it ends. */
-export const LOOK_AHEAD = 20;
+export const lookAhead = 20;
 
 /** Where the rows of a run of cells begin: indexes of cells, the first one always 0. */
 export function rowStarts(cells: readonly Cell[], columns: number, atWords: boolean): number[] {
@@ -112,7 +120,7 @@ function breakBefore(cells: readonly Cell[], start: number, full: number): numbe
     if (BLANK.test(now)) continue;
     if (BLANK.test(before)) return index;
     if (NO_SPACES.test(now) && NO_SPACES.test(before)) {
-      words ??= wordStartsIn(cells, start, Math.min(cells.length, full + LOOK_AHEAD));
+      words ??= wordStartsIn(cells, start, Math.min(cells.length, full + lookAhead));
       if (words.has(index)) return index;
       continue;
     }
@@ -128,7 +136,7 @@ function wordStartsIn(cells: readonly Cell[], start: number, end: number): Reado
   const cellAt = new Map<number, number>();
   let text = '';
   for (let index = start; index < end; index++) {
-    const part = (cells[index]?.text ?? '').replaceAll(CELL_END, '');
+    const part = (cells[index]?.text ?? '').replaceAll(cellEnd, '');
     if (part !== '') cellAt.set(text.length, index);
     text += part;
   }
@@ -152,7 +160,9 @@ function rowsOf(line: Line, columns: number, atWords: boolean): Line[] {
   if (only === undefined) return [[]];
   // Most lines are short: nothing to cut, nothing to count twice.
   if (widthOf(line) <= room) return [line.filter(({ text }) => text !== '')];
-  const cells = cellsOf(line, room).map((cell) => (cell.width > room ? { ...cell, text: ELLIPSIS, width: 1 } : cell));
+  const cells = cellsOf(line, room).map((cell) =>
+    cell.width > room ? { ...cell, text: ELLIPSIS, width: 1 } : cell,
+  );
   const starts = rowStarts(cells, room, atWords);
   return starts.map((start, row) => {
     const next = starts[row + 1];
@@ -176,7 +186,7 @@ function cellsOf(line: Line, columns: number): StyledCell[] {
   let end = line[0]?.text.length ?? 0;
   let at = 0;
   let joins = false;
-  for (const text of graphemesOf(textOf(line))) {
+  for (const text of splitGraphemes(textOf(line))) {
     while (at >= end && span < line.length - 1) {
       span += 1;
       end += line[span]?.text.length ?? 0;
@@ -185,12 +195,12 @@ function cellsOf(line: Line, columns: number): StyledCell[] {
     const last = cells.at(-1);
     const width = graphemeWidth(text) + (last?.width ?? 0);
     // What `safeText` took apart for the sake of its width was one cluster, and no row should begin inside it.
-    if (last !== undefined && (joins || text === CELL_END) && width <= Math.min(columns, WIDEST_CLUSTER)) {
+    if (last !== undefined && (joins || text === cellEnd) && width <= Math.min(columns, WIDEST_CLUSTER)) {
       cells[cells.length - 1] = { text: last.text + text, width, span: last.span };
     } else {
       cells.push({ text, width: graphemeWidth(text), span });
     }
-    joins = text === CELL_END;
+    joins = text === cellEnd;
   }
   return cells;
 }

@@ -2,18 +2,25 @@
 // state; keys and pastes back to the model. Must not decide anything.
 import { Box, Text, useApp, useCursor, useInput, usePaste, useWindowSize } from 'ink';
 import { memo, useEffect, useMemo, useRef, useSyncExternalStore, type ReactElement } from 'react';
-import { strokesOf, type Keymap } from '../keys.ts';
-import { layoutFor } from '../model/core.ts';
-import type { ConsoleModel } from '../model/controller.ts';
-import type { Layout } from '../model/layout.ts';
-import { smallest } from '../model/layout.ts';
-import { isWatching } from '../model/room.ts';
-import type { ViewState } from '../model/state.ts';
+import { keyPressesOf, type Keymap } from '../keys.ts';
+import { layoutOfState } from '../state/console-context.ts';
+import type { ConsoleController } from '../state/console-controller.ts';
+import type { PaneLayout } from '../state/pane-layout.ts';
+import { minimumSize } from '../state/pane-layout.ts';
+import { isWatching } from '../state/conversation-controller.ts';
+import type { ViewState } from '../state/view-state.ts';
 import type { Line } from '../text/types.ts';
-import { cannedLines, composerBody, composerRule, composerText, conversationTitle, messageLinesInSight } from './conversation-lines.ts';
+import {
+  cannedLines,
+  composerBody,
+  composerRule,
+  composerText,
+  conversationTitle,
+  messageLinesInSight,
+} from './conversation-lines.ts';
 import { overlayOf, type Overlay } from './dialog-lines.ts';
 import { footerLines, headerLine } from './frame-lines.ts';
-import { fit, titleRule, toHeight } from './line-tools.ts';
+import { fitLine, titleRule, fitHeight } from './line-layout.ts';
 import { queueLines, searchCaret } from './queue-lines.ts';
 import { Rows } from './rows.tsx';
 import { visitorLines } from './visitor-lines.ts';
@@ -27,16 +34,23 @@ const Divider = memo(function Divider({ height }: { readonly height: number }): 
   );
 });
 
-function visitorPane(state: ViewState, layout: Layout): readonly Line[] {
+function visitorPane(state: ViewState, layout: PaneLayout): readonly Line[] {
   const { visitorColumns: columns, bodyRows } = layout;
   const lines = visitorLines(state, columns - 2).map((line): Line => [{ text: ' ' }, ...line]);
-  return [titleRule([{ text: 'Visitor', dim: true }], [], columns, false), ...toHeight(lines, bodyRows - 1, 'top')];
+  return [
+    titleRule([{ text: 'Visitor', dim: true }], [], columns, false),
+    ...fitHeight(lines, bodyRows - 1, 'top'),
+  ];
 }
 
 function OverlayBox({ overlay }: { readonly overlay: Overlay }): ReactElement {
   return (
     <Box position="absolute" marginLeft={overlay.x} marginTop={overlay.y}>
-      <Rows lines={overlay.lines.map((line) => fit(line, overlay.columns))} columns={overlay.columns} solid />
+      <Rows
+        lines={overlay.lines.map((line) => fitLine(line, overlay.columns))}
+        columns={overlay.columns}
+        solid
+      />
     </Box>
   );
 }
@@ -50,10 +64,10 @@ export interface TerminalHandle {
 }
 
 export interface AppProps {
-  readonly model: ConsoleModel;
+  readonly model: ConsoleController;
   readonly keymap: Keymap;
   readonly onTerminal?: (handle: TerminalHandle) => void;
-  /** The screen is gone, for whatever reason. */
+  /** The screen was closed, by the operator or otherwise. */
   readonly onEnd?: () => void;
 }
 
@@ -70,11 +84,11 @@ export function App({ model, keymap, onTerminal, onEnd }: AppProps): ReactElemen
     return onEnd;
   }, [onTerminal, onEnd, suspendTerminal]);
   useEffect(() => model.resize(size.columns, size.rows), [model, size.columns, size.rows]);
-  useInput((input, key) => model.press(strokesOf(input, key)));
+  useInput((input, key) => model.pressKeys(keyPressesOf(input, key)));
   usePaste((text) => model.paste(text));
 
   const { composer, dialog, open } = state;
-  const layout = layoutFor(state);
+  const layout = layoutOfState(state);
   const { queue, session, focus, drafted, now, connection, columns, rows } = state;
   const inQueue = useMemo(
     () => (layout.showQueue ? queueLines(state, layout) : []),
@@ -95,7 +109,7 @@ export function App({ model, keymap, onTerminal, onEnd }: AppProps): ReactElemen
     ],
   );
 
-  if (columns < smallest.columns || rows < smallest.rows) {
+  if (columns < minimumSize.columns || rows < minimumSize.rows) {
     setCursorPosition(undefined);
     return <Text>{`This window is too small (${columns}×${rows}).`}</Text>;
   }
@@ -113,7 +127,10 @@ export function App({ model, keymap, onTerminal, onEnd }: AppProps): ReactElemen
       firstRow.current = text.firstRow;
       const choices = cannedLines(state, composer, layout);
       conversation.splice(conversation.length - choices.length, choices.length, ...choices);
-      conversation.push(composerRule(state, composer, layout), ...composerBody(state, composer, layout, text));
+      conversation.push(
+        composerRule(state, composer, layout),
+        ...composerBody(state, composer, layout, text),
+      );
       if (dialog === null && focus === 'composer')
         caret = { x: left + 3 + text.caretColumn, y: header + 1 + layout.messageRows + 1 + text.caretRow };
     }
@@ -129,10 +146,15 @@ export function App({ model, keymap, onTerminal, onEnd }: AppProps): ReactElemen
         {layout.showQueue ? <Rows lines={inQueue} columns={layout.queueColumns} /> : null}
         {layout.panes > 1 ? <Divider height={layout.bodyRows} /> : null}
         {layout.showConversation ? (
-          <Rows lines={toHeight(conversation, layout.bodyRows, 'top')} columns={layout.conversationColumns} />
+          <Rows
+            lines={fitHeight(conversation, layout.bodyRows, 'top')}
+            columns={layout.conversationColumns}
+          />
         ) : null}
         {layout.panes === 3 ? <Divider height={layout.bodyRows} /> : null}
-        {layout.panes === 3 ? <Rows lines={visitorPane(state, layout)} columns={layout.visitorColumns} /> : null}
+        {layout.panes === 3 ? (
+          <Rows lines={visitorPane(state, layout)} columns={layout.visitorColumns} />
+        ) : null}
       </Box>
       <Rows lines={footerLines(state, keymap, layout)} columns={columns} />
       {overlay === null ? null : <OverlayBox overlay={overlay} />}

@@ -1,20 +1,20 @@
 // The conversation pane as lines: title with who is here, messages in sight, and what is
 // being written. Pure.
-import { limits } from '../../../protocol/codes.ts';
-import { visitorName } from '../model/acts.ts';
-import { cannedQuery, fittingReplies, reachOf, type ComposerState } from '../model/composer.ts';
-import type { Layout } from '../model/layout.ts';
-import { editableText } from '../model/lexical-markdown.ts';
-import { ruleWith } from '../model/message-lines.ts';
-import { blocksOf } from '../model/room.ts';
-import { oneLine } from '../model/safe.ts';
-import type { ViewState } from '../model/state.ts';
-import { shortSpan } from '../model/time.ts';
-import { look } from '../model/window.ts';
-import { layout as bufferLayout, type Layout as TextLayout } from '../editing/buffer.ts';
+import { sizeLimits } from '../../../protocol/codes.ts';
+import { visitorName } from '../state/conversation-commands.ts';
+import { cannedQuery, fittingReplies, sendPermission, type ComposerState } from '../state/composer.ts';
+import type { PaneLayout } from '../state/pane-layout.ts';
+import { editableText } from '../state/lexical-markdown.ts';
+import { ruleWith } from '../state/message-lines.ts';
+import { messageBlocks } from '../state/conversation-controller.ts';
+import { sanitizeLine } from '../state/sanitize-line.ts';
+import type { ViewState } from '../state/view-state.ts';
+import { shortDuration } from '../state/time.ts';
+import { viewportOf } from '../state/viewport.ts';
+import { layoutBuffer as bufferLayout, type TextLayout } from '../editing/buffer.ts';
 import type { Line, Span } from '../text/types.ts';
 import { cut } from '../text/wrap.ts';
-import { blankLine, fit, titleRule, toHeight } from './line-tools.ts';
+import { blankLine, fitLine, titleRule, fitHeight } from './line-layout.ts';
 
 type Item = ViewState['queue']['items'][number];
 
@@ -34,7 +34,7 @@ function standing(item: Item, memberId: string): Line {
     default:
       return item.assignedTo === memberId
         ? [{ text: 'yours', color: 'green' }]
-        : [{ text: `${oneLine(item.assignedToName ?? '') || 'a colleague'} has it`, color: 'blue' }];
+        : [{ text: `${sanitizeLine(item.assignedToName ?? '') || 'a colleague'} has it`, color: 'blue' }];
   }
 }
 
@@ -43,12 +43,12 @@ function present(state: ViewState): string {
   const { open, colleagues, session } = state;
   const names = (open?.detail?.participants ?? [])
     .filter(({ role, userId }) => role === 'operator' && userId !== session?.member.id)
-    .flatMap(({ userId }) => oneLine(colleagues?.find(({ id }) => id === userId)?.name ?? '') || []);
+    .flatMap(({ userId }) => sanitizeLine(colleagues?.find(({ id }) => id === userId)?.name ?? '') || []);
   return names.length === 0 ? '' : `with ${names.join(', ')}`;
 }
 
 /** Whom one talks to, how that stands, who else takes part. Exactly `conversationColumns` wide. */
-export function conversationTitle(state: ViewState, layout: Layout): Line {
+export function conversationTitle(state: ViewState, layout: PaneLayout): Line {
   const { conversationColumns: columns } = layout;
   const item = openItem(state);
   const focused = state.focus === 'conversation' && state.dialog === null;
@@ -56,7 +56,12 @@ export function conversationTitle(state: ViewState, layout: Layout): Line {
   const waits =
     item.waitingSince === null || item.status === 'closed'
       ? []
-      : [{ text: `waits ${shortSpan(state.now - Date.parse(item.waitingSince))}`, color: 'yellow' as const }];
+      : [
+          {
+            text: `waits ${shortDuration(state.now - Date.parse(item.waitingSince))}`,
+            color: 'yellow' as const,
+          },
+        ];
   const others = present(state);
   const left: Line = [
     ...(layout.panes === 1 ? [{ text: '‹ ', dim: true }] : []),
@@ -64,7 +69,7 @@ export function conversationTitle(state: ViewState, layout: Layout): Line {
     { text: ' · ', dim: true },
     ...standing(item, state.session?.member.id ?? ''),
     ...(item.mode === 'test' ? [{ text: ' · test', color: 'magenta' as const }] : []),
-    ...(item.subject === undefined ? [] : [{ text: ` · ${oneLine(item.subject)}`, dim: true }]),
+    ...(item.subject === undefined ? [] : [{ text: ` · ${sanitizeLine(item.subject)}`, dim: true }]),
     ...(others === '' ? [] : [{ text: ` · ${others}`, color: 'blue' as const }]),
   ];
   return titleRule(left, waits, columns, focused);
@@ -77,28 +82,42 @@ function welcome(state: ViewState, columns: number): readonly Line[] {
     { text: line, dim: true },
   ];
   if (waiting === null) return [centre(state.connection === 'offline' ? 'No connection.' : 'Connecting…')];
-  const text = waiting === 0 ? 'Nobody is waiting.' : waiting === 1 ? 'One visitor is waiting.' : `${waiting} visitors are waiting.`;
+  const text =
+    waiting === 0
+      ? 'Nobody is waiting.'
+      : waiting === 1
+        ? 'One visitor is waiting.'
+        : `${waiting} visitors are waiting.`;
   return [centre(text), blankLine, centre('Choose a conversation and press Enter.')];
 }
 
 /** The messages in sight: exactly `messageRows` lines. */
-export function messageLinesInSight(state: ViewState, layout: Layout): readonly Line[] {
+export function messageLinesInSight(state: ViewState, layout: PaneLayout): readonly Line[] {
   const { conversationColumns: columns, messageRows: height, compact } = layout;
   const { open } = state;
-  if (open === null) return toHeight([...toHeight([], Math.floor(height / 3), 'top'), ...welcome(state, columns)], height, 'top');
-  if (open.problem !== null) return toHeight([cut([{ text: `  ${open.problem}`, color: 'red' }], columns)], height, 'bottom');
-  if (open.room === null) return toHeight([[{ text: '  Loading…', dim: true }]], height, 'bottom');
-  const { lines, atTop } = look(blocksOf(state, columns, compact), open.anchor, height);
-  if (lines.length === 0) return toHeight([[{ text: '  No message yet.', dim: true }]], height, 'bottom');
+  if (open === null)
+    return fitHeight(
+      [...fitHeight([], Math.floor(height / 3), 'top'), ...welcome(state, columns)],
+      height,
+      'top',
+    );
+  if (open.problem !== null)
+    return fitHeight([cut([{ text: `  ${open.problem}`, color: 'red' }], columns)], height, 'bottom');
+  if (open.room === null) return fitHeight([[{ text: '  Loading…', dim: true }]], height, 'bottom');
+  const { lines, atTop } = viewportOf(messageBlocks(state, columns, compact), open.anchor, height);
+  if (lines.length === 0) return fitHeight([[{ text: '  No message yet.', dim: true }]], height, 'bottom');
   const shown = lines.map(({ line }) => line);
   if (open.loadingOlder && atTop) shown[0] = ruleWith('loading earlier messages', columns, { dim: true });
-  return toHeight(shown, height, 'bottom');
+  return fitHeight(shown, height, 'bottom');
 }
 
 function typingText(state: ViewState): string {
   const who = (state.open?.room?.typing ?? [])
     .filter(({ userId }) => userId !== state.session?.member.id)
-    .map(({ userName, senderRole }) => oneLine(userName) || (senderRole === 'visitor' ? visitorName(openItem(state)) : 'a colleague'));
+    .map(
+      ({ userName, senderRole }) =>
+        sanitizeLine(userName) || (senderRole === 'visitor' ? visitorName(openItem(state)) : 'a colleague'),
+    );
   if (who.length === 0) return '';
   if (who.length === 1) return `${who[0] ?? ''} is typing…`;
   return `${who.slice(0, 2).join(' and ')} are typing…`;
@@ -108,14 +127,19 @@ function purpose(state: ViewState, composer: ComposerState): Span {
   const item = openItem(state);
   const name = visitorName(item);
   if (composer.editing !== null) return { text: 'Changing your message', color: 'yellow', bold: true };
-  if (composer.note) return { text: ` INTERNAL NOTE · ${name} never sees it `, color: 'yellow', bold: true, inverse: true };
+  if (composer.note)
+    return { text: ` INTERNAL NOTE · ${name} never sees it `, color: 'yellow', bold: true, inverse: true };
   if (composer.ai === 'asking') return { text: 'The assistant is writing a draft…', color: 'magenta' };
-  if (composer.ai === 'drafted') return { text: 'AI draft · read it before you send it', color: 'magenta', bold: true };
-  switch (reachOf(item, state.session?.member.id ?? '')) {
+  if (composer.ai === 'drafted')
+    return { text: 'AI draft · read it before you send it', color: 'magenta', bold: true };
+  switch (sendPermission(item, state.session?.member.id ?? '')) {
     case 'accepts':
       return { text: `Reply to ${name} · sending accepts the conversation` };
     case 'colleague':
-      return { text: `${oneLine(item?.assignedToName ?? '') || 'A colleague'} answers here · you can add notes`, dim: true };
+      return {
+        text: `${sanitizeLine(item?.assignedToName ?? '') || 'A colleague'} answers here · you can add notes`,
+        dim: true,
+      };
     case 'closed':
       return { text: item === undefined ? 'Reply' : 'Closed', dim: true };
     default:
@@ -124,7 +148,7 @@ function purpose(state: ViewState, composer: ComposerState): Span {
 }
 
 /** The line between messages and composer: whom the text is for, who types, what is out of sight. */
-export function composerRule(state: ViewState, composer: ComposerState, layout: Layout): Line {
+export function composerRule(state: ViewState, composer: ComposerState, layout: PaneLayout): Line {
   const typing = typingText(state);
   const length = composer.buffer.text.length;
   const unseen = state.open?.unseen ?? 0;
@@ -135,10 +159,10 @@ export function composerRule(state: ViewState, composer: ComposerState, layout: 
         ? { text: typing, color: 'cyan', italic: true }
         : state.open !== null && state.open.anchor !== null
           ? { text: '↓ more below', dim: true }
-          : length > limits.contentRest * 0.8
+          : length > sizeLimits.contentRest * 0.8
             ? {
-                text: `${length}/${limits.contentRest}`,
-                ...(length > limits.contentRest ? { color: 'red' as const, bold: true } : { dim: true }),
+                text: `${length}/${sizeLimits.contentRest}`,
+                ...(length > sizeLimits.contentRest ? { color: 'red' as const, bold: true } : { dim: true }),
               }
             : { text: '' };
   return titleRule(
@@ -150,12 +174,17 @@ export function composerRule(state: ViewState, composer: ComposerState, layout: 
 }
 
 /** How the composer's text lies in its box. @param firstRow of the drawing before */
-export function composerText(composer: ComposerState, layout: Layout, firstRow: number): TextLayout {
+export function composerText(composer: ComposerState, layout: PaneLayout, firstRow: number): TextLayout {
   return bufferLayout(composer.buffer, layout.composerColumns, Math.max(1, layout.composerRows), firstRow);
 }
 
 /** The composer's box: exactly `composerRows` lines. */
-export function composerBody(state: ViewState, composer: ComposerState, layout: Layout, text: TextLayout): readonly Line[] {
+export function composerBody(
+  state: ViewState,
+  composer: ComposerState,
+  layout: PaneLayout,
+  text: TextLayout,
+): readonly Line[] {
   const focused = state.focus === 'composer' && state.dialog === null;
   const prompt: Span = composer.note
     ? { text: ' ┊ ', color: 'yellow', bold: true }
@@ -165,17 +194,24 @@ export function composerBody(state: ViewState, composer: ComposerState, layout: 
   const rest: Span = composer.note ? prompt : { text: '   ' };
   if (composer.buffer.text === '') {
     const hint = focused ? (composer.note ? 'For colleagues only.' : 'Write, or / for a canned reply.') : '';
-    return toHeight([cut([prompt, { text: hint, dim: true, italic: true }], layout.conversationColumns)], layout.composerRows, 'top');
+    return fitHeight(
+      [cut([prompt, { text: hint, dim: true, italic: true }], layout.conversationColumns)],
+      layout.composerRows,
+      'top',
+    );
   }
-  return toHeight(
-    text.lines.map((line, index): Line => [index === 0 && text.firstRow === 0 ? prompt : rest, { text: line }]),
+  return fitHeight(
+    text.lines.map((line, index): Line => [
+      index === 0 && text.firstRow === 0 ? prompt : rest,
+      { text: line },
+    ]),
     layout.composerRows,
     'top',
   );
 }
 
-/** The canned replies that fit what is typed, drawn over the lowest messages; empty: nobody looks for one. */
-export function cannedLines(state: ViewState, composer: ComposerState, layout: Layout): readonly Line[] {
+/** The canned replies that fit what is typed, drawn over the lowest messages; empty: no shortcut is typed. */
+export function cannedLines(state: ViewState, composer: ComposerState, layout: PaneLayout): readonly Line[] {
   const query = cannedQuery(composer);
   if (query === null || state.focus !== 'composer') return [];
   const { conversationColumns: columns, messageRows } = layout;
@@ -186,19 +222,22 @@ export function cannedLines(state: ViewState, composer: ComposerState, layout: L
       state.cannedReplies === null || state.cannedReplies.length === 0
         ? 'No canned replies yet: deskbell canned set NAME TEXT'
         : 'No canned reply fits.';
-    return [fit([{ text: `   ${text}`, dim: true, italic: true }], columns)];
+    return [fitLine([{ text: `   ${text}`, dim: true, italic: true }], columns)];
   }
   const index = Math.min(composer.cannedIndex ?? 0, list.length - 1);
   const top = Math.max(0, Math.min(index - most + 1, list.length - most));
-  const widest = Math.min(18, Math.max(...list.slice(top, top + most).map(({ shortcut }) => shortcut.length + 1)));
+  const widest = Math.min(
+    18,
+    Math.max(...list.slice(top, top + most).map(({ shortcut }) => shortcut.length + 1)),
+  );
   return list.slice(top, top + most).map((reply, at) => {
     const isChosen = top + at === index;
-    return fit(
+    return fitLine(
       [
         { text: isChosen ? ' ▌ ' : '   ', color: 'cyan', bold: true },
-        ...fit([{ text: `/${oneLine(reply.shortcut)}`, bold: isChosen }], widest),
+        ...fitLine([{ text: `/${sanitizeLine(reply.shortcut)}`, bold: isChosen }], widest),
         { text: '  ' },
-        { text: oneLine(editableText(reply)), dim: !isChosen },
+        { text: sanitizeLine(editableText(reply)), dim: !isChosen },
       ],
       columns,
     );

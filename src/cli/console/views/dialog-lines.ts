@@ -1,13 +1,13 @@
 // What is laid over the panes: help, lists to choose from, questions, the visitor's data.
 // Pure: a place and lines that cover what is below.
-import { applies, contextOf } from '../model/commands.ts';
-import { menuChoices, menuEmpty, menuTitle } from '../model/menus.ts';
-import { oneLine } from '../model/safe.ts';
-import type { Dialog, ViewState } from '../model/state.ts';
-import type { Context, Keymap } from '../keys.ts';
+import { isAvailable, keyScopeOf } from '../state/available-commands.ts';
+import { menuChoices, menuEmpty, menuTitle } from '../state/menus.ts';
+import { sanitizeLine } from '../state/sanitize-line.ts';
+import type { Dialog, ViewState } from '../state/view-state.ts';
+import type { KeyScope, Keymap } from '../keys.ts';
 import type { Line } from '../text/types.ts';
 import { widthOf, wrap } from '../text/wrap.ts';
-import { blankLine, ends, fit, framed } from './line-tools.ts';
+import { blankLine, justify, fitLine, framed } from './line-layout.ts';
 import { visitorLines } from './visitor-lines.ts';
 
 export interface Overlay {
@@ -19,13 +19,18 @@ export interface Overlay {
   readonly caret: { readonly x: number; readonly y: number } | null;
 }
 
-function placed(lines: readonly Line[], columns: number, state: ViewState, caret: { x: number; y: number } | null = null): Overlay {
+function placed(
+  lines: readonly Line[],
+  columns: number,
+  state: ViewState,
+  caret: { x: number; y: number } | null = null,
+): Overlay {
   const x = Math.max(0, Math.floor((state.columns - columns) / 2));
   const y = Math.max(0, Math.floor((state.rows - lines.length) / 3));
   return { x, y, columns, lines, caret: caret === null ? null : { x: x + caret.x, y: y + caret.y } };
 }
 
-const placeNames: Readonly<Record<Context, string>> = {
+const placeNames: Readonly<Record<KeyScope, string>> = {
   queue: 'In the queue',
   conversation: 'In the conversation',
   composer: 'While writing',
@@ -36,16 +41,22 @@ const placeNames: Readonly<Record<Context, string>> = {
 
 /** The keys that do something now come first; those of the other places follow. */
 function helpLines(state: ViewState, keymap: Keymap, columns: number): readonly Line[] {
-  const here = contextOf({ ...state, dialog: null });
+  const here = keyScopeOf({ ...state, dialog: null });
   const others = (['queue', 'conversation', 'composer'] as const).filter((one) => one !== here);
   const lines: Line[] = [];
   for (const place of [here, ...others]) {
     if (lines.length > 0) lines.push(blankLine);
     lines.push([{ text: place === here ? `${placeNames[place]} (here)` : placeNames[place], bold: true }]);
-    for (const { action, keys, about } of keymap.help(place)) {
-      const works = place !== here || applies(state, action);
+    for (const { command: action, keys, about } of keymap.help(place)) {
+      const works = place !== here || isAvailable(state, action);
       lines.push(
-        fit([...fit([{ text: keys.slice(0, 3).join(' '), bold: works, dim: !works }], 20), { text: about, dim: !works }], columns),
+        fitLine(
+          [
+            ...fitLine([{ text: keys.slice(0, 3).join(' '), bold: works, dim: !works }], 20),
+            { text: about, dim: !works },
+          ],
+          columns,
+        ),
       );
     }
   }
@@ -67,24 +78,42 @@ function restOf(count: number, top: number, height: number): string {
 
 /** @returns the dialog that is open, ready to be laid over the panes */
 export function overlayOf(state: ViewState, dialog: Dialog, keymap: Keymap): Overlay {
-  const columns = Math.min(state.columns, dialog.kind === 'confirm' ? 60 : 72, Math.max(36, state.columns - 4));
+  const columns = Math.min(
+    state.columns,
+    dialog.kind === 'confirm' ? 60 : 72,
+    Math.max(36, state.columns - 4),
+  );
   const inner = columns - 4;
   const height = Math.max(1, state.rows - (state.rows < 20 ? 3 : 6));
   switch (dialog.kind) {
     case 'help': {
       const lines = helpLines(state, keymap, inner);
-      return placed(framed(scrolled(lines, dialog.top, height), 'Help', restOf(lines.length, dialog.top, height), columns), columns, state);
+      return placed(
+        framed(
+          scrolled(lines, dialog.top, height),
+          'Help',
+          restOf(lines.length, dialog.top, height),
+          columns,
+        ),
+        columns,
+        state,
+      );
     }
     case 'visitor': {
       const lines = visitorLines(state, inner);
       return placed(
-        framed(scrolled(lines, dialog.top, height), 'Visitor', restOf(lines.length, dialog.top, height), columns),
+        framed(
+          scrolled(lines, dialog.top, height),
+          'Visitor',
+          restOf(lines.length, dialog.top, height),
+          columns,
+        ),
         columns,
         state,
       );
     }
     case 'confirm': {
-      const question = wrap([{ text: oneLine(dialog.question) }], inner);
+      const question = wrap([{ text: sanitizeLine(dialog.question) }], inner);
       const keys: Line = [
         { text: keymap.label('yes', 'confirm') ?? 'y', bold: true },
         { text: ` ${dialog.yes}`, dim: true },
@@ -99,13 +128,13 @@ export function overlayOf(state: ViewState, dialog: Dialog, keymap: Keymap): Ove
       const most = Math.max(1, Math.min(height - 2, 16));
       const index = Math.min(dialog.index, Math.max(0, choices.length - 1));
       const top = Math.max(0, Math.min(index - most + 1, choices.length - most));
-      const filter = oneLine(`${dialog.filter}|`).slice(0, -1);
+      const filter = sanitizeLine(`${dialog.filter}|`).slice(0, -1);
       const list: readonly Line[] =
         choices.length === 0
           ? [[{ text: `  ${menuEmpty(dialog)}`, dim: true }]]
           : choices.slice(top, top + most).map((choice, at) => {
               const isChosen = top + at === index;
-              return ends(
+              return justify(
                 [
                   { text: isChosen ? '▌ ' : '  ', color: 'cyan', bold: true },
                   { text: choice.label, bold: isChosen },
@@ -118,7 +147,12 @@ export function overlayOf(state: ViewState, dialog: Dialog, keymap: Keymap): Ove
       const field: Line = [{ text: '› ', color: 'cyan', bold: true }, { text: filter }];
       const body = [field, ...list];
       return placed(
-        framed(body, menuTitle(dialog), choices.length > most ? `${index + 1} of ${choices.length}` : '', columns),
+        framed(
+          body,
+          menuTitle(dialog),
+          choices.length > most ? `${index + 1} of ${choices.length}` : '',
+          columns,
+        ),
         columns,
         state,
         {

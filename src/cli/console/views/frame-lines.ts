@@ -1,13 +1,13 @@
 // What stands around the panes: header, status, hints. Pure.
-import { waitingCount } from '../model/attention.ts';
-import { hints } from '../model/commands.ts';
-import type { Layout } from '../model/layout.ts';
-import { oneLine } from '../model/safe.ts';
-import type { ViewState } from '../model/state.ts';
+import { waitingCount } from '../state/notifications.ts';
+import { hints } from '../state/available-commands.ts';
+import type { PaneLayout } from '../state/pane-layout.ts';
+import { sanitizeLine } from '../state/sanitize-line.ts';
+import type { ViewState } from '../state/view-state.ts';
 import type { Keymap } from '../keys.ts';
 import type { Line, Span } from '../text/types.ts';
 import { widthOf } from '../text/wrap.ts';
-import { ends, fit } from './line-tools.ts';
+import { justify, fitLine } from './line-layout.ts';
 
 /** How the connection stands, in few words. */
 export function connectionSpan(state: ViewState, short: boolean): Span {
@@ -17,7 +17,11 @@ export function connectionSpan(state: ViewState, short: boolean): Span {
       return { text: short ? '●' : '● online', color: 'green' };
     case 'offline': {
       const seconds = reconnectAt === null ? null : Math.max(1, Math.ceil((reconnectAt - now) / 1000));
-      return { text: seconds === null ? '✗ offline' : `✗ offline, again in ${seconds} s`, color: 'red', bold: true };
+      return {
+        text: seconds === null ? '✗ offline' : `✗ offline, again in ${seconds} s`,
+        color: 'red',
+        bold: true,
+      };
     }
     default:
       return { text: '◌ connecting…', color: 'yellow' };
@@ -30,26 +34,39 @@ export function headerLine(state: ViewState, columns: number): Line {
   const waiting = waitingCount(state);
   const left: Line = [
     { text: ' deskbell', bold: true, color: 'cyan' },
-    ...(session === null ? [] : [{ text: `  ${oneLine(session.organization.name)}` }]),
+    ...(session === null ? [] : [{ text: `  ${sanitizeLine(session.organization.name)}` }]),
   ];
   const right: Line = [
     ...(waiting > 0
-      ? [{ text: waiting === 1 ? '1 waits for you' : `${waiting} wait for you`, color: 'yellow' as const, bold: true }, { text: '   ' }]
+      ? [
+          {
+            text: waiting === 1 ? '1 waits for you' : `${waiting} wait for you`,
+            color: 'yellow' as const,
+            bold: true,
+          },
+          { text: '   ' },
+        ]
       : []),
-    ...(session === null ? [] : [{ text: oneLine(session.member.name), dim: true }, { text: '   ' }]),
+    ...(session === null ? [] : [{ text: sanitizeLine(session.member.name), dim: true }, { text: '   ' }]),
     connectionSpan(state, false),
     { text: ' ' },
   ];
-  return ends(left, right, columns);
+  return justify(left, right, columns);
 }
 
 function unsentSpan(state: ViewState): Span | null {
   const unsent = (state.open?.room?.messages ?? []).filter((one) => one.state === 'sending').length;
   const until = state.sendingWaitsUntil;
   if (until !== null && until > state.now)
-    return { text: `The service asks to wait ${Math.ceil((until - state.now) / 1000)} s before sending.`, color: 'yellow' };
+    return {
+      text: `The service asks to wait ${Math.ceil((until - state.now) / 1000)} s before sending.`,
+      color: 'yellow',
+    };
   if (unsent > 0 && state.connection !== 'online')
-    return { text: `${unsent === 1 ? 'One message waits' : `${unsent} messages wait`} for the connection.`, color: 'yellow' };
+    return {
+      text: `${unsent === 1 ? 'One message waits' : `${unsent} messages wait`} for the connection.`,
+      color: 'yellow',
+    };
   return null;
 }
 
@@ -58,11 +75,14 @@ const tones = { info: {}, good: { color: 'green' }, bad: { color: 'red', bold: t
 /** The sentence of the moment; null: there is none. */
 export function messageOf(state: ViewState): Line | null {
   const { flash } = state;
-  if (flash !== null) return [{ text: flash.tone === 'bad' ? ' ! ' : ' ' }, { text: flash.text, ...tones[flash.tone] }];
+  if (flash !== null)
+    return [{ text: flash.tone === 'bad' ? ' ! ' : ' ' }, { text: flash.text, ...tones[flash.tone] }];
   const unsent = unsentSpan(state);
   if (unsent !== null) return [{ text: ' ' }, unsent];
   if (state.connection === 'offline')
-    return [{ text: ' Offline. What you write is kept, and what you send goes out by itself.', color: 'yellow' }];
+    return [
+      { text: ' Offline. What you write is kept, and what you send goes out by itself.', color: 'yellow' },
+    ];
   return null;
 }
 
@@ -84,11 +104,11 @@ export function hintLine(state: ViewState, keymap: Keymap, columns: number): Lin
 }
 
 /** The lines below the panes: one in a small window, else two. */
-export function footerLines(state: ViewState, keymap: Keymap, layout: Layout): readonly Line[] {
+export function footerLines(state: ViewState, keymap: Keymap, layout: PaneLayout): readonly Line[] {
   const { columns, compact } = layout;
   const message = messageOf(state);
-  if (!compact) return [fit(message ?? [], columns), fit(hintLine(state, keymap, columns), columns)];
-  if (message !== null) return [ends(message, [connectionSpan(state, true)], columns)];
+  if (!compact) return [fitLine(message ?? [], columns), fitLine(hintLine(state, keymap, columns), columns)];
+  if (message !== null) return [justify(message, [connectionSpan(state, true)], columns)];
   const connection = connectionSpan(state, true);
-  return [ends(hintLine(state, keymap, columns - widthOf([connection]) - 2), [connection], columns)];
+  return [justify(hintLine(state, keymap, columns - widthOf([connection]) - 2), [connection], columns)];
 }

@@ -1,18 +1,23 @@
 // The queue pane as lines: tabs or the search, and the rows in sight. Pure; each row is
 // remembered, so that a tick draws only those whose time has moved on.
 import type { StaffConversationListItem } from '../../../protocol/entities.ts';
-import { visitorName } from '../model/acts.ts';
-import type { Layout } from '../model/layout.ts';
-import { cursorIndex, shownList, shownRows, tabs, type Tab } from '../model/queue.ts';
-import { isWatching } from '../model/room.ts';
-import { oneLine } from '../model/safe.ts';
-import type { ViewState } from '../model/state.ts';
-import { shortMoment, shortSpan } from '../model/time.ts';
+import { visitorName } from '../state/conversation-commands.ts';
+import type { PaneLayout } from '../state/pane-layout.ts';
+import { cursorIndex, shownList, shownRows, tabs, type Tab } from '../state/queue.ts';
+import { isWatching } from '../state/conversation-controller.ts';
+import { sanitizeLine } from '../state/sanitize-line.ts';
+import type { ViewState } from '../state/view-state.ts';
+import { shortTimestamp, shortDuration } from '../state/time.ts';
 import type { Line, Span } from '../text/types.ts';
 import { cut, widthOf } from '../text/wrap.ts';
-import { blankLine, ends, fit, titleRule, toHeight } from './line-tools.ts';
+import { blankLine, justify, fitLine, titleRule, fitHeight } from './line-layout.ts';
 
-const tabNames: Readonly<Record<Tab, string>> = { pending: 'Pending', mine: 'Mine', all: 'All', closed: 'Closed' };
+const tabNames: Readonly<Record<Tab, string>> = {
+  pending: 'Pending',
+  mine: 'Mine',
+  all: 'All',
+  closed: 'Closed',
+};
 const longWaitMs = 5 * 60_000;
 const tooLongMs = 15 * 60_000;
 
@@ -54,9 +59,9 @@ function mark(item: StaffConversationListItem, memberId: string): Span {
 
 function when(item: StaffConversationListItem, now: number): Span {
   const since = item.waitingSince === null || item.status === 'closed' ? null : Date.parse(item.waitingSince);
-  if (since === null) return { text: shortMoment(item.updatedAt, now), dim: true };
+  if (since === null) return { text: shortTimestamp(item.updatedAt, now), dim: true };
   const waits = now - since;
-  const text = shortSpan(waits);
+  const text = shortDuration(waits);
   if (waits >= tooLongMs) return { text, color: 'red', bold: true };
   return waits >= longWaitMs ? { text, color: 'yellow', bold: true } : { text, color: 'yellow' };
 }
@@ -68,7 +73,14 @@ function previewOf(item: StaffConversationListItem, memberId: string, drafted: b
 
 function preview(item: StaffConversationListItem, memberId: string): Line {
   const last = item.lastMessage;
-  if (last === null) return [{ text: oneLine(item.subject ?? '') || 'no message yet', dim: true, italic: item.subject === undefined }];
+  if (last === null)
+    return [
+      {
+        text: sanitizeLine(item.subject ?? '') || 'no message yet',
+        dim: true,
+        italic: item.subject === undefined,
+      },
+    ];
   const who =
     last.internal === true
       ? 'note: '
@@ -78,10 +90,12 @@ function preview(item: StaffConversationListItem, memberId: string): Line {
           ? 'you: '
           : last.senderRole === 'assistant'
             ? 'assistant: '
-            : `${oneLine(last.senderName)}: `;
+            : `${sanitizeLine(last.senderName)}: `;
   return [
-    ...(who === '' ? [] : [{ text: who, dim: true, ...(last.internal === true && { color: 'yellow' as const }) }]),
-    { text: oneLine(last.preview), dim: item.unreadCount === 0 },
+    ...(who === ''
+      ? []
+      : [{ text: who, dim: true, ...(last.internal === true && { color: 'yellow' as const }) }]),
+    { text: sanitizeLine(last.preview), dim: item.unreadCount === 0 },
   ];
 }
 
@@ -91,14 +105,17 @@ interface RowOptions {
   readonly cursor: boolean;
   readonly focused: boolean;
   readonly open: boolean;
-  /** It is before somebody's eyes: what is new in it is read in a moment. */
+  /** It is in sight: what is new in it is read in a moment. */
   readonly read: boolean;
   readonly drafted: boolean;
   readonly two: boolean;
   readonly now: number;
 }
 
-const drawn = new WeakMap<StaffConversationListItem, { readonly stamp: string; readonly lines: readonly Line[] }>();
+const drawn = new WeakMap<
+  StaffConversationListItem,
+  { readonly stamp: string; readonly lines: readonly Line[] }
+>();
 
 function rowLines(item: StaffConversationListItem, options: RowOptions): readonly Line[] {
   const time = when(item, options.now);
@@ -113,17 +130,27 @@ function rowLines(item: StaffConversationListItem, options: RowOptions): readonl
 
 function drawRow(item: StaffConversationListItem, options: RowOptions, time: Span): readonly Line[] {
   const { columns, cursor, focused, open, drafted, two, memberId } = options;
-  const bar: Span = cursor ? { text: '▌', bold: true, ...(focused ? { color: 'cyan' } : { dim: true }) } : { text: ' ' };
+  const bar: Span = cursor
+    ? { text: '▌', bold: true, ...(focused ? { color: 'cyan' } : { dim: true }) }
+    : { text: ' ' };
   const unread = item.unreadCount > 0 && !options.read;
   const name: Span = { text: visitorName(item), bold: unread || cursor, underline: open };
-  const count: Line = unread ? [{ text: `${shortCount(item.unreadCount)} new`, color: 'cyan', bold: true }] : [];
+  const count: Line = unread
+    ? [{ text: `${shortCount(item.unreadCount)} new`, color: 'cyan', bold: true }]
+    : [];
   const test: Line = item.mode === 'test' ? [{ text: ' test', color: 'magenta' }] : [];
   if (two) {
     const holder: Line =
-      item.status === 'active' && item.assignedTo !== memberId ? [{ text: oneLine(item.assignedToName ?? ''), color: 'blue' }] : [];
+      item.status === 'active' && item.assignedTo !== memberId
+        ? [{ text: sanitizeLine(item.assignedToName ?? ''), color: 'blue' }]
+        : [];
     return [
-      ends([bar, mark(item, memberId), { text: ' ' }, name, ...test], [time, { text: ' ' }], columns),
-      ends([bar, { text: '  ' }, ...previewOf(item, memberId, drafted)], [...(unread ? count : cut(holder, 12)), { text: ' ' }], columns),
+      justify([bar, mark(item, memberId), { text: ' ' }, name, ...test], [time, { text: ' ' }], columns),
+      justify(
+        [bar, { text: '  ' }, ...previewOf(item, memberId, drafted)],
+        [...(unread ? count : cut(holder, 12)), { text: ' ' }],
+        columns,
+      ),
     ];
   }
   const room = Math.max(8, Math.min(22, Math.floor((columns - 8) * 0.42)));
@@ -137,10 +164,12 @@ function drawRow(item: StaffConversationListItem, options: RowOptions, time: Spa
     ...previewOf(item, memberId, drafted),
   ];
   return [
-    ends(
+    justify(
       left,
       [
-        ...(unread ? [{ text: `${shortCount(item.unreadCount)}•`, color: 'cyan' as const, bold: true }, { text: ' ' }] : []),
+        ...(unread
+          ? [{ text: `${shortCount(item.unreadCount)}•`, color: 'cyan' as const, bold: true }, { text: ' ' }]
+          : []),
         { ...time, text: time.text.padStart(4) },
         { text: ' ' },
       ],
@@ -168,8 +197,11 @@ function emptyLine(state: ViewState): string {
   }[queue.tab];
 }
 
-/** Where the caret of the search field stands; null: nobody searches. */
-export function searchCaret(state: ViewState, layout: Layout): { readonly x: number; readonly y: number } | null {
+/** Where the caret of the search field stands; null: no search is open. */
+export function searchCaret(
+  state: ViewState,
+  layout: PaneLayout,
+): { readonly x: number; readonly y: number } | null {
   const { search } = state.queue;
   if (search?.typing !== true || state.focus !== 'queue' || !layout.showQueue) return null;
   return { x: Math.min(layout.queueColumns - 1, 3 + widthOf([{ text: oneLineKept(search.text) }])), y: 1 };
@@ -177,11 +209,11 @@ export function searchCaret(state: ViewState, layout: Layout): { readonly x: num
 
 /** Like oneLine, but blanks at the end stay: the caret stands behind them. */
 function oneLineKept(text: string): string {
-  return oneLine(`${text}|`).slice(0, -1);
+  return sanitizeLine(`${text}|`).slice(0, -1);
 }
 
 /** @returns `bodyRows` lines, each `queueColumns` wide */
-export function queueLines(state: ViewState, layout: Layout): readonly Line[] {
+export function queueLines(state: ViewState, layout: PaneLayout): readonly Line[] {
   const { queueColumns: columns, bodyRows, queueHeight, rowsPerConversation } = layout;
   const memberId = state.session?.member.id ?? '';
   const focused = state.focus === 'queue' && state.dialog === null;
@@ -194,11 +226,13 @@ export function queueLines(state: ViewState, layout: Layout): readonly Line[] {
   else {
     const found: Line = search.ids === null ? [] : [{ text: `${shortCount(search.total)} found`, dim: true }];
     lines.push(titleRule([{ text: 'Search', bold: true }], found, columns, focused));
-    lines.push(fit([{ text: ' / ', color: 'cyan', bold: true }, { text: oneLineKept(search.text) }], columns));
+    lines.push(
+      fitLine([{ text: ' / ', color: 'cyan', bold: true }, { text: oneLineKept(search.text) }], columns),
+    );
   }
   if (rows.length === 0) {
     lines.push(blankLine, cut([{ text: `  ${emptyLine(state)}`, dim: true }], columns));
-    return toHeight(lines, bodyRows, 'top');
+    return fitHeight(lines, bodyRows, 'top');
   }
   const height = search === null ? queueHeight : Math.max(1, queueHeight - 1);
   rows.slice(top, top + height).forEach((item, index) => {
@@ -217,6 +251,7 @@ export function queueLines(state: ViewState, layout: Layout): readonly Line[] {
     );
   });
   const list = state.queue.lists[state.queue.tab];
-  if (lines.length < bodyRows && (search?.loading ?? list.loading)) lines.push([{ text: '  loading…', dim: true }]);
-  return toHeight(lines, bodyRows, 'top');
+  if (lines.length < bodyRows && (search?.loading ?? list.loading))
+    lines.push([{ text: '  loading…', dim: true }]);
+  return fitHeight(lines, bodyRows, 'top');
 }

@@ -6,7 +6,16 @@ import type { Line, Span } from '../text/types.ts';
 
 /** Gray is bright black, which some light themes make invisible: dim says the same everywhere. */
 function Piece({ span }: { readonly span: Span }): ReactElement {
-  const { text, bold = false, italic = false, underline = false, strike = false, inverse = false, dim = false, color } = span;
+  const {
+    text,
+    bold = false,
+    italic = false,
+    underline = false,
+    strike = false,
+    inverse = false,
+    dim = false,
+    color,
+  } = span;
   const isGray = color === 'gray';
   return (
     <Text
@@ -25,7 +34,13 @@ function Piece({ span }: { readonly span: Span }): ReactElement {
 
 function isPlain({ bold, italic, underline, strike, inverse, dim, color }: Span): boolean {
   return (
-    bold !== true && italic !== true && underline !== true && strike !== true && inverse !== true && dim !== true && color === undefined
+    bold !== true &&
+    italic !== true &&
+    underline !== true &&
+    strike !== true &&
+    inverse !== true &&
+    dim !== true &&
+    color === undefined
   );
 }
 
@@ -36,7 +51,8 @@ function withoutEnd(line: Line): Line {
     const span = line[last];
     if (span === undefined || !isPlain(span)) break;
     const text = span.text.trimEnd();
-    if (text !== '') return text.length === span.text.length ? line.slice(0, last + 1) : [...line.slice(0, last), { text }];
+    if (text !== '')
+      return text.length === span.text.length ? line.slice(0, last + 1) : [...line.slice(0, last), { text }];
     last -= 1;
   }
   return line.slice(0, last + 1);
@@ -53,7 +69,11 @@ const Row = memo(function Row({ line, solid }: RowProps): ReactElement {
   const spans = solid ? line : withoutEnd(line);
   // A blank keeps the row's height.
   if (spans.length === 0) return <Text> </Text>;
-  return <Text wrap="truncate">{spans.map((span, index) => (isPlain(span) ? span.text : <Piece key={index} span={span} />))}</Text>;
+  return (
+    <Text wrap="truncate">
+      {spans.map((span, index) => (isPlain(span) ? span.text : <Piece key={index} span={span} />))}
+    </Text>
+  );
 });
 
 interface RowsProps {

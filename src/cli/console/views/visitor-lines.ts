@@ -1,23 +1,31 @@
 // What is known about the visitor of the open conversation, as lines. Pure.
-import { mayAct, visitorName } from '../model/acts.ts';
-import { oneLine } from '../model/safe.ts';
-import type { ViewState } from '../model/state.ts';
-import { longSpan, shortMoment } from '../model/time.ts';
+import { canManage, visitorName } from '../state/conversation-commands.ts';
+import { sanitizeLine } from '../state/sanitize-line.ts';
+import type { ViewState } from '../state/view-state.ts';
+import { longDuration, shortTimestamp } from '../state/time.ts';
 import type { Line, Span } from '../text/types.ts';
 import { cut, wrap } from '../text/wrap.ts';
 import { openItem } from './conversation-lines.ts';
-import { blankLine, ends } from './line-tools.ts';
+import { blankLine, justify } from './line-layout.ts';
 
 const attributesMost = 20;
 
-function field(name: string, value: string, columns: number, style: Omit<Span, 'text'> = {}): readonly Line[] {
+function field(
+  name: string,
+  value: string,
+  columns: number,
+  style: Omit<Span, 'text'> = {},
+): readonly Line[] {
   if (value === '') return [];
   const label = `${name}  `;
   const room = columns - label.length;
   if (room < 12)
     return [
       [{ text: name, dim: true }],
-      ...wrap([{ text: value, ...style }], Math.max(4, columns - 2)).map((line): Line => [{ text: '  ' }, ...line]),
+      ...wrap([{ text: value, ...style }], Math.max(4, columns - 2)).map((line): Line => [
+        { text: '  ' },
+        ...line,
+      ]),
     ];
   return wrap([{ text: value, ...style }], room).map((line, index): Line => [
     { text: index === 0 ? label : ' '.repeat(label.length), dim: true },
@@ -36,35 +44,46 @@ export function visitorLines(state: ViewState, columns: number): readonly Line[]
   if (item === undefined || open === null) return [[{ text: 'No conversation is open.', dim: true }]];
   const { visitor } = item;
   const lines: Line[] = [cut([{ text: visitorName(item), bold: true, color: 'cyan' }], columns)];
-  const email = oneLine(visitor.email ?? '');
+  const email = sanitizeLine(visitor.email ?? '');
   if (email !== '') lines.push(...wrap([{ text: email }], columns));
   lines.push(
-    visitor.verified ? [{ text: '✓ identity verified', color: 'green' }] : [{ text: 'identity not verified', dim: true }],
+    visitor.verified
+      ? [{ text: '✓ identity verified', color: 'green' }]
+      : [{ text: 'identity not verified', dim: true }],
     blankLine,
   );
-  lines.push(...field('from', oneLine(item.application.name), columns));
+  lines.push(...field('from', sanitizeLine(item.application.name), columns));
   if (item.mode === 'test') lines.push(...field('mode', 'test', columns, { color: 'magenta' }));
-  lines.push(...field('since', shortMoment(visitor.createdAt, now), columns));
-  lines.push(...field('opened', shortMoment(item.createdAt, now), columns));
+  lines.push(...field('since', shortTimestamp(visitor.createdAt, now), columns));
+  lines.push(...field('opened', shortTimestamp(item.createdAt, now), columns));
   if (item.waitingSince !== null && item.status !== 'closed')
-    lines.push(...field('waits', longSpan(now - Date.parse(item.waitingSince)), columns, { color: 'yellow' }));
+    lines.push(
+      ...field('waits', longDuration(now - Date.parse(item.waitingSince)), columns, { color: 'yellow' }),
+    );
   if (item.assignedToName !== null)
-    lines.push(...field('with', item.assignedTo === state.session?.member.id ? 'you' : oneLine(item.assignedToName), columns));
-  if (item.subject !== undefined) lines.push(...field('subject', oneLine(item.subject), columns));
+    lines.push(
+      ...field(
+        'with',
+        item.assignedTo === state.session?.member.id ? 'you' : sanitizeLine(item.assignedToName),
+        columns,
+      ),
+    );
+  if (item.subject !== undefined) lines.push(...field('subject', sanitizeLine(item.subject), columns));
   const attributes = Object.entries(visitor.attributes).slice(0, attributesMost);
   if (attributes.length > 0) {
     lines.push(blankLine, heading('Attributes'));
-    for (const [name, value] of attributes) lines.push(...field(oneLine(name), oneLine(String(value)), columns));
+    for (const [name, value] of attributes)
+      lines.push(...field(sanitizeLine(name), sanitizeLine(String(value)), columns));
   }
   const { earlier } = open;
   if (earlier !== null && earlier.length > 0) {
     lines.push(blankLine, heading('Earlier conversations'));
     for (const one of earlier) {
-      const text = oneLine(one.subject ?? one.lastMessage?.preview ?? '') || 'without words';
+      const text = sanitizeLine(one.subject ?? one.lastMessage?.preview ?? '') || 'without words';
       lines.push(
-        ends(
+        justify(
           [{ text: one.status === 'closed' ? '✓ ' : '● ', dim: one.status === 'closed' }, { text }],
-          [{ text: shortMoment(one.updatedAt, now), dim: true }],
+          [{ text: shortTimestamp(one.updatedAt, now), dim: true }],
           columns,
         ),
       );
@@ -76,9 +95,9 @@ export function visitorLines(state: ViewState, columns: number): readonly Line[]
     for (const { userId } of others) {
       const colleague = state.colleagues?.find(({ id }) => id === userId);
       const isSelf = userId === state.session?.member.id;
-      const name = isSelf ? 'You' : oneLine(colleague?.name ?? '') || 'A colleague';
+      const name = isSelf ? 'You' : sanitizeLine(colleague?.name ?? '') || 'A colleague';
       lines.push(
-        ends(
+        justify(
           [{ text: isSelf || colleague?.online === true ? '● ' : '○ ', color: 'green' }, { text: name }],
           [{ text: isSelf || colleague?.online === true ? 'here' : 'away', dim: true }],
           columns,
@@ -88,7 +107,7 @@ export function visitorLines(state: ViewState, columns: number): readonly Line[]
   }
   if (
     item.status !== 'pending' &&
-    !mayAct(item, state.session?.member.id ?? '', state.session?.member.role === 'admin') &&
+    !canManage(item, state.session?.member.id ?? '', state.session?.member.role === 'admin') &&
     item.status === 'active'
   )
     lines.push(blankLine, ...wrap([{ text: 'You may read along and add notes.', dim: true }], columns));

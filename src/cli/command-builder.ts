@@ -1,0 +1,107 @@
+// How the tree of commands is built with commander: groups that name their
+// commands when one is missing, and options made from the table of settings.
+import { InvalidArgumentError, Option, type Command } from 'commander';
+import { settings, type Flags, type SettingName } from '../config.ts';
+import { UsageError } from './errors.ts';
+
+/** The commands that a person may type below this one. */
+function visibleNames(command: Command): string {
+  return command
+    .createHelp()
+    .visibleCommands(command)
+    .map((one) => one.name())
+    .filter((one) => one !== 'help')
+    .join(', ');
+}
+
+/** The words that call a command, as `deskbell org create`. */
+export function commandPath(command: Command): string {
+  return command.parent === null ? command.name() : `${commandPath(command.parent)} ${command.name()}`;
+}
+
+/** Says which commands there are when the one typed is missing or unknown. */
+export function requireSubcommand(group: Command): Command {
+  // Taken as an argument, without a description and so not in the help: excess arguments would be allowed below, too.
+  return group.argument('[command...]').action(() => {
+    const [typed] = group.args;
+    const path = commandPath(group);
+    throw new UsageError(
+      typed === undefined
+        ? `${path} what? One of: ${visibleNames(group)}.`
+        : `${path} has no command ${JSON.stringify(typed)}. It has: ${visibleNames(group)}.`,
+    );
+  });
+}
+
+/** A command that only holds others. */
+export function addCommandGroup(program: Command, name: string, about: string): Command {
+  return requireSubcommand(
+    program.command(name).description(about).helpCommand(false).usage('COMMAND [options]'),
+  );
+}
+
+const placeholders: Partial<Record<SettingName, string>> = {
+  baseUrl: 'URL',
+  host: 'ADDRESS',
+  durability: 'full|normal',
+  logLevel: 'LEVEL',
+  webhookPrivate: 'refuse|allow',
+  aiUrl: 'URL',
+  aiModel: 'NAME',
+  aiEmbeddingModel: 'NAME',
+  aiTimeout: 'SECONDS',
+};
+
+/** Adds a flag for each of the settings; the data folder's is a global one. */
+export function addSettings(command: Command, names: readonly SettingName[] = serverSettings): Command {
+  for (const name of names) {
+    const { flag, variable, fallback, about } = settings[name];
+    const placeholder = placeholders[name] ?? (name.startsWith('limit') ? 'WINDOWS' : 'N');
+    command.addOption(
+      new Option(
+        `--${flag} <${placeholder}>`,
+        `${about} (${variable}${fallback === null ? '' : `, default ${fallback}`})`,
+      ),
+    );
+  }
+  return command;
+}
+
+const serverSettings = (Object.keys(settings) as SettingName[]).filter((name) => name !== 'data');
+
+/** The settings among a command's options. */
+export function settingFlags(options: Flags): Flags {
+  return Object.fromEntries(serverSettings.map((name) => [name, options[name]]));
+}
+
+/** For options given several times. */
+export function appendValue(value: string, before: readonly string[] | undefined): readonly string[] {
+  return [...(before ?? []), value];
+}
+
+/** A whole number of at least 1, or one of some words. */
+export function wholeNumberOr<W extends string>(...words: readonly W[]): (text: string) => number | W {
+  return (text) => {
+    const word = words.find((one) => one === text);
+    if (word !== undefined) return word;
+    if (!/^[1-9][0-9]{0,8}$/.test(text))
+      throw new InvalidArgumentError(
+        `It must be a whole number of at least 1${words.map((one) => ` or ${one}`).join('')}.`,
+      );
+    return Number(text);
+  };
+}
+
+const secondsPer = { s: 1, m: 60, h: 3600, d: 86_400 } as const;
+
+/** `24h`, `30m`, `7d`, `90s` or `0` → seconds. */
+export function parseDuration(text: string): number {
+  const match = /^(?:0|([1-9][0-9]{0,5})([smhd]))$/.exec(text);
+  if (match === null) throw new InvalidArgumentError('Write for example 24h, 30m, 7d or 0.');
+  return match[1] === undefined ? 0 : Number(match[1]) * secondsPer[match[2] as keyof typeof secondsPer];
+}
+
+/** @throws UsageError unless --yes was said */
+export function requireConfirmation(yes: boolean | undefined, what: string): void {
+  if (yes !== true) throw new UsageError(`This removes ${what}, for good. Add --yes if you mean it.`);
+}

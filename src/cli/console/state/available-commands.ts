@@ -1,0 +1,209 @@
+// Which acts make sense now: what hints, help and the list of commands offer. Pure.
+import { sizeLimits } from '../../../protocol/codes.ts';
+import { commandKeys, type CommandName, type KeyScope, type Keymap } from '../keys.ts';
+import { canManage } from './conversation-commands.ts';
+import { cannedQuery, hasText } from './composer.ts';
+import { cursorIndex, shownList, shownRows } from './queue.ts';
+import { shownMessages } from './conversation-controller.ts';
+import type { ViewState } from './view-state.ts';
+import type { StaffConversationListItem } from '../../../protocol/entities.ts';
+
+/** Where keys go now. */
+export function keyScopeOf(state: ViewState): KeyScope {
+  const { dialog, queue, focus, composer } = state;
+  if (dialog !== null) return dialog.kind === 'confirm' ? 'confirm' : 'menu';
+  if (focus === 'queue') return queue.search?.typing === true ? 'search' : 'queue';
+  return focus === 'composer' && composer !== null ? 'composer' : 'conversation';
+}
+
+/** The conversation that acts concern: the chosen one in the queue, else the open one. */
+export function targetConversation(state: ViewState): StaffConversationListItem | undefined {
+  const { queue, open, focus, session } = state;
+  if (focus === 'queue' || open === null) {
+    const rows = shownRows(queue, session?.member.id ?? '');
+    return rows[cursorIndex(rows, shownList(queue).cursor)];
+  }
+  return queue.items.find(({ id }) => id === open.id) ?? open.detail ?? undefined;
+}
+
+/** The message that acts on messages concern: the selected one, else the last own one. */
+export function targetMessage(
+  state: ViewState,
+  own: boolean,
+): ReturnType<typeof shownMessages>[number] | undefined {
+  const { open } = state;
+  if (open === null) return undefined;
+  const messages = shownMessages(open);
+  if (open.selected !== null) return messages.find(({ key }) => key === open.selected);
+  return messages.findLast((one) => one.gone !== true && (!own || one.own || one.state !== 'sent'));
+}
+
+/** Whether an act would do anything now. What is no act on a conversation always does. */
+export function isAvailable(state: ViewState, action: CommandName): boolean {
+  const item = targetConversation(state);
+  const memberId = state.session?.member.id ?? '';
+  const isAdmin = state.session?.member.role === 'admin';
+  switch (action) {
+    case 'accept':
+      return item?.status === 'pending';
+    case 'release':
+    case 'transfer':
+      return item?.status === 'active' && canManage(item, memberId, isAdmin);
+    case 'resolve':
+      return item !== undefined && item.status !== 'closed' && canManage(item, memberId, isAdmin);
+    case 'reply':
+    case 'note':
+    case 'aiDraft':
+      return item !== undefined && item.status !== 'closed';
+    case 'open':
+    case 'visitor':
+      return item !== undefined;
+    case 'edit':
+    case 'remove': {
+      const message = targetMessage(state, true);
+      return (
+        message !== undefined &&
+        message.gone !== true &&
+        message.own &&
+        message.state === 'sent' &&
+        state.now - Date.parse(message.createdAt) < sizeLimits.editWindowMs
+      );
+    }
+    case 'discard':
+      return state.open !== null && shownMessages(state.open).some((one) => one.state !== 'sent');
+    case 'retry':
+      return state.open !== null && shownMessages(state.open).some((one) => one.state === 'failed');
+    case 'copy':
+      return (state.open?.room?.messages.length ?? 0) > 0;
+    case 'send':
+      return hasText(state.composer);
+    default:
+      return true;
+  }
+}
+
+export interface Hint {
+  readonly key: string;
+  readonly about: string;
+}
+
+type Hints = readonly (readonly [CommandName, string])[];
+
+const hintsOf: Readonly<Record<KeyScope, Hints>> = {
+  queue: [
+    ['open', 'open'],
+    ['accept', 'accept'],
+    ['nextUnread', 'next unread'],
+    ['reply', 'reply'],
+    ['resolve', 'resolve'],
+    ['release', 'release'],
+    ['transfer', 'transfer'],
+    ['search', 'search'],
+    ['palette', 'commands'],
+    ['help', 'help'],
+    ['quit', 'quit'],
+  ],
+  conversation: [
+    ['accept', 'accept'],
+    ['reply', 'reply'],
+    ['note', 'note'],
+    ['resolve', 'resolve'],
+    ['release', 'release'],
+    ['transfer', 'transfer'],
+    ['retry', 'send again'],
+    ['edit', 'edit'],
+    ['nextUnread', 'next unread'],
+    ['back', 'back'],
+    ['palette', 'commands'],
+    ['help', 'help'],
+  ],
+  composer: [
+    ['send', 'send'],
+    ['newline', 'new line'],
+    ['toggleNote', 'note'],
+    ['aiDraft', 'AI draft'],
+    ['editor', 'editor'],
+    ['undo', 'undo'],
+    ['back', 'back'],
+    ['nextUnread', 'next unread'],
+    ['palette', 'commands'],
+  ],
+  search: [
+    ['open', 'open'],
+    ['down', 'down'],
+    ['back', 'end search'],
+  ],
+  menu: [
+    ['choose', 'choose'],
+    ['down', 'down'],
+    ['back', 'close'],
+  ],
+  confirm: [
+    ['yes', 'yes'],
+    ['no', 'no'],
+  ],
+};
+
+/** The keys that help most now, the most useful first. */
+export function hints(state: ViewState, keymap: Keymap): readonly Hint[] {
+  const context = keyScopeOf(state);
+  if (context === 'composer' && state.composer !== null && cannedQuery(state.composer) !== null)
+    return [
+      { key: keymap.label('send', context) ?? '', about: 'insert' },
+      { key: keymap.label('back', context) ?? '', about: 'put away' },
+    ];
+  const reads = context === 'menu' && state.dialog?.kind !== 'menu';
+  const canned: readonly Hint[] =
+    context === 'composer' && state.composer?.buffer.text === ''
+      ? [{ key: '/', about: 'canned replies' }]
+      : [];
+  return [
+    ...canned,
+    ...hintsOf[context].flatMap(([action, about]): Hint[] => {
+      // Nothing is chosen from help and from what is known about a visitor.
+      if (reads && action === 'choose') return [];
+      const key = keymap.label(action, context);
+      return key === undefined || !isAvailable(state, action) ? [] : [{ key, about }];
+    }),
+  ];
+}
+
+/** Everything the list of commands offers now: acts that apply, by what they are called. */
+export const paletteCommands: readonly CommandName[] = [
+  'accept',
+  'reply',
+  'note',
+  'resolve',
+  'release',
+  'transfer',
+  'nextUnread',
+  'open',
+  'aiDraft',
+  'canned',
+  'editor',
+  'edit',
+  'remove',
+  'retry',
+  'discard',
+  'copy',
+  'visitor',
+  'tabPending',
+  'tabMine',
+  'tabAll',
+  'tabClosed',
+  'search',
+  'sound',
+  'redraw',
+  'help',
+  'quit',
+];
+
+/** The key of an action in the place from which the list was opened, or anywhere. */
+export function keyFor(keymap: Keymap, action: CommandName, context: KeyScope): string {
+  const places: readonly KeyScope[] = [context, ...commandKeys[action].where];
+  for (const place of places) {
+    const label = keymap.label(action, place);
+    if (label !== undefined) return label;
+  }
+  return '';
+}

@@ -1,0 +1,79 @@
+// Keeps what is typed from being lost: the draft on the disk is what is being written,
+// behind what has left the composer and is not safe in the outbox yet. Must not send.
+import type { Draft } from '../drafts.ts';
+import type { ConsoleContext } from './console-context.ts';
+
+export interface DraftPersistence {
+  /** What is written for a conversation now. */
+  write(id: string, draft: Draft): void;
+  /** What was written and has not left; null: nothing. */
+  read(id: string): Draft | null;
+  /** A text leaves the composer. Answers what `arrived` and `returned` take. */
+  take(id: string, draft: Draft): Draft;
+  /** The outbox has it. */
+  confirm(id: string, left: Draft): void;
+  /** It could not go: it stands before what was written since. */
+  restore(id: string, left: Draft): void;
+  /** The composer has gone elsewhere: the disk knows the rest. */
+  close(id: string): void;
+}
+
+/** Two texts as one. Of the two mistakes, taking an answer for a note is the harmless one. */
+function joined(parts: readonly Draft[]): Draft {
+  const some = parts.filter(({ text }) => text.trim() !== '');
+  return { text: some.map(({ text }) => text).join('\n'), note: some.some(({ note }) => note) };
+}
+
+/** Keeps the texts of all conversations; the disk is asked only for those that were not opened yet. */
+export function createDraftPersistence({
+  drafts,
+  store,
+}: Pick<ConsoleContext, 'drafts' | 'store'>): DraftPersistence {
+  const leaving = new Map<string, readonly Draft[]>();
+  const writing = new Map<string, Draft>();
+
+  function persist(id: string): void {
+    const whole = joined([
+      ...(leaving.get(id) ?? []),
+      ...(writing.get(id) === undefined ? [] : [writing.get(id) ?? { text: '', note: false }]),
+    ]);
+    const known = drafts.get(id);
+    if (whole.text === '') {
+      if (known !== null) drafts.remove(id);
+    } else if (known?.text !== whole.text || known.note !== whole.note) drafts.set(id, whole);
+    if (store.get().drafted.has(id) !== (whole.text !== '')) store.set({ drafted: new Set(drafts.ids()) });
+  }
+
+  function settle(id: string, left: Draft): void {
+    const others = (leaving.get(id) ?? []).filter((one) => one !== left);
+    if (others.length > 0) leaving.set(id, others);
+    else leaving.delete(id);
+  }
+
+  return {
+    write: (id, draft) => {
+      writing.set(id, draft);
+      persist(id);
+    },
+    read: (id) => writing.get(id) ?? (leaving.has(id) ? null : drafts.get(id)),
+    take: (id, draft) => {
+      // The disk has it already, as what was being written: whoever writes next adds to it.
+      const left = { ...draft };
+      leaving.set(id, [...(leaving.get(id) ?? []), left]);
+      writing.delete(id);
+      return left;
+    },
+    confirm: (id, left) => {
+      settle(id, left);
+      persist(id);
+    },
+    restore: (id, left) => {
+      settle(id, left);
+      writing.set(id, joined([left, writing.get(id) ?? { text: '', note: false }]));
+      persist(id);
+    },
+    close: (id) => {
+      if (!leaving.has(id)) writing.delete(id);
+    },
+  };
+}

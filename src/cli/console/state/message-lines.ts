@@ -1,0 +1,193 @@
+// One message as lines of a given width: day, unread line, who and when, the text, marks.
+// Pure and remembered per message, so that a frame costs what is in sight.
+import type { StaffMessage } from '../../../sdk/staff-types.ts';
+import { contentLines } from '../text/rich-lines.ts';
+import { sanitizeLine } from './sanitize-line.ts';
+import type { Line, Span } from '../text/types.ts';
+import { cut, widthOf } from '../text/wrap.ts';
+import { dayLabel, dayOf, timeOfDay } from './time.ts';
+
+/** A message that is shown, or the place of one that was deleted while it was in sight. */
+export type ShownMessage = StaffMessage & { readonly gone?: true };
+
+export interface LineOptions {
+  readonly columns: number;
+  readonly memberId: string;
+  /** Ms since the epoch. */
+  readonly now: number;
+  /** No blank lines between messages: for small windows. */
+  readonly compact: boolean;
+  readonly unreadFrom: string | null;
+  readonly selected: string | null;
+  /** The own message that the visitor has read last. */
+  readonly seen: string | null;
+  /** The message that is being edited. */
+  readonly editing: string | null;
+}
+
+/** Lines of text get no longer than this, however wide the window is: lines of 200 columns are hard to read. */
+const longestLine = 110;
+const groupedWithinMs = 5 * 60_000;
+
+type Kind = 'visitor' | 'own' | 'colleague' | 'assistant' | 'system' | 'note';
+
+function kindOf(message: ShownMessage): Kind {
+  if (message.internal === true) return 'note';
+  if (message.senderRole === 'operator') return message.own || message.state !== 'sent' ? 'own' : 'colleague';
+  return message.senderRole;
+}
+
+const looks: Readonly<
+  Record<
+    Kind,
+    { readonly color: NonNullable<Span['color']>; readonly gutter: string; readonly label: string }
+  >
+> = {
+  visitor: { color: 'cyan', gutter: '│', label: '' },
+  own: { color: 'green', gutter: '│', label: '' },
+  colleague: { color: 'blue', gutter: '│', label: 'colleague' },
+  assistant: { color: 'magenta', gutter: '╎', label: 'assistant' },
+  system: { color: 'gray', gutter: '·', label: '' },
+  note: { color: 'yellow', gutter: '┊', label: 'internal note' },
+};
+
+function nameOf(message: ShownMessage, kind: Kind, memberId: string): string {
+  if (kind === 'own' || (kind === 'note' && message.senderId === memberId)) return 'You';
+  return sanitizeLine(message.senderName) || (kind === 'visitor' ? 'Visitor' : 'Nobody');
+}
+
+/** A line across: `──── Today ────`. */
+export function ruleWith(label: string, columns: number, style: Omit<Span, 'text'>): Line {
+  const text = label === '' ? '' : ` ${label} `;
+  const left = Math.max(2, Math.floor((columns - widthOf([{ text }])) / 2));
+  const right = Math.max(0, columns - left - widthOf([{ text }]));
+  return cut(
+    [
+      { text: '─'.repeat(left), ...style },
+      { text, ...style },
+      { text: '─'.repeat(right), ...style },
+    ],
+    columns,
+  );
+}
+
+/** Two ends of one line: the left one gives way. */
+export function bothEnds(left: Line, right: Line, columns: number): Line {
+  const rightWidth = widthOf(right);
+  const room = Math.max(0, columns - rightWidth - (rightWidth > 0 ? 1 : 0));
+  const kept = widthOf(left) > room ? cut(left, room) : left;
+  return [...kept, { text: ' '.repeat(Math.max(0, columns - rightWidth - widthOf(kept))) }, ...right];
+}
+
+function problemOf(message: ShownMessage): string {
+  const reason = sanitizeLine(message.error?.message ?? '').replace(/[.]+$/, '');
+  return reason === '' ? 'not sent' : `not sent: ${reason}`;
+}
+
+/** Whether a message continues the one before it, so that its name is not said again. */
+function continues(message: ShownMessage, before: ShownMessage | undefined): boolean {
+  if (before === undefined || before.gone === true || message.gone === true) return false;
+  return (
+    before.senderRole === message.senderRole &&
+    (before.senderId === message.senderId || (kindOf(before) === 'own' && kindOf(message) === 'own')) &&
+    before.internal === message.internal &&
+    Date.parse(message.createdAt) - Date.parse(before.createdAt) < groupedWithinMs
+  );
+}
+
+interface Remembered {
+  readonly stamp: string;
+  readonly before: ShownMessage | undefined;
+  readonly lines: readonly Line[];
+}
+
+const remembered = new WeakMap<ShownMessage, Remembered>();
+
+/**
+ * The lines of one message, each at most `columns` wide.
+ * @param before the message in front of it, which decides about day line and name
+ */
+export function messageLines(
+  message: ShownMessage,
+  before: ShownMessage | undefined,
+  options: LineOptions,
+): readonly Line[] {
+  const { columns, unreadFrom, selected, seen, editing, now, compact } = options;
+  const flags = [unreadFrom, selected, seen, editing]
+    .map((one) => (one !== null && (one === message.key || one === message.id) ? 1 : 0))
+    .join('');
+  const stamp = `${columns} ${flags} ${compact ? 1 : 0} ${dayOf(now)} ${options.memberId}`;
+  const known = remembered.get(message);
+  if (known?.stamp === stamp && known.before === before) return known.lines;
+  const lines = draw(message, before, options, flags);
+  remembered.set(message, { stamp, before, lines });
+  return lines;
+}
+
+function draw(
+  message: ShownMessage,
+  before: ShownMessage | undefined,
+  options: LineOptions,
+  flags: string,
+): readonly Line[] {
+  const { columns, now, compact, memberId } = options;
+  const [isUnread, isSelected, isSeen, isEdited] = Array.from(flags, (flag) => flag === '1');
+  const lines: Line[] = [];
+  const newDay =
+    before === undefined || dayOf(Date.parse(before.createdAt)) !== dayOf(Date.parse(message.createdAt));
+  const blank: Line = [];
+  if (newDay) {
+    if (before !== undefined && !compact) lines.push(blank);
+    lines.push(ruleWith(dayLabel(message.createdAt, now), columns, { dim: true }));
+  }
+  if (isUnread === true) lines.push(ruleWith('new', columns, { color: 'red', bold: true }));
+  const kind = kindOf(message);
+  const look = looks[kind];
+  const gutter: Span =
+    isSelected === true ? { text: ' ▌ ', bold: true } : { text: ` ${look.gutter} `, color: look.color };
+  if (message.gone === true) {
+    return [
+      ...lines,
+      cut(
+        [gutter, { text: `${nameOf(message, kind, memberId)} deleted a message`, dim: true, italic: true }],
+        columns,
+      ),
+    ];
+  }
+  const again = !newDay && isUnread !== true && continues(message, before);
+  if (!again) {
+    if (!compact && !newDay && isUnread !== true) lines.push(blank);
+    lines.push(
+      bothEnds(
+        [
+          gutter,
+          { text: nameOf(message, kind, memberId), bold: true, color: look.color },
+          ...(look.label === ''
+            ? []
+            : [{ text: '  ' }, { text: ` ${look.label} `, inverse: kind === 'note', dim: kind !== 'note' }]),
+        ],
+        [{ text: `${timeOfDay(message.createdAt)} `, dim: true }],
+        Math.min(columns, longestLine + 10),
+      ),
+    );
+  }
+  const content = contentLines(message, Math.max(4, Math.min(columns - 4, longestLine)));
+  for (const line of content) lines.push([gutter, ...line]);
+  const marks: Span[] = [];
+  if (isEdited === true) marks.push({ text: 'you are editing this', color: 'yellow' });
+  else if (message.editedAt !== null) marks.push({ text: 'edited', dim: true });
+  if (isSeen === true) marks.push({ text: '✓ seen', dim: true });
+  if (message.state === 'sending') marks.push({ text: '… sending', dim: true });
+  if (message.state === 'failed') marks.push({ text: `✗ ${problemOf(message)}`, color: 'red', bold: true });
+  if (marks.length > 0) {
+    const tail = marks.flatMap((mark, index): Span[] =>
+      index === 0 ? [mark] : [{ text: ' · ', dim: true }, mark],
+    );
+    const last = lines.at(-1) ?? [];
+    // Behind the text where there is room, so that nothing jumps when a mark comes.
+    if (content.length > 0 && widthOf(last) + widthOf(tail) + 2 <= Math.min(columns - 1, longestLine + 4))
+      lines[lines.length - 1] = [...last, { text: '  ' }, ...tail];
+    else lines.push(cut([gutter, ...tail], columns));
+  }
+  return lines;
+}

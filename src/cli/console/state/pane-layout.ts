@@ -1,0 +1,72 @@
+// How the window is shared out among the panes. Pure: a function of its size, of what is
+// focused where only one pane fits, and of how tall the composer has grown.
+import type { Focus } from './view-state.ts';
+
+export interface PaneLayout {
+  readonly columns: number;
+  readonly rows: number;
+  readonly panes: 1 | 2 | 3;
+  /** A small window: one line per conversation, no header, no blank lines. */
+  readonly compact: boolean;
+  readonly showQueue: boolean;
+  readonly showConversation: boolean;
+  readonly queueColumns: number;
+  readonly conversationColumns: number;
+  readonly visitorColumns: number;
+  /** Of the panes, with their title line. */
+  readonly bodyRows: number;
+  /** Conversations that fit in the queue. */
+  readonly queueHeight: number;
+  readonly rowsPerConversation: 1 | 2;
+  /** Lines of messages. */
+  readonly messageRows: number;
+  readonly composerRows: number;
+  readonly composerColumns: number;
+}
+
+/** Below this nothing can be shown. */
+export const minimumSize = { columns: 20, rows: 6 } as const;
+
+/**
+ * @param focus what is in sight where one pane must do
+ * @param composerLines how many lines the composer's text takes; 0: there is no composer
+ */
+export function paneLayout(columns: number, rows: number, focus: Focus, composerLines: number): PaneLayout {
+  const panes = columns >= 120 ? 3 : columns >= 80 ? 2 : 1;
+  const compact = rows < 20;
+  const header = compact ? 0 : 1;
+  const footer = compact ? 1 : 2;
+  const bodyRows = Math.max(3, rows - header - footer);
+  const queueColumns =
+    panes === 1
+      ? columns
+      : Math.round(Math.min(48, Math.max(panes === 3 ? 35 : 33, columns * (panes === 3 ? 0.26 : 0.38))));
+  const visitorColumns = panes === 3 ? Math.round(Math.min(42, Math.max(28, columns * 0.22))) : 0;
+  // One column between panes.
+  const conversationColumns =
+    panes === 1 ? columns : columns - queueColumns - 1 - (panes === 3 ? visitorColumns + 1 : 0);
+  const rowsPerConversation = compact ? 1 : 2;
+  // The tabs are the title.
+  const queueRows = bodyRows - 1;
+  const fewest = compact ? 1 : bodyRows >= 30 ? 3 : 2;
+  const most = Math.max(1, Math.min(14, Math.floor((bodyRows - 2) / 2)));
+  const composerRows = composerLines === 0 ? 0 : Math.min(most, Math.max(fewest, composerLines));
+  return {
+    columns,
+    rows,
+    panes,
+    compact,
+    showQueue: panes > 1 || focus === 'queue',
+    showConversation: panes > 1 || focus !== 'queue',
+    queueColumns,
+    conversationColumns,
+    visitorColumns,
+    bodyRows,
+    queueHeight: Math.max(1, Math.floor(queueRows / rowsPerConversation)),
+    rowsPerConversation,
+    // Title, and the line above the composer.
+    messageRows: Math.max(1, bodyRows - 1 - (composerRows === 0 ? 0 : composerRows + 1)),
+    composerRows,
+    composerColumns: Math.max(4, conversationColumns - 4),
+  };
+}

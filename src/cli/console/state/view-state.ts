@@ -1,0 +1,144 @@
+// What the console shows, as one immutable value. Owns the types and the beginning of
+// it; how it changes is the controller's matter, how it looks the views'.
+import type {
+  CannedReply,
+  StaffConversation,
+  StaffConversationListItem,
+} from '../../../protocol/entities.ts';
+import type { StaffRoom, StaffSession } from '../../../sdk/staff-types.ts';
+import type { ConnectionStatus } from '../../../sdk/types.ts';
+import type { ComposerState } from './composer.ts';
+import type { ShownMessage } from './message-lines.ts';
+import type { QueueLists } from './queue.ts';
+import { emptyLists } from './queue.ts';
+
+export type Focus = 'queue' | 'conversation' | 'composer';
+
+/** A colleague, as `GET /staff/members` tells. */
+export interface Colleague {
+  readonly id: string;
+  readonly name: string;
+  readonly role: 'admin' | 'operator';
+  /** A console or another client of theirs is connected. */
+  readonly online: boolean;
+}
+
+/** Where the conversation's window stands: its last line is so many lines above the end of a message. */
+export interface Anchor {
+  /** The message's `key`. */
+  readonly key: string;
+  /** Lines of that message below the window. */
+  readonly below: number;
+}
+
+/** The conversation that is open. */
+export interface OpenConversation {
+  readonly id: string;
+  readonly room: StaffRoom | null;
+  readonly detail: StaffConversation | null;
+  /** Why it could not be opened. */
+  readonly problem: string | null;
+  /** The visitor's first message that was unread when it was opened: the line stands before it. */
+  readonly unreadFrom: string | null;
+  /** Null: at the end, and staying there. */
+  readonly anchor: Anchor | null;
+  /** The `key` of the message that acts concern. */
+  readonly selected: string | null;
+  readonly loadingOlder: boolean;
+  /** The same visitor's other conversations; null: not asked yet. */
+  readonly earlier: readonly StaffConversationListItem[] | null;
+  /** Messages that came while the end was out of sight. */
+  readonly unseen: number;
+  /** Messages that were deleted while they were in sight, without their text. */
+  readonly deletedMessages: readonly ShownMessage[];
+}
+
+/** Something to choose from, filtered while typing. */
+export interface Choice {
+  readonly id: string;
+  readonly label: string;
+  /** Shown dim behind the label. */
+  readonly detail: string;
+  /** Shown at the right: keys, or whether a colleague is online. */
+  readonly note: string;
+}
+
+export type Dialog =
+  | { readonly kind: 'help'; readonly top: number }
+  | { readonly kind: 'visitor'; readonly top: number }
+  | {
+      readonly kind: 'menu';
+      readonly menu: 'palette' | 'transfer' | 'canned';
+      readonly filter: string;
+      readonly index: number;
+      readonly loading: boolean;
+      /** The conversation that a choice concerns. */
+      readonly about: string | null;
+    }
+  | { readonly kind: 'confirm'; readonly question: string; readonly yes: string; readonly ask: Question };
+
+/** What a confirmed question does. */
+export type Question =
+  | { readonly act: 'resolve'; readonly id: string }
+  | { readonly act: 'release'; readonly id: string }
+  | { readonly act: 'remove'; readonly id: string; readonly messageId: string }
+  | { readonly act: 'discard'; readonly key: string }
+  | { readonly act: 'quit' };
+
+export interface Flash {
+  readonly text: string;
+  readonly tone: 'info' | 'good' | 'bad';
+  /** Ms since the epoch. */
+  readonly until: number;
+}
+
+export interface ViewState {
+  readonly columns: number;
+  readonly rows: number;
+  /** Ms since the epoch; moves with the clock, so that waiting times tick. */
+  readonly now: number;
+  readonly session: StaffSession | null;
+  readonly connection: ConnectionStatus;
+  /** When the next attempt to connect is due, ms since the epoch; null: not waiting for one. */
+  readonly reconnectAt: number | null;
+  /** Sending waits until then, because the service said so. */
+  readonly sendingWaitsUntil: number | null;
+  readonly focus: Focus;
+  readonly queue: QueueLists;
+  readonly open: OpenConversation | null;
+  readonly composer: ComposerState | null;
+  readonly dialog: Dialog | null;
+  readonly flash: Flash | null;
+  /** Acts under way, as `accept:<id>`. */
+  readonly pending: ReadonlySet<string>;
+  readonly colleagues: readonly Colleague[] | null;
+  readonly cannedReplies: readonly CannedReply[] | null;
+  /** Conversations with an unsent draft. */
+  readonly drafted: ReadonlySet<string>;
+  /** The terminal's window has the focus, as far as it tells. */
+  readonly watched: boolean;
+}
+
+/** @param now ms since the epoch */
+export function initialState(now: number, columns: number, rows: number): ViewState {
+  return {
+    columns,
+    rows,
+    now,
+    session: null,
+    connection: 'idle',
+    reconnectAt: null,
+    sendingWaitsUntil: null,
+    focus: 'queue',
+    queue: emptyLists,
+    open: null,
+    composer: null,
+    dialog: null,
+    flash: null,
+    pending: new Set(),
+    colleagues: null,
+    cannedReplies: null,
+    drafted: new Set(),
+    watched: true,
+  };
+}

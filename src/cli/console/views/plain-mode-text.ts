@@ -1,0 +1,63 @@
+// Conversations and messages as plain lines that can be read one after another: for screen
+// readers and terminals without a screen. Pure.
+import type { StaffConversationListItem } from '../../../protocol/entities.ts';
+import { visitorName } from '../state/conversation-commands.ts';
+import type { ShownMessage } from '../state/message-lines.ts';
+import { sanitizeLine } from '../state/sanitize-line.ts';
+import type { ViewState } from '../state/view-state.ts';
+import { timeOfDay, longDuration, shortTimestamp } from '../state/time.ts';
+import { contentLines } from '../text/rich-lines.ts';
+import { textOf } from '../text/wrap.ts';
+
+/** One conversation of a list: `2. Maria Santos, waiting 3 min, 2 new: Where is …` */
+export function conversationText(item: StaffConversationListItem, number: number, state: ViewState): string {
+  const waits =
+    item.waitingSince !== null && item.status !== 'closed'
+      ? `, waiting ${longDuration(state.now - Date.parse(item.waitingSince))}`
+      : `, ${shortTimestamp(item.updatedAt, state.now)}`;
+  const unread = item.unreadCount > 0 ? `, ${item.unreadCount} new` : '';
+  const who =
+    item.status === 'active'
+      ? item.assignedTo === state.session?.member.id
+        ? ', yours'
+        : `, ${sanitizeLine(item.assignedToName ?? '')} has it`
+      : item.status === 'closed'
+        ? ', closed'
+        : '';
+  const draft = state.drafted.has(item.id) ? ', with a draft' : '';
+  const text = sanitizeLine(item.lastMessage?.preview ?? item.subject ?? '');
+  return `${number}. ${visitorName(item)}${who}${waits}${unread}${draft}${text === '' ? '' : `: ${text}`}`;
+}
+
+function author(message: ShownMessage, memberId: string): string {
+  const isOwn = message.own || message.state !== 'sent' || message.senderId === memberId;
+  const name = isOwn
+    ? 'You'
+    : sanitizeLine(message.senderName) || (message.senderRole === 'visitor' ? 'Visitor' : 'Somebody');
+  const role =
+    message.internal === true
+      ? ', internal note'
+      : message.senderRole === 'assistant'
+        ? ', assistant'
+        : message.senderRole === 'operator' && !isOwn
+          ? ', colleague'
+          : '';
+  return name + role;
+}
+
+/** A message as lines: who and when with the first line of the text, the others indented. */
+export function messageText(message: ShownMessage, state: ViewState, columns: number): readonly string[] {
+  const memberId = state.session?.member.id ?? '';
+  const head = `${author(message, memberId)}, ${timeOfDay(message.createdAt)}`;
+  if (message.gone === true) return [`${head}: this message was deleted.`];
+  const marks =
+    message.state === 'failed'
+      ? ` (not sent: ${sanitizeLine(message.error?.message ?? '')})`
+      : message.editedAt === null
+        ? ''
+        : ' (edited)';
+  const lines = contentLines(message, Math.max(20, columns - 2)).map((line) => textOf(line));
+  if (lines.length === 1 && head.length + marks.length + (lines[0] ?? '').length + 2 <= columns)
+    return [`${head}${marks}: ${lines[0] ?? ''}`];
+  return [`${head}${marks}:`, ...lines.map((line) => `  ${line}`)];
+}

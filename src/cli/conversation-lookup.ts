@@ -1,0 +1,133 @@
+// What the commands on one conversation share: finding it by a part of its id, the text
+// to send, and what a refused act means. Prints nothing.
+import type { Readable } from 'node:stream';
+import { sizeLimits } from '../protocol/codes.ts';
+import type { StaffConversation, StaffConversationListItem } from '../sdk/staff-types.ts';
+import type { Context } from './context.ts';
+import { CommandError, UsageError } from './errors.ts';
+import { isSdkError, type Remote } from './remote.ts';
+
+const whole = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const part = /^[0-9a-f-]{6,36}$/i;
+
+/** How many conversations are looked at for a part of an id: those that wait, then the newest. */
+const lookedAt = 500;
+
+/**
+ * The whole id of a conversation.
+ * @param typed an id, or six or more characters of its beginning or its end
+ * @throws UsageError for what can't be an id; CommandFailed when nothing fits, or several do
+ */
+export async function findConversationId(context: Context, { call }: Remote, typed: string): Promise<string> {
+  if (whole.test(typed)) return typed.toLowerCase();
+  if (!part.test(typed))
+    throw new UsageError(
+      `${JSON.stringify(typed)} is no id of a conversation. See: ${context.remoteCommand('inbox')}`,
+    );
+  const text = typed.toLowerCase();
+  const found = new Set<string>();
+  for (const mode of ['live', 'test']) {
+    for (let offset = 0; offset < lookedAt; offset += sizeLimits.pageMax) {
+      const page = await call<{ conversations: readonly StaffConversationListItem[]; total: number }>(
+        'GET',
+        `/staff/conversations?mode=${mode}&limit=${sizeLimits.pageMax}&offset=${offset}`,
+      );
+      for (const { id } of page.conversations) if (id.startsWith(text) || id.endsWith(text)) found.add(id);
+      if (offset + sizeLimits.pageMax >= page.total) break;
+    }
+  }
+  const [only, ...others] = found;
+  if (only === undefined)
+    throw new CommandError(
+      `Among the newest there is no conversation ${typed}. Give the whole id; see: ${context.remoteCommand('inbox --status all')}`,
+    );
+  if (others.length > 0)
+    throw new CommandError(
+      `${typed} fits ${found.size} conversations: ${[...found].slice(0, 5).join(', ')}. Give more of the id.`,
+    );
+  return only;
+}
+
+/** An id as lists show it to people: the end, where ids of the same minute differ. */
+export function shortId(id: string): string {
+  return id.slice(-8);
+}
+
+/** A conversation as it now stands. @throws SdkError */
+export async function getConversation({ call }: Remote, id: string): Promise<StaffConversation> {
+  return (await call<{ conversation: StaffConversation }>('GET', `/staff/conversations/${id}`)).conversation;
+}
+
+/**
+ * Turns a refusal of the rules into what the person should do, with the conversation as it now stands.
+ * @returns the error to throw in place of the given one
+ */
+export async function explainRefusal(
+  context: Context,
+  remote: Remote,
+  id: string,
+  error: unknown,
+): Promise<unknown> {
+  if (isSdkError(error, 'not_found') && /conversation/i.test(error.message))
+    return new CommandError(
+      `There is no conversation ${id} here. See: ${context.remoteCommand('inbox --status all')}`,
+      { cause: error },
+    );
+  if (!isSdkError(error) || ![403, 409, 422].includes(error.status ?? 0)) return error;
+  const { status, assignedTo, assignedToName } = await getConversation(remote, id);
+  if (status === 'closed')
+    return new CommandError('The conversation is closed; there is nothing more to do in it.', {
+      cause: error,
+    });
+  const accept = `Accept it first: ${context.remoteCommand(`accept ${id}`)}`;
+  if (status === 'pending')
+    return new CommandError(
+      `${isSdkError(error, 'conflict') ? error.message : 'The conversation waits for an operator.'} ${accept}`,
+      {
+        cause: error,
+      },
+    );
+  if (assignedTo === remote.signIn.member.id) return error;
+  return new CommandError(
+    `The conversation is ${assignedToName ?? 'somebody'}'s now, so only they or an admin may do this. Write them a note: ${context.remoteCommand(`note ${id} TEXT`)}`,
+    { cause: error },
+  );
+}
+
+/**
+ * The text to send: the argument, or all of standard input for `-` and when something is piped in.
+ * @throws UsageError when there is none, it is too long or no UTF-8
+ */
+export async function readText(context: Context, typed: string | undefined, usage: string): Promise<string> {
+  const { input } = context.io;
+  if (typed !== undefined && typed !== '-') return typed;
+  if (typed === undefined && input.isTTY === true)
+    throw new UsageError(
+      `Say what to send: ${context.remoteCommand(usage)}, or - to type it and end with Ctrl-D.`,
+    );
+  const text = await allOf(input);
+  if (text.trim() === '') throw new UsageError('Nothing came on standard input; nothing was sent.');
+  return text.replace(/\r?\n$/, '');
+}
+
+/** Text of this many bytes can't be within the limit of characters any more. */
+const longestText = sizeLimits.contentRest * 4;
+
+async function allOf(input: Readable): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of input as AsyncIterable<Buffer | string>) {
+    const bytes = Buffer.from(chunk);
+    size += bytes.length;
+    if (size > longestText)
+      throw new UsageError('What came on standard input is too long for a message; nothing was sent.');
+    chunks.push(bytes);
+  }
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));
+  } catch (error) {
+    throw new UsageError('What came on standard input is not UTF-8 text; nothing was sent.', {
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,138 @@
+// Questions on a terminal, hidden ones included, and secrets from standard input.
+// Writes on stderr, so that stdout stays the command's answer; knows no question itself.
+import { createInterface } from 'node:readline';
+import { Writable, type Readable } from 'node:stream';
+import { CommandError, UsageError } from './errors.ts';
+import { sanitizeCell, type OutputStream } from './print.ts';
+
+/** A stream that may be a terminal, as process.stdin is. */
+export type InputStream = Readable & { readonly isTTY?: boolean };
+
+export interface Prompt {
+  /**
+   * Asks until the answer is good.
+   * @param check what is wrong with an answer, or null
+   * @throws CommandFailed when the person leaves (Ctrl-C, Ctrl-D)
+   */
+  ask(question: string, check: (answer: string) => string | null): Promise<string>;
+  /** Asks once, without showing the answer, which may hold blanks. @throws CommandFailed as above */
+  secret(question: string): Promise<string>;
+  /** Asks for a new password twice, without showing it. @throws CommandFailed as above */
+  newPassword(question: string, check: (answer: string) => string | null): Promise<string>;
+  close(): void;
+}
+
+export const cancelledMessage = 'Stopped; nothing was made.';
+
+export function openPrompt(input: InputStream, screen: OutputStream): Prompt {
+  let hidden = false;
+  const echo = new Writable({
+    // Done at once: a write that waited would be judged by what is hidden later.
+    write: (chunk: Buffer | string, _encoding, done) => {
+      if (!hidden) screen.write(chunk);
+      done();
+    },
+  });
+  const terminal = input.isTTY === true;
+  // No history: an arrow key must not bring a password back.
+  const reader = createInterface({
+    input,
+    output: Object.assign(echo, { columns: screen.columns, isTTY: terminal }),
+    terminal,
+    historySize: 0,
+  });
+  const lines: string[] = [];
+  let left = false;
+  let wake = (): void => undefined;
+  reader.on('line', (line) => {
+    lines.push(line);
+    wake();
+  });
+  reader.on('SIGINT', () => reader.close());
+  reader.on('close', () => {
+    left = true;
+    wake();
+  });
+
+  async function nextLine(): Promise<string> {
+    for (;;) {
+      const line = lines.shift();
+      if (line !== undefined) return line;
+      if (left) {
+        screen.write('\n');
+        throw new CommandError(cancelledMessage);
+      }
+      const { promise, resolve } = Promise.withResolvers<void>();
+      wake = resolve;
+      await promise;
+    }
+  }
+
+  async function put(question: string, secret: boolean): Promise<string> {
+    // The prompt belongs to readline, which draws it again when a line is edited.
+    if (!left) {
+      reader.setPrompt(question);
+      reader.prompt();
+    }
+    hidden = secret;
+    try {
+      return await nextLine();
+    } finally {
+      hidden = false;
+      if (secret && !left) screen.write('\n');
+    }
+  }
+
+  async function ask(question: string, check: (answer: string) => string | null): Promise<string> {
+    for (;;) {
+      const answer = (await put(question, false)).trim();
+      const problem = check(answer);
+      if (problem === null) return answer;
+      screen.write(`  ${sanitizeCell(problem)}\n`);
+    }
+  }
+
+  async function newPassword(question: string, check: (answer: string) => string | null): Promise<string> {
+    for (;;) {
+      const first = await put(question, true);
+      const problem = check(first);
+      if (problem !== null) screen.write(`  ${sanitizeCell(problem)}\n`);
+      else if ((await put('Once more: ', true)) === first) return first;
+      else screen.write('  The two differ. Once again, please.\n');
+    }
+  }
+
+  return { ask, secret: (question) => put(question, true), newPassword, close: () => reader.close() };
+}
+
+/** The longest secret that is read from standard input, in bytes; far above what any rule allows. */
+const longestSecret = 16_384;
+
+/**
+ * All of standard input as one secret, without the line end behind it.
+ * @throws UsageError when there is none, it is too long or no UTF-8
+ */
+export async function readSecret(input: Readable): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of input as AsyncIterable<Buffer | string>) {
+    const bytes = Buffer.from(chunk);
+    chunks.push(bytes);
+    size += bytes.length;
+    if (size > longestSecret) throw new UsageError('What came on standard input is too long for a password.');
+  }
+  let text: string;
+  try {
+    text = new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));
+  } catch (error) {
+    throw new UsageError('What came on standard input is not UTF-8 text.', { cause: error });
+  }
+  const secret = text.replace(/\r?\n$/, '');
+  if (secret === '')
+    throw new UsageError(
+      'Nothing came on standard input. Pipe the password in: printf %s "$PASSWORD" | deskbell … --password-stdin',
+    );
+  if (/[\r\n]/.test(secret))
+    throw new UsageError('More than one line came on standard input; a password is one line.');
+  return secret;
+}

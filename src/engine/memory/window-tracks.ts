@@ -1,0 +1,244 @@
+// Owns the counts of the rate limiter: for each slot and window one ring of (latest time, count) in typed arrays.
+// It knows slot numbers and times only. It must never count a use for less time than its window lasts.
+
+import type { LimitWindow } from '../engine.ts';
+
+// Up to this limit each use has an entry of its own; above it, the uses of one sub-bucket share one.
+const EXACT_LIMIT = 256;
+const SUB_BUCKETS = 64;
+// 512 entries: exact ones left from before a plan change (256) beside the sub-buckets that follow them.
+const MAX_RING_LOG2 = 9;
+/** The most windows that one slot can have. */
+export const WINDOWS_PER_SLOT = 4;
+const PAGE_SIZE = 1 << 14;
+
+const NONE = -1;
+const NO_RING = 255;
+
+/** Blocks of 1, 2, 4 … 512 entries (time, count) cut from fixed pages, so that growing never copies what others hold. */
+class RingPool {
+  readonly times: Float64Array[] = [];
+  readonly counts: Uint32Array[] = [];
+  readonly #free: number[][] = Array.from({ length: MAX_RING_LOG2 + 1 }, () => []);
+  #next = 0;
+
+  allocate(log2: number): number {
+    const reused = this.#free[log2]!.pop();
+    if (reused !== undefined) return reused;
+    const size = 1 << log2;
+    // A block never straddles two pages.
+    if (Math.floor(this.#next / PAGE_SIZE) !== Math.floor((this.#next + size - 1) / PAGE_SIZE)) {
+      this.#next = Math.ceil(this.#next / PAGE_SIZE) * PAGE_SIZE;
+    }
+    const block = this.#next;
+    if (Math.floor(block / PAGE_SIZE) === this.times.length) {
+      this.times.push(new Float64Array(PAGE_SIZE));
+      this.counts.push(new Uint32Array(PAGE_SIZE));
+    }
+    this.#next += size;
+    return block;
+  }
+
+  release(block: number, log2: number): void {
+    this.#free[log2]!.push(block);
+  }
+}
+
+/** A copy of `from` at the start of the larger array `next`. */
+export function grown<T extends { set(from: T): void }>(next: T, from: T): T {
+  next.set(from);
+  return next;
+}
+
+/** The windows of every slot. Slots are whole numbers below the size last given to {@link WindowTracks.grow}. */
+export class WindowTracks {
+  readonly #pool = new RingPool();
+  // WINDOWS_PER_SLOT tracks for each slot; a span of 0 marks an unused one.
+  #span = new Uint32Array(0);
+  #limit = new Uint32Array(0);
+  #total = new Uint32Array(0);
+  #block = new Uint32Array(0);
+  #log2 = new Uint8Array(0);
+  #first = new Uint16Array(0);
+  #length = new Uint16Array(0);
+
+  grow(slots: number): void {
+    const tracks = slots * WINDOWS_PER_SLOT;
+    this.#span = grown(new Uint32Array(tracks), this.#span);
+    this.#limit = grown(new Uint32Array(tracks), this.#limit);
+    this.#total = grown(new Uint32Array(tracks), this.#total);
+    this.#block = grown(new Uint32Array(tracks), this.#block);
+    this.#log2 = grown(new Uint8Array(tracks), this.#log2);
+    this.#first = grown(new Uint16Array(tracks), this.#first);
+    this.#length = grown(new Uint16Array(tracks), this.#length);
+  }
+
+  /**
+   * Counts one use at `now` in every window of the slot, also in those that the present check does not name: a key's
+   * history must not depend on who asked last. Returns the time until which one of them is at its limit, or 0.
+   */
+  count(slot: number, now: number): number {
+    let until = 0;
+    for (let track = slot * WINDOWS_PER_SLOT; track < (slot + 1) * WINDOWS_PER_SLOT; track++) {
+      if (this.#span[track] === 0) continue;
+      this.#expire(track, now);
+      this.#push(track, now, 1);
+      const wait = this.wait(track, now);
+      if (wait > 0 && now + wait > until) until = now + wait;
+    }
+    return until;
+  }
+
+  /** Uses that the track (brought up to `now` by {@link find}) holds at present. */
+  total(track: number): number {
+    return this.#total[track]!;
+  }
+
+  /** Milliseconds until the track admits more than it does now; 0 when it holds nothing. */
+  untilMore(track: number, now: number): number {
+    return this.#length[track] === 0 ? 0 : this.#until(track, 0, now);
+  }
+
+  /** The longest window of the slot in milliseconds. */
+  longestSpan(slot: number): number {
+    let longest = 0;
+    for (let track = slot * WINDOWS_PER_SLOT; track < (slot + 1) * WINDOWS_PER_SLOT; track++) {
+      if (this.#span[track]! > longest) longest = this.#span[track]!;
+    }
+    return longest;
+  }
+
+  clear(slot: number): void {
+    for (let track = slot * WINDOWS_PER_SLOT; track < (slot + 1) * WINDOWS_PER_SLOT; track++)
+      this.#drop(track);
+  }
+
+  /** The track of a window, brought up to `now`; a window not seen before is filled from the longest one known. */
+  find(slot: number, window: LimitWindow, now: number): number {
+    const start = slot * WINDOWS_PER_SLOT;
+    let vacant = NONE;
+    let longest = NONE;
+    let shortest = start;
+    for (let track = start; track < start + WINDOWS_PER_SLOT; track++) {
+      const span = this.#span[track]!;
+      if (span === window.windowMs) {
+        this.#limit[track] = window.limit;
+        this.#expire(track, now);
+        return track;
+      }
+      if (span === 0) {
+        if (vacant === NONE) vacant = track;
+        continue;
+      }
+      if (longest === NONE || span > this.#span[longest]!) longest = track;
+      if (span < this.#span[shortest]!) shortest = track;
+    }
+    // All tracks taken after several changes of settings: the shortest window forgets soonest anyway.
+    const track = vacant === NONE ? shortest : vacant;
+    if (vacant === NONE) this.#drop(track);
+    this.#span[track] = window.windowMs;
+    this.#limit[track] = window.limit;
+    this.#total[track] = 0;
+    this.#first[track] = 0;
+    this.#length[track] = 0;
+    this.#log2[track] = NO_RING;
+    if (longest !== NONE && longest !== track) {
+      for (let i = 0; i < this.#length[longest]!; i++) {
+        const entry = this.#entry(longest, i);
+        this.#push(
+          track,
+          this.#time(entry),
+          this.#pool.counts[Math.floor(entry / PAGE_SIZE)]![entry % PAGE_SIZE]!,
+        );
+      }
+      this.#expire(track, now);
+    }
+    return track;
+  }
+
+  #entry(track: number, position: number): number {
+    return this.#block[track]! + ((this.#first[track]! + position) & ((1 << this.#log2[track]!) - 1));
+  }
+
+  #time(entry: number): number {
+    return this.#pool.times[Math.floor(entry / PAGE_SIZE)]![entry % PAGE_SIZE]!;
+  }
+
+  #expire(track: number, now: number): void {
+    const span = this.#span[track]!;
+    while (this.#length[track]! > 0) {
+      const entry = this.#entry(track, 0);
+      if (this.#time(entry) + span > now) return;
+      this.#total[track]! -= this.#pool.counts[Math.floor(entry / PAGE_SIZE)]![entry % PAGE_SIZE]!;
+      this.#first[track] = (this.#first[track]! + 1) & ((1 << this.#log2[track]!) - 1);
+      this.#length[track]!--;
+    }
+  }
+
+  #push(track: number, time: number, count: number): void {
+    const length = this.#length[track]!;
+    this.#total[track]! += count;
+    if (length > 0) {
+      const newest = this.#entry(track, length - 1);
+      const latest = this.#time(newest);
+      const grain = this.#limit[track]! <= EXACT_LIMIT ? 0 : this.#span[track]! / SUB_BUCKETS;
+      const shared =
+        latest === time || (grain > 0 && Math.floor(latest / grain) === Math.floor(time / grain));
+      if (shared || length === 1 << MAX_RING_LOG2) {
+        // An entry lives as long as its latest use: sharing can only be stricter than the truth.
+        this.#pool.times[Math.floor(newest / PAGE_SIZE)]![newest % PAGE_SIZE] = time;
+        this.#pool.counts[Math.floor(newest / PAGE_SIZE)]![newest % PAGE_SIZE]! += count;
+        return;
+      }
+    }
+    if (this.#log2[track] === NO_RING || length === 1 << this.#log2[track]!) this.#enlarge(track);
+    const entry = this.#entry(track, length);
+    this.#pool.times[Math.floor(entry / PAGE_SIZE)]![entry % PAGE_SIZE] = time;
+    this.#pool.counts[Math.floor(entry / PAGE_SIZE)]![entry % PAGE_SIZE] = count;
+    this.#length[track]!++;
+  }
+
+  #enlarge(track: number): void {
+    const from = this.#log2[track]!;
+    const to = from === NO_RING ? 0 : from + 1;
+    const block = this.#pool.allocate(to);
+    const page = Math.floor(block / PAGE_SIZE);
+    for (let i = 0; i < this.#length[track]!; i++) {
+      const entry = this.#entry(track, i);
+      this.#pool.times[page]![(block % PAGE_SIZE) + i] = this.#time(entry);
+      this.#pool.counts[page]![(block % PAGE_SIZE) + i] =
+        this.#pool.counts[Math.floor(entry / PAGE_SIZE)]![entry % PAGE_SIZE]!;
+    }
+    if (from !== NO_RING) this.#pool.release(this.#block[track]!, from);
+    this.#block[track] = block;
+    this.#log2[track] = to;
+    this.#first[track] = 0;
+  }
+
+  #drop(track: number): void {
+    if (this.#span[track] !== 0 && this.#log2[track] !== NO_RING)
+      this.#pool.release(this.#block[track]!, this.#log2[track]!);
+    this.#span[track] = 0;
+  }
+
+  /** Milliseconds until this track admits one more use; 0 when it does now. The track is already up to `now`. */
+  wait(track: number, now: number): number {
+    const limit = this.#limit[track]!;
+    if (this.#total[track]! < limit) return 0;
+    if (limit === 0) return this.#span[track]!;
+    let excess = this.#total[track]! - limit + 1;
+    let position = 0;
+    for (; ; position++) {
+      const entry = this.#entry(track, position);
+      excess -= this.#pool.counts[Math.floor(entry / PAGE_SIZE)]![entry % PAGE_SIZE]!;
+      if (excess <= 0) return this.#until(track, position, now);
+    }
+  }
+
+  /** Whole milliseconds until the entry at `position` has left the window, never rounded below the truth. */
+  #until(track: number, position: number, now: number): number {
+    const end = this.#time(this.#entry(track, position)) + this.#span[track]!;
+    const wait = Math.ceil(end - now);
+    return now + wait < end ? wait + 1 : wait;
+  }
+}

@@ -1,0 +1,120 @@
+// Opens SQLite connections the one right way and runs compiled queries on them.
+// Nothing else may open deskbell.db, least of all node:fs: closing any descriptor
+// of the file would drop this process's locks (SQLite "How To Corrupt", 2.2).
+import Database from 'better-sqlite3';
+import type { CompiledQuery } from 'kysely';
+import type { Runner } from './query.ts';
+
+export type Connection = Database.Database;
+
+/** `full`: a commit survives power loss. `normal`: it survives the death of the process only. */
+export type Durability = 'full' | 'normal';
+
+export interface OpenOptions {
+  readonly durability: Durability;
+  /** Longest wait for another process's lock, ms. The server's loop stands still meanwhile. */
+  readonly lockTimeoutMs: number;
+  readonly readonly?: boolean;
+}
+
+/** SQLite's oldest release without known faults in what we lean on (WAL reset, FTS5 secure delete). */
+const minSqliteVersion = [3, 54, 0];
+
+/**
+ * Opens the database file with every pragma that the promises rest on, and changes nothing in it.
+ * @throws Error when the bundled SQLite is too old or the file is no database
+ */
+export function openConnection(file: string, options: OpenOptions): Connection {
+  const connection = new Database(file, {
+    timeout: options.lockTimeoutMs,
+    readonly: options.readonly === true,
+  });
+  try {
+    const version = connection.prepare('select sqlite_version()').pluck().get() as string;
+    if (isOlder(version))
+      throw new Error(`SQLite ${version} is too old; Deskbell needs ${minSqliteVersion.join('.')} or newer.`);
+    // Said outright: better-sqlite3's build falls back to NORMAL at the first write where it was not.
+    connection.pragma(`synchronous = ${options.durability === 'full' ? 'FULL' : 'NORMAL'}`);
+    connection.pragma('foreign_keys = ON');
+    connection.pragma('secure_delete = ON');
+    connection.pragma('temp_store = MEMORY');
+    connection.pragma('cache_size = -16000');
+    // A larger log than the default 1000 pages: checkpoints are taken at idle moments instead (sqlite-store.ts).
+    connection.pragma('wal_autocheckpoint = 4000');
+    return connection;
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
+}
+
+/** Puts the file itself into WAL mode, where it is not. Only after the file was accepted: this writes its header. */
+export function enterWal(connection: Connection): void {
+  connection.pragma('journal_mode = WAL');
+}
+
+/** @throws Error when a setting that the promises rest on is not in force */
+export function assertSettings(connection: Connection, durability: Durability): void {
+  const wanted: Record<string, unknown> = {
+    journal_mode: 'wal',
+    synchronous: durability === 'full' ? 2 : 1,
+    foreign_keys: 1,
+    secure_delete: 1,
+  };
+  for (const [pragma, value] of Object.entries(wanted)) {
+    const found: unknown = connection.pragma(pragma, { simple: true });
+    if (found !== value)
+      throw new Error(
+        `SQLite's ${pragma} is ${String(found)} and must be ${String(value)}; is the data folder on a network file system?`,
+      );
+  }
+}
+
+function isOlder(version: string): boolean {
+  const parts = version.split('.').map(Number);
+  for (const [index, least] of minSqliteVersion.entries()) {
+    const part = parts[index] ?? 0;
+    if (part !== least) return part < least;
+  }
+  return false;
+}
+
+/** Runs compiled queries on one connection, each statement prepared once. */
+export function createRunner(connection: Connection): Runner {
+  const statements = new Map<string, Database.Statement>();
+  const most = 500;
+
+  function statement(sql: string): Database.Statement {
+    let found = statements.get(sql);
+    if (found === undefined) {
+      // Only texts built per call (filters, lists of ids) can fill this up; the oldest goes.
+      if (statements.size >= most) statements.delete(statements.keys().next().value as string);
+      found = connection.prepare(sql);
+      statements.set(sql, found);
+    }
+    return found;
+  }
+
+  // Not `async`: a promise per query is enough, and a throw must still become a rejection.
+  function attempt<T>(work: () => T): Promise<T> {
+    try {
+      return Promise.resolve(work());
+    } catch (error) {
+      return Promise.reject(error as Error);
+    }
+  }
+
+  return {
+    all: <R>(query: CompiledQuery<R>, parameters = query.parameters) =>
+      attempt(() => statement(query.sql).all(...parameters) as R[]),
+    first: <R>(query: CompiledQuery<R>, parameters = query.parameters) =>
+      attempt(() => statement(query.sql).get(...parameters) as R | undefined),
+    run: (query, parameters = query.parameters) =>
+      attempt(() => statement(query.sql).run(...parameters).changes),
+  };
+}
+
+/** The code of an SQLite error (`SQLITE_BUSY`, `SQLITE_FULL`, …), or undefined for any other error. */
+export function sqliteCode(error: unknown): string | undefined {
+  return error instanceof Database.SqliteError ? error.code : undefined;
+}

@@ -1,0 +1,35 @@
+// The copies of the database that lie beside it: made before a change of its schema
+// and before a restore. They hold what has been removed since, so they must not stay.
+import { readdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { DatabaseCopy } from '../engine.ts';
+
+const copyName = /^deskbell-before-(?:schema-\d+\.db|restore-[0-9TZ-]+)(?:-wal|-shm|-journal)?$/;
+
+/** The file that is made before a database gets a schema. */
+export function schemaCopyName(schema: number): string {
+  return `deskbell-before-schema-${schema}.db`;
+}
+
+/** The folder that keeps what a restore replaced. */
+export function restoreCopyName(now: number): string {
+  return `deskbell-before-restore-${new Date(now).toISOString().replaceAll(/[:.]/g, '-')}`;
+}
+
+/** Copies in a data folder, oldest first. */
+export async function listCopies(folder: string): Promise<DatabaseCopy[]> {
+  const found: DatabaseCopy[] = [];
+  for (const name of await readdir(folder)) {
+    if (!copyName.test(name)) continue;
+    const info = await stat(join(folder, name)).catch(() => null);
+    if (info !== null) found.push({ name, madeAt: info.mtimeMs });
+  }
+  return found.toSorted((one, other) => one.madeAt - other.madeAt);
+}
+
+/** Removes those made before a time (ms since the epoch); how many. */
+export async function removeCopies(folder: string, madeBefore: number): Promise<number> {
+  const old = (await listCopies(folder)).filter(({ madeAt }) => madeAt < madeBefore);
+  for (const { name } of old) await rm(join(folder, name), { recursive: true, force: true });
+  return old.length;
+}

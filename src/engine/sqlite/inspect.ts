@@ -1,0 +1,41 @@
+// Looks at a database for `deskbell doctor`: reads what can be known without changing
+// anything, beside a running server. Decides nothing about what is good enough.
+import { migrations } from '../../../migrations/index.ts';
+import { createRepositories } from './repositories/repositories.ts';
+import { schemaVersion } from './migrate.ts';
+import { integrityProblem, keyCheckOf } from './backup.ts';
+import { createRunner, openConnection } from './connection.ts';
+
+export interface DatabaseReport {
+  readonly sqliteVersion: string;
+  readonly schema: number;
+  /** The newest schema that this program knows. */
+  readonly knownSchema: number;
+  /** The database's note of which key it was made with. */
+  readonly keyCheck: string | null;
+  readonly journalMode: string;
+  /** What SQLite's quick check finds wrong, or null. */
+  readonly problem: string | null;
+  /** When the newest row was made, ms; null where there is none. */
+  readonly newestTime: number | null;
+}
+
+/** @throws Error when the file can't be opened as a database */
+export async function inspectDatabase(file: string): Promise<DatabaseReport> {
+  const connection = openConnection(file, { durability: 'full', lockTimeoutMs: 2_000, readonly: true });
+  try {
+    const schema = schemaVersion(connection);
+    return {
+      sqliteVersion: connection.prepare('select sqlite_version()').pluck().get() as string,
+      schema,
+      knownSchema: migrations.length,
+      keyCheck: keyCheckOf(connection),
+      journalMode: connection.pragma('journal_mode', { simple: true }) as string,
+      problem: integrityProblem(connection, 'quick_check'),
+      newestTime:
+        schema === 0 ? null : await createRepositories(createRunner(connection)).retention.newestTime(),
+    };
+  } finally {
+    connection.close();
+  }
+}

@@ -1,0 +1,60 @@
+// Brings a database to the newest schema, all in one transaction, and refuses one
+// that is newer than the program. The schema's number is SQLite's `user_version`.
+import { Kysely, SqliteDialect } from 'kysely';
+import { migrations, type Migration } from '../../../migrations/index.ts';
+import type { Connection } from './connection.ts';
+
+/** A database that this program must not touch; the message says why and what to do. */
+export class SchemaError extends Error {
+  override readonly name = 'SchemaRefused';
+}
+
+/** The number of migrations that a database has seen; 0 for a new file. */
+export function schemaVersion(connection: Connection): number {
+  return connection.pragma('user_version', { simple: true }) as number;
+}
+
+/**
+ * @throws SchemaRefused when the database has seen migrations that this program does not know
+ */
+export function assertNotNewer(connection: Connection, known: readonly Migration[] = migrations): void {
+  const version = schemaVersion(connection);
+  if (version > known.length)
+    throw new SchemaError(
+      `The database has schema ${version}, and this version of deskbell knows only ${known.length}. Install a newer deskbell; nothing was changed.`,
+    );
+}
+
+/**
+ * Applies what is missing, in order, inside one transaction: all of it or nothing.
+ * @param backUp called before the first change of a database that holds data already
+ * @returns how many migrations were applied
+ */
+export async function migrate(
+  connection: Connection,
+  backUp: (version: number) => Promise<void>,
+  known: readonly Migration[] = migrations,
+): Promise<number> {
+  assertNotNewer(connection, known);
+  const version = schemaVersion(connection);
+  const missing = known.slice(version);
+  if (missing.length === 0) return 0;
+  if (version > 0) await backUp(version);
+  // Kysely on the one open connection, without its own transactions: ours is IMMEDIATE and spans them all.
+  const db = new Kysely<unknown>({ dialect: new SqliteDialect({ database: connection }) });
+  connection.exec('BEGIN IMMEDIATE');
+  try {
+    // Another process may have been faster between the first look and the lock.
+    if (schemaVersion(connection) !== version) {
+      connection.exec('ROLLBACK');
+      return await migrate(connection, backUp, known);
+    }
+    for (const migration of missing) await migration.up(db);
+    connection.pragma(`user_version = ${known.length}`);
+    connection.exec('COMMIT');
+    return missing.length;
+  } catch (error) {
+    if (connection.inTransaction) connection.exec('ROLLBACK');
+    throw error;
+  }
+}

@@ -1,0 +1,128 @@
+// Queries on the log of what the assistant was asked and answered, and on what it has yet to answer.
+import { sql } from 'kysely';
+import type { AiLogRow } from '../../rows.ts';
+import { all, first, prepare, run, type Runner } from '../query.ts';
+
+/** One that is there already under the same id is left alone. */
+const insert = prepare<AiLogRow>()((db, p) =>
+  db
+    .insertInto('ai_log')
+    .values({
+      id: p.id,
+      organization_id: p.organization_id,
+      application_id: p.application_id,
+      visitor_key: p.visitor_key,
+      conversation_id: p.conversation_id,
+      mode: p.mode,
+      door: p.door,
+      actor: p.actor,
+      question: p.question,
+      answer: p.answer,
+      outcome: p.outcome,
+      sources: p.sources,
+      model: p.model,
+      duration_ms: p.duration_ms,
+      created_at: p.created_at,
+    })
+    .onConflict((conflict) => conflict.column('id').doNothing()),
+);
+type Listed = { organization_id: string; application_id: string | null };
+const list = prepare<Listed & { limit: number; offset: number }>()((db, p) =>
+  db
+    .selectFrom('ai_log')
+    .selectAll()
+    .where('organization_id', '=', p.organization_id)
+    .where(sql<boolean>`(${p.application_id} is null or application_id = ${p.application_id})`)
+    .orderBy('created_at', 'desc')
+    .orderBy(sql`rowid`, 'desc')
+    .limit(p.limit)
+    .offset(p.offset),
+);
+const count = prepare<Listed>()((db, p) =>
+  db
+    .selectFrom('ai_log')
+    .select((e) => e.fn.countAll<number>().as('n'))
+    .where('organization_id', '=', p.organization_id)
+    .where(sql<boolean>`(${p.application_id} is null or application_id = ${p.application_id})`),
+);
+const ofVisitor = prepare<{ visitor_key: string }>()((db, p) =>
+  db
+    .selectFrom('ai_log')
+    .selectAll()
+    .where('visitor_key', '=', p.visitor_key)
+    .orderBy('created_at')
+    .orderBy(sql`rowid`),
+);
+type Old = Pick<AiLogRow, 'organization_id' | 'mode'> & { cutoff: number; limit: number };
+const removeOld = prepare<Old>()((db, p) =>
+  db
+    .deleteFrom('ai_log')
+    .where('id', 'in', (e) =>
+      e
+        .selectFrom('ai_log as old')
+        .select('old.id')
+        .where('old.organization_id', '=', p.organization_id)
+        .where('old.created_at', '<', p.cutoff)
+        .where('old.mode', '=', p.mode)
+        .orderBy('old.created_at')
+        .limit(p.limit),
+    ),
+);
+const blank = prepare<{ conversation_id: string; since: number }>()((db, p) =>
+  db
+    .updateTable('ai_log')
+    .set({ question: '', answer: null, sources: '[]' })
+    .where('conversation_id', '=', p.conversation_id)
+    .where('created_at', '>=', p.since),
+);
+const automatic = sql<boolean>`json_extract(a.settings, '$.ai.mode') = 'auto'`;
+const automaticOrganizations = prepare<object>()((db) =>
+  db.selectFrom('applications as a').select('a.organization_id').distinct().where(automatic),
+);
+// By the index on organization, mode and status: the one on applications would lead through all that ever was (hence the plus).
+const unanswered = prepare<{ since: number; limit: number }>()((db, p) =>
+  db
+    .selectFrom('applications as a')
+    .innerJoin('conversations as c', 'c.organization_id', 'a.organization_id')
+    .select('c.id')
+    .where(automatic)
+    .where('c.mode', 'in', ['live', 'test'])
+    .where('c.status', '=', 'pending')
+    .where(sql<boolean>`+c.application_id = a.id`)
+    .where('c.assistant_muted_at', 'is', null)
+    .where('c.updated_at', '>=', p.since)
+    .orderBy('c.updated_at')
+    .limit(p.limit),
+);
+
+export function createAiLogRepository(runner: Runner) {
+  return {
+    /** Adds a row; 0 when there is one of this id. */
+    insert: (row: AiLogRow) => run(runner, insert, row),
+    /** Newest first. @param applicationId null: of all its applications */
+    list: (organizationId: string, applicationId: string | null, limit: number, offset: number) =>
+      all(runner, list, { organization_id: organizationId, application_id: applicationId, limit, offset }),
+    count: async (organizationId: string, applicationId: string | null) =>
+      (await first(runner, count, { organization_id: organizationId, application_id: applicationId }))?.n ??
+      0,
+    /** Oldest first. */
+    ofVisitor: (visitorKey: string) => all(runner, ofVisitor, { visitor_key: visitorKey }),
+    /** Removes at most `limit` rows older than a time (ms), oldest first; how many went. */
+    removeOld: (scope: { organization_id: string; mode: AiLogRow['mode']; cutoff: number }, limit: number) =>
+      run(runner, removeOld, {
+        organization_id: scope.organization_id,
+        mode: scope.mode,
+        cutoff: scope.cutoff,
+        limit,
+      }),
+    /** Takes the texts out of a conversation's rows since a time (ms). */
+    blank: (conversationId: string, since: number) =>
+      run(runner, blank, { conversation_id: conversationId, since }),
+    /** Organizations with an application that answers by itself. */
+    automaticOrganizations: async () =>
+      (await all(runner, automaticOrganizations, {})).map((row) => row.organization_id),
+    /** Pending conversations that an assistant may answer in and that changed since a time (ms), longest first. */
+    unanswered: async (since: number, limit: number) =>
+      (await all(runner, unanswered, { since, limit })).map((row) => row.id),
+  };
+}

@@ -1,0 +1,75 @@
+// Queries on applications and their registered domains.
+import type { ApplicationRow, DomainRow } from '../../rows.ts';
+import { all, first, prepare, run, type Runner } from '../query.ts';
+
+const byId = prepare<{ id: string }>()((db, p) =>
+  db.selectFrom('applications').selectAll().where('id', '=', p.id),
+);
+const byOrganization = prepare<{ organization_id: string }>()((db, p) =>
+  db
+    .selectFrom('applications')
+    .selectAll()
+    .where('organization_id', '=', p.organization_id)
+    .orderBy('created_at')
+    .orderBy('id'),
+);
+const insert = prepare<ApplicationRow>()((db, p) =>
+  db.insertInto('applications').values({
+    id: p.id,
+    organization_id: p.organization_id,
+    name: p.name,
+    settings: p.settings,
+    identity_secret: p.identity_secret,
+    created_at: p.created_at,
+  }),
+);
+const setSettings = prepare<{ id: string; settings: string }>()((db, p) =>
+  db.updateTable('applications').set({ settings: p.settings }).where('id', '=', p.id),
+);
+const setName = prepare<{ id: string; name: string }>()((db, p) =>
+  db.updateTable('applications').set({ name: p.name }).where('id', '=', p.id),
+);
+const setIdentitySecret = prepare<{ id: string; identity_secret: Uint8Array }>()((db, p) =>
+  db.updateTable('applications').set({ identity_secret: p.identity_secret }).where('id', '=', p.id),
+);
+const remove = prepare<{ id: string }>()((db, p) => db.deleteFrom('applications').where('id', '=', p.id));
+
+const domains = prepare<{ application_id: string }>()((db, p) =>
+  db
+    .selectFrom('domains')
+    .selectAll()
+    .where('application_id', '=', p.application_id)
+    .orderBy('created_at')
+    .orderBy('id'),
+);
+const allDomains = prepare<object>()((db) => db.selectFrom('domains').select('domain').distinct());
+const insertDomain = prepare<DomainRow>()((db, p) =>
+  db
+    .insertInto('domains')
+    .values({ id: p.id, application_id: p.application_id, domain: p.domain, created_at: p.created_at })
+    .onConflict((conflict) => conflict.columns(['application_id', 'domain']).doNothing()),
+);
+const removeDomain = prepare<{ application_id: string; domain: string }>()((db, p) =>
+  db.deleteFrom('domains').where('application_id', '=', p.application_id).where('domain', '=', p.domain),
+);
+
+export function createApplicationsRepository(runner: Runner) {
+  return {
+    byId: (id: string) => first(runner, byId, { id }),
+    byOrganization: (organizationId: string) =>
+      all(runner, byOrganization, { organization_id: organizationId }),
+    insert: (row: ApplicationRow) => run(runner, insert, row),
+    setSettings: (id: string, settings: string) => run(runner, setSettings, { id, settings }),
+    setName: (id: string, name: string) => run(runner, setName, { id, name }),
+    setIdentitySecret: (id: string, sealed: Uint8Array) =>
+      run(runner, setIdentitySecret, { id, identity_secret: sealed }),
+    remove: (id: string) => run(runner, remove, { id }),
+    domains: (applicationId: string) => all(runner, domains, { application_id: applicationId }),
+    /** Every domain of every application, each once: what a preflight, which names no application, is held against. */
+    allDomains: async () => (await all(runner, allDomains, {})).map((row) => row.domain),
+    /** Adds a domain; 0 when the application has it already. */
+    insertDomain: (row: DomainRow) => run(runner, insertDomain, row),
+    removeDomain: (applicationId: string, domain: string) =>
+      run(runner, removeDomain, { application_id: applicationId, domain }),
+  };
+}

@@ -1,0 +1,75 @@
+// The audit log: appended, never changed.
+import { sql } from 'kysely';
+import type { AuditRow } from '../../rows.ts';
+import { all, first, prepare, run, type Runner } from '../query.ts';
+
+const insert = prepare<AuditRow>()((db, p) =>
+  db.insertInto('audit').values({
+    id: p.id,
+    organization_id: p.organization_id,
+    actor: p.actor,
+    action: p.action,
+    subject: p.subject,
+    detail: p.detail,
+    address: p.address,
+    created_at: p.created_at,
+  }),
+);
+const byOrganization = prepare<{ organization_id: string; limit: number; offset: number }>()((db, p) =>
+  db
+    .selectFrom('audit')
+    .selectAll()
+    .where('organization_id', '=', p.organization_id)
+    .orderBy('created_at', 'desc')
+    .orderBy(sql`rowid`, 'desc')
+    .limit(p.limit)
+    .offset(p.offset),
+);
+const everything = prepare<{ limit: number; offset: number }>()((db, p) =>
+  db
+    .selectFrom('audit')
+    .selectAll()
+    .orderBy('created_at', 'desc')
+    .orderBy(sql`rowid`, 'desc')
+    .limit(p.limit)
+    .offset(p.offset),
+);
+const countOf = prepare<{ organization_id: string }>()((db, p) =>
+  db
+    .selectFrom('audit')
+    .select((e) => e.fn.countAll<number>().as('n'))
+    .where('organization_id', '=', p.organization_id),
+);
+const countAll = prepare<object>()((db) =>
+  db.selectFrom('audit').select((e) => e.fn.countAll<number>().as('n')),
+);
+const since = prepare<{ organization_id: string; action: string; after: number }>()((db, p) =>
+  db
+    .selectFrom('audit')
+    .select('id')
+    .where('organization_id', '=', p.organization_id)
+    .where('created_at', '>', p.after)
+    .where('action', '=', p.action)
+    .limit(1),
+);
+
+export function createAuditRepository(runner: Runner) {
+  return {
+    insert: (row: AuditRow) => run(runner, insert, row),
+    /** Newest first. */
+    byOrganization: (organizationId: string, limit: number, offset: number) =>
+      all(runner, byOrganization, { organization_id: organizationId, limit, offset }),
+    /** Of all organizations and of none, newest first. */
+    everything: (limit: number, offset: number) => all(runner, everything, { limit, offset }),
+    /** How many rows an organization has; null: all there are. */
+    count: async (organizationId: string | null) =>
+      (
+        await (organizationId === null
+          ? first(runner, countAll, {})
+          : first(runner, countOf, { organization_id: organizationId }))
+      )?.n ?? 0,
+    /** Whether something was done to an organization after a time (ms). */
+    has: async (organizationId: string, action: string, after: number) =>
+      (await first(runner, since, { organization_id: organizationId, action, after })) !== undefined,
+  };
+}

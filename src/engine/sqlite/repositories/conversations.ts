@@ -1,0 +1,376 @@
+// Queries on conversations: a visitor's own, the operators' queue, and the guarded
+// changes of state, each of which matches only the state that it starts from.
+import { sql } from 'kysely';
+import type { ConversationStatus, Mode } from '../../../protocol/entities.ts';
+import type { ConversationRow, ConversationWithVisitor, QueueRow } from '../../rows.ts';
+import { all, builder, first, prepare, run, type Runner } from '../query.ts';
+
+const byId = prepare<{ id: string }>()((db, p) =>
+  db
+    .selectFrom('conversations')
+    .innerJoin('visitors', 'visitors.id', 'conversations.visitor_key')
+    .selectAll('conversations')
+    .select(['visitors.visitor_id', 'visitors.name as visitor_name'])
+    .where('conversations.id', '=', p.id),
+);
+const byIdempotencyKey = prepare<{ visitor_key: string; idempotency_key: string }>()((db, p) =>
+  db
+    .selectFrom('conversations')
+    .select('id')
+    .where('visitor_key', '=', p.visitor_key)
+    .where('idempotency_key', '=', p.idempotency_key)
+    .where('idempotency_key', 'is not', null),
+);
+const countPending = prepare<{ visitor_key: string }>()((db, p) =>
+  db
+    .selectFrom('conversations')
+    .select((e) => e.fn.countAll<number>().as('n'))
+    .where('visitor_key', '=', p.visitor_key)
+    .where('status', '=', 'pending'),
+);
+const ofVisitor = prepare<{ visitor_key: string; limit: number; offset: number }>()((db, p) =>
+  db
+    .selectFrom('conversations')
+    .selectAll()
+    .where('visitor_key', '=', p.visitor_key)
+    .orderBy('updated_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(p.limit)
+    .offset(p.offset),
+);
+const countOfVisitor = prepare<{ visitor_key: string }>()((db, p) =>
+  db
+    .selectFrom('conversations')
+    .select((e) => e.fn.countAll<number>().as('n'))
+    .where('visitor_key', '=', p.visitor_key),
+);
+const insert = prepare<ConversationRow>()((db, p) =>
+  db.insertInto('conversations').values({
+    id: p.id,
+    organization_id: p.organization_id,
+    application_id: p.application_id,
+    visitor_key: p.visitor_key,
+    mode: p.mode,
+    status: p.status,
+    subject: p.subject,
+    assigned_to: p.assigned_to,
+    resolved_by: p.resolved_by,
+    resolved_at: p.resolved_at,
+    last_seq: p.last_seq,
+    waiting_since: p.waiting_since,
+    first_response_at: p.first_response_at,
+    idempotency_key: p.idempotency_key,
+    created_at: p.created_at,
+    updated_at: p.updated_at,
+  }),
+);
+
+type At = { id: string; now: number };
+type Step = Pick<ConversationRow, 'last_seq' | 'waiting_since' | 'first_response_at' | 'updated_at'>;
+const stepColumns = ['last_seq', 'waiting_since', 'first_response_at', 'updated_at'] as const;
+const nextSeq = sql<number>`last_seq + 1`;
+
+/** The next sequence number, given by the database, and what the step changes about the conversation. */
+const advance = {
+  visitor: prepare<At>()((db, p) =>
+    db
+      .updateTable('conversations')
+      .set({
+        last_seq: nextSeq,
+        waiting_since: sql<number>`coalesce(waiting_since, ${p.now})`,
+        updated_at: p.now,
+      })
+      .where('id', '=', p.id)
+      .returning(stepColumns),
+  ),
+  operator: prepare<At>()((db, p) =>
+    db
+      .updateTable('conversations')
+      .set({
+        last_seq: nextSeq,
+        waiting_since: null,
+        first_response_at: sql<number>`coalesce(first_response_at, ${p.now})`,
+        updated_at: p.now,
+      })
+      .where('id', '=', p.id)
+      .returning(stepColumns),
+  ),
+  other: prepare<At>()((db, p) =>
+    db
+      .updateTable('conversations')
+      .set({ last_seq: nextSeq, updated_at: p.now })
+      .where('id', '=', p.id)
+      .returning(stepColumns),
+  ),
+  note: prepare<At>()((db, p) =>
+    db.updateTable('conversations').set({ last_seq: nextSeq }).where('id', '=', p.id).returning(stepColumns),
+  ),
+} as const;
+
+const accept = prepare<{ id: string; assigned_to: string; updated_at: number }>()((db, p) =>
+  db
+    .updateTable('conversations')
+    // Where a person has once taken over, the assistant stays silent, even after they give it back.
+    .set({
+      status: 'active',
+      assigned_to: p.assigned_to,
+      updated_at: p.updated_at,
+      assistant_muted_at: sql<number>`coalesce(assistant_muted_at, ${p.updated_at})`,
+    })
+    .where('id', '=', p.id)
+    .where('status', '=', 'pending'),
+);
+const muteAssistant = prepare<{ id: string; now: number }>()((db, p) =>
+  db
+    .updateTable('conversations')
+    .set({ assistant_muted_at: p.now })
+    .where('id', '=', p.id)
+    .where('assistant_muted_at', 'is', null),
+);
+const release = prepare<{ id: string; assigned_to: string; now: number }>()((db, p) =>
+  db
+    .updateTable('conversations')
+    .set({
+      status: 'pending',
+      assigned_to: null,
+      waiting_since: sql<number>`coalesce(waiting_since, ${p.now})`,
+      updated_at: p.now,
+    })
+    .where('id', '=', p.id)
+    .where('status', '=', 'active')
+    .where('assigned_to', '=', p.assigned_to),
+);
+type Resolving = Pick<ConversationRow, 'id' | 'status' | 'assigned_to'> & {
+  resolved_by: string;
+  resolved_at: number;
+};
+const resolve = prepare<Resolving>()((db, p) =>
+  db
+    .updateTable('conversations')
+    .set({
+      status: 'closed',
+      resolved_by: p.resolved_by,
+      resolved_at: p.resolved_at,
+      waiting_since: null,
+      updated_at: p.resolved_at,
+    })
+    .where('id', '=', p.id)
+    .where('status', '=', p.status)
+    .where('assigned_to', 'is not distinct from', p.assigned_to)
+    .where('status', '<>', 'closed'),
+);
+const transfer = prepare<{ id: string; from: string; to: string; now: number }>()((db, p) =>
+  db
+    .updateTable('conversations')
+    .set({ assigned_to: p.to, updated_at: p.now })
+    .where('id', '=', p.id)
+    .where('status', '=', 'active')
+    .where('assigned_to', '=', p.from),
+);
+const assignedTo = prepare<{ organization_id: string; assigned_to: string }>()((db, p) =>
+  db
+    .selectFrom('conversations')
+    .select('id')
+    .where('organization_id', '=', p.organization_id)
+    .where('status', '=', 'active')
+    .where('assigned_to', '=', p.assigned_to),
+);
+
+const holders = prepare<object>()((db) =>
+  db
+    .selectFrom('conversations as c')
+    .innerJoin('organizations as o', 'o.id', 'c.organization_id')
+    .select(['c.organization_id', 'c.assigned_to', 'o.release_after_minutes'])
+    .distinct()
+    .where('c.status', '=', 'active')
+    .where('o.release_after_minutes', 'is not', null),
+);
+
+export interface QueueFilter {
+  readonly organizationId: string;
+  /** Left out: both. */
+  readonly mode?: Mode | undefined;
+  /** A conversation: those of the same visitor. */
+  readonly visitorOf?: string | undefined;
+  readonly status?: ConversationStatus | undefined;
+  /** A member's id, or null for conversations that nobody has. */
+  readonly assignedTo?: string | null | undefined;
+  readonly applicationId?: string | undefined;
+  /** Occurs in the subject, or in the visitor's name or address … */
+  readonly text?: string | undefined;
+  /** … or in a message: the conversations that the search index has found for it. */
+  readonly matching: readonly string[];
+  /** One conversation only. */
+  readonly id?: string | undefined;
+}
+
+function queue(filter: QueueFilter) {
+  let query = builder
+    .selectFrom('conversations as c')
+    .innerJoin('visitors as v', 'v.id', 'c.visitor_key')
+    .innerJoin('applications as a', 'a.id', 'c.application_id')
+    .where('c.organization_id', '=', filter.organizationId);
+  if (filter.id !== undefined) return query.where('c.id', '=', filter.id);
+  const { visitorOf } = filter;
+  if (filter.mode !== undefined) query = query.where('c.mode', '=', filter.mode);
+  if (visitorOf !== undefined)
+    query = query.where('c.visitor_key', '=', (e) =>
+      e.selectFrom('conversations as one').select('one.visitor_key').where('one.id', '=', visitorOf),
+    );
+  if (filter.status !== undefined) query = query.where('c.status', '=', filter.status);
+  if (filter.assignedTo === null) query = query.where('c.assigned_to', 'is', null);
+  else if (filter.assignedTo !== undefined) query = query.where('c.assigned_to', '=', filter.assignedTo);
+  if (filter.applicationId !== undefined) query = query.where('c.application_id', '=', filter.applicationId);
+  if (filter.text !== undefined) {
+    const pattern = `%${filter.text.replace(/[\\%_]/g, (found) => `\\${found}`)}%`;
+    const holds = (column: string) => sql<boolean>`${sql.ref(column)} like ${pattern} escape '\\'`;
+    query = query.where((e) =>
+      e.or([
+        holds('c.subject'),
+        holds('v.name'),
+        holds('v.email'),
+        ...(filter.matching.length === 0 ? [] : [e('c.id', 'in', filter.matching)]),
+      ]),
+    );
+  }
+  return query;
+}
+
+/** The rows of the operators' queue, with everything that a list line shows. `readerId`: whose unread messages count. */
+function queueRows(filter: QueueFilter, readerId: string) {
+  return (
+    queue(filter)
+      .leftJoin('members as assignee', 'assignee.id', 'c.assigned_to')
+      // The newest message that still exists.
+      .leftJoin('messages as m', (join) =>
+        join.onRef('m.conversation_id', '=', 'c.id').on('m.seq', '=', (e) =>
+          e
+            .selectFrom('messages as newest')
+            .select((f) => f.fn.max('newest.seq').as('seq'))
+            .whereRef('newest.conversation_id', '=', 'c.id')
+            .where('newest.deleted_at', 'is', null),
+        ),
+      )
+      .leftJoin('members as sender', 'sender.id', 'm.sender_id')
+      .selectAll('c')
+      .select([
+        'v.visitor_id',
+        'v.name as visitor_name',
+        'v.email as visitor_email',
+        'v.verified as visitor_verified',
+        'v.attributes as visitor_attributes',
+        'v.created_at as visitor_created_at',
+        'a.name as application_name',
+        'assignee.name as assignee_name',
+        'm.id as message_id',
+        'm.sender_id as message_sender_id',
+        'm.sender_role as message_sender_role',
+        'm.sender_label as message_sender_label',
+        'm.content as message_content',
+        'm.content_text as message_content_text',
+        'm.internal as message_internal',
+        'm.created_at as message_created_at',
+        'sender.name as message_sender_name',
+      ])
+      .select((e) =>
+        e
+          .selectFrom('messages as unread')
+          .select((f) => f.fn.countAll<number>().as('n'))
+          .whereRef('unread.conversation_id', '=', 'c.id')
+          .where('unread.sender_role', '=', 'visitor')
+          .where('unread.deleted_at', 'is', null)
+          .where('unread.seq', '>', (f) =>
+            f.fn.coalesce(
+              f
+                .selectFrom('participants as reader')
+                .select('reader.last_read_seq')
+                .whereRef('reader.conversation_id', '=', 'c.id')
+                .where('reader.user_id', '=', readerId),
+              f.lit(0),
+            ),
+          )
+          .as('unread_count'),
+      )
+  );
+}
+
+export function createConversationsRepository(runner: Runner) {
+  return {
+    /** The conversation with its visitor's UUID and name. */
+    byId: (id: string): Promise<ConversationWithVisitor | undefined> => first(runner, byId, { id }),
+    byIdempotencyKey: async (visitorKey: string, key: string) =>
+      (await first(runner, byIdempotencyKey, { visitor_key: visitorKey, idempotency_key: key }))?.id,
+    countPending: async (visitorKey: string) =>
+      (await first(runner, countPending, { visitor_key: visitorKey }))?.n ?? 0,
+    ofVisitor: (visitorKey: string, limit: number, offset: number) =>
+      all(runner, ofVisitor, { visitor_key: visitorKey, limit, offset }),
+    countOfVisitor: async (visitorKey: string) =>
+      (await first(runner, countOfVisitor, { visitor_key: visitorKey }))?.n ?? 0,
+    insert: (row: ConversationRow) => run(runner, insert, row),
+    /**
+     * Takes the next sequence number and records what the step changes: a visitor's message starts the waiting time,
+     * an operator's ends it; 'note' changes nothing else, 'other' only when the conversation was last updated.
+     * @throws Error when there is no such conversation
+     */
+    advance: async (id: string, by: keyof typeof advance, now: number): Promise<Step> => {
+      const step = await first(runner, advance[by], { id, now });
+      if (step === undefined) throw new Error(`No conversation ${id}.`);
+      return step;
+    },
+    /** pending → active; 0 when it is no longer pending. */
+    accept: (id: string, memberId: string, now: number) =>
+      run(runner, accept, { id, assigned_to: memberId, updated_at: now }),
+    /** The assistant writes nothing more; 0 when it was so already. */
+    muteAssistant: (id: string, now: number) => run(runner, muteAssistant, { id, now }),
+    /** active → pending; 0 when it is no longer active and assigned to this member. */
+    release: (id: string, assignedTo: string, now: number) =>
+      run(runner, release, { id, assigned_to: assignedTo, now }),
+    /** pending or active → closed; 0 when status or assignee are no longer those of `from`. */
+    resolve: (from: Pick<ConversationRow, 'id' | 'status' | 'assigned_to'>, memberId: string, now: number) =>
+      run(runner, resolve, {
+        id: from.id,
+        status: from.status,
+        assigned_to: from.assigned_to,
+        resolved_by: memberId,
+        resolved_at: now,
+      }),
+    /** Another assignee; 0 when it is no longer active and assigned to `from`. */
+    transfer: (id: string, from: string, to: string, now: number) =>
+      run(runner, transfer, { id, from, to, now }),
+    /** The ids of the active conversations that a member has. */
+    assignedTo: async (organizationId: string, memberId: string) =>
+      (await all(runner, assignedTo, { organization_id: organizationId, assigned_to: memberId })).map(
+        (row) => row.id,
+      ),
+    /** Members with active conversations in organizations that release those of absent ones. */
+    holders: async () =>
+      (await all(runner, holders, {})).flatMap(({ organization_id, assigned_to, release_after_minutes }) =>
+        assigned_to === null || release_after_minutes === null
+          ? []
+          : [{ organization_id, member_id: assigned_to, release_after_minutes }],
+      ),
+    /** The queue: waiting longest first among pending ones, otherwise the most recently updated first. */
+    queue: (filter: QueueFilter, readerId: string, limit: number, offset: number): Promise<QueueRow[]> =>
+      runner.all(
+        queueRows(filter, readerId)
+          .orderBy(sql`c.waiting_since is null or c.status <> 'pending'`)
+          .orderBy(sql`case when c.status = 'pending' then c.waiting_since end`)
+          .orderBy('c.updated_at', 'desc')
+          .orderBy('c.id', 'desc')
+          .limit(limit)
+          .offset(offset)
+          .compile(),
+      ),
+    countQueue: async (filter: QueueFilter) =>
+      (
+        await runner.first(
+          queue(filter)
+            .select((e) => e.fn.countAll<number>().as('n'))
+            .compile(),
+        )
+      )?.n ?? 0,
+    /** One conversation as the queue shows it. */
+    queueItem: (organizationId: string, id: string, readerId: string): Promise<QueueRow | undefined> =>
+      runner.first(queueRows({ organizationId, id, matching: [] }, readerId).compile()),
+  };
+}

@@ -1,0 +1,27 @@
+// Queries on invitations: one per member, found by the digest of its link.
+import type { InvitationRow } from '../../rows.ts';
+import { first, prepare, run, type Runner } from '../query.ts';
+
+const byDigest = prepare<{ digest: Uint8Array }>()((db, p) =>
+  db.selectFrom('invitations').selectAll().where('digest', '=', p.digest),
+);
+const put = prepare<InvitationRow>()((db, p) =>
+  db
+    .insertInto('invitations')
+    .values({ member_id: p.member_id, digest: p.digest, expires_at: p.expires_at })
+    .onConflict((conflict) =>
+      conflict.column('member_id').doUpdateSet({ digest: p.digest, expires_at: p.expires_at }),
+    ),
+);
+const remove = prepare<{ member_id: string }>()((db, p) =>
+  db.deleteFrom('invitations').where('member_id', '=', p.member_id),
+);
+
+export function createInvitationsRepository(runner: Runner) {
+  return {
+    byDigest: (digest: Uint8Array) => first(runner, byDigest, { digest }),
+    /** A new invitation takes the place of an older one. */
+    put: (row: InvitationRow) => run(runner, put, row),
+    remove: (memberId: string) => run(runner, remove, { member_id: memberId }),
+  };
+}

@@ -1,0 +1,329 @@
+// Queries on the assistant's knowledge: documents, the passages they are cut into, the
+// full-text index over them, synonyms, vectors. What a search means is services/knowledge/retrieval.
+import { sql } from 'kysely';
+import type {
+  KnowledgeCandidate,
+  KnowledgeDocumentRow,
+  KnowledgePassageRow,
+  ListedDocument,
+} from '../../rows.ts';
+import { all, first, prepare, run, type Runner } from '../query.ts';
+
+const documentById = prepare<{ id: string }>()((db, p) =>
+  db.selectFrom('knowledge_documents').selectAll().where('id', '=', p.id),
+);
+const documentBySource = prepare<{ application_id: string; source: string }>()((db, p) =>
+  db
+    .selectFrom('knowledge_documents')
+    .selectAll()
+    .where('application_id', '=', p.application_id)
+    .where('source', '=', p.source),
+);
+const insertDocument = prepare<KnowledgeDocumentRow>()((db, p) =>
+  db.insertInto('knowledge_documents').values({
+    id: p.id,
+    organization_id: p.organization_id,
+    application_id: p.application_id,
+    source: p.source,
+    title: p.title,
+    url: p.url,
+    format: p.format,
+    content: p.content,
+    edition: p.edition,
+    created_at: p.created_at,
+    updated_at: p.updated_at,
+  }),
+);
+const updateDocument = prepare<
+  Pick<KnowledgeDocumentRow, 'id' | 'title' | 'url' | 'format' | 'content' | 'edition' | 'updated_at'>
+>()((db, p) =>
+  db
+    .updateTable('knowledge_documents')
+    .set({
+      title: p.title,
+      url: p.url,
+      format: p.format,
+      content: p.content,
+      edition: p.edition,
+      updated_at: p.updated_at,
+    })
+    .where('id', '=', p.id),
+);
+const removeDocument = prepare<{ id: string }>()((db, p) =>
+  db.deleteFrom('knowledge_documents').where('id', '=', p.id),
+);
+
+/** Both ids null-able: a list is of an organization or of one of its applications. */
+const listed = prepare<{
+  organization_id: string;
+  application_id: string | null;
+  limit: number;
+  offset: number;
+}>()((db, p) =>
+  db
+    .selectFrom('knowledge_documents as d')
+    .select([
+      'd.id',
+      'd.organization_id',
+      'd.application_id',
+      'd.source',
+      'd.title',
+      'd.url',
+      'd.format',
+      'd.edition',
+    ])
+    .select(['d.created_at', 'd.updated_at'])
+    .select((e) =>
+      e
+        .selectFrom('knowledge_passages as k')
+        .select((count) => count.fn.countAll<number>().as('n'))
+        .whereRef('k.document_id', '=', 'd.id')
+        .$asScalar()
+        .$notNull()
+        .as('passages'),
+    )
+    .where('d.organization_id', '=', p.organization_id)
+    .where(sql<boolean>`(${p.application_id} is null or d.application_id = ${p.application_id})`)
+    .orderBy('d.application_id')
+    .orderBy('d.source')
+    .limit(p.limit)
+    .offset(p.offset),
+);
+const countDocuments = prepare<{ organization_id: string; application_id: string | null }>()((db, p) =>
+  db
+    .selectFrom('knowledge_documents')
+    .select((e) => e.fn.countAll<number>().as('n'))
+    .where('organization_id', '=', p.organization_id)
+    .where(sql<boolean>`(${p.application_id} is null or application_id = ${p.application_id})`),
+);
+const staleDocuments = prepare<{ edition: number; limit: number }>()((db, p) =>
+  db
+    .selectFrom('knowledge_documents')
+    .select('id')
+    .where('edition', '<>', p.edition)
+    .orderBy('id')
+    .limit(p.limit),
+);
+
+const insertPassage = prepare<Omit<KnowledgePassageRow, 'row' | 'embedding' | 'embedding_model'>>()((db, p) =>
+  db
+    .insertInto('knowledge_passages')
+    .values({
+      id: p.id,
+      document_id: p.document_id,
+      application_id: p.application_id,
+      position: p.position,
+      heading: p.heading,
+      anchor: p.anchor,
+      text: p.text,
+    } as KnowledgePassageRow)
+    .returning('row'),
+);
+const removePassages = prepare<{ document_id: string }>()((db, p) =>
+  db.deleteFrom('knowledge_passages').where('document_id', '=', p.document_id),
+);
+const countByDocument = prepare<{ document_id: string }>()((db, p) =>
+  db
+    .selectFrom('knowledge_passages')
+    .select((e) => e.fn.countAll<number>().as('n'))
+    .where('document_id', '=', p.document_id),
+);
+const countByApplication = prepare<{ application_id: string }>()((db, p) =>
+  db
+    .selectFrom('knowledge_passages')
+    .select((e) => e.fn.countAll<number>().as('n'))
+    .where('application_id', '=', p.application_id),
+);
+const insertWords = prepare<{ rowid: number; heading: string; words: string }>()((db, p) =>
+  db.insertInto('knowledge_search').values({ rowid: p.rowid, heading: p.heading, words: p.words }),
+);
+
+const scopeOf = prepare<{ application_id: string }>()((db, p) =>
+  db.selectFrom('knowledge_scopes').select('number').where('application_id', '=', p.application_id),
+);
+const makeScope = prepare<{ application_id: string }>()((db, p) =>
+  db
+    .insertInto('knowledge_scopes')
+    .values({ application_id: p.application_id } as { number: number; application_id: string })
+    .returning('number'),
+);
+
+const countMatching = prepare<{ query: string }>()((db, p) =>
+  db
+    .selectFrom('knowledge_search')
+    .select((e) => e.fn.countAll<number>().as('n'))
+    .where(sql<boolean>`knowledge_search match ${p.query}`),
+);
+
+const vocabulary = prepare<{ from: string; to: string }>()((db, p) =>
+  db.selectFrom('knowledge_vocabulary').select('term').where('term', '>=', p.from).where('term', '<', p.to),
+);
+
+/** The best by BM25, which runs inside the index; only they are joined. */
+const matching = prepare<{ query: string; application_id: string; limit: number }>()((db, p) =>
+  db
+    .selectFrom(
+      db
+        .selectFrom('knowledge_search')
+        .select(['rowid', 'heading as heading_words', 'words as text_words'])
+        .where(sql<boolean>`knowledge_search match ${p.query}`)
+        .orderBy(sql`rank`)
+        .limit(p.limit)
+        .as('found'),
+    )
+    .innerJoin('knowledge_passages as k', 'k.row', 'found.rowid')
+    .innerJoin('knowledge_documents as d', 'd.id', 'k.document_id')
+    .select([
+      'k.row',
+      'k.id',
+      'k.document_id',
+      'k.heading',
+      'k.anchor',
+      'k.text',
+      'd.title',
+      'd.url',
+      'found.heading_words',
+      'found.text_words',
+    ])
+    .where('k.application_id', '=', p.application_id),
+);
+const candidateByRow = prepare<{ row: number; application_id: string }>()((db, p) =>
+  db
+    .selectFrom('knowledge_passages as k')
+    .innerJoin('knowledge_search as found', 'found.rowid', 'k.row')
+    .innerJoin('knowledge_documents as d', 'd.id', 'k.document_id')
+    .select(['k.row', 'k.id', 'k.document_id', 'k.heading', 'k.anchor', 'k.text', 'd.title', 'd.url'])
+    .select(['found.heading as heading_words', 'found.words as text_words'])
+    .where('k.row', '=', p.row)
+    .where('k.application_id', '=', p.application_id),
+);
+
+const unembedded = prepare<{ model: string; limit: number }>()((db, p) =>
+  db
+    .selectFrom('knowledge_passages as k')
+    .innerJoin('knowledge_documents as d', 'd.id', 'k.document_id')
+    .select(['k.id', 'k.heading', 'k.text', 'd.title'])
+    // Three ranges of the index, where "is not" would read every passage.
+    .where((e) =>
+      e.or([
+        e('k.embedding_model', 'is', null),
+        e('k.embedding_model', '<', p.model),
+        e('k.embedding_model', '>', p.model),
+      ]),
+    )
+    .limit(p.limit),
+);
+const setEmbedding = prepare<Pick<KnowledgePassageRow, 'id' | 'embedding' | 'embedding_model'>>()((db, p) =>
+  db
+    .updateTable('knowledge_passages')
+    .set({ embedding: p.embedding, embedding_model: p.embedding_model })
+    .where('id', '=', p.id),
+);
+const embedded = prepare<{ application_id: string; model: string; after: number; limit: number }>()((db, p) =>
+  db
+    .selectFrom('knowledge_passages')
+    .select(['row', 'embedding'])
+    .where('application_id', '=', p.application_id)
+    .where('row', '>', p.after)
+    .where('embedding_model', '=', p.model)
+    .where('embedding', 'is not', null)
+    .orderBy('row')
+    .limit(p.limit),
+);
+
+const synonymsOf = prepare<{ application_id: string }>()((db, p) =>
+  db.selectFrom('knowledge_synonyms').select('synonyms').where('application_id', '=', p.application_id),
+);
+const setSynonyms = prepare<{ application_id: string; synonyms: string }>()((db, p) =>
+  db
+    .insertInto('knowledge_synonyms')
+    .values({ application_id: p.application_id, synonyms: p.synonyms })
+    .onConflict((conflict) => conflict.column('application_id').doUpdateSet({ synonyms: p.synonyms })),
+);
+
+export function createKnowledgeRepository(runner: Runner) {
+  return {
+    byId: (id: string) => first(runner, documentById, { id }),
+    bySource: (applicationId: string, source: string) =>
+      first(runner, documentBySource, { application_id: applicationId, source }),
+    insert: (row: KnowledgeDocumentRow) => run(runner, insertDocument, row),
+    update: (row: KnowledgeDocumentRow) => run(runner, updateDocument, row),
+    /** Removes a document with its passages, their words and vectors. */
+    remove: (id: string) => run(runner, removeDocument, { id }),
+    /** Documents of an organization, of all its applications or of one, by source. */
+    list: (
+      organizationId: string,
+      applicationId: string | null,
+      limit: number,
+      offset: number,
+    ): Promise<ListedDocument[]> =>
+      all(runner, listed, { organization_id: organizationId, application_id: applicationId, limit, offset }),
+    count: async (organizationId: string, applicationId: string | null) =>
+      (
+        await first(runner, countDocuments, {
+          organization_id: organizationId,
+          application_id: applicationId,
+        })
+      )?.n ?? 0,
+    /** Documents whose passages were not made by this edition of the cutting. */
+    stale: async (edition: number, limit: number) =>
+      (await all(runner, staleDocuments, { edition, limit })).map((row) => row.id),
+
+    /**
+     * Puts a passage and its words into the index.
+     * @param words as {@link KnowledgeCandidate} has them
+     */
+    insertPassage: async (
+      row: Omit<KnowledgePassageRow, 'row' | 'embedding' | 'embedding_model'>,
+      words: { readonly heading: string; readonly words: string },
+    ): Promise<void> => {
+      const made = await first(runner, insertPassage, row);
+      if (made !== undefined) await run(runner, insertWords, { rowid: made.row, ...words });
+    },
+    removePassages: (documentId: string) => run(runner, removePassages, { document_id: documentId }),
+    passagesOfDocument: async (documentId: string) =>
+      (await first(runner, countByDocument, { document_id: documentId }))?.n ?? 0,
+    passagesOfApplication: async (applicationId: string) =>
+      (await first(runner, countByApplication, { application_id: applicationId }))?.n ?? 0,
+
+    /** The number that begins an application's words; undefined while it has no knowledge. */
+    scope: async (applicationId: string) =>
+      (await first(runner, scopeOf, { application_id: applicationId }))?.number,
+    /** The same, made where it is missing. */
+    ensureScope: async (applicationId: string): Promise<number> => {
+      const found =
+        (await first(runner, scopeOf, { application_id: applicationId })) ??
+        (await first(runner, makeScope, { application_id: applicationId }));
+      if (found === undefined) throw new Error('a scope could not be made');
+      return found.number;
+    },
+
+    /** In how many passages an FTS5 query matches. */
+    countMatching: async (query: string) => (await first(runner, countMatching, { query }))?.n ?? 0,
+    /** The indexed words that begin with a text, in order; with an application's number in it, they are its own. */
+    vocabulary: async (beginning: string) =>
+      (await all(runner, vocabulary, { from: beginning, to: `${beginning}\u{10ffff}` })).map(
+        ({ term }) => term,
+      ),
+    /** The passages of an application that match an FTS5 query best; at most `limit`, in no order. */
+    matching: (query: string, applicationId: string, limit: number): Promise<KnowledgeCandidate[]> =>
+      all(runner, matching, { query, application_id: applicationId, limit }),
+    candidate: (row: number, applicationId: string): Promise<KnowledgeCandidate | undefined> =>
+      first(runner, candidateByRow, { row, application_id: applicationId }),
+
+    /** Passages that this model was not asked about yet. */
+    unembedded: (model: string, limit: number) => all(runner, unembedded, { model, limit }),
+    /** @param embedding null: the model has none for it, and is not asked again */
+    setEmbedding: (id: string, embedding: Uint8Array | null, model: string) =>
+      run(runner, setEmbedding, { id, embedding, embedding_model: model }),
+    /** An application's vectors of one model, after a row. */
+    embedded: (applicationId: string, model: string, after: number, limit: number) =>
+      all(runner, embedded, { application_id: applicationId, model, after, limit }),
+
+    /** JSON, as it was stored; undefined: none. */
+    synonyms: async (applicationId: string) =>
+      (await first(runner, synonymsOf, { application_id: applicationId }))?.synonyms,
+    setSynonyms: (applicationId: string, synonyms: string) =>
+      run(runner, setSynonyms, { application_id: applicationId, synonyms }),
+  };
+}

@@ -1,0 +1,114 @@
+// Queries on members (staff) and their sessions.
+import type { MemberRow, StaffSessionRow } from '../../rows.ts';
+import { all, first, prepare, run, type Runner } from '../query.ts';
+
+const byId = prepare<{ id: string }>()((db, p) =>
+  db.selectFrom('members').selectAll().where('id', '=', p.id),
+);
+const byEmail = prepare<{ organization_id: string; email: string }>()((db, p) =>
+  db
+    .selectFrom('members')
+    .selectAll()
+    .where('organization_id', '=', p.organization_id)
+    .where('email', '=', p.email),
+);
+const byOrganization = prepare<{ organization_id: string }>()((db, p) =>
+  db
+    .selectFrom('members')
+    .selectAll()
+    .where('organization_id', '=', p.organization_id)
+    .orderBy('created_at')
+    .orderBy('id'),
+);
+const insert = prepare<MemberRow>()((db, p) =>
+  db.insertInto('members').values({
+    id: p.id,
+    organization_id: p.organization_id,
+    email: p.email,
+    name: p.name,
+    role: p.role,
+    password_hash: p.password_hash,
+    disabled_at: p.disabled_at,
+    created_at: p.created_at,
+  }),
+);
+const setRole = prepare<Pick<MemberRow, 'id' | 'role'>>()((db, p) =>
+  db.updateTable('members').set({ role: p.role }).where('id', '=', p.id),
+);
+const setPassword = prepare<Pick<MemberRow, 'id' | 'password_hash'>>()((db, p) =>
+  db.updateTable('members').set({ password_hash: p.password_hash }).where('id', '=', p.id),
+);
+const setDisabled = prepare<Pick<MemberRow, 'id' | 'disabled_at'>>()((db, p) =>
+  db.updateTable('members').set({ disabled_at: p.disabled_at }).where('id', '=', p.id),
+);
+const remove = prepare<{ id: string }>()((db, p) => db.deleteFrom('members').where('id', '=', p.id));
+const otherAdmins = prepare<{ organization_id: string; id: string }>()((db, p) =>
+  db
+    .selectFrom('members')
+    .select((e) => e.fn.countAll<number>().as('n'))
+    .where('organization_id', '=', p.organization_id)
+    .where('role', '=', 'admin')
+    .where('disabled_at', 'is', null)
+    .where('id', '!=', p.id),
+);
+
+const sessionByDigest = prepare<{ digest: Uint8Array }>()((db, p) =>
+  db.selectFrom('staff_sessions').selectAll().where('digest', '=', p.digest),
+);
+const sessionById = prepare<{ id: string }>()((db, p) =>
+  db.selectFrom('staff_sessions').selectAll().where('id', '=', p.id),
+);
+const insertSession = prepare<StaffSessionRow>()((db, p) =>
+  db.insertInto('staff_sessions').values({
+    id: p.id,
+    organization_id: p.organization_id,
+    member_id: p.member_id,
+    digest: p.digest,
+    created_at: p.created_at,
+    last_seen_at: p.last_seen_at,
+    expires_at: p.expires_at,
+  }),
+);
+const touchSession = prepare<Pick<StaffSessionRow, 'id' | 'last_seen_at' | 'expires_at'>>()((db, p) =>
+  db
+    .updateTable('staff_sessions')
+    .set({ last_seen_at: p.last_seen_at, expires_at: p.expires_at })
+    .where('id', '=', p.id),
+);
+const removeSession = prepare<{ id: string }>()((db, p) =>
+  db.deleteFrom('staff_sessions').where('id', '=', p.id),
+);
+const removeSessionsOf = prepare<{ member_id: string }>()((db, p) =>
+  db.deleteFrom('staff_sessions').where('member_id', '=', p.member_id),
+);
+const removeExpiredSessions = prepare<{ now: number }>()((db, p) =>
+  db.deleteFrom('staff_sessions').where('expires_at', '<=', p.now),
+);
+
+export function createMembersRepository(runner: Runner) {
+  return {
+    byId: (id: string) => first(runner, byId, { id }),
+    byEmail: (organizationId: string, email: string) =>
+      first(runner, byEmail, { organization_id: organizationId, email }),
+    byOrganization: (organizationId: string) =>
+      all(runner, byOrganization, { organization_id: organizationId }),
+    insert: (row: MemberRow) => run(runner, insert, row),
+    setRole: (id: string, role: MemberRow['role']) => run(runner, setRole, { id, role }),
+    setPassword: (id: string, passwordHash: string) =>
+      run(runner, setPassword, { id, password_hash: passwordHash }),
+    setDisabled: (id: string, disabledAt: number | null) =>
+      run(runner, setDisabled, { id, disabled_at: disabledAt }),
+    remove: (id: string) => run(runner, remove, { id }),
+    /** How many enabled admins an organization has besides this member. */
+    otherAdmins: async (organizationId: string, id: string) =>
+      (await first(runner, otherAdmins, { organization_id: organizationId, id }))?.n ?? 0,
+    sessionByDigest: (digest: Uint8Array) => first(runner, sessionByDigest, { digest }),
+    sessionById: (id: string) => first(runner, sessionById, { id }),
+    insertSession: (row: StaffSessionRow) => run(runner, insertSession, row),
+    touchSession: (id: string, lastSeenAt: number, expiresAt: number) =>
+      run(runner, touchSession, { id, last_seen_at: lastSeenAt, expires_at: expiresAt }),
+    removeSession: (id: string) => run(runner, removeSession, { id }),
+    removeSessionsOf: (memberId: string) => run(runner, removeSessionsOf, { member_id: memberId }),
+    removeExpiredSessions: (now: number) => run(runner, removeExpiredSessions, { now }),
+  };
+}

@@ -1,0 +1,150 @@
+// Queries on messages. Order inside a conversation is `seq`, never a time.
+import type { MessageRow, MessageWithSender } from '../../rows.ts';
+import { all, builder, first, prepare, run, type Builder, type Runner } from '../query.ts';
+
+/** Messages with the current name of whoever sent them. */
+function withSender(db: Builder) {
+  return db
+    .selectFrom('messages as m')
+    .innerJoin('conversations as c', 'c.id', 'm.conversation_id')
+    .innerJoin('visitors as v', 'v.id', 'c.visitor_key')
+    .leftJoin('members as s', 's.id', 'm.sender_id')
+    .selectAll('m')
+    .select(['v.name as visitor_name', 's.name as member_name']);
+}
+
+const byId = prepare<{ id: string }>()((db, p) => withSender(db).where('m.id', '=', p.id));
+const byClientId = prepare<{ conversation_id: string; sender_id: string; client_message_id: string }>()(
+  (db, p) =>
+    withSender(db)
+      .where('m.conversation_id', '=', p.conversation_id)
+      .where('m.sender_id', '=', p.sender_id)
+      .where('m.client_message_id', '=', p.client_message_id)
+      .where('m.client_message_id', 'is not', null),
+);
+/** One that is there already under the same client id is left alone: the caller then looks for it. */
+const insert = prepare<MessageRow>()((db, p) =>
+  db
+    .insertInto('messages')
+    .values({
+      id: p.id,
+      conversation_id: p.conversation_id,
+      organization_id: p.organization_id,
+      seq: p.seq,
+      changed_seq: p.changed_seq,
+      sender_id: p.sender_id,
+      sender_role: p.sender_role,
+      sender_label: p.sender_label,
+      content: p.content,
+      content_format: p.content_format,
+      content_html: p.content_html,
+      content_text: p.content_text,
+      internal: p.internal,
+      client_message_id: p.client_message_id,
+      created_at: p.created_at,
+      edited_at: p.edited_at,
+      deleted_at: p.deleted_at,
+    })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['conversation_id', 'sender_id', 'client_message_id'])
+        .where('client_message_id', 'is not', null)
+        .doNothing(),
+    ),
+);
+type Edit = Pick<
+  MessageRow,
+  'id' | 'changed_seq' | 'content' | 'content_format' | 'content_html' | 'content_text' | 'edited_at'
+>;
+const edit = prepare<Edit>()((db, p) =>
+  db
+    .updateTable('messages')
+    .set({
+      changed_seq: p.changed_seq,
+      content: p.content,
+      content_format: p.content_format,
+      content_html: p.content_html,
+      content_text: p.content_text,
+      edited_at: p.edited_at,
+    })
+    .where('id', '=', p.id),
+);
+// The text goes at once; the row stays to keep its place and its client id.
+const remove = prepare<Pick<MessageRow, 'id' | 'changed_seq' | 'deleted_at'>>()((db, p) =>
+  db
+    .updateTable('messages')
+    .set({
+      changed_seq: p.changed_seq,
+      deleted_at: p.deleted_at,
+      content: '',
+      content_html: null,
+      content_text: null,
+    })
+    .where('id', '=', p.id),
+);
+const unreadByVisitor = prepare<{ conversation_id: string; seq: number }>()((db, p) =>
+  db
+    .selectFrom('messages')
+    .select((e) => e.fn.countAll<number>().as('n'))
+    .where('conversation_id', '=', p.conversation_id)
+    .where('seq', '>', p.seq)
+    .where('sender_role', 'in', ['operator', 'assistant'])
+    .where('internal', '=', 0)
+    .where('deleted_at', 'is', null),
+);
+type Changes = { conversation_id: string; seq: number; internal: 0 | 1 };
+const changedSince = prepare<Changes>()((db, p) =>
+  withSender(db)
+    .where('m.conversation_id', '=', p.conversation_id)
+    .where('m.seq', '<=', p.seq)
+    .where('m.changed_seq', '>', p.seq)
+    .where('m.internal', '<=', p.internal)
+    .orderBy('m.seq'),
+);
+
+export interface HistoryFilter {
+  readonly conversationId: string;
+  /** Whether internal notes are among them. */
+  readonly notes: boolean;
+  readonly order: 'asc' | 'desc';
+  /** Only messages after, or before, this sequence number. */
+  readonly afterSeq?: number | undefined;
+  readonly beforeSeq?: number | undefined;
+  readonly limit: number;
+  readonly offset: number;
+}
+
+function page(filter: HistoryFilter) {
+  let query = withSender(builder)
+    .where('m.conversation_id', '=', filter.conversationId)
+    .where('m.deleted_at', 'is', null);
+  if (!filter.notes) query = query.where('m.internal', '=', 0);
+  if (filter.afterSeq !== undefined) query = query.where('m.seq', '>', filter.afterSeq);
+  if (filter.beforeSeq !== undefined) query = query.where('m.seq', '<', filter.beforeSeq);
+  return query.orderBy('m.seq', filter.order).limit(filter.limit).offset(filter.offset);
+}
+
+export function createMessagesRepository(runner: Runner) {
+  return {
+    byId: (id: string): Promise<MessageWithSender | undefined> => first(runner, byId, { id }),
+    byClientId: (conversationId: string, senderId: string, clientMessageId: string) =>
+      first(runner, byClientId, {
+        conversation_id: conversationId,
+        sender_id: senderId,
+        client_message_id: clientMessageId,
+      }),
+    /** Stores a message; 0 when its sender has one with the same client id in this conversation. */
+    insert: (row: MessageRow) => run(runner, insert, row),
+    edit: (values: Edit) => run(runner, edit, values),
+    remove: (id: string, changedSeq: number, now: number) =>
+      run(runner, remove, { id, changed_seq: changedSeq, deleted_at: now }),
+    /** A page of what still exists. */
+    page: (filter: HistoryFilter) => runner.all(page(filter).compile()),
+    /** Messages from staff or the assistant after a position, as the visitor sees them. */
+    unreadByVisitor: async (conversationId: string, seq: number) =>
+      (await first(runner, unreadByVisitor, { conversation_id: conversationId, seq }))?.n ?? 0,
+    /** Messages up to a position that were edited or deleted after it was written. */
+    changedSince: (conversationId: string, seq: number, notes: boolean) =>
+      all(runner, changedSince, { conversation_id: conversationId, seq, internal: notes ? 1 : 0 }),
+  };
+}

@@ -1,0 +1,186 @@
+// Queries on organizations.
+import type { OrganizationRow } from '../../rows.ts';
+import { all, first, prepare, run, type Runner } from '../query.ts';
+
+const byId = prepare<{ id: string }>()((db, p) =>
+  db.selectFrom('organizations').selectAll().where('id', '=', p.id),
+);
+const bySlug = prepare<{ slug: string }>()((db, p) =>
+  db.selectFrom('organizations').selectAll().where('slug', '=', p.slug),
+);
+const list = prepare<object>()((db) => db.selectFrom('organizations').selectAll().orderBy('slug'));
+const insert = prepare<OrganizationRow>()((db, p) =>
+  db.insertInto('organizations').values({
+    id: p.id,
+    slug: p.slug,
+    name: p.name,
+    plan: p.plan,
+    requests_per_minute: p.requests_per_minute,
+    retention_days: p.retention_days,
+    max_applications: p.max_applications,
+    max_seats: p.max_seats,
+    release_after_minutes: p.release_after_minutes,
+    plan_changed_at: p.plan_changed_at,
+    created_at: p.created_at,
+  }),
+);
+const setPlan = prepare<Pick<OrganizationRow, 'id' | 'plan' | 'plan_changed_at'>>()((db, p) =>
+  db
+    .updateTable('organizations')
+    .set({ plan: p.plan, plan_changed_at: p.plan_changed_at })
+    .where('id', '=', p.id),
+);
+type LimitColumns = Pick<
+  OrganizationRow,
+  'id' | 'requests_per_minute' | 'retention_days' | 'max_applications' | 'max_seats'
+>;
+const setLimits = prepare<LimitColumns>()((db, p) =>
+  db
+    .updateTable('organizations')
+    .set({
+      requests_per_minute: p.requests_per_minute,
+      retention_days: p.retention_days,
+      max_applications: p.max_applications,
+      max_seats: p.max_seats,
+    })
+    .where('id', '=', p.id),
+);
+const setName = prepare<{ id: string; name: string }>()((db, p) =>
+  db.updateTable('organizations').set({ name: p.name }).where('id', '=', p.id),
+);
+const setReleaseAfter = prepare<{ id: string; release_after_minutes: number | null }>()((db, p) =>
+  db
+    .updateTable('organizations')
+    .set({ release_after_minutes: p.release_after_minutes })
+    .where('id', '=', p.id),
+);
+const remove = prepare<{ id: string }>()((db, p) => db.deleteFrom('organizations').where('id', '=', p.id));
+const nobody = '00000000-0000-0000-0000-000000000000';
+// The log's newest number must never be given out twice, so its row stays, of nobody and saying nothing.
+const blankNewestEvent = prepare<{ id: string }>()((db, p) =>
+  db
+    .updateTable('events')
+    .set({
+      organization_id: nobody,
+      conversation_id: nobody,
+      actor_id: nobody,
+      message_id: null,
+      member_id: null,
+      type: 'message:new',
+    })
+    .where('organization_id', '=', p.id)
+    .where('seq', '=', (e) => e.selectFrom('events').select((f) => f.fn.max('seq').as('seq'))),
+);
+const removeEvents = prepare<{ id: string }>()((db, p) =>
+  db.deleteFrom('events').where('organization_id', '=', p.id),
+);
+const removeAudit = prepare<{ id: string }>()((db, p) =>
+  db.deleteFrom('audit').where('organization_id', '=', p.id),
+);
+
+const counts = prepare<{ id: string }>()((db, p) =>
+  db.selectNoFrom((e) => [
+    e
+      .selectFrom('applications')
+      .select((f) => f.fn.countAll<number>().as('n'))
+      .where('organization_id', '=', p.id)
+      .as('applications'),
+    e
+      .selectFrom('members')
+      .select((f) => f.fn.countAll<number>().as('n'))
+      .where('organization_id', '=', p.id)
+      .where('disabled_at', 'is', null)
+      .as('members'),
+  ]),
+);
+
+const usage = prepare<{ id: string; from: number; to: number }>()((db, p) =>
+  db.selectNoFrom((e) => [
+    e
+      .selectFrom('conversations')
+      .select((f) => f.fn.countAll<number>().as('n'))
+      .where('organization_id', '=', p.id)
+      .where('mode', '=', 'live')
+      .where('created_at', '>=', p.from)
+      .where('created_at', '<', p.to)
+      .as('conversations'),
+    e
+      .selectFrom('messages')
+      .innerJoin('conversations', 'conversations.id', 'messages.conversation_id')
+      .select((f) => f.fn.countAll<number>().as('n'))
+      .where('conversations.organization_id', '=', p.id)
+      .where('conversations.mode', '=', 'live')
+      .where('messages.created_at', '>=', p.from)
+      .where('messages.created_at', '<', p.to)
+      .as('messages'),
+    e
+      .selectFrom('conversations')
+      .innerJoin('messages', 'messages.conversation_id', 'conversations.id')
+      .select((f) => f.fn.count<number>('conversations.visitor_key').distinct().as('n'))
+      .where('conversations.organization_id', '=', p.id)
+      .where('conversations.mode', '=', 'live')
+      .where('messages.created_at', '>=', p.from)
+      .where('messages.created_at', '<', p.to)
+      .as('visitors'),
+    e
+      .selectFrom('messages')
+      .innerJoin('conversations', 'conversations.id', 'messages.conversation_id')
+      .select((f) =>
+        f.fn
+          .coalesce(
+            f.fn.sum<number>(
+              f(
+                f(
+                  f.fn<number>('octet_length', ['messages.content']),
+                  '+',
+                  f.fn.coalesce(f.fn<number>('octet_length', ['messages.content_html']), f.lit(0)),
+                ),
+                '+',
+                f.fn.coalesce(f.fn<number>('octet_length', ['messages.content_text']), f.lit(0)),
+              ),
+            ),
+            f.lit(0),
+          )
+          .as('n'),
+      )
+      .where('conversations.organization_id', '=', p.id)
+      .as('storage'),
+  ]),
+);
+
+export function createOrganizationsRepository(runner: Runner) {
+  return {
+    byId: (id: string) => first(runner, byId, { id }),
+    bySlug: (slug: string) => first(runner, bySlug, { slug }),
+    list: () => all(runner, list, {}),
+    insert: (row: OrganizationRow) => run(runner, insert, row),
+    setPlan: (values: Pick<OrganizationRow, 'id' | 'plan' | 'plan_changed_at'>) =>
+      run(runner, setPlan, values),
+    setLimits: (values: LimitColumns) => run(runner, setLimits, values),
+    setName: (id: string, name: string) => run(runner, setName, { id, name }),
+    setReleaseAfter: (id: string, minutes: number | null) =>
+      run(runner, setReleaseAfter, { id, release_after_minutes: minutes }),
+    /** Removes the organization and all it owns. */
+    remove: async (id: string) => {
+      await run(runner, blankNewestEvent, { id });
+      await run(runner, removeEvents, { id });
+      await run(runner, removeAudit, { id });
+      return run(runner, remove, { id });
+    },
+    /** How many applications and enabled members it has. */
+    counts: async (id: string) => {
+      const row = await first(runner, counts, { id });
+      return { applications: row?.applications ?? 0, members: row?.members ?? 0 };
+    },
+    /** What live conversations used between two times (ms); storage is all text kept now, in bytes. */
+    usage: async (id: string, from: number, to: number) => {
+      const row = await first(runner, usage, { id, from, to });
+      return {
+        conversations: row?.conversations ?? 0,
+        messages: row?.messages ?? 0,
+        visitors: row?.visitors ?? 0,
+        storage: row?.storage ?? 0,
+      };
+    },
+  };
+}

@@ -1,0 +1,71 @@
+// Queries on who takes part in a conversation and how far each has read.
+import type { ParticipantRow } from '../../rows.ts';
+import { all, first, prepare, run, type Runner } from '../query.ts';
+
+const get = prepare<{ conversation_id: string; user_id: string }>()((db, p) =>
+  db
+    .selectFrom('participants')
+    .selectAll()
+    .where('conversation_id', '=', p.conversation_id)
+    .where('user_id', '=', p.user_id),
+);
+const present = prepare<{ conversation_id: string }>()((db, p) =>
+  db
+    .selectFrom('participants')
+    .selectAll()
+    .where('conversation_id', '=', p.conversation_id)
+    .where('left_at', 'is', null)
+    .orderBy('role', 'desc')
+    .orderBy('joined_at')
+    .orderBy('user_id'),
+);
+type Joining = Pick<ParticipantRow, 'conversation_id' | 'user_id' | 'role' | 'joined_at' | 'left_at'>;
+const join = prepare<Joining>()((db, p) =>
+  db
+    .insertInto('participants')
+    .values({
+      conversation_id: p.conversation_id,
+      user_id: p.user_id,
+      role: p.role,
+      joined_at: p.joined_at,
+      left_at: p.left_at,
+      last_read_message_id: null,
+      last_read_seq: 0,
+    })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['conversation_id', 'user_id'])
+        .doUpdateSet({ joined_at: p.joined_at, left_at: p.left_at }),
+    ),
+);
+const leave = prepare<{ conversation_id: string; user_id: string; left_at: number }>()((db, p) =>
+  db
+    .updateTable('participants')
+    .set({ left_at: p.left_at })
+    .where('conversation_id', '=', p.conversation_id)
+    .where('user_id', '=', p.user_id),
+);
+type Reading = { conversation_id: string; user_id: string; message_id: string; seq: number };
+const read = prepare<Reading>()((db, p) =>
+  db
+    .updateTable('participants')
+    .set({ last_read_message_id: p.message_id, last_read_seq: p.seq })
+    .where('conversation_id', '=', p.conversation_id)
+    .where('user_id', '=', p.user_id)
+    .where('last_read_seq', '<', p.seq),
+);
+
+export function createParticipantsRepository(runner: Runner) {
+  return {
+    get: (conversationId: string, userId: string) =>
+      first(runner, get, { conversation_id: conversationId, user_id: userId }),
+    /** Those who take part now: the visitor first, then staff in the order in which they joined. */
+    present: (conversationId: string) => all(runner, present, { conversation_id: conversationId }),
+    /** Joins, or joins again; `left_at` set from the start records a reader who never took part. */
+    join: (values: Joining) => run(runner, join, values),
+    leave: (conversationId: string, userId: string, now: number) =>
+      run(runner, leave, { conversation_id: conversationId, user_id: userId, left_at: now }),
+    /** Moves a read position forward; 0 when it is there or further already. */
+    read: (values: Reading) => run(runner, read, values),
+  };
+}

@@ -1,0 +1,52 @@
+// All tables' queries, bound to one runner: what a rule reaches through `tx.tables`.
+import type { Runner } from '../query.ts';
+import { createOrganizationsRepository } from './organizations.ts';
+import { createApplicationsRepository } from './applications.ts';
+import { createApiKeysRepository } from './api-keys.ts';
+import { createMembersRepository } from './members.ts';
+import { createVisitorsRepository } from './visitors.ts';
+import { createConversationsRepository } from './conversations.ts';
+import { createParticipantsRepository } from './participants.ts';
+import { createMessagesRepository } from './messages.ts';
+import { createEventsRepository } from './events.ts';
+import { createAuditRepository } from './audit.ts';
+import { createMetaRepository } from './meta.ts';
+import { createRetentionRepository } from './retention.ts';
+import { createExportImportRepository } from './export-import.ts';
+import { createVisitorDataRepository } from './visitor-data.ts';
+import { createWebhooksRepository } from './webhooks.ts';
+import { createSearchRepository } from './search.ts';
+import { createStatsRepository } from './stats.ts';
+import { createInvitationsRepository } from './invitations.ts';
+import { createCannedRepliesRepository } from './canned-replies.ts';
+import { createKnowledgeRepository } from './knowledge.ts';
+import { createAiLogRepository } from './ai-log.ts';
+
+/** @param runner runs the queries on one connection */
+export function createRepositories(runner: Runner) {
+  return {
+    meta: createMetaRepository(runner),
+    organizations: createOrganizationsRepository(runner),
+    applications: createApplicationsRepository(runner),
+    apiKeys: createApiKeysRepository(runner),
+    members: createMembersRepository(runner),
+    visitors: createVisitorsRepository(runner),
+    conversations: createConversationsRepository(runner),
+    participants: createParticipantsRepository(runner),
+    messages: createMessagesRepository(runner),
+    events: createEventsRepository(runner),
+    audit: createAuditRepository(runner),
+    retention: createRetentionRepository(runner),
+    visitorData: createVisitorDataRepository(runner),
+    transferData: createExportImportRepository(runner),
+    webhooks: createWebhooksRepository(runner),
+    search: createSearchRepository(runner),
+    stats: createStatsRepository(runner),
+    invitations: createInvitationsRepository(runner),
+    cannedReplies: createCannedRepliesRepository(runner),
+    knowledge: createKnowledgeRepository(runner),
+    aiLog: createAiLogRepository(runner),
+  };
+}
+
+export type Repositories = ReturnType<typeof createRepositories>;

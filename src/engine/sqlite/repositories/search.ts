@@ -1,0 +1,62 @@
+// Queries on the full-text index of messages. Words arrive segmented; what a search
+// means is services/search.ts.
+import { sql } from 'kysely';
+import { all, first, prepare, run, type Runner } from '../query.ts';
+
+const rowOf = prepare<{ message_id: string }>()((db, p) =>
+  db.selectFrom('search_rows').select('id').where('message_id', '=', p.message_id),
+);
+const insertRow = prepare<{ message_id: string }>()((db, p) =>
+  db
+    .insertInto('search_rows')
+    .values({ message_id: p.message_id } as { id: number; message_id: string })
+    .returning('id'),
+);
+const insertWords = prepare<{ rowid: number; words: string }>()((db, p) =>
+  db.insertInto('search').values({ rowid: p.rowid, words: p.words }),
+);
+const remove = prepare<{ message_id: string }>()((db, p) =>
+  db.deleteFrom('search_rows').where('message_id', '=', p.message_id),
+);
+const unindexed = prepare<{ after: string; limit: number }>()((db, p) =>
+  db
+    .selectFrom('messages')
+    .leftJoin('search_rows', 'search_rows.message_id', 'messages.id')
+    .select(['messages.id', 'messages.content', 'messages.content_text'])
+    .where('messages.id', '>', p.after)
+    .where('messages.deleted_at', 'is', null)
+    .where('search_rows.id', 'is', null)
+    .orderBy('messages.id')
+    .limit(p.limit),
+);
+const matching = prepare<{ query: string; organization_id: string; limit: number }>()((db, p) =>
+  db
+    .selectFrom('search')
+    .innerJoin('search_rows', 'search_rows.id', 'search.rowid')
+    .innerJoin('messages', 'messages.id', 'search_rows.message_id')
+    .select('messages.conversation_id')
+    .distinct()
+    .where(sql<boolean>`search match ${p.query}`)
+    .where('messages.organization_id', '=', p.organization_id)
+    .limit(p.limit),
+);
+
+export function createSearchRepository(runner: Runner) {
+  return {
+    /** Puts a message's words into the index, in place of those it had. */
+    put: async (messageId: string, words: string): Promise<void> => {
+      await run(runner, remove, { message_id: messageId });
+      const row = await first(runner, insertRow, { message_id: messageId });
+      if (row !== undefined) await run(runner, insertWords, { rowid: row.id, words });
+    },
+    has: async (messageId: string) => (await first(runner, rowOf, { message_id: messageId })) !== undefined,
+    remove: (messageId: string) => run(runner, remove, { message_id: messageId }),
+    /** Messages after an id that the index does not have yet, oldest first. */
+    unindexed: (after: string, limit: number) => all(runner, unindexed, { after, limit }),
+    /** The conversations of an organization in which a message matches an FTS5 query. */
+    conversations: async (query: string, organizationId: string, limit: number) =>
+      (await all(runner, matching, { query, organization_id: organizationId, limit })).map(
+        (row) => row.conversation_id,
+      ),
+  };
+}

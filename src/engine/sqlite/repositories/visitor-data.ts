@@ -1,0 +1,126 @@
+// Queries on everything that belongs to one visitor: for handing it out whole, and
+// for removing it whole. Whose right that is, services/visitor-data.ts knows.
+import { sql } from 'kysely';
+import type { LoggedEventType, VisitorRow } from '../../rows.ts';
+import { all, builder, first, prepare, run, type Runner } from '../query.ts';
+
+export interface VisitorFilter {
+  /** The X-Visitor-Id. */
+  readonly visitorId: string;
+  /** null: of every organization. */
+  readonly organizationId: string | null;
+  readonly applicationId?: string | undefined;
+  readonly mode?: VisitorRow['mode'] | undefined;
+}
+
+const conversations = prepare<{ visitor_key: string }>()((db, p) =>
+  db
+    .selectFrom('conversations')
+    .selectAll()
+    .where('visitor_key', '=', p.visitor_key)
+    .orderBy('created_at')
+    .orderBy('id'),
+);
+const countNotes = prepare<{ visitor_key: string }>()((db, p) =>
+  db
+    .selectFrom('messages')
+    .innerJoin('conversations', 'conversations.id', 'messages.conversation_id')
+    .select((e) => e.fn.countAll<number>().as('n'))
+    .where('conversations.visitor_key', '=', p.visitor_key)
+    .where('messages.internal', '=', 1)
+    .where('messages.deleted_at', 'is', null),
+);
+const removeMessages = prepare<{ visitor_key: string; limit: number }>()((db, p) =>
+  db
+    .deleteFrom('messages')
+    .where('id', 'in', (e) =>
+      e
+        .selectFrom('messages as m')
+        .innerJoin('conversations as c', 'c.id', 'm.conversation_id')
+        .select('m.id')
+        .where('c.visitor_key', '=', p.visitor_key)
+        .limit(p.limit),
+    ),
+);
+const remove = prepare<{ visitor_key: string }>()((db, p) =>
+  db.deleteFrom('visitors').where('id', '=', p.visitor_key),
+);
+
+const nobody = '00000000-0000-0000-0000-000000000000';
+const ofVisitor = (p: { visitor_key: string }) =>
+  sql<boolean>`conversation_id in (select id from conversations where visitor_key = ${p.visitor_key})`;
+const isNewest = sql<boolean>`seq = (select max(seq) from events)`;
+// The log's newest number must never be given out twice, so its row stays and says nothing: an event without a message has no payload.
+const blankNewestEvent = prepare<{ visitor_key: string }>()((db, p) =>
+  db
+    .updateTable('events')
+    .set({
+      conversation_id: nobody,
+      actor_id: nobody,
+      message_id: null,
+      member_id: null,
+      type: 'message:new' satisfies LoggedEventType,
+      audience: 'room',
+    })
+    .where(isNewest)
+    .where(ofVisitor(p)),
+);
+const removeEvents = prepare<{ visitor_key: string }>()((db, p) =>
+  db.deleteFrom('events').where(ofVisitor(p)),
+);
+const access = prepare<{ subject: string }>()((db, p) =>
+  db.selectFrom('audit').selectAll().where('subject', '=', p.subject).orderBy('created_at').orderBy('id'),
+);
+const erasures = prepare<object>()((db) =>
+  db.selectFrom('meta').select('value').where('key', '=', 'erasures'),
+);
+const countErasure = prepare<object>()((db) =>
+  db
+    .insertInto('meta')
+    .values({ key: 'erasures', value: '1' })
+    .onConflict((conflict) =>
+      conflict
+        .column('key')
+        .doUpdateSet({ value: sql<string>`cast(cast(meta.value as integer) + 1 as text)` }),
+    ),
+);
+
+export function createVisitorDataRepository(runner: Runner) {
+  return {
+    /** Every visitor with this UUID: the same one under another application or mode is another person. */
+    find: ({ visitorId, organizationId, applicationId, mode }: VisitorFilter): Promise<VisitorRow[]> => {
+      // By the applications that may be meant: the one index on visitors' UUIDs begins with them.
+      let applications = builder.selectFrom('applications').select('id');
+      if (organizationId !== null) applications = applications.where('organization_id', '=', organizationId);
+      if (applicationId !== undefined) applications = applications.where('id', '=', applicationId);
+      const query = builder
+        .selectFrom('visitors')
+        .selectAll()
+        .where('application_id', 'in', applications)
+        .where('mode', 'in', mode === undefined ? ['live', 'test'] : [mode])
+        .where('visitor_id', '=', visitorId)
+        .orderBy('created_at')
+        .orderBy('id');
+      return runner.all(query.compile());
+    },
+    /** Oldest first. */
+    conversations: (visitorKey: string) => all(runner, conversations, { visitor_key: visitorKey }),
+    /** Internal notes in the visitor's conversations. */
+    countNotes: async (visitorKey: string) =>
+      (await first(runner, countNotes, { visitor_key: visitorKey }))?.n ?? 0,
+    /** What the audit log says about a subject, oldest first. */
+    access: (subject: string) => all(runner, access, { subject }),
+    /** Removes at most `limit` messages of the visitor's conversations; how many went. */
+    removeMessages: (visitorKey: string, limit: number) =>
+      run(runner, removeMessages, { visitor_key: visitorKey, limit }),
+    /** Removes the visitor with every row that hangs on it, and their events; 0 when there is none. */
+    remove: async (visitorKey: string) => {
+      await run(runner, blankNewestEvent, { visitor_key: visitorKey });
+      await run(runner, removeEvents, { visitor_key: visitorKey });
+      return run(runner, remove, { visitor_key: visitorKey });
+    },
+    /** How many visitors have ever been erased here: live connections look again when it has moved. */
+    erasures: async () => (await first(runner, erasures, {}))?.value ?? '0',
+    countErasure: () => run(runner, countErasure, {}),
+  };
+}

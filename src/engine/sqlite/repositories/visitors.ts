@@ -1,0 +1,48 @@
+// Queries on visitors.
+import type { Mode } from '../../../protocol/entities.ts';
+import type { VisitorRow } from '../../rows.ts';
+import { first, prepare, run, type Runner } from '../query.ts';
+
+const byVisitorId = prepare<{ application_id: string; mode: Mode; visitor_id: string }>()((db, p) =>
+  db
+    .selectFrom('visitors')
+    .selectAll()
+    .where('application_id', '=', p.application_id)
+    .where('mode', '=', p.mode)
+    .where('visitor_id', '=', p.visitor_id),
+);
+const insert = prepare<VisitorRow>()((db, p) =>
+  db.insertInto('visitors').values({
+    id: p.id,
+    visitor_id: p.visitor_id,
+    organization_id: p.organization_id,
+    application_id: p.application_id,
+    mode: p.mode,
+    name: p.name,
+    email: p.email,
+    verified: p.verified,
+    attributes: p.attributes,
+    created_at: p.created_at,
+  }),
+);
+const exists = prepare<{ id: string }>()((db, p) =>
+  db.selectFrom('visitors').select('id').where('id', '=', p.id),
+);
+const identify = prepare<Pick<VisitorRow, 'id' | 'name' | 'email' | 'verified' | 'attributes'>>()((db, p) =>
+  db
+    .updateTable('visitors')
+    .set({ name: p.name, email: p.email, verified: p.verified, attributes: p.attributes })
+    .where('id', '=', p.id),
+);
+
+export function createVisitorsRepository(runner: Runner) {
+  return {
+    byVisitorId: (applicationId: string, mode: Mode, visitorId: string) =>
+      first(runner, byVisitorId, { application_id: applicationId, mode, visitor_id: visitorId }),
+    /** By its own key. */
+    has: async (id: string) => (await first(runner, exists, { id })) !== undefined,
+    insert: (row: VisitorRow) => run(runner, insert, row),
+    identify: (values: Pick<VisitorRow, 'id' | 'name' | 'email' | 'verified' | 'attributes'>) =>
+      run(runner, identify, values),
+  };
+}

@@ -1,0 +1,256 @@
+// Queries on webhooks and their deliveries. What is due, and what waits for whom, is
+// decided by the rows alone, so that a restart changes nothing.
+import type { WebhookDeliveryRow, WebhookRow } from '../../rows.ts';
+import { all, first, prepare, run, type Runner } from '../query.ts';
+
+const insert = prepare<WebhookRow>()((db, p) =>
+  db.insertInto('webhooks').values({
+    id: p.id,
+    organization_id: p.organization_id,
+    url: p.url,
+    events: p.events,
+    sealed: p.sealed,
+    enabled: p.enabled,
+    position: p.position,
+    created_at: p.created_at,
+  }),
+);
+const byId = prepare<{ id: string }>()((db, p) =>
+  db.selectFrom('webhooks').selectAll().where('id', '=', p.id),
+);
+const byOrganization = prepare<{ organization_id: string; limit: number; offset: number }>()((db, p) =>
+  db
+    .selectFrom('webhooks')
+    .selectAll()
+    .where('organization_id', '=', p.organization_id)
+    .orderBy('created_at')
+    .orderBy('id')
+    .limit(p.limit)
+    .offset(p.offset),
+);
+const count = prepare<{ organization_id: string }>()((db, p) =>
+  db
+    .selectFrom('webhooks')
+    .select((e) => e.fn.countAll<number>().as('count'))
+    .where('organization_id', '=', p.organization_id),
+);
+const enabled = prepare<object>()((db) => db.selectFrom('webhooks').selectAll().where('enabled', '=', 1));
+const update = prepare<Pick<WebhookRow, 'id' | 'url' | 'events' | 'enabled' | 'position'>>()((db, p) =>
+  db
+    .updateTable('webhooks')
+    .set({ url: p.url, events: p.events, enabled: p.enabled, position: p.position })
+    .where('id', '=', p.id),
+);
+const setPosition = prepare<{ id: string; position: number }>()((db, p) =>
+  db
+    .updateTable('webhooks')
+    .set({ position: p.position })
+    .where('id', '=', p.id)
+    .where('position', '<', p.position),
+);
+const disable = prepare<{ id: string }>()((db, p) =>
+  db.updateTable('webhooks').set({ enabled: 0 }).where('id', '=', p.id).where('enabled', '=', 1),
+);
+const remove = prepare<{ id: string }>()((db, p) => db.deleteFrom('webhooks').where('id', '=', p.id));
+
+const insertDelivery = prepare<WebhookDeliveryRow>()((db, p) =>
+  db
+    .insertInto('webhook_deliveries')
+    .values({
+      id: p.id,
+      webhook_id: p.webhook_id,
+      type: p.type,
+      event_seq: p.event_seq,
+      event_at: p.event_at,
+      conversation_id: p.conversation_id,
+      actor_id: p.actor_id,
+      message_id: p.message_id,
+      member_id: p.member_id,
+      in_turn: p.in_turn,
+      status: p.status,
+      attempts: p.attempts,
+      next_attempt_at: p.next_attempt_at,
+      give_up_at: p.give_up_at,
+      last_attempt_at: p.last_attempt_at,
+      duration_ms: p.duration_ms,
+      response_status: p.response_status,
+      error: p.error,
+      created_at: p.created_at,
+    })
+    .onConflict((conflict) => conflict.doNothing()),
+);
+const delivery = prepare<{ id: string }>()((db, p) =>
+  db.selectFrom('webhook_deliveries').selectAll().where('id', '=', p.id),
+);
+const nextInTurn = prepare<{ webhook_id: string; conversation_id: string }>()((db, p) =>
+  db
+    .selectFrom('webhook_deliveries')
+    .select('id')
+    .where('conversation_id', '=', p.conversation_id)
+    .where('webhook_id', '=', p.webhook_id)
+    .where('status', '=', 'waiting')
+    .where('in_turn', '=', 1)
+    .orderBy('event_seq')
+    .limit(1),
+);
+// A time too far ahead was written before the clock was set back.
+const due = prepare<{ webhook_id: string; now: number; latest: number; limit: number }>()((db, p) =>
+  db
+    .selectFrom('webhook_deliveries')
+    .selectAll()
+    .where('webhook_id', '=', p.webhook_id)
+    .where('status', '=', 'waiting')
+    .where((e) => e.or([e('next_attempt_at', '<=', p.now), e('next_attempt_at', '>', p.latest)]))
+    .orderBy('next_attempt_at')
+    .orderBy('event_seq')
+    .limit(p.limit),
+);
+const nextDue = prepare<{ webhook_id: string; now: number }>()((db, p) =>
+  db
+    .selectFrom('webhook_deliveries')
+    .select('next_attempt_at')
+    .where('webhook_id', '=', p.webhook_id)
+    .where('status', '=', 'waiting')
+    .where('next_attempt_at', '>', p.now)
+    .orderBy('next_attempt_at')
+    .limit(1),
+);
+const setDelivery = prepare<
+  Pick<
+    WebhookDeliveryRow,
+    | 'id'
+    | 'in_turn'
+    | 'status'
+    | 'attempts'
+    | 'next_attempt_at'
+    | 'give_up_at'
+    | 'last_attempt_at'
+    | 'duration_ms'
+    | 'response_status'
+    | 'error'
+  >
+>()((db, p) =>
+  db
+    .updateTable('webhook_deliveries')
+    .set({
+      in_turn: p.in_turn,
+      status: p.status,
+      attempts: p.attempts,
+      next_attempt_at: p.next_attempt_at,
+      give_up_at: p.give_up_at,
+      last_attempt_at: p.last_attempt_at,
+      duration_ms: p.duration_ms,
+      response_status: p.response_status,
+      error: p.error,
+    })
+    .where('id', '=', p.id),
+);
+const setNextAttempt = prepare<{ id: string; at: number }>()((db, p) =>
+  db
+    .updateTable('webhook_deliveries')
+    .set({ next_attempt_at: p.at })
+    .where('id', '=', p.id)
+    .where('status', '=', 'waiting'),
+);
+const hasten = prepare<{ webhook_id: string; now: number }>()((db, p) =>
+  db
+    .updateTable('webhook_deliveries')
+    .set({ next_attempt_at: p.now })
+    .where('webhook_id', '=', p.webhook_id)
+    .where('status', '=', 'waiting')
+    .where('next_attempt_at', '>', p.now),
+);
+const newestFirst = prepare<{ webhook_id: string; limit: number; offset: number }>()((db, p) =>
+  db
+    .selectFrom('webhook_deliveries')
+    .selectAll()
+    .where('webhook_id', '=', p.webhook_id)
+    .orderBy('created_at', 'desc')
+    .orderBy('event_seq', 'desc')
+    .orderBy('id', 'desc')
+    .limit(p.limit)
+    .offset(p.offset),
+);
+const newestFirstOf = prepare<{
+  webhook_id: string;
+  status: WebhookDeliveryRow['status'];
+  limit: number;
+  offset: number;
+}>()((db, p) =>
+  db
+    .selectFrom('webhook_deliveries')
+    .selectAll()
+    .where('webhook_id', '=', p.webhook_id)
+    .where('status', '=', p.status)
+    .orderBy('created_at', 'desc')
+    .orderBy('event_seq', 'desc')
+    .orderBy('id', 'desc')
+    .limit(p.limit)
+    .offset(p.offset),
+);
+const countDeliveries = prepare<{ webhook_id: string }>()((db, p) =>
+  db
+    .selectFrom('webhook_deliveries')
+    .select((e) => e.fn.countAll<number>().as('count'))
+    .where('webhook_id', '=', p.webhook_id),
+);
+const countDeliveriesOf = prepare<{ webhook_id: string; status: WebhookDeliveryRow['status'] }>()((db, p) =>
+  db
+    .selectFrom('webhook_deliveries')
+    .select((e) => e.fn.countAll<number>().as('count'))
+    .where('webhook_id', '=', p.webhook_id)
+    .where('status', '=', p.status),
+);
+const prune = prepare<{ before: number }>()((db, p) =>
+  db.deleteFrom('webhook_deliveries').where('created_at', '<', p.before).where('status', '!=', 'waiting'),
+);
+
+type Status = WebhookDeliveryRow['status'];
+
+export function createWebhooksRepository(runner: Runner) {
+  return {
+    insert: (row: WebhookRow) => run(runner, insert, row),
+    byId: (id: string) => first(runner, byId, { id }),
+    byOrganization: (organizationId: string, limit: number, offset: number) =>
+      all(runner, byOrganization, { organization_id: organizationId, limit, offset }),
+    count: async (organizationId: string): Promise<number> =>
+      (await first(runner, count, { organization_id: organizationId }))?.count ?? 0,
+    /** Those of all organizations that are to be told. */
+    enabled: () => all(runner, enabled, {}),
+    update: (row: Pick<WebhookRow, 'id' | 'url' | 'events' | 'enabled' | 'position'>) =>
+      run(runner, update, row),
+    /** Moves forward only. */
+    setPosition: (id: string, position: number) => run(runner, setPosition, { id, position }),
+    /** 0 when it was disabled already. */
+    disable: (id: string) => run(runner, disable, { id }),
+    remove: (id: string) => run(runner, remove, { id }),
+
+    /** 0 when this webhook has that event already. */
+    insertDelivery: (row: WebhookDeliveryRow) => run(runner, insertDelivery, row),
+    delivery: (id: string) => first(runner, delivery, { id }),
+    /** The id of the earliest delivery that waits in a conversation, or undefined. */
+    nextInTurn: async (webhookId: string, conversationId: string): Promise<string | undefined> =>
+      (await first(runner, nextInTurn, { webhook_id: webhookId, conversation_id: conversationId }))?.id,
+    /** What may be attempted at `now`; a time beyond `latest` can't have been meant. */
+    due: (webhookId: string, now: number, latest: number, limit: number) =>
+      all(runner, due, { webhook_id: webhookId, now, latest, limit }),
+    /** When the next attempt after `now` is due (ms), or null. */
+    nextDue: async (webhookId: string, now: number): Promise<number | null> =>
+      (await first(runner, nextDue, { webhook_id: webhookId, now }))?.next_attempt_at ?? null,
+    setDelivery: (row: WebhookDeliveryRow) => run(runner, setDelivery, row),
+    setNextAttempt: (id: string, at: number) => run(runner, setNextAttempt, { id, at }),
+    /** Everything that waits for a later attempt is due now. */
+    hasten: (webhookId: string, now: number) => run(runner, hasten, { webhook_id: webhookId, now }),
+    deliveries: (webhookId: string, status: Status | undefined, limit: number, offset: number) =>
+      status === undefined
+        ? all(runner, newestFirst, { webhook_id: webhookId, limit, offset })
+        : all(runner, newestFirstOf, { webhook_id: webhookId, status, limit, offset }),
+    countDeliveries: async (webhookId: string, status: Status | undefined): Promise<number> =>
+      (status === undefined
+        ? await first(runner, countDeliveries, { webhook_id: webhookId })
+        : await first(runner, countDeliveriesOf, { webhook_id: webhookId, status })
+      )?.count ?? 0,
+    /** Removes what is over and was made before a time (ms). */
+    prune: (before: number) => run(runner, prune, { before }),
+  };
+}

@@ -1,0 +1,131 @@
+// Reads a completion from its response, streamed or whole, within bounds. Nothing in a response is trusted.
+import { ModelError } from '../services/assistant/language-model.ts';
+
+/** The longest answer, in UTF-16 units. */
+const maxTextLength = 65_536;
+/** Of a stream: each piece of an answer comes in a few hundred bytes of JSON. */
+const maxBytes = 2_097_152;
+
+/** A body without a whole answer. `retryable`: the next one may be whole. */
+export class IncompleteResponseError extends Error {
+  readonly retryable: boolean;
+  constructor(message: string, retryable: boolean) {
+    super(message);
+    this.retryable = retryable;
+  }
+}
+
+/**
+ * The text of a chat completion.
+ * @param touch called for each part that arrives
+ * @throws IncompleteResponseError, ModelError (too long, refused by the model)
+ */
+export async function readCompletion(response: Response, touch: () => void): Promise<string> {
+  if (!isStream(response)) return getText(firstChoice(await readJson(response, maxBytes, touch)), 'message');
+  let text = '';
+  let ended = false;
+  for await (const line of readLines(response, maxBytes, touch)) {
+    if (!line.startsWith('data:')) continue;
+    const data = line.slice(5).trim();
+    if (data === '[DONE]') {
+      ended = true;
+      break;
+    }
+    const choice = firstChoice(parseJson(data), true);
+    text += getContent(choice, 'delta');
+    if (text.length > maxTextLength) throw new ModelError("the model's answer is too long");
+    const reason = choice['finish_reason'];
+    if (typeof reason === 'string') {
+      assertFinished(reason);
+      ended = true;
+      break;
+    }
+  }
+  if (!ended) throw new IncompleteResponseError("the model's answer broke off", true);
+  return assertNotEmpty(text);
+}
+
+/** A body as JSON. @param max bytes @throws IncompleteResponseError, ModelError */
+export async function readJson(
+  response: Response,
+  max: number,
+  touch: () => void = () => undefined,
+): Promise<unknown> {
+  const parts: string[] = [];
+  for await (const part of decodeChunks(response, max, touch)) parts.push(part);
+  return parseJson(parts.join(''));
+}
+
+function isStream({ headers }: Response): boolean {
+  return headers.get('content-type')?.toLowerCase().startsWith('text/event-stream') === true;
+}
+
+async function* readLines(response: Response, max: number, touch: () => void): AsyncGenerator<string> {
+  let rest = '';
+  for await (const piece of decodeChunks(response, max, touch)) {
+    const parts = (rest + piece).split('\n');
+    rest = parts.pop() ?? '';
+    yield* parts;
+  }
+  if (rest !== '') yield rest;
+}
+
+async function* decodeChunks({ body }: Response, max: number, touch: () => void): AsyncGenerator<string> {
+  if (body === null) return;
+  const decoder = new TextDecoder();
+  let bytes = 0;
+  for await (const chunk of body as AsyncIterable<Uint8Array>) {
+    touch();
+    bytes += chunk.length;
+    if (bytes > max) throw new ModelError("the model's answer is too long");
+    yield decoder.decode(chunk, { stream: true });
+  }
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+export function toFields(value: unknown): Fields {
+  return typeof value === 'object' && value !== null ? { ...value } : {};
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new IncompleteResponseError("the model's server answered something that is no JSON", false);
+  }
+}
+
+/** @param mayBeNone the last parts of a stream may hold nothing but usage figures */
+function firstChoice(value: unknown, mayBeNone = false): Fields {
+  const fields = toFields(value);
+  if (fields['error'] !== undefined)
+    throw new IncompleteResponseError("the model's server reported a fault in its answer", true);
+  const choices = fields['choices'];
+  if (!Array.isArray(choices) || (choices.length === 0 && !mayBeNone))
+    throw new IncompleteResponseError('the model gave no answer', false);
+  return toFields(choices[0]);
+}
+
+function getContent(choice: Fields, name: 'delta' | 'message'): string {
+  const content = toFields(choice[name])['content'];
+  return typeof content === 'string' ? content : '';
+}
+
+function getText(choice: Fields, name: 'message'): string {
+  const text = getContent(choice, name);
+  if (text.length > maxTextLength) throw new ModelError("the model's answer is too long");
+  const reason = choice['finish_reason'];
+  if (typeof reason === 'string') assertFinished(reason);
+  return assertNotEmpty(text);
+}
+
+function assertFinished(reason: string): void {
+  if (reason === 'length') throw new ModelError("the model's answer was cut off at its limit");
+  if (reason === 'content_filter') throw new ModelError('the model refused to answer');
+}
+
+function assertNotEmpty(text: string): string {
+  if (text.trim() === '') throw new ModelError('the model answered nothing');
+  return text;
+}

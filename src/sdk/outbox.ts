@@ -1,0 +1,349 @@
+// From the composer to the service: what the service has not confirmed yet is kept in storage, one entry
+// a key, so that tabs never overwrite each other's, and goes out one after another, as often as needed,
+// stored once. Must not know sockets; the leading tab sends for all.
+import {
+  isoTime,
+  keysWithPrefix,
+  normalizeOutgoing,
+  toSdkMessage,
+  type Context,
+  type SdkErrorArgs,
+  type OutboxEntry,
+  type RawConversation,
+  type RawMessage,
+  type TabMessages,
+} from './context.ts';
+import { asSdkError, tryOrUndefined, isRetryable, sdkError } from './error.ts';
+import { backoff } from './connection.ts';
+import type { MessageList } from './message-list.ts';
+import type { KeyValueStorage, OutgoingMessage, SdkError, SdkMessage, Undo } from './types.ts';
+
+export interface OutboxOptions {
+  readonly context_: Context;
+  /** Null: there is none. */
+  storage_(): KeyValueStorage | null;
+  prefix_(): string;
+  /** The stored messages of a conversation, as far as they are here. */
+  messages_(conversationId: string): Pick<MessageList<SdkMessage>, 'find_' | 'patch_'> | undefined;
+  /** A draft has become a conversation. */
+  onConversationCreated_(draft: string, conversation: RawConversation): void;
+  /** There is a draft conversation from an earlier page. @param at ms since the epoch */
+  onDraft_(id: string, at: number): void;
+  /** What is shown has changed. */
+  onChange_(): void;
+}
+
+export interface Outbox {
+  /** Resolves with the stored message. */
+  send_(
+    conversationId: string,
+    draft: boolean,
+    message: string | OutgoingMessage,
+    beforeFirst?: (key: string) => unknown,
+  ): Promise<SdkMessage>;
+  retry(key: string): Promise<SdkMessage>;
+  /** Takes an unsent message back; false: there is none of that key. */
+  discard_(key: string): boolean;
+  pending_(conversationId: string): readonly SdkMessage[];
+  matchStored_(message: SdkMessage): SdkMessage;
+  /** Reads what earlier pages left. */
+  load_(): void;
+  /** Tells the leader about what it may not know. */
+  broadcastPending_(): void;
+  /** Sends what there is, when this tab leads: at once. */
+  flush_(): unknown;
+  /** Goes on at once, unless the service said when. */
+  resume_(): void;
+  /** What other tabs say. */
+  readonly tabHandlers_: Pick<TabMessages, 'put' | 'removed' | 'sent' | 'failed' | 'rename'>;
+  /** Rejects whoever waits, and forgets. */
+  close_(): void;
+}
+
+/** How far the page's clock may be ahead of the service's before a message of ours is not recognised any more. */
+const maxClockSkewMs = 120_000;
+
+export function createOutbox(options: OutboxOptions): Outbox {
+  const {
+    context_: core,
+    storage_: storage,
+    prefix_: prefix,
+    onChange_: changed,
+    messages_: thread,
+  } = options;
+  const { env_: env, http_: http, store_: store, emit_: emit } = core;
+  let entries: readonly OutboxEntry[] = [];
+  // Who waits, by the entry's key.
+  const waiting = new Map<
+    string,
+    readonly [resolve: (message: SdkMessage) => void, reject: (error: SdkError) => void]
+  >();
+  // What each entry looks like: the same object as long as the entry is the same.
+  const shown = new WeakMap<OutboxEntry, SdkMessage>();
+  let busy = false;
+  let failures = 0;
+  let cancel: Undo = () => undefined;
+
+  const find = (key: string): OutboxEntry | undefined => entries.find((one) => one.key === key);
+  const forget = (key: string): void => {
+    entries = entries.filter((one) => one.key !== key);
+  };
+  /** Adds an entry or takes over its newer form, here only. */
+  const mirror = (entry: OutboxEntry): void => {
+    forget(entry.key);
+    entries = [...entries, entry].sort((one, other) => one.at - other.at);
+  };
+  // Full or blocked? It goes out all the same, as long as this page lives.
+  const erase = (key: string): unknown => tryOrUndefined(() => storage()?.removeItem(prefix() + key));
+  /** Adds an entry or takes over its newer form, in storage too, where it is as long as it is unsent. */
+  const keep = (entry: OutboxEntry): void => {
+    mirror(entry);
+    if (entry.sentAs) erase(entry.key);
+    else tryOrUndefined(() => storage()?.setItem(prefix() + entry.key, JSON.stringify(entry)));
+  };
+  const drop = (key: string): void => {
+    forget(key);
+    erase(key);
+  };
+
+  const present = (entry: OutboxEntry): SdkMessage => {
+    const { key, conversationId, content, contentFormat, failure, at } = entry;
+    let message = shown.get(entry);
+    if (!message) {
+      const raw = {
+        id: key,
+        senderId: '',
+        senderName: '',
+        senderRole: 'visitor',
+        content,
+        contentFormat,
+        contentHtml: null,
+        createdAt: isoTime(at),
+      } as const;
+      message = {
+        ...toSdkMessage(raw, conversationId, ''),
+        state: failure ? 'failed' : 'sending',
+        ...(failure && { error: sdkError(...failure) }),
+      };
+      shown.set(entry, message);
+    }
+    return message;
+  };
+
+  const put = (entry: OutboxEntry): void => {
+    keep(entry);
+    core.broadcast_('put', entry);
+    changed();
+  };
+
+  /** Puts an entry last, and answers how it ends. */
+  const queue = (entry: Omit<OutboxEntry, 'at'>): Promise<SdkMessage> => {
+    const stored = new Promise<SdkMessage>((resolve, reject) => waiting.set(entry.key, [resolve, reject]));
+    put({ ...entry, at: Math.max(env.now(), (entries.at(-1)?.at ?? 0) + 1) });
+    return stored;
+  };
+
+  /** Whoever waits for an entry, once. */
+  const caller = (key: string): ReturnType<typeof waiting.get> => {
+    const waits = waiting.get(key);
+    waiting.delete(key);
+    return waits;
+  };
+
+  const waitUntil = (retryAt: number | null): void => {
+    store.set_({ retryAt });
+    core.broadcast_('waiting', retryAt);
+  };
+
+  const sent = (key: string, raw: RawMessage): void => {
+    const entry = find(key);
+    if (!entry || entry.sentAs) return;
+    const { conversationId, echo } = entry;
+    const message = { ...toSdkMessage(raw, conversationId, core.visitorId_()), key };
+    // It turned out to be another than the one it was taken for.
+    if (echo && echo !== raw.id) thread(conversationId)?.patch_(echo, { key: echo });
+    if (thread(conversationId)?.find_(raw.id)) drop(key);
+    else {
+      const confirmed = { ...entry, sentAs: raw.id };
+      shown.set(confirmed, message);
+      keep(confirmed);
+    }
+    changed();
+    emit('message:sent', message);
+    caller(key)?.[0](message);
+  };
+
+  const failed = (key: string, failure: SdkErrorArgs): void => {
+    const entry = find(key);
+    if (!entry) return;
+    const refused = { ...entry, failure };
+    keep(refused);
+    changed();
+    emit('message:failed', present(refused));
+    caller(key)?.[1](sdkError(...failure));
+  };
+
+  const rename = (draft: string, conversation: RawConversation): void => {
+    for (const entry of entries)
+      if (entry.conversationId === draft) keep({ ...entry, conversationId: conversation.id, draft: false });
+    options.onConversationCreated_(draft, conversation);
+    changed();
+  };
+
+  const deliver = async ({ key, draft, conversationId: draftId }: OutboxEntry): Promise<void> => {
+    if (draft) {
+      const { conversation } = await http.request_<{ conversation: RawConversation }>(
+        'POST',
+        '/conversations',
+        {
+          body: {},
+          idempotencyKey_: draftId,
+          retries_: 0,
+        },
+      );
+      rename(draftId, conversation);
+      core.broadcast_('rename', draftId, conversation);
+    }
+    const entry = find(key);
+    // Taken back meanwhile.
+    if (!entry) return;
+    if (!entry.tried) put({ ...entry, tried: true });
+    const { content, contentFormat, person, conversationId } = entry;
+    const { message } = await http.request_<{ message: RawMessage }>(
+      'POST',
+      `/conversations/${conversationId}/messages`,
+      {
+        body: { content, contentFormat, person, clientMessageId: key },
+        retries_: 0,
+        keepalive_: true,
+      },
+    );
+    sent(key, message);
+    core.broadcast_('sent', key, message);
+  };
+
+  const pump = async (): Promise<void> => {
+    if (busy || !core.isLeader_()) return;
+    cancel();
+    const entry = entries.find((one) => !one.failure && !one.sentAs);
+    if (!entry) return;
+    busy = true;
+    try {
+      await deliver(entry);
+      failures = 0;
+      if (store.state_().retryAt !== null) waitUntil(null);
+    } catch (thrown) {
+      const error = asSdkError(thrown);
+      const { code, message, status, retryAfter, cause } = error;
+      if (isRetryable(error)) {
+        const wait = (retryAfter ?? 0) * 1000;
+        waitUntil(wait ? env.now() + wait : null);
+        cancel = env.after(wait || backoff(failures, env.random()), () => void pump());
+        failures += 1;
+        emit('error', error);
+        return;
+      }
+      const failure: SdkErrorArgs = [code, message, status, retryAfter, cause];
+      failed(entry.key, failure);
+      core.broadcast_('failed', entry.key, failure);
+    } finally {
+      busy = false;
+    }
+    return pump();
+  };
+
+  const wake = (): void => {
+    if (store.state_().retryAt === null) void pump();
+  };
+
+  return {
+    send_: (conversationId, draft, message, beforeFirst) => {
+      const key = env.newId();
+      beforeFirst?.(key);
+      const stored = queue({
+        ...normalizeOutgoing(message),
+        key,
+        conversationId,
+        draft,
+        echo: '',
+        sentAs: '',
+      });
+      wake();
+      return stored;
+    },
+    retry: async (key) => {
+      const entry = find(key);
+      if (!entry?.failure) throw sdkError('unknown');
+      const stored = queue({ ...entry, failure: undefined });
+      void pump();
+      return stored;
+    },
+    discard_: (key) => {
+      const entry = find(key);
+      if (!entry || entry.sentAs) return false;
+      drop(key);
+      core.broadcast_('removed', key);
+      changed();
+      caller(key)?.[1](sdkError('destroyed'));
+      return true;
+    },
+    pending_: (id) => entries.filter((one) => one.conversationId === id && !one.echo).map(present),
+    matchStored_: (message) => {
+      const { id, own, conversationId, content, contentFormat, createdAt } = message;
+      if (!own) return message;
+      const entry =
+        entries.find(({ sentAs }) => sentAs === id) ??
+        entries.find(
+          (one) =>
+            one.tried &&
+            !(one.echo || one.sentAs || one.failure) &&
+            one.conversationId === conversationId &&
+            one.content === content &&
+            one.contentFormat === contentFormat &&
+            Date.parse(createdAt) > one.at - maxClockSkewMs,
+        );
+      if (!entry) return message;
+      const { key } = entry;
+      if (entry.sentAs) drop(key);
+      else keep({ ...entry, echo: id });
+      return { ...message, key };
+    },
+    load_: () => {
+      for (const name of keysWithPrefix(storage(), prefix()))
+        // Somebody else wrote there, or half of it? Not ours to send.
+        tryOrUndefined(() => {
+          // What it resembled is looked for anew: this page has no history yet.
+          mirror({ ...(JSON.parse(storage()?.getItem(name) ?? '') as OutboxEntry), echo: '' });
+        });
+      for (const { draft, conversationId, at } of entries) if (draft) options.onDraft_(conversationId, at);
+    },
+    broadcastPending_: () => {
+      for (const entry of entries) if (!entry.sentAs) core.broadcast_('put', entry);
+    },
+    flush_: pump,
+    resume_: wake,
+    tabHandlers_: {
+      put: (entry) => {
+        const own = find(entry.key);
+        // What has been confirmed here is not unsent because another tab has not heard of it yet.
+        if (own && own.sentAs) return;
+        mirror({ ...own, ...entry });
+        changed();
+        wake();
+      },
+      removed: (key) => {
+        drop(key);
+        changed();
+      },
+      sent,
+      failed,
+      rename,
+    },
+    close_: () => {
+      cancel();
+      entries = [];
+      for (const [, reject] of waiting.values()) reject(sdkError('destroyed'));
+      waiting.clear();
+    },
+  };
+}

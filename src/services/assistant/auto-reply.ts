@@ -1,0 +1,299 @@
+// Answers visitors of pending conversations by itself, where an application's `ai.mode` is `auto`. What is due is read
+// from the rows when an answer begins and once more in the transaction that posts it. So neither an operator who was
+// faster, nor a restart, nor a second look lets two answer.
+import type { CommitNotice } from '../../engine/engine.ts';
+import type { ConversationWithVisitor, MessageWithSender } from '../../engine/rows.ts';
+import type { AnswerSource } from '../../protocol/assistant.ts';
+import type { ApplicationSettings } from '../../protocol/application-settings.ts';
+import { markdownLink } from '../../text/markdown.ts';
+import { limitAiQuestion } from '../auth/rate-limits.ts';
+import type { MessageContent } from '../chat/append-message.ts';
+import { ServiceError } from '../core/errors.ts';
+import { JobLoop } from '../core/job-loop.ts';
+import type { ReadTx, Service, Tx } from '../service.ts';
+import { answerQuestion } from './assistant.ts';
+import { isStopword } from './knowledge/retrieval/stopwords.ts';
+import { terms } from './knowledge/retrieval/terms.ts';
+import { ModelError } from './language-model.ts';
+import { recordAi } from './log.ts';
+import {
+  autoReplyRecord,
+  getAutoReplySettings,
+  handOffToHuman,
+  markdownContent,
+  postAssistantMessage,
+} from './messages.ts';
+import { extractQuestion } from './operations.ts';
+import { asksForHuman, getPhrases, isCourtesy, type Phrases } from './phrases.ts';
+import type { Turn } from './prompts.ts';
+
+/** Tells the participants of a conversation that the assistant is typing, or has stopped. */
+export type ShowTyping = (
+  conversationId: string,
+  who: { organizationId: string; userId: string; userName: string },
+  active: boolean,
+) => void;
+
+export interface AutoReplyOptions {
+  /** Called with errors of the job itself, which goes on. */
+  readonly onError: (error: unknown) => void;
+  readonly showTyping?: ShowTyping | undefined;
+}
+
+/** Conversations that are answered at once. */
+const maxConcurrent = 4;
+/** Older questions wait for a person: nobody wants a heap of late answers after a long stop. */
+const maxQuestionAgeMs = 15 * 60_000;
+const maxFound = 500;
+const maxMessages = 20;
+const retryDelayMs = 5_000;
+
+/** What one conversation waits for. */
+interface PendingQuestion {
+  readonly conversation: ConversationWithVisitor;
+  readonly settings: ApplicationSettings;
+  /** The visitor's newest message. */
+  readonly message: MessageWithSender;
+  readonly question: string;
+  readonly latest: string;
+  readonly history: readonly Turn[];
+}
+
+/** How an answer ended, ready to be posted. */
+interface GeneratedReply {
+  readonly text: string;
+  readonly content: MessageContent;
+  readonly outcome: 'answered' | 'refused' | 'person' | 'failed';
+  readonly sources: readonly AnswerSource[];
+  readonly model: string | null;
+  readonly durationMs: number;
+}
+
+/**
+ * Begins to answer, for all organizations.
+ * @returns stops it: answers under way are aborted, and given after the next start
+ */
+export function startAutoReply(service: Service, options: AutoReplyOptions): () => Promise<void> {
+  const autoReply = new AutoReply(service, options);
+  return () => autoReply.stop();
+}
+
+class AutoReply {
+  readonly #service: Service;
+  readonly #options: AutoReplyOptions;
+  readonly #stop = new AbortController();
+  /** Conversations that may have a question. */
+  readonly #queue = new Set<string>();
+  /** Conversations that are being answered, with how to abort that. */
+  readonly #answering = new Map<string, AbortController>();
+  readonly #replies = new Set<Promise<void>>();
+  readonly #scan: JobLoop;
+  readonly #unsubscribe: () => void;
+  /** Organizations with an application that answers by itself, as of the last scan. */
+  #organizations: ReadonlySet<string> = new Set();
+
+  constructor(service: Service, options: AutoReplyOptions) {
+    const { store, clock } = service.engine;
+    this.#service = service;
+    this.#options = options;
+    this.#scan = new JobLoop({ clock, run: () => this.#findPending(), retryMs: retryDelayMs, onError: options.onError });
+    this.#unsubscribe = store.subscribe((notice) => this.#onCommit(notice));
+    this.#scan.wake();
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    this.#unsubscribe();
+    await this.#scan.stop();
+    await Promise.all(this.#replies);
+  }
+
+  #onCommit({ events, configuration }: CommitNotice): void {
+    // Without events, another process committed: a restored conversation or a setting, perhaps.
+    if (configuration || events.length === 0) this.#scan.wake();
+    for (const { type, audience, organization_id, conversation_id } of events) {
+      if (!this.#organizations.has(organization_id)) continue;
+      // An operator is there: what the model may still answer is not wanted.
+      if (type === 'conversation:accepted' || type === 'conversation:resolved') this.#answering.get(conversation_id)?.abort();
+      else if ((type === 'message:new' || type === 'message:edited') && audience === 'room') this.#enqueue(conversation_id);
+    }
+  }
+
+  /** Finds the questions that came before the start, or before the setting was changed. */
+  async #findPending(): Promise<void> {
+    const { store, clock } = this.#service.engine;
+    const found = await store.read(async ({ repositories: { aiLog } }) => {
+      const automatic = new Set(await aiLog.automaticOrganizations());
+      return { automatic, ids: automatic.size === 0 ? [] : await aiLog.unanswered(clock.now() - maxQuestionAgeMs, maxFound) };
+    });
+    this.#organizations = found.automatic;
+    for (const id of found.ids) this.#enqueue(id);
+  }
+
+  #enqueue(conversationId: string): void {
+    this.#queue.add(conversationId);
+    this.#beginNext();
+  }
+
+  #beginNext(): void {
+    for (const id of this.#queue) {
+      if (this.#stop.signal.aborted || this.#answering.size >= maxConcurrent) return;
+      if (this.#answering.has(id)) continue;
+      this.#queue.delete(id);
+      const abort = new AbortController();
+      this.#answering.set(id, abort);
+      const reply = this.#reply(id, AbortSignal.any([this.#stop.signal, abort.signal]))
+        .catch((error: unknown) => {
+          this.#options.onError(error);
+          // What could not be read or written is tried again, but not at once.
+          this.#service.engine.clock.after(retryDelayMs, () => this.#enqueue(id));
+        })
+        .finally(() => {
+          this.#answering.delete(id);
+          this.#replies.delete(reply);
+          this.#beginNext();
+        });
+      this.#replies.add(reply);
+    }
+  }
+
+  async #reply(conversationId: string, signal: AbortSignal): Promise<void> {
+    const service = this.#service;
+    const { store } = service.engine;
+    const { showTyping } = this.#options;
+    const pending = await store.read((tx) => findPendingQuestion(tx, service, conversationId));
+    if (pending === null) return;
+    const { conversation, message, settings } = pending;
+    if (asksForHuman(message.content_text ?? message.content)) {
+      await store.write(async (tx) => {
+        const current = await findPendingQuestion(tx, service, conversationId);
+        if (current?.message.id === message.id) await handOffToHuman(tx, service, current.conversation, current.message);
+      });
+      return;
+    }
+    const { organization_id: organizationId, application_id: userId } = conversation;
+    const assistant = { organizationId, userId, userName: settings.ai.name };
+    showTyping?.(conversationId, assistant, true);
+    const reply = await generateReply(service, pending, signal).finally(() =>
+      showTyping?.(conversationId, assistant, false),
+    );
+    // Aborted by the stop: the next start answers.
+    if (this.#stop.signal.aborted && reply.outcome === 'failed') return;
+    await store.write((tx) => postReply(tx, service, pending, reply));
+  }
+}
+
+/** The question that a conversation waits with, as its rows are now; null: none. */
+async function findPendingQuestion(
+  tx: ReadTx,
+  { engine: { clock } }: Service,
+  conversationId: string,
+): Promise<PendingQuestion | null> {
+  const conversation = await tx.repositories.conversations.byId(conversationId);
+  if (
+    conversation === undefined ||
+    conversation.status !== 'pending' ||
+    conversation.assistant_muted_at !== null
+  )
+    return null;
+  const settings = await getAutoReplySettings(tx, conversation.application_id);
+  if (settings === null) return null;
+  const newest = await tx.repositories.messages.page({
+    conversationId,
+    notes: false,
+    order: 'desc',
+    limit: maxMessages,
+    offset: 0,
+  });
+  const [message] = newest;
+  if (
+    message === undefined ||
+    message.sender_role !== 'visitor' ||
+    message.created_at < clock.now() - maxQuestionAgeMs
+  )
+    return null;
+  const { question, latest, history } = extractQuestion(newest.toReversed());
+  // "Hello", "thanks": there is no question yet. An answer that finds nothing would hand over too early.
+  if (terms(question).every(isStopword) || isCourtesy(latest)) return null;
+  return { conversation, settings, message, question, latest, history };
+}
+
+/** Finds the answer, or the sentence in its place. An error of the model is an outcome, not an exception. */
+async function generateReply(
+  service: Service,
+  pending: PendingQuestion,
+  signal: AbortSignal,
+): Promise<GeneratedReply> {
+  const { clock } = service.engine;
+  const { conversation, settings, question, latest, history } = pending;
+  const { organization_id: organizationId, application_id: applicationId, mode, visitor_id } = conversation;
+  const began = clock.monotonic();
+  const phrases = getPhrases(settings.locale, question);
+  try {
+    limitAiQuestion(service, organizationId, `v:${applicationId}:${mode}:${visitor_id}`);
+    const { answer, outcome, model } = await answerQuestion(
+      service,
+      { organizationId, applicationId },
+      question,
+      { history, latest },
+      signal,
+    );
+    const text = outcome === 'answered' ? answer.text : `${answer.text} ${phrases.person}`;
+    const content = await markdownContent(text + sourcesLine(answer.sources, phrases));
+    return { text, content, outcome, sources: answer.sources, model, durationMs: clock.monotonic() - began };
+  } catch (error) {
+    const isLimited = error instanceof ServiceError && error.code === 'rate_limit_exceeded';
+    if (!isLimited && !(error instanceof ModelError)) throw error;
+    const text = `${phrases.failed} ${phrases.person}`;
+    const model = isLimited ? null : (service.model?.name ?? null);
+    return {
+      text,
+      content: await markdownContent(text),
+      outcome: 'failed',
+      sources: [],
+      model,
+      durationMs: clock.monotonic() - began,
+    };
+  }
+}
+
+function sourcesLine(sources: readonly AnswerSource[], { source }: Phrases): string {
+  return sources.length === 0
+    ? ''
+    : `\n\n${source}: ${sources.map(({ title, url }) => markdownLink(title, url)).join(' · ')}`;
+}
+
+/** Posts the reply if the question is still the same and still open: all rows are read again in this transaction. */
+async function postReply(
+  tx: Tx,
+  service: Service,
+  pending: PendingQuestion,
+  { text, content, outcome, sources, model, durationMs }: GeneratedReply,
+): Promise<void> {
+  const { message } = pending;
+  const conversation = await tx.repositories.conversations.byId(pending.conversation.id);
+  // Erased or removed since: nothing of it may be kept.
+  if (conversation === undefined) return;
+  const now = await findPendingQuestion(tx, service, conversation.id);
+  const isWanted =
+    now !== null && now.message.id === message.id && now.message.changed_seq === message.changed_seq;
+  const asked = await tx.repositories.messages.byId(message.id);
+  // Edited since: it is another question now, which is answered next.
+  const isEdited = now?.message.id === message.id && !isWanted;
+  if (!isEdited) {
+    const isDeleted = asked === undefined || asked.deleted_at !== null;
+    await recordAi(tx, service, {
+      ...autoReplyRecord(conversation, message.id),
+      question: isDeleted ? '' : pending.question,
+      answer: isWanted ? text : null,
+      outcome: isWanted ? outcome : 'dropped',
+      sources: isWanted ? sources : [],
+      model,
+      durationMs,
+    });
+  }
+  if (!isWanted) return;
+  await postAssistantMessage(tx, service, now.conversation, now.settings.ai.name, message.id, content);
+  if (outcome !== 'answered')
+    await tx.repositories.conversations.muteAssistant(conversation.id, service.engine.clock.now());
+}

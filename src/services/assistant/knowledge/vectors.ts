@@ -1,0 +1,148 @@
+// Vectors of passages, where a model for them is configured: made in the background,
+// compared in memory. They only add to what words find: without them nothing is missing.
+import type { Embeddings } from '../language-model.ts';
+import type { Service } from '../../service.ts';
+
+/** How long a question waits for its own vector, ms: then words alone must do. */
+const queryTimeoutMs = 1_500;
+/** How long a batch of passages may take, ms. */
+const batchTimeoutMs = 30_000;
+/** How long nobody waits for a model that did not answer a question in time, ms. */
+const cooldownMs = 30_000;
+const cooldownUntil = new WeakMap<Embeddings, number>();
+const batchSize = 32;
+const pageSize = 1_000;
+/** UTF-16 units of a text that a model is shown. */
+const maxTextLength = 4_000;
+
+/**
+ * The rows of an application's passages whose vectors are nearest to a question's, nearest first.
+ * @returns none where no model is configured, no passage has a vector yet, or the model does not answer in time
+ */
+export async function findNearestRows(
+  service: Service,
+  applicationId: string,
+  question: string,
+  most: number,
+): Promise<number[]> {
+  const embeddings = service.model?.embeddings ?? null;
+  if (embeddings === null) return [];
+  const { store } = service.engine;
+  const some = await store.read(({ repositories }) =>
+    repositories.knowledge.embedded(applicationId, embeddings.name, 0, 1),
+  );
+  if (some.length === 0) return [];
+  const asked = await embedOne(service, embeddings, question);
+  if (asked === null) return [];
+  const nearest: { row: number; likeness: number }[] = [];
+  for (let after = 0; ;) {
+    const from = after;
+    // A page a read: whoever else reads gets a turn in between.
+    const rows = await store.read(({ repositories }) =>
+      repositories.knowledge.embedded(applicationId, embeddings.name, from, pageSize),
+    );
+    for (const { row, embedding } of rows) {
+      const likeness = embedding === null ? 0 : cosineSimilarity(asked, embedding);
+      if (likeness > 0) nearest.push({ row, likeness });
+    }
+    nearest.sort((a, b) => b.likeness - a.likeness || a.row - b.row).splice(most);
+    if (rows.length < pageSize) return nearest.map(({ row }) => row);
+    after = rows.at(-1)?.row ?? after;
+  }
+}
+
+async function embedOne(
+  service: Service,
+  embeddings: Embeddings,
+  text: string,
+): Promise<Float32Array | null> {
+  const { clock } = service.engine;
+  if (clock.monotonic() < (cooldownUntil.get(embeddings) ?? 0)) return null;
+  try {
+    const [vector] = await withTimeout(service, queryTimeoutMs, (signal) => embeddings.embed([text], signal));
+    return vector ?? null;
+  } catch {
+    cooldownUntil.set(embeddings, clock.monotonic() + cooldownMs);
+    // Whatever it was: the question is answered by words, and the background job reports the fault.
+    return null;
+  }
+}
+
+/** Runs something that may hang: after `ms` it is told to stop, and waited for no longer. */
+async function withTimeout<T>(
+  { engine: { clock } }: Service,
+  ms: number,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const late = new AbortController();
+  let cancel = (): void => undefined;
+  const timeout = new Promise<never>((_, reject) => {
+    cancel = clock.after(ms, () => {
+      const error = new Error('the embedding model did not answer in time');
+      late.abort(error);
+      reject(error);
+    });
+  });
+  try {
+    return await Promise.race([work(late.signal), timeout]);
+  } finally {
+    cancel();
+  }
+}
+
+/** The cosine of two vectors; 0 where they can't be compared. Stored vectors have length 1 already. */
+function cosineSimilarity(asked: Float32Array, stored: Uint8Array): number {
+  if (stored.byteLength !== asked.byteLength) return 0;
+  // SQLite's bytes lie anywhere, floats must lie at a multiple of four.
+  const vector = new Float32Array(stored.slice().buffer);
+  let product = 0;
+  let length = 0;
+  for (let index = 0; index < asked.length; index += 1) {
+    const one = asked[index] ?? 0;
+    product += one * (vector[index] ?? 0);
+    length += one * one;
+  }
+  const likeness = product / Math.sqrt(length);
+  return Number.isFinite(likeness) ? likeness : 0;
+}
+
+/** A vector of length 1, as its bytes; null for one that has no direction. */
+function normalizeVector(vector: Float32Array): Uint8Array | null {
+  const length = Math.sqrt(vector.reduce((sum, one) => sum + one * one, 0));
+  if (!(length > 0) || !Number.isFinite(length)) return null;
+  return new Uint8Array(Float32Array.from(vector, (one) => one / length).buffer);
+}
+
+/**
+ * Asks the configured model for the vector of every passage that it was not asked about yet, so it goes on where it stopped.
+ * @param stop ends it
+ * @throws ModelFailed, Error when the model answers something else than a vector for each text
+ */
+export async function embedMissing(service: Service, stop: AbortSignal): Promise<void> {
+  const embeddings = service.model?.embeddings ?? null;
+  if (embeddings === null) return;
+  const { store } = service.engine;
+  while (!stop.aborted) {
+    const rows = await store.read(({ repositories }) =>
+      repositories.knowledge.unembedded(embeddings.name, batchSize),
+    );
+    if (rows.length === 0) return;
+    const texts = rows.map(({ title, heading, text }) =>
+      [title, heading ?? '', text].join('\n').slice(0, maxTextLength).toWellFormed(),
+    );
+    const vectors = await withTimeout(service, batchTimeoutMs, (signal) =>
+      embeddings.embed(texts, AbortSignal.any([signal, stop])),
+    );
+    if (vectors.length !== rows.length)
+      throw new Error(`the embedding model answered ${vectors.length} vectors for ${rows.length} texts`);
+    await store.write(async ({ repositories }) => {
+      for (const [index, { id }] of rows.entries()) {
+        await repositories.knowledge.setEmbedding(
+          id,
+          normalizeVector(vectors[index] ?? new Float32Array()),
+          embeddings.name,
+        );
+      }
+    });
+  }
+}

@@ -1,0 +1,268 @@
+// Credential + origin → actor, for every door. Says who asks; what they may do is
+// each rule's business. One message for every wrong credential: nothing tells which.
+import { visitorUuid, uuid } from '../../protocol/entities.ts';
+import type { CachedApplication, CachedSession } from '../core/config-cache.ts';
+import type { HostSiteActor, MemberActor, VisitorActor } from '../core/actor.ts';
+import { StoreUnavailableError, type Tx } from '../../engine/engine.ts';
+import { ServiceError } from '../core/errors.ts';
+import { countFailedAuth } from './rate-limits.ts';
+import { originMatches, parseOrigin } from './origins.ts';
+import { isSessionToken, readApiKey } from './secrets.ts';
+import type { Service } from '../service.ts';
+
+/** The headers that say who asks, each with every value that was sent: two of one kind are refused. */
+export interface Credentials {
+  readonly authorization: readonly string[];
+  readonly appId: readonly string[];
+  readonly visitorId: readonly string[];
+  readonly origin: readonly string[];
+  /** Sec-Fetch-Site, and whether the method is GET or HEAD: a browser sends no Origin with a same-origin GET. */
+  readonly fetchSite: string | undefined;
+  readonly safeMethod: boolean;
+  readonly address: string;
+}
+
+const sessionIdleMs = 30 * 86_400_000;
+const sessionMaxAgeMs = 90 * 86_400_000;
+const sessionTouchIntervalMs = 3_600_000;
+const keyTouchIntervalMs = 60_000;
+
+interface AuthenticatedApplication {
+  readonly application: CachedApplication;
+  readonly via: 'key' | 'origin';
+  readonly mode: 'live' | 'test';
+  readonly origin: string | null;
+}
+
+/**
+ * A page that asks for the widget's configuration.
+ * @throws Failure unauthorized, origin_not_allowed, rate_limit_exceeded
+ */
+export async function authenticateHostSite(
+  service: Service,
+  credentials: Credentials,
+): Promise<HostSiteActor> {
+  const { application, origin } = await authenticateApplication(service, credentials);
+  return {
+    kind: 'hostSite',
+    organizationId: application.organization.id,
+    applicationId: application.row.id,
+    origin,
+  };
+}
+
+/**
+ * A visitor, by API key or by origin.
+ * @throws Failure unauthorized, origin_not_allowed, bad_request (visitor id), rate_limit_exceeded
+ */
+export async function authenticateVisitor(service: Service, credentials: Credentials): Promise<VisitorActor> {
+  const { application, via, mode, origin } = await authenticateApplication(service, credentials);
+  const [given] = credentials.visitorId;
+  const visitorId = credentials.visitorId.length === 1 ? visitorUuid.safeParse(given) : undefined;
+  if (visitorId?.success !== true)
+    throw new ServiceError('bad_request', 'The header X-Visitor-Id must be one UUID of version 4.', {
+      details: [{ path: 'X-Visitor-Id', message: 'must be one UUID of version 4' }],
+    });
+  return {
+    kind: 'visitor',
+    organizationId: application.organization.id,
+    applicationId: application.row.id,
+    visitorId: visitorId.data,
+    mode,
+    via,
+    origin,
+  };
+}
+
+/** Key and application, then origin: settled order, so that a stranger learns nothing of the origins of an application. */
+async function authenticateApplication(
+  service: Service,
+  credentials: Credentials,
+): Promise<AuthenticatedApplication> {
+  const byKey = credentials.authorization.length > 0;
+  const application = await findApplication(service, credentials);
+  const key = byKey ? await verifyApiKey(service, credentials, application?.row.id) : null;
+  if (application === null || (byKey && key === null))
+    throw await countAndReject(service, credentials.address);
+  const origin = checkOrigin(service, credentials, application, byKey ? 'key' : 'origin');
+  return { application, via: byKey ? 'key' : 'origin', mode: key?.mode ?? 'live', origin };
+}
+
+async function findApplication(service: Service, { appId }: Credentials): Promise<CachedApplication | null> {
+  if (appId.length !== 1) return null;
+  const id = uuid.safeParse(appId[0]?.trim());
+  return id.success ? service.configCache.application(id.data) : null;
+}
+
+async function verifyApiKey(
+  service: Service,
+  credentials: Credentials,
+  applicationId: string | undefined,
+): Promise<{ readonly mode: 'live' | 'test' } | null> {
+  const text = bearerToken(credentials.authorization);
+  if (text === null || readApiKey(text) === null) return null;
+  const row = await service.configCache.apiKey(service.secrets.digest(text));
+  const now = service.engine.clock.now();
+  if (row === null || row.application_id !== applicationId) return null;
+  if (row.revoked_at !== null || (row.expires_at !== null && row.expires_at <= now)) return null;
+  if (row.last_used_at === null || now - row.last_used_at >= keyTouchIntervalMs)
+    await touchApiKey(service, row, now);
+  return row;
+}
+
+async function touchApiKey(
+  service: Service,
+  row: { id: string; last_used_at: number | null },
+  now: number,
+): Promise<void> {
+  // On the cached row as well: the caches are not emptied for this, and it need not be exact.
+  row.last_used_at = now;
+  await recordUse(service, async ({ repositories }) => {
+    await repositories.apiKeys.setLastUsed(row.id, now);
+  });
+}
+
+/** Writes that a credential was used. Where nothing can be written now, the request goes on: reading is still possible. */
+async function recordUse(service: Service, work: (tx: Tx) => Promise<void>): Promise<void> {
+  try {
+    await service.engine.store.write(work);
+  } catch (error) {
+    if (!(error instanceof StoreUnavailableError)) throw error;
+  }
+}
+
+/** The token of exactly one `Authorization: Bearer …` (any letter case of the scheme), or null. */
+function bearerToken(authorization: readonly string[]): string | null {
+  if (authorization.length !== 1) return null;
+  return /^bearer ([^\s,]+)$/i.exec(authorization[0] ?? '')?.[1] ?? null;
+}
+
+async function countAndReject(service: Service, address: string): Promise<ServiceError> {
+  countFailedAuth(service, address);
+  return new ServiceError('unauthorized', 'The API key or the app id is not valid.');
+}
+
+/** @returns the normalised origin, or null where none was sent and none is needed */
+function checkOrigin(
+  service: Service,
+  credentials: Credentials,
+  application: CachedApplication,
+  via: 'key' | 'origin',
+): string | null {
+  const header = originHeader(service, credentials);
+  if (header === undefined && via === 'key') return null;
+  return matchOrigin(application, header, credentials.origin.length > 1);
+}
+
+function originHeader(service: Service, credentials: Credentials): string | undefined {
+  if (credentials.origin.length > 0) return credentials.origin[0];
+  if (!credentials.safeMethod || credentials.fetchSite !== 'same-origin') return undefined;
+  const baseUrl = service.settings.baseUrl();
+  return baseUrl === null ? undefined : new URL(baseUrl).origin;
+}
+
+/**
+ * Holds an Origin header against an application's domains.
+ * @returns the normalised origin
+ * @throws Failure origin_not_allowed
+ */
+export function matchOrigin(
+  application: CachedApplication,
+  header: string | undefined,
+  several = false,
+): string {
+  if (application.domains.length === 0)
+    throw new ServiceError(
+      'origin_not_allowed',
+      `No domain is registered for this application, so no web page may use it. Register one: deskbell domain add --app ${application.row.id} example.com`,
+    );
+  if (header === undefined)
+    throw new ServiceError(
+      'origin_not_allowed',
+      'The Origin header is missing. Call from a registered web page, or with an API key.',
+    );
+  const parsed = several ? ({ ok: false } as const) : parseOrigin(header);
+  if (!parsed.ok || !application.domains.some((domain) => originMatches(domain, parsed)))
+    throw new ServiceError(
+      'origin_not_allowed',
+      `This origin is not registered for the application. If it is yours: deskbell domain add --app ${application.row.id} DOMAIN`,
+    );
+  return parsed.origin;
+}
+
+/** True when an origin is registered with any application: all that a preflight can be asked. */
+export async function isKnownOrigin(service: Service, header: string): Promise<boolean> {
+  const parsed = parseOrigin(header);
+  if (!parsed.ok) return false;
+  return (await service.configCache.allDomains()).some((domain) => originMatches(domain, parsed));
+}
+
+/**
+ * A member by session token.
+ * @param host the Host header, for the binding of `<slug>.<base host>` to its organization
+ * @throws Failure unauthorized, rate_limit_exceeded
+ */
+export async function authenticateMember(
+  service: Service,
+  credentials: Credentials,
+  host: string | undefined,
+): Promise<MemberActor> {
+  const token = bearerToken(credentials.authorization);
+  const found =
+    token !== null && isSessionToken(token)
+      ? await service.configCache.sessionByDigest(service.secrets.digest(token))
+      : null;
+  const bound = organizationSlugFromHost(service, host);
+  if (
+    found === null ||
+    !isSessionActive(service, found) ||
+    (bound !== null && bound !== found.organization.slug)
+  ) {
+    countFailedAuth(service, credentials.address);
+    throw new ServiceError('unauthorized', 'The session is missing, unknown or over. Sign in again.');
+  }
+  await extendSession(service, found);
+  return toMemberActor(found, credentials.origin.length === 1 ? (credentials.origin[0] ?? null) : null);
+}
+
+/** The actor of a session. */
+export function toMemberActor({ session, member }: CachedSession, origin: string | null): MemberActor {
+  return {
+    kind: 'member',
+    organizationId: member.organization_id,
+    memberId: member.id,
+    name: member.name,
+    role: member.role,
+    sessionId: session.id,
+    origin,
+  };
+}
+
+/** True while a session has not ended and its member is not disabled. */
+export function isSessionActive(service: Service, { session, member }: CachedSession): boolean {
+  return session.expires_at > service.engine.clock.now() && member.disabled_at === null;
+}
+
+/** When a session used now would end: 30 days on, 90 days after its start at most. */
+export function sessionExpiry(createdAt: number, now: number): number {
+  return Math.min(now + sessionIdleMs, createdAt + sessionMaxAgeMs);
+}
+
+async function extendSession(service: Service, { session }: CachedSession): Promise<void> {
+  const now = service.engine.clock.now();
+  if (now - session.last_seen_at < sessionTouchIntervalMs) return;
+  await recordUse(service, async (tx) => {
+    await tx.repositories.members.touchSession(session.id, now, sessionExpiry(session.created_at, now));
+    tx.configurationChanged();
+  });
+}
+
+/** The slug in `<slug>.<base host>`, or null for any other host. */
+export function organizationSlugFromHost(service: Service, host: string | undefined): string | null {
+  const baseUrl = service.settings.baseUrl();
+  if (baseUrl === null || host === undefined) return null;
+  const base = new URL(baseUrl).host;
+  const name = host.toLowerCase();
+  if (!name.endsWith(`.${base}`)) return null;
+  return name.slice(0, -base.length - 1);
+}

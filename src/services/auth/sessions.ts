@@ -1,0 +1,178 @@
+// Staff sign-in and sessions. A wrong organization, address or password takes the
+// same time and says the same thing.
+import type { Input, Output } from '../../protocol/operations.ts';
+import type { MemberRow, OrganizationRow } from '../../engine/rows.ts';
+import { audit } from '../core/audit.ts';
+import { accessMember } from '../core/access.ts';
+import type { LocalActor } from '../core/actor.ts';
+import { sessionExpiry } from './authenticate.ts';
+import { ServiceError, notFound } from '../core/errors.ts';
+import { isLoginThrottled, assertAuthNotThrottled, countFailedAuth } from './rate-limits.ts';
+import { isoTime, serializeMember, serializeOrganization } from '../core/serializers.ts';
+import { makeSessionToken } from './secrets.ts';
+import type { AnonymousCall, Call, MemberCall, Service, Tx } from '../service.ts';
+import { createStaffToken } from './socket-tokens.ts';
+
+const throttledDelayMs = 1_000;
+
+/**
+ * Signs a member in.
+ * @throws Failure unauthorized, rate_limit_exceeded
+ */
+export async function signIn(
+  call: AnonymousCall,
+  input: Input<'session.create'>,
+): Promise<Output<'session.create'>> {
+  const { service } = call;
+  const address = call.address ?? 'local';
+  assertAuthNotThrottled(service, address);
+  const account = `${input.organization}/${input.email}`;
+  // Slower, not refused: who knows the password must get in even while somebody else guesses.
+  if (isLoginThrottled(service, account, false)) await delay(service, throttledDelayMs);
+  const found = await findMemberAccount(service, input);
+  const right = await service.secrets.verifyPassword(input.password, found?.member.password_hash ?? null);
+  if (found === null || !right || found.member.disabled_at !== null) {
+    isLoginThrottled(service, account, true);
+    await auditFailedSignIn(call, input, found);
+    countFailedAuth(service, address);
+    throw new ServiceError(
+      'unauthorized',
+      'The organization, the e-mail address or the password is not right.',
+    );
+  }
+  return service.engine.store.write((tx) => startSession(tx, call, found));
+}
+
+/** Who tried, for the organization's own log; an organization that does not exist has none. */
+async function auditFailedSignIn(
+  call: AnonymousCall,
+  input: { organization: string },
+  found: MemberAccount | null,
+): Promise<void> {
+  await call.service.engine.store.write(async (tx) => {
+    const organization =
+      found?.organization ?? (await tx.repositories.organizations.bySlug(input.organization));
+    if (organization === undefined) return;
+    await audit(tx, call, {
+      organizationId: organization.id,
+      action: 'session.refused',
+      subject: found === null ? 'member:unknown' : `member:${found.member.id}`,
+    });
+  });
+}
+
+interface MemberAccount {
+  readonly organization: OrganizationRow;
+  readonly member: MemberRow;
+}
+
+async function findMemberAccount(
+  service: Service,
+  input: { organization: string; email: string },
+): Promise<MemberAccount | null> {
+  return service.engine.store.read(async ({ repositories }) => {
+    const organization = await repositories.organizations.bySlug(input.organization);
+    if (organization === undefined) return null;
+    const member = await repositories.members.byEmail(organization.id, input.email);
+    return member === undefined ? null : { organization, member };
+  });
+}
+
+async function startSession(
+  tx: Tx,
+  call: AnonymousCall,
+  { organization, member }: MemberAccount,
+): Promise<Output<'session.create'>> {
+  // Between the check of the password and now it may have been changed, or the member disabled.
+  const current = await tx.repositories.members.byId(member.id);
+  if (current === undefined || current.disabled_at !== null || current.password_hash !== member.password_hash)
+    throw new ServiceError(
+      'unauthorized',
+      'The organization, the e-mail address or the password is not right.',
+    );
+  return openSession(tx, { ...call, actor: { kind: 'anonymous' } }, 'session.create', {
+    organization,
+    member: current,
+  });
+}
+
+/**
+ * Signs a member in without a password, for the owner of the data folder, who could set a new one as well. The audit
+ * log says so.
+ * @throws Failure not_found, conflict (the member is disabled)
+ */
+export async function signInLocally(
+  tx: Tx,
+  call: Call<LocalActor>,
+  input: Input<'session.createLocal'>,
+): Promise<Output<'session.createLocal'>> {
+  const member = await accessMember(tx, call.actor, input.memberId);
+  const organization = await tx.repositories.organizations.byId(member.organization_id);
+  if (organization === undefined) throw notFound('organization');
+  if (member.disabled_at !== null)
+    throw new ServiceError(
+      'conflict',
+      `${member.name} is disabled. See: deskbell member enable ${member.id}`,
+    );
+  return openSession(tx, call, 'session.createLocal', { organization, member });
+}
+
+async function openSession(
+  tx: Tx,
+  call: Call,
+  action: string,
+  { organization, member }: MemberAccount,
+): Promise<Output<'session.create'>> {
+  const { secrets, engine } = call.service;
+  const now = engine.clock.now();
+  const token = makeSessionToken();
+  const expiresAt = sessionExpiry(now, now);
+  await tx.repositories.members.removeExpiredSessions(now);
+  await tx.repositories.members.insertSession({
+    id: engine.clock.newId(),
+    organization_id: organization.id,
+    member_id: member.id,
+    digest: secrets.digest(token),
+    created_at: now,
+    last_seen_at: now,
+    expires_at: expiresAt,
+  });
+  await audit(tx, call, { organizationId: organization.id, action, subject: `member:${member.id}` });
+  return {
+    token,
+    expiresAt: isoTime(expiresAt),
+    member: serializeMember(member),
+    organization: serializeOrganization(organization),
+  };
+}
+
+/** Who am I. */
+export async function getSession({ service, actor }: MemberCall): Promise<Output<'session.get'>> {
+  const found = await service.configCache.sessionById(actor.sessionId);
+  if (found === null) throw new ServiceError('unauthorized', 'The session is over. Sign in again.');
+  return {
+    expiresAt: isoTime(found.session.expires_at),
+    member: serializeMember(found.member),
+    organization: serializeOrganization(found.organization),
+  };
+}
+
+/** Signs out: the token is dead at once, on every connection that uses it. */
+export async function signOut(tx: Tx, call: MemberCall): Promise<{ success: true }> {
+  await tx.repositories.members.removeSession(call.actor.sessionId);
+  tx.configurationChanged();
+  await audit(tx, call, {
+    organizationId: call.actor.organizationId,
+    action: 'session.delete',
+    subject: `member:${call.actor.memberId}`,
+  });
+  return { success: true };
+}
+
+export async function issueStaffToken({ service, actor }: MemberCall): Promise<Output<'staff.token'>> {
+  return { token: await createStaffToken(service, actor) };
+}
+
+function delay(service: Service, ms: number): Promise<void> {
+  return new Promise((resolve) => service.engine.clock.after(ms, resolve));
+}

@@ -1,0 +1,214 @@
+// The short-lived tokens that open a WebSocket: HS256 JWTs, each bound to one
+// purpose by its audience, so that a token for one door opens no other.
+import { errors, jwtVerify, SignJWT } from 'jose';
+import { z } from 'zod';
+import { sizeLimits } from '../../protocol/codes.ts';
+import { mode, uuid, visitorUuid } from '../../protocol/entities.ts';
+import type { SocketErrorCode } from '../../protocol/codes.ts';
+import type { MemberActor, VisitorActor } from '../core/actor.ts';
+import { matchOrigin, toMemberActor, isSessionActive } from './authenticate.ts';
+import { ServiceError } from '../core/errors.ts';
+import { parseOrigin } from './origins.ts';
+import type { Service } from '../service.ts';
+
+const issuer = 'deskbell';
+const visitorAudience = 'deskbell:visitor-socket';
+const staffAudience = 'deskbell:staff-socket';
+
+const visitorClaims = z.object({
+  aud: z.literal(visitorAudience),
+  appId: uuid,
+  visitorId: visitorUuid,
+  origin: z.string(),
+  mode: mode.default('live'),
+});
+const staffClaims = z.object({
+  aud: z.literal(staffAudience),
+  organizationId: uuid,
+  memberId: uuid,
+  sid: uuid,
+  origin: z.string().optional(),
+});
+const claims = z.union([visitorClaims, staffClaims]);
+
+/** Why a connection is not let in: one `error` frame with this code, then the end. */
+export class SocketAuthError extends Error {
+  override readonly name = 'SocketRefused';
+  readonly code: SocketErrorCode;
+  constructor(code: SocketErrorCode, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+function signToken(service: Service, audience: string, payload: Record<string, string>): Promise<string> {
+  const now = Math.floor(service.engine.clock.now() / 1000);
+  return new SignJWT(payload)
+    .setProtectedHeader({ alg: 'HS256', typ: 'JWT' })
+    .setIssuer(issuer)
+    .setAudience(audience)
+    .setIssuedAt(now)
+    .setExpirationTime(now + sizeLimits.tokenLifeMs / 1000)
+    .setJti(service.engine.clock.newId())
+    .sign(service.secrets.tokenKey);
+}
+
+/** @throws Failure origin_not_allowed: a visitor's token is always bound to an origin */
+export async function createVisitorToken(service: Service, actor: VisitorActor): Promise<string> {
+  if (actor.origin === null)
+    throw new ServiceError(
+      'origin_not_allowed',
+      'A WebSocket token is bound to a web page: send the Origin header of the page that will connect.',
+    );
+  const { applicationId: appId, visitorId, origin } = actor;
+  return signToken(service, visitorAudience, {
+    appId,
+    visitorId,
+    origin,
+    ...(actor.mode === 'test' ? { mode: 'test' } : {}),
+  });
+}
+
+/** A token for a member's own connection, bound to the origin it was asked from, if it came from a page. */
+export function createStaffToken(service: Service, actor: MemberActor): Promise<string> {
+  const parsed = actor.origin === null ? null : parseOrigin(actor.origin);
+  return signToken(service, staffAudience, {
+    organizationId: actor.organizationId,
+    memberId: actor.memberId,
+    sid: actor.sessionId,
+    ...(parsed?.ok === true ? { origin: parsed.origin } : {}),
+  });
+}
+
+/**
+ * Token + origin of the connection → actor.
+ * @param origin every Origin header of the upgrade request
+ * @throws SocketRefused
+ */
+export async function authenticateSocket(
+  service: Service,
+  token: string | null,
+  origin: readonly string[],
+): Promise<VisitorActor | MemberActor> {
+  if (token === null)
+    throw new SocketAuthError('UNAUTHORIZED', 'The token is missing: connect with ?token=…');
+  const payload = await verifyToken(service, token);
+  const actor =
+    payload.aud === visitorAudience
+      ? await visitorFromClaims(service, payload)
+      : await memberFromClaims(service, payload);
+  const wanted = payload.origin;
+  if (wanted !== undefined) {
+    const parsed = origin.length === 1 ? parseOrigin(origin[0] ?? '') : null;
+    if (parsed?.ok !== true || parsed.origin !== wanted)
+      throw new SocketAuthError(
+        'ORIGIN_MISMATCH',
+        'The token was made for another origin than the one that connects.',
+      );
+  }
+  return actor;
+}
+
+async function verifyToken(service: Service, token: string): Promise<z.output<typeof claims>> {
+  try {
+    const { payload } = await jwtVerify(token, service.secrets.tokenKey, {
+      algorithms: ['HS256'],
+      typ: 'JWT',
+      issuer,
+      audience: [visitorAudience, staffAudience],
+      requiredClaims: ['exp', 'iat', 'jti'],
+      maxTokenAge: sizeLimits.tokenLifeMs / 1000,
+      currentDate: new Date(service.engine.clock.now()),
+    });
+    const checked = claims.safeParse(payload);
+    if (checked.success) return checked.data;
+  } catch (error) {
+    // Expired is what ran out; a token whose other times are wrong was never one of ours.
+    if (error instanceof errors.JWTExpired && error.claim === 'exp')
+      throw new SocketAuthError('EXPIRED_TOKEN', 'The token is over: fetch a fresh one.');
+    if (!(error instanceof errors.JOSEError) && !(error instanceof TypeError)) throw error;
+  }
+  throw new SocketAuthError('INVALID_TOKEN', 'The token is malformed or was changed.');
+}
+
+async function visitorFromClaims(
+  service: Service,
+  payload: z.output<typeof visitorClaims>,
+): Promise<VisitorActor> {
+  const application = await service.configCache.application(payload.appId);
+  if (application === null)
+    throw new SocketAuthError('APP_NOT_FOUND', 'The application of this token does not exist any more.');
+  try {
+    matchOrigin(application, payload.origin);
+  } catch (error) {
+    if (error instanceof ServiceError)
+      throw new SocketAuthError('ORIGIN_MISMATCH', 'The origin of this token is not registered any more.');
+    throw error;
+  }
+  const actor: VisitorActor = {
+    kind: 'visitor',
+    organizationId: application.organization.id,
+    applicationId: payload.appId,
+    visitorId: payload.visitorId,
+    mode: payload.mode,
+    via: 'origin',
+    origin: payload.origin,
+  };
+  // The visitor existed when the token was made: one who is gone was erased, and is not made again.
+  if (!(await visitorExists(service, actor)))
+    throw new SocketAuthError('INVALID_TOKEN', 'The visitor of this token does not exist any more.');
+  return actor;
+}
+
+async function memberFromClaims(
+  service: Service,
+  payload: z.output<typeof staffClaims>,
+): Promise<MemberActor> {
+  const found = await service.configCache.sessionById(payload.sid);
+  const same = found?.member.id === payload.memberId && found.organization.id === payload.organizationId;
+  if (found === null || !same || !isSessionActive(service, found))
+    throw new SocketAuthError('UNAUTHORIZED', 'The session of this token is over. Sign in again.');
+  return toMemberActor(found, payload.origin ?? null);
+}
+
+/** Why a live connection must end, or null while its actor may stay: asked again whenever configuration changes. */
+export async function checkAccess(
+  service: Service,
+  actor: VisitorActor | MemberActor,
+): Promise<'withdrawn' | 'appNotFound' | null> {
+  if (actor.kind === 'member') {
+    const found = await service.configCache.sessionById(actor.sessionId);
+    return found !== null && isSessionActive(service, found) ? null : 'withdrawn';
+  }
+  const application = await service.configCache.application(actor.applicationId);
+  if (application === null) return 'appNotFound';
+  try {
+    matchOrigin(application, actor.origin ?? undefined);
+  } catch (error) {
+    if (error instanceof ServiceError) return 'withdrawn';
+    throw error;
+  }
+  return (await isErased(service, actor)) ? 'withdrawn' : null;
+}
+
+/** The number of erasures at which a visitor was last seen to exist. */
+const lastErasureCheck = new WeakMap<VisitorActor, string>();
+
+/** Looks for the visitor's row, but only where somebody has been erased since the last look: connections are many, erasures few. */
+async function isErased(service: Service, actor: VisitorActor): Promise<boolean> {
+  const erasures = await service.configCache.erasureCount();
+  if (lastErasureCheck.get(actor) === erasures) return false;
+  const exists = await visitorExists(service, actor);
+  if (exists) lastErasureCheck.set(actor, erasures);
+  return !exists;
+}
+
+function visitorExists(
+  { engine }: Service,
+  { applicationId, mode: itsMode, visitorId }: VisitorActor,
+): Promise<boolean> {
+  return engine.store.read(
+    async ({ repositories }) =>
+      (await repositories.visitors.byVisitorId(applicationId, itsMode, visitorId)) !== undefined,
+  );
+}

@@ -1,0 +1,108 @@
+// The one writer of messages. Visitors, members and the assistant append through this function: the row, its
+// place in the conversation, what the message changes about the conversation, and the event.
+import type { ConversationWithVisitor, MessageRow, MessageWithSender } from '../../engine/rows.ts';
+import type { SenderRole } from '../../protocol/entities.ts';
+import { messageAudience } from '../core/audience.ts';
+import { serializeActivity, serializeSocketMessage } from '../core/serializers.ts';
+import type { Service, Tx } from '../service.ts';
+
+/** Content that was checked and rendered before the transaction, because that takes time. */
+export type MessageContent = Pick<MessageRow, 'content' | 'content_format' | 'content_html' | 'content_text'>;
+
+export interface MessageSender {
+  readonly id: string;
+  readonly role: SenderRole;
+  /** The name of a sender that is neither a visitor nor a member; null for those, whose names are in their rows. */
+  readonly label: string | null;
+  /** A member's name; null for others. */
+  readonly memberName: string | null;
+}
+
+export interface AppendOptions {
+  /** An internal note: for staff only. Changes nothing that a visitor could notice. */
+  readonly internal?: boolean;
+  /** A message with the same id of the same sender is stored once. */
+  readonly clientMessageId?: string | undefined;
+  /** The connection that sent it: it does not receive its own message. */
+  readonly connectionId?: string | undefined;
+}
+
+export interface AppendedMessage {
+  readonly message: MessageWithSender;
+  /** False when the message was stored before, under the same client id. */
+  readonly isNew: boolean;
+  /** The conversation after the message. */
+  readonly conversation: ConversationWithVisitor;
+}
+
+/**
+ * Stores a message at the end of its conversation and emits `message:new`. Whether the sender may write is the
+ * caller's to check. A visitor's message starts the waiting time, a member's ends it and is the first response;
+ * an assistant's changes neither, because only a person's answer counts.
+ */
+export async function appendMessage(
+  tx: Tx,
+  { engine: { clock } }: Pick<Service, 'engine'>,
+  conversation: ConversationWithVisitor,
+  sender: MessageSender,
+  content: MessageContent,
+  { internal = false, clientMessageId, connectionId }: AppendOptions = {},
+): Promise<AppendedMessage> {
+  const { conversations, messages } = tx.repositories;
+  if (clientMessageId !== undefined) {
+    const earlier = await messages.byClientId(conversation.id, sender.id, clientMessageId);
+    if (earlier !== undefined) return { message: earlier, isNew: false, conversation };
+  }
+  const now = clock.now();
+  const changed = await conversations.advance(conversation.id, internal ? 'note' : stepOf(sender.role), now);
+  const row: MessageRow = {
+    id: clock.newId(),
+    conversation_id: conversation.id,
+    organization_id: conversation.organization_id,
+    seq: changed.last_seq,
+    changed_seq: changed.last_seq,
+    sender_id: sender.id,
+    sender_role: sender.role,
+    sender_label: sender.label,
+    ...content,
+    internal: internal ? 1 : 0,
+    client_message_id: clientMessageId ?? null,
+    created_at: now,
+    edited_at: null,
+    deleted_at: null,
+  };
+  if ((await messages.insert(row)) === 0)
+    throw new Error('A message with this client id was stored by another transaction.');
+  const message: MessageWithSender = {
+    ...row,
+    visitor_name: conversation.visitor_name,
+    member_name: sender.memberName,
+  };
+  const after = { ...conversation, ...changed };
+  await tx.emit({
+    ...conversationEvent(conversation, sender.id),
+    type: 'message:new',
+    audience: messageAudience(row),
+    message_id: row.id,
+    payload: serializeSocketMessage(message),
+    activity: serializeActivity(row, after),
+    originConnectionId: connectionId,
+  });
+  return { message, isNew: true, conversation: after };
+}
+
+function stepOf(role: SenderRole): 'visitor' | 'operator' | 'other' {
+  return role === 'visitor' || role === 'operator' ? role : 'other';
+}
+
+/** The columns that every event of a conversation has. @param actorId who caused it */
+export function conversationEvent(conversation: ConversationWithVisitor, actorId: string) {
+  return {
+    organization_id: conversation.organization_id,
+    conversation_id: conversation.id,
+    mode: conversation.mode,
+    actor_id: actorId,
+    message_id: null,
+    member_id: null,
+  };
+}

@@ -1,0 +1,101 @@
+// The rules of canned replies: texts that every operator of an organization may
+// keep, find by a shortcut, and send.
+import type { Input, Output } from '../../protocol/operations.ts';
+import type { CannedReplyRow } from '../../engine/rows.ts';
+import { accessCannedReply } from '../core/access.ts';
+import { audit } from '../core/audit.ts';
+import { ServiceError } from '../core/errors.ts';
+import { prepareMessage } from './messages.ts';
+import { serializeCannedReply } from '../core/serializers.ts';
+import type { MemberCall, ReadTx, Tx } from '../service.ts';
+
+export async function listCannedReplies(
+  tx: ReadTx,
+  { actor }: MemberCall,
+  input: Input<'cannedReplies.list'>,
+): Promise<Output<'cannedReplies.list'>> {
+  const { limit, offset } = input;
+  const rows = await tx.repositories.cannedReplies.page(actor.organizationId, limit, offset);
+  const total = await tx.repositories.cannedReplies.count(actor.organizationId);
+  return { cannedReplies: rows.map(serializeCannedReply), total, limit, offset };
+}
+
+/** @throws Failure bad_request (content), conflict (shortcut taken) */
+export async function createCannedReply(
+  tx: Tx,
+  call: MemberCall,
+  input: Input<'cannedReplies.create'>,
+): Promise<Output<'cannedReplies.create'>> {
+  const { content, content_format, content_html } = prepareMessage(call, input);
+  const { clock } = call.service.engine;
+  const now = clock.now();
+  const row: CannedReplyRow = {
+    id: clock.newId(),
+    organization_id: call.actor.organizationId,
+    shortcut: input.shortcut,
+    content,
+    content_format,
+    content_html,
+    created_at: now,
+    updated_at: now,
+  };
+  await assertFree(tx, row);
+  await tx.repositories.cannedReplies.insert(row);
+  await changed(tx, call, row, 'cannedReplies.create');
+  return { cannedReply: serializeCannedReply(row) };
+}
+
+/** What is left out stays. @throws Failure not_found, bad_request, conflict */
+export async function updateCannedReply(
+  tx: Tx,
+  call: MemberCall,
+  input: Input<'cannedReplies.update'>,
+): Promise<Output<'cannedReplies.update'>> {
+  const row = await accessCannedReply(tx, call.actor, input.cannedReplyId);
+  const content = prepareMessage(call, {
+    content: input.content ?? row.content,
+    contentFormat: input.contentFormat ?? (input.content === undefined ? row.content_format : 'plain'),
+  });
+  const next: CannedReplyRow = {
+    ...row,
+    shortcut: input.shortcut ?? row.shortcut,
+    content: content.content,
+    content_format: content.content_format,
+    content_html: content.content_html,
+    updated_at: call.service.engine.clock.now(),
+  };
+  await assertFree(tx, next);
+  await tx.repositories.cannedReplies.update(next);
+  await changed(tx, call, next, 'cannedReplies.update');
+  return { cannedReply: serializeCannedReply(next) };
+}
+
+/** @throws Failure not_found */
+export async function deleteCannedReply(
+  tx: Tx,
+  call: MemberCall,
+  input: Input<'cannedReplies.delete'>,
+): Promise<{ success: true }> {
+  const row = await accessCannedReply(tx, call.actor, input.cannedReplyId);
+  await tx.repositories.cannedReplies.remove(row.id);
+  await changed(tx, call, row, 'cannedReplies.delete');
+  return { success: true };
+}
+
+async function assertFree(tx: ReadTx, row: CannedReplyRow): Promise<void> {
+  const other = await tx.repositories.cannedReplies.byShortcut(row.organization_id, row.shortcut);
+  if (other !== undefined && other.id !== row.id)
+    throw new ServiceError(
+      'conflict',
+      `There is a canned reply with the shortcut ${row.shortcut} already. Choose another.`,
+    );
+}
+
+function changed(tx: Tx, call: MemberCall, row: CannedReplyRow, action: string): Promise<void> {
+  return audit(tx, call, {
+    organizationId: row.organization_id,
+    action,
+    subject: `cannedReply:${row.id}`,
+    detail: { shortcut: row.shortcut },
+  });
+}

@@ -1,0 +1,305 @@
+// Handlers of conversations: open, list, read positions, and the operators' acts, which assignment.ts guards.
+import type { Input, Output } from '../../protocol/operations.ts';
+import type { ConversationRow } from '../../engine/rows.ts';
+import {
+  accessConversation,
+  accessMember,
+  getOrCreateVisitor,
+  findVisitor,
+  findMessage,
+} from '../core/access.ts';
+import { userId } from '../core/actor.ts';
+import { conversationAudience, messageAudience } from '../core/audience.ts';
+import { findUnstorable } from '../../text/text.ts';
+import { badField, ServiceError, notFound, rateLimited } from '../core/errors.ts';
+import { limitNewVisitors } from '../auth/rate-limits.ts';
+import { conversationEvent } from './append-message.ts';
+import { accept, conflictError, releaseOrThrow, resolve, transfer } from './assignment.ts';
+import {
+  serializeConversation,
+  serializeConversationListItem,
+  serializeNewConversation,
+  serializeQueueItem,
+  serializeStaffConversation,
+} from '../core/serializers.ts';
+import { searchQuery } from './search.ts';
+import type { MemberCall, ParticipantCall, ReadTx, Tx, VisitorCall } from '../service.ts';
+
+/**
+ * Opens a conversation. The same idempotency key again answers the first one.
+ * @throws ServiceError rate_limit_exceeded (too many new or pending ones), bad_request
+ */
+export async function createConversation(
+  tx: Tx,
+  call: VisitorCall,
+  input: Input<'conversations.create'>,
+): Promise<Output<'conversations.create'>> {
+  const { actor, service } = call;
+  if (input.subject !== undefined && findUnstorable(input.subject) !== null)
+    throw badField('subject', 'holds characters that are no text');
+  const { row: visitor, isNew } = await getOrCreateVisitor(tx, call);
+  if (input.idempotencyKey !== undefined) {
+    const earlier = await tx.repositories.conversations.byIdempotencyKey(visitor.id, input.idempotencyKey);
+    if (earlier !== undefined) return getConversation(tx, call, { conversationId: earlier });
+  }
+  if (actor.via === 'origin' && !isNew) limitNewVisitors(service, call.address);
+  const max = service.settings.maxPendingPerVisitor;
+  if ((await tx.repositories.conversations.countPending(visitor.id)) >= max)
+    throw rateLimited(
+      'per_visitor',
+      [],
+      { limit: max, windowMs: 60_000 },
+      60_000,
+      `${max} conversations are waiting for an operator already`,
+    );
+  const now = service.engine.clock.now();
+  const row: ConversationRow = {
+    id: service.engine.clock.newId(),
+    organization_id: actor.organizationId,
+    application_id: actor.applicationId,
+    visitor_key: visitor.id,
+    mode: actor.mode,
+    status: 'pending',
+    subject: input.subject ?? null,
+    assigned_to: null,
+    resolved_by: null,
+    resolved_at: null,
+    last_seq: 0,
+    waiting_since: now,
+    first_response_at: null,
+    idempotency_key: input.idempotencyKey ?? null,
+    assistant_muted_at: null,
+    created_at: now,
+    updated_at: now,
+  };
+  await tx.repositories.conversations.insert(row);
+  await tx.repositories.participants.join({
+    conversation_id: row.id,
+    user_id: actor.visitorId,
+    role: 'visitor',
+    joined_at: now,
+    left_at: null,
+  });
+  await tx.emit({
+    ...conversationEvent(
+      { ...row, visitor_id: visitor.visitor_id, visitor_name: visitor.name },
+      actor.visitorId,
+    ),
+    type: 'conversation:new',
+    audience: conversationAudience['conversation:new'],
+    payload: serializeNewConversation(row),
+  });
+  return getConversation(tx, call, { conversationId: row.id });
+}
+
+/** The visitor's own conversations, most recently updated first. */
+export async function listConversations(
+  tx: ReadTx,
+  { actor }: VisitorCall,
+  input: Input<'conversations.list'>,
+): Promise<Output<'conversations.list'>> {
+  const { limit, offset } = input;
+  const visitor = await findVisitor(tx, actor);
+  if (visitor === undefined) return { conversations: [], total: 0, limit, offset };
+  const rows = await tx.repositories.conversations.ofVisitor(visitor.id, limit, offset);
+  const total = await tx.repositories.conversations.countOfVisitor(visitor.id);
+  return { conversations: rows.map(serializeConversationListItem), total, limit, offset };
+}
+
+/** @throws ServiceError not_found */
+export async function getConversation(
+  tx: ReadTx,
+  { actor }: VisitorCall,
+  input: { conversationId: string },
+): Promise<Output<'conversations.get'>> {
+  const row = await accessConversation(tx, actor, input.conversationId);
+  return { conversation: serializeConversation(row, await tx.repositories.participants.present(row.id)) };
+}
+
+/**
+ * Moves the caller's read position forward; an older message changes nothing.
+ * @throws ServiceError not_found for a message that is not of this conversation
+ */
+export async function readConversation(
+  tx: Tx,
+  call: ParticipantCall,
+  input: Input<'conversations.read'>,
+): Promise<{ success: true }> {
+  const { actor } = call;
+  const conversation = await accessConversation(tx, actor, input.conversationId);
+  const message = await findMessage(tx, actor, conversation.id, input.messageId);
+  if (message === undefined) throw notFound('message', 'message');
+  const reader = userId(actor);
+  if ((await tx.repositories.participants.get(conversation.id, reader)) === undefined) {
+    // A member who reads along without taking part: a position, but no participant.
+    const now = call.service.engine.clock.now();
+    await tx.repositories.participants.join({
+      conversation_id: conversation.id,
+      user_id: reader,
+      role: 'operator',
+      joined_at: now,
+      left_at: now,
+    });
+  }
+  const moved = await tx.repositories.participants.read({
+    conversation_id: conversation.id,
+    user_id: reader,
+    message_id: message.id,
+    seq: message.seq,
+  });
+  if (moved > 0) {
+    await tx.emit({
+      ...conversationEvent(conversation, reader),
+      type: 'conversation:read',
+      audience: messageAudience(message),
+      message_id: message.id,
+      payload: { conversationId: conversation.id, userId: reader, messageId: message.id },
+    });
+  }
+  return { success: true };
+}
+
+/** How many messages of staff the visitor has not read. */
+export async function countUnread(
+  tx: ReadTx,
+  { actor }: VisitorCall,
+  input: { conversationId: string },
+): Promise<Output<'conversations.unread'>> {
+  const conversation = await accessConversation(tx, actor, input.conversationId);
+  const reader = await tx.repositories.participants.get(conversation.id, actor.visitorId);
+  return {
+    unreadCount: await tx.repositories.messages.unreadByVisitor(conversation.id, reader?.last_read_seq ?? 0),
+  };
+}
+
+/** The operators' queue. */
+export async function listQueue(
+  tx: ReadTx,
+  { actor }: MemberCall,
+  input: Input<'staff.conversations.list'>,
+): Promise<Output<'staff.conversations.list'>> {
+  const { limit, offset } = input;
+  const filter = {
+    organizationId: actor.organizationId,
+    mode: input.mode === 'all' ? undefined : input.mode,
+    visitorOf: input.visitorOf,
+    status: input.status,
+    applicationId: input.applicationId,
+    text: input.q,
+    matching: await searchMessages(tx, actor.organizationId, input.q),
+    assignedTo:
+      input.assignedTo === 'me' ? actor.memberId : input.assignedTo === 'none' ? null : input.assignedTo,
+  };
+  const rows = await tx.repositories.conversations.queue(filter, actor.memberId, limit, offset);
+  return {
+    conversations: rows.map(serializeQueueItem),
+    total: await tx.repositories.conversations.countQueue(filter),
+    limit,
+    offset,
+  };
+}
+
+const maxMatches = 5_000;
+
+async function searchMessages(
+  tx: ReadTx,
+  organizationId: string,
+  text: string | undefined,
+): Promise<string[]> {
+  const query = text === undefined ? null : searchQuery(text);
+  return query === null ? [] : tx.repositories.search.conversations(query, organizationId, maxMatches);
+}
+
+/** @throws ServiceError not_found */
+export async function getStaffConversation(
+  tx: ReadTx,
+  { actor }: MemberCall,
+  input: { conversationId: string },
+): Promise<Output<'staff.conversations.get'>> {
+  const row = await tx.repositories.conversations.queueItem(
+    actor.organizationId,
+    input.conversationId,
+    actor.memberId,
+  );
+  if (row === undefined) throw notFound('conversation', 'conversation');
+  return {
+    conversation: serializeStaffConversation(row, await tx.repositories.participants.present(row.id)),
+  };
+}
+
+/** @throws ServiceError forbidden unless the conversation is the caller's or the caller is an admin */
+function assertMayChange({ actor }: MemberCall, conversation: ConversationRow, act: string): void {
+  if (actor.role === 'admin' || conversation.assigned_to === actor.memberId) return;
+  throw new ServiceError(
+    'forbidden',
+    `Only the operator who has the conversation, or an admin, may ${act} it.`,
+    { resource: 'conversation' },
+  );
+}
+
+/**
+ * pending → active: the caller is assigned and takes part.
+ * @throws ServiceError not_found, conflict
+ */
+export async function acceptConversation(
+  tx: Tx,
+  call: MemberCall,
+  input: { conversationId: string },
+): Promise<Output<'staff.conversations.accept'>> {
+  const conversation = await accessConversation(tx, call.actor, input.conversationId);
+  const { memberId: id, name } = call.actor;
+  await accept(tx, call.service, conversation, { id, name });
+  return getStaffConversation(tx, call, input);
+}
+
+/**
+ * active → pending.
+ * @throws ServiceError not_found, conflict, forbidden
+ */
+export async function releaseConversation(
+  tx: Tx,
+  call: MemberCall,
+  input: { conversationId: string },
+): Promise<Output<'staff.conversations.release'>> {
+  const conversation = await accessConversation(tx, call.actor, input.conversationId);
+  if (conversation.status !== 'active') throw conflictError(conversation, 'released');
+  assertMayChange(call, conversation, 'release');
+  await releaseOrThrow(tx, call.service, conversation, call.actor.memberId);
+  return getStaffConversation(tx, call, input);
+}
+
+/**
+ * pending or active → closed; who resolved it is recorded.
+ * @throws ServiceError not_found, conflict, forbidden
+ */
+export async function resolveConversation(
+  tx: Tx,
+  call: MemberCall,
+  input: { conversationId: string },
+): Promise<Output<'staff.conversations.resolve'>> {
+  const conversation = await accessConversation(tx, call.actor, input.conversationId);
+  if (conversation.status === 'closed') throw conflictError(conversation, 'resolved');
+  assertMayChange(call, conversation, 'resolve');
+  await resolve(tx, call.service, conversation, call.actor.memberId);
+  return getStaffConversation(tx, call, input);
+}
+
+/**
+ * Hands an active conversation to another member. To the one who has it already: nothing changes.
+ * @throws ServiceError not_found (conversation or member), conflict, forbidden, bad_request (a disabled member)
+ */
+export async function transferConversation(
+  tx: Tx,
+  call: MemberCall,
+  input: Input<'staff.conversations.transfer'>,
+): Promise<Output<'staff.conversations.transfer'>> {
+  const conversation = await accessConversation(tx, call.actor, input.conversationId);
+  const member = await accessMember(tx, call.actor, input.memberId);
+  if (conversation.status !== 'active') throw conflictError(conversation, 'transferred');
+  assertMayChange(call, conversation, 'transfer');
+  if (member.disabled_at !== null) throw badField('memberId', 'is a member who is disabled');
+  if (member.id !== conversation.assigned_to) {
+    await transfer(tx, call.service, conversation, member, call.actor.memberId);
+  }
+  return getStaffConversation(tx, call, input);
+}

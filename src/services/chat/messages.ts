@@ -1,0 +1,243 @@
+// Handlers of messages: send, list, edit, delete. Order is the conversation's own sequence; only the sender may
+// change a message, for 15 minutes; deleting is soft.
+import { sizeLimits } from '../../protocol/codes.ts';
+import type { ContentFormat } from '../../protocol/entities.ts';
+import type { Input, Output } from '../../protocol/operations.ts';
+import type { ConversationWithVisitor, MessageRow, MessageWithSender } from '../../engine/rows.ts';
+import { accessConversation, accessMessage, findMessage } from '../core/access.ts';
+import { userId, type MemberActor, type VisitorActor } from '../core/actor.ts';
+import { handOffToHuman } from '../assistant/messages.ts';
+import { canReadNotes, messageAudience } from '../core/audience.ts';
+import { prepareContent } from '../content/content.ts';
+import { badField, ServiceError } from '../core/errors.ts';
+import { isoTime, serializeEdited, serializeMessage, serializeSentMessage } from '../core/serializers.ts';
+import type { ParticipantCall, ReadTx, Tx } from '../service.ts';
+import {
+  appendMessage,
+  conversationEvent,
+  type MessageContent,
+  type MessageSender,
+} from './append-message.ts';
+
+/**
+ * Checks and renders content once, when it is stored or edited.
+ * @throws ServiceError bad_request
+ */
+export function prepareMessage(
+  call: ParticipantCall,
+  input: { content: string; contentFormat: ContentFormat },
+): MessageContent {
+  const prepared = prepareContent(input.content, input.contentFormat, call.contentLimit);
+  if (!prepared.ok)
+    throw new ServiceError('bad_request', `The ${prepared.problem}`, {
+      details: [{ path: prepared.path, message: prepared.problem }],
+    });
+  const { content, contentFormat, contentHtml, text } = prepared.value;
+  return {
+    content,
+    content_format: contentFormat,
+    content_html: contentHtml,
+    content_text: contentFormat === 'plain' ? null : text,
+  };
+}
+
+interface SendInput {
+  readonly conversationId: string;
+  readonly clientMessageId?: string | undefined;
+  readonly internal?: boolean;
+  /** The visitor asks for a human. */
+  readonly person?: boolean | undefined;
+}
+
+/**
+ * Stores a message and tells the room. The same client id again answers the first message and stores nothing.
+ * @throws ServiceError not_found, forbidden, conversation_not_active
+ */
+export async function sendMessage(
+  tx: Tx,
+  call: ParticipantCall,
+  input: SendInput,
+  content: MessageContent,
+): Promise<Output<'messages.send'>> {
+  const { actor } = call;
+  const conversation = await accessConversation(tx, actor, input.conversationId);
+  const internal = input.internal === true;
+  if (conversation.status === 'closed' || !maySend(actor, conversation, internal)) {
+    // A retry of a message stored before the conversation was closed or reassigned answers that message.
+    const earlier = await findDuplicate(tx, call, input);
+    if (earlier !== undefined) return { message: serializeSentMessage(earlier) };
+    throw conversation.status === 'closed' ? notActiveError() : notAssignedError();
+  }
+  const {
+    message,
+    isNew,
+    conversation: after,
+  } = await appendMessage(tx, call.service, conversation, senderOf(actor), content, {
+    internal,
+    clientMessageId: input.clientMessageId,
+    connectionId: call.connectionId,
+  });
+  if (isNew && actor.kind === 'visitor' && input.person === true)
+    await handOffToHuman(tx, call.service, after, message);
+  return { message: serializeSentMessage(message) };
+}
+
+function senderOf(actor: VisitorActor | MemberActor): MessageSender {
+  return actor.kind === 'visitor'
+    ? { id: actor.visitorId, role: 'visitor', label: null, memberName: null }
+    : { id: actor.memberId, role: 'operator', label: null, memberName: actor.name };
+}
+
+/** An operator answers only in conversations assigned to them, and writes notes in any of the organization. */
+function maySend(
+  actor: VisitorActor | MemberActor,
+  conversation: ConversationWithVisitor,
+  internal: boolean,
+): boolean {
+  return actor.kind === 'visitor' || internal || conversation.assigned_to === actor.memberId;
+}
+
+function notActiveError(): ServiceError {
+  return new ServiceError(
+    'conversation_not_active',
+    'The conversation is closed. Start a new one to write again.',
+    { resource: 'conversation' },
+  );
+}
+
+function notAssignedError(): ServiceError {
+  return new ServiceError(
+    'forbidden',
+    'The conversation is not assigned to you. Accept it, or have it transferred to you, to answer.',
+    {
+      resource: 'conversation',
+    },
+  );
+}
+
+async function findDuplicate(
+  tx: ReadTx,
+  { actor }: ParticipantCall,
+  input: SendInput,
+): Promise<MessageWithSender | undefined> {
+  if (input.clientMessageId === undefined) return undefined;
+  return tx.repositories.messages.byClientId(input.conversationId, userId(actor), input.clientMessageId);
+}
+
+/**
+ * A page of history in the one order of the conversation.
+ * @throws ServiceError not_found; bad_request for an unknown `after` or `before`
+ */
+export async function listMessages(
+  tx: ReadTx,
+  call: ParticipantCall,
+  input: Input<'messages.list'>,
+): Promise<Output<'messages.list'>> {
+  const { conversationId, limit, offset, order } = input;
+  await accessConversation(tx, call.actor, conversationId);
+  const position = async (field: 'after' | 'before'): Promise<number | undefined> => {
+    const id = input[field];
+    if (id === undefined) return undefined;
+    const place = await findMessage(tx, call.actor, conversationId, id);
+    if (place === undefined) throw badField(field, 'must be the id of a message of this conversation');
+    return place.seq;
+  };
+  if (input.after !== undefined && input.before !== undefined)
+    throw badField('before', "can't be combined with after");
+  const rows = await tx.repositories.messages.page({
+    conversationId,
+    notes: canReadNotes(call.actor),
+    order,
+    afterSeq: await position('after'),
+    beforeSeq: await position('before'),
+    limit,
+    offset,
+  });
+  return { messages: rows.map(serializeMessage), limit, offset };
+}
+
+/**
+ * Changes one's own message within 15 minutes.
+ * @throws ServiceError not_found, forbidden, edit_window_expired
+ */
+export async function editMessage(
+  tx: Tx,
+  call: ParticipantCall,
+  input: { conversationId: string; messageId: string },
+  content: MessageContent,
+): Promise<Output<'messages.edit'>> {
+  const { conversation, message, now } = await accessOwnMessage(tx, call, input);
+  const seq = await nextChangeSeq(tx, message, now);
+  await tx.repositories.messages.edit({ id: message.id, changed_seq: seq, edited_at: now, ...content });
+  const edited: MessageWithSender = { ...message, ...content, changed_seq: seq, edited_at: now };
+  await tx.emit({
+    ...conversationEvent(conversation, userId(call.actor)),
+    type: 'message:edited',
+    audience: messageAudience(message),
+    message_id: message.id,
+    payload: serializeEdited(edited),
+  });
+  return { message: serializeMessage(edited) };
+}
+
+/**
+ * Deletes one's own message within 15 minutes: the text is removed at once, the row keeps its place.
+ * @throws ServiceError not_found, forbidden, edit_window_expired
+ */
+export async function deleteMessage(
+  tx: Tx,
+  call: ParticipantCall,
+  input: { conversationId: string; messageId: string },
+): Promise<{ success: true }> {
+  const { conversation, message, now } = await accessOwnMessage(tx, call, input);
+  const seq = await nextChangeSeq(tx, message, now);
+  await tx.repositories.messages.remove(message.id, seq, now);
+  await tx.repositories.search.remove(message.id);
+  // What the assistant was asked may have been this message.
+  if (message.sender_role === 'visitor')
+    await tx.repositories.aiLog.blank(conversation.id, message.created_at);
+  await tx.emit({
+    ...conversationEvent(conversation, userId(call.actor)),
+    type: 'message:deleted',
+    audience: messageAudience(message),
+    message_id: message.id,
+    payload: { conversationId: conversation.id, messageId: message.id, senderId: message.sender_id },
+  });
+  return { success: true };
+}
+
+/** Sender first, then the window: a message of another sender is forbidden however new it is. */
+async function accessOwnMessage(
+  tx: Tx,
+  call: ParticipantCall,
+  input: { conversationId: string; messageId: string },
+) {
+  const conversation = await accessConversation(tx, call.actor, input.conversationId);
+  const message = await accessMessage(tx, call.actor, conversation.id, input.messageId);
+  if (message.sender_id !== userId(call.actor))
+    throw new ServiceError('forbidden', 'Only its sender may edit or delete a message.', {
+      resource: 'message',
+    });
+  const now = call.service.engine.clock.now();
+  const ends = message.created_at + sizeLimits.editWindowMs;
+  if (now > ends)
+    throw new ServiceError(
+      'edit_window_expired',
+      `Message ${message.id} could be edited or deleted until ${isoTime(ends)}.`,
+      {
+        resource: 'message',
+      },
+    );
+  return { conversation, message, now };
+}
+
+/** The place of an edit or a deletion in the conversation's sequence. One of a note is nothing a visitor could notice. */
+async function nextChangeSeq(tx: Tx, message: MessageRow, now: number): Promise<number> {
+  const { conversations } = tx.repositories;
+  const changed = await conversations.advance(
+    message.conversation_id,
+    message.internal === 1 ? 'note' : 'other',
+    now,
+  );
+  return changed.last_seq;
+}

@@ -1,0 +1,132 @@
+// Full-text search over messages in any language: text is cut into words by the
+// platform's own segmenter when it is indexed and when it is searched, because
+// SQLite's tokenizer knows no words in scripts that write without blanks.
+// The index follows the event log, a moment behind, so that sending never waits for it.
+import type { Service, Tx } from '../service.ts';
+import { readEvents } from '../core/event-log.ts';
+
+// Made when it is first needed: a command that searches nothing should not wait for it.
+let segmenter: Intl.Segmenter | undefined;
+const cursorKey = 'search_cursor';
+const batchSize = 200;
+const indexDelayMs = 250;
+/** Events within `afterMs` above which the service counts as busy. */
+const busyThreshold = 100;
+const maxIndexDelayMs = 30_000;
+
+/** The words of a text, folded for comparison. */
+export function tokenize(text: string): string[] {
+  const found: string[] = [];
+  segmenter ??= new Intl.Segmenter(undefined, { granularity: 'word' });
+  for (const { segment, isWordLike } of segmenter.segment(text.normalize('NFKC')))
+    if (isWordLike === true) found.push(segment.toLowerCase());
+  return found;
+}
+
+/**
+ * What a person typed, as an FTS5 query: every word must occur, the last may be the beginning of one.
+ * Each is quoted, so nothing typed is ever syntax.
+ * @returns null when there is no word in it
+ */
+export function searchQuery(text: string): string | null {
+  const terms = tokenize(text).map((word) => `"${word.replaceAll('"', '""')}"`);
+  return terms.length === 0 ? null : `${terms.join(' ')}*`;
+}
+
+/** Brings the index up to the end of the event log; the first time, and after an import, through all messages. */
+export async function updateSearchIndex(service: Service): Promise<void> {
+  const { store } = service.engine;
+  const cursor = await store.read(({ repositories }) => repositories.meta.get(cursorKey));
+  if (cursor === undefined) {
+    await indexAllMessages(service);
+    return;
+  }
+  let position = Number(cursor);
+  for (;;) {
+    const events = await readEvents(service, position);
+    const last = events.at(-1);
+    if (last === undefined) return;
+    position = last.seq;
+    const changed = new Set<string>();
+    for (const { type, message_id } of events)
+      if (message_id !== null && (type === 'message:new' || type === 'message:edited'))
+        changed.add(message_id);
+    await inBatches([...changed], (ids) =>
+      store.write(async (tx) => {
+        for (const id of ids) await indexMessage(tx, id);
+      }),
+    );
+    await store.write(({ repositories }) => repositories.meta.set(cursorKey, String(position)));
+  }
+}
+
+async function indexAllMessages(service: Service): Promise<void> {
+  const { store } = service.engine;
+  // Taken first: what is written meanwhile is in the log after it, and indexing twice changes nothing.
+  const end = await store.read(({ repositories }) => repositories.events.lastSeq());
+  let after = '';
+  for (;;) {
+    const from = after;
+    const rows = await store.read(({ repositories }) => repositories.search.unindexed(from, batchSize));
+    const last = rows.at(-1);
+    if (last === undefined) break;
+    after = last.id;
+    await store.write(async (tx) => {
+      for (const row of rows) await indexMessage(tx, row.id);
+    });
+  }
+  await store.write(({ repositories }) => repositories.meta.set(cursorKey, String(end)));
+}
+
+/** A deleted message has nothing to find; one that is gone altogether has taken its words along. */
+async function indexMessage({ repositories }: Tx, id: string): Promise<void> {
+  const message = await repositories.messages.byId(id);
+  if (message === undefined || message.deleted_at !== null) return;
+  await repositories.search.put(id, tokenize(message.content_text ?? message.content).join(' '));
+}
+
+async function inBatches<T>(all: readonly T[], work: (some: readonly T[]) => Promise<void>): Promise<void> {
+  for (let start = 0; start < all.length; start += batchSize) await work(all.slice(start, start + batchSize));
+}
+
+/**
+ * Keeps the index a moment behind the log.
+ * @param onFault hears of a run that failed; the next commit tries again
+ * @returns how to stop
+ */
+export function startSearchIndexer(service: Service, onFault: (error: unknown) => void): () => Promise<void> {
+  let cancel: (() => void) | null = null;
+  let running: Promise<void> = Promise.resolve();
+  let stopped = false;
+  let waitingSince: number | null = null;
+  let heard = 0;
+  const run = (): void => {
+    cancel = null;
+    const now = service.engine.clock.monotonic();
+    waitingSince ??= now;
+    // Under load, messages come first: the index waits for a quieter moment, but not for ever.
+    const busy = heard > busyThreshold && now - waitingSince < maxIndexDelayMs;
+    heard = 0;
+    if (busy) {
+      plan();
+      return;
+    }
+    waitingSince = null;
+    running = running.then(() => (stopped ? undefined : updateSearchIndex(service))).catch(onFault);
+  };
+  const plan = (): void => {
+    if (!stopped) cancel ??= service.engine.clock.after(indexDelayMs, run);
+  };
+  const unsubscribe = service.engine.store.subscribe(({ events }) => {
+    heard += events.length;
+    // No events: another process committed, which may have been an import.
+    if (events.length === 0 || events.some(({ message_id }) => message_id !== null)) plan();
+  });
+  plan();
+  return async () => {
+    stopped = true;
+    unsubscribe();
+    cancel?.();
+    await running;
+  };
+}

@@ -1,0 +1,184 @@
+// The only way to load somebody's row. What does not exist and what belongs to
+// somebody else give the same answer, so nothing tells whether an id exists.
+import type {
+  CannedReplyRow,
+  ApiKeyRow,
+  ApplicationRow,
+  ConversationWithVisitor,
+  KnowledgeDocumentRow,
+  MemberRow,
+  MessageWithSender,
+  OrganizationRow,
+  VisitorRow,
+  WebhookRow,
+} from '../../engine/rows.ts';
+import type { LocalActor, MemberActor, VisitorActor } from './actor.ts';
+import { badField, notFound } from './errors.ts';
+import { limitNewVisitors } from '../auth/rate-limits.ts';
+import type { ReadTx, Tx, VisitorCall } from '../service.ts';
+
+/**
+ * A conversation that the caller may read: the visitor's own, or any of the member's organization.
+ * @throws Failure not_found
+ */
+export async function accessConversation(
+  tx: ReadTx,
+  actor: VisitorActor | MemberActor,
+  conversationId: string,
+): Promise<ConversationWithVisitor> {
+  const row = await tx.repositories.conversations.byId(conversationId);
+  if (row === undefined || row.organization_id !== actor.organizationId)
+    throw notFound('conversation', 'conversation');
+  if (actor.kind === 'member') return row;
+  const own =
+    row.application_id === actor.applicationId &&
+    row.mode === actor.mode &&
+    row.visitor_id === actor.visitorId;
+  if (!own) throw notFound('conversation', 'conversation');
+  return row;
+}
+
+/**
+ * A message of a conversation that the caller may read. Deleted ones, and notes for a visitor, are not there.
+ * @throws Failure not_found
+ */
+export async function accessMessage(
+  tx: ReadTx,
+  actor: VisitorActor | MemberActor,
+  conversationId: string,
+  messageId: string,
+): Promise<MessageWithSender> {
+  const row = await findMessage(tx, actor, conversationId, messageId);
+  if (row === undefined || row.deleted_at !== null) throw notFound('message', 'message');
+  return row;
+}
+
+/** Like accessMessage, but a deleted message still has its place; undefined where there is nothing for the caller. */
+export async function findMessage(
+  tx: ReadTx,
+  actor: VisitorActor | MemberActor,
+  conversationId: string,
+  messageId: string,
+): Promise<MessageWithSender | undefined> {
+  const row = await tx.repositories.messages.byId(messageId);
+  if (row === undefined || row.conversation_id !== conversationId) return undefined;
+  return actor.kind === 'visitor' && row.internal === 1 ? undefined : row;
+}
+
+/** The visitor's row, or undefined for one who has not written anything yet. */
+export function findVisitor(tx: ReadTx, actor: VisitorActor): Promise<VisitorRow | undefined> {
+  return tx.repositories.visitors.byVisitorId(actor.applicationId, actor.mode, actor.visitorId);
+}
+
+/**
+ * The visitor's row, made on first use.
+ * @throws Failure rate_limit_exceeded when one address makes too many visitors
+ */
+export async function getOrCreateVisitor(
+  tx: Tx,
+  call: VisitorCall,
+): Promise<{ row: VisitorRow; isNew: boolean }> {
+  const { actor, service } = call;
+  const found = await findVisitor(tx, actor);
+  if (found !== undefined) return { row: found, isNew: false };
+  if (actor.via === 'origin') limitNewVisitors(service, call.address);
+  const row: VisitorRow = {
+    id: service.engine.clock.newId(),
+    visitor_id: actor.visitorId,
+    organization_id: actor.organizationId,
+    application_id: actor.applicationId,
+    mode: actor.mode,
+    name: null,
+    email: null,
+    verified: 0,
+    attributes: '{}',
+    created_at: service.engine.clock.now(),
+  };
+  await tx.repositories.visitors.insert(row);
+  return { row, isNew: true };
+}
+
+/**
+ * The organization that an owner means: a member's own, whatever is asked; the command line's by slug or id.
+ * @throws Failure not_found, bad_request
+ */
+export async function accessOrganization(
+  tx: ReadTx,
+  actor: MemberActor | LocalActor,
+  reference: string | undefined,
+): Promise<OrganizationRow> {
+  const { organizations } = tx.repositories;
+  if (actor.kind === 'local' && reference === undefined)
+    throw badField('organization', 'is needed: the slug of an organization');
+  const row =
+    reference === undefined
+      ? await organizations.byId((actor as MemberActor).organizationId)
+      : ((await organizations.bySlug(reference.toLowerCase())) ??
+        (await organizations.byId(reference.toLowerCase())));
+  if (row === undefined || (actor.kind === 'member' && row.id !== actor.organizationId))
+    throw notFound('organization');
+  return row;
+}
+
+/** @throws Failure not_found */
+export async function accessApplication(
+  tx: ReadTx,
+  actor: MemberActor | LocalActor,
+  id: string,
+): Promise<ApplicationRow> {
+  return ownRow(actor, await tx.repositories.applications.byId(id), 'application');
+}
+
+/** @throws Failure not_found */
+export async function accessApiKey(
+  tx: ReadTx,
+  actor: MemberActor | LocalActor,
+  id: string,
+  applicationId: string | undefined,
+): Promise<ApiKeyRow> {
+  const row = ownRow(actor, await tx.repositories.apiKeys.byId(id), 'API key');
+  if (applicationId !== undefined && row.application_id !== applicationId) throw notFound('API key');
+  return row;
+}
+
+/** @throws Failure not_found */
+export async function accessMember(
+  tx: ReadTx,
+  actor: MemberActor | LocalActor,
+  id: string,
+): Promise<MemberRow> {
+  return ownRow(actor, await tx.repositories.members.byId(id), 'member');
+}
+
+/** @throws Failure not_found */
+export async function accessCannedReply(tx: ReadTx, actor: MemberActor, id: string): Promise<CannedReplyRow> {
+  return ownRow(actor, await tx.repositories.cannedReplies.byId(id), 'canned reply');
+}
+
+/** @throws Failure not_found */
+export async function accessWebhook(
+  tx: ReadTx,
+  actor: MemberActor | LocalActor,
+  id: string,
+): Promise<WebhookRow> {
+  return ownRow(actor, await tx.repositories.webhooks.byId(id), 'webhook');
+}
+
+/** @throws Failure not_found */
+export async function accessKnowledgeDocument(
+  tx: ReadTx,
+  actor: MemberActor | LocalActor,
+  id: string,
+): Promise<KnowledgeDocumentRow> {
+  return ownRow(actor, await tx.repositories.knowledge.byId(id), 'document');
+}
+
+function ownRow<R extends { organization_id: string }>(
+  actor: MemberActor | LocalActor,
+  row: R | undefined,
+  what: string,
+): R {
+  if (row === undefined || (actor.kind === 'member' && row.organization_id !== actor.organizationId))
+    throw notFound(what);
+  return row;
+}

@@ -1,0 +1,72 @@
+// Who asks. Every rule gets one of these; none of them knows by which door it came.
+import type { Mode, Role } from '../../protocol/entities.ts';
+
+/** A page that shows the widget: an application and a registered origin, nobody in particular yet. */
+export interface HostSiteActor {
+  readonly kind: 'hostSite';
+  readonly organizationId: string;
+  readonly applicationId: string;
+  readonly origin: string | null;
+}
+
+export interface VisitorActor {
+  readonly kind: 'visitor';
+  readonly organizationId: string;
+  readonly applicationId: string;
+  /** The X-Visitor-Id, lower case. */
+  readonly visitorId: string;
+  readonly mode: Mode;
+  /** By API key (the customer's backend, trusted to name people) or by origin (a browser). */
+  readonly via: 'key' | 'origin';
+  readonly origin: string | null;
+}
+
+export interface MemberActor {
+  readonly kind: 'member';
+  readonly organizationId: string;
+  readonly memberId: string;
+  readonly name: string;
+  readonly role: Role;
+  readonly sessionId: string;
+  readonly origin: string | null;
+}
+
+/** The command line on the data folder: may do what any admin may, in every organization. */
+export interface LocalActor {
+  readonly kind: 'local';
+}
+
+export interface AnonymousActor {
+  readonly kind: 'anonymous';
+}
+
+/** The actor that an operation's `who` allows. `admin` is a member whose role is admin, or the command line. */
+export interface ActorsByWho {
+  readonly anyone: AnonymousActor;
+  readonly hostSite: HostSiteActor;
+  readonly visitor: VisitorActor;
+  readonly operator: MemberActor;
+  readonly admin: MemberActor | LocalActor;
+  readonly local: LocalActor;
+}
+
+export type Actor = HostSiteActor | VisitorActor | MemberActor | LocalActor | AnonymousActor;
+
+/** The id under which an actor takes part in conversations. */
+export function userId(actor: VisitorActor | MemberActor): string {
+  return actor.kind === 'visitor' ? actor.visitorId : actor.memberId;
+}
+
+/** How the audit log names an actor. */
+export function actorLabel(actor: Actor): string {
+  switch (actor.kind) {
+    case 'member':
+      return `member:${actor.memberId}`;
+    case 'visitor':
+      return `visitor:${actor.applicationId}`;
+    case 'hostSite':
+    case 'anonymous':
+    case 'local':
+      return actor.kind;
+  }
+}

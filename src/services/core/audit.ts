@@ -1,0 +1,56 @@
+// The audit log: who changed what, when, from where. Written in the transaction
+// of the change, so that neither exists without the other. No secret ever enters it.
+import type { Actor } from './actor.ts';
+import { actorLabel } from './actor.ts';
+import { accessOrganization } from './access.ts';
+import type { Input, Output } from '../../protocol/operations.ts';
+import { serializeAuditEntry } from './serializers.ts';
+import type { Call, OwnerCall, ReadTx, Tx } from '../service.ts';
+
+export interface AuditEntry {
+  readonly organizationId: string | null;
+  /** `noun.verb`, as in the operation's name. */
+  readonly action: string;
+  /** What it was done to, as `application:<id>`. */
+  readonly subject: string;
+  readonly detail?: Readonly<Record<string, string | number | boolean | null>>;
+}
+
+/** Adds a row to the audit log. */
+export async function audit(tx: Tx, call: Call<Actor>, entry: AuditEntry): Promise<void> {
+  const { clock } = call.service.engine;
+  await tx.repositories.audit.insert({
+    id: clock.newId(),
+    organization_id: entry.organizationId,
+    actor: actorLabel(call.actor),
+    action: entry.action,
+    subject: entry.subject,
+    detail: JSON.stringify(entry.detail ?? {}),
+    address: call.address,
+    created_at: clock.now(),
+  });
+}
+
+/**
+ * The log of an organization, newest first; on the command line without one, of the whole server.
+ * @throws Failure not_found
+ */
+export async function listAudit(
+  tx: ReadTx,
+  call: OwnerCall,
+  input: Input<'audit.list'>,
+): Promise<Output<'audit.list'>> {
+  const { limit, offset } = input;
+  const whole = call.actor.kind === 'local' && input.organization === undefined;
+  const organizationId = whole ? null : (await accessOrganization(tx, call.actor, input.organization)).id;
+  const rows =
+    organizationId === null
+      ? await tx.repositories.audit.everything(limit, offset)
+      : await tx.repositories.audit.byOrganization(organizationId, limit, offset);
+  return {
+    entries: rows.map(serializeAuditEntry),
+    total: await tx.repositories.audit.count(organizationId),
+    limit,
+    offset,
+  };
+}

@@ -1,0 +1,120 @@
+// Configuration that every request needs (applications, keys, sessions, domains),
+// kept in small bounded caches. A commit that touches configuration, in this
+// process or another, makes every entry stale at once.
+import type { Store } from '../../engine/engine.ts';
+import type {
+  ApiKeyRow,
+  ApplicationRow,
+  MemberRow,
+  OrganizationRow,
+  StaffSessionRow,
+} from '../../engine/rows.ts';
+import type { ApplicationSettings } from '../../protocol/application-settings.ts';
+import { readSettings } from '../tenants/settings.ts';
+
+export interface CachedApplication {
+  readonly row: ApplicationRow;
+  readonly settings: ApplicationSettings;
+  /** Normalised domains (services/origins.ts). */
+  readonly domains: readonly string[];
+  readonly organization: OrganizationRow;
+}
+
+export interface CachedSession {
+  readonly session: StaffSessionRow;
+  readonly member: MemberRow;
+  readonly organization: OrganizationRow;
+}
+
+export interface ConfigCache {
+  application(id: string): Promise<CachedApplication | null>;
+  apiKey(digest: Uint8Array): Promise<ApiKeyRow | null>;
+  sessionByDigest(digest: Uint8Array): Promise<CachedSession | null>;
+  sessionById(id: string): Promise<CachedSession | null>;
+  organization(id: string): Promise<OrganizationRow | null>;
+  /** Every registered domain of every application. */
+  allDomains(): Promise<readonly string[]>;
+  /** How many visitors have ever been erased, as text. */
+  erasureCount(): Promise<string>;
+}
+
+const maxEntries = 10_000;
+
+/** @param store where the rows lie; its configuration epoch says when they may have changed */
+export function createConfigCache(store: Store): ConfigCache {
+  const application = cached(store, (id: string) =>
+    store.read(async ({ repositories }) => {
+      const row = await repositories.applications.byId(id);
+      if (row === undefined) return null;
+      const organization = await repositories.organizations.byId(row.organization_id);
+      if (organization === undefined) return null;
+      const domains = (await repositories.applications.domains(id)).map((one) => one.domain);
+      return { row, settings: readSettings(row), domains, organization };
+    }),
+  );
+  const apiKey = cached(store, (digest: string) =>
+    store.read(
+      async ({ repositories }) =>
+        (await repositories.apiKeys.byDigest(Buffer.from(digest, 'base64'))) ?? null,
+    ),
+  );
+  const session = (find: (tables: Tables, key: string) => Promise<StaffSessionRow | undefined>) =>
+    cached(store, (key: string) =>
+      store.read(async ({ repositories }) => {
+        const row = await find(repositories, key);
+        if (row === undefined) return null;
+        const member = await repositories.members.byId(row.member_id);
+        const organization = await repositories.organizations.byId(row.organization_id);
+        return member === undefined || organization === undefined
+          ? null
+          : { session: row, member, organization };
+      }),
+    );
+  const sessionByDigest = session((tables, digest) =>
+    tables.members.sessionByDigest(Buffer.from(digest, 'base64')),
+  );
+  const sessionById = session((tables, id) => tables.members.sessionById(id));
+  const organization = cached(store, (id: string) =>
+    store.read(async ({ repositories }) => (await repositories.organizations.byId(id)) ?? null),
+  );
+  const erasures = cached(store, (_key: 'all') =>
+    store.read(({ repositories }) => repositories.visitorData.erasures()),
+  );
+  const allDomains = cached(store, (_key: 'all') =>
+    store.read(({ repositories }) => repositories.applications.allDomains()),
+  );
+
+  return {
+    application,
+    apiKey: (digest) => apiKey(Buffer.from(digest).toString('base64')),
+    sessionByDigest: (digest) => sessionByDigest(Buffer.from(digest).toString('base64')),
+    sessionById,
+    organization,
+    allDomains: () => allDomains('all'),
+    erasureCount: () => erasures('all'),
+  };
+}
+
+type Tables = Parameters<Parameters<Store['read']>[0]>[0]['repositories'];
+
+/** A bounded cache that is emptied when configuration changes. What was not found is not kept: a flood of guesses would fill it. */
+function cached<K extends string, V>(store: Store, load: (key: K) => Promise<V>): (key: K) => Promise<V> {
+  let epoch = store.configurationEpoch();
+  const entries = new Map<K, V>();
+  return async (key) => {
+    if (epoch !== store.configurationEpoch()) {
+      epoch = store.configurationEpoch();
+      entries.clear();
+    }
+    const kept = entries.get(key);
+    if (kept !== undefined) return kept;
+    const startedAt = epoch;
+    const value = await load(key);
+    // A change that was committed while this was being read may not be in it.
+    if (value !== null && startedAt === store.configurationEpoch() && epoch === startedAt) {
+      if (entries.size >= maxEntries) entries.delete(entries.keys().next().value as K);
+      entries.set(key, value);
+    }
+    return value;
+  };
+}

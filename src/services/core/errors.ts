@@ -1,0 +1,86 @@
+// The error that handlers throw when they refuse. Each transport translates it: status and body, error frame, or
+// exit code.
+import type { ErrorCode, LimitCause } from '../../protocol/codes.ts';
+import { StoreUnavailableError, type LimitWindow } from '../../engine/engine.ts';
+
+export interface ErrorDetail {
+  /** The field, as `subject` or `settings.0.path`; empty for the whole input. */
+  readonly path: string;
+  readonly message: string;
+}
+
+export interface ErrorContext {
+  readonly details?: readonly ErrorDetail[];
+  /** What was not found or not allowed, where the transport must tell them apart. */
+  readonly resource?: 'conversation' | 'message';
+  /** For 409: the current state. */
+  readonly state?: { readonly status: string; readonly assignedTo: string | null };
+  /** For 429. */
+  readonly limit?: {
+    readonly cause: LimitCause;
+    readonly retryAfterMs: number;
+    readonly window: LimitWindow;
+    readonly windows: readonly LimitWindow[];
+  };
+}
+
+export class ServiceError extends Error {
+  override readonly name = 'ServiceError';
+  readonly code: ErrorCode;
+  readonly context: ErrorContext;
+
+  /**
+   * @param code for programs
+   * @param message what was wrong and what to do, for a person; nothing secret
+   * @param context what a transport tells besides the message
+   */
+  constructor(code: ErrorCode, message: string, context: ErrorContext = {}) {
+    super(message);
+    this.code = code;
+    this.context = context;
+  }
+}
+
+/** 400 for one field. */
+export function badField(path: string, message: string): ServiceError {
+  return new ServiceError(
+    'bad_request',
+    path === '' ? `The request is not valid: ${message}.` : `The field ${path} ${message}.`,
+    {
+      details: [{ path, message }],
+    },
+  );
+}
+
+/** 404: the same sentence whether the thing does not exist or belongs to another tenant. */
+export function notFound(what: string, resource?: 'conversation' | 'message'): ServiceError {
+  return new ServiceError('not_found', `No such ${what}.`, resource === undefined ? {} : { resource });
+}
+
+/** 429 with what a client needs to know how long to wait. */
+export function rateLimited(
+  cause: LimitCause,
+  windows: readonly LimitWindow[],
+  window: LimitWindow,
+  retryAfterMs: number,
+  message = 'Too many requests',
+): ServiceError {
+  const seconds = Math.max(1, Math.ceil(retryAfterMs / 1000));
+  return new ServiceError('rate_limit_exceeded', `${message}; try again in ${seconds} s.`, {
+    limit: { cause, windows, window, retryAfterMs },
+  });
+}
+
+/** The error itself; for a store that is unavailable, the 503 that a caller is told. */
+export function toServiceError(error: unknown): unknown {
+  if (!(error instanceof StoreUnavailableError)) return error;
+  return new ServiceError(
+    'unavailable',
+    'The service could not store or read this now; nothing was kept. Try again in a second.',
+  );
+}
+
+/** Throws what {@link toServiceError} makes of an error. */
+export function throwServiceError(error: unknown): never {
+  throw toServiceError(error);
+}

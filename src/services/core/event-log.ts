@@ -1,0 +1,73 @@
+// The event log read from a position: how the hub catches up with other processes'
+// commits, and how `deskbell tail` follows. Text comes from its row, never from the log.
+import type { CommittedEvent } from '../../engine/engine.ts';
+import type { EventRow } from '../../engine/rows.ts';
+import {
+  serializeActivity,
+  serializeEdited,
+  serializeNewConversation,
+  serializeSocketMessage,
+} from './serializers.ts';
+import type { ReadTx, Service } from '../service.ts';
+
+const pageSize = 500;
+
+/**
+ * The events after a position, oldest first, with their payloads. Those whose message or conversation
+ * is gone meanwhile keep their place but carry no payload.
+ * @param afterSeq the newest event that the caller has
+ */
+export async function readEvents(service: Service, afterSeq: number): Promise<CommittedEvent[]> {
+  return service.engine.store.read(async (tx) => {
+    const rows = await tx.repositories.events.after(afterSeq, pageSize);
+    const events: CommittedEvent[] = [];
+    for (const row of rows) events.push({ ...row, ...(await loadEventPayload(tx, row)) });
+    return events;
+  });
+}
+
+/** The newest position of the log. */
+export function lastEventSeq(service: Service): Promise<number> {
+  return service.engine.store.read((tx) => tx.repositories.events.lastSeq());
+}
+
+/** What an event tells, from the rows as they are now; nothing where they are gone. */
+export async function loadEventPayload(
+  tx: ReadTx,
+  row: EventRow,
+): Promise<{ payload?: object; activity?: object }> {
+  const { conversation_id: conversationId, message_id: messageId, actor_id: actorId } = row;
+  switch (row.type) {
+    case 'message:new':
+    case 'message:edited': {
+      const message = messageId === null ? undefined : await tx.repositories.messages.byId(messageId);
+      if (message === undefined || message.deleted_at !== null) return {};
+      if (row.type === 'message:edited') return { payload: serializeEdited(message) };
+      const conversation = await tx.repositories.conversations.byId(conversationId);
+      return {
+        payload: serializeSocketMessage(message),
+        ...(conversation === undefined ? {} : { activity: serializeActivity(message, conversation) }),
+      };
+    }
+    case 'message:deleted':
+      return { payload: { conversationId, messageId, senderId: actorId } };
+    case 'conversation:new': {
+      const conversation = await tx.repositories.conversations.byId(conversationId);
+      return conversation === undefined
+        ? {}
+        : { payload: { ...serializeNewConversation(conversation), status: 'pending' } };
+    }
+    case 'conversation:accepted': {
+      const member = row.member_id === null ? undefined : await tx.repositories.members.byId(row.member_id);
+      return {
+        payload: { conversationId, assignedTo: row.member_id, assignedToName: member?.name ?? 'Operator' },
+      };
+    }
+    case 'conversation:released':
+      return { payload: { conversationId } };
+    case 'conversation:resolved':
+      return { payload: { conversationId, resolvedBy: actorId } };
+    case 'conversation:read':
+      return { payload: { conversationId, userId: actorId, messageId } };
+  }
+}

@@ -1,0 +1,313 @@
+// Retention: what is older than an organization keeps goes, in small steps and for
+// good. Must never act on a clock that has jumped.
+//
+// The rule. The window is the organization's retention; for test data 7 days, or less where the organization keeps less.
+// - A message goes when it is older than the window, whatever its conversation's status.
+// - A conversation goes once nothing in it is younger than the window, open ones too: none of its text is left to
+//   answer, and its subject must not outlive it. An open one with anything younger stays, without its oldest messages.
+// - A visitor goes when they were first seen before the window, and none of their conversations and questions stays.
+// - What the assistant was asked and answered goes when it is older than the window; with its conversation or visitor, earlier.
+// - What stays keeps its numbers: `seq`, read positions and the log go on as if nothing had been removed.
+// - For 7 days after a change of plan nothing live goes. Where more than half of an organization's live conversations
+//   would go at once, they wait for somebody's word (`force`): a clock that has jumped looks just like that.
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Output } from '../../protocol/operations.ts';
+import type { OrganizationRow, RetentionCursor, RetentionScope } from '../../engine/rows.ts';
+import { accessOrganization } from '../core/access.ts';
+import { audit } from '../core/audit.ts';
+import { ServiceError } from '../core/errors.ts';
+import { organizationQuotas } from '../tenants/quotas.ts';
+import { isoTime } from '../core/serializers.ts';
+import type { Call, OwnerCall, Service, Tx } from '../service.ts';
+
+type Report = Output<'retention.purge'>;
+type Organization = Report['organizations'][number];
+type Counts = Report['total'];
+
+const dayMs = 86_400_000;
+const testRetentionDays = 7;
+const planChangeGraceMs = 7 * dayMs;
+/** Before the first row of a walk. */
+const startCursor: RetentionCursor = { created_at: -1, id: '' };
+/** How long copies of the database made before a change of its schema or a restore stay. */
+export const copyRetentionMs = 30 * dayMs;
+/** A clock that is further behind the newest row than this is wrong. */
+const maxClockSkewMs = dayMs;
+/** A step ends after so long, or so many rows: the write lock must be free again within 50 ms. */
+const maxStepMs = 15;
+const maxStepRows = 400;
+const batchRows = 25;
+const pageSize = 100;
+/** Between two steps of the same purge, so that whoever waits for the lock gets it. */
+const pauseMs = 10;
+
+export interface PurgeOptions {
+  /** Only counts. */
+  readonly dryRun?: boolean;
+  /** Also removes where more than half would go. */
+  readonly force?: boolean;
+  /** Asked between steps; once true, the purge ends where it is. The next one goes on. */
+  readonly stopped?: () => boolean;
+}
+
+/**
+ * Removes what is older than each organization keeps, and copies of the database older than 30 days. May be cut off
+ * anywhere: the next run goes on.
+ * @param call who asked, for the audit log; the server's own hourly run leaves a row only where something is held
+ * @throws Failure conflict when this machine's clock is behind what is stored
+ */
+export async function purge(service: Service, options: PurgeOptions = {}, call?: Call): Promise<Report> {
+  const { store, clock } = service.engine;
+  const now = clock.now();
+  await assertClockNotBehind(service, now);
+  const organizations: Organization[] = [];
+  const total = zeroCounts();
+  for (const row of await store.read(({ repositories }) => repositories.organizations.list())) {
+    const one = await purgeOrganization(service, row, now, options);
+    organizations.push(one);
+    if (one.state === 'purged') addCounts(total, one.live);
+    addCounts(total, one.test);
+    if (options.dryRun !== true) await auditPurge(service, call, one);
+  }
+  const expiredBackups =
+    options.dryRun === true
+      ? (await store.copies()).filter(({ madeAt }) => madeAt < now - copyRetentionMs).length
+      : await store.removeCopies(now - copyRetentionMs);
+  // Not only after removals: an earlier one may have found a reader in its way.
+  if (options.dryRun !== true) await store.checkpoint();
+  return { dryRun: options.dryRun === true, organizations, total, expiredBackups };
+}
+
+async function assertClockNotBehind(service: Service, now: number): Promise<void> {
+  const newest = await service.engine.store.read(({ repositories }) => repositories.retention.newestTime());
+  if (newest === null || newest <= now + maxClockSkewMs) return;
+  throw new ServiceError(
+    'conflict',
+    `This machine's clock says ${isoTime(now)}, but the newest row is from ${isoTime(newest)}. Set the clock right; nothing was removed.`,
+  );
+}
+
+async function purgeOrganization(
+  service: Service,
+  row: OrganizationRow,
+  now: number,
+  options: PurgeOptions,
+): Promise<Organization> {
+  const { retentionDays } = organizationQuotas(row);
+  const testDays = Math.min(testRetentionDays, retentionDays ?? testRetentionDays);
+  const testScope: RetentionScope = { organization_id: row.id, mode: 'test', cutoff: now - testDays * dayMs };
+  const test =
+    options.dryRun === true
+      ? await countExpired(service, testScope, options)
+      : await removeExpired(service, testScope, options);
+  const base = { id: row.id, slug: row.slug, retentionDays, test };
+  if (retentionDays === null) return { ...base, state: 'kept', live: zeroCounts() };
+  if (now - row.plan_changed_at < planChangeGraceMs && row.plan_changed_at !== row.created_at)
+    return { ...base, state: 'grace', live: zeroCounts() };
+  const scope: RetentionScope = {
+    organization_id: row.id,
+    mode: 'live',
+    cutoff: now - retentionDays * dayMs,
+  };
+  const due = await countExpired(service, scope, options);
+  if (due.conversations + due.messages + due.visitors === 0) {
+    if (options.dryRun !== true) await removeExpiredAiLog(service, scope, options);
+    return { ...base, state: 'kept', live: due };
+  }
+  const have = await service.engine.store.read(({ repositories }) =>
+    repositories.retention.countConversations(row.id, 'live'),
+  );
+  if (options.force !== true && due.conversations * 2 > have) return { ...base, state: 'held', live: due };
+  return {
+    ...base,
+    state: 'purged',
+    live: options.dryRun === true ? due : await removeExpired(service, scope, options),
+  };
+}
+
+/**
+ * Removes every conversation and visitor of an organization in small steps, before the organization itself goes.
+ * @throws Failure not_found
+ */
+export async function purgeOrganizationData(call: OwnerCall, input: { organization: string }): Promise<void> {
+  const { id } = await call.service.engine.store.read((tx) =>
+    accessOrganization(tx, call.actor, input.organization),
+  );
+  for (const mode of ['live', 'test'] as const)
+    await removeExpired(call.service, { organization_id: id, mode, cutoff: Number.MAX_SAFE_INTEGER }, {});
+}
+
+/** Counts page by page, so that the loop stays free between them. */
+async function countExpired(
+  service: Service,
+  scope: RetentionScope,
+  { stopped }: PurgeOptions,
+): Promise<Counts> {
+  const { store } = service.engine;
+  const counts = zeroCounts();
+  await forEachPage(
+    (cursor) => store.read(({ repositories }) => repositories.retention.candidates(scope, cursor, pageSize)),
+    (one) => {
+      counts.messages += one.old_messages ?? 0;
+      counts.conversations += one.goes;
+    },
+    stopped,
+  );
+  await forEachPage(
+    (cursor) => store.read(({ repositories }) => repositories.retention.visitors(scope, cursor, pageSize)),
+    (one) => {
+      counts.visitors += one.goes;
+    },
+    stopped,
+  );
+  return counts;
+}
+
+async function forEachPage<R extends RetentionCursor>(
+  page: (cursor: RetentionCursor) => Promise<R[]>,
+  look: (row: R) => void,
+  stopped: (() => boolean) | undefined,
+): Promise<void> {
+  let cursor = startCursor;
+  while (stopped?.() !== true) {
+    const rows = await page(cursor);
+    rows.forEach(look);
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < pageSize) return;
+    cursor = last;
+    await sleep(0);
+  }
+}
+
+interface Step {
+  readonly cursor: RetentionCursor;
+  readonly over: boolean;
+}
+
+async function removeExpired(
+  service: Service,
+  scope: RetentionScope,
+  options: PurgeOptions,
+): Promise<Counts> {
+  const counts = zeroCounts();
+  await removeExpiredAiLog(service, scope, options);
+  for (const step of [purgeConversations, purgeVisitors]) {
+    let cursor = startCursor;
+    while (options.stopped?.() !== true) {
+      const from = cursor;
+      const done = await service.engine.store.write((tx) => step(tx, service, scope, from, counts));
+      if (done.over) break;
+      cursor = done.cursor;
+      await sleep(pauseMs);
+    }
+  }
+  return counts;
+}
+
+/** Removes old rows of the assistant's log, which are in nobody's counts. */
+async function removeExpiredAiLog(
+  { engine: { store } }: Service,
+  scope: RetentionScope,
+  { stopped }: PurgeOptions,
+): Promise<void> {
+  for (;;) {
+    const removed = await store.write(({ repositories }) => repositories.aiLog.removeOld(scope, maxStepRows));
+    if (removed < maxStepRows || stopped?.() === true) return;
+    await sleep(pauseMs);
+  }
+}
+
+/** Removes old messages, and conversations that are silent, from where the walk stands until the step is full. */
+async function purgeConversations(
+  tx: Tx,
+  service: Service,
+  scope: RetentionScope,
+  from: RetentionCursor,
+  counts: Counts,
+): Promise<Step> {
+  const full = createStepBudget(service);
+  const page = await tx.repositories.retention.candidates(scope, from, pageSize);
+  let cursor = from;
+  for (const one of page) {
+    let left = one.old_messages ?? 0;
+    while (left > 0) {
+      const removed = await tx.repositories.retention.removeMessages(one.id, scope.cutoff, batchRows);
+      counts.messages += removed;
+      left -= removed;
+      // The walk has not passed this conversation yet: the next step begins with it.
+      if (full(removed) && left > 0) return { cursor, over: false };
+      if (removed === 0) break;
+    }
+    if (one.goes === 1)
+      counts.conversations += await tx.repositories.retention.removeConversation(one.id, scope.cutoff);
+    cursor = one;
+    if (full(1)) return { cursor, over: false };
+  }
+  return { cursor, over: page.length < pageSize };
+}
+
+async function purgeVisitors(
+  tx: Tx,
+  service: Service,
+  scope: RetentionScope,
+  from: RetentionCursor,
+  counts: Counts,
+): Promise<Step> {
+  const full = createStepBudget(service);
+  const page = await tx.repositories.retention.visitors(scope, from, pageSize);
+  let cursor = from;
+  for (const one of page) {
+    if (one.goes === 1) counts.visitors += await tx.repositories.retention.removeVisitor(one.id);
+    cursor = one;
+    if (full(1)) return { cursor, over: false };
+  }
+  return { cursor, over: page.length < pageSize };
+}
+
+/** @returns a function that takes rows removed just now and says whether the step is full */
+function createStepBudget({ engine: { clock } }: Service): (rows: number) => boolean {
+  const began = clock.monotonic();
+  let rows = 0;
+  return (more) => {
+    rows += more;
+    return rows >= maxStepRows || clock.monotonic() - began >= maxStepMs;
+  };
+}
+
+/** A purge by hand is a row of the audit log, and so is one that waits, once a day. */
+async function auditPurge(
+  service: Service,
+  call: Call | undefined,
+  { id, state, live, test }: Organization,
+): Promise<void> {
+  const { store, clock } = service.engine;
+  const caller: Call = call ?? { service, actor: { kind: 'local' }, address: null, contentLimit: 0 };
+  const subject = `organization:${id}`;
+  const removed = state === 'purged' ? live.messages + live.conversations + live.visitors : 0;
+  const action = state === 'held' ? 'retention.held' : 'retention.purge';
+  if (
+    state !== 'held' &&
+    (call === undefined || removed + test.messages + test.conversations + test.visitors === 0)
+  )
+    return;
+  await store.write(async (tx) => {
+    if (state === 'held' && (await tx.repositories.audit.has(id, action, clock.now() - dayMs))) return;
+    const detail = {
+      ...live,
+      testConversations: test.conversations,
+      testMessages: test.messages,
+      testVisitors: test.visitors,
+    };
+    await audit(tx, caller, { organizationId: id, action, subject, detail });
+  });
+}
+
+function zeroCounts(): Counts {
+  return { conversations: 0, messages: 0, visitors: 0 };
+}
+
+function addCounts(to: Counts, more: Counts): void {
+  to.conversations += more.conversations;
+  to.messages += more.messages;
+  to.visitors += more.visitors;
+}

@@ -1,0 +1,170 @@
+// The rules of a visitor's own data: handing out everything that is kept about one
+// person, and removing it from every row, file and live connection.
+import type { Input, Output } from '../../protocol/operations.ts';
+import type { AiLogRow, ConversationRow, MessageWithSender, VisitorRow } from '../../engine/rows.ts';
+import { serializeAiLogEntry } from '../assistant/log.ts';
+import { audit } from '../core/audit.ts';
+import { badField, notFound } from '../core/errors.ts';
+import { isoTime, serializeConversation, serializeMessage, serializeVisitor } from '../core/serializers.ts';
+import { copyRetentionMs } from './retention.ts';
+import type { OwnerCall, ReadTx } from '../service.ts';
+
+const messagePageSize = 500;
+/** So few that removing them holds the write lock for less than 50 ms. */
+const eraseBatchSize = 200;
+
+/**
+ * The one visitor that is meant. The same UUID under another application or mode is another person, so
+ * where several have it, the caller must say which.
+ * @throws Failure not_found; bad_request when it names more than one
+ */
+async function accessVisitorData(
+  tx: ReadTx,
+  { actor }: OwnerCall,
+  input: Input<'visitors.export'>,
+): Promise<VisitorRow> {
+  const found = await tx.repositories.visitorData.find({
+    visitorId: input.visitorId,
+    organizationId: actor.kind === 'member' ? actor.organizationId : null,
+    applicationId: input.applicationId,
+    mode: input.mode,
+  });
+  const [visitor, ...others] = found;
+  if (visitor === undefined) throw notFound('visitor');
+  if (others.length === 0) return visitor;
+  const [field, names] = found.some((one) => one.application_id !== visitor.application_id)
+    ? ['applicationId', found.map((one) => one.application_id)]
+    : ['mode', found.map((one) => one.mode)];
+  throw badField(
+    field,
+    `is needed: this id is a different visitor in each of ${[...new Set(names)].join(', ')}`,
+  );
+}
+
+/** In the audit log a visitor is named by its internal key, which says nothing once its row is gone. */
+const auditSubject = (visitor: VisitorRow): string => `visitor:${visitor.id}`;
+
+/**
+ * Everything kept about a visitor: who they are, their conversations with all answers to them, how far they have read,
+ * who has asked for this before. Not the internal notes: they are staff's working papers, may speak of other people,
+ * and no visitor has ever been shown one; their number is given, so that an admin can answer for them by hand.
+ * @throws Failure not_found, bad_request
+ */
+export async function exportVisitor(
+  call: OwnerCall,
+  input: Input<'visitors.export'>,
+): Promise<Output<'visitors.export'>> {
+  const { store, clock } = call.service.engine;
+  const { visitor, data } = await store.read(async (tx) => {
+    const row = await accessVisitorData(tx, call, input);
+    return { visitor: row, data: await collectVisitorData(tx, row) };
+  });
+  await store.write((tx) =>
+    audit(tx, call, {
+      organizationId: visitor.organization_id,
+      action: 'visitors.export',
+      subject: auditSubject(visitor),
+    }),
+  );
+  return { ...data, exportedAt: isoTime(clock.now()) };
+}
+
+async function collectVisitorData(
+  tx: ReadTx,
+  row: VisitorRow,
+): Promise<Omit<Output<'visitors.export'>, 'exportedAt'>> {
+  const conversations = [];
+  for (const conversation of await tx.repositories.visitorData.conversations(row.id)) {
+    const reading = await tx.repositories.participants.get(conversation.id, row.visitor_id);
+    conversations.push({
+      ...serializeConversation(conversation, await tx.repositories.participants.present(conversation.id)),
+      resolvedAt: conversation.resolved_at === null ? null : isoTime(conversation.resolved_at),
+      lastReadMessageId: reading?.last_read_message_id ?? null,
+      messages: (await allMessages(tx, conversation)).map(serializeMessage),
+    });
+  }
+  const access = await tx.repositories.visitorData.access(auditSubject(row));
+  return {
+    visitor: {
+      ...serializeVisitor(row),
+      organizationId: row.organization_id,
+      applicationId: row.application_id,
+      mode: row.mode,
+    },
+    conversations,
+    internalNotes: await tx.repositories.visitorData.countNotes(row.id),
+    assistant: (await tx.repositories.aiLog.ofVisitor(row.id))
+      .filter(({ door }) => door !== 'reply')
+      .map(serializeAssistantQuestion),
+    access: access.map((one) => ({
+      action: one.action,
+      actor: one.actor,
+      address: one.address,
+      createdAt: isoTime(one.created_at),
+    })),
+  };
+}
+
+/** A draft for an operator is a paper of staff's, as notes are; what the visitor asked and was told is theirs. */
+function serializeAssistantQuestion(row: AiLogRow): Output<'visitors.export'>['assistant'][number] {
+  const { question, answer, outcome, sources, createdAt, conversationId } = serializeAiLogEntry(row);
+  return { conversationId, question, answer, outcome, sources, createdAt };
+}
+
+async function allMessages(
+  tx: ReadTx,
+  { id: conversationId }: ConversationRow,
+): Promise<MessageWithSender[]> {
+  const messages: MessageWithSender[] = [];
+  for (;;) {
+    const page = await tx.repositories.messages.page({
+      conversationId,
+      notes: false,
+      order: 'asc',
+      afterSeq: messages.at(-1)?.seq ?? 0,
+      limit: messagePageSize,
+      offset: 0,
+    });
+    messages.push(...page);
+    if (page.length < messagePageSize) return messages;
+  }
+}
+
+/**
+ * Removes a visitor with everything that is kept about them, notes included, ends their live connections, and empties
+ * the database's log, so that no file holds a word of them; copies made before changes of the schema are listed with
+ * the day on which they go. The audit log keeps that it was done, by whom and when, and nothing of whom.
+ * @throws Failure not_found, bad_request
+ */
+export async function eraseVisitor(
+  call: OwnerCall,
+  input: Input<'visitors.erase'>,
+): Promise<Output<'visitors.erase'>> {
+  const { store } = call.service.engine;
+  const visitor = await store.read((tx) => accessVisitorData(tx, call, input));
+  // A long history goes in steps, so that nobody waits for the lock; cut off in the middle, the same call goes on.
+  for (;;) {
+    const removed = await store.write(({ repositories }) =>
+      repositories.visitorData.removeMessages(visitor.id, eraseBatchSize),
+    );
+    if (removed < eraseBatchSize) break;
+  }
+  await store.write(async (tx) => {
+    if ((await tx.repositories.visitorData.remove(visitor.id)) === 0) throw notFound('visitor');
+    await tx.repositories.visitorData.countErasure();
+    // Live connections prove again that they may stay: those of this visitor can't.
+    tx.configurationChanged();
+    await audit(tx, call, {
+      organizationId: visitor.organization_id,
+      action: 'visitors.erase',
+      subject: auditSubject(visitor),
+    });
+  });
+  const storageCleared = await store.checkpoint();
+  const copies = await store.copies();
+  return {
+    success: true,
+    storageCleared,
+    backups: copies.map(({ name, madeAt }) => ({ name, expiresAt: isoTime(madeAt + copyRetentionMs) })),
+  };
+}

@@ -1,0 +1,161 @@
+// Operation name → its handler. An operation without a handler, or a handler that takes,
+// answers or is called by something else than the protocol says, does not compile.
+import type { Input, OperationName, Output } from '../protocol/operations.ts';
+import type { Actor } from './core/actor.ts';
+import * as apiKeys from './tenants/api-keys.ts';
+import { listAiLog } from './assistant/log.ts';
+import * as assistant from './assistant/operations.ts';
+import { listAudit } from './core/audit.ts';
+import * as cannedReplies from './chat/canned-replies.ts';
+import * as applications from './tenants/applications.ts';
+import * as conversations from './chat/conversations.ts';
+import * as invitations from './tenants/invitations.ts';
+import * as knowledge from './assistant/knowledge/documents.ts';
+import * as members from './tenants/members.ts';
+import * as messages from './chat/messages.ts';
+import * as organizations from './tenants/organizations.ts';
+import { purgeOrganizationData, purge } from './data/retention.ts';
+import type { Call, CallOf, ReadTx, Tx } from './service.ts';
+import * as sessions from './auth/sessions.ts';
+import { organizationStats } from './tenants/stats.ts';
+import * as visitorData from './data/visitor-data.ts';
+import * as visitors from './chat/visitors.ts';
+import * as webhooks from './webhooks/webhooks.ts';
+
+/** Runs one operation for a caller who may call it and whose input has been checked. */
+export type Handler<N extends OperationName> = (call: CallOf<N>, input: Input<N>) => Promise<Output<N>>;
+
+/** A handler that reads one snapshot. */
+function reads<A extends Actor, I, O>(handler: (tx: ReadTx, call: Call<A>, input: I) => Promise<O>) {
+  return (call: Call<A>, input: I): Promise<O> =>
+    call.service.engine.store.read((tx) => handler(tx, call, input));
+}
+
+/** A handler that writes in one transaction: all of it or nothing. */
+function writes<A extends Actor, I, O>(handler: (tx: Tx, call: Call<A>, input: I) => Promise<O>) {
+  return (call: Call<A>, input: I): Promise<O> =>
+    call.service.engine.store.write((tx) => handler(tx, call, input));
+}
+
+/** A handler that writes what was prepared before the transaction began. */
+function preparesAndWrites<A extends Actor, I, J, P, O>(
+  prepare: (call: Call<A>, input: I) => P | Promise<P>,
+  handler: (tx: Tx, call: Call<A>, input: J, prepared: P) => Promise<O>,
+) {
+  return async (call: Call<A>, input: I & J): Promise<O> => {
+    const prepared = await prepare(call, input);
+    return call.service.engine.store.write((tx) => handler(tx, call, input, prepared));
+  };
+}
+
+const hashPassword = (call: Call, input: { password: string }): Promise<string> =>
+  call.service.secrets.hashPassword(input.password);
+
+const hashNewPassword = async (
+  call: Call,
+  input: { password?: string | undefined },
+): Promise<string | null> =>
+  input.password === undefined ? null : call.service.secrets.hashPassword(input.password);
+
+export const handlers: { readonly [N in OperationName]: Handler<N> } = {
+  'conversations.create': writes(conversations.createConversation),
+  'conversations.list': reads(conversations.listConversations),
+  'conversations.get': reads(conversations.getConversation),
+  'conversations.read': writes(conversations.readConversation),
+  'conversations.unread': reads(conversations.countUnread),
+  'messages.send': preparesAndWrites(messages.prepareMessage, messages.sendMessage),
+  'messages.list': reads(messages.listMessages),
+  'messages.edit': preparesAndWrites(messages.prepareMessage, messages.editMessage),
+  'messages.delete': writes(messages.deleteMessage),
+  'visitor.get': writes(visitors.getVisitor),
+  'visitor.update': writes(visitors.updateVisitor),
+  'widget.token': async (call) => {
+    const issue = await call.service.engine.store.write((tx) => visitors.issueVisitorToken(tx, call));
+    return issue();
+  },
+  'widget.config': visitors.widgetConfig,
+
+  'session.create': sessions.signIn,
+  'session.createLocal': writes(sessions.signInLocally),
+  'session.get': sessions.getSession,
+  'session.delete': writes(sessions.signOut),
+  'staff.token': sessions.issueStaffToken,
+  'staff.conversations.list': reads(conversations.listQueue),
+  'staff.conversations.get': reads(conversations.getStaffConversation),
+  'staff.messages.list': reads(messages.listMessages),
+  'staff.messages.send': preparesAndWrites(messages.prepareMessage, messages.sendMessage),
+  'staff.messages.edit': preparesAndWrites(messages.prepareMessage, messages.editMessage),
+  'staff.messages.delete': writes(messages.deleteMessage),
+  'staff.conversations.accept': writes(conversations.acceptConversation),
+  'staff.conversations.release': writes(conversations.releaseConversation),
+  'staff.conversations.resolve': writes(conversations.resolveConversation),
+  'staff.conversations.transfer': writes(conversations.transferConversation),
+  'staff.conversations.read': writes(conversations.readConversation),
+  'cannedReplies.list': reads(cannedReplies.listCannedReplies),
+  'cannedReplies.create': writes(cannedReplies.createCannedReply),
+  'cannedReplies.update': writes(cannedReplies.updateCannedReply),
+  'cannedReplies.delete': writes(cannedReplies.deleteCannedReply),
+  'staff.members.list': reads(members.listColleagues),
+  'staff.stats': reads(organizationStats),
+  'invitations.accept': invitations.acceptInvitation,
+
+  'organizations.create': writes(organizations.createOrganization),
+  'organizations.list': reads(organizations.listOrganizations),
+  'organizations.get': reads(organizations.getOrganization),
+  'organizations.update': writes(organizations.updateOrganization),
+  'organizations.usage': reads(organizations.organizationUsage),
+  'organizations.stats': reads(organizationStats),
+  'organizations.delete': async (call, input) => {
+    // Its conversations go first, in steps: one transaction for them all would hold the write lock for long.
+    await purgeOrganizationData(call, input);
+    const done = await writes(organizations.deleteOrganization)(call, input);
+    await call.service.engine.store.checkpoint();
+    return done;
+  },
+  'applications.create': writes(applications.createApplication),
+  'applications.list': reads(applications.listApplications),
+  'applications.get': reads(applications.getApplication),
+  'applications.update': writes(applications.updateApplication),
+  'applications.identitySecret': writes(applications.revealIdentitySecret),
+  'applications.rotateIdentitySecret': writes(applications.rotateIdentitySecret),
+  'applications.delete': writes(applications.deleteApplication),
+  'domains.add': writes(applications.addDomain),
+  'domains.remove': writes(applications.removeDomain),
+  'domains.list': reads(applications.listDomains),
+  'keys.create': writes(apiKeys.createKey),
+  'keys.list': reads(apiKeys.listKeys),
+  'keys.reveal': writes(apiKeys.revealKey),
+  'keys.rotate': writes(apiKeys.rotateKey),
+  'keys.revoke': writes(apiKeys.revokeKey),
+  'members.add': preparesAndWrites(hashPassword, members.addMember),
+  'members.invite': writes(invitations.inviteMember),
+  'members.update': preparesAndWrites(hashNewPassword, members.updateMember),
+  'members.list': reads(members.listMembers),
+  'members.remove': writes(members.removeMember),
+
+  'visitors.export': visitorData.exportVisitor,
+  'visitors.erase': visitorData.eraseVisitor,
+  'audit.list': reads(listAudit),
+  'retention.purge': (call, input) => purge(call.service, input, call),
+  'webhooks.create': writes(webhooks.createWebhook),
+  'webhooks.list': reads(webhooks.listWebhooks),
+  'webhooks.get': reads(webhooks.getWebhook),
+  'webhooks.update': writes(webhooks.updateWebhook),
+  'webhooks.delete': writes(webhooks.deleteWebhook),
+  'webhooks.reveal': writes(webhooks.revealWebhook),
+  'webhooks.test': writes(webhooks.testWebhook),
+  'webhooks.deliveries': reads(webhooks.listDeliveries),
+  'webhooks.replay': writes(webhooks.replayDelivery),
+  'knowledge.add': preparesAndWrites(knowledge.prepareDocument, knowledge.addDocument),
+  'knowledge.list': reads(knowledge.listDocuments),
+  'knowledge.get': reads(knowledge.getDocument),
+  'knowledge.remove': writes(knowledge.removeDocument),
+  'knowledge.search': knowledge.searchKnowledge,
+  'knowledge.synonyms': reads(knowledge.getSynonyms),
+  'knowledge.setSynonyms': writes(knowledge.setSynonyms),
+  'knowledge.ask': assistant.askKnowledge,
+  'ai.answer': assistant.answerVisitor,
+  'staff.ai.reply': assistant.draftReply,
+  'staff.ai.rewrite': assistant.rewriteText,
+  'ai.log': reads(listAiLog),
+};

@@ -1,0 +1,129 @@
+// The rules of API keys: made, shown again, rotated with a grace period, revoked.
+import type { Mode } from '../../protocol/entities.ts';
+import type { Input, Output } from '../../protocol/operations.ts';
+import type { ApiKeyRow, ApplicationRow } from '../../engine/rows.ts';
+import { accessApiKey, accessApplication } from '../core/access.ts';
+import { audit } from '../core/audit.ts';
+import { ServiceError } from '../core/errors.ts';
+import { paginate } from '../core/pagination.ts';
+import { serializeApiKey } from '../core/serializers.ts';
+import { makeApiKey } from '../auth/secrets.ts';
+import type { OwnerCall, ReadTx, Tx } from '../service.ts';
+
+function place(row: Pick<ApiKeyRow, 'id' | 'organization_id'>) {
+  return { table: 'api_keys.sealed', row: row.id, organizationId: row.organization_id };
+}
+
+async function insertKey(
+  tx: Tx,
+  { service }: OwnerCall,
+  application: Pick<ApplicationRow, 'id' | 'organization_id'>,
+  mode: Mode,
+  name: string,
+): Promise<Output<'keys.create'>> {
+  const { clock } = service.engine;
+  const key = makeApiKey(mode);
+  const base = { id: clock.newId(), organization_id: application.organization_id };
+  const row: ApiKeyRow = {
+    ...base,
+    application_id: application.id,
+    mode,
+    name,
+    public_id: key.publicId,
+    digest: service.secrets.digest(key.text),
+    sealed: service.secrets.seal(key.text, place(base)),
+    created_at: clock.now(),
+    last_used_at: null,
+    expires_at: null,
+    revoked_at: null,
+  };
+  await tx.repositories.apiKeys.insert(row);
+  tx.configurationChanged();
+  return { ...serializeApiKey(row), key: key.text };
+}
+
+/** @throws Failure not_found */
+export async function createKey(
+  tx: Tx,
+  call: OwnerCall,
+  input: Input<'keys.create'>,
+): Promise<Output<'keys.create'>> {
+  const application = await accessApplication(tx, call.actor, input.applicationId);
+  const made = await insertKey(tx, call, application, input.mode, input.name ?? `${input.mode} key`);
+  await audit(tx, call, {
+    organizationId: application.organization_id,
+    action: 'keys.create',
+    subject: `key:${made.id}`,
+    detail: { mode: input.mode },
+  });
+  return made;
+}
+
+export async function listKeys(
+  tx: ReadTx,
+  call: OwnerCall,
+  input: Input<'keys.list'>,
+): Promise<Output<'keys.list'>> {
+  const application = await accessApplication(tx, call.actor, input.applicationId);
+  const { page, ...counts } = paginate(await tx.repositories.apiKeys.byApplication(application.id), input);
+  return { keys: page.map(serializeApiKey), ...counts };
+}
+
+/** Shows a key's text again, and leaves a trace of it. */
+export async function revealKey(
+  tx: Tx,
+  call: OwnerCall,
+  input: Input<'keys.reveal'>,
+): Promise<Output<'keys.reveal'>> {
+  const row = await accessApiKey(tx, call.actor, input.keyId, input.applicationId);
+  await audit(tx, call, {
+    organizationId: row.organization_id,
+    action: 'keys.reveal',
+    subject: `key:${row.id}`,
+  });
+  return { ...serializeApiKey(row), key: call.service.secrets.open(row.sealed, place(row)) };
+}
+
+/**
+ * Makes the key's successor; the old one works until the grace period is over.
+ * @throws Failure not_found, conflict (revoked already)
+ */
+export async function rotateKey(
+  tx: Tx,
+  call: OwnerCall,
+  input: Input<'keys.rotate'>,
+): Promise<Output<'keys.rotate'>> {
+  const old = await accessApiKey(tx, call.actor, input.keyId, input.applicationId);
+  const now = call.service.engine.clock.now();
+  if (old.revoked_at !== null || (old.expires_at !== null && old.expires_at <= now))
+    throw new ServiceError('conflict', 'The key is revoked or over; make a new one: deskbell key create');
+  const ends = now + input.graceSeconds * 1000;
+  await tx.repositories.apiKeys.setExpiry(old.id, Math.min(ends, old.expires_at ?? ends));
+  const application = { id: old.application_id, organization_id: old.organization_id };
+  const made = await insertKey(tx, call, application, old.mode, old.name);
+  await audit(tx, call, {
+    organizationId: old.organization_id,
+    action: 'keys.rotate',
+    subject: `key:${old.id}`,
+    detail: { successor: made.id, graceSeconds: input.graceSeconds },
+  });
+  return made;
+}
+
+/** The key is dead at once; revoking it again changes nothing. */
+export async function revokeKey(
+  tx: Tx,
+  call: OwnerCall,
+  input: Input<'keys.revoke'>,
+): Promise<{ success: true }> {
+  const row = await accessApiKey(tx, call.actor, input.keyId, input.applicationId);
+  if ((await tx.repositories.apiKeys.setRevoked(row.id, call.service.engine.clock.now())) > 0) {
+    tx.configurationChanged();
+    await audit(tx, call, {
+      organizationId: row.organization_id,
+      action: 'keys.revoke',
+      subject: `key:${row.id}`,
+    });
+  }
+  return { success: true };
+}

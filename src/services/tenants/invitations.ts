@@ -1,0 +1,83 @@
+// Inviting members by a link that works once, for three days: whoever follows it
+// chooses the password, so nobody ever has to send one.
+import type { Input, Output } from '../../protocol/operations.ts';
+import { audit } from '../core/audit.ts';
+import { ServiceError } from '../core/errors.ts';
+import { assertAuthNotThrottled, countFailedAuth } from '../auth/rate-limits.ts';
+import { addMember } from './members.ts';
+import { isoTime, serializeMember, serializeOrganization } from '../core/serializers.ts';
+import { makeInvitationToken } from '../auth/secrets.ts';
+import type { AnonymousCall, OwnerCall, Tx } from '../service.ts';
+
+const livesMs = 3 * 86_400_000;
+
+/** No password hash has this form, so nobody signs in before the link was used. */
+const noPassword = 'invited';
+
+/** @throws Failure not_found, plan_limit, conflict (address taken) */
+export async function inviteMember(
+  tx: Tx,
+  call: OwnerCall,
+  input: Input<'members.invite'>,
+): Promise<Output<'members.invite'>> {
+  const { clock } = call.service.engine;
+  const member = await addMember(tx, call, input, noPassword);
+  const token = makeInvitationToken();
+  const expiresAt = clock.now() + livesMs;
+  await tx.repositories.invitations.put({
+    member_id: member.id,
+    digest: call.service.secrets.digest(token),
+    expires_at: expiresAt,
+  });
+  await audit(tx, call, {
+    organizationId: member.organizationId,
+    action: 'members.invite',
+    subject: `member:${member.id}`,
+  });
+  const base = call.service.settings.baseUrl();
+  // In the fragment: browsers send it to nobody, so it stays out of every log on the way.
+  return {
+    member,
+    token,
+    url: base === null ? null : `${base}/invitation#${token}`,
+    expiresAt: isoTime(expiresAt),
+  };
+}
+
+/**
+ * Sets the password of an invited member; the link is used up.
+ * @throws Failure unauthorized, rate_limit_exceeded
+ */
+export async function acceptInvitation(
+  call: AnonymousCall,
+  input: Input<'invitations.accept'>,
+): Promise<Output<'invitations.accept'>> {
+  const { service } = call;
+  const address = call.address ?? 'local';
+  assertAuthNotThrottled(service, address);
+  const digest = service.secrets.digest(input.token);
+  const passwordHash = await service.secrets.hashPassword(input.password);
+  const accepted = await service.engine.store.write(async (tx) => {
+    const invitation = await tx.repositories.invitations.byDigest(digest);
+    if (invitation === undefined || invitation.expires_at <= service.engine.clock.now()) return null;
+    const member = await tx.repositories.members.byId(invitation.member_id);
+    const organization =
+      member === undefined ? undefined : await tx.repositories.organizations.byId(member.organization_id);
+    if (member === undefined || organization === undefined || member.disabled_at !== null) return null;
+    await tx.repositories.members.setPassword(member.id, passwordHash);
+    await tx.repositories.invitations.remove(member.id);
+    tx.configurationChanged();
+    await audit(tx, call, {
+      organizationId: organization.id,
+      action: 'invitations.accept',
+      subject: `member:${member.id}`,
+    });
+    return { member: serializeMember(member), organization: serializeOrganization(organization) };
+  });
+  if (accepted !== null) return accepted;
+  countFailedAuth(service, address);
+  throw new ServiceError(
+    'unauthorized',
+    'The invitation is unknown, used or over. Ask an admin for a new one.',
+  );
+}

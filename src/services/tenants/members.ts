@@ -1,0 +1,149 @@
+// Members: seats, roles, passwords. An organization that has an admin never loses its
+// last one.
+import type { Input, Output } from '../../protocol/operations.ts';
+import type { MemberRow } from '../../engine/rows.ts';
+import { accessMember, accessOrganization } from '../core/access.ts';
+import { releaseMemberConversations } from '../chat/auto-release.ts';
+import { audit } from '../core/audit.ts';
+import { ServiceError } from '../core/errors.ts';
+import { assertQuota, organizationQuotas } from './quotas.ts';
+import { paginate } from '../core/pagination.ts';
+import { serializeMember } from '../core/serializers.ts';
+import type { MemberCall, OwnerCall, ReadTx, Tx } from '../service.ts';
+
+/**
+ * Adds a member.
+ * @param passwordHash made outside the transaction: hashing takes a fifth of a second
+ * @throws Failure not_found, plan_limit, conflict (address taken)
+ */
+export async function addMember(
+  tx: Tx,
+  call: OwnerCall,
+  input: Omit<Input<'members.add'>, 'password'>,
+  passwordHash: string,
+): Promise<Output<'members.add'>> {
+  const organization = await accessOrganization(tx, call.actor, input.organization);
+  if ((await tx.repositories.members.byEmail(organization.id, input.email)) !== undefined)
+    throw new ServiceError('conflict', `There is a member ${input.email} in this organization already.`);
+  const counts = await tx.repositories.organizations.counts(organization.id);
+  assertQuota(organization, counts.members, organizationQuotas(organization).seats, 'seats');
+  const { clock } = call.service.engine;
+  const row: MemberRow = {
+    id: clock.newId(),
+    organization_id: organization.id,
+    email: input.email,
+    name: input.name,
+    role: input.role,
+    password_hash: passwordHash,
+    disabled_at: null,
+    created_at: clock.now(),
+  };
+  await tx.repositories.members.insert(row);
+  await auditMember(tx, call, row, 'members.add', { role: row.role });
+  return serializeMember(row);
+}
+
+export async function listMembers(
+  tx: ReadTx,
+  call: OwnerCall,
+  input: Input<'members.list'>,
+): Promise<Output<'members.list'>> {
+  const organization = await accessOrganization(tx, call.actor, input.organization);
+  const { page, ...counts } = paginate(await tx.repositories.members.byOrganization(organization.id), input);
+  return { members: page.map(serializeMember), ...counts };
+}
+
+/** The members that are not disabled, for any member: no address, only whom one works with. */
+export async function listColleagues(
+  tx: ReadTx,
+  { actor, service }: MemberCall,
+): Promise<Output<'staff.members.list'>> {
+  const rows = await tx.repositories.members.byOrganization(actor.organizationId);
+  const { presence } = service.engine;
+  return {
+    members: rows
+      .filter((row) => row.disabled_at === null)
+      .map(({ id, name, role }) => ({ id, name, role, online: presence.awaySince(id) === null })),
+  };
+}
+
+/**
+ * Changes any of role, access and password at once. A new password or a lock-out ends every session of the member;
+ * a lock-out also gives their conversations back to the queue.
+ * @param passwordHash of the new password, made outside the transaction; null where it stays
+ * @throws ServiceError not_found, conflict (the last admin), plan_limit (no seat left)
+ */
+export async function updateMember(
+  tx: Tx,
+  call: OwnerCall,
+  input: Input<'members.update'>,
+  passwordHash: string | null,
+): Promise<Output<'members.update'>> {
+  const { members } = tx.repositories;
+  const row = await accessMember(tx, call.actor, input.memberId);
+  const wasDisabled = row.disabled_at !== null;
+  const { role = row.role, disabled = wasDisabled } = input;
+  if (role !== 'admin' || disabled) await assertNotLastAdmin(tx, row);
+  if (wasDisabled && !disabled) await assertFreeSeat(tx, row.organization_id);
+
+  const changes: Record<string, string | boolean> = {};
+  if (role !== row.role) {
+    await members.setRole(row.id, role);
+    Object.assign(changes, { role, previousRole: row.role });
+  }
+  if (passwordHash !== null) {
+    await members.setPassword(row.id, passwordHash);
+    changes['password'] = true;
+  }
+  const disabledAt = disabled ? (row.disabled_at ?? call.service.engine.clock.now()) : null;
+  if (disabled !== wasDisabled) {
+    await members.setDisabled(row.id, disabledAt);
+    if (disabled) await releaseMemberConversations(tx, call.service, row.organization_id, row.id);
+    changes['disabled'] = disabled;
+  }
+  if (changes['password'] === true || changes['disabled'] === true) await members.removeSessionsOf(row.id);
+  const fields = Object.keys(changes).filter((name) => name !== 'previousRole');
+  if (fields.length > 0) await auditMember(tx, call, row, 'members.update', { fields: fields.join(','), ...changes });
+  return serializeMember({ ...row, role, disabled_at: disabledAt });
+}
+
+/** @throws ServiceError plan_limit */
+async function assertFreeSeat(tx: ReadTx, organizationId: string): Promise<void> {
+  const organization = await accessOrganization(tx, { kind: 'local' }, organizationId);
+  const { members } = await tx.repositories.organizations.counts(organizationId);
+  assertQuota(organization, members, organizationQuotas(organization).seats, 'seats');
+}
+
+/** Removes a member; what they wrote stays. */
+export async function removeMember(
+  tx: Tx,
+  call: OwnerCall,
+  input: Input<'members.remove'>,
+): Promise<{ success: true }> {
+  const row = await accessMember(tx, call.actor, input.memberId);
+  await assertNotLastAdmin(tx, row);
+  await releaseMemberConversations(tx, call.service, row.organization_id, row.id);
+  await tx.repositories.members.remove(row.id);
+  await auditMember(tx, call, row, 'members.remove');
+  return { success: true };
+}
+
+async function assertNotLastAdmin(tx: ReadTx, row: MemberRow): Promise<void> {
+  if (row.role !== 'admin' || row.disabled_at !== null) return;
+  if ((await tx.repositories.members.otherAdmins(row.organization_id, row.id)) === 0)
+    throw new ServiceError(
+      'conflict',
+      'This is the last admin of the organization. Make another member an admin first.',
+    );
+}
+
+async function auditMember(
+  tx: Tx,
+  call: OwnerCall,
+  row: MemberRow,
+  action: string,
+  detail: Readonly<Record<string, string | boolean>> = {},
+): Promise<void> {
+  tx.configurationChanged();
+  await audit(tx, call, { organizationId: row.organization_id, action, subject: `member:${row.id}`, detail });
+}

@@ -1,0 +1,221 @@
+// Organizations: made and removed by the server's owner; name, plan, limits and figures
+// also by their admins.
+import { randomBytes } from 'node:crypto';
+import type { Input, Output } from '../../protocol/operations.ts';
+import type { OrganizationRow } from '../../engine/rows.ts';
+import { accessOrganization } from '../core/access.ts';
+import { audit } from '../core/audit.ts';
+import { badField, ServiceError } from '../core/errors.ts';
+import { organizationQuotas } from './quotas.ts';
+import { isoTime, serializeOrganization } from '../core/serializers.ts';
+import type { OwnerCall, ReadTx, Tx } from '../service.ts';
+
+const slugPattern = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+
+/** @throws Failure bad_request (slug), conflict (slug taken) */
+export async function createOrganization(
+  tx: Tx,
+  call: OwnerCall,
+  input: Input<'organizations.create'>,
+): Promise<Output<'organizations.create'>> {
+  const slug = input.slug ?? slugify(input.name);
+  if (!slugPattern.test(slug))
+    throw badField(
+      'slug',
+      'must be 1 to 63 of a-z, 0-9 and hyphens, and begin and end with a letter or digit',
+    );
+  if ((await tx.repositories.organizations.bySlug(slug)) !== undefined)
+    throw new ServiceError(
+      'conflict',
+      `There is an organization ${slug} already. Choose another slug: --slug S`,
+    );
+  const { clock } = call.service.engine;
+  const now = clock.now();
+  const row: OrganizationRow = {
+    id: clock.newId(),
+    slug,
+    name: input.name,
+    plan: 'free',
+    requests_per_minute: null,
+    retention_days: null,
+    max_applications: null,
+    max_seats: null,
+    release_after_minutes: null,
+    plan_changed_at: now,
+    created_at: now,
+  };
+  await tx.repositories.organizations.insert(row);
+  tx.configurationChanged();
+  await audit(tx, call, {
+    organizationId: row.id,
+    action: 'organizations.create',
+    subject: `organization:${row.id}`,
+    detail: { slug },
+  });
+  return serializeOrganization(row);
+}
+
+function slugify(name: string): string {
+  const slug = name
+    .normalize('NFKD')
+    .toLowerCase()
+    .replace(/\p{M}+/gu, '')
+    .replace(/[^a-z0-9]+/g, '-')
+    .slice(0, 63)
+    .replace(/^-+|-+$/g, '');
+  // A name in another script leaves nothing: the owner can still see which one it is by its name.
+  return slug === '' ? `org-${randomBytes(4).toString('hex')}` : slug;
+}
+
+async function serializeOrganizationDetail(
+  tx: ReadTx,
+  row: OrganizationRow,
+): Promise<Output<'organizations.get'>> {
+  const counts = await tx.repositories.organizations.counts(row.id);
+  return {
+    ...serializeOrganization(row),
+    limits: organizationQuotas(row),
+    ownLimits: {
+      requestsPerMinute: row.requests_per_minute,
+      retentionDays: row.retention_days !== null && row.retention_days < 0 ? 'unlimited' : row.retention_days,
+      applications: row.max_applications,
+      seats: row.max_seats,
+    },
+    releaseAfterMinutes: row.release_after_minutes,
+    applications: counts.applications,
+    members: counts.members,
+    createdAt: isoTime(row.created_at),
+  };
+}
+
+export async function listOrganizations(tx: ReadTx): Promise<Output<'organizations.list'>> {
+  const organizations = [];
+  for (const row of await tx.repositories.organizations.list())
+    organizations.push(await serializeOrganizationDetail(tx, row));
+  return { organizations };
+}
+
+/** @throws Failure not_found */
+export async function getOrganization(
+  tx: ReadTx,
+  call: OwnerCall,
+  input: Input<'organizations.get'>,
+): Promise<Output<'organizations.get'>> {
+  return serializeOrganizationDetail(tx, await accessOrganization(tx, call.actor, input.organization));
+}
+
+/** The columns that an update may change, and what the audit log calls them. */
+const auditedColumns = [
+  ['name', 'name'],
+  ['plan', 'plan'],
+  ['requests_per_minute', 'requestsPerMinute'],
+  ['retention_days', 'retentionDays'],
+  ['max_applications', 'applications'],
+  ['max_seats', 'seats'],
+  ['release_after_minutes', 'releaseAfterMinutes'],
+] as const satisfies readonly (readonly [keyof OrganizationRow, string])[];
+
+/**
+ * Changes any of name, plan, own limits and the release of an absent operator's conversations at once. Of the limits
+ * what is left out stays, and null goes back to the plan's.
+ * @throws ServiceError not_found; plan_limit for limits of its own under another plan than enterprise
+ */
+export async function updateOrganization(
+  tx: Tx,
+  call: OwnerCall,
+  input: Input<'organizations.update'>,
+): Promise<Output<'organizations.update'>> {
+  const row = await accessOrganization(tx, call.actor, input.organization);
+  const { limits, name = row.name, plan = row.plan, releaseAfterMinutes = row.release_after_minutes } = input;
+  if (limits !== undefined && plan !== 'enterprise')
+    throw new ServiceError(
+      'plan_limit',
+      `Only the enterprise plan sets its own limits: deskbell org plan ${row.slug} enterprise`,
+    );
+  const updated: OrganizationRow = {
+    ...row,
+    ...ownLimits(row, limits),
+    name,
+    plan,
+    plan_changed_at: plan === row.plan ? row.plan_changed_at : call.service.engine.clock.now(),
+    release_after_minutes: releaseAfterMinutes,
+  };
+  const changes = auditedColumns.filter(([column]) => updated[column] !== row[column]);
+  if (changes.length > 0) {
+    const { organizations } = tx.repositories;
+    await organizations.setName(row.id, name);
+    await organizations.setPlan(updated);
+    await organizations.setLimits(updated);
+    await organizations.setReleaseAfter(row.id, releaseAfterMinutes);
+    tx.configurationChanged();
+    await audit(tx, call, {
+      organizationId: row.id,
+      action: 'organizations.update',
+      subject: `organization:${row.id}`,
+      detail: {
+        fields: changes.map(([, field]) => field).join(','),
+        ...Object.fromEntries(changes.map(([column, field]) => [field, updated[column]])),
+        ...(plan === row.plan ? {} : { previousPlan: row.plan }),
+      },
+    });
+  }
+  return serializeOrganizationDetail(tx, updated);
+}
+
+type OwnLimits = Pick<OrganizationRow, 'requests_per_minute' | 'retention_days' | 'max_applications' | 'max_seats'>;
+
+function ownLimits(row: OrganizationRow, limits: Input<'organizations.update'>['limits'] = {}): OwnLimits {
+  const {
+    requestsPerMinute = row.requests_per_minute,
+    retentionDays = row.retention_days,
+    applications = row.max_applications,
+    seats = row.max_seats,
+  } = limits;
+  return {
+    requests_per_minute: requestsPerMinute,
+    retention_days: retentionDays === 'unlimited' ? -1 : retentionDays,
+    max_applications: applications,
+    max_seats: seats,
+  };
+}
+
+/** What was used since the first of the month, UTC: owners bill by it. */
+export async function organizationUsage(
+  tx: ReadTx,
+  call: OwnerCall,
+  input: Input<'organizations.usage'>,
+): Promise<Output<'organizations.usage'>> {
+  const row = await accessOrganization(tx, call.actor, input.organization);
+  const now = call.service.engine.clock.now();
+  const today = new Date(now);
+  const from = Date.UTC(today.getUTCFullYear(), today.getUTCMonth(), 1);
+  const used = await tx.repositories.organizations.usage(row.id, from, now + 1);
+  const counts = await tx.repositories.organizations.counts(row.id);
+  return {
+    organizationId: row.id,
+    from: isoTime(from),
+    to: isoTime(now),
+    conversations: used.conversations,
+    messages: used.messages,
+    visitors: used.visitors,
+    seats: counts.members,
+    storageBytes: used.storage,
+  };
+}
+
+/** Removes an organization and everything that it owns. */
+export async function deleteOrganization(
+  tx: Tx,
+  call: OwnerCall,
+  input: Input<'organizations.delete'>,
+): Promise<{ success: true }> {
+  const row = await accessOrganization(tx, call.actor, input.organization);
+  await tx.repositories.organizations.remove(row.id);
+  tx.configurationChanged();
+  await audit(tx, call, {
+    organizationId: null,
+    action: 'organizations.delete',
+    subject: `organization:${row.id}`,
+  });
+  return { success: true };
+}

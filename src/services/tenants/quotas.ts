@@ -1,0 +1,55 @@
+// What each plan allows, an organization's own numbers, and the refusals that a
+// plan causes. The numbers of the plans are in limits.ts.
+import type { OrganizationRow } from '../../engine/rows.ts';
+import { ServiceError } from '../core/errors.ts';
+import { planLimits } from './plans.ts';
+
+export interface OrganizationQuotas {
+  readonly requestsPerMinute: number;
+  /** null: unlimited. */
+  readonly retentionDays: number | null;
+  readonly applications: number | null;
+  readonly seats: number | null;
+  readonly ai: boolean;
+}
+
+/** The numbers in force: the organization's own where it has some, else its plan's. */
+export function organizationQuotas(organization: OrganizationRow): OrganizationQuotas {
+  const plan = planLimits[organization.plan];
+  return {
+    requestsPerMinute: organization.requests_per_minute ?? plan.requestsPerMinute,
+    retentionDays:
+      organization.retention_days === null
+        ? plan.retentionDays
+        : organization.retention_days < 0
+          ? null
+          : organization.retention_days,
+    applications: organization.max_applications ?? plan.applications,
+    seats: organization.max_seats ?? plan.seats,
+    ai: plan.ai,
+  };
+}
+
+/**
+ * @param have how many there are now
+ * @param most how many may be; null: any number
+ * @param what in the plural, as `applications`
+ * @throws Failure plan_limit, naming the plan that has more
+ */
+export function assertQuota(
+  organization: OrganizationRow,
+  have: number,
+  most: number | null,
+  what: 'applications' | 'seats',
+): void {
+  if (most === null || have < most) return;
+  const better = organization.plan === 'free' ? 'premium' : 'enterprise';
+  const advice =
+    organization.plan === 'enterprise'
+      ? `Raise it: deskbell org limits ${organization.slug} --${what} N`
+      : `The ${better} plan has more: deskbell org plan ${organization.slug} ${better}`;
+  throw new ServiceError(
+    'plan_limit',
+    `The organization has all ${most} ${what} that it may have. ${advice}`,
+  );
+}

@@ -1,0 +1,284 @@
+// Delivers events to webhooks: the event log → one row per delivery → attempts until the receiver has it. Every step is
+// a row, so a restart goes on where it stopped. Opens no connections itself: the client is passed in.
+import type { Clock, CommitNotice } from '../../engine/engine.ts';
+import type { EventRow, WebhookDeliveryRow, WebhookRow } from '../../engine/rows.ts';
+import type { SendWebhook } from '../../net/webhook-client.ts';
+import { canReceive } from '../core/audience.ts';
+import { lastEventSeq } from '../core/event-log.ts';
+import { JobLoop } from '../core/job-loop.ts';
+import type { Service, Tx } from '../service.ts';
+import { buildPayload, maxDelayMs, recordAttempt } from './attempts.ts';
+import { signatureHeaders } from './signature.ts';
+import { getSelection, openWebhookSecret, retryForMs } from './webhooks.ts';
+
+/** Attempts at once for one webhook, so that a slow receiver takes nothing from the others. */
+const maxConcurrent = 4;
+const pageSize = 500;
+/** After so many events that a webhook does not select, its position is saved, so that a restart reads no further back. */
+const positionInterval = 5_000;
+const retryDelayMs = 5_000;
+const maxSleepMs = 3_600_000;
+
+/**
+ * Begins to deliver, for all organizations.
+ * @param onError called with errors of the delivery itself, which goes on
+ * @returns stops it: attempts under way are aborted, and made again after the next start
+ */
+export function startWebhookDelivery(service: Service, send: SendWebhook, onError: (error: unknown) => void): () => Promise<void> {
+  const delivery = new WebhookDelivery(service, send, onError);
+  return () => delivery.stop();
+}
+
+/** One webhook's place in the event log and its attempts under way. */
+class WebhookQueue {
+  row: WebhookRow;
+  /** Events up to this one have become deliveries, on disk. */
+  savedSeq: number;
+  /** Whether it was read up to the position that all share. */
+  caughtUp = false;
+  readonly busy = new Set<string>();
+  cancelTimer = (): void => undefined;
+  #selection: ReadonlySet<string> | null;
+
+  constructor(row: WebhookRow) {
+    this.row = row;
+    this.savedSeq = row.position;
+    this.#selection = toSet(getSelection(row));
+  }
+
+  update(row: WebhookRow): void {
+    this.row = row;
+    this.savedSeq = Math.max(this.savedSeq, row.position);
+    this.#selection = toSet(getSelection(row));
+  }
+
+  /** An event that the webhook may receive and has no delivery of yet. */
+  isSelected(event: EventRow): boolean {
+    const listener = { kind: 'webhook', organizationId: this.row.organization_id } as const;
+    return event.seq > this.savedSeq && canReceive(event, listener, { kind: 'webhook', types: this.#selection });
+  }
+}
+
+const toSet = (selection: readonly string[] | null): ReadonlySet<string> | null => (selection === null ? null : new Set(selection));
+
+class WebhookDelivery {
+  readonly #service: Service;
+  readonly #send: SendWebhook;
+  readonly #onError: (error: unknown) => void;
+  readonly #queues = new Map<string, WebhookQueue>();
+  /** Organizations with a webhook. */
+  readonly #organizations = new Set<string>();
+  /** Queues that may have a due delivery. */
+  readonly #unchecked = new Set<WebhookQueue>();
+  readonly #attempts = new Set<Promise<void>>();
+  readonly #stop = new AbortController();
+  readonly #loop: JobLoop;
+  readonly #unsubscribe: () => void;
+  /** The log up to here was read for every queue that has caught up; null: the first run has not begun. */
+  #position: number | null = null;
+  /** The lowest `savedSeq`. */
+  #savedThrough = 0;
+  #configurationStale = true;
+  #logStale = true;
+
+  constructor(service: Service, send: SendWebhook, onError: (error: unknown) => void) {
+    const { store, clock } = service.engine;
+    this.#service = service;
+    this.#send = send;
+    this.#onError = onError;
+    this.#loop = new JobLoop({ clock, run: () => this.#run(), retryMs: retryDelayMs, onError });
+    this.#unsubscribe = store.subscribe((notice) => this.#onCommit(notice));
+    this.#loop.wake();
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    this.#unsubscribe();
+    await this.#loop.stop();
+    for (const queue of this.#queues.values()) queue.cancelTimer();
+    await Promise.all(this.#attempts);
+  }
+
+  #onCommit(notice: CommitNotice): void {
+    const last = notice.events.at(-1);
+    if (!notice.configuration && last !== undefined && this.#canSkip(notice)) {
+      this.#position = last.seq;
+      return;
+    }
+    this.#configurationStale ||= notice.configuration;
+    this.#logStale = true;
+    this.#loop.wake();
+  }
+
+  /** The usual case must cost nothing: the next events in the log, none of an organization with a webhook. */
+  #canSkip({ events }: CommitNotice): boolean {
+    const position = this.#position;
+    if (position === null || this.#loop.isRunning || this.#logStale || events[0]?.seq !== position + 1) return false;
+    if (this.#queues.size > 0 && position + events.length - this.#savedThrough >= positionInterval) return false;
+    return !events.some((event) => this.#organizations.has(event.organization_id));
+  }
+
+  async #run(): Promise<void> {
+    try {
+      this.#position ??= await lastEventSeq(this.#service);
+      if (this.#configurationStale) await this.#readWebhooks();
+      if (this.#logStale) await this.#readLog(this.#position);
+      for (const queue of this.#unchecked) {
+        this.#unchecked.delete(queue);
+        await this.#attemptDue(queue);
+      }
+    } catch (error) {
+      this.#configurationStale = true;
+      this.#logStale = true;
+      throw error;
+    }
+  }
+
+  async #readWebhooks(): Promise<void> {
+    this.#configurationStale = false;
+    const rows = await this.#service.engine.store.read(({ repositories }) => repositories.webhooks.enabled());
+    const ids = new Set(rows.map(({ id }) => id));
+    for (const [id, queue] of this.#queues) {
+      if (ids.has(id)) continue;
+      queue.cancelTimer();
+      this.#unchecked.delete(queue);
+      this.#queues.delete(id);
+    }
+    this.#organizations.clear();
+    for (const row of rows) {
+      this.#organizations.add(row.organization_id);
+      const queue = this.#queues.get(row.id) ?? new WebhookQueue(row);
+      queue.update(row);
+      this.#queues.set(row.id, queue);
+      this.#unchecked.add(queue);
+    }
+  }
+
+  async #readLog(position: number): Promise<void> {
+    this.#logStale = false;
+    const queues = [...this.#queues.values()];
+    // A webhook that was created or switched on by another process may be behind the others.
+    const behind = queues.filter(({ caughtUp }) => !caughtUp);
+    if (behind.length > 0) await this.#collect(behind, Math.min(...behind.map(({ savedSeq }) => savedSeq)), position);
+    for (const queue of behind) queue.caughtUp = true;
+    this.#position = await this.#collect(queues, position, Number.MAX_SAFE_INTEGER);
+    this.#savedThrough = Math.min(...queues.map(({ savedSeq }) => savedSeq));
+  }
+
+  /** Turns the events after `from` into deliveries. @returns the number of the last event read */
+  async #collect(queues: readonly WebhookQueue[], from: number, through: number): Promise<number> {
+    const { store, clock } = this.#service.engine;
+    for (let last = from; ;) {
+      if (last >= through || this.#stop.signal.aborted) return last;
+      const after = last;
+      const events = await store.read(({ repositories }) => repositories.events.after(after, pageSize));
+      const page = events.filter(({ seq }) => seq <= through);
+      const end = page.at(-1)?.seq;
+      if (end === undefined) return last;
+      const selected = queues.map((queue) => ({ queue, events: page.filter((event) => queue.isSelected(event)) }));
+      const saved = selected.filter(({ queue, events: some }) => some.length > 0 || end - queue.savedSeq >= positionInterval);
+      if (saved.length > 0)
+        await store.write(async (tx) => {
+          for (const { queue, events: some } of saved) await addDeliveries(tx, clock, queue.row, some, end);
+        });
+      for (const { queue, events: some } of saved) {
+        queue.savedSeq = Math.max(queue.savedSeq, end);
+        if (some.length > 0) this.#unchecked.add(queue);
+      }
+      last = end;
+    }
+  }
+
+  /** Begins the attempts that are due, as many as may run at once, and plans the next look. */
+  async #attemptDue(queue: WebhookQueue): Promise<void> {
+    const { store, clock } = this.#service.engine;
+    const free = maxConcurrent - queue.busy.size;
+    // The end of an attempt looks again.
+    if (free <= 0) return;
+    const now = clock.now();
+    const { due, next } = await store.read(async ({ repositories: { webhooks } }) => ({
+      due: await webhooks.due(queue.row.id, now, now + 2 * maxDelayMs, maxConcurrent + queue.busy.size),
+      next: await webhooks.nextDue(queue.row.id, now),
+    }));
+    if (this.#stop.signal.aborted || this.#queues.get(queue.row.id) !== queue) return;
+    for (const row of due.filter(({ id }) => !queue.busy.has(id)).slice(0, free)) this.#beginAttempt(queue, row);
+    queue.cancelTimer();
+    if (next !== null) queue.cancelTimer = clock.after(Math.min(next - now, maxSleepMs), () => this.#check(queue));
+  }
+
+  #check(queue: WebhookQueue): void {
+    if (this.#queues.get(queue.row.id) === queue) this.#unchecked.add(queue);
+    this.#loop.wake();
+  }
+
+  #beginAttempt(queue: WebhookQueue, row: WebhookDeliveryRow): void {
+    queue.busy.add(row.id);
+    const end = (): void => {
+      queue.busy.delete(row.id);
+      this.#check(queue);
+    };
+    const attempt = this.#attempt(queue.row, row).then(end, (error: unknown) => {
+      this.#onError(error);
+      // An outcome that could not be recorded leads to another attempt, but not at once.
+      this.#service.engine.clock.after(retryDelayMs, end);
+    });
+    this.#attempts.add(attempt);
+    void attempt.finally(() => this.#attempts.delete(attempt));
+  }
+
+  async #attempt(webhook: WebhookRow, row: WebhookDeliveryRow): Promise<void> {
+    const { clock } = this.#service.engine;
+    const { signal } = this.#stop;
+    const body = await buildPayload(this.#service, webhook, row);
+    if (body === null) return recordAttempt(this.#service, row.id, null, 0);
+    const began = clock.monotonic();
+    const headers = {
+      'content-type': 'application/json',
+      'user-agent': 'Deskbell-Webhooks/1',
+      ...signatureHeaders(openWebhookSecret(this.#service, webhook), row.id, Math.floor(clock.now() / 1000), body),
+    };
+    const response = await this.#send({ url: webhook.url, headers, body }, signal);
+    // Aborted by the stop: it does not count as an attempt.
+    if (signal.aborted && response.status === null) return undefined;
+    return recordAttempt(this.#service, row.id, response, Math.round(clock.monotonic() - began));
+  }
+}
+
+async function addDeliveries(
+  { repositories: { conversations, webhooks } }: Tx,
+  clock: Clock,
+  { id }: WebhookRow,
+  events: readonly EventRow[],
+  end: number,
+): Promise<void> {
+  const webhook = await webhooks.byId(id);
+  // Removed or switched off since it was read.
+  if (webhook?.enabled !== 1) return;
+  for (const event of events) {
+    if ((await conversations.byId(event.conversation_id)) === undefined) continue;
+    const isFirst = (await webhooks.nextInTurn(id, event.conversation_id)) === undefined;
+    const now = clock.now();
+    await webhooks.insertDelivery({
+      id: clock.newId(),
+      webhook_id: id,
+      type: event.type,
+      event_seq: event.seq,
+      event_at: event.created_at,
+      conversation_id: event.conversation_id,
+      actor_id: event.actor_id,
+      message_id: event.message_id,
+      member_id: event.member_id,
+      in_turn: 1,
+      status: 'waiting',
+      attempts: 0,
+      next_attempt_at: isFirst ? now : null,
+      give_up_at: now + retryForMs,
+      last_attempt_at: null,
+      duration_ms: null,
+      response_status: null,
+      error: null,
+      created_at: now,
+    });
+  }
+  await webhooks.setPosition(id, end);
+}

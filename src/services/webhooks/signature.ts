@@ -1,0 +1,24 @@
+// The signature of Standard Webhooks (symmetric, v1): secrets and headers. Pure.
+import { createHmac, randomBytes } from 'node:crypto';
+
+/** A new signing secret, 256 bits, written as Standard Webhooks says. */
+export function createWebhookSecret(): string {
+  return `whsec_${randomBytes(32).toString('base64')}`;
+}
+
+/**
+ * The headers that prove who sent a body.
+ * @param secret as made above; the key is what its base64 part stands for
+ * @param id the same for every attempt, so that the receiver can drop repetitions
+ * @param seconds when this attempt was made, since the epoch, so that the receiver can drop old ones
+ */
+export function signatureHeaders(
+  secret: string,
+  id: string,
+  seconds: number,
+  body: string,
+): Record<string, string> {
+  const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
+  const signature = createHmac('sha256', key).update(`${id}.${seconds}.${body}`).digest('base64');
+  return { 'webhook-id': id, 'webhook-timestamp': String(seconds), 'webhook-signature': `v1,${signature}` };
+}

@@ -1,0 +1,324 @@
+// The rules of webhooks: where an organization wants to be told of what happens, the
+// secret it checks that by, and the log of what was sent. Sending is webhook-delivery.ts.
+import type { Input, Output } from '../../protocol/operations.ts';
+import type { Webhook, WebhookDelivery, WebhookEvent } from '../../protocol/webhooks.ts';
+import type { LoggedEventType, WebhookDeliveryRow, WebhookRow } from '../../engine/rows.ts';
+import { accessOrganization, accessWebhook } from '../core/access.ts';
+import { audit } from '../core/audit.ts';
+import { badField, ServiceError, notFound } from '../core/errors.ts';
+import { isoTime } from '../core/serializers.ts';
+import { parseIpHost, isLocalHostname, isPublicAddress } from '../../net/ip-ranges.ts';
+import type { OwnerCall, ReadTx, Service, Tx } from '../service.ts';
+import { createWebhookSecret } from './signature.ts';
+
+/** Every event of the log can be sent, and nothing else: a new type that is missing in the contract does not compile. */
+const sameEvents: (type: LoggedEventType) => WebhookEvent = (type) => type;
+const maxWebhooks = 20;
+/** How long a delivery is tried for: a day. */
+export const retryForMs = 86_400_000;
+
+function sealContext(row: Pick<WebhookRow, 'id' | 'organization_id'>) {
+  return { table: 'webhooks.sealed', row: row.id, organizationId: row.organization_id };
+}
+
+/** The secret of a webhook, to sign with. */
+export function openWebhookSecret(service: Service, row: WebhookRow): string {
+  return service.secrets.open(row.sealed, sealContext(row));
+}
+
+/** The events that a webhook wants; null: all. */
+export function getSelection(row: WebhookRow): readonly WebhookEvent[] | null {
+  return row.events === null ? null : (JSON.parse(row.events) as LoggedEventType[]).map(sameEvents);
+}
+
+/**
+ * The address of a webhook, in the URL parser's own spelling. What a name leads to is looked at when connecting.
+ * @throws Failure bad_request
+ */
+function checkUrl(service: Service, text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:'))
+    throw badField('url', 'must be a URL that begins with https://');
+  if (url.username !== '' || url.password !== '')
+    throw badField('url', 'must not hold a user name or a password');
+  url.hash = '';
+  const address = parseIpHost(url.hostname);
+  const inside = address === null ? isLocalHostname(url.hostname) : !isPublicAddress(address);
+  if (inside && !service.settings.webhookPrivate)
+    throw badField(
+      'url',
+      "must not lead to a private or local address (the server's owner can allow it with DESKBELL_WEBHOOK_PRIVATE=allow)",
+    );
+  if (url.protocol === 'http:' && !inside)
+    throw badField('url', 'must begin with https://: messages must not travel in the clear');
+  return url.href;
+}
+
+function serializeWebhook(row: WebhookRow, waiting: number): Webhook {
+  return {
+    id: row.id,
+    organizationId: row.organization_id,
+    url: row.url,
+    events: getSelection(row)?.slice() ?? null,
+    enabled: row.enabled === 1,
+    waiting,
+    createdAt: isoTime(row.created_at),
+  };
+}
+
+function serializeDelivery(row: WebhookDeliveryRow): WebhookDelivery {
+  return {
+    id: row.id,
+    webhookId: row.webhook_id,
+    type: row.type,
+    conversationId: row.conversation_id,
+    status: row.status,
+    attempts: row.attempts,
+    responseStatus: row.response_status,
+    error: row.error,
+    durationMs: row.duration_ms,
+    lastAttemptAt: row.last_attempt_at === null ? null : isoTime(row.last_attempt_at),
+    nextAttemptAt: row.next_attempt_at === null ? null : isoTime(row.next_attempt_at),
+    createdAt: isoTime(row.created_at),
+  };
+}
+
+async function loadWebhook(tx: ReadTx, row: WebhookRow): Promise<Webhook> {
+  return serializeWebhook(row, await tx.repositories.webhooks.countDeliveries(row.id, 'waiting'));
+}
+
+/**
+ * From now on the organization is told of what happens. The secret is shown here, and again only when asked for.
+ * @throws Failure not_found, bad_request (the address), conflict (as many as may be)
+ */
+export async function createWebhook(
+  tx: Tx,
+  call: OwnerCall,
+  input: Input<'webhooks.create'>,
+): Promise<Output<'webhooks.create'>> {
+  const organization = await accessOrganization(tx, call.actor, input.organization);
+  const { service } = call;
+  const url = checkUrl(service, input.url);
+  if ((await tx.repositories.webhooks.count(organization.id)) >= maxWebhooks)
+    throw new ServiceError(
+      'conflict',
+      `An organization has at most ${maxWebhooks} webhooks: delete one first.`,
+    );
+  const secret = createWebhookSecret();
+  const base = { id: service.engine.clock.newId(), organization_id: organization.id };
+  const row: WebhookRow = {
+    ...base,
+    url,
+    events: input.events === null ? null : JSON.stringify(input.events),
+    sealed: service.secrets.seal(secret, sealContext(base)),
+    enabled: 1,
+    position: await tx.repositories.events.lastSeq(),
+    created_at: service.engine.clock.now(),
+  };
+  await tx.repositories.webhooks.insert(row);
+  tx.configurationChanged();
+  await audit(tx, call, {
+    organizationId: organization.id,
+    action: 'webhooks.create',
+    subject: `webhook:${row.id}`,
+    detail: { host: new URL(url).host },
+  });
+  return { ...serializeWebhook(row, 0), secret };
+}
+
+export async function listWebhooks(
+  tx: ReadTx,
+  call: OwnerCall,
+  input: Input<'webhooks.list'>,
+): Promise<Output<'webhooks.list'>> {
+  const organization = await accessOrganization(tx, call.actor, input.organization);
+  const { limit, offset } = input;
+  const webhooks: Webhook[] = [];
+  for (const row of await tx.repositories.webhooks.byOrganization(organization.id, limit, offset))
+    webhooks.push(await loadWebhook(tx, row));
+  return { webhooks, total: await tx.repositories.webhooks.count(organization.id), limit, offset };
+}
+
+/** @throws Failure not_found */
+export async function getWebhook(
+  tx: ReadTx,
+  call: OwnerCall,
+  input: Input<'webhooks.get'>,
+): Promise<Output<'webhooks.get'>> {
+  return loadWebhook(tx, await accessWebhook(tx, call.actor, input.webhookId));
+}
+
+/**
+ * Changes where, what or whether. One that is switched on again hears of what happens from then on.
+ * @throws Failure not_found, bad_request
+ */
+export async function updateWebhook(
+  tx: Tx,
+  call: OwnerCall,
+  input: Input<'webhooks.update'>,
+): Promise<Output<'webhooks.update'>> {
+  const row = await accessWebhook(tx, call.actor, input.webhookId);
+  const { url, events, enabled } = input;
+  const changed: WebhookRow = {
+    ...row,
+    url: url === undefined ? row.url : checkUrl(call.service, url),
+    events: events === undefined ? row.events : events === null ? null : JSON.stringify(events),
+    enabled: enabled === undefined ? row.enabled : enabled ? 1 : 0,
+    position: enabled === true && row.enabled === 0 ? await tx.repositories.events.lastSeq() : row.position,
+  };
+  await tx.repositories.webhooks.update(changed);
+  tx.configurationChanged();
+  await audit(tx, call, {
+    organizationId: row.organization_id,
+    action: 'webhooks.update',
+    subject: `webhook:${row.id}`,
+    detail: { host: new URL(changed.url).host, enabled: changed.enabled === 1 },
+  });
+  return loadWebhook(tx, changed);
+}
+
+/** Removes a webhook with the log of its deliveries. */
+export async function deleteWebhook(
+  tx: Tx,
+  call: OwnerCall,
+  input: Input<'webhooks.delete'>,
+): Promise<{ success: true }> {
+  const row = await accessWebhook(tx, call.actor, input.webhookId);
+  await tx.repositories.webhooks.remove(row.id);
+  tx.configurationChanged();
+  await audit(tx, call, {
+    organizationId: row.organization_id,
+    action: 'webhooks.delete',
+    subject: `webhook:${row.id}`,
+  });
+  return { success: true };
+}
+
+/** Shows the secret again, and leaves a trace of it. */
+export async function revealWebhook(
+  tx: Tx,
+  call: OwnerCall,
+  input: Input<'webhooks.reveal'>,
+): Promise<Output<'webhooks.reveal'>> {
+  const row = await accessWebhook(tx, call.actor, input.webhookId);
+  await audit(tx, call, {
+    organizationId: row.organization_id,
+    action: 'webhooks.reveal',
+    subject: `webhook:${row.id}`,
+  });
+  return { ...(await loadWebhook(tx, row)), secret: openWebhookSecret(call.service, row) };
+}
+
+/**
+ * Sends a sample, once. The answer comes before the sending: the delivery's row says how it went.
+ * @throws Failure not_found, conflict (switched off)
+ */
+export async function testWebhook(
+  tx: Tx,
+  call: OwnerCall,
+  input: Input<'webhooks.test'>,
+): Promise<Output<'webhooks.test'>> {
+  const webhook = await accessWebhook(tx, call.actor, input.webhookId);
+  assertEnabled(webhook);
+  const { clock } = call.service.engine;
+  const now = clock.now();
+  const row: WebhookDeliveryRow = {
+    id: clock.newId(),
+    webhook_id: webhook.id,
+    type: 'webhook:test',
+    event_seq: null,
+    event_at: now,
+    conversation_id: null,
+    actor_id: null,
+    message_id: null,
+    member_id: null,
+    in_turn: 0,
+    status: 'waiting',
+    attempts: 0,
+    next_attempt_at: now,
+    give_up_at: now,
+    last_attempt_at: null,
+    duration_ms: null,
+    response_status: null,
+    error: null,
+    created_at: now,
+  };
+  await tx.repositories.webhooks.insertDelivery(row);
+  await notifyAndAudit(tx, call, webhook, 'webhooks.test', row.id);
+  return serializeDelivery(row);
+}
+
+function assertEnabled(row: WebhookRow): void {
+  if (row.enabled === 0)
+    throw new ServiceError('conflict', 'The webhook is switched off: switch it on first.');
+}
+
+/** The log of deliveries, newest first; 30 days long. */
+export async function listDeliveries(
+  tx: ReadTx,
+  call: OwnerCall,
+  input: Input<'webhooks.deliveries'>,
+): Promise<Output<'webhooks.deliveries'>> {
+  const webhook = await accessWebhook(tx, call.actor, input.webhookId);
+  const { limit, offset, status } = input;
+  const rows = await tx.repositories.webhooks.deliveries(webhook.id, status, limit, offset);
+  return {
+    deliveries: rows.map(serializeDelivery),
+    total: await tx.repositories.webhooks.countDeliveries(webhook.id, status),
+    limit,
+    offset,
+  };
+}
+
+/**
+ * Sends a delivery once more, under the same id. One that waits still is tried now, or whatever it waits for is.
+ * @throws Failure not_found, conflict (switched off)
+ */
+export async function replayDelivery(
+  tx: Tx,
+  call: OwnerCall,
+  input: Input<'webhooks.replay'>,
+): Promise<Output<'webhooks.replay'>> {
+  const webhook = await accessWebhook(tx, call.actor, input.webhookId);
+  const { webhooks } = tx.repositories;
+  const row = await webhooks.delivery(input.deliveryId);
+  if (row?.webhook_id !== webhook.id) throw notFound('delivery');
+  assertEnabled(webhook);
+  const now = call.service.engine.clock.now();
+  if (row.status === 'waiting') {
+    const first =
+      row.conversation_id === null || row.in_turn === 0
+        ? undefined
+        : await webhooks.nextInTurn(webhook.id, row.conversation_id);
+    await webhooks.setNextAttempt(first ?? row.id, now);
+  } else {
+    // Out of turn: what came later has been told already, and must not wait for this one.
+    await webhooks.setDelivery({
+      ...row,
+      status: 'waiting',
+      in_turn: 0,
+      next_attempt_at: now,
+      give_up_at: now + retryForMs,
+      error: null,
+    });
+  }
+  await notifyAndAudit(tx, call, webhook, 'webhooks.replay', row.id);
+  return serializeDelivery((await webhooks.delivery(row.id)) ?? row);
+}
+
+/** The server looks again after a change of configuration, whichever process made it. */
+async function notifyAndAudit(
+  tx: Tx,
+  call: OwnerCall,
+  webhook: WebhookRow,
+  action: string,
+  deliveryId: string,
+): Promise<void> {
+  tx.configurationChanged();
+  await audit(tx, call, {
+    organizationId: webhook.organization_id,
+    action,
+    subject: `webhook:${webhook.id}`,
+    detail: { delivery: deliveryId },
+  });
+}

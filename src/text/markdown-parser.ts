@@ -1,0 +1,207 @@
+// Parses CommonMark with the tables, strikethrough and task lists of GitHub into the tree of markdown-tree.ts.
+// Everything that the tree has no node for becomes its text.
+import type { Options } from 'mdast-util-from-markdown';
+import type { BlockContent, DefinitionContent, List as ListNode, ListItem, PhrasingContent, Root, RootContent, Table } from 'mdast';
+import { safeHref } from './links.ts';
+import { inlineText, type Block, type Break, type Inline, type Item, type List, type TextRun } from './markdown-tree.ts';
+
+/** Nested lists; deeper items join their parent list. Each takes two of the 32 levels that a message may have. */
+const MAX_LISTS = 6;
+const MAX_LIST_START = 999_999;
+const LANGUAGE = /^[\w+#-]{1,32}/;
+/** An `&` that a reader of Markdown would decode inside an address, which could then be another one. */
+const ENTITY = /&#?\w+;/;
+
+export interface MarkdownRules {
+  /** Whether a link may stay a link; its text stays either way. @param href as `safeHref` returns it */
+  readonly keepLink?: (href: string) => boolean;
+}
+
+type Parse = (markdown: string) => Root;
+let parser: Promise<Parse> | undefined;
+
+/**
+ * Parses Markdown. Raw HTML, character references and reference links are text.
+ * @param markdown well-formed, without hidden characters
+ * @throws RangeError when it is nested deeper than the stack
+ */
+export async function parseMarkdownTree(markdown: string, rules: MarkdownRules): Promise<readonly Block[]> {
+  parser ??= loadParser();
+  const parse = await parser;
+  return new TreeBuilder(markdown, rules).blocks(parse(markdown).children);
+}
+
+/** The address of a link that may stay one, else null. */
+export function linkHref(url: string, { keepLink }: MarkdownRules): string | null {
+  const href = safeHref(url);
+  if (href === null || ENTITY.test(href)) return null;
+  return keepLink === undefined || keepLink(href) ? href : null;
+}
+
+// Loaded with the first text that needs it: most commands and most servers never do.
+async function loadParser(): Promise<Parse> {
+  const [{ fromMarkdown }, table, tableTree, strikethrough, strikethroughTree, taskList, taskListTree] = await Promise.all([
+    import('mdast-util-from-markdown'),
+    import('micromark-extension-gfm-table'),
+    import('mdast-util-gfm-table'),
+    import('micromark-extension-gfm-strikethrough'),
+    import('mdast-util-gfm-strikethrough'),
+    import('micromark-extension-gfm-task-list-item'),
+    import('mdast-util-gfm-task-list-item'),
+  ]);
+  const options: Options = {
+    extensions: [
+      table.gfmTable(),
+      strikethrough.gfmStrikethrough(),
+      taskList.gfmTaskListItem(),
+      { disable: { null: ['characterReference', 'codeIndented', 'definition', 'htmlFlow', 'htmlText'] } },
+    ],
+    mdastExtensions: [
+      tableTree.gfmTableFromMarkdown(),
+      strikethroughTree.gfmStrikethroughFromMarkdown(),
+      taskListTree.gfmTaskListItemFromMarkdown(),
+    ],
+  };
+  return (markdown) => fromMarkdown(markdown, options);
+}
+
+type Style = Pick<TextRun, 'bold' | 'italic' | 'code'>;
+const PLAIN: Style = { bold: false, italic: false, code: false };
+
+class TreeBuilder {
+  readonly #source: string;
+  readonly #rules: MarkdownRules;
+
+  constructor(source: string, rules: MarkdownRules) {
+    this.#source = source;
+    this.#rules = rules;
+  }
+
+  blocks(nodes: readonly RootContent[]): Block[] {
+    return nodes.flatMap((node) => this.#block(node));
+  }
+
+  #block(node: RootContent): Block[] {
+    switch (node.type) {
+      case 'code':
+        return [{ kind: 'code', language: LANGUAGE.exec(node.lang ?? '')?.[0].toLowerCase() ?? null, text: node.value }];
+      case 'list':
+        return [this.#list(node, 1)];
+      case 'blockquote':
+        return this.blocks(node.children);
+      case 'table':
+        return paragraph(this.#tableLines(node));
+      case 'paragraph':
+      case 'heading':
+        return paragraph(this.#inlines(node.children, PLAIN));
+      default:
+        return [];
+    }
+  }
+
+  #tableLines({ children: rows }: Table): Inline[] {
+    const lines = rows.map(({ children: cells }) =>
+      cells.map((cell) => this.#inlines(cell.children, PLAIN)).filter((inlines) => inlineText(inlines).trim() !== ''),
+    );
+    return lines
+      .filter((cells) => cells.length > 0)
+      .flatMap((cells, line) => [
+        ...(line === 0 ? [] : [softBreak]),
+        ...cells.flatMap((cell, at) => (at === 0 ? cell : [{ kind: 'text', text: ' · ', ...PLAIN } as const, ...cell])),
+      ]);
+  }
+
+  #list(node: ListNode, depth: number): List {
+    const items = node.children.flatMap((item) => this.#items(item, depth));
+    return { kind: 'list', ordered: node.ordered === true, start: Math.min(node.start ?? 1, MAX_LIST_START), items };
+  }
+
+  /** The item, and behind it the items of lists in it that are nested too deep. */
+  #items({ children }: ListItem, depth: number): Item[] {
+    const inlines: Inline[] = [];
+    const lists: List[] = [];
+    const tooDeep: Item[] = [];
+    for (const child of children) {
+      if (child.type !== 'list') {
+        const more = this.#flatInlines(child);
+        if (more.length > 0) inlines.push(...(inlines.length === 0 ? [] : [hardBreak]), ...more);
+      } else if (depth < MAX_LISTS) lists.push(this.#list(child, depth + 1));
+      else tooDeep.push(...this.#list(child, depth).items);
+    }
+    return [{ inlines, lists }, ...tooDeep];
+  }
+
+  /** A block inside a list item, as the item's own lines. */
+  #flatInlines(node: BlockContent | DefinitionContent): Inline[] {
+    return this.#block(node).flatMap((block, at) => {
+      const inlines = blockInlines(block);
+      return at === 0 ? inlines : [hardBreak, ...inlines];
+    });
+  }
+
+  #inlines(nodes: readonly PhrasingContent[], style: Style): Inline[] {
+    return nodes.flatMap((node) => this.#inline(node, style));
+  }
+
+  #inline(node: PhrasingContent, style: Style): Inline[] {
+    switch (node.type) {
+      case 'text':
+        return textRuns(node.value, style);
+      case 'inlineCode':
+        return [{ kind: 'text', text: node.value, ...style, code: true }];
+      case 'strong':
+        return this.#inlines(node.children, { ...style, bold: true });
+      case 'emphasis':
+        return this.#inlines(node.children, { ...style, italic: true });
+      case 'delete':
+        return this.#inlines(node.children, style);
+      case 'break':
+        return [hardBreak];
+      case 'image':
+        return textRuns(node.alt ?? '', style);
+      case 'link': {
+        const children = this.#inlines(node.children, style).filter((inline) => inline.kind !== 'link');
+        const { start, end } = node.position ?? {};
+        const written = this.#source.slice(start?.offset, end?.offset);
+        const href = linkHref(node.url, this.#rules);
+        const isEmpty = inlineText(children).trim() === '';
+        // Without a text, and as an address in angle brackets that is none, it stands as it was written.
+        if (href === null) return isEmpty || written.startsWith('<') ? textRuns(written, style) : children;
+        return isEmpty ? textRuns(written, style) : [{ kind: 'link', href, children }];
+      }
+      default:
+        return [];
+    }
+  }
+}
+
+const hardBreak: Break = { kind: 'break', hard: true };
+const softBreak: Break = { kind: 'break', hard: false };
+
+function paragraph(inlines: readonly Inline[]): Block[] {
+  return inlineText(inlines).trim() === '' ? [] : [{ kind: 'paragraph', inlines }];
+}
+
+/** A text in which line ends are breaks that the writer did not ask for. */
+function textRuns(text: string, style: Style): (TextRun | Break)[] {
+  return text
+    .split('\n')
+    .flatMap((line, at) => [...(at === 0 ? [] : [softBreak]), ...(line === '' ? [] : [{ kind: 'text', text: line, ...style } as const])]);
+}
+
+function blockInlines(block: Block): readonly Inline[] {
+  switch (block.kind) {
+    case 'paragraph':
+      return block.inlines;
+    case 'code':
+      return block.text
+        .split('\n')
+        .flatMap((line, at) => [...(at === 0 ? [] : [hardBreak]), { kind: 'text', text: line, ...PLAIN, code: true } as const]);
+    case 'list':
+      return block.items.flatMap(({ inlines, lists }, at) => [
+        ...(at === 0 ? [] : [hardBreak]),
+        ...inlines,
+        ...lists.flatMap((list) => [hardBreak, ...blockInlines(list)]),
+      ]);
+  }
+}

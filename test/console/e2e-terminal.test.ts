@@ -1,0 +1,254 @@
+// Owns: what the console does to the terminal it runs in, byte by byte: hostile visitors,
+// colours, dumb terminals, its end; and the ways into it on the server's own machine.
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { deskbell, deskbellJson } from '../helpers/cli.ts';
+import { eventually } from '../helpers/eventually.ts';
+import { openPty, openTerminal, type PtyTerminal, type Terminal } from '../helpers/terminal.ts';
+import { expectRestored, leave } from './e2e.ts';
+import { password, createServerFixture, type ServerFixture } from './server-fixture.ts';
+
+const size = { columns: 80, rows: 24 };
+let stage: ServerFixture;
+beforeAll(async () => {
+  stage = await createServerFixture(['Ann', 'Bob']);
+  await stage.signIn('Ann');
+});
+afterAll(() => stage.close());
+afterEach(() => stage.clear());
+
+const onPty = (
+  environment: Readonly<Record<string, string>> = {},
+  args: readonly string[] = [],
+): Promise<PtyTerminal> =>
+  stage.open(openPty, ['console', ...args], {
+    ...size,
+    environment: { ...stage.environmentOf('Ann'), ...environment },
+  });
+
+const ESC = '\u001b';
+const BEL = '\u0007';
+/** A pattern in which ESC and BEL stand for themselves. */
+const pattern = (source: string): RegExp =>
+  new RegExp(source.replaceAll('ESC', ESC).replaceAll('BEL', BEL), 'gu');
+
+/** The sequences that the console may send, each whole; what remains must be text. */
+const allowed = [
+  pattern(String.raw`ESC\[[\d;]*m`), // colours and weights
+  pattern(String.raw`ESC\[\d*(?:;\d*)?[A-HJK]`), // moving the cursor, clearing
+  pattern(String.raw`ESC\[\?(?:7|25|1004|1049|2004|2026)[hl]`), // cursor, focus, alternate screen, paste, synchronised frames
+  pattern(String.raw`ESC\[2[23];0t`), // the title's stack
+  pattern(String.raw`ESC\](?:0|9|777);\P{Cc}*(?:BEL|ESC\\)`), // title, notifications
+];
+
+/** What is left of the output once everything that is allowed is taken out. */
+function remainder(raw: string): string {
+  const text = Buffer.from(raw, 'latin1').toString('utf8');
+  return allowed.reduce((left, sequence) => left.replaceAll(sequence, ''), text);
+}
+
+describe('a hostile visitor', () => {
+  const evil = [
+    '\u001b]0;owned title\u0007',
+    '\u001b[2J\u001b[H\u001b[31mred',
+    '\u009b31m\u009d0;owned\u009c',
+    'over\rwritten',
+    'gnp\u202egnp.exe\u2066isolate',
+    '\u001bPtmux;\u001b\u001b]52;c;b3duZWQ=\u0007\u001b\\',
+    '\u001b[?1049l\u001b[6n\u001bc',
+    `zalgo${'\u0301\u0489'.repeat(2_000)}end`,
+    'x\u0007\u0007\u0008\u0008\u000e\u007f',
+    '\u{1f469}\u200d\u{1f469}\u200d\u{1f467} 日本語 العربية',
+  ];
+
+  test.each([
+    ['a pty', openPty],
+    ['tmux where there is one', openTerminal],
+  ] as const)('sends nothing to %s but what is ours, and the rows keep their width', async (_name, open) => {
+    const visitor = await stage.aVisitor();
+    await visitor.identify({
+      name: `Eve${evil[0]}${evil[2]}`.slice(0, 90),
+      attributes: { 'a\u001b[1m': evil[1] ?? '' },
+    });
+    const id = await visitor.ask(evil[0] ?? '', `Sub${evil[1]}${evil[4]}`);
+    const terminal: Terminal = await stage.open<Terminal>(open, ['console'], {
+      columns: 160,
+      rows: 40,
+      environment: stage.environmentOf('Ann'),
+    });
+    await terminal.waitFor('Eve');
+    await terminal.press('a');
+    await terminal.waitFor(/You have the conversation|yours/);
+    for (const text of evil.slice(1)) await visitor.write(id, text);
+    await terminal.waitFor('日本語');
+    await visitor.write(id, 'the end of it');
+    await terminal.waitFor('the end of it');
+    // What would have been obeyed is there to be read.
+    await terminal.waitFor('␛[2J␛[H␛[31mred');
+    await terminal.press('esc', 'pageup', 'pagedown', 'v', '?', 'esc');
+    const shown = await terminal.screen();
+    expect(shown.length).toBe(40);
+    expect(await terminal.title()).not.toMatch(/owned/);
+    expect(await leave(terminal)).toBe(0);
+    await expectRestored(terminal);
+    const raw = await terminal.raw();
+    // tmux wraps and asks in its own name; what the program wrote is the same.
+    const left = remainder(raw).replaceAll(pattern(String.raw`ESCPtmux;[^]*?ESC\\`), '');
+    expect(left.match(/(?:(?![\r\n])\p{Cc}|[\u202a-\u202e\u2066-\u2069]).{0,20}/gu) ?? []).toEqual([]);
+    for (const command of ['\u001b]52', '\u001bc', '\u001b[6n', '\u001b]0;owned', '\u001b[31mred'])
+      expect(raw).not.toContain(command);
+  });
+});
+
+test('without colours where NO_COLOR is set', async () => {
+  await (await stage.aVisitor('Grey Greta')).ask('Is it grey?');
+  const terminal = await onPty({ NO_COLOR: '1' });
+  await terminal.waitFor('Grey Greta');
+  await terminal.press('enter');
+  await terminal.waitFor('Is it grey?');
+  expect(await leave(terminal)).toBe(0);
+  const colours = (await terminal.raw()).match(
+    pattern(String.raw`ESC\[(?:\d+;)*(?:3[0-8]|4[0-8]|9[0-7]|10[0-7])(?:;\d+)*m`),
+  );
+  expect(colours ?? []).toEqual([]);
+});
+
+test('with colours where nothing speaks against it', async () => {
+  await (await stage.aVisitor('Colourful Cleo')).ask('Is it green?');
+  const terminal = await onPty();
+  await terminal.waitFor('Colourful');
+  expect(await leave(terminal)).toBe(0);
+  expect(await terminal.raw()).toMatch(pattern(String.raw`ESC\[3\dm`));
+});
+
+test.each([
+  ['a screen reader', {}, ['--screen-reader', '--no-title', '--no-bell', '--no-desktop']],
+  ['a dumb terminal', { TERM: 'dumb' }, ['--no-bell', '--no-desktop']],
+] as const)('for %s: lines in one column, and not one escape sequence', async (_name, environment, args) => {
+  const visitor = await stage.aVisitor('Spoken Sam\u001b[31m');
+  const id = await visitor.ask('Can you hear me?\u001b[2J');
+  const terminal = await onPty(environment, args);
+  await terminal.waitFor('Spoken Sam');
+  await terminal.type('/accept 1\n');
+  await terminal.waitFor('You have the conversation');
+  await terminal.waitFor('Open: Spoken Sam');
+  expect(await stage.assignee(id)).toBe(stage.member('Ann').id);
+  await terminal.type('Loud and clear.\n');
+  await eventually(async () => expect(await visitor.reads(id)).toContain('Loud and clear.'));
+  await terminal.waitFor(/You, \d\d:\d\d: Loud and clear/);
+  // Until the server has said that it has it, the text is kept, and leaving would be asked about.
+  await eventually(async () => expect(await stage.readFilesOf('Ann')).not.toContain('Loud and clear'));
+  await terminal.type('/quit\n');
+  expect(await terminal.ended()).toBe(0);
+  const raw = Buffer.from(await terminal.raw(), 'latin1').toString('utf8');
+  expect(raw).not.toMatch(/(?![\r\n])\p{Cc}/u);
+  expect(raw).not.toMatch(/[│─┌┐└┘╭╮╰╯▌]/);
+});
+
+test('notifications: title with the count, bell and OSC only when they are on', async () => {
+  const loud = await onPty();
+  const quiet = await onPty({}, ['--no-bell', '--no-desktop', '--no-title']);
+  await Promise.all([loud.waitFor('Pending 0'), quiet.waitFor('Pending 0')]);
+  await (await stage.aVisitor('Loud Lou')).ask('Ring ring');
+  await Promise.all([loud.waitFor('Loud Lou'), quiet.waitFor('Loud Lou')]);
+  await eventually(async () => expect(await loud.title()).toMatch(/^\(1\)/));
+  await eventually(async () =>
+    expect(await loud.raw()).toMatch(pattern(String.raw`ESC\]777;notify;\P{Cc}*ESC\\[^]*BEL`)),
+  );
+  expect(await quiet.raw()).not.toMatch(pattern(String.raw`BEL|ESC\]`));
+  expect([await leave(loud), await leave(quiet)]).toEqual([0, 0]);
+  await expectRestored(loud);
+});
+
+test('own keys from a file, and a file with a fault', async () => {
+  await (await stage.aVisitor('Key Kim')).ask('Which key?');
+  const keys = join(stage.folder, 'keys.json');
+  await writeFile(keys, JSON.stringify({ accept: ['A'] }));
+  const terminal = await onPty({}, ['--keys', keys]);
+  await terminal.waitFor('Key Kim');
+  await terminal.press('A');
+  await terminal.waitFor(/You have the conversation|yours/);
+  expect(await leave(terminal)).toBe(0);
+  await writeFile(keys, JSON.stringify({ frobnicate: ['A'] }));
+  const faulty = await onPty({}, ['--keys', keys]);
+  await faulty.waitFor(/Your keys are not used/);
+  await faulty.waitFor('online');
+  expect(await leave(faulty)).toBe(0);
+});
+
+test('a signal from outside gives the terminal back, too', async () => {
+  const terminal = await onPty();
+  await terminal.waitFor('online');
+  await terminal.kill('SIGTERM');
+  await terminal.ended();
+  await expectRestored(terminal);
+});
+
+test('a session that ends meanwhile is asked for again, and the draft is still there', async () => {
+  await (await stage.aVisitor('Late Lena')).ask('Still there?');
+  const terminal = await onPty();
+  await terminal.waitFor('Late Lena');
+  await terminal.press('a');
+  await terminal.waitFor(/You have the conversation|yours/);
+  await terminal.type('half of an answer');
+  await terminal.waitFor('half of an answer');
+  await deskbellJson(
+    ['member', 'password', stage.member('Ann').id, '--password-stdin', '--data', stage.data],
+    {
+      input: 'another pass phrase',
+    },
+  );
+  await terminal.waitFor('Password (not shown)');
+  await terminal.type('another pass phrase\n');
+  await terminal.waitFor('half of an answer');
+  await terminal.waitFor('online');
+  expect(await leave(terminal)).toBe(0);
+  await deskbellJson(
+    ['member', 'password', stage.member('Ann').id, '--password-stdin', '--data', stage.data],
+    { input: password },
+  );
+  await stage.signIn('Ann');
+});
+
+describe("on the server's own machine", () => {
+  const local = async (name: string): Promise<Record<string, string>> => {
+    const home = join(stage.folder, 'homes', name);
+    await mkdir(home, { recursive: true, mode: 0o700 });
+    return { DESKBELL_CONFIG: home, DESKBELL_DATA: stage.data };
+  };
+
+  test.each([[['console']], [[]]])('deskbell %j asks who one is, once, and for no password', async (args) => {
+    await (await stage.aVisitor('Near Nia')).ask('Close by?');
+    const environment = await local(`owner-${args.length}`);
+    const terminal = await stage.open(openPty, args, { ...size, environment });
+    const choice = await terminal.waitFor('Number:');
+    const number = /(\d+)\s+Bob/.exec(choice)?.[1] ?? '';
+    await terminal.type(`${number}\n`);
+    await terminal.waitFor('Near Nia');
+    await terminal.waitFor('Bob');
+    expect(await leave(terminal)).toBe(0);
+    expect(await terminal.raw()).not.toMatch(/[Pp]assword/);
+    // The second time there is nothing to ask.
+    const again = await stage.open(openPty, args, { ...size, environment });
+    await again.waitFor('Near Nia');
+    expect(await again.raw()).not.toContain('Number:');
+    expect(await leave(again)).toBe(0);
+    const audit = await deskbellJson<{ items: { action: string; actor: string }[] }>([
+      'audit',
+      '--org',
+      'acme',
+      '--data',
+      stage.data,
+    ]);
+    expect(audit.items).toContainEqual(
+      expect.objectContaining({ action: 'session.createLocal', actor: 'local' }),
+    );
+  });
+
+  test('without a terminal, deskbell alone still says that the folder is in use', async () => {
+    const outcome = await deskbell([], { env: { DESKBELL_DATA: stage.data } });
+    expect(outcome).toMatchObject({ code: 1, stdout: '' });
+    expect(outcome.stderr).toMatch(/Another deskbell server is running/);
+  });
+});

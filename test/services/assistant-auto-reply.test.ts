@@ -1,0 +1,264 @@
+// Owns: the assistant that answers visitors by itself, without a model: what everybody hears of it, when it falls silent,
+// whom it leaves alone. The races are in assistant-races.test.ts.
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { startApp, type TestApp, type TestAppOptions } from '../helpers/app.ts';
+import {
+  createShop,
+  configure,
+  assistantMessages,
+  historyOf,
+  waitForAiLog,
+  aiLogOf,
+  waitForAssistantMessages,
+} from '../helpers/assistant.ts';
+import { eventually } from '../helpers/eventually.ts';
+import {
+  createConversation,
+  createMember,
+  createMessage,
+  createVisitor,
+  createVisitorByKey,
+  type TestClient,
+  type TestOrganization,
+} from '../helpers/fixtures.ts';
+
+const question = 'Can I return a product, and is shipping refunded?';
+
+let app: TestApp;
+let shop: TestOrganization;
+let visitor: TestClient;
+
+async function start(options: TestAppOptions = {}): Promise<void> {
+  app = await startApp(options);
+  shop = await createShop(app, 'shop');
+  visitor = createVisitor(app, shop.application);
+}
+
+afterEach(() => app.stop());
+
+describe('an answer by itself', () => {
+  beforeEach(() => start());
+
+  test("quotes the documents, names them, and is marked as the assistant's for everybody", async () => {
+    const operator = await createMember(app, 'shop');
+    const [ear, staff] = [await visitor.connect(), await operator.connect()];
+    const id = await createConversation(visitor);
+    ear.send('room:join', { conversationId: id });
+    await ear.receives('room:joined');
+    await createMessage(visitor, id, question);
+    const [message] = await waitForAssistantMessages(visitor, id, 1);
+    expect(message).toMatchObject({
+      senderName: 'Robin',
+      senderId: shop.application.id,
+      contentFormat: 'lexical',
+    });
+    expect(message?.contentHtml).toContain('within 30 days after delivery');
+    expect(message?.contentHtml).toContain('Source: <a href="https://shop.example/refunds#refunds"');
+    expect(await ear.receives('message:new', ({ senderRole }) => senderRole === 'assistant')).toMatchObject({
+      id: message?.id,
+    });
+    expect(
+      await staff.receives('conversation:activity', ({ lastMessageId }) => lastMessageId === message?.id),
+    ).toMatchObject({
+      waiting: true,
+      preview: expect.stringContaining('You can return any product') as string,
+    });
+    expect(await historyOf(operator, id)).toContainEqual(
+      expect.objectContaining({ id: message?.id, senderRole: 'assistant' }),
+    );
+  });
+
+  test('leaves the conversation waiting for a person, unread by the visitor, and is no first response', async () => {
+    const operator = await createMember(app, 'shop');
+    const id = await createConversation(visitor);
+    await createMessage(visitor, id, question);
+    await waitForAssistantMessages(visitor, id, 1);
+    const { body } = await operator.call('GET', `/conversations/${id}`);
+    expect(body.conversation).toMatchObject({
+      status: 'pending',
+      assignedTo: null,
+      lastMessage: { senderRole: 'assistant', senderName: 'Robin' },
+    });
+    expect(body.conversation.waitingSince).not.toBeNull();
+    expect((await visitor.call('GET', `/conversations/${id}/unread`)).body.unreadCount).toBe(1);
+    const stats = await app.local('organizations.stats', { organization: 'shop' });
+    expect(stats.stats.firstResponse.medianSeconds).toBeNull();
+  });
+
+  test("is in the log with its source, and that in the visitor's export", async () => {
+    const id = await createConversation(visitor);
+    await createMessage(visitor, id, question);
+    const [entry] = await waitForAiLog(app, 1);
+    expect(entry).toMatchObject({
+      door: 'auto',
+      outcome: 'answered',
+      question,
+      conversationId: id,
+      model: null,
+      sources: [{ title: 'Refunds' }],
+    });
+    const data = await app.local('visitors.export', { visitorId: visitor.id });
+    expect(data.assistant).toMatchObject([{ question, outcome: 'answered' }]);
+    expect(data.conversations[0]?.messages.map(({ senderRole }) => senderRole)).toEqual([
+      'visitor',
+      'assistant',
+    ]);
+  });
+
+  test('what the documents do not say is said once, with a person, and then nothing more', async () => {
+    const id = await createConversation(visitor);
+    await createMessage(visitor, id, 'Which quantum telescope tastes of strawberries?');
+    const [message] = await waitForAssistantMessages(visitor, id, 1);
+    expect(message?.contentHtml).toBe(
+      '<p>I found nothing about that in our documents. A person will answer you here.</p>',
+    );
+    await createMessage(visitor, id, question);
+    const other = await createConversation(visitor);
+    await createMessage(visitor, other, question);
+    await waitForAssistantMessages(visitor, other, 1);
+    expect(await assistantMessages(visitor, id)).toHaveLength(1);
+  });
+
+  test("of the visitor's language, where their words tell it", async () => {
+    const id = await createConversation(visitor);
+    await createMessage(visitor, id, 'Wie backe ich einen Kuchen mit der Waschmaschine?');
+    expect((await waitForAssistantMessages(visitor, id, 1))[0]?.contentHtml).toContain(
+      'Dazu habe ich in unseren Unterlagen nichts gefunden.',
+    );
+  });
+
+  test.each([
+    'I want to talk to a human please',
+    'Ich möchte mit einem Menschen sprechen.',
+    'أود التحدث إلى شخص.',
+    'Porozmawiaj z człowiekiem',
+  ])('whoever writes %j gets a person, and no more answers', async (wish) => {
+    const id = await createConversation(visitor);
+    await createMessage(visitor, id, wish);
+    await waitForAssistantMessages(visitor, id, 1);
+    await createMessage(visitor, id, question);
+    expect(await waitForAiLog(app, 1)).toMatchObject([{ outcome: 'person' }]);
+    expect(await assistantMessages(visitor, id)).toHaveLength(1);
+  });
+
+  test('whoever asks by the button gets a person in the same moment, by either door, once', async () => {
+    const ear = await visitor.connect();
+    const id = await createConversation(visitor);
+    ear.send('message:send', { conversationId: id, content: question, clientMessageId: 'm1', person: true });
+    await ear.receives('message:ack');
+    expect((await assistantMessages(visitor, id)).map(({ contentHtml }) => contentHtml)).toEqual([
+      '<p>A person will answer you here.</p>',
+    ]);
+    await visitor.call('POST', `/conversations/${id}/messages`, { content: question, person: true });
+    await visitor.call('POST', `/conversations/${id}/messages`, { content: question });
+    const next = await createConversation(visitor);
+    await visitor.call('POST', `/conversations/${next}/messages`, { content: question, person: true });
+    expect(await assistantMessages(visitor, next)).toHaveLength(1);
+    expect(await assistantMessages(visitor, id)).toHaveLength(1);
+    const operator = await createMember(app, 'shop');
+    expect(
+      (await operator.call('GET', `/conversations/${id}`)).body.conversation.waitingSince,
+    ).not.toBeNull();
+  });
+
+  test('asking for a person where nothing answers by itself stores the message and nothing else', async () => {
+    await configure(app, shop.application.id, { 'ai.mode': 'assist' });
+    const id = await createConversation(visitor);
+    expect(
+      (await visitor.call('POST', `/conversations/${id}/messages`, { content: 'hello', person: true }))
+        .status,
+    ).toBe(201);
+    await configure(app, shop.application.id, { 'ai.mode': 'auto' });
+    await createMessage(visitor, id, question);
+    const other = await createConversation(visitor);
+    await createMessage(visitor, other, question);
+    await waitForAssistantMessages(visitor, other, 1);
+    expect(await assistantMessages(visitor, id)).toEqual([]);
+  });
+
+  test('nobody is answered with the setting off, in a plan without it, in an active or closed conversation', async () => {
+    const operator = await createMember(app, 'shop');
+    const active = await createConversation(visitor);
+    await operator.call('POST', `/conversations/${active}/accept`);
+    await createMessage(visitor, active, question);
+    await operator.call('POST', `/conversations/${active}/release`);
+    // Given back, but a person was there.
+    await createMessage(visitor, active, question);
+    await configure(app, shop.application.id, { 'ai.mode': 'assist' });
+    const off = await createConversation(visitor);
+    await createMessage(visitor, off, question);
+    await app.local('organizations.update', { organization: 'shop', plan: 'enterprise' });
+    const quiet = await createShop(app, 'free-one');
+    await app.local('organizations.update', { organization: 'free-one', plan: 'free' });
+    const poor = createVisitor(app, quiet.application);
+    const unpaid = await createConversation(poor);
+    await createMessage(poor, unpaid, question);
+    // Another shop's answer comes after all of them had their turn.
+    const busy = await createShop(app, 'busy');
+    const other = createVisitor(app, busy.application);
+    const answered = await createConversation(other);
+    await createMessage(other, answered, question);
+    await eventually(async () => expect(await historyOf(other, answered)).toHaveLength(2));
+    expect(await assistantMessages(visitor, active)).toEqual([]);
+    expect(await assistantMessages(visitor, off)).toEqual([]);
+    expect(await historyOf(poor, unpaid)).toHaveLength(1);
+  });
+
+  test('conversations of test data too, and only staff who listen for them hear of it', async () => {
+    const tester = createVisitorByKey(app, shop.application, 'test');
+    const operator = await createMember(app, 'shop');
+    const [live, all] = [await operator.connect(), await operator.connect('&mode=all')];
+    const id = await createConversation(tester);
+    await createMessage(tester, id, question);
+    await all.receives('conversation:activity', ({ preview }) =>
+      (preview as string).startsWith('You can return'),
+    );
+    expect((await historyOf(tester, id)).map(({ senderRole }) => senderRole)).toEqual([
+      'visitor',
+      'assistant',
+    ]);
+    expect(live.all('conversation:activity')).toEqual([]);
+  });
+
+  test('a greeting is no question: it is left alone, and so are thanks', async () => {
+    const id = await createConversation(visitor);
+    await createMessage(visitor, id, 'Hello there!');
+    await createMessage(visitor, id, '🙂');
+    await createMessage(visitor, id, question);
+    await waitForAssistantMessages(visitor, id, 1);
+    await createMessage(visitor, id, 'Thanks a lot');
+    await createMessage(visitor, id, 'Where is your warehouse for parcels?');
+    expect((await waitForAssistantMessages(visitor, id, 2))[1]?.contentHtml).toContain('Lisbon');
+    expect(await aiLogOf(app)).toMatchObject([{ outcome: 'answered' }, { outcome: 'answered' }]);
+  });
+
+  test('a switch to auto answers who has just asked, and nobody from long ago', async () => {
+    await configure(app, shop.application.id, { 'ai.mode': 'assist' });
+    const old = await createConversation(visitor);
+    await createMessage(visitor, old, question);
+    app.clock.advance(16 * 60_000);
+    // Something was written since, but it is no question any more.
+    await visitor.call(
+      'DELETE',
+      `/conversations/${old}/messages/${await createMessage(visitor, old, 'Wait')}`,
+    );
+    const recent = await createConversation(visitor);
+    await createMessage(visitor, recent, question);
+    await configure(app, shop.application.id, { 'ai.mode': 'auto' });
+    await waitForAssistantMessages(visitor, recent, 1);
+    expect(await assistantMessages(visitor, old)).toEqual([]);
+  });
+
+  test('no budget left: a person, said once', async () => {
+    await app.stop();
+    await start({ flags: { limitAiVisitor: '1/m' } });
+    const [first, second] = [await createConversation(visitor), await createConversation(visitor)];
+    await createMessage(visitor, first, question);
+    await waitForAssistantMessages(visitor, first, 1);
+    await createMessage(visitor, second, question);
+    expect((await waitForAssistantMessages(visitor, second, 1))[0]?.contentHtml).toBe(
+      "<p>I can't answer at the moment. A person will answer you here.</p>",
+    );
+    expect((await aiLogOf(app))[0]).toMatchObject({ outcome: 'failed', model: null });
+  });
+});

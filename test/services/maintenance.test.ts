@@ -1,0 +1,59 @@
+// What the service throws away by itself: old events and sessions that are over, and
+// nothing that somebody still needs.
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { runMaintenance } from '../../src/services/data/maintenance.ts';
+import { readEvents } from '../../src/services/core/event-log.ts';
+import { startApp, type TestApp } from '../helpers/app.ts';
+import {
+  createConversation,
+  createMember,
+  createMessage,
+  createOrganization,
+  createVisitor,
+} from '../helpers/fixtures.ts';
+
+const day = 86_400_000;
+let app: TestApp;
+
+beforeAll(async () => {
+  app = await startApp();
+});
+
+afterAll(async () => {
+  await app.stop();
+});
+
+it('forgets events after a week, keeps their numbers unique and the messages whole', async () => {
+  const { application } = await createOrganization(app, 'acme');
+  const visitor = createVisitor(app, application);
+  const conversationId = await createConversation(visitor);
+  await createMessage(visitor, conversationId, 'old');
+  app.clock.advance(6 * day);
+  await runMaintenance(app.service);
+  expect(await readEvents(app.service, 0)).toHaveLength(2);
+  app.clock.advance(2 * day);
+  await runMaintenance(app.service);
+  const [kept, ...others] = await readEvents(app.service, 0);
+  expect(others).toEqual([]);
+  await createMessage(visitor, conversationId, 'new');
+  const [next] = await readEvents(app.service, kept?.seq ?? 0);
+  expect(next?.seq).toBe((kept?.seq ?? 0) + 1);
+  expect((await visitor.call('GET', `/conversations/${conversationId}/messages`)).body.messages).toHaveLength(
+    2,
+  );
+});
+
+it('forgets sessions that are over, and no other', async () => {
+  await createOrganization(app, 'beta');
+  const early = await createMember(app, 'beta');
+  app.clock.advance(20 * day);
+  const late = await createMember(app, 'beta');
+  app.clock.advance(11 * day);
+  await runMaintenance(app.service);
+  expect((await early.call('GET', '/session')).status).toBe(401);
+  expect((await late.call('GET', '/session')).status).toBe(200);
+  const kept = await app.service.engine.store.read(({ repositories }) =>
+    repositories.members.sessionByDigest(app.service.secrets.digest(early.token)),
+  );
+  expect(kept).toBeUndefined();
+});

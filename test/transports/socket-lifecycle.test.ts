@@ -1,0 +1,368 @@
+// What ends a live connection or must not: withdrawn access, silence, floods, slow
+// reading, a restart. Must not test what passes while it lives.
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { connect as dial, type Socket } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { startApp, type TestApp, type TestAppOptions } from '../helpers/app.ts';
+import { type TestSocket, connectSocket } from '../helpers/client.ts';
+import { eventually } from '../helpers/eventually.ts';
+import {
+  createConversation,
+  createMember,
+  createMessage,
+  createApplication,
+  createOrganization,
+  createVisitor,
+  signIn,
+  type TestClient,
+  type TestOrganization,
+} from '../helpers/fixtures.ts';
+
+let app: TestApp;
+let acme: TestOrganization;
+let sockets: Socket[] = [];
+
+beforeEach(async () => {
+  await start();
+});
+
+afterEach(async () => {
+  for (const socket of sockets) socket.destroy();
+  sockets = [];
+  await app.stop();
+});
+
+async function start(options: TestAppOptions = {}): Promise<void> {
+  app = await startApp(options);
+  acme = await createOrganization(app, 'acme');
+}
+
+async function restartWith(options: TestAppOptions): Promise<void> {
+  await app.stop();
+  await start(options);
+}
+
+async function settled(person: TestClient, query = ''): Promise<TestSocket> {
+  const ear = await person.connect(query);
+  await ear.drain();
+  ear.frames.length = 0;
+  return ear;
+}
+
+async function heard(ear: TestSocket): Promise<string[]> {
+  await ear.drain();
+  return ear.takeTypes();
+}
+
+async function expectAlive(...ears: TestSocket[]): Promise<void> {
+  for (const ear of ears) {
+    await ear.drain();
+    expect(ear.closed).toBeNull();
+  }
+}
+
+describe('withdrawn access ends the live connection at once', () => {
+  it('of the visitors of a domain that is removed, and of nobody else', async () => {
+    await app.local('domains.add', { applicationId: acme.application.id, domain: 'second.example' });
+    const second = { ...acme.application, domain: 'second.example', origin: 'https://second.example' };
+    const gone = await settled(createVisitor(app, second));
+    const stays = await settled(createVisitor(app, acme.application));
+    await app.local('domains.remove', { applicationId: acme.application.id, domain: 'second.example' });
+    expect((await gone.waitForClose()).code).toBe(4403);
+    await expectAlive(stays);
+  });
+
+  it('of the visitors of an application that is deleted', async () => {
+    const application = await createApplication(app, 'acme', 'second.example');
+    const gone = await settled(createVisitor(app, application));
+    const stays = await settled(createVisitor(app, acme.application));
+    await app.local('applications.delete', { applicationId: application.id });
+    expect((await gone.waitForClose()).code).toBe(4404);
+    await expectAlive(stays);
+  });
+
+  it('of a member who is disabled, signs out, gets another password or is removed; not of the others', async () => {
+    const others = [
+      await settled(await createMember(app, 'acme', 'admin')),
+      await settled(createVisitor(app, acme.application)),
+    ];
+    const acts: Record<string, (member: { id: string; call: TestClient['call'] }) => Promise<unknown>> = {
+      disabled: ({ id }) => app.local('members.update', { memberId: id, disabled: true }),
+      removed: ({ id }) => app.local('members.remove', { memberId: id }),
+      'another password': ({ id }) =>
+        app.local('members.update', { memberId: id, password: 'another long password' }),
+      'signed out': ({ call }) => call('DELETE', '/session'),
+    };
+    for (const [name, act] of Object.entries(acts)) {
+      const member = await createMember(app, 'acme');
+      const sameMember = await signIn(app, 'acme', member.email, member.id);
+      const { body } = await member.call('POST', '/ws-token');
+      const [first, second] = [await settled(member), await settled(sameMember)];
+      await act(member);
+      expect([name, (await first.waitForClose()).code]).toEqual([name, 4403]);
+      // Signing out ends the one session only.
+      if (name === 'signed out') await expectAlive(second);
+      else expect((await second.waitForClose()).code).toBe(4403);
+      expect((await member.call('GET', '/session')).status).toBe(401);
+      // A token that was minted before opens nothing any more.
+      const late = await connectSocket(app.url, body.token as string);
+      expect((await late.waitForClose()).code).toBe(4401);
+      await second.close();
+    }
+    await expectAlive(...others);
+  });
+
+  it('hears nothing that happens after its access was withdrawn', async () => {
+    const member = await createMember(app, 'acme');
+    const visitor = createVisitor(app, acme.application);
+    const conversationId = await createConversation(visitor);
+    const ear = await settled(member);
+    ear.send('room:join', { conversationId });
+    await ear.receives('room:joined');
+    await Promise.all([
+      app
+        .local('members.update', { memberId: member.id, disabled: true })
+        .then(() => createMessage(visitor, conversationId, 'CANARY')),
+      ear.waitForClose(),
+    ]);
+    expect(JSON.stringify(ear.frames)).not.toContain('CANARY');
+  });
+});
+
+describe('silence and leaving', () => {
+  it('drops a peer after 75 silent seconds, clears what it left, and keeps whoever answers', async () => {
+    const visitor = createVisitor(app, acme.application);
+    const member = await createMember(app, 'acme');
+    const conversationId = await createConversation(visitor);
+    const listener = await settled(visitor);
+    const silent = await settled(member);
+    expect(await heard(listener)).toEqual(['presence']);
+    for (const ear of [listener, silent]) {
+      ear.send('room:join', { conversationId });
+      await ear.receives('room:joined');
+    }
+    silent.send('typing:start', { conversationId });
+    await listener.receives('typing:start');
+    listener.frames.length = 0;
+    // Half-open: what the server sends is never read, and nothing comes back.
+    silent.socket.pause();
+    for (let index = 0; index < 14; index += 1) {
+      app.clock.advance(5_000);
+      await listener.drain();
+    }
+    expect(listener.takeTypes()).toEqual(['typing:stop']);
+    app.clock.advance(5_000);
+    expect(await listener.receives('presence')).toEqual({ online: false });
+    silent.socket.resume();
+    expect((await silent.waitForClose()).code).toBe(1006);
+    await expectAlive(listener);
+  });
+
+  it('tells everybody 1001 when the server goes, and serves them again after', async () => {
+    const visitor = createVisitor(app, acme.application);
+    const conversationId = await createConversation(visitor);
+    const id = await createMessage(visitor, conversationId);
+    const ears = [
+      await settled(visitor),
+      await settled(await createMember(app, 'acme')),
+      await settled(createVisitor(app, acme.application)),
+    ];
+    app = await app.restart();
+    for (const ear of ears) expect((await ear.waitForClose()).code).toBe(1001);
+    const back = await settled(createVisitor(app, acme.application, visitor.id));
+    back.send('room:join', { conversationId, lastMessageId: randomUUID() });
+    expect((await back.receives('messages:sync')).messages).toMatchObject([{ id }]);
+  });
+});
+
+describe('floods', () => {
+  it('limits the eleventh message of a second, whichever door the ten came by, and closes who goes on', async () => {
+    await restartWith({ flags: { limitVisitor: '10/s,120/m,2000/h' } });
+    const visitor = createVisitor(app, acme.application);
+    const neighbour = createVisitor(app, acme.application);
+    const conversationId = await createConversation(visitor);
+    const ear = await settled(visitor);
+    const neighbourEar = await settled(neighbour);
+    const theirs = await createConversation(neighbour);
+    app.clock.advance(1_001);
+    for (let index = 0; index < 5; index += 1)
+      expect(
+        (await visitor.call('POST', `/conversations/${conversationId}/messages`, { content: 'rest' })).status,
+      ).toBe(201);
+    for (let index = 0; index < 6; index += 1)
+      ear.send('message:send', { conversationId, content: 'socket', clientMessageId: `c${index}` });
+    expect(await ear.receives('error')).toMatchObject({
+      code: 'RATE_LIMITED',
+      clientMessageId: 'c5',
+      conversationId,
+    });
+    expect(ear.all('message:ack')).toHaveLength(5);
+    expect((await visitor.call('GET', '/conversations')).status).toBe(429);
+    // Nobody else pays for it.
+    neighbourEar.send('message:send', { conversationId: theirs, content: 'me too', clientMessageId: 'n' });
+    await neighbourEar.receives('message:ack');
+    // A pause is enough.
+    app.clock.advance(1_001);
+    ear.send('message:send', { conversationId, content: 'again', clientMessageId: 'again' });
+    await ear.receives('message:ack', ({ clientMessageId }) => clientMessageId === 'again');
+    // Pings in between excuse nothing.
+    for (let index = 0; index < 60; index += 1) {
+      ear.send('message:send', { conversationId, content: 'flood', clientMessageId: `f${index}` });
+      ear.send('ping');
+    }
+    expect((await ear.waitForClose()).code).toBe(4429);
+    await expectAlive(neighbourEar);
+  });
+
+  it('bounds what catching up costs', async () => {
+    const visitor = createVisitor(app, acme.application);
+    const conversationId = await createConversation(visitor);
+    for (let index = 0; index < 20; index += 1) await createMessage(visitor, conversationId);
+    const ear = await settled(visitor);
+    for (let index = 0; index < 45; index += 1)
+      ear.send('room:join', { conversationId, lastMessageId: randomUUID() });
+    await ear.drain();
+    expect(ear.all('messages:sync')).toHaveLength(30);
+    expect(ear.all('error').map(({ payload }) => payload.code)).toEqual(Array(15).fill('RATE_LIMITED'));
+    for (let index = 0; index < 20; index += 1)
+      ear.send('room:join', { conversationId, lastMessageId: randomUUID() });
+    expect((await ear.waitForClose()).code).toBe(4429);
+  });
+
+  it('bounds plain frames as well', async () => {
+    const ear = await settled(createVisitor(app, acme.application));
+    for (let index = 0; index < 330; index += 1) ear.send('ping');
+    expect((await ear.waitForClose()).code).toBe(4429);
+    // One of the 300 was spent on settling.
+    expect(ear.all('pong')).toHaveLength(299);
+  });
+});
+
+/** A connection that is let in and then never read. */
+async function deafPeer(person: TestClient): Promise<Socket> {
+  const { body } = await person.call('POST', '/widget/ws-token');
+  const socket = dial({ port: Number(new URL(app.url).port), host: '127.0.0.1' });
+  sockets.push(socket);
+  socket.on('error', () => undefined);
+  socket.write(
+    `GET /api/v1/ws?token=${body.token as string} HTTP/1.1\r\nHost: x\r\nOrigin: ${acme.application.origin}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`,
+  );
+  const [first] = (await once(socket, 'data')) as [Buffer];
+  expect(first.toString()).toContain('101 Switching');
+  socket.pause();
+  return socket;
+}
+
+/** A client's frame, masked with zeros. */
+function clientFrame(opcode: number, payload: Buffer): Buffer {
+  const length =
+    payload.length < 126
+      ? Buffer.from([0x80 | payload.length])
+      : Buffer.from([0xfe, payload.length >> 8, payload.length & 255]);
+  return Buffer.concat([Buffer.from([0x80 | opcode]), length, Buffer.alloc(4), payload]);
+}
+
+describe('who does not read', () => {
+  it('is cut off with 4408 while the others hear everything', async () => {
+    const visitor = createVisitor(app, acme.application);
+    const member = await createMember(app, 'acme');
+    const conversationId = await createConversation(visitor);
+    await member.call('POST', `/conversations/${conversationId}/accept`);
+    const [ear, deaf] = [await settled(visitor), await settled(visitor)];
+    for (const one of [ear, deaf]) {
+      one.send('room:join', { conversationId });
+      await one.receives('room:joined');
+    }
+    deaf.socket.pause();
+    const memberEar = await settled(member);
+    // The kernel's buffers take the first ten MB or so; then the server's own, up to 1 MiB; then it is over.
+    const total = 1_000;
+    for (let index = 0; index < total; index += 1)
+      memberEar.send('message:send', {
+        conversationId,
+        content: 'ü'.repeat(10_000),
+        clientMessageId: `m${index}`,
+      });
+    await eventually(() => {
+      expect(ear.all('message:new')).toHaveLength(total);
+    });
+    // It reads again before the server's patience ends: what it was sent, without a hole, and then why.
+    deaf.socket.resume();
+    expect((await deaf.waitForClose()).code).toBe(4408);
+    const got = deaf.all('message:new').map(({ payload }) => payload.id as string);
+    expect(got.length).toBeLessThan(total);
+    expect(got).toEqual(
+      ear
+        .all('message:new')
+        .slice(0, got.length)
+        .map(({ payload }) => payload.id as string),
+    );
+    await expectAlive(ear, memberEar);
+  });
+
+  it('may read a long history slowly, and loses nothing of what else comes meanwhile', async () => {
+    const visitor = createVisitor(app, acme.application);
+    const conversationId = await createConversation(visitor);
+    const writer = await settled(visitor);
+    // Pages of about 4 MB each: more than may wait unread for any other reason.
+    const content = 'ü'.repeat(10_000);
+    const total = 450;
+    for (let index = 0; index < total; index += 1)
+      writer.send('message:send', { conversationId, content, clientMessageId: `m${index}` });
+    await eventually(() => {
+      expect(writer.all('message:ack')).toHaveLength(total);
+    });
+    const slow = await settled(visitor);
+    slow.send('room:join', { conversationId, lastMessageId: randomUUID() });
+    slow.socket.pause();
+    const member = await createMember(app, 'acme');
+    await member.call('POST', `/conversations/${conversationId}/accept`);
+    // Things of other rooms, of the organization and of this room, all while the first page is still on its way.
+    const memberEar = await settled(member);
+    await eventually(() => {
+      expect(writer.all('presence')).toHaveLength(1);
+    });
+    memberEar.send('message:send', { conversationId, content: 'live', clientMessageId: 'live' });
+    await memberEar.receives('message:ack');
+    slow.socket.resume();
+    await slow.receives('room:joined');
+    await slow.drain();
+    expect(slow.closed).toBeNull();
+    const pages = slow.all('messages:sync').map(({ payload }) => payload);
+    expect(pages.map(({ messages, hasMore }) => [messages.length, hasMore])).toEqual([
+      [200, true],
+      [200, true],
+      [expect.any(Number), false],
+    ]);
+    expect(slow.all('presence')).toHaveLength(1);
+    const ids = [
+      ...pages.flatMap(({ messages }) => (messages as { id: string }[]).map(({ id }) => id)),
+      ...slow.all('message:new').map(({ payload }) => payload.id as string),
+    ];
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(ids).toHaveLength(total + 1);
+  });
+
+  it('can not fill the memory with answers to its pings', async () => {
+    const deaf = await deafPeer(createVisitor(app, acme.application));
+    const flood = Buffer.concat(Array.from({ length: 1_000 }, () => clientFrame(9, Buffer.alloc(125, 65))));
+    let sent = 0;
+    await eventually(() => {
+      deaf.write(flood);
+      sent += 1;
+      app.clock.advance(10);
+      expect([...liveDeaf(deaf)]).not.toEqual([]);
+    });
+    expect(sent).toBeGreaterThan(1);
+  });
+});
+
+/** What the system says once the other side has cut this connection: asked without reading from it. */
+function liveDeaf(socket: Socket): Set<string> {
+  const signs = new Set<string>();
+  if (socket.destroyed) signs.add('destroyed');
+  if (socket.errored !== null) signs.add('errored');
+  if (socket.closed) signs.add('closed');
+  return signs;
+}

@@ -1,0 +1,315 @@
+// Attacks on the upgrade: wrong paths, junk headers, half-open peers, floods of failed
+// and of good connections. Must not test what a token says.
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { startApp, type TestApp, type TestAppOptions } from '../helpers/app.ts';
+import { type TestSocket, connectSocket, request } from '../helpers/client.ts';
+import { eventually } from '../helpers/eventually.ts';
+import {
+  createMember,
+  createOrganization,
+  createVisitor,
+  type TestClient,
+  type TestOrganization,
+} from '../helpers/fixtures.ts';
+
+let app: TestApp;
+let acme: TestOrganization;
+const dialled: Socket[] = [];
+const more: TestApp[] = [];
+
+beforeAll(async () => {
+  app = await startApp();
+  acme = await createOrganization(app, 'acme');
+});
+
+afterEach(async () => {
+  for (const socket of dialled.splice(0)) socket.destroy();
+  for (const one of more.splice(0)) await one.stop();
+});
+
+afterAll(async () => {
+  await app.stop();
+});
+
+/** A server of its own, stopped after the test, with a visitor who has a token. */
+async function another(
+  options: TestAppOptions,
+): Promise<{ other: TestApp; visitor: TestClient; token: string; origin: string }> {
+  const other = await startApp(options);
+  more.push(other);
+  const { application } = await createOrganization(other, 'acme');
+  const visitor = createVisitor(other, application);
+  const { body } = await visitor.call('POST', '/widget/ws-token');
+  return { other, visitor, token: body.token as string, origin: application.origin };
+}
+
+async function mint(visitor: TestClient): Promise<string> {
+  return (await visitor.call('POST', '/widget/ws-token')).body.token as string;
+}
+
+/** A plain TCP connection with what it has read so far. */
+async function dial(
+  url: string,
+  text: string,
+  allowHalfOpen = false,
+): Promise<{ socket: Socket; read(): string }> {
+  const { port, hostname } = new URL(url);
+  const socket = connect({ port: Number(port), host: hostname, allowHalfOpen });
+  let heard = '';
+  socket.on('data', (chunk: Buffer) => {
+    heard += chunk.toString('latin1');
+  });
+  socket.on('error', () => undefined);
+  dialled.push(socket);
+  await once(socket, 'connect');
+  socket.write(text);
+  return { socket, read: () => heard };
+}
+
+function upgradeText(target: string, headers: readonly string[] = [], version = '13'): string {
+  return [
+    `GET ${target} HTTP/1.1`,
+    'Host: localhost',
+    'Connection: Upgrade',
+    'Upgrade: websocket',
+    ...(version === '' ? [] : [`Sec-WebSocket-Version: ${version}`]),
+    ...(headers.some((line) => /^sec-websocket-key/i.test(line))
+      ? []
+      : ['Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==']),
+    ...headers,
+    '',
+    '',
+  ].join('\r\n');
+}
+
+/** The status line that an upgrade is answered with, once the server has hung up. */
+async function refusedWith(target: string, headers: readonly string[] = [], version = '13'): Promise<number> {
+  const { socket, read } = await dial(app.url, upgradeText(target, headers, version));
+  if (!socket.closed) await once(socket, 'close');
+  return Number(/^HTTP\/1\.1 (\d{3})/.exec(read())?.[1]);
+}
+
+describe('where the door is', () => {
+  it('is nowhere but at its path', async () => {
+    const token = await mint(createVisitor(app, acme.application));
+    const paths = [
+      '/',
+      '/ws',
+      '/api/v1/ws/',
+      '/api/v2/ws',
+      '/API/V1/WS',
+      '/api/v1/ws%2f',
+      '/api/v1/conversations',
+      '/widget.js',
+      '//api/v1/ws',
+      '/api/v1/wsx',
+      '/%61pi/v1/ws',
+      '*',
+    ];
+    for (const path of paths)
+      expect([path, await refusedWith(`${path}?token=${token}`)]).toEqual([path, 404]);
+    expect(await refusedWith(`http://localhost/api/v1/ws?token=${token}`)).toBe(404);
+  });
+
+  it('answers a plain GET there like any other unknown path', async () => {
+    const reply = await request(app.url, 'GET', '/api/v1/ws');
+    expect(reply.status).toBe(404);
+    expect(reply.body.error).toBe('not_found');
+  });
+
+  it('lets go of a refused peer that keeps its own half open', async () => {
+    const { socket, read } = await dial(app.url, upgradeText('/nowhere'), true);
+    await eventually(() => {
+      expect(read()).toContain('404');
+    });
+    // Only a peer that has let go altogether resets a connection that is still written to.
+    await eventually(() => {
+      socket.write('x');
+      expect(socket.destroyed).toBe(true);
+    });
+  });
+});
+
+describe('junk in the handshake', () => {
+  it.each([
+    ['version 8', [], '8', [101, 400, 426]],
+    ['version 12', [], '12', [400, 426]],
+    ['version 99', [], '99', [400, 426]],
+    ['no version', [], '', [400, 426]],
+    ['an empty key', ['Sec-WebSocket-Key: '], '13', [400]],
+    ['a short key', ['Sec-WebSocket-Key: abc'], '13', [400]],
+    [
+      'two keys',
+      ['Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==', 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=='],
+      '13',
+      [400],
+    ],
+    ['junk protocols', [`Sec-WebSocket-Protocol: ${' ,'.repeat(7_000)}`], '13', [400]],
+    ['too long a header', [`X-Long: ${'x'.repeat(17_000)}`], '13', [431]],
+    ['too many headers', Array.from({ length: 1_900 }, (_, index) => `X-${index}: x`), '13', [431]],
+  ] as const)('refuses %s', async (_name, headers, version, statuses) => {
+    if (statuses.includes(101 as never)) {
+      // Version 8 is what old browsers spoke before the RFC; its frames are the same, so the library takes it.
+      const { socket, read } = await dial(app.url, upgradeText('/api/v1/ws', headers, version));
+      await eventually(() => {
+        expect(statuses).toContain(Number(/^HTTP\/1\.1 (\d{3})/.exec(read())?.[1]));
+      });
+      socket.destroy();
+      return;
+    }
+    expect(statuses).toContain(await refusedWith('/api/v1/ws', headers, version));
+  });
+
+  it('never compresses, whatever the peer offers', async () => {
+    const token = await mint(createVisitor(app, acme.application));
+    for (const offer of [
+      'permessage-deflate',
+      'permessage-deflate; client_max_window_bits',
+      'permessage-deflate; server_max_window_bits=8, junk',
+      '=;=,"',
+    ]) {
+      const { socket, read } = await dial(
+        app.url,
+        upgradeText(`/api/v1/ws?token=${token}`, [
+          `Origin: ${acme.application.origin}`,
+          `Sec-WebSocket-Extensions: ${offer}`,
+        ]),
+      );
+      await eventually(() => {
+        expect(read()).toMatch(/^HTTP\/1\.1 (101|400)[^]*\r\n\r\n/);
+      });
+      expect(read()).not.toMatch(/sec-websocket-extensions/i);
+      socket.destroy();
+    }
+  });
+
+  it('serves real visitors after all that', async () => {
+    const ear = await createVisitor(app, acme.application).connect();
+    await ear.drain();
+    expect(app.logged.filter((line) => line.includes('"level":50') || line.includes('"level":60'))).toEqual(
+      [],
+    );
+    await ear.close();
+  });
+});
+
+describe('floods', () => {
+  it('answers an address that failed too often with 429 before it is upgraded, and lets it in again later', async () => {
+    const { other, token, origin } = await another({ flags: { limitAddressFailed: '5/s,20/m' } });
+    const failing = async (): Promise<number | undefined> => (await open('junk')).closed?.code;
+    const open = async (text: string): Promise<TestSocket> => {
+      const ear = await connectSocket(other.url, text, { origin });
+      if (text === 'junk') await ear.waitForClose();
+      return ear;
+    };
+    for (let index = 0; index < 5; index += 1) expect(await failing()).toBe(4401);
+    // 1006: the answer to the upgrade was no upgrade.
+    expect(await failing()).toBe(1006);
+    expect((await open(token)).closed?.code).toBe(1006);
+    const { socket, read } = await dial(
+      other.url,
+      upgradeText(`/api/v1/ws?token=${token}`, [`Origin: ${origin}`]),
+    );
+    await once(socket, 'close');
+    expect(read()).toMatch(/^HTTP\/1\.1 429 /);
+    other.clock.advance(1_001);
+    const ear = await open(token);
+    await ear.drain();
+    expect(ear.closed).toBeNull();
+    // The minute's window goes on counting: being refused added nothing to it.
+    for (let round = 0; round < 3; round += 1) {
+      for (let index = 0; index < 5; index += 1) expect(await failing()).toBe(4401);
+      other.clock.advance(1_001);
+    }
+    expect(await failing()).toBe(1006);
+  });
+
+  it('holds a visitor to so many live connections, and frees a place at once', async () => {
+    const { other, visitor, origin } = await another({ flags: { maxConnectionsPerVisitor: '3' } });
+    const ears: TestSocket[] = [];
+    for (let index = 0; index < 3; index += 1) ears.push(await visitor.connect());
+    for (const ear of ears) await ear.drain();
+    const extra = await visitor.connect();
+    expect((await extra.waitForClose()).code).toBe(4429);
+    expect(extra.frames[0]?.payload.code).toBe('RATE_LIMITED');
+    // Somebody else, and the same UUID in another application, are not concerned.
+    const application = (await createOrganization(other, 'beta')).application;
+    for (const person of [
+      createVisitor(other, { ...application }, visitor.id),
+      createVisitor(other, application, randomUUID()),
+    ]) {
+      const ear = await person.connect();
+      await ear.drain();
+      expect(ear.closed).toBeNull();
+    }
+    expect(origin).toBe('https://acme.example');
+    ears[0]?.socket.terminate();
+    await eventually(async () => {
+      const ear = await visitor.connect();
+      await ear.drain();
+    });
+  });
+
+  it('holds an address to so many live connections, refused ones included in the freeing', async () => {
+    const { other, visitor } = await another({ flags: { maxConnectionsPerAddress: '4' } });
+    const staff = await createMember(other, 'acme');
+    // Places that failed attempts took are free again.
+    for (let index = 0; index < 6; index += 1) await (await connectSocket(other.url, 'junk')).waitForClose();
+    const ears: TestSocket[] = [];
+    await eventually(async () => {
+      const ear = await visitor.connect();
+      ears.push(ear);
+      await ear.drain();
+      expect(ears.filter((one) => one.closed === null)).toHaveLength(4);
+    });
+    for (const person of [visitor, staff])
+      expect((await (await person.connect()).waitForClose()).code).toBe(4429);
+    await ears.find((ear) => ear.closed === null)?.close();
+    await eventually(async () => {
+      const ear = await staff.connect();
+      await ear.drain();
+    });
+  });
+
+  it('forgets every peer that left, however it left', async () => {
+    const { other, visitor } = await another({
+      flags: { maxConnectionsPerVisitor: '8', maxConnectionsPerAddress: '8' },
+    });
+    const { body } = await visitor.call('POST', '/conversations', {});
+    const conversationId = body.conversation.id as string;
+    for (let round = 0; round < 30; round += 1) {
+      const ear = await eventually(async () => {
+        const fresh = await visitor.connect();
+        await fresh.drain();
+        return fresh;
+      });
+      ear.send('room:join', { conversationId });
+      ear.send('typing:start', { conversationId });
+      if (round % 3 === 0) ear.socket.terminate();
+      else if (round % 3 === 1) ear.socket.close();
+      else {
+        // A connection reset in the middle of a frame.
+        const { socket } = await dial(
+          other.url,
+          upgradeText(`/api/v1/ws?token=${await mint(visitor)}`, [`Origin: https://acme.example`]) +
+            '\x81\xfe\x01',
+        );
+        socket.resetAndDestroy();
+        ear.socket.terminate();
+      }
+    }
+    await eventually(async () => {
+      const ears: TestSocket[] = [];
+      for (let index = 0; index < 8; index += 1) ears.push(await visitor.connect());
+      try {
+        for (const ear of ears) await ear.drain();
+        expect(ears.map(({ closed }) => closed)).toEqual(Array(8).fill(null));
+      } finally {
+        for (const ear of ears) await ear.close();
+      }
+    });
+  });
+});

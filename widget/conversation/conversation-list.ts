@@ -1,0 +1,72 @@
+// Owns the list of the visitor's conversations.
+import type { SdkApi, SdkConversation, SdkState } from '../../src/sdk/types.ts';
+import { h, icon } from '../shared/dom.ts';
+import { icons } from '../panel/icons.ts';
+import type { I18n } from '../panel/i18n.ts';
+
+export interface ConversationList {
+  readonly element: HTMLElement;
+  update(state: SdkState): void;
+  focus(): void;
+}
+
+export interface ConversationListOptions {
+  readonly api: SdkApi;
+  readonly speech: I18n;
+  /** @param id null: a new one */
+  onSelect(id: string | null): void;
+  onError(error: unknown): void;
+}
+
+const pageSize = 20;
+
+export function createConversationList({ api, speech, onSelect, onError }: ConversationListOptions): ConversationList {
+  const { words } = speech;
+  const items = h('ul', { role: 'list' });
+  const more = h('button', { type: 'button', class: 'plain', hidden: true, click: () => void next() }, '…');
+  const start = h('button', { type: 'button', class: 'primary', click: () => onSelect(null) }, words.start);
+  const element = h(
+    'div',
+    { class: 'conversations' },
+    h('h3', { tabindex: -1 }, words.list),
+    h('div', { class: 'scroll', tabindex: 0, role: 'group', 'aria-label': words.list }, items, more),
+    start,
+  );
+  let drawn: readonly SdkConversation[] | null = null;
+
+  async function next(): Promise<void> {
+    const { conversations } = api.getState();
+    await api
+      .listConversations({ limit: pageSize, offset: conversations.length })
+      .then(({ total }) => (more.hidden = api.getState().conversations.length >= total))
+      .catch(onError);
+  }
+
+  function row(one: SdkConversation): HTMLElement {
+    const date = new Date(one.updatedAt);
+    const status = { pending: words.waiting, active: one.assignedToName ?? words.active, closed: words.closed }[one.status];
+    return h(
+      'li',
+      {},
+      h(
+        'button',
+        { type: 'button', class: 'conversation', click: () => onSelect(one.id) },
+        h('span', { class: 'what' }, h('b', { dir: 'auto' }, one.subject ?? status), one.subject !== undefined && h('small', {}, status)),
+        h('small', { class: 'when' }, `${speech.day(date)}, ${speech.time(date)}`),
+        one.unread > 0 && h('span', { class: 'count' }, String(one.unread)),
+        icon(icons.next),
+      ),
+    );
+  }
+
+  return {
+    element,
+    focus: () => element.querySelector('h3')?.focus(),
+    update: ({ conversations }) => {
+      if (conversations === drawn) return;
+      if (drawn === null && conversations.length >= pageSize) more.hidden = false;
+      drawn = conversations;
+      items.replaceChildren(...conversations.map(row));
+    },
+  };
+}

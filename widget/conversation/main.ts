@@ -1,0 +1,146 @@
+// Owns the third stage: the engine, and what it tells the page (title, sound, events on the document).
+// Nothing is stored and nothing connects before the visitor does something.
+import { getSdkApi, init } from '../../src/sdk/index.ts';
+import type { SdkApi, SdkEventName, SdkEvents, SdkState } from '../../src/sdk/types.ts';
+import type { VisibleHost, MakePanel, ConversationModule } from '../launcher/host.ts';
+import type { Panel } from '../panel/panel.ts';
+import { sheet } from '../shared/dom.ts';
+import { createContact } from './contact.ts';
+import css from './conversation.css';
+import { createConversation, type Conversation } from './conversation.ts';
+import { playNotificationSound } from './notification-sound.ts';
+import { createTitleBadge } from './title-badge.ts';
+
+const events: readonly SdkEventName[] = [
+  'ready',
+  'open',
+  'close',
+  'message',
+  'message:sent',
+  'message:updated',
+  'message:deleted',
+  'message:failed',
+  'conversation',
+  'typing',
+  'read',
+  'unread',
+  'presence',
+  'connection',
+  'error',
+];
+const quietKey = 'deskbell:quiet';
+
+export const start: ConversationModule['start'] = (shell, frame, makeFrame) => {
+  const { options, config, signal } = shell;
+  init(config === null ? options : { ...options, config }).catch(() => undefined);
+  const api = getSdkApi();
+  for (const type of events) {
+    api.on(type, (detail: SdkEvents[SdkEventName]) => {
+      document.dispatchEvent(new CustomEvent(`deskbell:${type}`, { detail }));
+    });
+  }
+  if (frame !== null) live(api, shell as VisibleHost, frame, makeFrame);
+  signal.addEventListener('abort', () => api.destroy());
+  return api;
+};
+
+/** Keeps the frame and the page up to date with the engine, in whichever language is wanted at the time. */
+function live(api: SdkApi, shell: VisibleHost, first: Panel, makeFrame: MakePanel): void {
+  const { options, signal, root } = shell;
+  let { theme, locale } = api.getState();
+  let quiet = readQuiet();
+  const sound = {
+    isOn: () => !quiet,
+    toggle: () => {
+      quiet = !quiet;
+      if (options.storage !== 'none') keepQuiet(quiet);
+      if (!quiet) playNotificationSound();
+    },
+  };
+  const contact = createContact(shell, api.getState().visitorId !== null);
+  const title = createTitleBadge(signal);
+  root.adoptedStyleSheets = [...root.adoptedStyleSheets.slice(0, 2), sheet(css)];
+  let frame = first;
+  let room: Conversation = createConversation({ api, shell, frame, sound, contact });
+  // Opened before the engine came: the engine hears of it from the queue.
+  let open = api.isOpen();
+
+  async function translate(wanted: string | null): Promise<void> {
+    const made = await makeFrame(wanted, room.draft());
+    if (signal.aborted || wanted !== api.getState().locale) {
+      made.remove();
+      return;
+    }
+    const was = frame.isOpen();
+    room.remove();
+    frame.remove();
+    frame = made;
+    room = createConversation({ api, shell, frame, sound, contact });
+    frame.setOpen(was);
+    update(api.getState());
+  }
+
+  function update(state: SdkState): void {
+    shell.setVisible(state.visible);
+    if (state.theme !== theme) shell.setTheme(state.theme);
+    theme = state.theme;
+    const { words, plural } = frame.i18n;
+    shell.setUnread(state.unread, state.unread === 0 ? words.chat : plural(words.unread, state.unread));
+    if (state.open !== open) {
+      open = state.open;
+      frame.setOpen(open);
+    }
+    room.update(state);
+    if (state.locale === locale) return;
+    locale = state.locale;
+    void translate(locale);
+  }
+
+  const undo = [
+    api.subscribe(update),
+    api.on('message', (message) => {
+      if (message.own) return;
+      title.add();
+      const looking = document.visibilityState === 'visible' && document.hasFocus() && api.isOpen();
+      if (!looking && !quiet) void inOneTab(message.id, playNotificationSound);
+    }),
+  ];
+  signal.addEventListener('abort', () => {
+    for (const step of undo) step();
+    room.remove();
+    frame.remove();
+  });
+  update(api.getState());
+}
+
+/** Runs something in one of the visitor's tabs only. */
+async function inOneTab(id: string, run: () => void): Promise<void> {
+  // Without the Web Locks API (an insecure page) each tab is on its own.
+  const locks = navigator.locks as LockManager | undefined;
+  if (locks === undefined) {
+    run();
+    return;
+  }
+  await locks.request(`deskbell:chime:${id}`, { ifAvailable: true }, async (lock) => {
+    if (lock === null) return;
+    run();
+    await new Promise((resolve) => setTimeout(resolve, 2_000));
+  });
+}
+
+function readQuiet(): boolean {
+  try {
+    return localStorage.getItem(quietKey) !== null;
+  } catch {
+    return false;
+  }
+}
+
+function keepQuiet(quiet: boolean): void {
+  try {
+    if (quiet) localStorage.setItem(quietKey, '1');
+    else localStorage.removeItem(quietKey);
+  } catch {
+    // Blocked storage: the choice lasts as long as the page.
+  }
+}

@@ -1,0 +1,62 @@
+// Owns the line above the composer that says what stands in the way: closed hours, no connection, a limit, or
+// what just went wrong. One at a time, the most pressing first.
+import type { SdkState } from '../../src/sdk/types.ts';
+import { h } from '../shared/dom.ts';
+import type { I18n } from '../panel/i18n.ts';
+
+export interface Notices {
+  readonly element: HTMLElement;
+  update(state: SdkState): void;
+  /** Shows what went wrong, until something else happens. */
+  showError(text: string): void;
+  stop(): void;
+}
+
+export function createNotices(speech: I18n): Notices {
+  const { words } = speech;
+  const element = h('div', { class: 'notice', hidden: true });
+  let state: SdkState | null = null;
+  let trouble = '';
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let shown: unknown[] = [];
+
+  function update(next: SdkState): void {
+    state = next;
+    clearTimeout(timer);
+    const { config, connection, retryAt, conversationId, messages } = next;
+    const wait = retryAt === null ? 0 : Math.ceil((retryAt - Date.now()) / 1_000);
+    const behavior = config?.behavior;
+    if (trouble !== '') show('trouble', [trouble]);
+    else if (wait > 0) {
+      show('limited', [speech.interpolate(words.limited, { time: speech.seconds(wait) })]);
+      timer = setTimeout(() => state !== null && update(state), 1_000);
+    } else if (connection === 'offline' || !navigator.onLine) show('offline', [words.offline]);
+    else if (behavior?.isOpen === false && (conversationId === null || !messages.some(({ own }) => !own))) {
+      const opens =
+        behavior.nextOpenAt === null ? '' : speech.interpolate(words.opens, { time: speech.relativeDate(new Date(behavior.nextOpenAt), new Date()) });
+      show('shut', [behavior.outsideHours ?? words.shut, opens]);
+    } else show('', []);
+  }
+
+  function show(kind: string, lines: readonly string[]): void {
+    if (shown.join('\n') === lines.join('\n')) return;
+    shown = [...lines];
+    element.hidden = lines.length === 0;
+    element.dataset['kind'] = kind;
+    element.replaceChildren(...lines.filter((line) => line !== '').map((line) => h('p', { dir: 'auto' }, line)));
+  }
+
+  return {
+    element,
+    update: (next) => {
+      // What went wrong is over once something new happens.
+      if (state !== null && next.messages !== state.messages) trouble = '';
+      update(next);
+    },
+    showError: (text) => {
+      trouble = text;
+      if (state !== null) update(state);
+    },
+    stop: () => clearTimeout(timer),
+  };
+}

@@ -1,0 +1,195 @@
+// Owns the open panel's frame: header, composer, focus, keys, phone layout. Stands before the engine has come;
+// until then what is done here waits in the launcher's queue.
+import { sizeLimits } from '../../src/protocol/codes.ts';
+import type { VisibleHost } from '../launcher/host.ts';
+import { h, icon } from '../shared/dom.ts';
+import { createComposer, type Composer } from './composer.ts';
+import { icons } from './icons.ts';
+import type { ComposedContent } from './serialize.ts';
+import type { I18n } from './i18n.ts';
+
+export interface PanelHandlers {
+  close(): void;
+  back(): void;
+  sound(): void;
+  send(written: ComposedContent): void;
+  typing(): void;
+  /** No more editing of a message. */
+  cancel(): void;
+}
+
+export interface Panel {
+  readonly i18n: I18n;
+  readonly element: HTMLElement;
+  /** The view with the composer: the transcript goes before it. */
+  readonly chat: HTMLElement;
+  readonly composer: Composer;
+  readonly backButton: HTMLButtonElement;
+  readonly soundButton: HTMLButtonElement;
+  readonly presence: HTMLElement;
+  /** Written before the engine came, where a visitor may first have to say who they are. */
+  readonly queued: ComposedContent[];
+  isOpen(): boolean;
+  /** Shows or hides the panel and moves the focus accordingly. */
+  setOpen(open: boolean): void;
+  setHandlers(next: PanelHandlers): void;
+  /** Focus on what the visitor will most likely use. */
+  focus(): void;
+  remove(): void;
+}
+
+const narrow = '(max-width: 480px), (max-height: 480px)';
+
+export function createPanel(shell: VisibleHost, i18n: I18n, draft: readonly Node[]): Panel {
+  const { words } = i18n;
+  const { config } = shell;
+  const life = new AbortController();
+  const { signal } = life;
+  const phone = matchMedia(narrow);
+  const queued: ComposedContent[] = [];
+  const asks = (config?.behavior.contactForm ?? 'off') !== 'off';
+  let overflow: string | null = null;
+  let handlers: PanelHandlers = {
+    close: () => {
+      setOpen(false);
+      void shell.call('close', []);
+    },
+    back: () => undefined,
+    sound: () => undefined,
+    send: (written) => {
+      // Whether anything must be asked first, only the engine knows.
+      if (asks) queued.push(written);
+      else void shell.call('sendMessage', [written]);
+    },
+    typing: () => undefined,
+    cancel: () => undefined,
+  };
+
+  const composer = createComposer({
+    speech: i18n,
+    root: shell.root,
+    maxLength: sizeLimits.contentRest,
+    send: (written) => handlers.send(written),
+    typing: () => handlers.typing(),
+    cancel: () => handlers.cancel(),
+  });
+  const chat = h('div', { class: 'chat' }, composer.element);
+  const backButton = button(words.back, icons.back, () => handlers.back());
+  backButton.classList.add('back');
+  backButton.hidden = true;
+  const soundButton = button(words.soundOn, icons.sound, () => handlers.sound());
+  const logo = h('span', { class: 'logo' });
+  const image = config?.appearance.logo ?? null;
+  if (image !== null) logo.append(h('img', { src: image, alt: '', referrerpolicy: 'no-referrer', error: () => logo.replaceChildren() }));
+  const title = h('h2', { id: 'title' }, config?.name ?? words.chat);
+  const presence = h('p', { class: 'presence' }, config?.online === true ? words.online : words.away);
+  presence.classList.toggle('on', config?.online === true);
+  const header = h(
+    'header',
+    {},
+    backButton,
+    logo,
+    h('div', { class: 'who' }, title, presence),
+    soundButton,
+    button(words.close, icons.close, () => handlers.close()),
+  );
+  const element = h(
+    'div',
+    { class: 'panel', role: 'dialog', 'aria-labelledby': 'title', tabindex: -1, hidden: true, keydown: keys },
+    header,
+    chat,
+  );
+  shell.box.append(element);
+  // A page's keyboard shortcuts are not meant for what is typed in here.
+  for (const type of ['keydown', 'keypress', 'keyup']) element.addEventListener(type, (event) => event.stopPropagation(), { signal });
+  phone.addEventListener('change', fit, { signal });
+  for (const type of ['resize', 'scroll']) visualViewport?.addEventListener(type, fit, { signal });
+  composer.fill(draft);
+
+  function isOpen(): boolean {
+    return element.hidden === false;
+  }
+
+  function setOpen(open: boolean): void {
+    if (isOpen() === open) return;
+    const focused = element.contains(shell.root.activeElement);
+    element.hidden = !open;
+    shell.setOpen(open);
+    fit();
+    if (open) focus();
+    else if (focused) shell.launcher.focus();
+  }
+
+  function focus(): void {
+    // On touch screens the keyboard would hide what there is to read.
+    const question = chat.querySelector<HTMLElement>('form input');
+    if (matchMedia('(pointer: coarse)').matches) element.focus();
+    else if (question?.checkVisibility() === true) question.focus();
+    else if (composer.element.checkVisibility()) composer.focus();
+    else element.focus();
+  }
+
+  function keys(event: KeyboardEvent): void {
+    if (event.key === 'Escape') {
+      event.preventDefault();
+      handlers.close();
+    }
+    if (event.key === 'Tab' && phone.matches) trap(event);
+  }
+
+  /** Where the panel covers the page, Tab must not lead behind it. */
+  function trap(event: KeyboardEvent): void {
+    const stops = [...element.querySelectorAll<HTMLElement>('button, input, a[href], [contenteditable], [tabindex="0"]')].filter(
+      (stop) => stop.tabIndex >= 0 && stop.checkVisibility(),
+    );
+    const edge = event.shiftKey ? stops[0] : stops.at(-1);
+    if (shell.root.activeElement !== edge && shell.root.activeElement !== element) return;
+    event.preventDefault();
+    (event.shiftKey ? stops.at(-1) : stops[0])?.focus();
+  }
+
+  function fit(): void {
+    const whole = phone.matches && isOpen();
+    if (whole) element.setAttribute('aria-modal', 'true');
+    else element.removeAttribute('aria-modal');
+    // The keyboard shrinks the visual viewport only; the panel must end above it. Pinching is none of its business.
+    const seen = whole && visualViewport !== null && visualViewport.scale < 1.01 ? visualViewport : null;
+    element.style.setProperty('--height', seen === null ? '100%' : `${seen.height}px`);
+    element.style.setProperty('--top', seen === null ? '0px' : `${seen.offsetTop}px`);
+    const page = document.documentElement.style;
+    if (whole && overflow === null) {
+      overflow = page.overflow;
+      page.overflow = 'hidden';
+    } else if (!whole && overflow !== null) {
+      page.overflow = overflow;
+      overflow = null;
+    }
+  }
+
+  return {
+    i18n,
+    element,
+    chat,
+    composer,
+    backButton,
+    soundButton,
+    presence,
+    queued,
+    isOpen,
+    setOpen,
+    setHandlers: (next) => {
+      handlers = next;
+    },
+    focus,
+    remove: () => {
+      element.hidden = true;
+      fit();
+      life.abort();
+      element.remove();
+    },
+  };
+}
+
+function button(label: string, path: string, click: () => void): HTMLButtonElement {
+  return h('button', { type: 'button', class: 'icon', 'aria-label': label, title: label, click }, icon(path));
+}
