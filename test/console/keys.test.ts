@@ -1,5 +1,5 @@
-// Attacks the one table of keys: what Ink reports becomes a key, a key one action at most, somebody's own keys a clear
-// answer. Must not test what actions do.
+// Attacks the one table of keys: what Ink reports becomes a key, a key one command at most, own keys a clear
+// answer. Must not test what commands do.
 
 import { EventEmitter } from 'node:events';
 import { render, Text, useInput, type Key } from 'ink';
@@ -149,7 +149,7 @@ describe('what Ink reports', () => {
 });
 
 describe('the table', () => {
-  it('gives no key to two actions in one place', () => {
+  it('gives no key to two commands in one place', () => {
     expect(findSharedKey()).toBeNull();
   });
 
@@ -164,20 +164,20 @@ describe('the table', () => {
       expect(new Set(keys).size).toBe(keys.length);
       const keymap = createKeymap();
       // Everywhere it is said to work it has a key, and that key finds it.
-      for (const context of where) {
-        const [first] = keymap.keysOf(name, context);
-        expect(first, `${name} in ${context}`).toBeDefined();
-        expect(keymap.commandFor(context, first ?? '')).toBe(name);
+      for (const scope of where) {
+        const [first] = keymap.keysOf(name, scope);
+        expect(first, `${name} in ${scope}`).toBeDefined();
+        expect(keymap.commandFor(scope, first ?? '')).toBe(name);
       }
     },
   );
 
   it('leaves letters to whoever writes', () => {
     const keymap = createKeymap();
-    for (const context of keyScopes.filter(isTextField)) {
+    for (const scope of keyScopes.filter(isTextField)) {
       for (const key of ['a', 'j', 'q', '?', ':', '/', 'space', 'G', '1', 'é'])
-        expect(keymap.commandFor(context, key)).toBeUndefined();
-      for (const line of keymap.help(context)) expect(line.keys.length).toBeGreaterThan(0);
+        expect(keymap.commandFor(scope, key)).toBeUndefined();
+      for (const line of keymap.help(scope)) expect(line.keys.length).toBeGreaterThan(0);
     }
   });
 
@@ -219,17 +219,17 @@ describe('the table', () => {
       ['confirm', 'y', 'yes'],
       ['confirm', 'escape', 'no'],
     ];
-    expect(wanted.map(([context, key]) => keymap.commandFor(context, key))).toEqual(
-      wanted.map(([, , action]) => action),
+    expect(wanted.map(([scope, key]) => keymap.commandFor(scope, key))).toEqual(
+      wanted.map(([, , command]) => command),
     );
   });
 
   it('shows help in its own order, with keys as people read them', () => {
     const help = createKeymap().help('conversation');
-    const order = help.map(({ command: action }) => commandNames.indexOf(action));
+    const order = help.map(({ command }) => commandNames.indexOf(command));
     expect(order).toEqual(order.toSorted((one, other) => one - other));
-    expect(help.find(({ command: action }) => action === 'nextUnread')).toEqual({
-      action: 'nextUnread',
+    expect(help.find(({ command }) => command === 'nextUnread')).toEqual({
+      command: 'nextUnread',
       keys: ['n', 'Alt+A'],
       about: 'next unread',
     });
@@ -304,7 +304,7 @@ describe('names of keys', () => {
   });
 });
 
-describe('somebody’s own keys', () => {
+describe('own keys', () => {
   it('take the place of the table’s, everywhere', () => {
     const keymap = createKeymap('{"accept": ["Ctrl+O", "o"], "palette": "alt+p", "sound": []}');
     expect([
@@ -322,34 +322,34 @@ describe('somebody’s own keys', () => {
       undefined,
       'notifications on or off',
     ]);
-    expect(keymap.help('queue').some(({ command: action }) => action === 'sound')).toBe(false);
+    expect(keymap.help('queue').some(({ command }) => command === 'sound')).toBe(false);
   });
 
-  it('may change two actions’ places with each other', () => {
+  it('may change two commands’ places with each other', () => {
     const keymap = createKeymap('{"accept": ["x"], "resolve": ["a"]}');
     expect([keymap.commandFor('queue', 'x'), keymap.commandFor('queue', 'a')]).toEqual(['accept', 'resolve']);
   });
 
   it.each([
     ['{"accept": ["x"]}', '"accept" and "resolve" would share the key "x" (queue)'],
-    ['{"acept": ["a"]}', 'no action "acept". Did you mean "accept"?'],
+    ['{"acept": ["a"]}', 'no command "acept". Did you mean "accept"?'],
     ['{"nextunread": ["a"]}', 'Did you mean "nextUnread"?'],
-    ['{"zzzzzzzz": []}', 'Actions: open, accept'],
+    ['{"zzzzzzzz": []}', 'Commands: open, accept'],
     ['{"accept": 7}', '"accept" must be a list of keys'],
     ['{"accept": [7]}', 'is not a text'],
     ['{"accept": ["f5"]}', '"accept": "f5" can\'t be used'],
-    ['{"send": ["s"]}', '"s" is text where that action works'],
+    ['{"send": ["s"]}', '"s" is text where that command works'],
     ['{"newline": ["enter"]}', '"send" and "newline" would share the key "enter" (composer)'],
     ['[]', 'must be an object'],
     ['{', 'not JSON'],
-    ['{"constructor": ["a"]}', 'no action "constructor"'],
-    ['{"__proto__": ["a"]}', 'no action "__proto__"'],
+    ['{"constructor": ["a"]}', 'no command "constructor"'],
+    ['{"__proto__": ["a"]}', 'no command "__proto__"'],
   ])('%s is refused with a sentence', (source, sentence) => {
     expect(() => parseKeyOverrides(source)).toThrow(KeymapError);
     expect(() => createKeymap(source)).toThrow(sentence);
   });
 
-  it('never make a keymap in which a key has two actions, whatever is tried', () => {
+  it('never make a keymap in which a key has two commands, whatever is tried', () => {
     const keys = fc.subarray(['a', 'x', 'enter', 'ctrl+k', 'alt+a', 'escape', 'y', 'ctrl+p', 'tab']);
     fc.assert(
       fc.property(fc.dictionary(fc.constantFrom(...commandNames), keys, { maxKeys: 4 }), (own) => {

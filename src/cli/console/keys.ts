@@ -134,7 +134,7 @@ const table = {
 
 export type CommandName = keyof typeof table;
 
-/** Every action, in the order in which help shows them. */
+/** Every command, in the order in which help shows them. */
 export const commandKeys: Readonly<Record<CommandName, CommandKeys>> = table;
 
 export const commandNames: readonly CommandName[] = Object.keys(table).filter(
@@ -152,67 +152,67 @@ export interface HelpLine {
 /** Keys as they are now, with the operator's own. */
 export interface Keymap {
   /** What a key, by its name, does in a place. */
-  commandFor(context: KeyScope, key: string): CommandName | undefined;
-  /** The names of an action's keys, in one place or in all; empty when it has none there. */
-  keysOf(action: CommandName, context?: KeyScope): readonly string[];
-  /** The key to show for an action in a place (`^K`); undefined when it has none there. */
-  label(action: CommandName, context: KeyScope): string | undefined;
-  about(action: CommandName): string;
+  commandFor(scope: KeyScope, key: string): CommandName | undefined;
+  /** The names of a command's keys, in one place or in all; empty when it has none there. */
+  keysOf(command: CommandName, scope?: KeyScope): readonly string[];
+  /** The key to show for a command in a place (`^K`); undefined when it has none there. */
+  label(command: CommandName, scope: KeyScope): string | undefined;
+  about(command: CommandName): string;
   /** What works in a place, in the order of the table. */
-  help(context: KeyScope): readonly HelpLine[];
+  help(scope: KeyScope): readonly HelpLine[];
 }
 
-/** What the file of own keys holds: an action's name and its keys; an empty list leaves it to the list of commands. */
+/** What the file of own keys holds: a command's name and its keys; an empty list leaves it in the palette only. */
 export type KeyOverrides = Readonly<Partial<Record<CommandName, readonly string[]>>>;
 
 /** What is wrong with a file of own keys, as a sentence for its author. */
 export class KeymapError extends Error {}
 
 /** Whether keys that write text are text in a place. */
-export function isTextField(context: KeyScope): boolean {
-  return context === 'composer' || context === 'search' || context === 'menu';
+export function isTextField(scope: KeyScope): boolean {
+  return scope === 'composer' || scope === 'search' || scope === 'menu';
 }
 
 /** The keys of a command in a scope, the operator's own before the table's. */
-function keysIn(action: CommandName, context: KeyScope, overrides: KeyOverrides): readonly string[] {
-  const { keys, where, instead }: CommandKeys = commandKeys[action];
-  if (!where.includes(context)) return [];
-  const all = overrides[action] ?? instead?.[context] ?? keys;
+function keysIn(command: CommandName, scope: KeyScope, overrides: KeyOverrides): readonly string[] {
+  const { keys, where, instead }: CommandKeys = commandKeys[command];
+  if (!where.includes(scope)) return [];
+  const all = overrides[command] ?? instead?.[scope] ?? keys;
   // In a text field a letter is a letter.
-  return isTextField(context) ? all.filter((key) => !isText(key)) : all;
+  return isTextField(scope) ? all.filter((key) => !isText(key)) : all;
 }
 
 /**
  * The keymap of the table, with the operator's own keys in it.
  *
  * @param own the text of a file of own keys (see `parseKeyOverrides`); null: none
- * @throws {KeysProblem} with a sentence for the file's author
+ * @throws {KeymapError} with a sentence for the file's author
  */
 export function createKeymap(own: string | null = null): Keymap {
   const overrides = own === null ? {} : parseKeyOverrides(own);
   const maps = new Map<KeyScope, ReadonlyMap<string, CommandName>>(
-    keyScopes.map((context) => [
-      context,
-      new Map(commandNames.flatMap((name) => keysIn(name, context, overrides).map((key) => [key, name]))),
+    keyScopes.map((scope) => [
+      scope,
+      new Map(commandNames.flatMap((name) => keysIn(name, scope, overrides).map((key) => [key, name]))),
     ]),
   );
-  const keysOf = (action: CommandName, context?: KeyScope): readonly string[] =>
-    context === undefined
-      ? [...new Set(keyScopes.flatMap((one) => keysIn(action, one, overrides)))]
-      : keysIn(action, context, overrides);
+  const keysOf = (command: CommandName, scope?: KeyScope): readonly string[] =>
+    scope === undefined
+      ? [...new Set(keyScopes.flatMap((one) => keysIn(command, one, overrides)))]
+      : keysIn(command, scope, overrides);
   return {
-    commandFor: (context, key) => maps.get(context)?.get(key),
+    commandFor: (scope, key) => maps.get(scope)?.get(key),
     keysOf,
-    label: (action, context) => {
-      const [first] = keysOf(action, context);
+    label: (command, scope) => {
+      const [first] = keysOf(command, scope);
       return first === undefined ? undefined : keyLabel(first);
     },
-    about: (action) => commandKeys[action].about,
-    help: (context) =>
+    about: (command) => commandKeys[command].about,
+    help: (scope) =>
       commandNames
         .map((command) => ({
           command,
-          keys: keysOf(command, context).map(keyLabel),
+          keys: keysOf(command, scope).map(keyLabel),
           about: commandKeys[command].about,
         }))
         .filter(({ keys }) => keys.length > 0),
@@ -224,18 +224,18 @@ function isActionName(name: string): name is CommandName {
 }
 
 /**
- * Reads a file of own keys: a JSON object of action names and lists of keys, `{"accept": ["a", "ctrl+o"]}`. A list
- * takes the place of the action's keys everywhere; an empty one leaves the action to the list of commands.
+ * Reads a file of own keys: a JSON object of command names and lists of keys, `{"accept": ["a", "ctrl+o"]}`. A list
+ * takes the place of the command's keys everywhere; an empty one leaves the command in the palette only.
  *
  * @param source the text of the file
- * @throws {KeysProblem} with a sentence that says what to mend: no such action (with the nearest name), no such key, a
- *   key that is text where text is written, or one that two actions would share
+ * @throws {KeymapError} with a sentence that says what to mend: no such command (with the nearest name), no such key, a
+ *   key that is text where text is written, or one that two commands would share
  */
 export function parseKeyOverrides(source: string): KeyOverrides {
   const overrides: Partial<Record<CommandName, readonly string[]>> = {};
   for (const [name, keys] of Object.entries(parsedObject(source))) {
     if (!isActionName(name))
-      throw new KeymapError(`there is no action "${name.slice(0, 60)}".${nearest(name)}`);
+      throw new KeymapError(`there is no command "${name.slice(0, 60)}".${nearest(name)}`);
     const list: unknown = typeof keys === 'string' ? [keys] : keys;
     if (!Array.isArray(list))
       throw new KeymapError(`"${name}" must be a list of keys, like ["a", "ctrl+o"].`);
@@ -254,7 +254,7 @@ function parsedObject(source: string): Record<string, unknown> {
     throw new KeymapError('it is not JSON. It should look like {"accept": ["a"], "palette": ["ctrl+p"]}.');
   }
   if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
-    throw new KeymapError('it must be an object of actions and their keys, like {"accept": ["a"]}.');
+    throw new KeymapError('it must be an object of commands and their keys, like {"accept": ["a"]}.');
   }
   return { ...parsed };
 }
@@ -267,21 +267,21 @@ function ownKey(name: CommandName, key: unknown): string {
   const { where }: CommandKeys = commandKeys[name];
   if (isText(found.key) && where.every(isTextField)) {
     throw new KeymapError(
-      `"${name}": "${key}" is text where that action works. Put ctrl+ or alt+ before it.`,
+      `"${name}": "${key}" is text where that command works. Put ctrl+ or alt+ before it.`,
     );
   }
   return found.key;
 }
 
-/** A sentence about a key that two actions have in one place; null when there is none. */
+/** A sentence about a key that two commands have in one place; null when there is none. */
 export function findSharedKey(overrides: KeyOverrides = {}): string | null {
-  for (const context of keyScopes) {
+  for (const scope of keyScopes) {
     const owners = new Map<string, CommandName>();
     for (const name of commandNames) {
-      for (const key of new Set(keysIn(name, context, overrides))) {
+      for (const key of new Set(keysIn(name, scope, overrides))) {
         const other = owners.get(key);
         if (other !== undefined)
-          return `"${other}" and "${name}" would share the key "${key}" (${context}). Give one of them another.`;
+          return `"${other}" and "${name}" would share the key "${key}" (${scope}). Give one of them another.`;
         owners.set(key, name);
       }
     }
@@ -294,7 +294,7 @@ function nearest(name: string): string {
   const near =
     commandNames.find((one) => one.startsWith(wanted) || wanted.startsWith(one) || one.includes(wanted)) ??
     closest(wanted);
-  return near === null ? ` Actions: ${commandNames.join(', ')}.` : ` Did you mean "${near}"?`;
+  return near === null ? ` Commands: ${commandNames.join(', ')}.` : ` Did you mean "${near}"?`;
 }
 
 function closest(wanted: string): CommandName | null {
