@@ -8,6 +8,7 @@ import { variants, checkAccessibility } from './accessibility.ts';
 import {
   createWidgetFixture,
   htmlPage,
+  holdConversationFile,
   newestConversation,
   widgetLocators,
   type WidgetFixture,
@@ -80,17 +81,6 @@ async function focused(page: Page): Promise<unknown> {
 
 async function visitorOf(id: string): Promise<unknown> {
   return (await stage.operator.call('GET', `/conversations/${id}`)).body.conversation.visitor;
-}
-
-/** Holds back the file with the engine; answers what lets it through. */
-async function holdEngine(page: Page): Promise<() => void> {
-  let release: () => void = () => undefined;
-  const held = new Promise<void>((resolve) => (release = resolve));
-  await page.route('**/room-*.js', async (route) => {
-    await held;
-    await route.continue();
-  });
-  return () => release();
 }
 
 describe('optional', () => {
@@ -249,11 +239,11 @@ describe('what was written before the engine came', () => {
   test('waits for the answers, then goes out in order', async () => {
     const one = await arrive('required');
     const { page, w, form, name, email, composer, calls } = one;
-    const release = await holdEngine(page);
+    const release = await holdConversationFile(page);
     await w.open();
     await w.write('first');
     await w.write('second');
-    release();
+    await release();
     await form.waitFor();
     await form.getByText('Your message goes out as soon as you continue.').waitFor();
     expect(await focused(page)).toBe('name');
@@ -280,10 +270,10 @@ describe('what was written before the engine came', () => {
   test('nobody is interrupted in the middle of a sentence: the form comes when it is sent', async () => {
     const one = await arrive('optional');
     const { page, w, form, composer, calls } = one;
-    const release = await holdEngine(page);
+    const release = await holdConversationFile(page);
     await w.open();
     await page.keyboard.type('I was just');
-    release();
+    await release();
     await w.log.waitFor();
     expect(await form.isVisible()).toBe(false);
     await page.keyboard.type(' wondering');
@@ -385,12 +375,12 @@ describe.each(variants)('%s', (face, options, attributes) => {
   test('optional, with a message waiting', async () => {
     const one = await arrive('optional', options, stage.tag(attributes));
     const { page, w, form } = one;
-    const release = await holdEngine(page);
+    const release = await holdConversationFile(page);
     await w.open();
     await w.field.click();
     await page.keyboard.type('Hello');
     await page.locator('deskbell-widget .send').click();
-    release();
+    await release();
     await form.waitFor();
     expect(await checkAccessibility(page, `contact-${face}-3-optional`)).toEqual([]);
   });

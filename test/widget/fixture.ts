@@ -85,6 +85,27 @@ export async function sendReply(
   if (status !== 201) throw new Error(text);
 }
 
+/** The file with the SDK and the conversation, as the build names it. */
+export const conversationFile = '**/conversation-*.js';
+
+/**
+ * Holds the file with the SDK back.
+ * @returns lets it through, once it has been asked for
+ */
+export async function holdConversationFile(page: Page): Promise<() => Promise<void>> {
+  const requested = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
+  await page.route(conversationFile, async (route) => {
+    requested.resolve();
+    await released.promise;
+    await route.continue();
+  });
+  return async () => {
+    await requested.promise;
+    released.resolve();
+  };
+}
+
 /** An ordinary page around a script. */
 export function htmlPage(body: string, head = ''): string {
   return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>A shop</title>${head}</head><body><main><h1>A shop</h1><p>Tea and cups.</p></main>${body}</body></html>`;

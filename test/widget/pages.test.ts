@@ -3,7 +3,17 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { openBrowserPage, type BrowserPage } from '../helpers/browser.ts';
 import { eventually } from '../helpers/eventually.ts';
-import { acceptConversation, sendReply, createWidgetFixture, htmlPage, newestConversation, widgetLocators, type WidgetFixture } from './fixture.ts';
+import {
+  acceptConversation,
+  sendReply,
+  conversationFile,
+  createWidgetFixture,
+  holdConversationFile,
+  htmlPage,
+  newestConversation,
+  widgetLocators,
+  type WidgetFixture,
+} from './fixture.ts';
 
 let stage: WidgetFixture;
 const visits: BrowserPage[] = [];
@@ -19,7 +29,10 @@ afterEach(async () => {
 
 afterAll(() => stage.close());
 
-async function arriveAt(body: string, headers: Record<string, string> = {}): Promise<BrowserPage & { readonly w: ReturnType<typeof widgetLocators> }> {
+async function arriveAt(
+  body: string,
+  headers: Record<string, string> = {},
+): Promise<BrowserPage & { readonly w: ReturnType<typeof widgetLocators> }> {
   const one = await openBrowserPage(stage.browser, stage.site.page(`/${pages++}`, body, headers));
   visits.push(one);
   return { ...one, w: widgetLocators(one.page) };
@@ -31,7 +44,10 @@ deskbell('init', { appId: '${stage.application.id}' });</script><script async sr
 }
 
 /** Opens the panel, writes, and sees it sent. */
-async function expectToSend({ w }: { readonly w: ReturnType<typeof widgetLocators> }, text: string): Promise<void> {
+async function expectToSend(
+  { w }: { readonly w: ReturnType<typeof widgetLocators> },
+  text: string,
+): Promise<void> {
   await w.open();
   await w.write(text);
   await w.log.getByText('Sent', { exact: true }).waitFor();
@@ -51,21 +67,29 @@ describe('before the visitor does anything', () => {
     await w.launcher.waitFor();
     await page.waitForLoadState('networkidle');
     const ours = (): string[] =>
-      requests.filter((request) => request.startsWith(stage.app.url)).map((request) => new URL(request).pathname);
+      requests
+        .filter((request) => request.startsWith(stage.app.url))
+        .map((request) => new URL(request).pathname);
     expect(ours()).toEqual(['/widget.js', '/api/v1/widget/config']);
-    expect(requests.every((request) => request.startsWith(stage.app.url) || request.startsWith(stage.site.origin))).toBe(true);
+    expect(
+      requests.every((request) => request.startsWith(stage.app.url) || request.startsWith(stage.site.origin)),
+    ).toBe(true);
     expect(sockets).toBe(0);
     const kept =
       '[localStorage.length, sessionStorage.length, document.cookie, (await indexedDB.databases()).length, (await caches.keys()).length]';
     const look = (): Promise<unknown> => page.evaluate(`(async () => ${kept})()`);
     expect(await look()).toEqual([0, 0, '', 0, 0]);
     // The third brings the composer; what else is needed comes after it.
-    await page.route('**/room-*.js', () => undefined);
+    await holdConversationFile(page);
     await w.open();
     await page.keyboard.type('I can write already');
     expect(await w.field.textContent()).toBe('I can write already');
-    expect(ours().slice(0, 3)).toEqual(['/widget.js', '/api/v1/widget/config', expect.stringMatching(/^\/panel-\w{8}\.js$/)]);
-    expect(ours().slice(3)).toEqual([expect.stringMatching(/^\/room-\w{8}\.js$/)]);
+    expect(ours().slice(0, 3)).toEqual([
+      '/widget.js',
+      '/api/v1/widget/config',
+      expect.stringMatching(/^\/panel-\w{8}\.js$/),
+    ]);
+    expect(ours().slice(3)).toEqual([expect.stringMatching(/^\/conversation-\w{8}\.js$/)]);
     // Looking is not yet writing: still nobody.
     expect(await look()).toEqual([0, 0, '', 0, 0]);
     expect(await context.cookies()).toEqual([]);
@@ -74,15 +98,10 @@ describe('before the visitor does anything', () => {
 
   test('a message sent before the engine has come is not lost', async () => {
     const { page, w } = await arriveAt(htmlPage(stage.tag()));
-    let release: () => void = () => undefined;
-    const held = new Promise<void>((resolve) => (release = resolve));
-    await page.route('**/room-*.js', async (route) => {
-      await held;
-      await route.continue();
-    });
+    const release = await holdConversationFile(page);
     await w.open();
     await w.write('quick');
-    release();
+    await release();
     await w.log.getByText('Sent', { exact: true }).waitFor();
     expect(await w.log.locator('.mine .bubble').allTextContents()).toEqual(['quick']);
   });
@@ -97,8 +116,9 @@ describe('before the visitor does anything', () => {
   test('a file that fails to load is asked for again', async () => {
     const { page, w } = await arriveAt(htmlPage(stage.tag()));
     let refused = 0;
-    await page.route('**/room-*.js*', (route) => (refused++ < 2 ? route.abort() : route.continue()));
+    await page.route(`${conversationFile}*`, (route) => (refused++ < 2 ? route.abort() : route.continue()));
     await expectToSend({ w }, 'patience');
+    expect(refused).toBe(3);
   });
 });
 
@@ -115,19 +135,33 @@ deskbell('open'); deskbell('close'); deskbell('open');
 </script><script async src="${stage.app.url}/widget.js"></script>`;
     const { page, w } = await arriveAt(htmlPage('', head));
     await w.field.waitFor();
-    await eventually(async () => expect(await page.evaluate('log')).toEqual(expect.arrayContaining(['ready'])));
-    expect(((await page.evaluate('log')) as string[]).filter((entry) => entry !== 'ready')).toEqual(['open', 'close', 'open']);
+    await eventually(async () =>
+      expect(await page.evaluate('log')).toEqual(expect.arrayContaining(['ready'])),
+    );
+    expect(((await page.evaluate('log')) as string[]).filter((entry) => entry !== 'ready')).toEqual([
+      'open',
+      'close',
+      'open',
+    ]);
     await expect(page.evaluate(`deskbell('getState').then(({ open }) => open)`)).resolves.toBe(true);
-    await expect(page.evaluate(`deskbell('nonsense').catch((error) => error.message)`)).resolves.toContain('nonsense');
+    await expect(page.evaluate(`deskbell('nonsense').catch((error) => error.message)`)).resolves.toContain(
+      'nonsense',
+    );
   });
 
   test('twice, by both ways, is one widget', async () => {
-    const { page, w, problems: complaints } = await arriveAt(htmlPage(`${snippet()}${stage.tag()}${stage.tag()}`));
+    const {
+      page,
+      w,
+      problems: complaints,
+    } = await arriveAt(htmlPage(`${snippet()}${stage.tag()}${stage.tag()}`));
     await w.launcher.waitFor();
     await page.waitForLoadState('networkidle');
     expect(await page.locator('deskbell-widget').count()).toBe(1);
     expect(complaints).toEqual([]);
-    const other = await page.evaluate(`deskbell('init', { appId: crypto.randomUUID() }).catch((error) => error.message)`);
+    const other = await page.evaluate(
+      `deskbell('init', { appId: crypto.randomUUID() }).catch((error) => error.message)`,
+    );
     expect(other).toContain('already_initialised');
     expect(await page.locator('deskbell-widget').count()).toBe(1);
   });
@@ -152,14 +186,18 @@ deskbell('open'); deskbell('close'); deskbell('open');
   test('headless: nothing is drawn, everything works', async () => {
     const { page } = await arriveAt(htmlPage(`<script src="${stage.app.url}/widget.js"></script>`));
     await page.evaluate(`deskbell('init', { appId: '${stage.application.id}', headless: true })`);
-    const sent = await page.evaluate(`deskbell('sendMessage', 'from code').then(({ content, state }) => [content, state])`);
+    const sent = await page.evaluate(
+      `deskbell('sendMessage', 'from code').then(({ content, state }) => [content, state])`,
+    );
     expect(sent).toEqual(['from code', 'sent']);
     expect(await page.locator('deskbell-widget').count()).toBe(0);
   });
 
   test('in a frame of the same site, and not in a sandbox', async () => {
     const inner = stage.site.page('/inner', htmlPage(stage.tag()));
-    const { page } = await arriveAt(htmlPage(`<iframe src="${inner}" width="900" height="700" title="inner"></iframe>`));
+    const { page } = await arriveAt(
+      htmlPage(`<iframe src="${inner}" width="900" height="700" title="inner"></iframe>`),
+    );
     const frame = page.frameLocator('iframe').locator('deskbell-widget');
     await frame.locator('.launcher').click();
     await frame.locator('.field').click();
@@ -167,7 +205,9 @@ deskbell('open'); deskbell('close'); deskbell('open');
     await page.keyboard.press('Enter');
     await frame.getByText('Sent', { exact: true }).waitFor();
     // A sandbox without allow-same-origin takes storage away, and the origin with it: then the widget says why and stays away.
-    const boxed = await arriveAt(htmlPage(`<iframe sandbox="allow-scripts" src="${inner}" title="boxed"></iframe>`));
+    const boxed = await arriveAt(
+      htmlPage(`<iframe sandbox="allow-scripts" src="${inner}" title="boxed"></iframe>`),
+    );
     await eventually(() => expect(boxed.problems.join('\n')).toMatch(/deskbell|CORS/));
     expect(await boxed.page.frameLocator('iframe').locator('deskbell-widget').count()).toBe(0);
   });
@@ -180,7 +220,10 @@ deskbell('open'); deskbell('close'); deskbell('open');
   });
 
   test('a page of a site that is not registered gets no launcher, and its owner the reason', async () => {
-    await stage.app.local('domains.remove', { applicationId: stage.application.id, domain: stage.site.domain });
+    await stage.app.local('domains.remove', {
+      applicationId: stage.application.id,
+      domain: stage.site.domain,
+    });
     const { page, problems: complaints } = await arriveAt(htmlPage(stage.tag()));
     await eventually(() => expect(complaints.length).toBeGreaterThan(0));
     expect(await page.locator('deskbell-widget').count()).toBe(0);
@@ -190,13 +233,17 @@ deskbell('open'); deskbell('close'); deskbell('open');
   test('single-page sites: the widget survives the page being swapped around it', async () => {
     const { page, w } = await arriveAt(htmlPage(stage.tag()));
     await expectToSend({ w }, 'before the swap');
-    await page.evaluate(`history.pushState({}, '', '/elsewhere'); document.body.replaceWith(document.createElement('body'))`);
+    await page.evaluate(
+      `history.pushState({}, '', '/elsewhere'); document.body.replaceWith(document.createElement('body'))`,
+    );
     await w.log.getByText('before the swap').waitFor();
     await page.evaluate(`document.querySelector('deskbell-widget').remove()`);
     await w.log.getByText('before the swap').waitFor();
     await w.write('after the swap');
     await eventually(async () => expect(await w.log.locator('.mine .bubble').count()).toBe(2));
-    expect(await page.evaluate(`document.querySelector('deskbell-widget').matches(':popover-open')`)).toBe(true);
+    expect(await page.evaluate(`document.querySelector('deskbell-widget').matches(':popover-open')`)).toBe(
+      true,
+    );
   });
 
   test('back from the cache of pages: what came meanwhile is there', async () => {
@@ -240,7 +287,11 @@ test('under the strictest policies there is not one violation', async () => {
     `trusted-types 'none'`,
   ].join('; ');
   const watch = `<script nonce="test">window.violations = []; document.addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) => violations.push(violatedDirective + ' ' + blockedURI));</script>`;
-  const { page, w, problems: complaints } = await arriveAt(htmlPage(stage.tag(), watch), {
+  const {
+    page,
+    w,
+    problems: complaints,
+  } = await arriveAt(htmlPage(stage.tag(), watch), {
     'Content-Security-Policy': policy,
     'Cross-Origin-Embedder-Policy': 'require-corp',
     'Cross-Origin-Opener-Policy': 'same-origin',
@@ -263,7 +314,9 @@ test('under the strictest policies there is not one violation', async () => {
   expect(await page.evaluate('violations')).toEqual([]);
   expect(complaints).toEqual([]);
   // The page is as strict as it says: the trap would have caught something.
-  await page.evaluate(`document.head.append(Object.assign(document.createElement('style'), { textContent: 'a{}' }))`);
+  await page.evaluate(
+    `document.head.append(Object.assign(document.createElement('style'), { textContent: 'a{}' }))`,
+  );
   await eventually(async () => expect(await page.evaluate('violations.length')).toBe(1));
 });
 
@@ -298,7 +351,9 @@ describe('hostile pages', () => {
 
   test("the page's keyboard shortcuts do not hear what is typed", async () => {
     const { page, w } = await arriveAt(
-      htmlPage(`${stage.tag()}<script>window.heard = []; addEventListener('keydown', ({ key }) => heard.push(key));</script>`),
+      htmlPage(
+        `${stage.tag()}<script>window.heard = []; addEventListener('keydown', ({ key }) => heard.push(key));</script>`,
+      ),
     );
     await w.open();
     await page.keyboard.type('search');
@@ -306,11 +361,15 @@ describe('hostile pages', () => {
   });
 
   test('the page is left as it was: no style, no global but one, no title', async () => {
-    const { page, w } = await arriveAt(htmlPage(stage.tag(), '<script>window.before = new Set(Object.getOwnPropertyNames(window));</script>'));
+    const { page, w } = await arriveAt(
+      htmlPage(stage.tag(), '<script>window.before = new Set(Object.getOwnPropertyNames(window));</script>'),
+    );
     await expectToSend({ w }, 'tidy');
-    expect(await page.evaluate(`Object.getOwnPropertyNames(window).filter((name) => !before.has(name) && name !== 'before')`)).toEqual([
-      'deskbell',
-    ]);
+    expect(
+      await page.evaluate(
+        `Object.getOwnPropertyNames(window).filter((name) => !before.has(name) && name !== 'before')`,
+      ),
+    ).toEqual(['deskbell']);
     expect(
       await page.evaluate(
         `[document.styleSheets.length, document.adoptedStyleSheets.length, document.documentElement.style.cssText, document.title]`,
@@ -321,7 +380,9 @@ describe('hostile pages', () => {
 
 describe('what others write', () => {
   test('never runs and never becomes markup', async () => {
-    const { page, w } = await arriveAt(htmlPage(stage.tag(), '<script>window.ran = []; window.alert = (what) => ran.push(what);</script>'));
+    const { page, w } = await arriveAt(
+      htmlPage(stage.tag(), '<script>window.ran = []; window.alert = (what) => ran.push(what);</script>'),
+    );
     let dialogs = 0;
     page.on('dialog', (dialog) => {
       dialogs++;
@@ -346,17 +407,27 @@ describe('what others write', () => {
           {
             type: 'paragraph',
             version: 1,
-            children: [{ type: 'link', url: 'javascript:alert(7)', children: [{ type: 'text', text: 'press me' }] }],
+            children: [
+              { type: 'link', url: 'javascript:alert(7)', children: [{ type: 'text', text: 'press me' }] },
+            ],
           },
           {
             type: 'paragraph',
             version: 1,
-            children: [{ type: 'link', url: ' java\nscript:alert(8)', children: [{ type: 'text', text: 'or me' }] }],
+            children: [
+              { type: 'link', url: ' java\nscript:alert(8)', children: [{ type: 'text', text: 'or me' }] },
+            ],
           },
           {
             type: 'paragraph',
             version: 1,
-            children: [{ type: 'link', url: 'data:text/html,<script>alert(9)</script>', children: [{ type: 'text', text: 'or this' }] }],
+            children: [
+              {
+                type: 'link',
+                url: 'data:text/html,<script>alert(9)</script>',
+                children: [{ type: 'text', text: 'or this' }],
+              },
+            ],
           },
           { type: 'script', text: 'alert(10)', children: [{ type: 'text', text: 'alert(11)' }] },
           {
