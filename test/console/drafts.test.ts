@@ -243,8 +243,8 @@ describe('a process of its own', () => {
   /** A console that types, with real timers, and never ends by itself. */
   const program = `
     process.umask(Number(process.argv[2]));
-    const { createDrafts } = await import(process.argv[3]);
-    const drafts = createDrafts({ stateFolder: process.argv[1], server: 's', organization: 'o', after: (ms, run) => { const t = setTimeout(run, ms); return () => clearTimeout(t); } });
+    const { createDraftStore } = await import(process.argv[3]);
+    const drafts = createDraftStore({ stateFolder: process.argv[1], server: 's', organization: 'o', after: (ms, run) => { const t = setTimeout(run, ms); return () => clearTimeout(t); } });
     drafts.set('conversation', { text: 'typed before the crash', note: false });
     setInterval(() => undefined, 1000);
   `;
