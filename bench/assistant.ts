@@ -40,7 +40,10 @@ function numbers(seed: number): () => number {
   };
 }
 
-const small = 'the a of to and is in you for it on we with or your can not be are this by from at as if our when do how what'.split(' ');
+const small =
+  'the a of to and is in you for it on we with or your can not be are this by from at as if our when do how what'.split(
+    ' ',
+  );
 const openings = [
   'b',
   'br',
@@ -125,9 +128,17 @@ function corpus(seed: number, words: readonly string[]): Corpus {
 /** Measures in turn: each question once through the service, once as a bare match. @param parent where the folder is made */
 export async function assistantCost(parent: string): Promise<AssistantCost> {
   const data = await mkdtemp(join(parent, 'deskbell-bench-'));
-  const { service, close } = await openService(readConfig({ data, durability: 'normal' }, {}), 'server', () => null);
+  const { service, close } = await openService(
+    readConfig({ data, durability: 'normal' }, {}),
+    'server',
+    () => null,
+  );
   const call = <N extends OperationName>(name: N, input: RawInput<N>): Promise<Output<N>> =>
-    execute({ service, actor: { kind: 'local' }, address: null, contentLimit: sizeLimits.contentRest }, name, input);
+    execute(
+      { service, actor: { kind: 'local' }, address: null, contentLimit: sizeLimits.contentRest },
+      name,
+      input,
+    );
   try {
     const words = vocabulary(numbers(1));
     const asked = corpus(2, words);
@@ -138,8 +149,13 @@ export async function assistantCost(parent: string): Promise<AssistantCost> {
 
     const file = new Database(join(data, 'deskbell.db'), { readonly: true, fileMustExist: true });
     const scope =
-      file.prepare<[string], number>('select number from knowledge_scopes where application_id = ?').pluck().get(applicationId) ?? 0;
-    const match = file.prepare('select rowid from knowledge_search where knowledge_search match ? order by rank limit 20');
+      file
+        .prepare<[string], number>('select number from knowledge_scopes where application_id = ?')
+        .pluck()
+        .get(applicationId) ?? 0;
+    const match = file.prepare(
+      'select rowid from knowledge_search where knowledge_search match ? order by rank limit 20',
+    );
     const own: number[] = [];
     const bare: number[] = [];
     const cpu: { own: number[]; bare: number[] } = { own: [], bare: [] };
@@ -150,7 +166,9 @@ export async function assistantCost(parent: string): Promise<AssistantCost> {
       await call('knowledge.ask', { applicationId, question });
       const ownEnd = performance.now();
       const cpuBetween = cpuMs();
-      found += match.all([...new Set(terms(question))].map((term) => `"${toIndexText(scope, [term])}"`).join(' OR ')).length;
+      found += match.all(
+        [...new Set(terms(question))].map((term) => `"${toIndexText(scope, [term])}"`).join(' OR '),
+      ).length;
       const bareEnd = performance.now();
       const cpuEnd = cpuMs();
       if (index < warmUp) continue;
@@ -161,7 +179,14 @@ export async function assistantCost(parent: string): Promise<AssistantCost> {
     }
     file.close();
     if (found < questionCount) throw new Error('the bare match found nothing to compare with');
-    return { passages, own, bare, ownCpu: median(cpu.own), bareCpu: median(cpu.bare), indexedPerSecond: passages / (indexedIn / 1_000) };
+    return {
+      passages,
+      own,
+      bare,
+      ownCpu: median(cpu.own),
+      bareCpu: median(cpu.bare),
+      indexedPerSecond: passages / (indexedIn / 1_000),
+    };
   } finally {
     await close();
     await rm(data, { recursive: true, force: true });
@@ -175,7 +200,11 @@ async function fill(
 ): Promise<{ applicationId: string; passages: number }> {
   await call('organizations.create', { name: slug, slug });
   await call('organizations.update', { organization: slug, plan: 'enterprise' });
-  const { id } = await call('applications.create', { organization: slug, name: slug, domains: [`${slug}.example`] });
+  const { id } = await call('applications.create', {
+    organization: slug,
+    name: slug,
+    domains: [`${slug}.example`],
+  });
   let passages = 0;
   for (const [index, content] of documents.entries())
     passages += (await call('knowledge.add', { applicationId: id, source: `${index}.md`, content })).passages;
@@ -200,7 +229,14 @@ export interface AssistantLine {
 }
 
 /** The lines of the report. */
-export function assistantLines({ passages, own, bare, ownCpu, bareCpu, indexedPerSecond }: AssistantCost): AssistantLine[] {
+export function assistantLines({
+  passages,
+  own,
+  bare,
+  ownCpu,
+  bareCpu,
+  indexedPerSecond,
+}: AssistantCost): AssistantLine[] {
   const line = (what: string, ours: number, theirs: number): AssistantLine => ({
     what,
     deskbell: ours.toFixed(1),

@@ -25,7 +25,11 @@ const commit = db.prepare('COMMIT');
 const insert = db.prepare('insert into messages values (?, ?, ?, ?, ?, ?)');
 
 const rooms = new Map<string, Set<WebSocket>>();
-const send = z.object({ conversationId: z.uuid(), content: z.string().min(1).max(5000), clientMessageId: z.string().min(1).max(100) });
+const send = z.object({
+  conversationId: z.uuid(),
+  content: z.string().min(1).max(5000),
+  clientMessageId: z.string().min(1).max(100),
+});
 const join_ = z.object({ conversationId: z.uuid(), echo: z.boolean().optional() });
 const frame = z.discriminatedUnion('type', [
   z.object({ type: z.literal('message:send'), payload: send }),
@@ -64,7 +68,14 @@ function flush(): void {
   waiting = [];
   begin.run();
   for (const { message } of group)
-    insert.run(message.id, message.conversationId, 'visitor', message.clientMessageId, message.content, Date.parse(message.createdAt));
+    insert.run(
+      message.id,
+      message.conversationId,
+      'visitor',
+      message.clientMessageId,
+      message.content,
+      Date.parse(message.createdAt),
+    );
   commit.run();
   for (const { message, from, done } of group) {
     done();
@@ -99,11 +110,15 @@ sockets.on('connection', (socket) => {
     if (type === 'room:join') {
       const room = rooms.get(payload.conversationId) ?? new Set();
       rooms.set(payload.conversationId, room.add(socket));
-      socket.send(JSON.stringify({ type: 'room:joined', payload: { conversationId: payload.conversationId } }));
+      socket.send(
+        JSON.stringify({ type: 'room:joined', payload: { conversationId: payload.conversationId } }),
+      );
       return;
     }
     store(payload, socket, ({ clientMessageId, id, createdAt }) => {
-      socket.send(JSON.stringify({ type: 'message:ack', payload: { clientMessageId, serverMessageId: id, createdAt } }));
+      socket.send(
+        JSON.stringify({ type: 'message:ack', payload: { clientMessageId, serverMessageId: id, createdAt } }),
+      );
     });
   });
   socket.on('close', () => {

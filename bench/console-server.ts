@@ -27,9 +27,24 @@ export interface Seeded {
 }
 
 const [folder = ''] = process.argv.slice(2);
-const off = { limitVisitor: 'off', limitApplication: 'off', limitAddressNew: 'off', limitAddressFailed: 'off' };
+const off = {
+  limitVisitor: 'off',
+  limitApplication: 'off',
+  limitAddressNew: 'off',
+  limitAddressFailed: 'off',
+};
 const app = createApp(
-  readConfig({ data: folder, port: '0', logLevel: 'warn', durability: 'normal', maxPendingPerVisitor: '100000', ...off }, {}),
+  readConfig(
+    {
+      data: folder,
+      port: '0',
+      logLevel: 'warn',
+      durability: 'normal',
+      maxPendingPerVisitor: '100000',
+      ...off,
+    },
+    {},
+  ),
 );
 const { url, service } = await app.start();
 const local: Actor = { kind: 'local' };
@@ -46,7 +61,8 @@ async function inGroups(count: number, work: (index: number) => Promise<void>): 
     await Promise.all(Array.from({ length: Math.min(size, count - from) }, (_, index) => work(from + index)));
 }
 
-const words = 'the parcel that you ordered on Monday left our house and is on its way to the depot in town'.split(' ');
+const words =
+  'the parcel that you ordered on Monday left our house and is on its way to the depot in town'.split(' ');
 const oldest = 'this is the very oldest';
 const newest = 'and this is the newest';
 const sentence = (index: number): string =>
@@ -55,10 +71,23 @@ const sentence = (index: number): string =>
 async function seed(count: number, messages: number): Promise<Seeded> {
   const organization = await call(local, 'organizations.create', { name: 'Bench', slug: 'bench' });
   await call(local, 'organizations.update', { organization: 'bench', plan: 'enterprise' });
-  await call(local, 'organizations.update', { organization: 'bench', limits: { requestsPerMinute: 1_000_000_000 } });
-  const application = await call(local, 'applications.create', { organization: 'bench', name: 'Shop', domains: ['bench.example'] });
+  await call(local, 'organizations.update', {
+    organization: 'bench',
+    limits: { requestsPerMinute: 1_000_000_000 },
+  });
+  const application = await call(local, 'applications.create', {
+    organization: 'bench',
+    name: 'Shop',
+    domains: ['bench.example'],
+  });
   const email = 'ann@bench.example';
-  const member = await call(local, 'members.add', { organization: 'bench', email, name: 'Ann', role: 'operator', password: randomUUID() });
+  const member = await call(local, 'members.add', {
+    organization: 'bench',
+    email,
+    name: 'Ann',
+    role: 'operator',
+    password: randomUUID(),
+  });
   await inGroups(count, async (index) => {
     const actor: VisitorActor = {
       kind: 'visitor',
@@ -72,14 +101,20 @@ async function seed(count: number, messages: number): Promise<Seeded> {
     const { conversation } = await call(actor, 'conversations.create', { subject: `Question ${index}` });
     // Some have written more than a subject: enough for the pages that are ever shown.
     if (index % 10 === 0)
-      await call(actor, 'messages.send', { conversationId: conversation.id, content: index === 0 ? oldest : sentence(index) });
+      await call(actor, 'messages.send', {
+        conversationId: conversation.id,
+        content: index === 0 ? oldest : sentence(index),
+      });
     conversations[index] = { actor, id: conversation.id };
   });
   const session = await call(local, 'session.createLocal', { memberId: member.id });
   const own = conversations[0];
   if (own === undefined) throw new Error('no conversation to open');
   const headers = { authorization: `Bearer ${session.token}` };
-  const accepted = await fetch(`${url}/api/v1/staff/conversations/${own.id}/accept`, { method: 'POST', headers });
+  const accepted = await fetch(`${url}/api/v1/staff/conversations/${own.id}/accept`, {
+    method: 'POST',
+    headers,
+  });
   if (!accepted.ok) throw new Error(`accept answered ${accepted.status}`);
   for (let index = 0; index < messages; index += 1)
     await call(own.actor, 'messages.send', { conversationId: own.id, content: sentence(index) });
@@ -98,8 +133,10 @@ async function seed(count: number, messages: number): Promise<Seeded> {
 
 async function events(count: number): Promise<void> {
   await inGroups(count, async (index) => {
-    const target = conversations[index % 100 === 0 ? 0 : 1 + (index % Math.min(500, conversations.length - 1))];
-    if (target !== undefined) await call(target.actor, 'messages.send', { conversationId: target.id, content: sentence(index) });
+    const target =
+      conversations[index % 100 === 0 ? 0 : 1 + (index % Math.min(500, conversations.length - 1))];
+    if (target !== undefined)
+      await call(target.actor, 'messages.send', { conversationId: target.id, content: sentence(index) });
   });
 }
 

@@ -39,7 +39,11 @@ export async function consoleCost(options: ConsoleBenchOptions): Promise<readonl
   const server = new Child('./console-server.ts', [join(folder, 'data')]);
   try {
     const { conversations, messages } = options;
-    const seeded = await server.request<Seeded>({ kind: 'seed', conversations, messages } satisfies ConsoleQuestion);
+    const seeded = await server.request<Seeded>({
+      kind: 'seed',
+      conversations,
+      messages,
+    } satisfies ConsoleQuestion);
     await signIn(join(folder, 'config'), seeded);
     const ceiling = await inkHello(folder);
     const programs: Programs = { folder, seeded, ceiling };
@@ -62,7 +66,10 @@ interface Programs {
 }
 
 /** Leaves the sign-in as `deskbell login` does. */
-async function signIn(config: string, { url, organization, token, expiresAt, member }: Seeded): Promise<void> {
+async function signIn(
+  config: string,
+  { url, organization, token, expiresAt, member }: Seeded,
+): Promise<void> {
   await mkdir(config, { recursive: true, mode: 0o700 });
   const signIns = [{ url, organization, organizationName: 'Bench', token, expiresAt, member }];
   await writeFile(join(config, 'credentials.json'), JSON.stringify({ version: 1, signIns }), { mode: 0o600 });
@@ -97,7 +104,10 @@ async function inkHello(folder: string): Promise<string> {
       {
         name: 'without-devtools',
         setup: (one) => {
-          one.onResolve({ filter: /^react-devtools-core$/ }, () => ({ path: 'react-devtools-core', namespace: 'nothing' }));
+          one.onResolve({ filter: /^react-devtools-core$/ }, () => ({
+            path: 'react-devtools-core',
+            namespace: 'nothing',
+          }));
           one.onLoad({ filter: /.*/, namespace: 'nothing' }, () => ({ contents: 'export default {};' }));
         },
       },
@@ -113,7 +123,11 @@ async function inkHello(folder: string): Promise<string> {
 
 function environment({ folder }: Programs): Record<string, string> {
   // With a cache of its own, so that the first start warms it for the others.
-  return { DESKBELL_CONFIG: join(folder, 'config'), DESKBELL_DATA: join(folder, 'none'), XDG_CACHE_HOME: join(folder, 'cache') };
+  return {
+    DESKBELL_CONFIG: join(folder, 'config'),
+    DESKBELL_DATA: join(folder, 'none'),
+    XDG_CACHE_HOME: join(folder, 'cache'),
+  };
 }
 
 async function openConsole(programs: Programs, flags: readonly string[] = []): Promise<PtyTerminal> {
@@ -153,7 +167,12 @@ async function firstFrame(open: () => Promise<PtyTerminal>, shows: RegExp): Prom
 }
 
 async function firstFrames(programs: Programs, runs: number): Promise<ConsoleLine[]> {
-  const times: { frame: number[]; queue: number[]; hello: number[]; node: number[] } = { frame: [], queue: [], hello: [], node: [] };
+  const times: { frame: number[]; queue: number[]; hello: number[]; node: number[] } = {
+    frame: [],
+    queue: [],
+    hello: [],
+    node: [],
+  };
   // In turn, so that a machine that slows down moves all of them; the first turn only warms.
   for (let run = 0; run <= runs; run += 1) {
     const node = await firstFrame(() => openNode(programs), /Hello/);
@@ -203,7 +222,9 @@ async function typed(terminal: PtyTerminal, keys: number): Promise<number[]> {
 }
 
 const percentile = (values: readonly number[], share: number): number =>
-  values.toSorted((one, other) => one - other)[Math.min(values.length - 1, Math.floor(values.length * share))] ?? Number.NaN;
+  values.toSorted((one, other) => one - other)[
+    Math.min(values.length - 1, Math.floor(values.length * share))
+  ] ?? Number.NaN;
 
 /** Opens the conversation with the many messages and goes into its composer. */
 async function intoConversation(terminal: Terminal, { newest, oldest }: Seeded): Promise<void> {
@@ -239,7 +260,10 @@ async function echoes(programs: Programs, keys: number): Promise<ConsoleLine[]> 
       ceiling: percentile(theirs, share).toFixed(1),
       ratio: (percentile(own, share) / percentile(theirs, share)).toFixed(2),
     });
-    return [line('console: a key is echoed, median, ms', 0.5), line('console: a key is echoed, 95 %, ms', 0.95)];
+    return [
+      line('console: a key is echoed, median, ms', 0.5),
+      line('console: a key is echoed, 95 %, ms', 0.95),
+    ];
   } finally {
     await hello_.close();
     await console_.close();
@@ -262,7 +286,9 @@ async function memory(programs: Programs, server: Child, events: number): Promis
     const heap = async (): Promise<number> => {
       await rm(file, { force: true });
       process.kill(pid, 'SIGUSR2');
-      return eventually(async () => (JSON.parse(await readFile(file, 'utf8')) as { heap: number }).heap / 1_048_576);
+      return eventually(
+        async () => (JSON.parse(await readFile(file, 'utf8')) as { heap: number }).heap / 1_048_576,
+      );
     };
     const figures: number[] = [];
     let done = 0;

@@ -40,8 +40,15 @@ function call<N extends OperationName>(actor: Actor, name: N, input: RawInput<N>
 const local: Actor = { kind: 'local' };
 const organization = await call(local, 'organizations.create', { name: 'Bench', slug: 'bench' });
 await call(local, 'organizations.update', { organization: 'bench', plan: 'enterprise' });
-await call(local, 'organizations.update', { organization: 'bench', limits: { requestsPerMinute: 1_000_000_000 } });
-const application = await call(local, 'applications.create', { organization: 'bench', name: 'Bench', domains: ['bench.example'] });
+await call(local, 'organizations.update', {
+  organization: 'bench',
+  limits: { requestsPerMinute: 1_000_000_000 },
+});
+const application = await call(local, 'applications.create', {
+  organization: 'bench',
+  name: 'Bench',
+  domains: ['bench.example'],
+});
 
 const visitors: { readonly actor: VisitorActor; readonly conversationId: string }[] = [];
 for (let index = 0; index < Number(pairCount); index += 1) {

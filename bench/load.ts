@@ -64,7 +64,9 @@ async function joined(load: Load, pair: Pair, onMessage: () => void): Promise<We
     if (data.includes('"message:new"')) onMessage();
     else if (data.includes('"room:joined"')) resolve();
   });
-  socket.send(JSON.stringify({ type: 'room:join', payload: { conversationId: pair.conversationId, echo: true } }));
+  socket.send(
+    JSON.stringify({ type: 'room:join', payload: { conversationId: pair.conversationId, echo: true } }),
+  );
   await promise;
   return socket;
 }
@@ -134,7 +136,9 @@ const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
 async function measure(load: Load): Promise<LoadResult> {
   const tally = new Tally();
   let running = true;
-  const listeners = await Promise.all(load.pairs.map((pair) => joined(load, pair, () => (tally.delivered += 1))));
+  const listeners = await Promise.all(
+    load.pairs.map((pair) => joined(load, pair, () => (tally.delivered += 1))),
+  );
   const open = load.kind === 'ws' ? socketSender : restSender;
   const senders = await Promise.all(load.pairs.map((pair) => open(load, pair, tally, () => running)));
   const depth = load.kind === 'ws' ? load.window : 1;
@@ -145,7 +149,12 @@ async function measure(load: Load): Promise<LoadResult> {
   await pause(load.seconds * 1000);
   const elapsed = (performance.now() - startedAt) / 1000;
   const messages = Math.min(tally.acknowledged, tally.delivered);
-  const result = { perSecond: messages / elapsed, messages, ackP50: tally.percentile(0.5), ackP99: tally.percentile(0.99) };
+  const result = {
+    perSecond: messages / elapsed,
+    messages,
+    ackP50: tally.percentile(0.5),
+    ackP99: tally.percentile(0.99),
+  };
   running = false;
   // What is still under way comes to its end, so that the next run begins in silence.
   await pause(100);

@@ -52,7 +52,11 @@ const children: Child[] = [];
 async function withServers<T>(work: (deskbell: Child, ceiling: Child) => Promise<T>): Promise<T> {
   const folder = await mkdtemp(join(values.folder, 'deskbell-bench-'));
   const profiling = values.profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${values.profile}`];
-  const deskbell = start('./deskbell-server.ts', [join(folder, 'deskbell'), values.pairs], ['--expose-gc', ...profiling]);
+  const deskbell = start(
+    './deskbell-server.ts',
+    [join(folder, 'deskbell'), values.pairs],
+    ['--expose-gc', ...profiling],
+  );
   const ceiling = start('./ceiling-server.ts', [folder, values.pairs], ['--expose-gc']);
   try {
     return await work(deskbell, ceiling);
@@ -106,7 +110,12 @@ async function messages(deskbell: Child, ceiling: Child, kind: 'ws' | 'rest', wh
   const delay = (list: readonly Run[]): string =>
     `${of(list, (run) => run.ackP50).toFixed(1)} / ${of(list, (run) => run.ackP99).toFixed(1)}`;
   return [
-    { what: `${what}, messages/s`, deskbell: rate(own).toFixed(0), ceiling: rate(theirs).toFixed(0), ratio: median(ratios).toFixed(2) },
+    {
+      what: `${what}, messages/s`,
+      deskbell: rate(own).toFixed(0),
+      ceiling: rate(theirs).toFixed(0),
+      ratio: median(ratios).toFixed(2),
+    },
     {
       what: '  CPU of the server per message, µs',
       deskbell: cpu(own).toFixed(0),
@@ -149,7 +158,9 @@ function print(lines: readonly Line[], against: string): void {
   const header: Line = { what: '', deskbell: 'deskbell', ceiling: against, ratio: 'ratio' };
   const width = Math.max(...lines.map(({ what }) => what.length));
   for (const { what, deskbell, ceiling, ratio } of [header, ...lines])
-    console.log(`${what.padEnd(width)}  ${deskbell.padStart(14)}  ${ceiling.padStart(14)}  ${ratio.padStart(6)}`);
+    console.log(
+      `${what.padEnd(width)}  ${deskbell.padStart(14)}  ${ceiling.padStart(14)}  ${ratio.padStart(6)}`,
+    );
 }
 
 async function main(): Promise<void> {
@@ -161,10 +172,17 @@ async function main(): Promise<void> {
   if (['ws', 'rest', 'sockets'].some((name) => chosen.has(name)))
     await withServers(async (deskbell, ceiling) => {
       if (chosen.has('sockets')) lines.push(await idleSockets(deskbell, ceiling));
-      if (chosen.has('ws')) lines.push(...(await messages(deskbell, ceiling, 'ws', `WebSocket, ${values.pairs} pairs`)));
-      if (chosen.has('rest')) lines.push(...(await messages(deskbell, ceiling, 'rest', `REST, ${values.pairs} connections`)));
+      if (chosen.has('ws'))
+        lines.push(...(await messages(deskbell, ceiling, 'ws', `WebSocket, ${values.pairs} pairs`)));
+      if (chosen.has('rest'))
+        lines.push(...(await messages(deskbell, ceiling, 'rest', `REST, ${values.pairs} connections`)));
     });
-  const single = (what: string, value: number): Line => ({ what, deskbell: value.toFixed(0), ceiling: '', ratio: '' });
+  const single = (what: string, value: number): Line => ({
+    what,
+    deskbell: value.toFixed(0),
+    ceiling: '',
+    ratio: '',
+  });
   if (chosen.has('start')) lines.push(single('start to first /healthz, ms', await startUp(runs + 2)));
   if (chosen.has('idle')) lines.push(single('idle resident memory, MB', await idleMemory()));
   if (chosen.has('version')) lines.push(single('deskbell --version, ms', await versionTime(runs + 2)));
@@ -178,7 +196,10 @@ async function main(): Promise<void> {
     const { consoleCost } = await import('./console.ts');
     const sizes = { conversations: 10_000, messages: 1_000, keys: 200, events: Number(values.events) };
     print(
-      (await consoleCost({ runs: runs + 4, ...sizes })).map(({ console: own, ...line }) => ({ ...line, deskbell: own })),
+      (await consoleCost({ runs: runs + 4, ...sizes })).map(({ console: own, ...line }) => ({
+        ...line,
+        deskbell: own,
+      })),
       'Ink alone',
     );
   }
@@ -186,7 +207,12 @@ async function main(): Promise<void> {
   // The browser's driver is read only where it is needed.
   const { widgetCost } = await import('./widget.ts');
   print(
-    (await widgetCost(runs)).map(({ what, widget, blank, ratio }) => ({ what, deskbell: widget, ceiling: blank, ratio })),
+    (await widgetCost(runs)).map(({ what, widget, blank, ratio }) => ({
+      what,
+      deskbell: widget,
+      ceiling: blank,
+      ratio,
+    })),
     'blank page',
   );
 }

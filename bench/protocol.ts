@@ -104,7 +104,9 @@ export class Child {
 }
 
 /** Answers the questions of the process that started this one; ends with it. */
-export function serveQuestions(answer: { readonly [Q in Question]: () => Promise<Answers[Q]> | Answers[Q] }): void {
+export function serveQuestions(answer: {
+  readonly [Q in Question]: () => Promise<Answers[Q]> | Answers[Q];
+}): void {
   process.on('message', (question: Question) => {
     void (async () => {
       process.send?.(await answer[question]());

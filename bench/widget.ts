@@ -6,7 +6,12 @@ import { createWidgetFixture, htmlPage, type WidgetFixture } from '../test/widge
 import { median } from './program.ts';
 
 /** Slow 4G as Lighthouse has it: 1638 kbit/s both ways, 150 ms there and back; and a quarter of the processor. */
-const line = { offline: false, downloadThroughput: (1638 * 1000) / 8, uploadThroughput: (1638 * 1000) / 8, latency: 150 };
+const line = {
+  offline: false,
+  downloadThroughput: (1638 * 1000) / 8,
+  uploadThroughput: (1638 * 1000) / 8,
+  latency: 150,
+};
 const slowdown = 4;
 
 export interface WidgetLine {
@@ -92,11 +97,25 @@ async function measure({ browser }: WidgetFixture, url: string, widget: boolean)
     const { TaskDuration: task = Number.NaN, ScriptDuration: script = Number.NaN } = await metrics(session);
     const launcherHeap = await heap(session);
     if (!widget)
-      return { launcherMs, composerMs: Number.NaN, taskMs: task * 1000, scriptMs: script * 1000, launcherHeap, openHeap: launcherHeap };
+      return {
+        launcherMs,
+        composerMs: Number.NaN,
+        taskMs: task * 1000,
+        scriptMs: script * 1000,
+        launcherHeap,
+        openHeap: launcherHeap,
+      };
     await page.evaluate('openPanel()');
     const composerMs = (await seen(page, 'composer')) - (await seen(page, 'click'));
     await page.locator('deskbell-widget .log').waitFor();
-    return { launcherMs, composerMs, taskMs: task * 1000, scriptMs: script * 1000, launcherHeap, openHeap: await heap(session) };
+    return {
+      launcherMs,
+      composerMs,
+      taskMs: task * 1000,
+      scriptMs: script * 1000,
+      launcherHeap,
+      openHeap: await heap(session),
+    };
   } finally {
     await close();
   }
@@ -107,7 +126,9 @@ async function seen(page: Page, name: string): Promise<number> {
 }
 
 async function firstPaint(page: Page): Promise<number> {
-  return (await (await page.waitForFunction(`performance.getEntriesByName('first-contentful-paint')[0]?.startTime`)).jsonValue()) as number;
+  return (await (
+    await page.waitForFunction(`performance.getEntriesByName('first-contentful-paint')[0]?.startTime`)
+  ).jsonValue()) as number;
 }
 
 async function metrics(session: CDPSession): Promise<Readonly<Partial<Record<string, number>>>> {
@@ -125,7 +146,12 @@ function table(own: readonly Figures[], blank: readonly Figures[]): WidgetLine[]
     const mine = median(own.map((figures) => figures[key]));
     const theirs = median(blank.map((figures) => figures[key]));
     const text = (value: number): string => (value / unit).toFixed(unit === 1 ? 0 : 2);
-    return { what, widget: text(mine), blank: compared ? text(theirs) : '', ratio: compared ? (mine / theirs).toFixed(2) : '' };
+    return {
+      what,
+      widget: text(mine),
+      blank: compared ? text(theirs) : '',
+      ratio: compared ? (mine / theirs).toFixed(2) : '',
+    };
   };
   const megabyte = 1024 * 1024;
   return [

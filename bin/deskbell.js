@@ -10,8 +10,9 @@ var FIRST_NEWER_LINE = 26;
 
 var parts = process.versions.node.split('.').map(Number);
 var floor = FLOORS[parts[0]];
-var usable = parts[0] >= FIRST_NEWER_LINE
-  || (floor !== undefined && (parts[1] > floor[0] || (parts[1] === floor[0] && parts[2] >= floor[1])));
+var usable =
+  parts[0] >= FIRST_NEWER_LINE ||
+  (floor !== undefined && (parts[1] > floor[0] || (parts[1] === floor[0] && parts[2] >= floor[1])));
 
 function fail(sentence) {
   process.stderr.write(sentence + '\n');
@@ -38,7 +39,9 @@ function keepCompiledCode() {
 function checkoutNode(fs, path) {
   try {
     var root = path.dirname(path.dirname(fs.realpathSync(process.argv[1])));
-    var node = fs.realpathSync(path.join(root, 'node_modules', 'node', 'bin', process.platform === 'win32' ? 'node.exe' : 'node'));
+    var node = fs.realpathSync(
+      path.join(root, 'node_modules', 'node', 'bin', process.platform === 'win32' ? 'node.exe' : 'node')
+    );
     // The one that runs already, if it were too old itself, would start itself for ever.
     return node === fs.realpathSync(process.execPath) ? null : node;
   } catch (error) {
@@ -56,41 +59,58 @@ function runOn(node, spawn) {
     // Ctrl-C on a terminal reaches both processes; a second SIGINT would mean "end at once".
     if (signal !== 'SIGINT' || !onTerminal) child.kill(signal);
   }
-  forwarded.forEach(function (signal) { process.on(signal, forward); });
+  forwarded.forEach(function (signal) {
+    process.on(signal, forward);
+  });
   child.on('error', function (error) {
-    fail('The Node.js of this folder (' + node + ') cannot be started: ' + error.message + '. Install again: npm ci');
+    fail(
+      'The Node.js of this folder (' +
+        node +
+        ') cannot be started: ' +
+        error.message +
+        '. Install again: npm ci'
+    );
   });
   child.on('exit', function (code, signal) {
-    forwarded.forEach(function (name) { process.removeListener(name, forward); });
+    forwarded.forEach(function (name) {
+      process.removeListener(name, forward);
+    });
     if (signal === null) process.exitCode = code;
     else process.kill(process.pid, signal);
   });
 }
 
 function refuse() {
-  fail('Deskbell needs Node.js 22.22.2 or newer of the 22 line, 24.14.1 or newer of the 24 line, or 26 and later, and this is '
-    + process.versions.node + ': install one from https://nodejs.org, or try "npx -p node@24 -p deskbell deskbell".');
+  fail(
+    'Deskbell needs Node.js 22.22.2 or newer of the 22 line, 24.14.1 or newer of the 24 line, or 26 and later, and this is ' +
+      process.versions.node +
+      ': install one from https://nodejs.org, or try "npx -p node@24 -p deskbell deskbell".'
+  );
 }
 
 if (usable) {
   // Before anything can make a file: the database would be born readable for everyone.
   process.umask('077');
   keepCompiledCode();
-  import('../dist/cli.mjs').then(
-    function (cli) {
-      return cli.main(process.argv.slice(2)).then(function (code) { process.exitCode = code; });
-    }
-  ).catch(function (error) {
-    if (error.code === 'ERR_MODULE_NOT_FOUND' && /dist[/\\]cli\.mjs$/.test(String(error.url))) {
-      fail('Deskbell is not built yet: run "npm run build" in this folder, then try again.');
-    } else {
-      fail(error.stack || String(error));
-    }
-  });
+  import('../dist/cli.mjs')
+    .then(function (cli) {
+      return cli.main(process.argv.slice(2)).then(function (code) {
+        process.exitCode = code;
+      });
+    })
+    .catch(function (error) {
+      if (error.code === 'ERR_MODULE_NOT_FOUND' && /dist[/\\]cli\.mjs$/.test(String(error.url))) {
+        fail('Deskbell is not built yet: run "npm run build" in this folder, then try again.');
+      } else {
+        fail(error.stack || String(error));
+      }
+    });
 } else {
-  Promise.all([import('fs'), import('path'), import('child_process')]).then(function (modules) {
-    var node = checkoutNode(modules[0].default, modules[1].default);
-    if (node === null) refuse();
-    else runOn(node, modules[2].default.spawn);
-  }).catch(refuse);
+  Promise.all([import('fs'), import('path'), import('child_process')])
+    .then(function (modules) {
+      var node = checkoutNode(modules[0].default, modules[1].default);
+      if (node === null) refuse();
+      else runOn(node, modules[2].default.spawn);
+    })
+    .catch(refuse);
 }

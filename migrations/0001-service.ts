@@ -26,13 +26,19 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('applications')
     .addColumn('id', 'text', (c) => c.primaryKey())
-    .addColumn('organization_id', 'text', (c) => c.notNull().references('organizations.id').onDelete('cascade'))
+    .addColumn('organization_id', 'text', (c) =>
+      c.notNull().references('organizations.id').onDelete('cascade'),
+    )
     .addColumn('name', 'text', (c) => c.notNull())
     .addColumn('settings', 'text', (c) => c.notNull())
     .addColumn('identity_secret', 'blob', (c) => c.notNull())
     .addColumn('created_at', 'integer', (c) => c.notNull())
     .execute();
-  await db.schema.createIndex('applications_by_organization').on('applications').column('organization_id').execute();
+  await db.schema
+    .createIndex('applications_by_organization')
+    .on('applications')
+    .column('organization_id')
+    .execute();
 
   await db.schema
     .createTable('domains')
@@ -46,7 +52,9 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('api_keys')
     .addColumn('id', 'text', (c) => c.primaryKey())
-    .addColumn('organization_id', 'text', (c) => c.notNull().references('organizations.id').onDelete('cascade'))
+    .addColumn('organization_id', 'text', (c) =>
+      c.notNull().references('organizations.id').onDelete('cascade'),
+    )
     .addColumn('application_id', 'text', (c) => c.notNull().references('applications.id').onDelete('cascade'))
     .addColumn('mode', 'text', (c) => c.notNull())
     .addColumn('name', 'text', (c) => c.notNull())
@@ -63,7 +71,9 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('members')
     .addColumn('id', 'text', (c) => c.primaryKey())
-    .addColumn('organization_id', 'text', (c) => c.notNull().references('organizations.id').onDelete('cascade'))
+    .addColumn('organization_id', 'text', (c) =>
+      c.notNull().references('organizations.id').onDelete('cascade'),
+    )
     .addColumn('email', 'text', (c) => c.notNull())
     .addColumn('name', 'text', (c) => c.notNull())
     .addColumn('role', 'text', (c) => c.notNull())
@@ -76,7 +86,9 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('staff_sessions')
     .addColumn('id', 'text', (c) => c.primaryKey())
-    .addColumn('organization_id', 'text', (c) => c.notNull().references('organizations.id').onDelete('cascade'))
+    .addColumn('organization_id', 'text', (c) =>
+      c.notNull().references('organizations.id').onDelete('cascade'),
+    )
     .addColumn('member_id', 'text', (c) => c.notNull().references('members.id').onDelete('cascade'))
     .addColumn('digest', 'blob', (c) => c.notNull().unique())
     .addColumn('created_at', 'integer', (c) => c.notNull())
@@ -89,7 +101,9 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .createTable('visitors')
     .addColumn('id', 'text', (c) => c.primaryKey())
     .addColumn('visitor_id', 'text', (c) => c.notNull())
-    .addColumn('organization_id', 'text', (c) => c.notNull().references('organizations.id').onDelete('cascade'))
+    .addColumn('organization_id', 'text', (c) =>
+      c.notNull().references('organizations.id').onDelete('cascade'),
+    )
     .addColumn('application_id', 'text', (c) => c.notNull().references('applications.id').onDelete('cascade'))
     .addColumn('mode', 'text', (c) => c.notNull())
     .addColumn('name', 'text')
@@ -103,7 +117,9 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('conversations')
     .addColumn('id', 'text', (c) => c.primaryKey())
-    .addColumn('organization_id', 'text', (c) => c.notNull().references('organizations.id').onDelete('cascade'))
+    .addColumn('organization_id', 'text', (c) =>
+      c.notNull().references('organizations.id').onDelete('cascade'),
+    )
     .addColumn('application_id', 'text', (c) => c.notNull().references('applications.id').onDelete('cascade'))
     .addColumn('visitor_key', 'text', (c) => c.notNull().references('visitors.id').onDelete('cascade'))
     .addColumn('mode', 'text', (c) => c.notNull())
@@ -119,9 +135,21 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .addColumn('created_at', 'integer', (c) => c.notNull())
     .addColumn('updated_at', 'integer', (c) => c.notNull())
     .execute();
-  await db.schema.createIndex('conversations_by_visitor').on('conversations').columns(['visitor_key', 'created_at']).execute();
-  await db.schema.createIndex('conversations_by_queue').on('conversations').columns(['organization_id', 'mode', 'status']).execute();
-  await db.schema.createIndex('conversations_by_application').on('conversations').column('application_id').execute();
+  await db.schema
+    .createIndex('conversations_by_visitor')
+    .on('conversations')
+    .columns(['visitor_key', 'created_at'])
+    .execute();
+  await db.schema
+    .createIndex('conversations_by_queue')
+    .on('conversations')
+    .columns(['organization_id', 'mode', 'status'])
+    .execute();
+  await db.schema
+    .createIndex('conversations_by_application')
+    .on('conversations')
+    .column('application_id')
+    .execute();
   await db.schema
     .createIndex('conversations_by_idempotency_key')
     .on('conversations')
@@ -132,7 +160,9 @@ export async function up(db: Kysely<unknown>): Promise<void> {
 
   await db.schema
     .createTable('participants')
-    .addColumn('conversation_id', 'text', (c) => c.notNull().references('conversations.id').onDelete('cascade'))
+    .addColumn('conversation_id', 'text', (c) =>
+      c.notNull().references('conversations.id').onDelete('cascade'),
+    )
     .addColumn('user_id', 'text', (c) => c.notNull())
     .addColumn('role', 'text', (c) => c.notNull())
     .addColumn('joined_at', 'integer', (c) => c.notNull())
@@ -145,7 +175,9 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('messages')
     .addColumn('id', 'text', (c) => c.primaryKey())
-    .addColumn('conversation_id', 'text', (c) => c.notNull().references('conversations.id').onDelete('cascade'))
+    .addColumn('conversation_id', 'text', (c) =>
+      c.notNull().references('conversations.id').onDelete('cascade'),
+    )
     .addColumn('organization_id', 'text', (c) => c.notNull())
     .addColumn('seq', 'integer', (c) => c.notNull())
     .addColumn('changed_seq', 'integer', (c) => c.notNull())
@@ -196,5 +228,9 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .addColumn('address', 'text')
     .addColumn('created_at', 'integer', (c) => c.notNull())
     .execute();
-  await db.schema.createIndex('audit_by_organization').on('audit').columns(['organization_id', 'created_at']).execute();
+  await db.schema
+    .createIndex('audit_by_organization')
+    .on('audit')
+    .columns(['organization_id', 'created_at'])
+    .execute();
 }

@@ -4,20 +4,28 @@ import { sql, type Kysely } from 'kysely';
 
 export async function up(db: Kysely<unknown>): Promise<void> {
   // Words come segmented (services/search.ts), so the tokenizer only folds case and accents.
-  await sql`create virtual table search using fts5(words, tokenize = 'unicode61 remove_diacritics 2')`.execute(db);
+  await sql`create virtual table search using fts5(words, tokenize = 'unicode61 remove_diacritics 2')`.execute(
+    db,
+  );
   await sql`insert into search(search, rank) values ('secure-delete', 1)`.execute(db);
   // Which row of the index is which message: FTS rows have no keys of their own, and must fall with their message.
   await db.schema
     .createTable('search_rows')
     .addColumn('id', 'integer', (c) => c.primaryKey())
-    .addColumn('message_id', 'text', (c) => c.notNull().unique().references('messages.id').onDelete('cascade'))
+    .addColumn('message_id', 'text', (c) =>
+      c.notNull().unique().references('messages.id').onDelete('cascade'),
+    )
     .execute();
-  await sql`create trigger search_row_removed after delete on search_rows begin delete from search where rowid = old.id; end`.execute(db);
+  await sql`create trigger search_row_removed after delete on search_rows begin delete from search where rowid = old.id; end`.execute(
+    db,
+  );
 
   await db.schema
     .createTable('canned_replies')
     .addColumn('id', 'text', (c) => c.primaryKey())
-    .addColumn('organization_id', 'text', (c) => c.notNull().references('organizations.id').onDelete('cascade'))
+    .addColumn('organization_id', 'text', (c) =>
+      c.notNull().references('organizations.id').onDelete('cascade'),
+    )
     .addColumn('shortcut', 'text', (c) => c.notNull())
     .addColumn('content', 'text', (c) => c.notNull())
     .addColumn('content_format', 'text', (c) => c.notNull())

@@ -6,7 +6,9 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('webhooks')
     .addColumn('id', 'text', (c) => c.primaryKey())
-    .addColumn('organization_id', 'text', (c) => c.notNull().references('organizations.id').onDelete('cascade'))
+    .addColumn('organization_id', 'text', (c) =>
+      c.notNull().references('organizations.id').onDelete('cascade'),
+    )
     .addColumn('url', 'text', (c) => c.notNull())
     .addColumn('events', 'text')
     .addColumn('sealed', 'blob', (c) => c.notNull())
@@ -40,8 +42,16 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     // An event is handed to a webhook once, however often the log is read.
     .addUniqueConstraint('webhook_deliveries_once', ['webhook_id', 'event_seq'])
     .execute();
-  await db.schema.createIndex('webhook_deliveries_by_webhook').on('webhook_deliveries').columns(['webhook_id', 'created_at']).execute();
-  await db.schema.createIndex('webhook_deliveries_by_age').on('webhook_deliveries').column('created_at').execute();
+  await db.schema
+    .createIndex('webhook_deliveries_by_webhook')
+    .on('webhook_deliveries')
+    .columns(['webhook_id', 'created_at'])
+    .execute();
+  await db.schema
+    .createIndex('webhook_deliveries_by_age')
+    .on('webhook_deliveries')
+    .column('created_at')
+    .execute();
   // For the erasure of a conversation, and for what waits in one.
   await db.schema
     .createIndex('webhook_deliveries_by_conversation')

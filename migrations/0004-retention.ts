@@ -7,5 +7,9 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .on('conversations')
     .columns(['organization_id', 'mode', 'created_at', 'id'])
     .execute();
-  await db.schema.createIndex('visitors_by_age').on('visitors').columns(['organization_id', 'mode', 'created_at', 'id']).execute();
+  await db.schema
+    .createIndex('visitors_by_age')
+    .on('visitors')
+    .columns(['organization_id', 'mode', 'created_at', 'id'])
+    .execute();
 }

@@ -6,7 +6,9 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('knowledge_documents')
     .addColumn('id', 'text', (c) => c.primaryKey())
-    .addColumn('organization_id', 'text', (c) => c.notNull().references('organizations.id').onDelete('cascade'))
+    .addColumn('organization_id', 'text', (c) =>
+      c.notNull().references('organizations.id').onDelete('cascade'),
+    )
     .addColumn('application_id', 'text', (c) => c.notNull().references('applications.id').onDelete('cascade'))
     .addColumn('source', 'text', (c) => c.notNull())
     .addColumn('title', 'text', (c) => c.notNull())
@@ -25,7 +27,9 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     // Also the row of the full-text index, which has no keys of its own.
     .addColumn('row', 'integer', (c) => c.primaryKey())
     .addColumn('id', 'text', (c) => c.notNull().unique())
-    .addColumn('document_id', 'text', (c) => c.notNull().references('knowledge_documents.id').onDelete('cascade'))
+    .addColumn('document_id', 'text', (c) =>
+      c.notNull().references('knowledge_documents.id').onDelete('cascade'),
+    )
     .addColumn('application_id', 'text', (c) => c.notNull().references('applications.id').onDelete('cascade'))
     .addColumn('position', 'integer', (c) => c.notNull())
     .addColumn('heading', 'text')
@@ -40,10 +44,26 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .on('knowledge_documents')
     .columns(['organization_id', 'application_id', 'source'])
     .execute();
-  await db.schema.createIndex('knowledge_documents_by_edition').on('knowledge_documents').column('edition').execute();
-  await db.schema.createIndex('knowledge_passages_by_document').on('knowledge_passages').columns(['document_id', 'position']).execute();
-  await db.schema.createIndex('knowledge_passages_by_model').on('knowledge_passages').column('embedding_model').execute();
-  await db.schema.createIndex('knowledge_passages_by_application').on('knowledge_passages').column('application_id').execute();
+  await db.schema
+    .createIndex('knowledge_documents_by_edition')
+    .on('knowledge_documents')
+    .column('edition')
+    .execute();
+  await db.schema
+    .createIndex('knowledge_passages_by_document')
+    .on('knowledge_passages')
+    .columns(['document_id', 'position'])
+    .execute();
+  await db.schema
+    .createIndex('knowledge_passages_by_model')
+    .on('knowledge_passages')
+    .column('embedding_model')
+    .execute();
+  await db.schema
+    .createIndex('knowledge_passages_by_application')
+    .on('knowledge_passages')
+    .column('application_id')
+    .execute();
   // Begins each of an application's words in the index: a match can't leave the application, and how often a word
   // occurs is counted within it. A number, never given out twice, because UUIDs would triple the index.
   await sql`create table knowledge_scopes (
@@ -54,7 +74,9 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   await sql`create virtual table knowledge_search using fts5(heading, words, tokenize = 'ascii')`.execute(db);
   await sql`insert into knowledge_search(knowledge_search, rank) values ('secure-delete', 1)`.execute(db);
   // A word of a heading says more than one of the text.
-  await sql`insert into knowledge_search(knowledge_search, rank) values ('rank', 'bm25(2.0, 1.0)')`.execute(db);
+  await sql`insert into knowledge_search(knowledge_search, rank) values ('rank', 'bm25(2.0, 1.0)')`.execute(
+    db,
+  );
   // The words of the index, in order: what a misspelt one may have been meant to be.
   await sql`create virtual table knowledge_vocabulary using fts5vocab(knowledge_search, 'row')`.execute(db);
   await sql`create trigger knowledge_passage_removed after delete on knowledge_passages begin delete from knowledge_search where rowid = old.row; end`.execute(
@@ -63,7 +85,9 @@ export async function up(db: Kysely<unknown>): Promise<void> {
 
   await db.schema
     .createTable('knowledge_synonyms')
-    .addColumn('application_id', 'text', (c) => c.primaryKey().references('applications.id').onDelete('cascade'))
+    .addColumn('application_id', 'text', (c) =>
+      c.primaryKey().references('applications.id').onDelete('cascade'),
+    )
     // JSON: an array of arrays of words.
     .addColumn('synonyms', 'text', (c) => c.notNull())
     .execute();
@@ -72,7 +96,9 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .createTable('ai_log')
     // For an automatic answer, the id of the visitor's message: it is answered once.
     .addColumn('id', 'text', (c) => c.primaryKey())
-    .addColumn('organization_id', 'text', (c) => c.notNull().references('organizations.id').onDelete('cascade'))
+    .addColumn('organization_id', 'text', (c) =>
+      c.notNull().references('organizations.id').onDelete('cascade'),
+    )
     .addColumn('application_id', 'text', (c) => c.references('applications.id').onDelete('cascade'))
     .addColumn('visitor_key', 'text', (c) => c.references('visitors.id').onDelete('cascade'))
     .addColumn('conversation_id', 'text', (c) => c.references('conversations.id').onDelete('cascade'))
@@ -87,7 +113,11 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .addColumn('duration_ms', 'integer', (c) => c.notNull())
     .addColumn('created_at', 'integer', (c) => c.notNull())
     .execute();
-  await db.schema.createIndex('ai_log_by_organization').on('ai_log').columns(['organization_id', 'created_at']).execute();
+  await db.schema
+    .createIndex('ai_log_by_organization')
+    .on('ai_log')
+    .columns(['organization_id', 'created_at'])
+    .execute();
   await db.schema.createIndex('ai_log_by_visitor').on('ai_log').column('visitor_key').execute();
   await db.schema.createIndex('ai_log_by_conversation').on('ai_log').column('conversation_id').execute();
 

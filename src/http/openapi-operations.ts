@@ -2,7 +2,14 @@
 import { errorCodes, type ErrorCode } from '../protocol/codes.ts';
 import type { AnyOperation, OperationName } from '../protocol/operations.ts';
 import { errorTexts } from './openapi-texts.ts';
-import { asObject, jsonSchema, schemaRef, type Definitions, type Json, type JsonObject } from './openapi-schemas.ts';
+import {
+  asObject,
+  jsonSchema,
+  schemaRef,
+  type Definitions,
+  type Json,
+  type JsonObject,
+} from './openapi-schemas.ts';
 
 interface Field {
   readonly schema: JsonObject;
@@ -87,7 +94,11 @@ const rateLimitHeaders: JsonObject = {
   'RateLimit-Policy': header('The limits.'),
 };
 
-function parameter(name: string, place: 'path' | 'query' | 'header', { schema, required }: Field): JsonObject {
+function parameter(
+  name: string,
+  place: 'path' | 'query' | 'header',
+  { schema, required }: Field,
+): JsonObject {
   return { name, in: place, required: place === 'path' || required, schema };
 }
 
@@ -99,12 +110,15 @@ function takeParameters(operation: AnyOperation, fields: Map<string, Field>): Js
     fields.delete(name);
     return field;
   };
-  const parameters = [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => parameter(name, 'path', take(name)));
+  const parameters = [...path.matchAll(/:(\w+)/g)].map(([, name = '']) =>
+    parameter(name, 'path', take(name)),
+  );
   const { idempotency } = operation;
   if (idempotency !== undefined) {
     // A `clientMessageId` may also stand in the body; an `idempotencyKey` comes by the header only.
-    const { schema } =
-      (idempotency === 'idempotencyKey' ? take(idempotency) : fields.get(idempotency)) ?? { schema: { type: 'string' } };
+    const { schema } = (idempotency === 'idempotencyKey' ? take(idempotency) : fields.get(idempotency)) ?? {
+      schema: { type: 'string' },
+    };
     parameters.push(parameter('Idempotency-Key', 'header', { schema, required: false }));
   }
   if (method === 'GET' || method === 'DELETE') {
@@ -126,11 +140,17 @@ function requestBody(fields: ReadonlyMap<string, Field>): JsonObject {
 
 function successSchema({ envelope, output }: AnyOperation, definitions: Definitions): JsonObject {
   const schema = jsonSchema(output, 'output', definitions);
-  return envelope === undefined ? schema : { type: 'object', properties: { [envelope]: schema }, required: [envelope] };
+  return envelope === undefined
+    ? schema
+    : { type: 'object', properties: { [envelope]: schema }, required: [envelope] };
 }
 
 /** The description of one operation. */
-export function describeOperation(name: OperationName, operation: AnyOperation, definitions: Definitions): JsonObject {
+export function describeOperation(
+  name: OperationName,
+  operation: AnyOperation,
+  definitions: Definitions,
+): JsonObject {
   const fields = inputFields(operation, definitions);
   const parameters = takeParameters(operation, fields);
   return {
@@ -146,7 +166,9 @@ export function describeOperation(name: OperationName, operation: AnyOperation, 
         headers: { 'X-Request-Id': header('Names this request in the log of the server.') },
         content: { 'application/json': { schema: successSchema(operation, definitions) } },
       },
-      ...(operation.cacheable === true ? { '304': { description: 'Not changed since the ETag that was sent.' } } : {}),
+      ...(operation.cacheable === true
+        ? { '304': { description: 'Not changed since the ETag that was sent.' } }
+        : {}),
       ...errorResponses(errorsOf(operation)),
     },
   };

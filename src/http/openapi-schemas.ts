@@ -80,7 +80,8 @@ export function jsonSchema(schema: z.ZodType, io: 'input' | 'output', definition
   });
   const text = JSON.stringify(made).replaceAll('"#/$defs/', '"#/components/schemas/');
   const { $schema: _dialect, $defs, ...rest } = parseObject(text);
-  for (const [name, definition] of Object.entries(asObject($defs))) definitions.set(name, asObject(definition));
+  for (const [name, definition] of Object.entries(asObject($defs)))
+    definitions.set(name, asObject(definition));
   return rest;
 }
 

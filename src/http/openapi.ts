@@ -12,7 +12,10 @@ import { clientFrameTexts, overview, serverFrameTexts, socketText, webhookText }
 export type { Json, JsonObject } from './openapi-schemas.ts';
 
 const tags = [
-  { name: 'Visitors', description: "The visitor's side: by API key from a backend, or by origin from a page." },
+  {
+    name: 'Visitors',
+    description: "The visitor's side: by API key from a backend, or by origin from a page.",
+  },
   { name: 'Staff', description: 'Operators and admins, signed in.' },
   { name: 'Administration', description: 'Admins only: what belongs to their organization.' },
   { name: 'WebSocket', description: 'Live, both ways.' },
@@ -55,14 +58,22 @@ export function openApiDocument(): JsonObject {
     if (operation.rest === null) continue;
     const [method, path] = operation.rest;
     const place = `${visitorApiPrefix}${path.replace(/:(\w+)/g, '{$1}')}`;
-    paths[place] = { ...paths[place], [method.toLowerCase()]: describeOperation(name, operation, definitions) };
+    paths[place] = {
+      ...paths[place],
+      [method.toLowerCase()]: describeOperation(name, operation, definitions),
+    };
   }
   const socket = socketPathItem(definitions);
   const webhookItems = describeWebhooks(definitions);
   definitions.set('Error', errorSchema);
   return {
     openapi: '3.1.0',
-    info: { title: 'Deskbell', version: '1', description: overview, license: { name: 'MIT', identifier: 'MIT' } },
+    info: {
+      title: 'Deskbell',
+      version: '1',
+      description: overview,
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
     servers: [{ url: '/', description: 'The server that this came from.' }],
     tags,
     paths: { ...paths, [socketPath]: socket, ...servicePaths },
@@ -98,7 +109,10 @@ function socketPathItem(definitions: Definitions): JsonObject {
         ),
         errorCodes: [...socketErrorCodes],
         closeCodes: Object.fromEntries(
-          Object.entries(closeCodes).map(([name, { code, reconnect }]) => [String(code), { name, reconnect }]),
+          Object.entries(closeCodes).map(([name, { code, reconnect }]) => [
+            String(code),
+            { name, reconnect },
+          ]),
         ),
       },
     },
@@ -151,7 +165,11 @@ const servicePaths: JsonObject = {
 function describeWebhooks(definitions: Definitions): JsonObject {
   const items: JsonObject = {};
   for (const type of webhooks.webhookEvents)
-    items[type] = webhookItem(type, serverFrameTexts[type], jsonSchema(webhooks.webhookData[type], 'output', definitions));
+    items[type] = webhookItem(
+      type,
+      serverFrameTexts[type],
+      jsonSchema(webhooks.webhookData[type], 'output', definitions),
+    );
   items[webhooks.webhookTest] = webhookItem(
     webhooks.webhookTest,
     'The sample that a test sends',
@@ -182,7 +200,10 @@ function webhookItem(type: string, summary: string, data: JsonObject): JsonObjec
         schema: { type: 'string' },
       })),
       requestBody: { required: true, content: { 'application/json': { schema } } },
-      responses: { '2XX': { description: 'Received.' }, '410': { description: 'No more: switches the webhook off.' } },
+      responses: {
+        '2XX': { description: 'Received.' },
+        '410': { description: 'No more: switches the webhook off.' },
+      },
     },
   };
 }

@@ -5,7 +5,12 @@ import Router from '@koa/router';
 import type { Context } from 'koa';
 import { sizeLimits, visitorApiPrefix } from '../protocol/codes.ts';
 import { uuid } from '../protocol/entities.ts';
-import { operationNames, operationRow, type AnyOperation, type OperationName } from '../protocol/operations.ts';
+import {
+  operationNames,
+  operationRow,
+  type AnyOperation,
+  type OperationName,
+} from '../protocol/operations.ts';
 import type { Actor } from '../services/core/actor.ts';
 import {
   authenticateHostSite,

@@ -189,11 +189,7 @@ async function withRetries<T>(
         signal.aborted
       )
         throw error;
-      await pause(
-        clock,
-        Math.max(error.afterMs, backoffDelay(retryBackoff, tried)),
-        signal,
-      );
+      await pause(clock, Math.max(error.afterMs, backoffDelay(retryBackoff, tried)), signal);
     }
   }
 }

@@ -16,6 +16,10 @@ export interface Backoff {
  * @param random 0 to 1
  * @returns ms, not rounded
  */
-export function backoffDelay({ firstMs, factor, maxMs, jitter: [from, to] }: Backoff, attempt: number, random = Math.random()): number {
+export function backoffDelay(
+  { firstMs, factor, maxMs, jitter: [from, to] }: Backoff,
+  attempt: number,
+  random = Math.random(),
+): number {
   return Math.min(firstMs * factor ** (attempt - 1), maxMs) * (from + (to - from) * random);
 }

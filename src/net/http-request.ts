@@ -17,8 +17,12 @@ export interface GuardedRequest {
  * @returns the response, whose body the caller reads or destroys
  * @throws BlockedAddressError, or the error of the connection
  */
-export function sendRequest(url: URL, { method = 'GET', headers, body, guard, signal }: GuardedRequest): Promise<IncomingMessage> {
-  if (guard.blocks(url)) return Promise.reject(new BlockedAddressError(`${url.hostname} is a private or local address`));
+export function sendRequest(
+  url: URL,
+  { method = 'GET', headers, body, guard, signal }: GuardedRequest,
+): Promise<IncomingMessage> {
+  if (guard.blocks(url))
+    return Promise.reject(new BlockedAddressError(`${url.hostname} is a private or local address`));
   const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
   return new Promise((resolve, reject) => {
     const request = send(url, {

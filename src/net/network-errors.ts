@@ -26,6 +26,7 @@ export function describeNetworkError(error: unknown): string | undefined {
 
 /** The code of a system error (`ECONNREFUSED`), else the error's name. It never holds an address or a text. */
 export function errorCode(error: unknown): string {
-  if (typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string') return error.code;
+  if (typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string')
+    return error.code;
   return error instanceof Error ? error.name : 'unknown';
 }

@@ -10,7 +10,10 @@ export interface ResolvedAddress {
 }
 
 /** Calls back with all addresses of a name, or with the reason why it has none. */
-export type ResolveHost = (hostname: string, done: (error: Error | null, found: ResolvedAddress[]) => void) => void;
+export type ResolveHost = (
+  hostname: string,
+  done: (error: Error | null, found: ResolvedAddress[]) => void,
+) => void;
 
 /** An address that may not be reached, or a name that has no other. */
 export class BlockedAddressError extends Error {
@@ -40,7 +43,10 @@ export function createSsrfGuard(allowPrivate: boolean, resolve: ResolveHost = re
         const usable = error === null ? found.filter(({ address }) => isAllowed(address)) : [];
         const [first] = usable;
         if (first === undefined)
-          callback(error ?? new BlockedAddressError(`${hostname} resolves to a private or local address`), '');
+          callback(
+            error ?? new BlockedAddressError(`${hostname} resolves to a private or local address`),
+            '',
+          );
         else if (options.all === true) callback(null, usable);
         else callback(null, first.address, first.family);
       });

@@ -40,7 +40,8 @@ export function createWebhookClient({ clock, allowPrivate, resolve }: WebhookCli
   return async (webhook, signal) => {
     const url = new URL(webhook.url);
     if (guard.blocks(url)) return failure(blockedMessage);
-    if (url.protocol !== 'https:' && !(url.protocol === 'http:' && allowPrivate)) return failure('the address does not begin with https://');
+    if (url.protocol !== 'https:' && !(url.protocol === 'http:' && allowPrivate))
+      return failure('the address does not begin with https://');
     const timeout = new AbortController();
     const cancelTimeout = clock.after(timeoutMs, () => timeout.abort());
     try {
@@ -54,7 +55,9 @@ export function createWebhookClient({ clock, allowPrivate, resolve }: WebhookCli
       await discardBody(response);
       return { status: response.statusCode ?? 0, error: null };
     } catch (error) {
-      return failure(timeout.signal.aborted ? `did not answer within ${timeoutMs / 1000} s` : describeError(error));
+      return failure(
+        timeout.signal.aborted ? `did not answer within ${timeoutMs / 1000} s` : describeError(error),
+      );
     } finally {
       cancelTimeout();
     }

@@ -109,14 +109,12 @@ export function createStaffClient(options: StaffOptions): StaffClient {
     emit,
     memberId,
     pending: (id) =>
-      sending
-        .pending_(id)
-        .map((one) => ({
-          ...one,
-          senderRole: 'operator',
-          senderId: memberId(),
-          senderName: state.session?.member.name ?? '',
-        })),
+      sending.pending_(id).map((one) => ({
+        ...one,
+        senderRole: 'operator',
+        senderId: memberId(),
+        senderName: state.session?.member.name ?? '',
+      })),
     isNote: (key) => notes.has(key),
     matchStored: (message) => ({ ...message, ...sending.matchStored_(message) }),
     join,

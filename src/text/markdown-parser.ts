@@ -1,9 +1,26 @@
 // Parses CommonMark with the tables, strikethrough and task lists of GitHub into the tree of markdown-tree.ts.
 // Everything that the tree has no node for becomes its text.
 import type { Options } from 'mdast-util-from-markdown';
-import type { BlockContent, DefinitionContent, List as ListNode, ListItem, PhrasingContent, Root, RootContent, Table } from 'mdast';
+import type {
+  BlockContent,
+  DefinitionContent,
+  List as ListNode,
+  ListItem,
+  PhrasingContent,
+  Root,
+  RootContent,
+  Table,
+} from 'mdast';
 import { safeHref } from './links.ts';
-import { inlineText, type Block, type Break, type Inline, type Item, type List, type TextRun } from './markdown-tree.ts';
+import {
+  inlineText,
+  type Block,
+  type Break,
+  type Inline,
+  type Item,
+  type List,
+  type TextRun,
+} from './markdown-tree.ts';
 
 /** Nested lists; deeper items join their parent list. Each takes two of the 32 levels that a message may have. */
 const MAX_LISTS = 6;
@@ -40,15 +57,16 @@ export function linkHref(url: string, { keepLink }: MarkdownRules): string | nul
 
 // Loaded with the first text that needs it: most commands and most servers never do.
 async function loadParser(): Promise<Parse> {
-  const [{ fromMarkdown }, table, tableTree, strikethrough, strikethroughTree, taskList, taskListTree] = await Promise.all([
-    import('mdast-util-from-markdown'),
-    import('micromark-extension-gfm-table'),
-    import('mdast-util-gfm-table'),
-    import('micromark-extension-gfm-strikethrough'),
-    import('mdast-util-gfm-strikethrough'),
-    import('micromark-extension-gfm-task-list-item'),
-    import('mdast-util-gfm-task-list-item'),
-  ]);
+  const [{ fromMarkdown }, table, tableTree, strikethrough, strikethroughTree, taskList, taskListTree] =
+    await Promise.all([
+      import('mdast-util-from-markdown'),
+      import('micromark-extension-gfm-table'),
+      import('mdast-util-gfm-table'),
+      import('micromark-extension-gfm-strikethrough'),
+      import('mdast-util-gfm-strikethrough'),
+      import('micromark-extension-gfm-task-list-item'),
+      import('mdast-util-gfm-task-list-item'),
+    ]);
   const options: Options = {
     extensions: [
       table.gfmTable(),
@@ -84,7 +102,13 @@ class TreeBuilder {
   #block(node: RootContent): Block[] {
     switch (node.type) {
       case 'code':
-        return [{ kind: 'code', language: LANGUAGE.exec(node.lang ?? '')?.[0].toLowerCase() ?? null, text: node.value }];
+        return [
+          {
+            kind: 'code',
+            language: LANGUAGE.exec(node.lang ?? '')?.[0].toLowerCase() ?? null,
+            text: node.value,
+          },
+        ];
       case 'list':
         return [this.#list(node, 1)];
       case 'blockquote':
@@ -101,19 +125,28 @@ class TreeBuilder {
 
   #tableLines({ children: rows }: Table): Inline[] {
     const lines = rows.map(({ children: cells }) =>
-      cells.map((cell) => this.#inlines(cell.children, PLAIN)).filter((inlines) => inlineText(inlines).trim() !== ''),
+      cells
+        .map((cell) => this.#inlines(cell.children, PLAIN))
+        .filter((inlines) => inlineText(inlines).trim() !== ''),
     );
     return lines
       .filter((cells) => cells.length > 0)
       .flatMap((cells, line) => [
         ...(line === 0 ? [] : [softBreak]),
-        ...cells.flatMap((cell, at) => (at === 0 ? cell : [{ kind: 'text', text: ' · ', ...PLAIN } as const, ...cell])),
+        ...cells.flatMap((cell, at) =>
+          at === 0 ? cell : [{ kind: 'text', text: ' · ', ...PLAIN } as const, ...cell],
+        ),
       ]);
   }
 
   #list(node: ListNode, depth: number): List {
     const items = node.children.flatMap((item) => this.#items(item, depth));
-    return { kind: 'list', ordered: node.ordered === true, start: Math.min(node.start ?? 1, MAX_LIST_START), items };
+    return {
+      kind: 'list',
+      ordered: node.ordered === true,
+      start: Math.min(node.start ?? 1, MAX_LIST_START),
+      items,
+    };
   }
 
   /** The item, and behind it the items of lists in it that are nested too deep. */
@@ -186,7 +219,10 @@ function paragraph(inlines: readonly Inline[]): Block[] {
 function textRuns(text: string, style: Style): (TextRun | Break)[] {
   return text
     .split('\n')
-    .flatMap((line, at) => [...(at === 0 ? [] : [softBreak]), ...(line === '' ? [] : [{ kind: 'text', text: line, ...style } as const])]);
+    .flatMap((line, at) => [
+      ...(at === 0 ? [] : [softBreak]),
+      ...(line === '' ? [] : [{ kind: 'text', text: line, ...style } as const]),
+    ]);
 }
 
 function blockInlines(block: Block): readonly Inline[] {
@@ -196,7 +232,10 @@ function blockInlines(block: Block): readonly Inline[] {
     case 'code':
       return block.text
         .split('\n')
-        .flatMap((line, at) => [...(at === 0 ? [] : [hardBreak]), { kind: 'text', text: line, ...PLAIN, code: true } as const]);
+        .flatMap((line, at) => [
+          ...(at === 0 ? [] : [hardBreak]),
+          { kind: 'text', text: line, ...PLAIN, code: true } as const,
+        ]);
     case 'list':
       return block.items.flatMap(({ inlines, lists }, at) => [
         ...(at === 0 ? [] : [hardBreak]),

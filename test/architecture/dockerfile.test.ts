@@ -8,7 +8,6 @@ import { basename, join, posix } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { cleanEnvironment, repository, run, Running } from '../helpers/command.ts';
 
-
 interface Instruction {
   keyword: string;
   rest: string;

@@ -34,7 +34,11 @@ const LEAVES = ['src/log.ts', 'src/config.ts'];
 
 const WALLS: readonly Wall[] = [
   // What a text is, on a page and on a terminal: pure functions for everybody but the browser's files.
-  { folder: 'src/text/', own: ['src/text/'], packages: ['string-width', 'mdast', 'mdast-util-', 'micromark-extension-'] },
+  {
+    folder: 'src/text/',
+    own: ['src/text/'],
+    packages: ['string-width', 'mdast', 'mdast-util-', 'micromark-extension-'],
+  },
   // The one client of a language model: it knows what the assistant asks for, and nothing else.
   {
     folder: 'src/llm/',
@@ -65,7 +69,14 @@ const WALLS: readonly Wall[] = [
   },
   {
     folder: 'src/services/',
-    own: ['src/services/', 'src/protocol/', 'src/text/', 'src/net/', 'src/engine/engine.ts', 'src/engine/rows.ts'],
+    own: [
+      'src/services/',
+      'src/protocol/',
+      'src/text/',
+      'src/net/',
+      'src/engine/engine.ts',
+      'src/engine/rows.ts',
+    ],
     types: LEAVES,
     never: [...DOORS, ...STORES, ...SCREENS, 'pino'],
   },

@@ -164,7 +164,8 @@ test('it serves from an empty folder, and stops clean', async () => {
       port: expect.any(Number),
       pid: server.child.pid,
     });
-    for (const path of ['/healthz', '/readyz', '/docs', '/docs/rest-api', '/favicon.ico']) expect((await fetch(ready.url + path)).status).toBe(200);
+    for (const path of ['/healthz', '/readyz', '/docs', '/docs/rest-api', '/favicon.ico'])
+      expect((await fetch(ready.url + path)).status).toBe(200);
     expect((await stat(join(data, 'deskbell.db'))).mode & 0o077).toBe(0);
     expect((await server.stop('SIGTERM')).code).toBe(0);
   } finally {

@@ -47,7 +47,10 @@ beforeAll(async () => {
   const local: Actor = { kind: 'local' };
   const organization = await call(local, 'organizations.create', { name: 'Kill', slug: 'kill' });
   await call(local, 'organizations.update', { organization: 'kill', plan: 'enterprise' });
-  await call(local, 'organizations.update', { organization: 'kill', limits: { requestsPerMinute: 100_000_000 } });
+  await call(local, 'organizations.update', {
+    organization: 'kill',
+    limits: { requestsPerMinute: 100_000_000 },
+  });
   const application = await call(local, 'applications.create', {
     organization: 'kill',
     name: 'Site',

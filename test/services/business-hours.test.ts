@@ -273,7 +273,9 @@ describe('a walk minute by minute', () => {
 function firstFault(value: unknown): string | null {
   const [issue] = businessHours.safeParse(value).error?.issues ?? [];
   if (issue === undefined) return null;
-  const path = issue.path.map((name) => (typeof name === 'number' ? `[${name}]` : `.${String(name)}`)).join('');
+  const path = issue.path
+    .map((name) => (typeof name === 'number' ? `[${name}]` : `.${String(name)}`))
+    .join('');
   return path === '' ? 'businessHours' : path.slice(1);
 }
 

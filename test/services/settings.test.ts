@@ -1,6 +1,11 @@
 // Changes of settings by path, as `deskbell app config --set` takes them.
 import { describe, expect, it } from 'vitest';
-import { changedSettings, defaultSettings, patchFromPaths, patchSettings } from '../../src/services/tenants/settings.ts';
+import {
+  changedSettings,
+  defaultSettings,
+  patchFromPaths,
+  patchSettings,
+} from '../../src/services/tenants/settings.ts';
 
 const weekdays = { week: { monday: [{ open: '09:00', close: '17:30' }] } };
 
@@ -21,9 +26,12 @@ describe('patchFromPaths', () => {
     ['ai', 'auto'],
     ['locale', '<script>'],
   ])('refuses %s=%j', (path, value) => {
-    expect(() => patchFromPaths(defaultSettings, [{ path: 'locale', value: 'de' }, { path, value }])).toThrow(
-      expect.objectContaining({ code: 'bad_request' }),
-    );
+    expect(() =>
+      patchFromPaths(defaultSettings, [
+        { path: 'locale', value: 'de' },
+        { path, value },
+      ]),
+    ).toThrow(expect.objectContaining({ code: 'bad_request' }));
   });
 
   it('names the path of the fault', () => {
@@ -63,10 +71,16 @@ describe('patchFromPaths', () => {
 describe('patchSettings', () => {
   it('keeps what the patch leaves out, and what was set besides the defaults', () => {
     const before = patchSettings(defaultSettings, { behavior: { contactForm: 'required', greeting: 'Hi' } });
-    const after = patchSettings(before, { behavior: { greeting: null }, appearance: { colors: { text: '#000000' } } });
+    const after = patchSettings(before, {
+      behavior: { greeting: null },
+      appearance: { colors: { text: '#000000' } },
+    });
     expect(after).toEqual({
       ...defaultSettings,
-      appearance: { ...defaultSettings.appearance, colors: { ...defaultSettings.appearance.colors, text: '#000000' } },
+      appearance: {
+        ...defaultSettings.appearance,
+        colors: { ...defaultSettings.appearance.colors, text: '#000000' },
+      },
       behavior: { ...defaultSettings.behavior, contactForm: 'required' },
     });
     expect(changedSettings(before, after)).toEqual(['appearance.colors.text', 'behavior.greeting']);

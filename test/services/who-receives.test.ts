@@ -272,7 +272,10 @@ describe('who may receive which event', () => {
   test.each(
     events.map(([mode, name, event], index) => [`${mode} ${name}`.trim(), event, rows[index] ?? ''] as const),
   )('%s', (_name, event, row) => {
-    const answers = row.replace(/^[^|]*/, '').replaceAll(/[^+.]/g, '').split('');
+    const answers = row
+      .replace(/^[^|]*/, '')
+      .replaceAll(/[^+.]/g, '')
+      .split('');
     const expectedNames = listeners
       .filter((_listener, index) => answers[index] === '+')
       .map(([name]) => name);

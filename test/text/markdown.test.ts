@@ -149,7 +149,10 @@ describe('what an enemy sends', () => {
 
   test.each([
     ['headings by underlines', 'a\n=\n'.repeat(6_000)],
-    ['lists by indentation', Array.from({ length: 140 }, (_, level) => `${' '.repeat(level * 2)}- a`).join('\n')],
+    [
+      'lists by indentation',
+      Array.from({ length: 140 }, (_, level) => `${' '.repeat(level * 2)}- a`).join('\n'),
+    ],
     ['quotes in lists in one line', '- > '.repeat(300)],
   ])('%s, more than anybody writes, are text', async (_name, markdown) => {
     expect((await message(`**end**\n\n${markdown}`)).html).not.toContain('<strong>');

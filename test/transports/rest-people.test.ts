@@ -212,8 +212,14 @@ describe('members', () => {
       "select m.id from members m join organizations o on o.id = m.organization_id where o.slug = 'admins' and m.role = 'admin'",
     ) as { id: string }[];
     const before = stored(app);
-    await expect(app.local('members.remove', { memberId: last!.id })).rejects.toMatchObject({ code: 'conflict' });
-    for (const change of [{ disabled: true }, { role: 'operator' }, { role: 'admin', disabled: true }] as const)
+    await expect(app.local('members.remove', { memberId: last!.id })).rejects.toMatchObject({
+      code: 'conflict',
+    });
+    for (const change of [
+      { disabled: true },
+      { role: 'operator' },
+      { role: 'admin', disabled: true },
+    ] as const)
       await expect(app.local('members.update', { memberId: last!.id, ...change })).rejects.toMatchObject({
         code: 'conflict',
       });
@@ -242,7 +248,9 @@ describe('members', () => {
     expect(members).toHaveLength(3);
     await app.local('members.update', { memberId: members[0]!.id, disabled: true });
     await add(11);
-    await expect(app.local('members.update', { memberId: members[0]!.id, disabled: false })).rejects.toMatchObject({
+    await expect(
+      app.local('members.update', { memberId: members[0]!.id, disabled: false }),
+    ).rejects.toMatchObject({
       code: 'plan_limit',
     });
     await expect(
@@ -337,8 +345,7 @@ describe('the widget’s configuration', () => {
   it('opens and closes with the hours, and is fetched again only when it changed', async () => {
     const application = await createApplication(app, 'acme', 'hours.example');
     const page = { headers: { 'x-app-id': application.id, origin: application.origin } };
-    const set = (path: string, value: unknown) =>
-      setByPath(app, application.id, { [path]: value });
+    const set = (path: string, value: unknown) => setByPath(app, application.id, { [path]: value });
     const always = await config(page);
     expect(always.body.application).toMatchObject({
       appId: application.id,
@@ -485,7 +492,9 @@ it('the audit log has who, what, when and from where, and no secret', async () =
       'session.delete',
     ].filter((action, at) => !(action === 'keys.create' && at === 10)),
   );
-  const updates = rows.flatMap(({ action, detail }) => (action.endsWith('.update') ? [JSON.parse(detail)] : []));
+  const updates = rows.flatMap(({ action, detail }) =>
+    action.endsWith('.update') ? [JSON.parse(detail)] : [],
+  );
   expect(updates).toEqual([
     { fields: 'plan', plan: 'enterprise', previousPlan: 'free' },
     { fields: 'seats', seats: 9 },

@@ -364,13 +364,16 @@ describe('what owners may do', () => {
       ['keys.reveal', { keyId }],
       ['keys.rotate', { keyId }],
       ['keys.revoke', { keyId }],
-      ['members.add', {
-        ...byOrganization,
-        email: 'spy@evil.example',
-        name: 'Spy',
-        role: 'admin',
-        password: 'long enough',
-      }],
+      [
+        'members.add',
+        {
+          ...byOrganization,
+          email: 'spy@evil.example',
+          name: 'Spy',
+          role: 'admin',
+          password: 'long enough',
+        },
+      ],
       ['members.list', byOrganization],
       ['members.update', { memberId, role: 'admin' }],
       ['members.update', { memberId, password: 'long enough' }],

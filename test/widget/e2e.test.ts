@@ -375,9 +375,7 @@ describe('what goes wrong is said', () => {
     stage.app = await stage.app.restart({ port, limitVisitor: 'off' });
     const id = await newestConversation(stage);
     const written = Array.from({ length: 14 }, (_, index) => `message ${index}`);
-    await eventually(
-      async () => expect((await stored(id)).map(({ content }) => content)).toEqual(written),
-    );
+    await eventually(async () => expect((await stored(id)).map(({ content }) => content)).toEqual(written));
     await w.dialog.getByText(/Sending goes on/).waitFor({ state: 'hidden' });
   });
 });

@@ -34,7 +34,9 @@ function ask(path: string, headers: Record<string, string> = {}, method = 'GET')
     const request = get({ hostname, port, path, headers, method }, (response) => {
       const chunks: Buffer[] = [];
       response.on('data', (chunk: Buffer) => chunks.push(chunk));
-      response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(chunks) }));
+      response.on('end', () =>
+        resolve({ status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(chunks) }),
+      );
     });
     request.on('error', reject);
   });
@@ -45,7 +47,8 @@ function hashed(kind: string): string {
 }
 
 describe('the size', () => {
-  const brotli = async (name: string): Promise<number> => brotliCompressSync(await readFile(join(web, name))).length;
+  const brotli = async (name: string): Promise<number> =>
+    brotliCompressSync(await readFile(join(web, name))).length;
 
   test('widget.js is at most 5 kB', async () => {
     expect(await brotli('widget.js')).toBeLessThanOrEqual(5_000);
@@ -62,7 +65,8 @@ describe('the size', () => {
     expect(panel).toContain('Write a message');
     for (const foreign of ['Nachricht schreiben', 'Escriba un mensaje', 'اكتب رسالة', 'Napisz wiadomość'])
       expect(panel).not.toContain(foreign);
-    for (const language of ['ar', 'de', 'es', 'fr', 'it', 'nl', 'pl', 'pt']) expect(hashed(language)).toBeDefined();
+    for (const language of ['ar', 'de', 'es', 'fr', 'it', 'nl', 'pl', 'pt'])
+      expect(hashed(language)).toBeDefined();
   });
 
   test('nothing parses HTML, evaluates text or writes styles into the page', async () => {
@@ -76,25 +80,28 @@ describe('the size', () => {
 });
 
 describe('how files are served', () => {
-  test.each(['/widget.js', '/sdk.js', '/panel.js'])('%s: to anybody, for 5 minutes, then asked again', async (path) => {
-    const { status, headers, body } = await ask(path);
-    expect(status).toBe(200);
-    expect(headers).toMatchObject({
-      'content-type': 'text/javascript; charset=utf-8',
-      'access-control-allow-origin': '*',
-      'cross-origin-resource-policy': 'cross-origin',
-      'x-content-type-options': 'nosniff',
-      vary: 'Accept-Encoding',
-    });
-    expect(headers['cache-control']).toContain('max-age=300');
-    expect(headers['cache-control']).not.toContain('immutable');
-    expect(headers['set-cookie']).toBeUndefined();
-    expect(body).toEqual(await readFile(join(web, path)));
-    const again = await ask(path, { 'if-none-match': headers.etag! });
-    expect(again.status).toBe(304);
-    expect(again.body.length).toBe(0);
-    expect((await ask(path, { 'if-none-match': '"other"' })).status).toBe(200);
-  });
+  test.each(['/widget.js', '/sdk.js', '/panel.js'])(
+    '%s: to anybody, for 5 minutes, then asked again',
+    async (path) => {
+      const { status, headers, body } = await ask(path);
+      expect(status).toBe(200);
+      expect(headers).toMatchObject({
+        'content-type': 'text/javascript; charset=utf-8',
+        'access-control-allow-origin': '*',
+        'cross-origin-resource-policy': 'cross-origin',
+        'x-content-type-options': 'nosniff',
+        vary: 'Accept-Encoding',
+      });
+      expect(headers['cache-control']).toContain('max-age=300');
+      expect(headers['cache-control']).not.toContain('immutable');
+      expect(headers['set-cookie']).toBeUndefined();
+      expect(body).toEqual(await readFile(join(web, path)));
+      const again = await ask(path, { 'if-none-match': headers.etag! });
+      expect(again.status).toBe(304);
+      expect(again.body.length).toBe(0);
+      expect((await ask(path, { 'if-none-match': '"other"' })).status).toBe(200);
+    },
+  );
 
   test('a name with a hash is for ever', async () => {
     for (const kind of ['panel', 'conversation', 'de']) {
@@ -125,12 +132,16 @@ describe('how files are served', () => {
     const { headers, body } = await ask('/widget.js', { 'accept-encoding': accepts });
     expect(headers['content-encoding']).toBe(encoding);
     expect(headers['content-length']).toBe(String(body.length));
-    expect(encoding === 'br' ? brotliDecompressSync(body) : encoding === 'gzip' ? gunzipSync(body) : body).toEqual(plain);
+    expect(
+      encoding === 'br' ? brotliDecompressSync(body) : encoding === 'gzip' ? gunzipSync(body) : body,
+    ).toEqual(plain);
   });
 
   test('each encoding has an ETag of its own', async () => {
     const tags = await Promise.all(
-      ['br', 'gzip', 'identity'].map(async (encoding) => (await ask('/widget.js', { 'accept-encoding': encoding })).headers.etag),
+      ['br', 'gzip', 'identity'].map(
+        async (encoding) => (await ask('/widget.js', { 'accept-encoding': encoding })).headers.etag,
+      ),
     );
     expect(new Set(tags).size).toBe(3);
   });

@@ -44,7 +44,8 @@ export function createContactForm({ api, speech, contact }: ContactFormOptions):
       'div',
       { class: 'choices' },
       proceed,
-      !required && h('button', { type: 'button', class: 'plain', click: () => contact.complete() }, words.skip),
+      !required &&
+        h('button', { type: 'button', class: 'plain', click: () => contact.complete() }, words.skip),
     ),
   );
   let busy = false;
@@ -68,11 +69,18 @@ export function createContactForm({ api, speech, contact }: ContactFormOptions):
     });
     input.value = contact[name];
     return {
-      element: h('div', {}, h('label', { for: name }, words[name], !required && h('small', {}, ` (${words.optional})`)), input, error),
+      element: h(
+        'div',
+        {},
+        h('label', { for: name }, words[name], !required && h('small', {}, ` (${words.optional})`)),
+        input,
+        error,
+      ),
       input,
       say: (problem) => {
         error.textContent = problem;
-        if (problem === '') for (const attribute of ['aria-invalid', 'aria-describedby']) input.removeAttribute(attribute);
+        if (problem === '')
+          for (const attribute of ['aria-invalid', 'aria-describedby']) input.removeAttribute(attribute);
         else {
           input.setAttribute('aria-invalid', 'true');
           input.setAttribute('aria-describedby', error.id);

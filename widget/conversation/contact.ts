@@ -37,7 +37,11 @@ export function createContact({ config, options }: VisibleHost, known: boolean):
     name: '',
     email: options.user?.email ?? '',
     shouldAsk: ({ conversations, conversationId, visitor }) =>
-      contact.enabled && !settled && conversations.length === 0 && conversationId === null && (visitor?.name ?? null) === null,
+      contact.enabled &&
+      !settled &&
+      conversations.length === 0 &&
+      conversationId === null &&
+      (visitor?.name ?? null) === null,
     complete: () => {
       settled = true;
       contact.onChange();

@@ -20,7 +20,12 @@ export interface ConversationListOptions {
 
 const pageSize = 20;
 
-export function createConversationList({ api, speech, onSelect, onError }: ConversationListOptions): ConversationList {
+export function createConversationList({
+  api,
+  speech,
+  onSelect,
+  onError,
+}: ConversationListOptions): ConversationList {
   const { words } = speech;
   const items = h('ul', { role: 'list' });
   const more = h('button', { type: 'button', class: 'plain', hidden: true, click: () => void next() }, '…');
@@ -44,14 +49,23 @@ export function createConversationList({ api, speech, onSelect, onError }: Conve
 
   function row(one: SdkConversation): HTMLElement {
     const date = new Date(one.updatedAt);
-    const status = { pending: words.waiting, active: one.assignedToName ?? words.active, closed: words.closed }[one.status];
+    const status = {
+      pending: words.waiting,
+      active: one.assignedToName ?? words.active,
+      closed: words.closed,
+    }[one.status];
     return h(
       'li',
       {},
       h(
         'button',
         { type: 'button', class: 'conversation', click: () => onSelect(one.id) },
-        h('span', { class: 'what' }, h('b', { dir: 'auto' }, one.subject ?? status), one.subject !== undefined && h('small', {}, status)),
+        h(
+          'span',
+          { class: 'what' },
+          h('b', { dir: 'auto' }, one.subject ?? status),
+          one.subject !== undefined && h('small', {}, status),
+        ),
         h('small', { class: 'when' }, `${speech.day(date)}, ${speech.time(date)}`),
         one.unread > 0 && h('span', { class: 'count' }, String(one.unread)),
         icon(icons.next),

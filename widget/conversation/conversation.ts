@@ -37,7 +37,11 @@ export function createConversation({ api, shell, frame, sound, contact }: Conver
   const notices = createNotices(i18n);
   const transcript = createTranscript({ api, speech: i18n, onEdit, onError, onSeen: markRead });
   const list = createConversationList({ api, speech: i18n, onSelect: (id) => void choose(id), onError });
-  const again = h('button', { type: 'button', class: 'primary', click: () => void choose(null) }, words.again);
+  const again = h(
+    'button',
+    { type: 'button', class: 'primary', click: () => void choose(null) },
+    words.again,
+  );
   const ended = h('div', { class: 'ended', hidden: true }, h('p', {}, words.ended), again);
   const form = createContactForm({ api, speech: i18n, contact });
   let asking = false;
@@ -62,9 +66,16 @@ export function createConversation({ api, shell, frame, sound, contact }: Conver
   });
   document.addEventListener('visibilitychange', markRead, { signal: life.signal });
   // The browser knows of a lost network long before a connection does.
-  for (const type of ['online', 'offline']) window.addEventListener(type, () => notices.update(state), { signal: life.signal });
+  for (const type of ['online', 'offline'])
+    window.addEventListener(type, () => notices.update(state), { signal: life.signal });
   const undo = api.on('message', (message) => {
-    if (state.open) announcer.announce(i18n.interpolate(words.said, { name: message.own ? words.you : message.senderName, text: textOf(message) }));
+    if (state.open)
+      announcer.announce(
+        i18n.interpolate(words.said, {
+          name: message.own ? words.you : message.senderName,
+          text: textOf(message),
+        }),
+      );
   });
   showSound();
   contact.pending.push(...frame.queued.splice(0));
@@ -74,7 +85,8 @@ export function createConversation({ api, shell, frame, sound, contact }: Conver
     if (state.visitorId !== null && next.visitorId === null) contact.clear();
     state = next;
     const { connection, online, conversations, conversationId, open } = next;
-    presence.textContent = connection === 'connecting' ? words.connecting : online ? words.online : words.away;
+    presence.textContent =
+      connection === 'connecting' ? words.connecting : online ? words.online : words.away;
     presence.classList.toggle('on', online);
     backButton.hidden = view === 'list' || conversations.length === 0;
     chat.hidden = view === 'list';
@@ -93,7 +105,9 @@ export function createConversation({ api, shell, frame, sound, contact }: Conver
     else if (focused && composer.element.hidden) again.focus();
     else if (answering && !asking) frame.focus();
     // Through the launcher's queue, behind whatever the page itself has asked for before.
-    if (!due) for (const written of contact.pending.splice(0)) shell.call('sendMessage', [written]).catch(() => undefined);
+    if (!due)
+      for (const written of contact.pending.splice(0))
+        shell.call('sendMessage', [written]).catch(() => undefined);
     if (open && !caughtUp) {
       caughtUp = true;
       catchUp().catch(onError);
@@ -113,7 +127,14 @@ export function createConversation({ api, shell, frame, sound, contact }: Conver
 
   function markRead(): void {
     const unread = state.conversations.find(({ id }) => id === state.conversationId)?.unread ?? 0;
-    if (unread === 0 || !state.open || view !== 'chat' || !transcript.atEnd() || document.visibilityState !== 'visible') return;
+    if (
+      unread === 0 ||
+      !state.open ||
+      view !== 'chat' ||
+      !transcript.atEnd() ||
+      document.visibilityState !== 'visible'
+    )
+      return;
     api.markRead().catch(() => undefined);
   }
 
@@ -152,7 +173,8 @@ export function createConversation({ api, shell, frame, sound, contact }: Conver
   function onError(error: unknown): void {
     const code = (error as { readonly code?: string }).code?.toLowerCase() ?? '';
     if (code === 'destroyed') return;
-    const text = code === 'edit_window_expired' ? words.late : code === 'network' ? words.offline : words.wrong;
+    const text =
+      code === 'edit_window_expired' ? words.late : code === 'network' ? words.offline : words.wrong;
     notices.showError(text);
     announcer.announce(text);
   }
@@ -161,7 +183,12 @@ export function createConversation({ api, shell, frame, sound, contact }: Conver
   async function catchUp(): Promise<void> {
     if (api.getState().visitorId === null || state.conversationId !== null) return;
     const { conversations } = await api.listConversations();
-    if (state.conversationId === null && conversations.length === 0 && contact.enabled && (await api.identify({})).name === null)
+    if (
+      state.conversationId === null &&
+      conversations.length === 0 &&
+      contact.enabled &&
+      (await api.identify({})).name === null
+    )
       contact.reopen();
     if (state.conversationId !== null || conversations.length === 0 || !composer.isEmpty()) return;
     const going = conversations.find(({ status }) => status !== 'closed');

@@ -33,7 +33,11 @@ export function createNotices(speech: I18n): Notices {
     } else if (connection === 'offline' || !navigator.onLine) show('offline', [words.offline]);
     else if (behavior?.isOpen === false && (conversationId === null || !messages.some(({ own }) => !own))) {
       const opens =
-        behavior.nextOpenAt === null ? '' : speech.interpolate(words.opens, { time: speech.relativeDate(new Date(behavior.nextOpenAt), new Date()) });
+        behavior.nextOpenAt === null
+          ? ''
+          : speech.interpolate(words.opens, {
+              time: speech.relativeDate(new Date(behavior.nextOpenAt), new Date()),
+            });
       show('shut', [behavior.outsideHours ?? words.shut, opens]);
     } else show('', []);
   }
@@ -43,7 +47,9 @@ export function createNotices(speech: I18n): Notices {
     shown = [...lines];
     element.hidden = lines.length === 0;
     element.dataset['kind'] = kind;
-    element.replaceChildren(...lines.filter((line) => line !== '').map((line) => h('p', { dir: 'auto' }, line)));
+    element.replaceChildren(
+      ...lines.filter((line) => line !== '').map((line) => h('p', { dir: 'auto' }, line)),
+    );
   }
 
   return {

@@ -45,7 +45,10 @@ function children(fields: Fields, depth: number): Node[] {
 
 function node(fields: Fields, depth: number): Node[] {
   const text = typeof fields['text'] === 'string' ? fields['text'] : '';
-  const inside = (): Node[] => [...(text === '' ? [] : [document.createTextNode(text)]), ...children(fields, depth)];
+  const inside = (): Node[] => [
+    ...(text === '' ? [] : [document.createTextNode(text)]),
+    ...children(fields, depth),
+  ];
   switch (fields['type']) {
     case 'paragraph':
       return [h('p', {}, ...inside())];
@@ -73,7 +76,10 @@ function node(fields: Fields, depth: number): Node[] {
 }
 
 function formatted(text: string, format: number): Node {
-  return marks.reduce<Node>((inner, [bit, tag]) => ((format & bit) === 0 ? inner : h(tag, {}, inner)), document.createTextNode(text));
+  return marks.reduce<Node>(
+    (inner, [bit, tag]) => ((format & bit) === 0 ? inner : h(tag, {}, inner)),
+    document.createTextNode(text),
+  );
 }
 
 function withLinks(text: string): Node[] {

@@ -38,7 +38,18 @@ const togetherMs = 5 * 60_000;
 export function createTranscript({ api, speech, onEdit, onError, onSeen }: TranscriptOptions): Transcript {
   const { words } = speech;
   const list = h('ol', { role: 'list' });
-  const log = h('div', { class: 'log', role: 'log', 'aria-live': 'off', 'aria-label': words.history, tabindex: 0, scroll: scrolled }, list);
+  const log = h(
+    'div',
+    {
+      class: 'log',
+      role: 'log',
+      'aria-live': 'off',
+      'aria-label': words.history,
+      tabindex: 0,
+      scroll: scrolled,
+    },
+    list,
+  );
   const jump = h('button', { type: 'button', class: 'jump', hidden: true, click: toEnd });
   const typing = h('p', { class: 'typing' });
   const element = h('div', { class: 'transcript' }, log, jump, typing);
@@ -71,7 +82,9 @@ export function createTranscript({ api, speech, onEdit, onError, onSeen }: Trans
     const top = log.scrollTop;
     place(entries());
     const names = next.typing.map(({ userName }) => userName).join(', ');
-    typing.replaceChildren(...(names === '' ? [] : [dots(), speech.interpolate(words.typing, { name: names })]));
+    typing.replaceChildren(
+      ...(names === '' ? [] : [dots(), speech.interpolate(words.typing, { name: names })]),
+    );
     if (stick) log.scrollTop = log.scrollHeight;
     // What was put in above must not move what is being read.
     else if (grewUpwards(before, next) || busy) log.scrollTop = log.scrollHeight - fromEnd;
@@ -84,7 +97,10 @@ export function createTranscript({ api, speech, onEdit, onError, onSeen }: Trans
   }
 
   function grewUpwards(before: SdkState, next: SdkState): boolean {
-    return before.messages[0]?.key !== next.messages[0]?.key && before.messages.at(-1)?.key === next.messages.at(-1)?.key;
+    return (
+      before.messages[0]?.key !== next.messages[0]?.key &&
+      before.messages.at(-1)?.key === next.messages.at(-1)?.key
+    );
   }
 
   function entries(): Entry[] {
@@ -94,7 +110,11 @@ export function createTranscript({ api, speech, onEdit, onError, onSeen }: Trans
     const greeting = config?.behavior.greeting ?? null;
     const complete = from === 0 && !hasMore && (loaded || state.conversationId === null);
     if (greeting !== null && complete) {
-      result.push({ key: 'greeting', version: greeting, draw: () => bubble(config?.name ?? '', renderContent(greeting, 'plain')) });
+      result.push({
+        key: 'greeting',
+        version: greeting,
+        draw: () => bubble(config?.name ?? '', renderContent(greeting, 'plain')),
+      });
     }
     if (!complete && state.conversationId !== null)
       result.push({ key: 'more', version: 0, draw: () => h('li', { class: 'more' }, dots()) });
@@ -105,10 +125,15 @@ export function createTranscript({ api, speech, onEdit, onError, onSeen }: Trans
       const previous = messages[index - 1];
       if (message === undefined) continue;
       const date = new Date(message.createdAt);
-      const newDay = previous === undefined || new Date(previous.createdAt).toDateString() !== date.toDateString();
+      const newDay =
+        previous === undefined || new Date(previous.createdAt).toDateString() !== date.toDateString();
       if (newDay || index === from) {
         const day = speech.day(date);
-        result.push({ key: `day:${date.toDateString()}`, version: day, draw: () => h('li', { class: 'day' }, h('span', {}, day)) });
+        result.push({
+          key: `day:${date.toDateString()}`,
+          version: day,
+          draw: () => h('li', { class: 'day' }, h('span', {}, day)),
+        });
       }
       const first =
         newDay ||
@@ -117,7 +142,10 @@ export function createTranscript({ api, speech, onEdit, onError, onSeen }: Trans
         previous.senderId !== message.senderId ||
         date.getTime() - Date.parse(previous.createdAt) > togetherMs;
       const receipt = index === lastOwn ? (readUpTo >= index ? words.read : words.sent) : '';
-      const offer = message.senderRole === 'assistant' && index === messages.length - 1 && messages[lastOwn]?.content !== words.personText;
+      const offer =
+        message.senderRole === 'assistant' &&
+        index === messages.length - 1 &&
+        messages[lastOwn]?.content !== words.personText;
       result.push({
         key: message.key,
         version: new Version(message, `${first}${receipt}${offer}`),
@@ -129,7 +157,9 @@ export function createTranscript({ api, speech, onEdit, onError, onSeen }: Trans
 
   /** The index of the newest message that somebody else has read; -1: none. */
   function lastRead(): number {
-    const ids = new Set(Object.entries(state.reads).flatMap(([who, id]) => (who === state.visitorId ? [] : [id])));
+    const ids = new Set(
+      Object.entries(state.reads).flatMap(([who, id]) => (who === state.visitorId ? [] : [id])),
+    );
     return state.messages.findLastIndex(({ id, senderRole }) => ids.has(id) || senderRole === 'operator');
   }
 
@@ -172,13 +202,21 @@ export function createTranscript({ api, speech, onEdit, onError, onSeen }: Trans
     });
     item.dataset['key'] = message.key;
     const status = delivery === 'sending' ? words.sending : delivery === 'failed' ? words.failed : receipt;
-    const foot = [editedAt !== null && h('span', {}, words.edited), status !== '' && h('span', { class: 'status' }, status)];
+    const foot = [
+      editedAt !== null && h('span', {}, words.edited),
+      status !== '' && h('span', { class: 'status' }, status),
+    ];
     if (delivery === 'failed')
       foot.push(
-        h('button', { type: 'button', class: 'plain', click: () => void api.retry(message.key).catch(() => undefined) }, words.retry),
+        h(
+          'button',
+          { type: 'button', class: 'plain', click: () => void api.retry(message.key).catch(() => undefined) },
+          words.retry,
+        ),
       );
     if (offer) {
-      const ask = (): void => void api.sendMessage({ content: words.personText, person: true }).catch(() => undefined);
+      const ask = (): void =>
+        void api.sendMessage({ content: words.personText, person: true }).catch(() => undefined);
       foot.push(h('button', { type: 'button', class: 'plain', click: ask }, words.person));
     }
     if (foot.some((part) => part !== false)) item.append(h('p', { class: `foot ${delivery}` }, ...foot));
@@ -189,31 +227,51 @@ export function createTranscript({ api, speech, onEdit, onError, onSeen }: Trans
   function bubble(
     name: string,
     content: readonly Node[],
-    { mine = false, meta = [] }: { readonly mine?: boolean; readonly meta?: readonly (Node | false)[] | null } = {},
+    {
+      mine = false,
+      meta = [],
+    }: { readonly mine?: boolean; readonly meta?: readonly (Node | false)[] | null } = {},
   ): HTMLElement {
     return h(
       'li',
       { class: mine ? 'message mine' : 'message' },
       h('p', { class: meta === null ? 'unseen' : 'meta' }, h('b', {}, name), ...(meta ?? [])),
-      h('div', { class: 'line' }, h('div', { class: 'bubble' }, h('div', { class: 'text', dir: 'auto' }, ...content))),
+      h(
+        'div',
+        { class: 'line' },
+        h('div', { class: 'bubble' }, h('div', { class: 'text', dir: 'auto' }, ...content)),
+      ),
     );
   }
 
   function mayChange({ createdAt, state: delivery }: SdkMessage): boolean {
-    return delivery === 'failed' || (delivery === 'sent' && Date.now() - Date.parse(createdAt) < sizeLimits.editWindowMs);
+    return (
+      delivery === 'failed' ||
+      (delivery === 'sent' && Date.now() - Date.parse(createdAt) < sizeLimits.editWindowMs)
+    );
   }
 
   function actions(message: SdkMessage): HTMLElement {
     const failed = message.state === 'failed';
     const remove = (): void => void api.deleteMessage(failed ? message.key : message.id).catch(onError);
-    const sure = h('button', { type: 'button', class: 'plain', hidden: true, click: remove, blur: () => ask(false) }, words.sure);
+    const sure = h(
+      'button',
+      { type: 'button', class: 'plain', hidden: true, click: remove, blur: () => ask(false) },
+      words.sure,
+    );
     const ask = (asking: boolean): void => {
       sure.hidden = !asking;
       bin.hidden = asking;
       if (asking) sure.focus();
     };
     const bin = tool(words.remove, icons.bin, () => ask(true));
-    return h('span', { class: 'actions' }, !failed && tool(words.edit, icons.edit, () => onEdit(message)), bin, sure);
+    return h(
+      'span',
+      { class: 'actions' },
+      !failed && tool(words.edit, icons.edit, () => onEdit(message)),
+      bin,
+      sure,
+    );
   }
 
   function scrolled(): void {
@@ -271,7 +329,8 @@ class Version {
 }
 
 function sameVersion(one: unknown, other: unknown): boolean {
-  if (one instanceof Version && other instanceof Version) return one.message === other.message && one.looks === other.looks;
+  if (one instanceof Version && other instanceof Version)
+    return one.message === other.message && one.looks === other.looks;
   return one === other;
 }
 

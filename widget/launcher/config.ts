@@ -8,12 +8,19 @@ export const maxRetryWaitMs = 30_000;
  * @throws Error with the service's own sentence when it refuses the application or this page's origin
  */
 export async function fetchConfig(
-  { appId, apiBaseUrl, config }: { readonly appId: string; readonly apiBaseUrl: string; readonly config?: SdkConfig },
+  {
+    appId,
+    apiBaseUrl,
+    config,
+  }: { readonly appId: string; readonly apiBaseUrl: string; readonly config?: SdkConfig },
   signal: AbortSignal,
 ): Promise<SdkConfig> {
   if (config !== undefined) return config;
   for (let waitMs = 1_000; ; waitMs = Math.min(waitMs * 2, maxRetryWaitMs)) {
-    const response = await fetch(`${apiBaseUrl}/api/v1/widget/config`, { headers: { 'X-App-Id': appId }, signal }).catch(() => null);
+    const response = await fetch(`${apiBaseUrl}/api/v1/widget/config`, {
+      headers: { 'X-App-Id': appId },
+      signal,
+    }).catch(() => null);
     if (signal.aborted) throw new Error('The widget was destroyed.');
     if (response?.ok === true) return ((await response.json()) as { application: SdkConfig }).application;
     if (response !== null && response.status < 500 && response.status !== 429) {

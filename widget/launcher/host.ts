@@ -28,7 +28,11 @@ export interface WidgetHost {
 }
 
 /** A shell with something to see. */
-export type VisibleHost = WidgetHost & { readonly box: HTMLElement; readonly root: ShadowRoot; readonly launcher: HTMLButtonElement };
+export type VisibleHost = WidgetHost & {
+  readonly box: HTMLElement;
+  readonly root: ShadowRoot;
+  readonly launcher: HTMLButtonElement;
+};
 
 /** Makes the frame in another language, with what was being written. */
 export type MakePanel = (locale: string | null, draft: readonly Node[]) => Promise<Panel>;

@@ -22,12 +22,17 @@ function take(): Global {
 
   function init(options: WidgetOptions): Promise<unknown> {
     if (widget === null) {
-      const made = createWidget({ ...options, apiBaseUrl: new URL(options.apiBaseUrl ?? source, location.href).origin }, () => {
-        if (widget === made) widget = null;
-      });
+      const made = createWidget(
+        { ...options, apiBaseUrl: new URL(options.apiBaseUrl ?? source, location.href).origin },
+        () => {
+          if (widget === made) widget = null;
+        },
+      );
       widget = made;
     } else if (widget.appId !== options.appId) {
-      return Promise.reject(new Error('deskbell: another application is initialised on this page (already_initialised).'));
+      return Promise.reject(
+        new Error('deskbell: another application is initialised on this page (already_initialised).'),
+      );
     }
     return widget.ready;
   }
@@ -47,7 +52,8 @@ function take(): Global {
     });
   };
   deskbell.loaded = true;
-  for (const [command, ...args] of (before?.q ?? []).map((call) => Array.from(call))) void deskbell(String(command), ...args);
+  for (const [command, ...args] of (before?.q ?? []).map((call) => Array.from(call)))
+    void deskbell(String(command), ...args);
   return deskbell;
 }
 

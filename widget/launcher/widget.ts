@@ -34,7 +34,10 @@ const words: Readonly<Partial<Record<string, string>>> = { ar: 'الدردشة',
  * @param options with `apiBaseUrl` filled in
  * @param gone called once when the widget has been destroyed
  */
-export function createWidget(options: WidgetOptions & { readonly apiBaseUrl: string }, gone: () => void): Widget {
+export function createWidget(
+  options: WidgetOptions & { readonly apiBaseUrl: string },
+  gone: () => void,
+): Widget {
   const life = new AbortController();
   const { signal } = life;
   const host = document.createElement('deskbell-widget');
@@ -47,7 +50,10 @@ export function createWidget(options: WidgetOptions & { readonly apiBaseUrl: str
   let attempt = 0;
   let shell: WidgetHost | null = null;
 
-  const ready = options.headless === true ? Promise.resolve().then(() => begin(null)) : fetchConfig(options, signal).then(draw);
+  const ready =
+    options.headless === true
+      ? Promise.resolve().then(() => begin(null))
+      : fetchConfig(options, signal).then(draw);
 
   function draw(found: SdkConfig): void {
     config = found;
@@ -91,7 +97,12 @@ export function createWidget(options: WidgetOptions & { readonly apiBaseUrl: str
   }
 
   function attachLauncher({ appearance, locale }: SdkConfig): Drawn {
-    const { language, tag } = chooseLanguage([options.locale, locale, document.documentElement.lang, navigator.language]);
+    const { language, tag } = chooseLanguage([
+      options.locale,
+      locale,
+      document.documentElement.lang,
+      navigator.language,
+    ]);
     const root = host.attachShadow({ mode: 'open' });
     root.adoptedStyleSheets = [sheet(css)];
     const badge = h('span', { class: 'badge', 'aria-hidden': 'true' });
@@ -114,13 +125,18 @@ export function createWidget(options: WidgetOptions & { readonly apiBaseUrl: str
       icon(launcherIcons[appearance.launcherIcon]),
       badge,
     );
-    const box = h('section', { class: `box ${appearance.position === 'bottom-left' ? 'left' : ''}`, 'aria-label': word }, launcher);
+    const box = h(
+      'section',
+      { class: `box ${appearance.position === 'bottom-left' ? 'left' : ''}`, 'aria-label': word },
+      launcher,
+    );
     const darkness = matchMedia('(prefers-color-scheme: dark)');
     let theme = options.theme ?? 'auto';
     const paint = (next: Theme): void => {
       theme = next;
       const dark = theme === 'dark' || (theme === 'auto' && darkness.matches);
-      for (const [name, value] of Object.entries(palette(appearance.colors, dark))) box.style.setProperty(name, value);
+      for (const [name, value] of Object.entries(palette(appearance.colors, dark)))
+        box.style.setProperty(name, value);
       box.style.setProperty('color-scheme', dark ? 'dark' : 'light');
     };
     paint(theme);
@@ -167,7 +183,11 @@ export function createWidget(options: WidgetOptions & { readonly apiBaseUrl: str
     coming = true;
     shell.launcher?.setAttribute('aria-busy', 'true');
     // What was asked for is not lost when a file can't be had: it waits for the next try.
-    for (let waitMs = 1_000; engine === null && !signal.aborted; waitMs = Math.min(waitMs * 2, maxRetryWaitMs)) {
+    for (
+      let waitMs = 1_000;
+      engine === null && !signal.aborted;
+      waitMs = Math.min(waitMs * 2, maxRetryWaitMs)
+    ) {
       try {
         const panel = await load();
         if (signal.aborted) return;
@@ -182,7 +202,11 @@ export function createWidget(options: WidgetOptions & { readonly apiBaseUrl: str
 
   /** Whether the waiting calls end with the panel open: then it need not wait for the engine. */
   function opensFirst(): boolean {
-    return calls.reduce((open, { name }) => (name === 'open' ? true : name === 'close' ? false : name === 'toggle' ? !open : open), false);
+    return calls.reduce(
+      (open, { name }) =>
+        name === 'open' ? true : name === 'close' ? false : name === 'toggle' ? !open : open,
+      false,
+    );
   }
 
   function call(name: string, args: readonly unknown[]): Promise<unknown> {

@@ -40,7 +40,11 @@ const formats = {
   link: ['', 'k'],
 } as const;
 /** With Shift these keys differ by keyboard, so they go by their place. */
-const keyCodes: Readonly<Partial<Record<string, FormatName>>> = { Digit8: 'bullets', Digit7: 'numbers', KeyX: 'strike' };
+const keyCodes: Readonly<Partial<Record<string, FormatName>>> = {
+  Digit8: 'bullets',
+  Digit7: 'numbers',
+  KeyX: 'strike',
+};
 
 export function createComposer({ speech, root, maxLength, send, typing, cancel }: ComposerOptions): Composer {
   const { words } = speech;
@@ -78,7 +82,11 @@ export function createComposer({ speech, root, maxLength, send, typing, cancel }
       icon(icons[name]),
     ),
   );
-  const tools = h('div', { class: 'tools', role: 'toolbar', 'aria-label': words.format, keydown: walkTools }, ...buttons);
+  const tools = h(
+    'div',
+    { class: 'tools', role: 'toolbar', 'aria-label': words.format, keydown: walkTools },
+    ...buttons,
+  );
   const long = h('span', { class: 'long', role: 'status' });
   const sendButton = h(
     'button',
@@ -110,7 +118,14 @@ export function createComposer({ speech, root, maxLength, send, typing, cancel }
     words.editing,
     h('button', { type: 'button', class: 'plain', click: () => cancel() }, words.cancel),
   );
-  const element = h('div', { class: 'composer' }, editRow, linkRow, field, h('div', { class: 'bar' }, tools, long, sendButton));
+  const element = h(
+    'div',
+    { class: 'composer' },
+    editRow,
+    linkRow,
+    field,
+    h('div', { class: 'bar' }, tools, long, sendButton),
+  );
   let kept: Range | null = null;
   let putAside: readonly Node[] = [];
   let editing = false;
@@ -266,7 +281,8 @@ export function createComposer({ speech, root, maxLength, send, typing, cancel }
   }
 
   function walkTools(event: KeyboardEvent): void {
-    const forward = document.dir === 'rtl' || getComputedStyle(tools).direction === 'rtl' ? 'ArrowLeft' : 'ArrowRight';
+    const forward =
+      document.dir === 'rtl' || getComputedStyle(tools).direction === 'rtl' ? 'ArrowLeft' : 'ArrowRight';
     const backward = forward === 'ArrowRight' ? 'ArrowLeft' : 'ArrowRight';
     if (event.key !== forward && event.key !== backward) return;
     const from = buttons.findIndex((button) => button === root.activeElement);

@@ -48,7 +48,8 @@ function createI18n(words: Words, tag: string): I18n {
   const weekday = new Intl.DateTimeFormat(tag, { weekday: 'long', day: 'numeric', month: 'long' });
   const second = new Intl.NumberFormat(tag, { style: 'unit', unit: 'second', unitDisplay: 'long' });
 
-  const interpolate: I18n['interpolate'] = (text, values) => text.replace(/\{(\w+)\}/g, (_, name: string) => values[name] ?? '');
+  const interpolate: I18n['interpolate'] = (text, values) =>
+    text.replace(/\{(\w+)\}/g, (_, name: string) => values[name] ?? '');
   const named = (date: Date, now: Date): string => {
     const days = Math.round((midnight(date) - midnight(now)) / dayMs);
     return Math.abs(days) < 2 ? relative.format(days, 'day') : weekday.format(date);

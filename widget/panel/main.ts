@@ -15,7 +15,9 @@ export const start: PanelModule['start'] = async (shell, open) => {
   const frame = isDrawn(shell) ? await (frames.get(shell) ?? keep(shell, makeFrame(shell, null, []))) : null;
   if (open) frame?.setOpen(true);
   // A file that once failed to load is asked for under another address: browsers remember the failure.
-  const room = (await import(new URL(`${CONVERSATION_FILE}${attempt === 0 ? '' : `?${attempt}`}`, import.meta.url).href).catch((error: unknown) => {
+  const room = (await import(
+    new URL(`${CONVERSATION_FILE}${attempt === 0 ? '' : `?${attempt}`}`, import.meta.url).href
+  ).catch((error: unknown) => {
     attempt++;
     throw error;
   })) as ConversationModule;
@@ -38,9 +40,16 @@ function isDrawn(shell: WidgetHost): shell is VisibleHost {
 /** The frame in the language of the locale, or of the site or the browser where there is none. */
 async function makeFrame(shell: VisibleHost, locale: string | null, draft: readonly Node[]): Promise<Panel> {
   const { options, config, root } = shell;
-  const { language, tag } = chooseLanguage([locale, options.locale, config?.locale, document.documentElement.lang, navigator.language]);
+  const { language, tag } = chooseLanguage([
+    locale,
+    options.locale,
+    config?.locale,
+    document.documentElement.lang,
+    navigator.language,
+  ]);
   const speech = await loadI18n(language, tag);
   shell.setLanguage(speech.tag, isRightToLeft(language));
-  if (root.adoptedStyleSheets.length === 1) root.adoptedStyleSheets = [...root.adoptedStyleSheets, sheet(css)];
+  if (root.adoptedStyleSheets.length === 1)
+    root.adoptedStyleSheets = [...root.adoptedStyleSheets, sheet(css)];
   return createPanel(shell, speech, draft);
 }

@@ -80,7 +80,10 @@ export function createPanel(shell: VisibleHost, i18n: I18n, draft: readonly Node
   const soundButton = button(words.soundOn, icons.sound, () => handlers.sound());
   const logo = h('span', { class: 'logo' });
   const image = config?.appearance.logo ?? null;
-  if (image !== null) logo.append(h('img', { src: image, alt: '', referrerpolicy: 'no-referrer', error: () => logo.replaceChildren() }));
+  if (image !== null)
+    logo.append(
+      h('img', { src: image, alt: '', referrerpolicy: 'no-referrer', error: () => logo.replaceChildren() }),
+    );
   const title = h('h2', { id: 'title' }, config?.name ?? words.chat);
   const presence = h('p', { class: 'presence' }, config?.online === true ? words.online : words.away);
   presence.classList.toggle('on', config?.online === true);
@@ -101,7 +104,8 @@ export function createPanel(shell: VisibleHost, i18n: I18n, draft: readonly Node
   );
   shell.box.append(element);
   // A page's keyboard shortcuts are not meant for what is typed in here.
-  for (const type of ['keydown', 'keypress', 'keyup']) element.addEventListener(type, (event) => event.stopPropagation(), { signal });
+  for (const type of ['keydown', 'keypress', 'keyup'])
+    element.addEventListener(type, (event) => event.stopPropagation(), { signal });
   phone.addEventListener('change', fit, { signal });
   for (const type of ['resize', 'scroll']) visualViewport?.addEventListener(type, fit, { signal });
   composer.fill(draft);
@@ -139,9 +143,9 @@ export function createPanel(shell: VisibleHost, i18n: I18n, draft: readonly Node
 
   /** Where the panel covers the page, Tab must not lead behind it. */
   function trap(event: KeyboardEvent): void {
-    const stops = [...element.querySelectorAll<HTMLElement>('button, input, a[href], [contenteditable], [tabindex="0"]')].filter(
-      (stop) => stop.tabIndex >= 0 && stop.checkVisibility(),
-    );
+    const stops = [
+      ...element.querySelectorAll<HTMLElement>('button, input, a[href], [contenteditable], [tabindex="0"]'),
+    ].filter((stop) => stop.tabIndex >= 0 && stop.checkVisibility());
     const edge = event.shiftKey ? stops[0] : stops.at(-1);
     if (shell.root.activeElement !== edge && shell.root.activeElement !== element) return;
     event.preventDefault();

@@ -40,7 +40,10 @@ export function serializeContent(editor: Node): ComposedContent | null {
   if (textOf(blocks).trim() === '') return null;
   const plain = blocks.every(({ type, children = [] }) => type === 'paragraph' && children.every(isPlain));
   if (plain) return { content: textOf(blocks).trim(), contentFormat: 'plain' };
-  return { content: JSON.stringify({ root: { type: 'root', version: 1, children: blocks } }), contentFormat: 'lexical' };
+  return {
+    content: JSON.stringify({ root: { type: 'root', version: 1, children: blocks } }),
+    contentFormat: 'lexical',
+  };
 }
 
 function isPlain({ type, format = 0 }: LexicalNode): boolean {
@@ -86,15 +89,27 @@ function readList(list: Node): LexicalNode {
   const items = [...list.childNodes].map((item, index): LexicalNode => {
     // What nests lists and lines inside an item is flattened into lines of that item; a list in it stays a list.
     const children = readBlocks(item).flatMap((block, at) =>
-      block.type === 'paragraph' ? [...(at > 0 ? [{ type: 'linebreak', version: 1 } as const] : []), ...(block.children ?? [])] : [block],
+      block.type === 'paragraph'
+        ? [...(at > 0 ? [{ type: 'linebreak', version: 1 } as const] : []), ...(block.children ?? [])]
+        : [block],
     );
     return { type: 'listitem', version: 1, value: index + 1, children };
   });
   const filled = items.filter(({ children = [] }) => textOf(children).trim() !== '');
-  return { type: 'list', version: 1, listType: list.nodeName === 'OL' ? 'number' : 'bullet', children: filled };
+  return {
+    type: 'list',
+    version: 1,
+    listType: list.nodeName === 'OL' ? 'number' : 'bullet',
+    children: filled,
+  };
 }
 
-function readInline(node: Node, format: number, line: LexicalNode[], read: (node: Node, format: number) => void): void {
+function readInline(
+  node: Node,
+  format: number,
+  line: LexicalNode[],
+  read: (node: Node, format: number) => void,
+): void {
   if (node.nodeType === 3) {
     // Zero-width spaces hold the caret open, and no-break spaces are the browser's way of keeping several.
     const text = (node.nodeValue ?? '').replace(/\u200b/g, '').replace(/\u00a0/g, ' ');
@@ -103,7 +118,8 @@ function readInline(node: Node, format: number, line: LexicalNode[], read: (node
     line.push({ type: 'linebreak', version: 1 });
   } else if (node instanceof HTMLAnchorElement && safeAddress(node.href) !== null) {
     const inner: LexicalNode[] = [];
-    for (const child of node.childNodes) readInline(child, format, inner, (deeper, bit) => readInline(deeper, bit, inner, () => undefined));
+    for (const child of node.childNodes)
+      readInline(child, format, inner, (deeper, bit) => readInline(deeper, bit, inner, () => undefined));
     if (textOf(inner) !== '') line.push({ type: 'link', version: 1, url: node.href, children: inner });
   } else {
     for (const child of node.childNodes) read(child, format | (formatBits[node.nodeName] ?? 0));

@@ -48,12 +48,16 @@ export function legible(colour: string, ratio: number, ...grounds: readonly stri
   // One direction for all grounds: what is right for one must not undo what was right for another.
   const towards = worst('#000000') > worst('#ffffff') ? '#000000' : '#ffffff';
   let found = colour;
-  for (let share = 0.1; worst(found) < ratio && share < 1.05; share += 0.1) found = mix(colour, towards, Math.min(share, 1));
+  for (let share = 0.1; worst(found) < ratio && share < 1.05; share += 0.1)
+    found = mix(colour, towards, Math.min(share, 1));
   return found;
 }
 
 /** The custom properties that the style sheets use. In the dark only the site's primary colour is kept. */
-export function palette({ primary, background, text }: SiteColours, dark: boolean): Readonly<Record<string, string>> {
+export function palette(
+  { primary, background, text }: SiteColours,
+  dark: boolean,
+): Readonly<Record<string, string>> {
   const ground = dark ? '#17191e' : background;
   const ink = legible(dark ? '#eceef1' : text, 7, ground);
   const tinted = mix(ground, ink, 0.07);

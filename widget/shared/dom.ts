@@ -16,7 +16,8 @@ export function h<K extends keyof HTMLElementTagNameMap>(
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
     if (typeof value === 'function') element.addEventListener(name, value as EventListener);
-    else if (value !== null && value !== undefined && value !== false) element.setAttribute(name, value === true ? '' : String(value));
+    else if (value !== null && value !== undefined && value !== false)
+      element.setAttribute(name, value === true ? '' : String(value));
   }
   element.append(...children.filter(isNode));
   return element;

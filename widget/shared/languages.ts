@@ -6,7 +6,10 @@ export type Language = (typeof languages)[number];
  * The first wish that can be met, and its full tag for dates and numbers; English when none can.
  * @param wishes language tags in order of precedence, as they come from options, settings and browsers
  */
-export function chooseLanguage(wishes: readonly (string | null | undefined)[]): { readonly language: Language; readonly tag: string } {
+export function chooseLanguage(wishes: readonly (string | null | undefined)[]): {
+  readonly language: Language;
+  readonly tag: string;
+} {
   for (const wish of wishes) {
     const language = languages.find((known) => known === wish?.toLowerCase().split(/[-_]/)[0]);
     if (language !== undefined) return { language, tag: validTag(wish?.replace('_', '-'), language) };

@@ -96,7 +96,12 @@ class AutoReply {
     const { store, clock } = service.engine;
     this.#service = service;
     this.#options = options;
-    this.#scan = new JobLoop({ clock, run: () => this.#findPending(), retryMs: retryDelayMs, onError: options.onError });
+    this.#scan = new JobLoop({
+      clock,
+      run: () => this.#findPending(),
+      retryMs: retryDelayMs,
+      onError: options.onError,
+    });
     this.#unsubscribe = store.subscribe((notice) => this.#onCommit(notice));
     this.#scan.wake();
   }
@@ -114,8 +119,10 @@ class AutoReply {
     for (const { type, audience, organization_id, conversation_id } of events) {
       if (!this.#organizations.has(organization_id)) continue;
       // An operator is there: what the model may still answer is not wanted.
-      if (type === 'conversation:accepted' || type === 'conversation:resolved') this.#answering.get(conversation_id)?.abort();
-      else if ((type === 'message:new' || type === 'message:edited') && audience === 'room') this.#enqueue(conversation_id);
+      if (type === 'conversation:accepted' || type === 'conversation:resolved')
+        this.#answering.get(conversation_id)?.abort();
+      else if ((type === 'message:new' || type === 'message:edited') && audience === 'room')
+        this.#enqueue(conversation_id);
     }
   }
 
@@ -124,7 +131,10 @@ class AutoReply {
     const { store, clock } = this.#service.engine;
     const found = await store.read(async ({ repositories: { aiLog } }) => {
       const automatic = new Set(await aiLog.automaticOrganizations());
-      return { automatic, ids: automatic.size === 0 ? [] : await aiLog.unanswered(clock.now() - maxQuestionAgeMs, maxFound) };
+      return {
+        automatic,
+        ids: automatic.size === 0 ? [] : await aiLog.unanswered(clock.now() - maxQuestionAgeMs, maxFound),
+      };
     });
     this.#organizations = found.automatic;
     for (const id of found.ids) this.#enqueue(id);
@@ -167,7 +177,8 @@ class AutoReply {
     if (asksForHuman(message.content_text ?? message.content)) {
       await store.write(async (tx) => {
         const current = await findPendingQuestion(tx, service, conversationId);
-        if (current?.message.id === message.id) await handOffToHuman(tx, service, current.conversation, current.message);
+        if (current?.message.id === message.id)
+          await handOffToHuman(tx, service, current.conversation, current.message);
       });
       return;
     }

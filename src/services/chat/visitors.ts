@@ -89,11 +89,7 @@ export async function widgetConfig({ service, actor }: HostSiteCall): Promise<Ou
   const found = await service.configCache.application(actor.applicationId);
   if (found === null) throw notFound('application');
   const { appearance, behavior, ai, locale } = found.settings;
-  const state = openState(
-    behavior.businessHours,
-    behavior.timezone,
-    service.engine.clock.now(),
-  );
+  const state = openState(behavior.businessHours, behavior.timezone, service.engine.clock.now());
   return {
     application: {
       appId: found.row.id,

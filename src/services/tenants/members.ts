@@ -103,7 +103,8 @@ export async function updateMember(
   }
   if (changes['password'] === true || changes['disabled'] === true) await members.removeSessionsOf(row.id);
   const fields = Object.keys(changes).filter((name) => name !== 'previousRole');
-  if (fields.length > 0) await auditMember(tx, call, row, 'members.update', { fields: fields.join(','), ...changes });
+  if (fields.length > 0)
+    await auditMember(tx, call, row, 'members.update', { fields: fields.join(','), ...changes });
   return serializeMember({ ...row, role, disabled_at: disabledAt });
 }
 

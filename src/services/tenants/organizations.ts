@@ -162,7 +162,10 @@ export async function updateOrganization(
   return serializeOrganizationDetail(tx, updated);
 }
 
-type OwnLimits = Pick<OrganizationRow, 'requests_per_minute' | 'retention_days' | 'max_applications' | 'max_seats'>;
+type OwnLimits = Pick<
+  OrganizationRow,
+  'requests_per_minute' | 'retention_days' | 'max_applications' | 'max_seats'
+>;
 
 function ownLimits(row: OrganizationRow, limits: Input<'organizations.update'>['limits'] = {}): OwnLimits {
   const {

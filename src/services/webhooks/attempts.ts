@@ -77,7 +77,8 @@ export async function recordAttempt(
     // Erased, or its webhook deleted, since it was sent.
     if (row === undefined) return null;
     const now = clock.now();
-    const after = response === null ? asSkipped(row) : asAttempted(row, response, { durationMs, now, random });
+    const after =
+      response === null ? asSkipped(row) : asAttempted(row, response, { durationMs, now, random });
     await webhooks.setDelivery(after);
     if (after.status === 'waiting') return after.status;
     if (row.in_turn === 1 && row.conversation_id !== null) {

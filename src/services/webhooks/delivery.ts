@@ -24,7 +24,11 @@ const maxSleepMs = 3_600_000;
  * @param onError called with errors of the delivery itself, which goes on
  * @returns stops it: attempts under way are aborted, and made again after the next start
  */
-export function startWebhookDelivery(service: Service, send: SendWebhook, onError: (error: unknown) => void): () => Promise<void> {
+export function startWebhookDelivery(
+  service: Service,
+  send: SendWebhook,
+  onError: (error: unknown) => void,
+): () => Promise<void> {
   const delivery = new WebhookDelivery(service, send, onError);
   return () => delivery.stop();
 }
@@ -55,11 +59,14 @@ class WebhookQueue {
   /** An event that the webhook may receive and has no delivery of yet. */
   isSelected(event: EventRow): boolean {
     const listener = { kind: 'webhook', organizationId: this.row.organization_id } as const;
-    return event.seq > this.savedSeq && canReceive(event, listener, { kind: 'webhook', types: this.#selection });
+    return (
+      event.seq > this.savedSeq && canReceive(event, listener, { kind: 'webhook', types: this.#selection })
+    );
   }
 }
 
-const toSet = (selection: readonly string[] | null): ReadonlySet<string> | null => (selection === null ? null : new Set(selection));
+const toSet = (selection: readonly string[] | null): ReadonlySet<string> | null =>
+  selection === null ? null : new Set(selection);
 
 class WebhookDelivery {
   readonly #service: Service;
@@ -113,8 +120,10 @@ class WebhookDelivery {
   /** The usual case must cost nothing: the next events in the log, none of an organization with a webhook. */
   #canSkip({ events }: CommitNotice): boolean {
     const position = this.#position;
-    if (position === null || this.#loop.isRunning || this.#logStale || events[0]?.seq !== position + 1) return false;
-    if (this.#queues.size > 0 && position + events.length - this.#savedThrough >= positionInterval) return false;
+    if (position === null || this.#loop.isRunning || this.#logStale || events[0]?.seq !== position + 1)
+      return false;
+    if (this.#queues.size > 0 && position + events.length - this.#savedThrough >= positionInterval)
+      return false;
     return !events.some((event) => this.#organizations.has(event.organization_id));
   }
 
@@ -159,7 +168,8 @@ class WebhookDelivery {
     const queues = [...this.#queues.values()];
     // A webhook that was created or switched on by another process may be behind the others.
     const behind = queues.filter(({ caughtUp }) => !caughtUp);
-    if (behind.length > 0) await this.#collect(behind, Math.min(...behind.map(({ savedSeq }) => savedSeq)), position);
+    if (behind.length > 0)
+      await this.#collect(behind, Math.min(...behind.map(({ savedSeq }) => savedSeq)), position);
     for (const queue of behind) queue.caughtUp = true;
     this.#position = await this.#collect(queues, position, Number.MAX_SAFE_INTEGER);
     this.#savedThrough = Math.min(...queues.map(({ savedSeq }) => savedSeq));
@@ -175,8 +185,13 @@ class WebhookDelivery {
       const page = events.filter(({ seq }) => seq <= through);
       const end = page.at(-1)?.seq;
       if (end === undefined) return last;
-      const selected = queues.map((queue) => ({ queue, events: page.filter((event) => queue.isSelected(event)) }));
-      const saved = selected.filter(({ queue, events: some }) => some.length > 0 || end - queue.savedSeq >= positionInterval);
+      const selected = queues.map((queue) => ({
+        queue,
+        events: page.filter((event) => queue.isSelected(event)),
+      }));
+      const saved = selected.filter(
+        ({ queue, events: some }) => some.length > 0 || end - queue.savedSeq >= positionInterval,
+      );
       if (saved.length > 0)
         await store.write(async (tx) => {
           for (const { queue, events: some } of saved) await addDeliveries(tx, clock, queue.row, some, end);
@@ -201,9 +216,11 @@ class WebhookDelivery {
       next: await webhooks.nextDue(queue.row.id, now),
     }));
     if (this.#stop.signal.aborted || this.#queues.get(queue.row.id) !== queue) return;
-    for (const row of due.filter(({ id }) => !queue.busy.has(id)).slice(0, free)) this.#beginAttempt(queue, row);
+    for (const row of due.filter(({ id }) => !queue.busy.has(id)).slice(0, free))
+      this.#beginAttempt(queue, row);
     queue.cancelTimer();
-    if (next !== null) queue.cancelTimer = clock.after(Math.min(next - now, maxSleepMs), () => this.#check(queue));
+    if (next !== null)
+      queue.cancelTimer = clock.after(Math.min(next - now, maxSleepMs), () => this.#check(queue));
   }
 
   #check(queue: WebhookQueue): void {
@@ -235,7 +252,12 @@ class WebhookDelivery {
     const headers = {
       'content-type': 'application/json',
       'user-agent': 'Deskbell-Webhooks/1',
-      ...signatureHeaders(openWebhookSecret(this.#service, webhook), row.id, Math.floor(clock.now() / 1000), body),
+      ...signatureHeaders(
+        openWebhookSecret(this.#service, webhook),
+        row.id,
+        Math.floor(clock.now() / 1000),
+        body,
+      ),
     };
     const response = await this.#send({ url: webhook.url, headers, body }, signal);
     // Aborted by the stop: it does not count as an attempt.
