@@ -58,15 +58,42 @@ export interface Tx extends ReadTx {
   configurationChanged(): void;
 }
 
+/** A part of an organization that operations change without touching the rest of it. */
+export type ScopePart = `${'conversation' | 'visitor' | 'member' | 'webhook' | 'row'}:${string}`;
+
+/** An organization, or one part of it. */
+export interface OrganizationScope {
+  readonly organization: string;
+  /** Left out: the whole organization. */
+  readonly part?: ScopePart;
+}
+
+/**
+ * What a write may read and change, so that an engine can hold a lock for just that. Too wide is slow, too narrow a
+ * fault. `server` is everything; `server:<name>` one thing that belongs to no organization. A part excludes
+ * other writes of the same part and of the whole; parts of different names run at the same time. SQLite has one lock
+ * for all and ignores the scope.
+ */
+export type Scope = 'server' | `server:${string}` | OrganizationScope;
+
 export interface Store {
-  /** Runs `work` on a snapshot that never sees an uncommitted row. */
+  /** Runs `work` on a snapshot that never sees an uncommitted row. Await nothing inside but its own methods. */
   read<T>(work: (tx: ReadTx) => Promise<T>): Promise<T>;
+  /** Like `read`, for work that takes long or waits for files: other reads don't wait for it. */
+  readAlone<T>(work: (tx: ReadTx) => Promise<T>): Promise<T>;
   /**
-   * Runs `work` in a transaction and resolves after the commit is on disk. Operations that arrive
-   * together share one commit, each rolled back alone when it throws.
+   * Runs `work` in a transaction and resolves after the commit is durable. Operations that arrive together share one
+   * commit, each rolled back alone when it throws.
+   * @param scope what `work` reads and changes; several where it changes several things
+   * @param work touches nothing but `tx`: it may run again after a rollback, and only its last run counts
    * @throws StoreUnavailable when the lock can't be had in time or storage refuses the write
    */
-  write<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
+  write<T>(scope: Scope | readonly Scope[], work: (tx: Tx) => Promise<T>): Promise<T>;
+  /**
+   * Like `write`, in a commit of its own: `work` runs once, may take long and may wait for files.
+   * @throws StoreUnavailable like `write`
+   */
+  alone<T>(scope: Scope, work: (tx: Tx) => Promise<T>): Promise<T>;
   /** Called after every commit, own or another process's. The answer unsubscribes. */
   subscribe(listener: (notice: CommitNotice) => void): () => void;
   /** Rises whenever configuration may have changed: a cache entry from an older epoch is stale. */

@@ -208,6 +208,9 @@ export interface InvitationRow {
   expires_at: number;
 }
 
+/** A message that the search index does not hold as it is now. */
+export type UnindexedMessage = Pick<MessageRow, 'id' | 'organization_id' | 'conversation_id'>;
+
 export interface SearchRow {
   id: number;
   message_id: string;

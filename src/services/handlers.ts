@@ -1,11 +1,19 @@
 // Operation name → its handler. An operation without a handler, or a handler that takes,
 // answers or is called by something else than the protocol says, does not compile.
+import type { Scope } from '../engine/engine.ts';
 import type { Input, OperationName, Output } from '../protocol/operations.ts';
 import type { Actor } from './core/actor.ts';
 import * as apiKeys from './tenants/api-keys.ts';
 import { listAiLog } from './assistant/log.ts';
 import * as assistant from './assistant/operations.ts';
 import { listAudit } from './core/audit.ts';
+import {
+  conversationScope,
+  memberScope,
+  organizationScope,
+  serverScope,
+  visitorScope,
+} from './core/scopes.ts';
 import * as cannedReplies from './chat/canned-replies.ts';
 import * as applications from './tenants/applications.ts';
 import * as conversations from './chat/conversations.ts';
@@ -31,20 +39,27 @@ function reads<A extends Actor, I, O>(handler: (tx: ReadTx, call: Call<A>, input
     call.service.engine.store.read((tx) => handler(tx, call, input));
 }
 
-/** A handler that writes in one transaction: all of it or nothing. */
-function writes<A extends Actor, I, O>(handler: (tx: Tx, call: Call<A>, input: I) => Promise<O>) {
-  return (call: Call<A>, input: I): Promise<O> =>
-    call.service.engine.store.write((tx) => handler(tx, call, input));
+/**
+ * A handler that writes in one transaction: all of it or nothing.
+ * @param scope what it may read and change
+ */
+function writes<A extends Actor, I, O, J = unknown>(
+  handler: (tx: Tx, call: Call<A>, input: I) => Promise<O>,
+  scope: (call: Call<A>, input: J) => Scope = organizationScope,
+) {
+  return (call: Call<A>, input: I & J): Promise<O> =>
+    call.service.engine.store.write(scope(call, input), (tx) => handler(tx, call, input));
 }
 
 /** A handler that writes what was prepared before the transaction began. */
 function preparesAndWrites<A extends Actor, I, J, P, O>(
   prepare: (call: Call<A>, input: I) => P | Promise<P>,
   handler: (tx: Tx, call: Call<A>, input: J, prepared: P) => Promise<O>,
+  scope: (call: Call<A>, input: J) => Scope = organizationScope,
 ) {
   return async (call: Call<A>, input: I & J): Promise<O> => {
     const prepared = await prepare(call, input);
-    return call.service.engine.store.write((tx) => handler(tx, call, input, prepared));
+    return call.service.engine.store.write(scope(call, input), (tx) => handler(tx, call, input, prepared));
   };
 }
 
@@ -58,19 +73,19 @@ const hashNewPassword = async (
   input.password === undefined ? null : call.service.secrets.hashPassword(input.password);
 
 export const handlers: { readonly [N in OperationName]: Handler<N> } = {
-  'conversations.create': writes(conversations.createConversation),
+  'conversations.create': writes(conversations.createConversation, visitorScope),
   'conversations.list': reads(conversations.listConversations),
   'conversations.get': reads(conversations.getConversation),
-  'conversations.read': writes(conversations.readConversation),
+  'conversations.read': writes(conversations.readConversation, conversationScope),
   'conversations.unread': reads(conversations.countUnread),
-  'messages.send': preparesAndWrites(messages.prepareMessage, messages.sendMessage),
+  'messages.send': preparesAndWrites(messages.prepareMessage, messages.sendMessage, conversationScope),
   'messages.list': reads(messages.listMessages),
-  'messages.edit': preparesAndWrites(messages.prepareMessage, messages.editMessage),
-  'messages.delete': writes(messages.deleteMessage),
-  'visitor.get': writes(visitors.getVisitor),
-  'visitor.update': writes(visitors.updateVisitor),
+  'messages.edit': preparesAndWrites(messages.prepareMessage, messages.editMessage, conversationScope),
+  'messages.delete': writes(messages.deleteMessage, conversationScope),
+  'visitor.get': writes(visitors.getVisitor, visitorScope),
+  'visitor.update': writes(visitors.updateVisitor, visitorScope),
   'widget.token': async (call) => {
-    const issue = await call.service.engine.store.write((tx) => visitors.issueVisitorToken(tx, call));
+    const issue = await writes(visitors.issueVisitorToken, visitorScope)(call, {});
     return issue();
   },
   'widget.config': visitors.widgetConfig,
@@ -78,19 +93,19 @@ export const handlers: { readonly [N in OperationName]: Handler<N> } = {
   'session.create': sessions.signIn,
   'session.createLocal': writes(sessions.signInLocally),
   'session.get': sessions.getSession,
-  'session.delete': writes(sessions.signOut),
+  'session.delete': writes(sessions.signOut, memberScope),
   'staff.token': sessions.issueStaffToken,
   'staff.conversations.list': reads(conversations.listQueue),
   'staff.conversations.get': reads(conversations.getStaffConversation),
   'staff.messages.list': reads(messages.listMessages),
-  'staff.messages.send': preparesAndWrites(messages.prepareMessage, messages.sendMessage),
-  'staff.messages.edit': preparesAndWrites(messages.prepareMessage, messages.editMessage),
-  'staff.messages.delete': writes(messages.deleteMessage),
-  'staff.conversations.accept': writes(conversations.acceptConversation),
-  'staff.conversations.release': writes(conversations.releaseConversation),
-  'staff.conversations.resolve': writes(conversations.resolveConversation),
-  'staff.conversations.transfer': writes(conversations.transferConversation),
-  'staff.conversations.read': writes(conversations.readConversation),
+  'staff.messages.send': preparesAndWrites(messages.prepareMessage, messages.sendMessage, conversationScope),
+  'staff.messages.edit': preparesAndWrites(messages.prepareMessage, messages.editMessage, conversationScope),
+  'staff.messages.delete': writes(messages.deleteMessage, conversationScope),
+  'staff.conversations.accept': writes(conversations.acceptConversation, conversationScope),
+  'staff.conversations.release': writes(conversations.releaseConversation, conversationScope),
+  'staff.conversations.resolve': writes(conversations.resolveConversation, conversationScope),
+  'staff.conversations.transfer': writes(conversations.transferConversation, conversationScope),
+  'staff.conversations.read': writes(conversations.readConversation, conversationScope),
   'cannedReplies.list': reads(cannedReplies.listCannedReplies),
   'cannedReplies.create': writes(cannedReplies.createCannedReply),
   'cannedReplies.update': writes(cannedReplies.updateCannedReply),
@@ -99,16 +114,16 @@ export const handlers: { readonly [N in OperationName]: Handler<N> } = {
   'staff.stats': reads(organizationStats),
   'invitations.accept': invitations.acceptInvitation,
 
-  'organizations.create': writes(organizations.createOrganization),
+  'organizations.create': writes(organizations.createOrganization, serverScope),
   'organizations.list': reads(organizations.listOrganizations),
   'organizations.get': reads(organizations.getOrganization),
-  'organizations.update': writes(organizations.updateOrganization),
+  'organizations.update': writes(organizations.updateOrganization, serverScope),
   'organizations.usage': reads(organizations.organizationUsage),
   'organizations.stats': reads(organizationStats),
   'organizations.delete': async (call, input) => {
     // Its conversations go first, in steps: one transaction for them all would hold the write lock for long.
     await purgeOrganizationData(call, input);
-    const done = await writes(organizations.deleteOrganization)(call, input);
+    const done = await writes(organizations.deleteOrganization, serverScope)(call, input);
     await call.service.engine.store.checkpoint();
     return done;
   },

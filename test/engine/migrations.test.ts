@@ -40,7 +40,7 @@ const options = (keyCheck = 'key') => ({
 async function aDatabase(): Promise<void> {
   await prepareFolder(folder);
   const engine = await openEngine(options());
-  await engine.store.write((tx) => tx.repositories.meta.set('kept', 'as it was'));
+  await engine.store.write('server', (tx) => tx.repositories.meta.set('kept', 'as it was'));
   await engine.close();
 }
 

@@ -33,8 +33,8 @@ afterEach(async () => {
 
 describe('settings', () => {
   it('has every pragma in force on the writing connection after writes', async () => {
-    await engine.store.write(put('a'));
-    await engine.store.write(put('b'));
+    await engine.store.write('server', put('a'));
+    await engine.store.write('server', put('b'));
     const writer = watch.writer();
     const pragma = (name: string): unknown => writer.pragma(name, { simple: true });
     expect(pragma('journal_mode')).toBe('wal');
@@ -64,7 +64,7 @@ describe('settings', () => {
   it('keeps durability normal apart from full', async () => {
     await engine.close();
     engine = await open('normal');
-    await engine.store.write(put('a'));
+    await engine.store.write('server', put('a'));
     expect(watch.writer().pragma('synchronous', { simple: true })).toBe(1);
   });
 });

@@ -81,18 +81,22 @@ function seenFromOutside(key: string): unknown {
 
 describe('group commit', () => {
   it('gives operations that arrive together one commit on disk', async () => {
-    await engine.store.write(put('before'));
+    await engine.store.write('server', put('before'));
     const before = commitsInLog(`${file()}-wal`);
-    await Promise.all(Array.from({ length: 40 }, (_, index) => engine.store.write(put(`k${index}`))));
+    await Promise.all(
+      Array.from({ length: 40 }, (_, index) => engine.store.write('server', put(`k${index}`))),
+    );
     expect(commitsInLog(`${file()}-wal`) - before).toBe(1);
-    await engine.store.write(put('after'));
+    await engine.store.write('server', put('after'));
     expect(commitsInLog(`${file()}-wal`) - before).toBe(2);
     expect(seenFromOutside('k39')).toBe('k39');
   });
 
   it('bounds a group, so that one commit never holds the loop for long', async () => {
     const before = commitsInLog(`${file()}-wal`);
-    await Promise.all(Array.from({ length: 250 }, (_, index) => engine.store.write(put(`k${index}`))));
+    await Promise.all(
+      Array.from({ length: 250 }, (_, index) => engine.store.write('server', put(`k${index}`))),
+    );
     expect(commitsInLog(`${file()}-wal`) - before).toBe(3);
   });
 
@@ -100,17 +104,17 @@ describe('group commit', () => {
     const heard: CommitNotice[] = [];
     engine.store.subscribe((notice) => heard.push(notice));
     const outcomes = await Promise.allSettled([
-      engine.store.write(async (tx) => {
+      engine.store.write('server', async (tx) => {
         await put('first')(tx);
         await tx.emit(event('first'));
       }),
-      engine.store.write(async (tx) => {
+      engine.store.write('server', async (tx) => {
         await put('second')(tx);
         await tx.emit(event('second'));
         tx.configurationChanged();
         throw new Error('no');
       }),
-      engine.store.write(async (tx) => {
+      engine.store.write('server', async (tx) => {
         await put('third')(tx);
         await tx.emit(event('third'));
       }),
@@ -132,11 +136,11 @@ describe('group commit', () => {
 
   it('survives an operation that throws before its first await, and one with bad SQL', async () => {
     const outcomes = await Promise.allSettled([
-      engine.store.write(() => {
+      engine.store.write('server', () => {
         throw new Error('at once');
       }),
-      engine.store.write((tx) => tx.repositories.messages.remove('nobody', 1, 1)),
-      engine.store.write((tx) =>
+      engine.store.write('server', (tx) => tx.repositories.messages.remove('nobody', 1, 1)),
+      engine.store.write('server', (tx) =>
         tx.repositories.participants.join({
           conversation_id: 'nothing',
           user_id: 'u',
@@ -145,7 +149,7 @@ describe('group commit', () => {
           left_at: null,
         }),
       ),
-      engine.store.write(put('fine')),
+      engine.store.write('server', put('fine')),
     ]);
     expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'rejected', 'fulfilled']);
     expect(seenFromOutside('fine')).toBe('fine');
@@ -153,12 +157,12 @@ describe('group commit', () => {
 
   it('answers nobody before the commit', async () => {
     let answered = false;
-    const first = engine.store.write(put('early')).then(() => {
+    const first = engine.store.write('server', put('early')).then(() => {
       answered = true;
       // The answer came: then it is there for everybody.
       expect(seenFromOutside('early')).toBe('early');
     });
-    const second = engine.store.write(async (tx) => {
+    const second = engine.store.write('server', async (tx) => {
       // The first operation is done, and its transaction is still open.
       expect(await tx.repositories.meta.get('early')).toBe('early');
       expect(answered).toBe(false);
@@ -174,15 +178,15 @@ describe('group commit', () => {
       if (source === 'COMMIT') order.push('commit');
     };
     await Promise.allSettled([
-      engine.store.write(() => Promise.reject(new Error('no'))).catch(() => order.push('refused')),
-      engine.store.write(put('x')).then(() => order.push('answered')),
+      engine.store.write('server', () => Promise.reject(new Error('no'))).catch(() => order.push('refused')),
+      engine.store.write('server', put('x')).then(() => order.push('answered')),
     ]);
     expect(order[0]).toBe('commit');
     expect(order.slice(1).toSorted()).toEqual(['answered', 'refused']);
   });
 
   it('tells the whole group when the commit itself fails, keeps nothing, and goes on', async () => {
-    await engine.store.write(put('before'));
+    await engine.store.write('server', put('before'));
     const heard: CommitNotice[] = [];
     engine.store.subscribe((notice) => heard.push(notice));
     watch.insteadOfCommit = () => {
@@ -190,7 +194,7 @@ describe('group commit', () => {
     };
     const outcomes = await Promise.allSettled(
       [1, 2, 3].map((index) =>
-        engine.store.write(async (tx) => {
+        engine.store.write('server', async (tx) => {
           await put(`lost${index}`)(tx);
           await tx.emit(event(`lost${index}`));
         }),
@@ -200,7 +204,7 @@ describe('group commit', () => {
       expect(outcome).toMatchObject({ status: 'rejected', reason: expect.any(StoreUnavailableError) });
     expect(seenFromOutside('lost1')).toBeUndefined();
     expect(heard).toEqual([]);
-    await engine.store.write(put('again'));
+    await engine.store.write('server', put('again'));
     expect(seenFromOutside('again')).toBe('again');
   });
 });
@@ -208,7 +212,7 @@ describe('group commit', () => {
 describe('transactions', () => {
   it('throws when one is used after its end', async () => {
     let leaked: Tx | undefined;
-    await engine.store.write(async (tx) => {
+    await engine.store.write('server', async (tx) => {
       leaked = tx;
       await put('x')(tx);
     });
@@ -216,7 +220,7 @@ describe('transactions', () => {
     await expect(leaked?.emit(event('late'))).rejects.toThrow('after its end');
     let failed: Tx | undefined;
     await engine.store
-      .write((tx) => {
+      .write('server', (tx) => {
         failed = tx;
         return Promise.reject(new Error('no'));
       })
@@ -227,7 +231,7 @@ describe('transactions', () => {
 
   it('never lets a read see an uncommitted row', async () => {
     const seen: unknown[] = [];
-    await engine.store.write(async (tx) => {
+    await engine.store.write('server', async (tx) => {
       await put('dirty')(tx);
       seen.push(await get('dirty'));
     });
@@ -247,6 +251,38 @@ describe('transactions', () => {
     expect(await get('moving')).toBe('there');
   });
 
+  it('runs work that waits for something else in a commit of its own', async () => {
+    const release = Promise.withResolvers<void>();
+    const began = Promise.withResolvers<void>();
+    const together = [engine.store.write('server', put('first'))];
+    const alone = engine.store.alone('server', async (tx) => {
+      began.resolve();
+      await put('alone')(tx);
+      await release.promise;
+    });
+    together.push(engine.store.write('server', put('later')), engine.store.write('server', put('latest')));
+    await began.promise;
+    expect(seenFromOutside('first')).toBe('first');
+    release.resolve();
+    await Promise.all([...together, alone]);
+    expect(seenFromOutside('latest')).toBe('latest');
+    expect(engine.store.stats().groupSizes.counts.slice(0, 2)).toEqual([2, 1]);
+  });
+
+  it('lets others read and write while one read waits for something else, on its own snapshot', async () => {
+    await engine.store.write('server', put('early'));
+    const seen = await engine.store.readAlone(async ({ repositories }) => {
+      const before = await repositories.meta.get('early');
+      await engine.store.write('server', put('late'));
+      const elsewhere = await get('late');
+      return [before, elsewhere, await repositories.meta.get('late')];
+    });
+    expect(seen).toEqual(['early', 'late', undefined]);
+    await expect(engine.store.readAlone((tx) => tx.repositories.meta.set('sly', 'x'))).rejects.toBeInstanceOf(
+      StoreUnavailableError,
+    );
+  });
+
   it('can not write through a read', async () => {
     await expect(engine.store.read((tx) => tx.repositories.meta.set('sly', 'x'))).rejects.toBeInstanceOf(
       StoreUnavailableError,
@@ -257,12 +293,12 @@ describe('transactions', () => {
   it('refuses everything once it is closed, and closes twice', async () => {
     await engine.close();
     await engine.close();
-    await expect(engine.store.write(put('late'))).rejects.toBeInstanceOf(StoreUnavailableError);
+    await expect(engine.store.write('server', put('late'))).rejects.toBeInstanceOf(StoreUnavailableError);
     await expect(get('late')).rejects.toBeInstanceOf(StoreUnavailableError);
   });
 
   it('finishes what is under way when it is closed', async () => {
-    const writing = Array.from({ length: 250 }, (_, index) => engine.store.write(put(`k${index}`)));
+    const writing = Array.from({ length: 250 }, (_, index) => engine.store.write('server', put(`k${index}`)));
     const reading = get('k0');
     await engine.close();
     await Promise.all([...writing, reading]);
@@ -281,7 +317,7 @@ describe('events', () => {
       }
     });
     const writes = Array.from({ length: 330 }, (_, index) =>
-      engine.store.write(async (tx) => {
+      engine.store.write('server', async (tx) => {
         await tx.emit(event(`e${index}`));
         if (index % 7 === 0) throw new Error('no');
         if (index % 5 === 0) await tx.emit(event(`e${index}b`));
@@ -302,9 +338,9 @@ describe('events', () => {
   it('are heard by nobody who has unsubscribed', async () => {
     const heard: CommitNotice[] = [];
     const stop = engine.store.subscribe((notice) => heard.push(notice));
-    await engine.store.write((tx) => tx.emit(event('one')));
+    await engine.store.write('server', (tx) => tx.emit(event('one')));
     stop();
-    await engine.store.write((tx) => tx.emit(event('two')));
+    await engine.store.write('server', (tx) => tx.emit(event('two')));
     expect(heard.flatMap(({ events }) => events.map((one) => one.conversation_id))).toEqual(['one']);
   });
 });
@@ -330,13 +366,13 @@ describe('other processes', () => {
     const counter = setInterval(() => {
       ticks += 1;
     }, 5);
-    const refused = engine.store.write(put('refused'));
+    const refused = engine.store.write('server', put('refused'));
     await expect(refused).rejects.toBeInstanceOf(StoreUnavailableError);
     clearInterval(counter);
     // Had the driver waited, the loop would have stood still and nothing been counted.
     expect(ticks).toBeGreaterThan(4);
     expect(await get('refused')).toBeUndefined();
-    const patient = engine.store.write(put('patient'));
+    const patient = engine.store.write('server', put('patient'));
     await other.exec('rollback');
     await patient;
     expect(seenFromOutside('patient')).toBe('patient');
@@ -347,7 +383,7 @@ describe('storage that refuses', () => {
   it('a look at it that fails ends nothing: the next one sees what the other process did', async () => {
     const heard: CommitNotice[] = [];
     engine.store.subscribe((notice) => heard.push(notice));
-    await engine.store.write(put('before'));
+    await engine.store.write('server', put('before'));
     const writer = watch.writer();
     const pragma = writer.pragma.bind(writer);
     let failures = 0;
@@ -363,7 +399,7 @@ describe('storage that refuses', () => {
   });
 
   it('a full disk: what was answered is stored, what was refused is not, reads go on, and it resumes', async () => {
-    await engine.store.write(put('before'));
+    await engine.store.write('server', put('before'));
     const writer = watch.writer();
     const pages = writer.pragma('page_count', { simple: true }) as number;
     writer.pragma(`max_page_count = ${pages + 4}`);
@@ -375,7 +411,7 @@ describe('storage that refuses', () => {
         Array.from({ length: 10 }, async (_, index) => {
           const number = round * 10 + index;
           try {
-            await engine.store.write((tx) => tx.repositories.meta.set(`n${number}`, large));
+            await engine.store.write('server', (tx) => tx.repositories.meta.set(`n${number}`, large));
             stored.add(number);
           } catch (error) {
             expect(error).toBeInstanceOf(StoreUnavailableError);
@@ -388,18 +424,18 @@ describe('storage that refuses', () => {
       expect(seenFromOutside(`n${number}`) !== undefined, `n${number}`).toBe(stored.has(number));
     expect(await get('before')).toBe('before');
     writer.pragma('max_page_count = 1000000');
-    await engine.store.write((tx) => tx.repositories.meta.set('resumed', large));
+    await engine.store.write('server', (tx) => tx.repositories.meta.set('resumed', large));
     expect(seenFromOutside('resumed')).toBe(large);
     expect(writer.pragma('integrity_check', { simple: true })).toBe('ok');
   });
 
   it('a file that can not be written: refused, reads go on, and it resumes', async () => {
-    await engine.store.write(put('before'));
+    await engine.store.write('server', put('before'));
     watch.writer().pragma('query_only = ON');
-    await expect(engine.store.write(put('no'))).rejects.toBeInstanceOf(StoreUnavailableError);
+    await expect(engine.store.write('server', put('no'))).rejects.toBeInstanceOf(StoreUnavailableError);
     expect(await get('before')).toBe('before');
     watch.writer().pragma('query_only = OFF');
-    await engine.store.write(put('yes'));
+    await engine.store.write('server', put('yes'));
     expect(seenFromOutside('yes')).toBe('yes');
   });
 });

@@ -214,7 +214,7 @@ describe('while a model thinks', () => {
     await startWithModel(streamAnswer(good));
     const { store } = app.service.engine;
     const id = await createConversation(visitor);
-    await store.write(async (tx) => {
+    await store.write('server', async (tx) => {
       const conversation = (await tx.repositories.conversations.byId(id))!;
       for (const text of ['first', 'second'])
         await postAssistantMessage(tx, app.service, conversation, 'Robin', 'one-message', plainContent(text));

@@ -88,7 +88,7 @@ async function conversationIn(status: 'pending' | 'active'): Promise<string> {
   return conversationId;
 }
 
-const write = <T>(work: (tx: Tx) => Promise<T>): Promise<T> => app.service.engine.store.write(work);
+const write = <T>(work: (tx: Tx) => Promise<T>): Promise<T> => app.service.engine.store.write('server', work);
 const now = (): number => app.clock.now();
 
 const competitors = {

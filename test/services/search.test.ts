@@ -120,7 +120,7 @@ describe('search in the queue', () => {
     const conversationId = await createConversation(visitor);
     const messageId = await createMessage(visitor, conversationId, 'xylophone');
     await updateSearchIndex(app.service);
-    await app.service.engine.store.write(async ({ repositories }) => {
+    await app.service.engine.store.write('server', async ({ repositories }) => {
       await repositories.search.remove(messageId);
       await repositories.meta.remove('search_cursor');
     });

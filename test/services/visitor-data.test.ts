@@ -197,7 +197,7 @@ it('erases a long history in steps, and again after it was cut off', async () =>
     await createMessage(visitor, conversationId, `${marker} ${index}`);
   const [row] = inDatabase(app, 'select id from visitors where visitor_id = ?', visitor.id);
   // As a killed process leaves it: a part is gone.
-  await app.service.engine.store.write(({ repositories }) =>
+  await app.service.engine.store.write('server', ({ repositories }) =>
     repositories.visitorData.removeMessages(String(row?.['id']), 200),
   );
   expect(Number(inDatabase(app, 'select count(*) as n from messages')[0]?.['n'])).toBeGreaterThan(200);

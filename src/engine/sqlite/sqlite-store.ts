@@ -3,7 +3,7 @@
 import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { sql } from 'kysely';
-import type { Clock, CommitNotice, CommittedEvent, NewEvent, ReadTx, Store, Tx } from '../engine.ts';
+import type { Clock, CommitNotice, CommittedEvent, NewEvent, ReadTx, Scope, Store, Tx } from '../engine.ts';
 import { StoreUnavailableError } from '../engine.ts';
 import { builder } from './query.ts';
 import { createRepositories, type Repositories } from './repositories/repositories.ts';
@@ -33,6 +33,8 @@ interface QueuedWrite {
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
   readonly since: number;
+  /** Shares its commit with no other. */
+  readonly alone: boolean;
 }
 
 /** Bounded so that one commit never holds the loop for more than a few milliseconds. */
@@ -101,10 +103,16 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
     for (const listener of listeners) listener(notice);
   }
 
-  function write<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+  function enqueue<T>(work: (tx: Tx) => Promise<T>, alone: boolean): Promise<T> {
     if (closed) return Promise.reject(new StoreUnavailableError('The store is closed.'));
     return new Promise<T>((resolve, reject) => {
-      queue.push({ work, resolve: resolve as (value: unknown) => void, reject, since: clock.monotonic() });
+      queue.push({
+        work,
+        resolve: resolve as (value: unknown) => void,
+        reject,
+        since: clock.monotonic(),
+        alone,
+      });
       if (!flushing) {
         flushing = true;
         // After this turn of the loop: whatever arrived with it shares the commit.
@@ -131,7 +139,7 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
     } catch (error) {
       return refuse(error);
     }
-    const group = queue.splice(0, maxGroupSize);
+    const group = takeGroup(queue);
     const answers: (() => void)[] = [];
     const events: CommittedEvent[] = [];
     let configuration = false;
@@ -232,15 +240,28 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
         beginRead.run();
         return await work({ repositories: readTables });
       } catch (error) {
-        throw isStorageError(error)
-          ? new StoreUnavailableError('Storage refused the read.', { cause: error })
-          : error;
+        throw readError(error);
       } finally {
         if (reader.inTransaction) endRead.run();
       }
     });
     readQueue = result.catch(() => undefined);
     return result;
+  }
+
+  async function readAlone<T>(work: (tx: ReadTx) => Promise<T>): Promise<T> {
+    if (closed) throw new StoreUnavailableError('The store is closed.');
+    let connection: Connection | undefined;
+    try {
+      connection = openConnection(options.file, options);
+      connection.pragma('query_only = ON');
+      connection.exec('BEGIN');
+      return await work({ repositories: createRepositories(createRunner(connection)) });
+    } catch (error) {
+      throw readError(error);
+    } finally {
+      connection?.close();
+    }
   }
 
   function watch(): void {
@@ -278,7 +299,10 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
 
   return {
     read,
-    write,
+    readAlone,
+    // The one lock of the file excludes more than any scope asks for.
+    write: <T>(_scope: Scope | readonly Scope[], work: (tx: Tx) => Promise<T>) => enqueue(work, false),
+    alone: <T>(_scope: Scope, work: (tx: Tx) => Promise<T>) => enqueue(work, true),
     subscribe: (listener) => {
       listeners.add(listener);
       return () => listeners.delete(listener);
@@ -314,6 +338,13 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
   };
 }
 
+/** Takes the operations of the next commit from the head of the queue. */
+function takeGroup(queue: QueuedWrite[]): QueuedWrite[] {
+  const next = queue.findIndex(({ alone }) => alone);
+  const together = next < 0 ? maxGroupSize : Math.min(Math.max(next, 1), maxGroupSize);
+  return queue.splice(0, together);
+}
+
 function runFirstWrite(writer: Connection, now: number): void {
   const query = openedAt({ value: String(now) });
   writer.prepare(query.sql).run(...query.parameters);
@@ -345,6 +376,13 @@ function checkpoint(writer: Connection, mode: 'PASSIVE' | 'TRUNCATE'): void {
   } catch (error) {
     if (!isStorageError(error) && sqliteCode(error) !== 'SQLITE_LOCKED') throw error;
   }
+}
+
+/** What a read's caller is told. */
+function readError(error: unknown): unknown {
+  return isStorageError(error)
+    ? new StoreUnavailableError('Storage refused the read.', { cause: error })
+    : error;
 }
 
 /** Errors of the storage below SQLite, after which the same write may succeed later. */

@@ -9,6 +9,7 @@ import { markdownLink } from '../../text/markdown.ts';
 import { limitAiQuestion } from '../auth/rate-limits.ts';
 import type { MessageContent } from '../chat/append-message.ts';
 import { ServiceError } from '../core/errors.ts';
+import { scopeOfConversation } from '../core/scopes.ts';
 import { JobLoop } from '../core/job-loop.ts';
 import type { ReadTx, Service, Tx } from '../service.ts';
 import { answerQuestion } from './assistant.ts';
@@ -175,7 +176,7 @@ class AutoReply {
     if (pending === null) return;
     const { conversation, message, settings } = pending;
     if (asksForHuman(message.content_text ?? message.content)) {
-      await store.write(async (tx) => {
+      await store.write(scopeOfConversation(conversation), async (tx) => {
         const current = await findPendingQuestion(tx, service, conversationId);
         if (current?.message.id === message.id)
           await handOffToHuman(tx, service, current.conversation, current.message);
@@ -190,7 +191,7 @@ class AutoReply {
     );
     // Aborted by the stop: the next start answers.
     if (this.#stop.signal.aborted && reply.outcome === 'failed') return;
-    await store.write((tx) => postReply(tx, service, pending, reply));
+    await store.write(scopeOfConversation(conversation), (tx) => postReply(tx, service, pending, reply));
   }
 }
 

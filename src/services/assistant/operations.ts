@@ -4,9 +4,11 @@ import type { AiAnswer, AiLogEntry } from '../../protocol/assistant.ts';
 import { assistantLimits } from '../../protocol/codes.ts';
 import type { ApplicationSettings } from '../../protocol/application-settings.ts';
 import type { Input, Output } from '../../protocol/operations.ts';
+import type { Scope } from '../../engine/engine.ts';
 import type { MessageWithSender } from '../../engine/rows.ts';
 import { accessApplication, accessConversation, getOrCreateVisitor, findVisitor } from '../core/access.ts';
 import { actorLabel } from '../core/actor.ts';
+import { scopeOfConversation, visitorScope } from '../core/scopes.ts';
 import { recordAi, type AiRecord } from './log.ts';
 import { checkRewrite } from './answer-check.ts';
 import { assertPlanHasAi } from '../tenants/applications.ts';
@@ -16,7 +18,7 @@ import { rewritePrompt, type Turn } from './prompts.ts';
 import { badField, ServiceError, notFound } from '../core/errors.ts';
 import { ModelError } from './language-model.ts';
 import { limitAiQuestion } from '../auth/rate-limits.ts';
-import type { Call, MemberCall, OwnerCall, ReadTx, Service, VisitorCall } from '../service.ts';
+import type { Call, MemberCall, OwnerCall, ReadTx, VisitorCall } from '../service.ts';
 import { readSettings } from '../tenants/settings.ts';
 
 /** Messages of a conversation that a draft is made from. */
@@ -41,7 +43,7 @@ export async function answerVisitor(
   // What is asked belongs to somebody, so that it is handed out and erased with them.
   const visitor =
     (await service.engine.store.read((tx) => findVisitor(tx, actor))) ??
-    (await service.engine.store.write((tx) => getOrCreateVisitor(tx, call))).row;
+    (await service.engine.store.write(visitorScope(call), (tx) => getOrCreateVisitor(tx, call))).row;
   const base = {
     organizationId,
     applicationId,
@@ -244,7 +246,7 @@ async function answerAndRecord<T extends LoggedAnswer>(
   const { clock } = service.engine;
   const began = clock.monotonic();
   const write = (entry: Pick<AiRecord, 'answer' | 'outcome' | 'model' | 'sources'>): Promise<boolean> =>
-    recordUnlessDeleted(service, base.messageIds ?? [], {
+    recordUnlessDeleted(call, base.messageIds ?? [], {
       ...base,
       actor: actorLabel(actor),
       ...entry,
@@ -269,13 +271,17 @@ async function answerAndRecord<T extends LoggedAnswer>(
   }
 }
 
+function recordScope(call: Call, { organizationId, conversationId }: AiRecord): Scope {
+  if (conversationId !== undefined && conversationId !== null)
+    return scopeOfConversation({ id: conversationId, organization_id: organizationId });
+  if (call.actor.kind === 'visitor') return visitorScope({ ...call, actor: call.actor });
+  return { organization: organizationId, part: 'row:ai_log' };
+}
+
 /** A conversation, a visitor or a message may be gone by now: then nothing of it is to be kept either. */
-function recordUnlessDeleted(
-  service: Service,
-  messageIds: readonly string[],
-  entry: AiRecord,
-): Promise<boolean> {
-  return service.engine.store.write(async (tx) => {
+function recordUnlessDeleted(call: Call, messageIds: readonly string[], entry: AiRecord): Promise<boolean> {
+  const { service } = call;
+  return service.engine.store.write(recordScope(call, entry), async (tx) => {
     if (entry.conversationId !== undefined && entry.conversationId !== null) {
       if ((await tx.repositories.conversations.byId(entry.conversationId)) === undefined) return false;
     } else if (entry.visitorKey !== undefined && entry.visitorKey !== null) {

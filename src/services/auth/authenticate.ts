@@ -3,8 +3,10 @@
 import { visitorUuid, uuid } from '../../protocol/entities.ts';
 import type { CachedApplication, CachedSession } from '../core/config-cache.ts';
 import type { HostSiteActor, MemberActor, VisitorActor } from '../core/actor.ts';
-import { StoreUnavailableError, type Tx } from '../../engine/engine.ts';
+import type { ApiKeyRow } from '../../engine/rows.ts';
+import { StoreUnavailableError, type Scope, type Tx } from '../../engine/engine.ts';
 import { ServiceError } from '../core/errors.ts';
+import { scopeOfMember } from '../core/scopes.ts';
 import { countFailedAuth } from './rate-limits.ts';
 import { originMatches, parseOrigin } from './origins.ts';
 import { isSessionToken, readApiKey } from './secrets.ts';
@@ -98,7 +100,7 @@ async function verifyApiKey(
   service: Service,
   credentials: Credentials,
   applicationId: string | undefined,
-): Promise<{ readonly mode: 'live' | 'test' } | null> {
+): Promise<ApiKeyRow | null> {
   const text = bearerToken(credentials.authorization);
   if (text === null || readApiKey(text) === null) return null;
   const row = await service.configCache.apiKey(service.secrets.digest(text));
@@ -110,22 +112,19 @@ async function verifyApiKey(
   return row;
 }
 
-async function touchApiKey(
-  service: Service,
-  row: { id: string; last_used_at: number | null },
-  now: number,
-): Promise<void> {
+async function touchApiKey(service: Service, row: ApiKeyRow, now: number): Promise<void> {
   // On the cached row as well: the caches are not emptied for this, and it need not be exact.
   row.last_used_at = now;
-  await recordUse(service, async ({ repositories }) => {
+  const scope = { organization: row.organization_id, part: `row:${row.id}` } as const;
+  await recordUse(service, scope, async ({ repositories }) => {
     await repositories.apiKeys.setLastUsed(row.id, now);
   });
 }
 
 /** Writes that a credential was used. Where nothing can be written now, the request goes on: reading is still possible. */
-async function recordUse(service: Service, work: (tx: Tx) => Promise<void>): Promise<void> {
+async function recordUse(service: Service, scope: Scope, work: (tx: Tx) => Promise<void>): Promise<void> {
   try {
-    await service.engine.store.write(work);
+    await service.engine.store.write(scope, work);
   } catch (error) {
     if (!(error instanceof StoreUnavailableError)) throw error;
   }
@@ -251,7 +250,7 @@ export function sessionExpiry(createdAt: number, now: number): number {
 async function extendSession(service: Service, { session }: CachedSession): Promise<void> {
   const now = service.engine.clock.now();
   if (now - session.last_seen_at < sessionTouchIntervalMs) return;
-  await recordUse(service, async (tx) => {
+  await recordUse(service, scopeOfMember(session.organization_id, session.member_id), async (tx) => {
     await tx.repositories.members.touchSession(session.id, now, sessionExpiry(session.created_at, now));
     tx.configurationChanged();
   });

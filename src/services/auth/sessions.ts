@@ -5,6 +5,7 @@ import type { MemberRow, OrganizationRow } from '../../engine/rows.ts';
 import { audit } from '../core/audit.ts';
 import { accessMember } from '../core/access.ts';
 import type { LocalActor } from '../core/actor.ts';
+import { scopeOfMember } from '../core/scopes.ts';
 import { sessionExpiry } from './authenticate.ts';
 import { ServiceError, notFound } from '../core/errors.ts';
 import { isLoginThrottled, assertAuthNotThrottled, countFailedAuth } from './rate-limits.ts';
@@ -33,32 +34,40 @@ export async function signIn(
   const right = await service.secrets.verifyPassword(input.password, found?.member.password_hash ?? null);
   if (found === null || !right || found.member.disabled_at !== null) {
     isLoginThrottled(service, account, true);
-    await auditFailedSignIn(call, input, found);
+    await auditFailedSignIn(call, await findRefusedAccount(service, input, found));
     countFailedAuth(service, address);
     throw new ServiceError(
       'unauthorized',
       'The organization, the e-mail address or the password is not right.',
     );
   }
-  return service.engine.store.write((tx) => startSession(tx, call, found));
+  const scope = scopeOfMember(found.organization.id, found.member.id);
+  return service.engine.store.write(scope, (tx) => startSession(tx, call, found));
 }
 
 /** Who tried, for the organization's own log; an organization that does not exist has none. */
 async function auditFailedSignIn(
   call: AnonymousCall,
+  refused: { readonly organizationId: string; readonly memberId: string } | null,
+): Promise<void> {
+  if (refused === null) return;
+  const { organizationId, memberId } = refused;
+  await call.service.engine.store.write(scopeOfMember(organizationId, memberId), (tx) =>
+    audit(tx, call, { organizationId, action: 'session.refused', subject: `member:${memberId}` }),
+  );
+}
+
+/** Whose account was tried; null where there is no such organization. */
+async function findRefusedAccount(
+  service: Service,
   input: { organization: string },
   found: MemberAccount | null,
-): Promise<void> {
-  await call.service.engine.store.write(async (tx) => {
-    const organization =
-      found?.organization ?? (await tx.repositories.organizations.bySlug(input.organization));
-    if (organization === undefined) return;
-    await audit(tx, call, {
-      organizationId: organization.id,
-      action: 'session.refused',
-      subject: found === null ? 'member:unknown' : `member:${found.member.id}`,
-    });
-  });
+): Promise<{ organizationId: string; memberId: string } | null> {
+  if (found !== null) return { organizationId: found.organization.id, memberId: found.member.id };
+  const organization = await service.engine.store.read(({ repositories }) =>
+    repositories.organizations.bySlug(input.organization),
+  );
+  return organization === undefined ? null : { organizationId: organization.id, memberId: 'unknown' };
 }
 
 interface MemberAccount {

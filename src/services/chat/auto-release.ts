@@ -26,7 +26,7 @@ export async function runAutoRelease(service: Service): Promise<void> {
   for (const { organization_id, member_id, release_after_minutes } of holders) {
     const since = presence.awaySince(member_id);
     if (since === null || clock.monotonic() - since < release_after_minutes * 60_000) continue;
-    await store.write(async (tx) => {
+    await store.write({ organization: organization_id }, async (tx) => {
       // They may have come back before the transaction began.
       if (presence.awaySince(member_id) !== null)
         await releaseMemberConversations(tx, service, organization_id, member_id);

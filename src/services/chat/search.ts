@@ -3,11 +3,14 @@
 // SQLite's tokenizer knows no words in scripts that write without blanks.
 // The index follows the event log, a moment behind, so that sending never waits for it.
 import type { Service, Tx } from '../service.ts';
+import type { UnindexedMessage } from '../../engine/rows.ts';
+import { scopeOfConversation } from '../core/scopes.ts';
 import { readEvents } from '../core/event-log.ts';
 
 // Made when it is first needed: a command that searches nothing should not wait for it.
 let segmenter: Intl.Segmenter | undefined;
 const cursorKey = 'search_cursor';
+const cursorScope = 'server:search_cursor';
 const batchSize = 200;
 const indexDelayMs = 250;
 /** Events within `afterMs` above which the service counts as busy. */
@@ -47,16 +50,12 @@ export async function updateSearchIndex(service: Service): Promise<void> {
     const last = events.at(-1);
     if (last === undefined) return;
     position = last.seq;
-    const changed = new Set<string>();
-    for (const { type, message_id } of events)
-      if (message_id !== null && (type === 'message:new' || type === 'message:edited'))
-        changed.add(message_id);
-    await inBatches([...changed], (ids) =>
-      store.write(async (tx) => {
-        for (const id of ids) await indexMessage(tx, id);
-      }),
-    );
-    await store.write(({ repositories }) => repositories.meta.set(cursorKey, String(position)));
+    const changed = new Map<string, UnindexedMessage>();
+    for (const { type, message_id: id, organization_id, conversation_id } of events)
+      if (id !== null && (type === 'message:new' || type === 'message:edited'))
+        changed.set(id, { id, organization_id, conversation_id });
+    await inBatches([...changed.values()], (messages) => indexMessages(service, messages));
+    await store.write(cursorScope, ({ repositories }) => repositories.meta.set(cursorKey, String(position)));
   }
 }
 
@@ -71,11 +70,22 @@ async function indexAllMessages(service: Service): Promise<void> {
     const last = rows.at(-1);
     if (last === undefined) break;
     after = last.id;
-    await store.write(async (tx) => {
-      for (const row of rows) await indexMessage(tx, row.id);
-    });
+    await indexMessages(service, rows);
   }
-  await store.write(({ repositories }) => repositories.meta.set(cursorKey, String(end)));
+  await store.write(cursorScope, ({ repositories }) => repositories.meta.set(cursorKey, String(end)));
+}
+
+/** In one transaction for them all, so that a message is not deleted between the reading and the indexing. */
+function indexMessages({ engine: { store } }: Service, messages: readonly UnindexedMessage[]): Promise<void> {
+  const scopes = new Map(
+    messages.map((row) => [
+      row.conversation_id,
+      scopeOfConversation({ id: row.conversation_id, organization_id: row.organization_id }),
+    ]),
+  );
+  return store.write([...scopes.values()], async (tx) => {
+    for (const { id } of messages) await indexMessage(tx, id);
+  });
 }
 
 /** A deleted message has nothing to find; one that is gone altogether has taken its words along. */

@@ -58,7 +58,7 @@ export async function exportOrganization(
     hash.update(`${line}\n`);
     await write(line);
   };
-  const done = await store.read(async (tx) => {
+  const done = await store.readAlone(async (tx) => {
     const { id, slug, name } = await accessOrganization(tx, call.actor, reference);
     const { transferData } = tx.repositories;
     const header: Header = {
@@ -83,7 +83,7 @@ export async function exportOrganization(
     return { organization: header.organization, rows };
   });
   await write(JSON.stringify({ end: true, rows: done.rows, sha256: hash.digest('hex') }));
-  await store.write((tx) =>
+  await store.write({ organization: done.organization.id }, (tx) =>
     audit(tx, call, {
       organizationId: done.organization.id,
       action: 'organizations.export',
@@ -118,7 +118,7 @@ export type Lines = () => AsyncIterable<string>;
 export async function importOrganization(call: Call, lines: Lines): Promise<ExportSummary> {
   const { store } = call.service.engine;
   const header = await verifyFile(lines);
-  const done = await store.write(async (tx) => {
+  const done = await store.alone('server', async (tx) => {
     const schema = await tx.repositories.transferData.schema();
     if (header.schema !== schema)
       throw importError(

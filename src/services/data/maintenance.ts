@@ -12,7 +12,7 @@ const intervalMs = 3_600_000;
 /** Deletes what has expired. */
 export async function runMaintenance({ engine }: Service): Promise<void> {
   const now = engine.clock.now();
-  await engine.store.write(async ({ repositories }) => {
+  await engine.store.write('server', async ({ repositories }) => {
     await repositories.events.prune(now - eventRetentionMs);
     await repositories.webhooks.prune(now - deliveryRetentionMs);
     await repositories.members.removeExpiredSessions(now);

@@ -182,6 +182,7 @@ async function forEachPage<R extends RetentionCursor>(
 interface Step {
   readonly cursor: RetentionCursor;
   readonly over: boolean;
+  readonly removed: Readonly<Counts>;
 }
 
 async function removeExpired(
@@ -195,7 +196,10 @@ async function removeExpired(
     let cursor = startCursor;
     while (options.stopped?.() !== true) {
       const from = cursor;
-      const done = await service.engine.store.write((tx) => step(tx, service, scope, from, counts));
+      const done = await service.engine.store.write({ organization: scope.organization_id }, (tx) =>
+        step(tx, service, scope, from),
+      );
+      addCounts(counts, done.removed);
       if (done.over) break;
       cursor = done.cursor;
       await sleep(pauseMs);
@@ -211,7 +215,9 @@ async function removeExpiredAiLog(
   { stopped }: PurgeOptions,
 ): Promise<void> {
   for (;;) {
-    const removed = await store.write(({ repositories }) => repositories.aiLog.removeOld(scope, maxStepRows));
+    const removed = await store.write({ organization: scope.organization_id }, ({ repositories }) =>
+      repositories.aiLog.removeOld(scope, maxStepRows),
+    );
     if (removed < maxStepRows || stopped?.() === true) return;
     await sleep(pauseMs);
   }
@@ -223,27 +229,27 @@ async function purgeConversations(
   service: Service,
   scope: RetentionScope,
   from: RetentionCursor,
-  counts: Counts,
 ): Promise<Step> {
   const full = createStepBudget(service);
+  const removed = zeroCounts();
   const page = await tx.repositories.retention.candidates(scope, from, pageSize);
   let cursor = from;
   for (const one of page) {
     let left = one.old_messages ?? 0;
     while (left > 0) {
-      const removed = await tx.repositories.retention.removeMessages(one.id, scope.cutoff, batchRows);
-      counts.messages += removed;
-      left -= removed;
+      const messages = await tx.repositories.retention.removeMessages(one.id, scope.cutoff, batchRows);
+      removed.messages += messages;
+      left -= messages;
       // The walk has not passed this conversation yet: the next step begins with it.
-      if (full(removed) && left > 0) return { cursor, over: false };
-      if (removed === 0) break;
+      if (full(messages) && left > 0) return { cursor, over: false, removed };
+      if (messages === 0) break;
     }
     if (one.goes === 1)
-      counts.conversations += await tx.repositories.retention.removeConversation(one.id, scope.cutoff);
+      removed.conversations += await tx.repositories.retention.removeConversation(one.id, scope.cutoff);
     cursor = one;
-    if (full(1)) return { cursor, over: false };
+    if (full(1)) return { cursor, over: false, removed };
   }
-  return { cursor, over: page.length < pageSize };
+  return { cursor, over: page.length < pageSize, removed };
 }
 
 async function purgeVisitors(
@@ -251,17 +257,17 @@ async function purgeVisitors(
   service: Service,
   scope: RetentionScope,
   from: RetentionCursor,
-  counts: Counts,
 ): Promise<Step> {
   const full = createStepBudget(service);
+  const removed = zeroCounts();
   const page = await tx.repositories.retention.visitors(scope, from, pageSize);
   let cursor = from;
   for (const one of page) {
-    if (one.goes === 1) counts.visitors += await tx.repositories.retention.removeVisitor(one.id);
+    if (one.goes === 1) removed.visitors += await tx.repositories.retention.removeVisitor(one.id);
     cursor = one;
-    if (full(1)) return { cursor, over: false };
+    if (full(1)) return { cursor, over: false, removed };
   }
-  return { cursor, over: page.length < pageSize };
+  return { cursor, over: page.length < pageSize, removed };
 }
 
 /** @returns a function that takes rows removed just now and says whether the step is full */
@@ -290,7 +296,7 @@ async function auditPurge(
     (call === undefined || removed + test.messages + test.conversations + test.visitors === 0)
   )
     return;
-  await store.write(async (tx) => {
+  await store.write({ organization: id }, async (tx) => {
     if (state === 'held' && (await tx.repositories.audit.has(id, action, clock.now() - dayMs))) return;
     const detail = {
       ...live,

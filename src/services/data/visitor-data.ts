@@ -59,7 +59,7 @@ export async function exportVisitor(
     const row = await accessVisitorData(tx, call, input);
     return { visitor: row, data: await collectVisitorData(tx, row) };
   });
-  await store.write((tx) =>
+  await store.write({ organization: visitor.organization_id }, (tx) =>
     audit(tx, call, {
       organizationId: visitor.organization_id,
       action: 'visitors.export',
@@ -142,14 +142,15 @@ export async function eraseVisitor(
 ): Promise<Output<'visitors.erase'>> {
   const { store } = call.service.engine;
   const visitor = await store.read((tx) => accessVisitorData(tx, call, input));
+  const scope = { organization: visitor.organization_id };
   // A long history goes in steps, so that nobody waits for the lock; cut off in the middle, the same call goes on.
   for (;;) {
-    const removed = await store.write(({ repositories }) =>
+    const removed = await store.write(scope, ({ repositories }) =>
       repositories.visitorData.removeMessages(visitor.id, eraseBatchSize),
     );
     if (removed < eraseBatchSize) break;
   }
-  await store.write(async (tx) => {
+  await store.write(scope, async (tx) => {
     if ((await tx.repositories.visitorData.remove(visitor.id)) === 0) throw notFound('visitor');
     await tx.repositories.visitorData.countErasure();
     // Live connections prove again that they may stay: those of this visitor can't.

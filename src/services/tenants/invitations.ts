@@ -1,5 +1,6 @@
 // Inviting members by a link that works once, for three days: whoever follows it
 // chooses the password, so nobody ever has to send one.
+import type { Scope } from '../../engine/engine.ts';
 import type { Input, Output } from '../../protocol/operations.ts';
 import { audit } from '../core/audit.ts';
 import { ServiceError } from '../core/errors.ts';
@@ -7,7 +8,7 @@ import { assertAuthNotThrottled, countFailedAuth } from '../auth/rate-limits.ts'
 import { addMember } from './members.ts';
 import { isoTime, serializeMember, serializeOrganization } from '../core/serializers.ts';
 import { makeInvitationToken } from '../auth/secrets.ts';
-import type { AnonymousCall, OwnerCall, Tx } from '../service.ts';
+import type { AnonymousCall, OwnerCall, Service, Tx } from '../service.ts';
 
 const livesMs = 3 * 86_400_000;
 
@@ -57,7 +58,8 @@ export async function acceptInvitation(
   assertAuthNotThrottled(service, address);
   const digest = service.secrets.digest(input.token);
   const passwordHash = await service.secrets.hashPassword(input.password);
-  const accepted = await service.engine.store.write(async (tx) => {
+  const { store } = service.engine;
+  const accepted = await store.write(await invitationScope(service, digest), async (tx) => {
     const invitation = await tx.repositories.invitations.byDigest(digest);
     if (invitation === undefined || invitation.expires_at <= service.engine.clock.now()) return null;
     const member = await tx.repositories.members.byId(invitation.member_id);
@@ -80,4 +82,13 @@ export async function acceptInvitation(
     'unauthorized',
     'The invitation is unknown, used or over. Ask an admin for a new one.',
   );
+}
+
+/** The invited member's organization; the server where there is no such invitation, which writes nothing. */
+function invitationScope({ engine: { store } }: Service, digest: Uint8Array): Promise<Scope> {
+  return store.read(async ({ repositories }) => {
+    const invitation = await repositories.invitations.byDigest(digest);
+    const member = invitation && (await repositories.members.byId(invitation.member_id));
+    return member === undefined ? 'server:invitations' : { organization: member.organization_id };
+  });
 }

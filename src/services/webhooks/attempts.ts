@@ -4,6 +4,7 @@ import type { WebhookDeliveryRow, WebhookRow } from '../../engine/rows.ts';
 import { backoffDelay, type Backoff } from '../../net/backoff.ts';
 import type { WebhookResponse } from '../../net/webhook-client.ts';
 import { loadEventPayload } from '../core/event-log.ts';
+import { scopeOfWebhook } from '../core/scopes.ts';
 import { isoTime } from '../core/serializers.ts';
 import type { Service, Tx } from '../service.ts';
 
@@ -65,13 +66,14 @@ export function buildPayload(
  */
 export async function recordAttempt(
   service: Service,
+  webhook: WebhookRow,
   deliveryId: string,
   response: WebhookResponse | null,
   durationMs: number,
 ): Promise<void> {
   const { store, clock } = service.engine;
   const random = Math.random();
-  const status = await store.write(async (tx) => {
+  const status = await store.write(scopeOfWebhook(webhook), async (tx) => {
     const { webhooks } = tx.repositories;
     const row = await webhooks.delivery(deliveryId);
     // Erased, or its webhook deleted, since it was sent.

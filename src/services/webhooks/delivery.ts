@@ -5,6 +5,7 @@ import type { EventRow, WebhookDeliveryRow, WebhookRow } from '../../engine/rows
 import type { SendWebhook } from '../../net/webhook-client.ts';
 import { canReceive } from '../core/audience.ts';
 import { lastEventSeq } from '../core/event-log.ts';
+import { scopeOfWebhook } from '../core/scopes.ts';
 import { JobLoop } from '../core/job-loop.ts';
 import type { Service, Tx } from '../service.ts';
 import { buildPayload, maxDelayMs, recordAttempt } from './attempts.ts';
@@ -193,7 +194,7 @@ class WebhookDelivery {
         ({ queue, events: some }) => some.length > 0 || end - queue.savedSeq >= positionInterval,
       );
       if (saved.length > 0)
-        await store.write(async (tx) => {
+        await store.write(saved.map(({ queue }) => scopeOfWebhook(queue.row)), async (tx) => {
           for (const { queue, events: some } of saved) await addDeliveries(tx, clock, queue.row, some, end);
         });
       for (const { queue, events: some } of saved) {
@@ -247,7 +248,7 @@ class WebhookDelivery {
     const { clock } = this.#service.engine;
     const { signal } = this.#stop;
     const body = await buildPayload(this.#service, webhook, row);
-    if (body === null) return recordAttempt(this.#service, row.id, null, 0);
+    if (body === null) return recordAttempt(this.#service, webhook, row.id, null, 0);
     const began = clock.monotonic();
     const headers = {
       'content-type': 'application/json',
@@ -262,7 +263,7 @@ class WebhookDelivery {
     const response = await this.#send({ url: webhook.url, headers, body }, signal);
     // Aborted by the stop: it does not count as an attempt.
     if (signal.aborted && response.status === null) return undefined;
-    return recordAttempt(this.#service, row.id, response, Math.round(clock.monotonic() - began));
+    return recordAttempt(this.#service, webhook, row.id, response, Math.round(clock.monotonic() - began));
   }
 }
 

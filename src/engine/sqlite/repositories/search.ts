@@ -22,7 +22,7 @@ const unindexed = prepare<{ after: string; limit: number }>()((db, p) =>
   db
     .selectFrom('messages')
     .leftJoin('search_rows', 'search_rows.message_id', 'messages.id')
-    .select(['messages.id', 'messages.content', 'messages.content_text'])
+    .select(['messages.id', 'messages.organization_id', 'messages.conversation_id'])
     .where('messages.id', '>', p.after)
     .where('messages.deleted_at', 'is', null)
     .where('search_rows.id', 'is', null)

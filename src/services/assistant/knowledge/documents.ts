@@ -257,7 +257,7 @@ export async function rechunkStaleDocuments(
     if (before === undefined) continue;
     // The title may have been given by hand: it stays.
     const prepared = await tryChunk(before);
-    await store.write(async (tx) => {
+    await store.write({ organization: before.organization_id }, async (tx) => {
       const now = await tx.repositories.knowledge.byId(id);
       // Updated meanwhile: then it has new passages already.
       if (now === undefined || now.edition === chunkerVersion || now.updated_at !== before.updated_at) return;

@@ -135,7 +135,7 @@ export async function embedMissing(service: Service, stop: AbortSignal): Promise
     );
     if (vectors.length !== rows.length)
       throw new Error(`the embedding model answered ${vectors.length} vectors for ${rows.length} texts`);
-    await store.write(async ({ repositories }) => {
+    await store.write('server:embeddings', async ({ repositories }) => {
       for (const [index, { id }] of rows.entries()) {
         await repositories.knowledge.setEmbedding(
           id,
