@@ -8,7 +8,12 @@ const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3');
 
 /** @returns null for a text that is no IP address; ipaddr.js alone would also read 0x7f.1 and 2130706433 */
 function parseIp(text: string): ipaddr.IPv4 | ipaddr.IPv6 | null {
-  return isIP(text) === 0 ? null : ipaddr.parse(text);
+  return isIP(text) === 0 ? null : ipaddr.parse(withoutShortCompatible(text));
+}
+
+/** ipaddr.js takes ::127.0.0.1 (IPv4-compatible, never routed, RFC 4291 §2.5.5.1) for the mapped ::ffff:127.0.0.1. */
+function withoutShortCompatible(text: string): string {
+  return text.replace(/^::(?=\d+\.)/, '0::');
 }
 
 /**
@@ -25,7 +30,7 @@ export function isPublicAddress(text: string): boolean {
 export function canonicalAddress(text: string): string | null {
   const [bare = ''] = text.split('%', 1);
   if (isIP(bare) === 0 || (isIP(bare) === 4 && bare !== text)) return null;
-  const address = ipaddr.process(bare);
+  const address = ipaddr.process(withoutShortCompatible(bare));
   return address instanceof ipaddr.IPv4 ? address.toString() : address.toRFC5952String();
 }
 
