@@ -9,7 +9,7 @@ import { clientAddress } from '../net/client-address.ts';
 import { addressKey } from '../net/ip-ranges.ts';
 import { closeCodes, sizeLimits, socketPath, type SocketErrorCode } from '../protocol/codes.ts';
 import type { Mode } from '../protocol/entities.ts';
-import { assertAuthNotThrottled, countFailedAuth } from '../services/auth/rate-limits.ts';
+import { countFailedAuth } from '../services/auth/rate-limits.ts';
 import { authenticateSocket, SocketAuthError } from '../services/auth/socket-tokens.ts';
 import type { MemberActor, VisitorActor } from '../services/core/actor.ts';
 import { ServiceError } from '../services/core/errors.ts';
@@ -36,37 +36,18 @@ const refusalCodes: Readonly<Partial<Record<SocketErrorCode, keyof typeof closeC
 
 const heartbeatIntervalMs = 5_000;
 const closeTimeoutMs = 3_000;
-/** Frames that may arrive before the connection is accepted; more are read later. */
-const maxEarlyFrames = 64;
-
 /** One socket, from the upgrade on. */
 class Peer {
   readonly socket: WebSocket;
   lastReceivedAt: number;
   lastPingAt: number;
+  /** null: refused. Its frames are not handled. */
   connection: Connection | null = null;
-  /** Frames that arrived before the connection was accepted. Those of a refused connection are not handled. */
-  readonly earlyFrames: (string | null)[] = [];
-  readonly #cleanups: (() => void)[] = [];
 
   constructor(socket: WebSocket, now: number) {
     this.socket = socket;
     this.lastReceivedAt = now;
     this.lastPingAt = now;
-  }
-
-  /** Runs a step once when the socket is closed. */
-  onClose(step: () => void): void {
-    this.#cleanups.push(step);
-  }
-
-  cleanUp(): void {
-    for (const step of this.#cleanups.splice(0)) step();
-  }
-
-  receive(frame: string | null): void {
-    if (this.connection !== null) this.connection.receive(frame);
-    else if (this.earlyFrames.push(frame) > maxEarlyFrames) this.socket.pause();
   }
 
   /** Answers a ping. The library would pile up pongs without limit for a peer that does not read. */
@@ -90,8 +71,8 @@ export class SocketServer {
     clientTracking: false,
   });
   readonly #peers = new Set<Peer>();
-  readonly #perAddress = new ConnectionCount();
-  readonly #perVisitor = new ConnectionCount();
+  readonly #perAddress: ConnectionCount = new Map();
+  readonly #perVisitor: ConnectionCount = new Map();
   #lastConnectionNumber = 0;
   #stopping = false;
   #cancelHeartbeat = (): void => undefined;
@@ -107,8 +88,9 @@ export class SocketServer {
   async start(server: Server): Promise<void> {
     await this.#hub.start();
     this.#scheduleHeartbeat();
-    server.on('upgrade', (request: IncomingMessage, stream: Duplex, head: Buffer) =>
-      this.#handleUpgrade(request, stream, head),
+    server.on(
+      'upgrade',
+      (request: IncomingMessage, stream: Duplex, head: Buffer) => void this.#upgrade(request, stream, head),
     );
   }
 
@@ -132,43 +114,31 @@ export class SocketServer {
     this.#hub.sendTyping({ ...assistant, senderRole: 'assistant' }, conversationId, active);
   }
 
-  #handleUpgrade(request: IncomingMessage, stream: Duplex, head: Buffer): void {
-    const { service, config } = this.#options;
+  /**
+   * Authenticates first and completes the upgrade afterwards, in one turn of the loop with the hub's knowing of the
+   * connection: a client that sees its socket open misses nothing from then on.
+   */
+  async #upgrade(request: IncomingMessage, stream: Duplex, head: Buffer): Promise<void> {
+    const { config } = this.#options;
     stream.on('error', () => stream.destroy());
     const url = readUrl(request);
     if (url?.pathname !== socketPath) return refuseUpgrade(stream, '404 Not Found');
-    if (this.#stopping) return refuseUpgrade(stream, '503 Service Unavailable');
     const address = clientAddress(
       request.socket.remoteAddress,
       request.headers['x-forwarded-for'],
       config.trustProxy,
     );
-    try {
-      assertAuthNotThrottled(service, address);
-    } catch (error) {
-      if (!(error instanceof ServiceError)) throw error;
-      return refuseUpgrade(stream, '429 Too Many Requests');
-    }
+    const places = new Places();
+    stream.once('close', () => places.free());
+    const outcome = await this.#authenticate(request, url, address, places);
+    if (stream.destroyed) return places.free();
+    if (this.#stopping) return refuseUpgrade(stream, '503 Service Unavailable');
+    if (outcome === 'throttled') return refuseUpgrade(stream, '429 Too Many Requests');
     return this.#sockets.handleUpgrade(request, stream, head, (socket) => {
-      void this.#open(socket, request, url, address);
+      const peer = this.#addPeer(socket);
+      if (outcome instanceof Error) this.#refuse(socket, outcome);
+      else this.#accept(peer, outcome, url, address);
     });
-  }
-
-  async #open(socket: WebSocket, request: IncomingMessage, url: URL, address: string): Promise<void> {
-    const peer = this.#addPeer(socket);
-    try {
-      const actor = await this.#authenticate(peer, request, url, address);
-      // It may have closed while the token was being checked.
-      if (socket.readyState !== socket.OPEN) {
-        peer.cleanUp();
-        return;
-      }
-      const connection = this.#accept(peer, actor, url, address);
-      // Configuration may have changed between the check of the token and the hub's knowing of this connection.
-      await connection.revalidate();
-    } catch (error) {
-      this.#refuse(socket, error, address);
-    }
   }
 
   #addPeer(socket: WebSocket): Peer {
@@ -179,7 +149,6 @@ export class SocketServer {
       peer.lastReceivedAt = clock.monotonic();
     };
     this.#peers.add(peer);
-    peer.onClose(() => this.#peers.delete(peer));
     socket.on('pong', touch);
     socket.on('ping', (data: Buffer) => {
       touch();
@@ -188,39 +157,58 @@ export class SocketServer {
     socket.on('error', (error) => log.debug({ message: error.message }, 'socket error'));
     socket.on('message', (data: Buffer, isBinary) => {
       touch();
-      peer.receive(isBinary ? null : data.toString());
+      peer.connection?.receive(isBinary ? null : data.toString());
     });
     socket.on('close', () => {
       peer.connection?.end();
-      peer.cleanUp();
+      this.#peers.delete(peer);
     });
     return peer;
   }
 
-  /** @throws SocketAuthError */
+  /** The actor, why there is none, or that the address has failed too often. Only failures are counted. */
   async #authenticate(
-    peer: Peer,
     request: IncomingMessage,
     url: URL,
     address: string,
-  ): Promise<VisitorActor | MemberActor> {
+    places: Places,
+  ): Promise<VisitorActor | MemberActor | Error | 'throttled'> {
     const { service, config } = this.#options;
-    peer.onClose(this.#perAddress.add(addressKey(address), config.maxConnectionsPerAddress));
-    const actor = await authenticateSocket(service, readToken(url), request.headersDistinct['origin'] ?? []);
-    if (actor.kind === 'visitor') {
-      const key = `${actor.applicationId}:${actor.mode}:${actor.visitorId}`;
-      peer.onClose(this.#perVisitor.add(key, config.maxConnectionsPerVisitor));
+    try {
+      places.take(this.#perAddress, addressKey(address), config.maxConnectionsPerAddress);
+      const actor = await authenticateSocket(
+        service,
+        readToken(url),
+        request.headersDistinct['origin'] ?? [],
+        request.headers.host,
+      );
+      if (actor.kind === 'visitor') {
+        const key = `${actor.applicationId}:${actor.mode}:${actor.visitorId}`;
+        places.take(this.#perVisitor, key, config.maxConnectionsPerVisitor);
+      }
+      return actor;
+    } catch (error) {
+      if (!(error instanceof SocketAuthError)) return toError(error);
+      if (error.code === 'RATE_LIMITED') return error;
+      return this.#countFailure(address, error);
     }
-    return actor;
   }
 
-  #accept(peer: Peer, actor: VisitorActor | MemberActor, url: URL, address: string): Connection {
+  #countFailure(address: string, refusal: SocketAuthError): Error | 'throttled' {
+    try {
+      countFailedAuth(this.#options.service, address);
+      return refusal;
+    } catch (error) {
+      return error instanceof ServiceError ? 'throttled' : toError(error);
+    }
+  }
+
+  #accept(peer: Peer, actor: VisitorActor | MemberActor, url: URL, address: string): void {
     const { service, config, log } = this.#options;
-    const { socket } = peer;
     this.#lastConnectionNumber += 1;
     const connection = new Connection({
       id: String(this.#lastConnectionNumber),
-      socket,
+      socket: peer.socket,
       service,
       hub: this.#hub,
       log,
@@ -231,25 +219,18 @@ export class SocketServer {
     });
     peer.connection = connection;
     this.#hub.add(connection);
-    for (const frame of peer.earlyFrames.splice(0)) connection.receive(frame);
-    if (socket.isPaused) socket.resume();
-    return connection;
+    // Configuration may have changed between the check of the token and the hub's knowing of this connection.
+    connection.revalidate().catch((error: unknown) => {
+      log.error({ err: String(error) }, 'a socket could not be checked again');
+      connection.close('internal', 'Something went wrong inside the service: connect again.');
+    });
   }
 
-  #refuse(socket: WebSocket, error: unknown, address: string): void {
-    const { service, log } = this.#options;
+  #refuse(socket: WebSocket, error: Error): void {
     if (!(error instanceof SocketAuthError)) {
-      log.error({ err: String(error) }, 'a socket could not be accepted');
+      this.#options.log.error({ err: String(error) }, 'a socket could not be accepted');
       socket.close(closeCodes.internal.code);
       return;
-    }
-    if (error.code !== 'RATE_LIMITED') {
-      try {
-        countFailedAuth(service, address);
-      } catch (limit) {
-        // Over the limit now: the next upgrade from this address is refused.
-        if (!(limit instanceof ServiceError)) throw limit;
-      }
     }
     const reason = refusalCodes[error.code] ?? 'unauthorized';
     socket.send(writeFrame({ type: 'error', payload: { code: error.code, message: error.message } }), {
@@ -279,27 +260,36 @@ export class SocketServer {
 }
 
 /** How many connections are open per key. */
-class ConnectionCount {
-  readonly #counts = new Map<string, number>();
+type ConnectionCount = Map<string, number>;
 
-  /**
-   * @returns how to give the place back, once
-   * @throws SocketAuthError when `max` are open already
-   */
-  add(key: string, max: number): () => void {
-    const open = this.#counts.get(key) ?? 0;
+/** What one connection takes of the limits on live connections, from before it is authenticated until it is closed. */
+class Places {
+  readonly #taken: (() => void)[] = [];
+
+  /** @throws SocketAuthError when `max` are open already */
+  take(counts: ConnectionCount, key: string, max: number): void {
+    const open = counts.get(key) ?? 0;
     if (open >= max)
       throw new SocketAuthError(
         'RATE_LIMITED',
         `There are ${max} live connections already: close one first.`,
       );
-    this.#counts.set(key, open + 1);
-    return () => {
-      const left = (this.#counts.get(key) ?? 1) - 1;
-      if (left <= 0) this.#counts.delete(key);
-      else this.#counts.set(key, left);
-    };
+    counts.set(key, open + 1);
+    this.#taken.push(() => {
+      const left = (counts.get(key) ?? 1) - 1;
+      if (left <= 0) counts.delete(key);
+      else counts.set(key, left);
+    });
   }
+
+  /** Gives everything back, once. */
+  free(): void {
+    for (const giveBack of this.#taken.splice(0)) giveBack();
+  }
+}
+
+function toError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
 }
 
 /** Waits until every socket is closed, for a limited time. */

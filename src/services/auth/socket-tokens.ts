@@ -6,7 +6,7 @@ import { sizeLimits } from '../../protocol/codes.ts';
 import { mode, uuid, visitorUuid } from '../../protocol/entities.ts';
 import type { SocketErrorCode } from '../../protocol/codes.ts';
 import type { MemberActor, VisitorActor } from '../core/actor.ts';
-import { matchOrigin, toMemberActor, isSessionActive } from './authenticate.ts';
+import { matchOrigin, mayUseHost, toMemberActor, isSessionActive } from './authenticate.ts';
 import { ServiceError } from '../core/errors.ts';
 import { parseOrigin } from './origins.ts';
 import type { Service } from '../service.ts';
@@ -83,12 +83,14 @@ export function createStaffToken(service: Service, actor: MemberActor): Promise<
 /**
  * Token + origin of the connection → actor.
  * @param origin every Origin header of the upgrade request
- * @throws SocketRefused
+ * @param host its Host header
+ * @throws SocketAuthError
  */
 export async function authenticateSocket(
   service: Service,
   token: string | null,
   origin: readonly string[],
+  host: string | undefined,
 ): Promise<VisitorActor | MemberActor> {
   if (token === null)
     throw new SocketAuthError('UNAUTHORIZED', 'The token is missing: connect with ?token=…');
@@ -97,6 +99,9 @@ export async function authenticateSocket(
     payload.aud === visitorAudience
       ? await visitorFromClaims(service, payload)
       : await memberFromClaims(service, payload);
+  const organization = await service.configCache.organization(actor.organizationId);
+  if (organization === null || !mayUseHost(service, host, organization))
+    throw new SocketAuthError('INVALID_TOKEN', 'The token belongs to another organization than this host.');
   const wanted = payload.origin;
   if (wanted !== undefined) {
     const parsed = origin.length === 1 ? parseOrigin(origin[0] ?? '') : null;
