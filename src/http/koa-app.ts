@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import Koa, { type Context } from 'koa';
 import type { Config } from '../config.ts';
 import type { Log } from '../log.ts';
+import { socketPath } from '../protocol/codes.ts';
 import { ServiceError } from '../services/core/errors.ts';
 import { countRequest } from '../services/core/metrics.ts';
 import type { Service } from '../services/service.ts';
@@ -125,6 +126,10 @@ export function createHttpHandler({ service, config, log, demo }: HttpOptions): 
 
   // 6. What nothing above has answered.
   koa.use((ctx) => {
+    if (ctx.path === socketPath && isRead(ctx)) {
+      ctx.set({ Upgrade: 'websocket', Connection: 'Upgrade' });
+      throw new ServiceError('upgrade_required', 'This path is a WebSocket: connect to it as one.');
+    }
     const allow = allowedMethods(ctx.path);
     if (allow.length === 0 && methods.has(ctx.method))
       throw new ServiceError('not_found', 'No such path. The API lives below /api/v1.');

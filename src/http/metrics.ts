@@ -72,7 +72,7 @@ async function assertAdmin(service: Service, ctx: Context, trustProxy: number): 
   const credentials = readCredentials(ctx, clientAddressOf(ctx, trustProxy));
   if (credentials.authorization.length === 0)
     throw new ServiceError('not_found', 'No such path. The API lives below /api/v1.');
-  const member = await authenticateMember(service, credentials, ctx.req.headers.host);
+  const member = await authenticateMember(service, credentials);
   if (member.role !== 'admin') throw new ServiceError('forbidden', 'Only an admin may read the metrics.');
 }
 

@@ -67,14 +67,14 @@ async function authenticate(
 ): Promise<Actor> {
   switch (operation.who) {
     case 'anyone':
-      return { kind: 'anonymous' };
+      return { kind: 'anonymous', host: ctx.req.headers.host };
     case 'hostSite':
       return authenticateHostSite(service, readCredentials(ctx, address));
     case 'visitor':
       return authenticateVisitor(service, readCredentials(ctx, address));
     case 'operator':
     case 'admin':
-      return authenticateMember(service, readCredentials(ctx, address), ctx.req.headers.host);
+      return authenticateMember(service, readCredentials(ctx, address));
     case 'local':
       throw notFound('path');
   }

@@ -19,6 +19,7 @@ export function readCredentials(ctx: Context, address: string): Credentials {
     visitorId: headerValues(ctx.req, 'x-visitor-id'),
     origin: headerValues(ctx.req, 'origin'),
     fetchSite: typeof fetchSite === 'string' ? fetchSite : undefined,
+    host: ctx.req.headers.host,
     safeMethod: ctx.method === 'GET' || ctx.method === 'HEAD',
     address,
   };

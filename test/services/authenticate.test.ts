@@ -45,6 +45,7 @@ function credentials(changes: Partial<Credentials> = {}): Credentials {
     origin: [],
     fetchSite: undefined,
     safeMethod: true,
+    host: undefined,
     address: '10.0.0.1',
     ...changes,
   };
@@ -133,8 +134,7 @@ it('says who asks, by which door, in which mode', async () => {
   expect(
     await authenticateMember(
       app.service,
-      credentials({ authorization: [`Bearer ${member.token}`] }),
-      'acme.chat.example',
+      credentials({ authorization: [`Bearer ${member.token}`], host: 'acme.chat.example' }),
     ),
   ).toMatchObject({
     kind: 'member',
@@ -158,9 +158,7 @@ it('a typo in a key or a session is seen without a lookup; an unknown one costs 
     ).toBe('unauthorized');
   for (const authorization of [`${member.token}x`, acme.application.key, 'dbs_'])
     expect(
-      await codeOf(
-        authenticateMember(service, credentials({ authorization: [`Bearer ${authorization}`] }), undefined),
-      ),
+      await codeOf(authenticateMember(service, credentials({ authorization: [`Bearer ${authorization}`] }))),
     ).toBe('unauthorized');
   expect(looked).toEqual([]);
   expect(
@@ -214,7 +212,7 @@ it('a change of keys, domains or members is seen by the next call', async () => 
   ]);
   const operator = await createMember(app, 'acme');
   const bySession = () =>
-    authenticateMember(app.service, credentials({ authorization: [`Bearer ${operator.token}`] }), undefined);
+    authenticateMember(app.service, credentials({ authorization: [`Bearer ${operator.token}`] }));
   expect((await bySession()).role).toBe('operator');
   await app.local('members.update', { memberId: operator.id, role: 'admin' });
   expect((await bySession()).role).toBe('admin');

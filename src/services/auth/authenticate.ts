@@ -3,7 +3,7 @@
 import { visitorUuid, uuid } from '../../protocol/entities.ts';
 import type { CachedApplication, CachedSession } from '../core/config-cache.ts';
 import type { HostSiteActor, MemberActor, VisitorActor } from '../core/actor.ts';
-import type { ApiKeyRow } from '../../engine/rows.ts';
+import type { ApiKeyRow, OrganizationRow } from '../../engine/rows.ts';
 import { StoreUnavailableError, type Scope, type Tx } from '../../engine/engine.ts';
 import { ServiceError } from '../core/errors.ts';
 import { scopeOfMember } from '../core/scopes.ts';
@@ -21,6 +21,8 @@ export interface Credentials {
   /** Sec-Fetch-Site, and whether the method is GET or HEAD: a browser sends no Origin with a same-origin GET. */
   readonly fetchSite: string | undefined;
   readonly safeMethod: boolean;
+  /** The Host header: `<slug>.<base host>` is bound to its organization. */
+  readonly host: string | undefined;
   readonly address: string;
 }
 
@@ -90,10 +92,14 @@ async function authenticateApplication(
   return { application, via: byKey ? 'key' : 'origin', mode: key?.mode ?? 'live', origin };
 }
 
-async function findApplication(service: Service, { appId }: Credentials): Promise<CachedApplication | null> {
+async function findApplication(
+  service: Service,
+  { appId, host }: Credentials,
+): Promise<CachedApplication | null> {
   if (appId.length !== 1) return null;
   const id = uuid.safeParse(appId[0]?.trim());
-  return id.success ? service.configCache.application(id.data) : null;
+  const found = id.success ? await service.configCache.application(id.data) : null;
+  return found !== null && mayUseHost(service, host, found.organization) ? found : null;
 }
 
 async function verifyApiKey(
@@ -198,24 +204,18 @@ export async function isKnownOrigin(service: Service, header: string): Promise<b
 
 /**
  * A member by session token.
- * @param host the Host header, for the binding of `<slug>.<base host>` to its organization
  * @throws Failure unauthorized, rate_limit_exceeded
  */
-export async function authenticateMember(
-  service: Service,
-  credentials: Credentials,
-  host: string | undefined,
-): Promise<MemberActor> {
+export async function authenticateMember(service: Service, credentials: Credentials): Promise<MemberActor> {
   const token = bearerToken(credentials.authorization);
   const found =
     token !== null && isSessionToken(token)
       ? await service.configCache.sessionByDigest(service.secrets.digest(token))
       : null;
-  const bound = organizationSlugFromHost(service, host);
   if (
     found === null ||
     !isSessionActive(service, found) ||
-    (bound !== null && bound !== found.organization.slug)
+    !mayUseHost(service, credentials.host, found.organization)
   ) {
     countFailedAuth(service, credentials.address);
     throw new ServiceError('unauthorized', 'The session is missing, unknown or over. Sign in again.');
@@ -254,6 +254,16 @@ async function extendSession(service: Service, { session }: CachedSession): Prom
     await tx.repositories.members.touchSession(session.id, now, sessionExpiry(session.created_at, now));
     tx.configurationChanged();
   });
+}
+
+/** False at the host of another organization: what belongs to this one is unknown there. */
+export function mayUseHost(
+  service: Service,
+  host: string | undefined,
+  organization: Pick<OrganizationRow, 'slug'>,
+): boolean {
+  const slug = organizationSlugFromHost(service, host);
+  return slug === null || slug === organization.slug;
 }
 
 /** The slug in `<slug>.<base host>`, or null for any other host. */

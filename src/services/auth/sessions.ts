@@ -6,7 +6,7 @@ import { audit } from '../core/audit.ts';
 import { accessMember } from '../core/access.ts';
 import type { LocalActor } from '../core/actor.ts';
 import { scopeOfMember } from '../core/scopes.ts';
-import { sessionExpiry } from './authenticate.ts';
+import { mayUseHost, sessionExpiry } from './authenticate.ts';
 import { ServiceError, notFound } from '../core/errors.ts';
 import { isLoginThrottled, assertAuthNotThrottled, countFailedAuth } from './rate-limits.ts';
 import { isoTime, serializeMember, serializeOrganization } from '../core/serializers.ts';
@@ -30,7 +30,7 @@ export async function signIn(
   const account = `${input.organization}/${input.email}`;
   // Slower, not refused: who knows the password must get in even while somebody else guesses.
   if (isLoginThrottled(service, account, false)) await delay(service, throttledDelayMs);
-  const found = await findMemberAccount(service, input);
+  const found = await findMemberAccount(call, input);
   const right = await service.secrets.verifyPassword(input.password, found?.member.password_hash ?? null);
   if (found === null || !right || found.member.disabled_at !== null) {
     isLoginThrottled(service, account, true);
@@ -76,12 +76,12 @@ interface MemberAccount {
 }
 
 async function findMemberAccount(
-  service: Service,
+  { service, actor }: AnonymousCall,
   input: { organization: string; email: string },
 ): Promise<MemberAccount | null> {
   return service.engine.store.read(async ({ repositories }) => {
     const organization = await repositories.organizations.bySlug(input.organization);
-    if (organization === undefined) return null;
+    if (organization === undefined || !mayUseHost(service, actor.host, organization)) return null;
     const member = await repositories.members.byEmail(organization.id, input.email);
     return member === undefined ? null : { organization, member };
   });

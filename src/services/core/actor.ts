@@ -38,6 +38,8 @@ export interface LocalActor {
 
 export interface AnonymousActor {
   readonly kind: 'anonymous';
+  /** The Host header: at the host of an organization only its own members sign in. */
+  readonly host?: string | undefined;
 }
 
 /** The actor that an operation's `who` allows. `admin` is a member whose role is admin, or the command line. */

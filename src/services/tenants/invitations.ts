@@ -4,6 +4,7 @@ import type { Scope } from '../../engine/engine.ts';
 import type { Input, Output } from '../../protocol/operations.ts';
 import { audit } from '../core/audit.ts';
 import { ServiceError } from '../core/errors.ts';
+import { mayUseHost } from '../auth/authenticate.ts';
 import { assertAuthNotThrottled, countFailedAuth } from '../auth/rate-limits.ts';
 import { addMember } from './members.ts';
 import { isoTime, serializeMember, serializeOrganization } from '../core/serializers.ts';
@@ -66,6 +67,7 @@ export async function acceptInvitation(
     const organization =
       member === undefined ? undefined : await tx.repositories.organizations.byId(member.organization_id);
     if (member === undefined || organization === undefined || member.disabled_at !== null) return null;
+    if (!mayUseHost(service, call.actor.host, organization)) return null;
     await tx.repositories.members.setPassword(member.id, passwordHash);
     await tx.repositories.invitations.remove(member.id);
     tx.configurationChanged();
