@@ -7,7 +7,9 @@ import { join } from 'node:path';
 import manifest from '../../package.json' with { type: 'json' };
 import type { Config } from '../config.ts';
 import type { DataFolderReport } from '../data-folder.ts';
+import { isLoopbackHost } from '../net/ip-ranges.ts';
 import { shellWord } from './context.ts';
+import { readinessProblem } from './running-server.ts';
 
 export interface Finding {
   readonly about: string;
@@ -29,7 +31,7 @@ const wrong = (about: string, found: string, fix: string): Finding => ({ about, 
 
 const mebi = 1_048_576;
 const dayMs = 86_400_000;
-const patienceMs = 4_000;
+const timeoutMs = 4_000;
 /** Below this a server soon refuses writes. */
 const leastFreeBytes = 100 * mebi;
 /** Above this something keeps the log from being emptied. */
@@ -278,11 +280,14 @@ async function port({ host, port: number }: Config, served: boolean): Promise<Fi
       `${host}:${number} can't be listened on (${problem})`,
       'Choose another address: --host ADDRESS',
     );
-  const ready = await ask(`http://${here.includes(':') ? `[${here}]` : here}:${number}`);
-  if (ready === null && served) return ok(about, `${number} is served by a Deskbell`);
+  const unready = await readinessProblem(
+    `http://${here.includes(':') ? `[${here}]` : here}:${number}`,
+    timeoutMs,
+  );
+  if (unready === null && served) return ok(about, `${number} is served by a Deskbell`);
   return wrong(
     about,
-    `${number} is taken by ${ready === null ? 'a Deskbell on another data folder' : 'another program'}`,
+    `${number} is taken by ${unready === null ? 'a Deskbell on another data folder' : 'another program'}`,
     'Stop that one, or choose another port: --port N',
   );
 }
@@ -307,7 +312,7 @@ async function baseUrl(config: Config, served: boolean): Promise<Finding[]> {
         'Serve with --base-url https://chat.example.com once visitors come from elsewhere',
       ),
     ];
-  const problem = await ask(url);
+  const problem = await readinessProblem(url, timeoutMs);
   if (problem !== null)
     return [
       served
@@ -325,7 +330,7 @@ async function baseUrl(config: Config, served: boolean): Promise<Finding[]> {
           'Let the proxy pass upgrades on: the headers Upgrade and Connection, HTTP/1.1 to the server',
         ),
   );
-  if (!isLoopback(new URL(url).hostname) && config.trustProxy === 0)
+  if (!isLoopbackHost(new URL(url).hostname) && config.trustProxy === 0)
     findings.push(
       note(
         'proxy',
@@ -336,39 +341,11 @@ async function baseUrl(config: Config, served: boolean): Promise<Finding[]> {
   return findings;
 }
 
-function isLoopback(name: string): boolean {
-  return name === 'localhost' || name === '[::1]' || name.startsWith('127.');
-}
-
-/** Whether a Deskbell is ready under an address. @returns what is wrong, or null */
-async function ask(url: string): Promise<string | null> {
-  try {
-    const response = await fetch(new URL('/readyz', url), {
-      signal: AbortSignal.timeout(patienceMs),
-      redirect: 'manual',
-    });
-    const body: unknown = await response.json().catch(() => null);
-    if (
-      response.ok &&
-      typeof body === 'object' &&
-      body !== null &&
-      'status' in body &&
-      body.status === 'ready'
-    )
-      return null;
-    return response.ok ? 'something else answers there' : `it answered ${response.status}`;
-  } catch (error) {
-    const { name, cause } = error as Error;
-    if (name === 'TimeoutError') return 'no answer in time';
-    return `no answer (${cause instanceof Error && 'code' in cause ? String(cause.code) : (error as Error).message})`;
-  }
-}
-
 /** Opens a socket without a token: a server that upgrades it and closes with 4401 is a Deskbell. */
 async function upgradeProblem(url: string): Promise<string | null> {
   const { promise, resolve } = Promise.withResolvers<string | null>();
   const socket = new WebSocket(new URL('/api/v1/ws', url.replace(/^http/, 'ws')));
-  const timer = setTimeout(() => resolve('no answer in time'), patienceMs);
+  const timer = setTimeout(() => resolve('no answer in time'), timeoutMs);
   let opened = false;
   socket.addEventListener('open', () => (opened = true));
   socket.addEventListener('error', () => resolve('the upgrade was refused'));

@@ -58,12 +58,12 @@ export async function withLocal<T>(
 }
 
 /** How long a command waits for another writer when it opens the database. */
-const patienceMs = 5_000;
+const timeoutMs = 5_000;
 
 /** A server or another command may hold the write lock for an instant: a command waits for its turn. */
 async function openPatiently(config: Config): Promise<OpenedService> {
   const { openService } = await import('../open-service.ts');
-  const until = performance.now() + patienceMs;
+  const until = performance.now() + timeoutMs;
   for (;;) {
     try {
       return await openService(config, 'command', () => config.baseUrl);

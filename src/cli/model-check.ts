@@ -3,10 +3,10 @@
 import type { Config } from '../config.ts';
 import { openModel } from '../open-service.ts';
 import { ModelError } from '../services/assistant/language-model.ts';
-import { parseIpHost, isPublicAddress } from '../net/ip-ranges.ts';
+import { isLocalHostname, isPublicAddress, parseIpHost } from '../net/ip-ranges.ts';
 import type { Finding } from './checks.ts';
 
-const patienceMs = 20_000;
+const timeoutMs = 20_000;
 
 /** One finding about the model that answers, and one about the model for vectors where there is one. */
 export async function checkModel(config: Config): Promise<Finding[]> {
@@ -53,7 +53,7 @@ async function tried(
   work: (signal: AbortSignal) => Promise<unknown>,
 ): Promise<Finding> {
   try {
-    await work(AbortSignal.timeout(patienceMs));
+    await work(AbortSignal.timeout(timeoutMs));
     return { about, state: 'ok', found: `${name} answers`, fix: null };
   } catch (error) {
     if (!(error instanceof ModelError)) throw error;
@@ -65,7 +65,5 @@ async function tried(
 
 function isInside(hostname: string): boolean {
   const literal = parseIpHost(hostname);
-  return literal === null
-    ? hostname === 'localhost' || hostname.endsWith('.localhost') || !hostname.includes('.')
-    : !isPublicAddress(literal);
+  return literal === null ? isLocalHostname(hostname) || !hostname.includes('.') : !isPublicAddress(literal);
 }

@@ -3,6 +3,7 @@
 import { Option, type Command } from 'commander';
 import { mkdir } from 'node:fs/promises';
 import { userFolders } from '../config.ts';
+import { isLoopbackHost } from '../net/ip-ranges.ts';
 import { visitorApiPrefix } from '../protocol/codes.ts';
 import { browserEnvironment } from '../sdk/browser-environment.ts';
 import { isRetryable } from '../sdk/error.ts';
@@ -27,8 +28,6 @@ export function addServerOptions(command: Command): Command {
     .addOption(new Option('--org <S>', 'the organization, when you are signed in to several'));
 }
 
-const loopback = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
-
 /**
  * A server's address as a person types it: `chat.example.com` means https, a name of this machine http.
  * @returns its origin
@@ -38,7 +37,7 @@ export function serverUrl(text: string): string {
   const typed = text.trim();
   const bare = !/^[a-z][a-z0-9+.-]*:\/\//i.test(typed);
   const host = bare && URL.canParse(`http://${typed}`) ? new URL(`http://${typed}`).hostname : '';
-  const whole = bare ? `${loopback.test(host) ? 'http' : 'https'}://${typed}` : typed;
+  const whole = bare ? `${isLoopbackHost(host) ? 'http' : 'https'}://${typed}` : typed;
   const url = URL.canParse(whole) ? new URL(whole) : null;
   if (
     url === null ||
@@ -58,7 +57,7 @@ export function serverUrl(text: string): string {
 /** True when what is sent there can be read on the way. */
 export function isPlaintext(url: string): boolean {
   const { protocol, hostname } = new URL(url);
-  return protocol === 'http:' && !loopback.test(hostname);
+  return protocol === 'http:' && !isLoopbackHost(hostname);
 }
 
 /** The kept sign-ins of the person who runs this. */
@@ -110,15 +109,15 @@ export interface Remote {
   call<T>(method: string, path: string, body?: object): Promise<T>;
 }
 
-/** Calls with a token; null: without one. `patience`: how often to come again after 429 and 503. */
-export function createCaller(url: string, token: string | null, patience = 2): Remote['call'] {
+/** Calls with a token; null: without one. `retries`: how often to try again after 429 and 503. */
+export function createCaller(url: string, token: string | null, retries = 2): Remote['call'] {
   const http = createHttpClient(
     browserEnvironment(),
     () => url + visitorApiPrefix,
     () => (token === null ? {} : { Authorization: `Bearer ${token}` }),
   );
   return (method, path, body) =>
-    http.request_(method, path, { retries_: patience, ...(body !== undefined && { body }) });
+    http.request_(method, path, { retries_: retries, ...(body !== undefined && { body }) });
 }
 
 /**

@@ -3,6 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { errorCode } from '../net/network-errors.ts';
 
 export interface ServerAddress {
   readonly url: string;
@@ -28,7 +29,7 @@ export async function announceServer(folder: string, address: ServerAddress): Pr
 }
 
 /** How long a server on the same machine may take to say that it is there, ms. */
-const patienceMs = 2_000;
+const timeoutMs = 2_000;
 
 /** The server that runs on a data folder, as it said itself and as it answers; null where there is none. */
 export async function runningServer(folder: string): Promise<ServerAddress | null> {
@@ -57,22 +58,32 @@ function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
+    return errorCode(error) === 'EPERM';
   }
 }
 
-/** Whether a Deskbell answers there: its number may be another process's by now. */
+/** Whether a Deskbell answers there. Its process number may be another process's by now. */
 export async function isReady(url: string): Promise<boolean> {
+  return (await readinessProblem(url, timeoutMs)) === null;
+}
+
+/**
+ * Asks a server whether it is ready.
+ * @returns what is wrong, as the end of a sentence; null when a Deskbell is ready there
+ */
+export async function readinessProblem(url: string, timeout: number): Promise<string | null> {
   try {
     const response = await fetch(new URL('/readyz', url), {
-      signal: AbortSignal.timeout(patienceMs),
+      signal: AbortSignal.timeout(timeout),
       redirect: 'manual',
     });
-    const body: unknown = await response.json();
-    return (
-      response.ok && typeof body === 'object' && body !== null && 'status' in body && body.status === 'ready'
-    );
-  } catch {
-    return false;
+    const body: unknown = await response.json().catch(() => null);
+    if (!response.ok) return `it answered ${response.status}`;
+    const ready = typeof body === 'object' && body !== null && 'status' in body && body.status === 'ready';
+    return ready ? null : 'something else answers there';
+  } catch (error) {
+    if (error instanceof Error && error.name === 'TimeoutError') return 'no answer in time';
+    const code = errorCode(error instanceof Error && error.cause !== undefined ? error.cause : error);
+    return `no answer (${code})`;
   }
 }

@@ -6,7 +6,7 @@ import type { Context } from 'koa';
 import type { Histogram } from '../engine/engine.ts';
 import { authenticateMember } from '../services/auth/authenticate.ts';
 import { ServiceError } from '../services/core/errors.ts';
-import { isLoopbackAddress } from '../net/ip-ranges.ts';
+import { isLoopbackAddress, isLoopbackHost } from '../net/ip-ranges.ts';
 import type { Service } from '../services/service.ts';
 import { readCredentials, clientAddressOf } from './request.ts';
 
@@ -64,7 +64,7 @@ function isLocalRequest(ctx: Context): boolean {
   if (!isLoopbackAddress(ctx.req.socket.remoteAddress ?? '')) return false;
   if (forwardingHeaders.some((name) => ctx.req.headers[name] !== undefined)) return false;
   const host = (ctx.req.headers.host ?? '').replace(/:\d+$/, '').toLowerCase();
-  return host === 'localhost' || isLoopbackAddress(host.replace(/^\[|\]$/g, ''));
+  return isLoopbackHost(host);
 }
 
 /** @throws Failure not_found for whoever shows no credential, so that there is nothing to see; unauthorized, forbidden */

@@ -2,6 +2,7 @@
 // It counts nothing (the engine's limiter does) and reads no configuration.
 
 import type { LimitVerdict, LimitWindow } from '../../engine/engine.ts';
+import type { Plan } from '../../protocol/entities.ts';
 
 const unitMs: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 const unitNames: Readonly<Record<string, string>> = { s: 'second', m: 'minute', h: 'hour', d: 'day' };
@@ -71,8 +72,6 @@ export const defaultRateLimits = Object.freeze({
   /** Questions to the assistant of all visitors and members of one organization. */
   aiOrganization: windows(10, 120, 2000),
 });
-
-export type Plan = 'free' | 'premium' | 'enterprise';
 
 /** What a plan grants; null means without limit. */
 export interface PlanLimits {

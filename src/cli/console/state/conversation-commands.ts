@@ -1,10 +1,9 @@
 // What an operator does with a conversation as a whole: accept, release, resolve,
 // transfer. Says in words what became of it, above all when somebody else was faster.
-import type { StaffConversationListItem } from '../../../protocol/entities.ts';
+import type { Colleague, StaffConversationListItem } from '../../../protocol/entities.ts';
 import { asSdkError } from '../../../sdk/error.ts';
 import type { ConsoleContext } from './console-context.ts';
 import { sanitizeLine } from './sanitize-line.ts';
-import type { Colleague } from './view-state.ts';
 
 type ActName = 'accept' | 'release' | 'resolve' | 'transfer';
 

@@ -2,6 +2,7 @@
 // it; how it changes is the controller's matter, how it looks the views'.
 import type {
   CannedReply,
+  Colleague,
   StaffConversation,
   StaffConversationListItem,
 } from '../../../protocol/entities.ts';
@@ -13,15 +14,6 @@ import type { QueueLists } from './queue.ts';
 import { emptyLists } from './queue.ts';
 
 export type Focus = 'queue' | 'conversation' | 'composer';
-
-/** A colleague, as `GET /staff/members` tells. */
-export interface Colleague {
-  readonly id: string;
-  readonly name: string;
-  readonly role: 'admin' | 'operator';
-  /** A console or another client of theirs is connected. */
-  readonly online: boolean;
-}
 
 /** Where the conversation's window stands: its last line is so many lines above the end of a message. */
 export interface Anchor {
