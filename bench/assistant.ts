@@ -1,5 +1,5 @@
 // Owns: what an answer of the assistant costs without a model, over 20,000 passages beside as many of another tenant,
-// held against a bare FTS5 match of the same terms in the same file. Must not ask anything but the doors' operation.
+// held against a bare FTS5 match of the same terms in the same file. It asks through the operation that the transports call.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';

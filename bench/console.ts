@@ -204,13 +204,13 @@ const letters = 'qzxjwv';
 /** Types letter by letter, and notes how long each takes to come back. */
 async function typed(terminal: PtyTerminal, keys: number): Promise<number[]> {
   const times: number[] = [];
-  let heard: (bytes: Uint8Array) => void = () => undefined;
-  terminal.onOutput((bytes) => heard(bytes));
+  let receiveBytes: (bytes: Uint8Array) => void = () => undefined;
+  terminal.onOutput((bytes) => receiveBytes(bytes));
   for (let index = 0; index < keys; index += 1) {
     const letter = letters.charCodeAt(index % letters.length);
     const { promise, resolve } = Promise.withResolvers<number>();
     const startedAt = performance.now();
-    heard = (bytes) => {
+    receiveBytes = (bytes) => {
       if (bytes.includes(letter)) resolve(performance.now() - startedAt);
     };
     await terminal.type(String.fromCharCode(letter));

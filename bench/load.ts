@@ -6,7 +6,7 @@ import type { Load, LoadResult, Pair } from './protocol.ts';
 
 const content = 'The quick brown fox jumps over the lazy dog. '.repeat(5).slice(0, 200);
 
-/** What was sent and what came back. A message counts once it was acknowledged and its peer heard it. */
+/** What was sent and what came back. A message counts once it was acknowledged and its peer received it. */
 class Tally {
   readonly #sentAt = new Map<string, number>();
   readonly #latencies: number[] = [];

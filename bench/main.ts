@@ -103,7 +103,7 @@ async function messages(deskbell: Child, ceiling: Child, kind: 'ws' | 'rest', wh
   }
   const of = (list: readonly Run[], value: (run: Run) => number): number => median(list.map(value));
   const rate = (list: readonly Run[]): number => of(list, (run) => run.perSecond);
-  // In turn: each run is held against its neighbour, so that a machine that slows down moves both.
+  // In turn: each run is compared with the one beside it, so that a machine that slows down moves both.
   const ratios = own.map((run, index) => run.perSecond / (theirs[index]?.perSecond ?? Number.NaN));
   // The warm-up is in the processor time and not in the messages: the same share for both.
   const cpu = (list: readonly Run[]): number => of(list, (run) => run.cpuMicros / run.messages);

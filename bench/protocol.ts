@@ -2,7 +2,7 @@
 // Must not measure anything itself, and must leave no process running.
 import { fork, type ChildProcess } from 'node:child_process';
 
-/** Two connections of one conversation: what one sends, the other hears. */
+/** Two connections of one conversation: what one sends, the other receives. */
 export interface Pair {
   readonly conversationId: string;
   /** Path and query of both sockets. */

@@ -64,21 +64,21 @@ const observer = `(() => {
  * @throws Error when the widget is not built, or does not appear
  */
 export async function widgetCost(runs: number): Promise<WidgetLine[]> {
-  const stage = await createWidgetFixture();
+  const fixture = await createWidgetFixture();
   try {
-    const withWidget = stage.site.page('/with', htmlPage(stage.tag()));
-    const without = stage.site.page('/without', htmlPage(''));
+    const withWidget = fixture.site.page('/with', htmlPage(fixture.tag()));
+    const without = fixture.site.page('/without', htmlPage(''));
     // The first visit pays for the browser's own start.
-    await measure(stage, without, false);
+    await measure(fixture, without, false);
     const own: Figures[] = [];
     const blank: Figures[] = [];
     for (let run = 0; run < runs; run += 1) {
-      blank.push(await measure(stage, without, false));
-      own.push(await measure(stage, withWidget, true));
+      blank.push(await measure(fixture, without, false));
+      own.push(await measure(fixture, withWidget, true));
     }
     return table(own, blank);
   } finally {
-    await stage.close();
+    await fixture.close();
   }
 }
 

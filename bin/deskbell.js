@@ -20,7 +20,7 @@ function fail(sentence) {
 }
 
 /** Keeps compiled code between runs, a third of a short command's time; in a folder of the user's own,
- *  since whoever can write there decides what is run. Without a home there is simply no cache. */
+ *  since a user who can write there decides what is run. Without a home there is no cache. */
 function keepCompiledCode() {
   var os = process.getBuiltinModule('os');
   var path = process.getBuiltinModule('path');

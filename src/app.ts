@@ -59,7 +59,7 @@ export function createApp(config: Config, overrides: AppOverrides = {}): App {
       undo.push(
         startMaintenance(
           service,
-          (error) => log.error({ err: String(error) }, 'housekeeping failed'),
+          (error) => log.error({ err: String(error) }, 'maintenance failed'),
           (report) => logPurge(log, report),
         ),
       );
@@ -136,7 +136,7 @@ export function createApp(config: Config, overrides: AppOverrides = {}): App {
   return { start, stop };
 }
 
-/** A line where something went, and a warning for each organization whose data waits for somebody's word. */
+/** Logs what was removed, and warns of each organization whose purge waits for a confirmation. */
 function logPurge(log: Log, { organizations, total, expiredBackups }: PurgeReport): void {
   if (total.messages + total.conversations + total.visitors + expiredBackups > 0)
     log.info({ ...total, expiredBackups }, 'retention removed what is too old');
@@ -185,7 +185,7 @@ async function assertPortFree(config: Config): Promise<void> {
   await new Promise((resolve) => probe.close(resolve));
 }
 
-/** Waits for the requests under way; whoever takes too long is cut off. */
+/** Waits for the requests under way; one that takes too long is cut off. */
 function drain(server: Server): Promise<void> {
   return new Promise((resolve) => {
     if (!server.listening) {

@@ -266,7 +266,7 @@ export const settings = {
 
 export type SettingName = keyof typeof settings;
 
-/** Settings without a default: null where nobody has set them. */
+/** Settings without a default: null where they are not set. */
 type OptionalSetting = 'baseUrl' | 'aiUrl' | 'aiModel' | 'aiEmbeddingModel';
 
 export type Config = {

@@ -1,5 +1,5 @@
 // A whole data folder, database and secret key together: backing it up, restoring it,
-// looking at it. Knows nothing of organizations, doors or terminals.
+// looking at it. Knows nothing of organizations, transports or terminals.
 import { randomBytes } from 'node:crypto';
 import { copyFile, chmod, link, mkdir, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
@@ -71,7 +71,7 @@ export async function backUpDataFolder(
   }
 }
 
-/** A rename would replace a file that appeared meanwhile; a link does not. */
+/** A rename would replace a file that has just appeared; a link does not. */
 async function moveToNew(partial: string, target: string): Promise<void> {
   try {
     await link(partial, target);
@@ -217,7 +217,7 @@ async function foldOrKeepWal(database: string, before: string): Promise<void> {
 }
 
 /**
- * Folds the log into the file, which also proves that nobody else has it open.
+ * Folds the log into the file, which also proves that no other process has it open.
  * @returns false for a damaged database, which stays as it is
  */
 function foldWal(file: string): boolean {

@@ -61,7 +61,7 @@ function tooLarge(ctx: Context): ServiceError {
   return new ServiceError('payload_too_large', `The body is larger than ${sizeLimits.bodyBytes} bytes.`);
 }
 
-/** Exactly application/json, in UTF-8: anything else might have been read differently by whoever sent it. */
+/** Exactly application/json, in UTF-8: the sender may read anything else differently. */
 function checkMediaType(header: string | undefined): void {
   const [type = '', ...parameters] = (header ?? '').split(';').map((part) => part.trim().toLowerCase());
   const plain = parameters.every((parameter) => parameter === '' || /^charset="?utf-8"?$/.test(parameter));

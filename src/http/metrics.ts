@@ -1,5 +1,5 @@
-// GET /metrics: what was counted, as Prometheus text. Answered to whoever is on this
-// machine and to admins, to nobody else; no id and no person in any label.
+// GET /metrics: what was counted, as Prometheus text. Answered to callers on this machine and to admins
+// only; no label holds an id or a person.
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type Koa from 'koa';
 import type { Context } from 'koa';
@@ -12,7 +12,7 @@ import { readCredentials, clientAddressOf } from './request.ts';
 
 export const metricsPath = '/metrics';
 
-/** Headers by which proxies tell that the caller is somebody else. They can only take a right away. */
+/** Headers by which a proxy says that it forwards. They can only take a right away. */
 const forwardingHeaders = [
   'x-forwarded-for',
   'x-forwarded-host',
@@ -67,7 +67,7 @@ function isLocalRequest(ctx: Context): boolean {
   return isLoopbackHost(host);
 }
 
-/** @throws Failure not_found for whoever shows no credential, so that there is nothing to see; unauthorized, forbidden */
+/** @throws Failure not_found for a caller without a credential, so that there is nothing to see; unauthorized, forbidden */
 async function assertAdmin(service: Service, ctx: Context, trustProxy: number): Promise<void> {
   const credentials = readCredentials(ctx, clientAddressOf(ctx, trustProxy));
   if (credentials.authorization.length === 0)

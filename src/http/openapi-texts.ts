@@ -47,7 +47,7 @@ A connection that may not come in gets one \`error\` frame and is closed. Keep t
 
 export const clientFrameTexts: Readonly<Record<ClientFrame['type'], string>> = {
   'room:join':
-    'Join a conversation to hear of its messages; with `lastMessageId` first what was missed. `echo: true`: own messages from elsewhere too.',
+    'Join a conversation to receive its messages; with `lastMessageId` first what was missed. `echo: true`: own messages from elsewhere too.',
   'room:leave': 'Leave a conversation.',
   'message:send': 'Send a message; answered with `message:ack`.',
   'message:edit': 'Edit an own message, within 15 minutes.',

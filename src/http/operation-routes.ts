@@ -1,4 +1,4 @@
-// One route per operation that has a REST door: authenticate, hand the input over,
+// One route per operation that REST serves: authenticate, hand the input over,
 // write the answer. One loop over the table; no operation is treated by name.
 import { createHash } from 'node:crypto';
 import Router from '@koa/router';
@@ -30,7 +30,7 @@ export interface Route {
   readonly path: string;
 }
 
-/** Every REST door: what the router serves, and what a test walks. */
+/** Every REST route: what the router serves, and what a test walks. */
 export const routes: readonly Route[] = operationNames.flatMap((name) => {
   const { rest } = operationRow(name);
   return rest === null ? [] : [{ name, method: rest[0], path: `${visitorApiPrefix}${rest[1]}` }];

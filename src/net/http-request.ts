@@ -1,4 +1,4 @@
-// One HTTP request to a server that somebody else chose: through the SSRF guard, on a connection of its own.
+// One HTTP request to a server that a customer chose: through the SSRF guard, on a connection of its own.
 import { request as httpRequest, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { BlockedAddressError, type SsrfGuard } from './ssrf-guard.ts';

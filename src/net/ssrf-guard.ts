@@ -1,4 +1,4 @@
-// Protects requests whose address somebody else chose (SSRF): a name resolves only to addresses that may be reached, and
+// Protects requests whose address a customer chose (SSRF): a name resolves only to addresses that may be reached, and
 // the connection uses the very answer that was checked, so a name that changes in between (DNS rebinding) gains nothing.
 import { lookup as systemLookup } from 'node:dns';
 import type { LookupFunction } from 'node:net';

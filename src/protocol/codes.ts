@@ -88,7 +88,7 @@ export const assistantLimits = {
   rewrite: 5_000,
   title: 200,
   source: 2_000,
-  /** One document; the REST door's body limit is lower. */
+  /** One document; the REST body limit is lower. */
   content: 2_000_000,
   synonymLines: 500,
   synonymsPerLine: 20,

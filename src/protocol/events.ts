@@ -1,4 +1,4 @@
-// Everything a WebSocket client can hear: one union by `type`.
+// Everything a WebSocket client can receive: one union by `type`.
 // Owns the outbound half of the protocol; frames.ts owns the inbound half.
 import type { ContentFormat, ConversationStatus, SenderRole } from './entities.ts';
 import type { SocketErrorCode } from './codes.ts';

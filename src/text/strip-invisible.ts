@@ -7,7 +7,7 @@
 const INVISIBLE = new RegExp(
   [
     String.raw`(?![\n\t])\p{Cc}`,
-    // Fillers and marks without a shape; a class of them would read some as parts of their neighbours.
+    // Fillers and marks without a shape; a class of them would read some as parts of the letters beside them.
     String.raw`\u00ad|\u034f|\u061c|\u115f|\u1160|\u17b4|\u17b5|\u180b|\u180c|\u180d|\u180e|\u180f|\u3164|\ufeff|\uffa0`,
     String.raw`[\u200b-\u200f\u202a-\u202e\u2060-\u206f]|[\ufe00-\ufe0e]|[\ufff0-\ufffb]`,
     String.raw`[\u{1bca0}-\u{1bca3}]|[\u{1d173}-\u{1d17a}]|[\u{e0000}-\u{e0fff}]`,

@@ -66,7 +66,7 @@ const UNSAFE_ON_TERMINAL = /(?![\n\t])\p{Cc}|[\u202a-\u202e\u2066-\u2069\ufeff\u
  * escape sequence is read instead of obeyed; C1 controls, which some terminals obey too, become U+FFFD; bidi
  * embeddings, overrides and isolates, which can make text read as something else, are dropped. Newlines and tabs
  * stay, every other line end becomes a newline. The marks U+200E, U+200F and U+061C stay: right-to-left text needs
- * them, and they affect only their neighbours.
+ * them, and they affect only the letters beside them.
  */
 export function escapeControls(text: string): string {
   return text.toWellFormed().replace(LINE_ENDS, '\n').replace(UNSAFE_ON_TERMINAL, visible);

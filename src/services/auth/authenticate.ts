@@ -1,4 +1,4 @@
-// Credential + origin → actor, for every door. Says who asks; what they may do is
+// Credential + origin → actor, for every transport. Says who asks; what they may do is
 // each rule's business. One message for every wrong credential: nothing tells which.
 import { visitorUuid, uuid } from '../../protocol/entities.ts';
 import type { CachedApplication, CachedSession } from '../core/config-cache.ts';

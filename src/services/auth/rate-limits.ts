@@ -65,7 +65,7 @@ export async function limitRequest({ service, actor }: Call): Promise<void> {
 
 /**
  * Counts one question to the assistant, which costs more than other calls, against its asker and the organization.
- * @param asker a visitor or a member, as the key that nobody else has
+ * @param asker a visitor or a member, as a key of its own
  * @throws Failure rate_limit_exceeded
  */
 export function limitAiQuestion(service: Service, organizationId: string, asker: string): void {

@@ -28,7 +28,7 @@ export async function signIn(
   const address = call.address ?? 'local';
   assertAuthNotThrottled(service, address);
   const account = `${input.organization}/${input.email}`;
-  // Slower, not refused: who knows the password must get in even while somebody else guesses.
+  // Slower, not refused: a member with the password must get in even while an attacker guesses.
   if (isLoginThrottled(service, account, false)) await delay(service, throttledDelayMs);
   const found = await findMemberAccount(call, input);
   const right = await service.secrets.verifyPassword(input.password, found?.member.password_hash ?? null);

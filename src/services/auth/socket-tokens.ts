@@ -1,5 +1,5 @@
 // The short-lived tokens that open a WebSocket: HS256 JWTs, each bound to one
-// purpose by its audience, so that a token for one door opens no other.
+// purpose by its audience, so that a token for one purpose serves no other.
 import { errors, jwtVerify, SignJWT } from 'jose';
 import { z } from 'zod';
 import { sizeLimits } from '../../protocol/codes.ts';
@@ -159,7 +159,7 @@ async function visitorFromClaims(
     via: 'origin',
     origin: payload.origin,
   };
-  // The visitor existed when the token was made: one who is gone was erased, and is not made again.
+  // The visitor existed when the token was made: one without a row was erased, and is not created again.
   if (!(await visitorExists(service, actor)))
     throw new SocketAuthError('INVALID_TOKEN', 'The visitor of this token does not exist any more.');
   return actor;
@@ -199,7 +199,7 @@ export async function checkAccess(
 /** The number of erasures at which a visitor was last seen to exist. */
 const lastErasureCheck = new WeakMap<VisitorActor, string>();
 
-/** Looks for the visitor's row, but only where somebody has been erased since the last look: connections are many, erasures few. */
+/** Looks for the visitor's row, but only where a visitor has been erased since the last look: connections are many, erasures few. */
 async function isErased(service: Service, actor: VisitorActor): Promise<boolean> {
   const erasures = await service.configCache.erasureCount();
   if (lastErasureCheck.get(actor) === erasures) return false;

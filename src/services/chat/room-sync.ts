@@ -101,7 +101,7 @@ async function readBackfillPage(
 }
 
 /**
- * Joins a room: what the door needs to begin listening.
+ * Joins a room: what the transport needs to begin listening.
  * @throws Failure not_found
  */
 export function resync(

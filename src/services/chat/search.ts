@@ -61,7 +61,7 @@ export async function updateSearchIndex(service: Service): Promise<void> {
 
 async function indexAllMessages(service: Service): Promise<void> {
   const { store } = service.engine;
-  // Taken first: what is written meanwhile is in the log after it, and indexing twice changes nothing.
+  // Taken first: what is written from here on is in the log after it, and indexing twice changes nothing.
   const end = await store.read(({ repositories }) => repositories.events.lastSeq());
   let after = '';
   for (;;) {
@@ -88,7 +88,7 @@ function indexMessages({ engine: { store } }: Service, messages: readonly Uninde
   });
 }
 
-/** A deleted message has nothing to find; one that is gone altogether has taken its words along. */
+/** A deleted message has nothing to find; one whose row was removed has taken its words along. */
 async function indexMessage({ repositories }: Tx, id: string): Promise<void> {
   const message = await repositories.messages.byId(id);
   if (message === undefined || message.deleted_at !== null) return;
@@ -101,7 +101,7 @@ async function inBatches<T>(all: readonly T[], work: (some: readonly T[]) => Pro
 
 /**
  * Keeps the index a moment behind the log.
- * @param onFault hears of a run that failed; the next commit tries again
+ * @param onFault is called with a run's error; the next commit tries again
  * @returns how to stop
  */
 export function startSearchIndexer(service: Service, onFault: (error: unknown) => void): () => Promise<void> {
@@ -109,14 +109,14 @@ export function startSearchIndexer(service: Service, onFault: (error: unknown) =
   let running: Promise<void> = Promise.resolve();
   let stopped = false;
   let waitingSince: number | null = null;
-  let heard = 0;
+  let changedEvents = 0;
   const run = (): void => {
     cancel = null;
     const now = service.engine.clock.monotonic();
     waitingSince ??= now;
     // Under load, messages come first: the index waits for a quieter moment, but not for ever.
-    const busy = heard > busyThreshold && now - waitingSince < maxIndexDelayMs;
-    heard = 0;
+    const busy = changedEvents > busyThreshold && now - waitingSince < maxIndexDelayMs;
+    changedEvents = 0;
     if (busy) {
       plan();
       return;
@@ -128,7 +128,7 @@ export function startSearchIndexer(service: Service, onFault: (error: unknown) =
     if (!stopped) cancel ??= service.engine.clock.after(indexDelayMs, run);
   };
   const unsubscribe = service.engine.store.subscribe(({ events }) => {
-    heard += events.length;
+    changedEvents += events.length;
     // No events: another process committed, which may have been an import.
     if (events.length === 0 || events.some(({ message_id }) => message_id !== null)) plan();
   });

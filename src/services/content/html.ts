@@ -198,7 +198,7 @@ function list(node: ListNode, link: string | null): string {
   return `<${tag}>${new ListItems(link).render(node)}</${tag}>`;
 }
 
-// Only `li` may stand in a list: neighbours that are no items share one.
+// Only `li` may stand in a list: adjacent nodes that are no items share one.
 class ListItems {
   private out = '';
   private stray: Flow | null = null;

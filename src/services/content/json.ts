@@ -22,7 +22,7 @@ const CLOSE_OBJECT = 0x7d;
  * so malformed text can't smuggle depth past it. A leading byte order mark is a syntax error, as JSON.parse has it.
  *
  * A key `__proto__` becomes an ordinary own property here, since JSON.parse defines keys and never assigns them. It
- * stays harmless as long as readers pick known keys (zod does) and nobody merges the value with `Object.assign`.
+ * stays harmless as long as readers pick known keys (zod does) and no code merges the value with `Object.assign`.
  *
  * @param text the whole JSON text
  * @param maxDepth the deepest nesting accepted

@@ -1,5 +1,5 @@
-// The only way to load somebody's row. What does not exist and what belongs to
-// somebody else give the same answer, so nothing tells whether an id exists.
+// The only way to load a row for an actor. What does not exist and what belongs to another
+// tenant or visitor give the same answer, so that no answer tells whether an id exists.
 import type {
   CannedReplyRow,
   ApiKeyRow,

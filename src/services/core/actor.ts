@@ -1,7 +1,7 @@
-// Who asks. Every rule gets one of these; none of them knows by which door it came.
+// Who asks. Every rule gets one of these; none of them knows by which transport it came.
 import type { Mode, Role } from '../../protocol/entities.ts';
 
-/** A page that shows the widget: an application and a registered origin, nobody in particular yet. */
+/** A page that shows the widget: an application and a registered origin, no visitor yet. */
 export interface HostSiteActor {
   readonly kind: 'hostSite';
   readonly organizationId: string;

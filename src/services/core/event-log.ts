@@ -14,7 +14,7 @@ const pageSize = 500;
 
 /**
  * The events after a position, oldest first, with their payloads. Those whose message or conversation
- * is gone meanwhile keep their place but carry no payload.
+ * was removed since keep their place but carry no payload.
  * @param afterSeq the newest event that the caller has
  */
 export async function readEvents(service: Service, afterSeq: number): Promise<CommittedEvent[]> {
@@ -31,7 +31,7 @@ export function lastEventSeq(service: Service): Promise<number> {
   return service.engine.store.read((tx) => tx.repositories.events.lastSeq());
 }
 
-/** What an event tells, from the rows as they are now; nothing where they are gone. */
+/** What an event tells, from the rows as they are now; nothing where they were removed. */
 export async function loadEventPayload(
   tx: ReadTx,
   row: EventRow,

@@ -1,9 +1,9 @@
-// What is counted while the service runs, for /metrics: plain numbers that the doors
+// What is counted while the service runs, for /metrics: plain numbers that the transports
 // and rules raise, so that counting costs next to nothing. Never an id, never a person.
 import type { LimitCause } from '../../protocol/codes.ts';
 
 export interface Metrics {
-  /** REST requests by `<method> <route> <status class>`. Only routes of ours and `other`, so that nobody can fill it up. */
+  /** REST requests by `<method> <route> <status class>`. Only routes of ours and `other`, so that no client can fill it up. */
   readonly requests: Map<string, number>;
   framesIn: number;
   framesOut: number;

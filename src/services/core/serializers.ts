@@ -36,7 +36,7 @@ type SenderColumns = Pick<MessageRow, 'sender_role' | 'sender_label'> & {
   member_name: string | null;
 };
 
-/** The name to show for whoever sent a message; somebody who was removed keeps a neutral one. */
+/** The name to show for a message's sender; a removed member or visitor keeps a neutral one. */
 export function senderName(row: SenderColumns): string {
   switch (row.sender_role) {
     case 'visitor':
@@ -91,7 +91,7 @@ export function serializeEdited(row: MessageWithSender): EventPayloads['message:
   };
 }
 
-/** What staff hear of a new message without having joined its room. */
+/** What staff receive of a new message without having joined its room. */
 export function serializeActivity(
   message: Pick<MessageRow, 'id' | 'conversation_id' | 'content' | 'content_text'>,
   conversation: Pick<ConversationRow, 'updated_at' | 'waiting_since'>,

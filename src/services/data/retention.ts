@@ -9,7 +9,7 @@
 // - What the assistant was asked and answered goes when it is older than the window; with its conversation or visitor, earlier.
 // - What stays keeps its numbers: `seq`, read positions and the log go on as if nothing had been removed.
 // - For 7 days after a change of plan nothing live goes. Where more than half of an organization's live conversations
-//   would go at once, they wait for somebody's word (`force`): a clock that has jumped looks just like that.
+//   would go at once, they wait for a confirmation (`force`): a clock that has jumped looks just like that.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Output } from '../../protocol/operations.ts';
 import type { OrganizationRow, RetentionCursor, RetentionScope } from '../../engine/rows.ts';
@@ -38,7 +38,7 @@ const maxStepMs = 15;
 const maxStepRows = 400;
 const batchRows = 25;
 const pageSize = 100;
-/** Between two steps of the same purge, so that whoever waits for the lock gets it. */
+/** Between two steps of the same purge, so that others who wait for the lock get it. */
 const pauseMs = 10;
 
 export interface PurgeOptions {
@@ -208,7 +208,7 @@ async function removeExpired(
   return counts;
 }
 
-/** Removes old rows of the assistant's log, which are in nobody's counts. */
+/** Removes old rows of the assistant's log, which no figure counts any more. */
 async function removeExpiredAiLog(
   { engine: { store } }: Service,
   scope: RetentionScope,

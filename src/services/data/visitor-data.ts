@@ -41,7 +41,7 @@ async function accessVisitorData(
   );
 }
 
-/** In the audit log a visitor is named by its internal key, which says nothing once its row is gone. */
+/** In the audit log a visitor is named by its internal key, which says nothing once its row is removed. */
 const auditSubject = (visitor: VisitorRow): string => `visitor:${visitor.id}`;
 
 /**
@@ -143,7 +143,7 @@ export async function eraseVisitor(
   const { store } = call.service.engine;
   const visitor = await store.read((tx) => accessVisitorData(tx, call, input));
   const scope = { organization: visitor.organization_id };
-  // A long history goes in steps, so that nobody waits for the lock; cut off in the middle, the same call goes on.
+  // A long history goes in steps, so that no other writer waits for the lock; cut off in the middle, the same call goes on.
   for (;;) {
     const removed = await store.write(scope, ({ repositories }) =>
       repositories.visitorData.removeMessages(visitor.id, eraseBatchSize),

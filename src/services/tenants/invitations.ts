@@ -1,5 +1,5 @@
-// Inviting members by a link that works once, for three days: whoever follows it
-// chooses the password, so nobody ever has to send one.
+// Inviting members by a link that works once, for three days: the invited person
+// chooses the password, so that none is ever sent.
 import type { Scope } from '../../engine/engine.ts';
 import type { Input, Output } from '../../protocol/operations.ts';
 import { audit } from '../core/audit.ts';
@@ -13,7 +13,7 @@ import type { AnonymousCall, OwnerCall, Service, Tx } from '../service.ts';
 
 const livesMs = 3 * 86_400_000;
 
-/** No password hash has this form, so nobody signs in before the link was used. */
+/** No password hash has this form, so no sign-in succeeds before the link was used. */
 const noPassword = 'invited';
 
 /** @throws Failure not_found, plan_limit, conflict (address taken) */
@@ -37,7 +37,7 @@ export async function inviteMember(
     subject: `member:${member.id}`,
   });
   const base = call.service.settings.baseUrl();
-  // In the fragment: browsers send it to nobody, so it stays out of every log on the way.
+  // In the fragment: browsers never send it, so it stays out of every log on the way.
   return {
     member,
     token,

@@ -149,7 +149,7 @@ export async function getWebhook(
 }
 
 /**
- * Changes where, what or whether. One that is switched on again hears of what happens from then on.
+ * Changes where, what or whether. One that is switched on again receives what happens from then on.
  * @throws Failure not_found, bad_request
  */
 export async function updateWebhook(
