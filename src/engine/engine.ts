@@ -170,31 +170,65 @@ export type LimitVerdict =
       readonly retryAfterMs: number;
     };
 
+/** Counts uses for the whole service. Asked before a transaction, never inside one; what was counted stays counted. */
 export interface Limiter {
-  /** Counts one use against every window of every check, or against none when any refuses. */
-  take(checks: readonly LimitCheck[]): LimitVerdict;
+  /**
+   * Counts one use against every window of every check, or against none when any refuses.
+   * @throws RangeError for a limit or a window that is not a whole number
+   */
+  take(checks: readonly LimitCheck[]): Promise<LimitVerdict>;
   /** The same verdict without counting. */
-  peek(checks: readonly LimitCheck[]): LimitVerdict;
+  peek(checks: readonly LimitCheck[]): Promise<LimitVerdict>;
 }
 
-/** Which staff connections are live. */
+/** Counts in this process alone, and answers at once: for what belongs to one connection. */
+export interface LocalLimiter {
+  /** Like `Limiter.take`. */
+  take(checks: readonly LimitCheck[]): LimitVerdict;
+}
+
+/** Which staff connections are live, on all nodes. Asked before a transaction, never inside one. */
 export interface Presence {
+  /** A connection of this node is live from now on. */
   join(organizationId: string, memberId: string, connectionId: string): void;
+  /** It is not any more. A connection that is unknown changes nothing. */
   leave(organizationId: string, memberId: string, connectionId: string): void;
   /** True while any member of the organization has a live connection. */
-  online(organizationId: string): boolean;
+  online(organizationId: string): Promise<boolean>;
+  /** Those of the members that have a live connection. */
+  present(memberIds: readonly string[]): Promise<ReadonlySet<string>>;
   /** How many members have a live connection. */
-  memberCount(): number;
-  /** Since when a member has no live connection, ms of the monotonic clock; null while one is live. */
-  awaySince(memberId: string): number | null;
-  /** Called when an organization goes online or offline. The answer unsubscribes. */
+  memberCount(): Promise<number>;
+  /**
+   * For how long a member has had no live connection, ms; null while one is live. One who was never seen is away
+   * since the start.
+   */
+  awayMs(memberId: string): Promise<number | null>;
+  /** Called when an organization goes online or offline, in order. The answer unsubscribes. */
   subscribe(listener: (organizationId: string, online: boolean) => void): () => void;
+}
+
+/** A place that is wanted, and how many there are under its key. */
+export interface WantedSeat {
+  readonly key: string;
+  readonly most: number;
+}
+
+/** Places that connections hold as long as they are open, counted over all nodes. */
+export interface Seats {
+  /**
+   * Takes one place under every key, or none when any is full.
+   * @returns how to give them back (twice is once), or the index of the key that is full
+   */
+  take(wanted: readonly WantedSeat[]): Promise<(() => void) | { readonly full: number }>;
 }
 
 export interface Engine {
   readonly store: Store;
   readonly limiter: Limiter;
+  readonly localLimiter: LocalLimiter;
   readonly presence: Presence;
+  readonly seats: Seats;
   readonly clock: Clock;
   close(): Promise<void>;
 }

@@ -5,7 +5,8 @@ import { dirname, join } from 'node:path';
 import type { Clock, Engine } from './engine.ts';
 import { schemaCopyName } from './sqlite/copies.ts';
 import { createPresence } from './memory/presence.ts';
-import { createSlidingWindowLimiter } from './memory/sliding-window-limiter.ts';
+import { createMemorySeats } from './memory/seats.ts';
+import { createMemoryLimiter, createSlidingWindowLimiter } from './memory/sliding-window-limiter.ts';
 import { enterWal, openConnection, type Connection, type Durability } from './sqlite/connection.ts';
 import { openSqliteStore } from './sqlite/sqlite-store.ts';
 import { acquireServerLock } from './sqlite/server-lock.ts';
@@ -85,11 +86,14 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
       lockTimeoutMs: options.as === 'server' ? 100 : 10_000,
       pollIntervalMs: options.as === 'server' ? 200 : 0,
     });
+    const localLimiter = createSlidingWindowLimiter({ monotonicMs: clock.monotonic });
     let closing: Promise<void> | null = null;
     return {
       store,
-      limiter: createSlidingWindowLimiter({ monotonicMs: clock.monotonic }),
+      limiter: createMemoryLimiter(localLimiter),
+      localLimiter,
       presence: createPresence(clock.monotonic),
+      seats: createMemorySeats(),
       clock,
       close: () => (closing ??= store.close().finally(unlock)),
     };

@@ -51,7 +51,12 @@ export function serveMetrics(service: Service, trustProxy: number): Koa.Middlewa
     const p99 = delay.percentile(99) / nanosecondsPerSecond;
     delay.reset();
     ctx.type = 'text/plain; version=0.0.4; charset=utf-8';
-    ctx.body = metricsText(service, { databaseBytes, eventLoopDelaySeconds: Number.isFinite(p99) ? p99 : 0 });
+    const staffOnline = await service.engine.presence.memberCount();
+    ctx.body = metricsText(service, {
+      databaseBytes,
+      staffOnline,
+      eventLoopDelaySeconds: Number.isFinite(p99) ? p99 : 0,
+    });
     return undefined;
   };
 }
@@ -82,7 +87,15 @@ type Sample = readonly [labels: Labels, value: number];
 /** Everything as text in the Prometheus exposition format, version 0.0.4. */
 export function metricsText(
   service: Service,
-  { databaseBytes, eventLoopDelaySeconds }: { databaseBytes: number; eventLoopDelaySeconds: number },
+  {
+    databaseBytes,
+    staffOnline,
+    eventLoopDelaySeconds,
+  }: {
+    readonly databaseBytes: number;
+    readonly staffOnline: number;
+    readonly eventLoopDelaySeconds: number;
+  },
 ): string {
   const { metrics, engine } = service;
   const { groupSizes, commitMs, logBytes } = engine.store.stats();
@@ -125,7 +138,7 @@ export function metricsText(
       byLabel('outcome', metrics.webhooks),
     ),
     metric('deskbell_staff_online', 'gauge', 'Members with a live connection to this server.', [
-      [{}, engine.presence.memberCount()],
+      [{}, staffOnline],
     ]),
     histogram('deskbell_store_group_size', 'Operations that shared one commit.', groupSizes, 1),
     histogram('deskbell_store_commit_seconds', 'Duration of a commit, sync included.', commitMs, 1_000),

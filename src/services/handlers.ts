@@ -2,6 +2,7 @@
 // answers or is called by something else than the protocol says, does not compile.
 import type { Scope } from '../engine/engine.ts';
 import type { Input, OperationName, Output } from '../protocol/operations.ts';
+import { countNewVisitor } from './core/access.ts';
 import type { Actor } from './core/actor.ts';
 import * as apiKeys from './tenants/api-keys.ts';
 import { listAiLog } from './assistant/log.ts';
@@ -73,7 +74,11 @@ const hashNewPassword = async (
   input.password === undefined ? null : call.service.secrets.hashPassword(input.password);
 
 export const handlers: { readonly [N in OperationName]: Handler<N> } = {
-  'conversations.create': writes(conversations.createConversation, visitorScope),
+  'conversations.create': preparesAndWrites(
+    conversations.countNewConversation,
+    conversations.createConversation,
+    visitorScope,
+  ),
   'conversations.list': reads(conversations.listConversations),
   'conversations.get': reads(conversations.getConversation),
   'conversations.read': writes(conversations.readConversation, conversationScope),
@@ -82,10 +87,14 @@ export const handlers: { readonly [N in OperationName]: Handler<N> } = {
   'messages.list': reads(messages.listMessages),
   'messages.edit': preparesAndWrites(messages.prepareMessage, messages.editMessage, conversationScope),
   'messages.delete': writes(messages.deleteMessage, conversationScope),
-  'visitor.get': writes(visitors.getVisitor, visitorScope),
-  'visitor.update': writes(visitors.updateVisitor, visitorScope),
+  'visitor.get': preparesAndWrites(countNewVisitor, visitors.getVisitor, visitorScope),
+  'visitor.update': preparesAndWrites(countNewVisitor, visitors.updateVisitor, visitorScope),
   'widget.token': async (call) => {
-    const issue = await writes(visitors.issueVisitorToken, visitorScope)(call, {});
+    const issue = await preparesAndWrites(
+      countNewVisitor,
+      visitors.issueVisitorToken,
+      visitorScope,
+    )(call, {});
     return issue();
   },
   'widget.config': visitors.widgetConfig,
@@ -110,7 +119,7 @@ export const handlers: { readonly [N in OperationName]: Handler<N> } = {
   'cannedReplies.create': writes(cannedReplies.createCannedReply),
   'cannedReplies.update': writes(cannedReplies.updateCannedReply),
   'cannedReplies.delete': writes(cannedReplies.deleteCannedReply),
-  'staff.members.list': reads(members.listColleagues),
+  'staff.members.list': members.listColleagues,
   'staff.stats': reads(organizationStats),
   'invitations.accept': invitations.acceptInvitation,
 

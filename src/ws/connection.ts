@@ -200,7 +200,9 @@ export class Connection {
 
   /** Frames that are no messages have a limit of their own, per connection. */
   #countFrame(kind: 'frames' | 'syncs', windows: typeof frameWindows): void {
-    const verdict = this.#options.service.engine.limiter.take([{ key: `c:${kind}:${this.id}`, windows }]);
+    const verdict = this.#options.service.engine.localLimiter.take([
+      { key: `c:${kind}:${this.id}`, windows },
+    ]);
     if (!verdict.ok)
       throw new FrameError(
         'RATE_LIMITED',

@@ -5,6 +5,7 @@ import type { Duplex } from 'node:stream';
 import { WebSocketServer, type WebSocket } from 'ws';
 import type { Config } from '../config.ts';
 import type { Log } from '../log.ts';
+import type { Seats } from '../engine/engine.ts';
 import { clientAddress } from '../net/client-address.ts';
 import { addressKey } from '../net/ip-ranges.ts';
 import { closeCodes, sizeLimits, socketPath, type SocketErrorCode } from '../protocol/codes.ts';
@@ -71,8 +72,6 @@ export class SocketServer {
     clientTracking: false,
   });
   readonly #peers = new Set<Peer>();
-  readonly #perAddress: ConnectionCount = new Map();
-  readonly #perVisitor: ConnectionCount = new Map();
   #lastConnectionNumber = 0;
   #stopping = false;
   #cancelHeartbeat = (): void => undefined;
@@ -119,7 +118,7 @@ export class SocketServer {
    * connection: a client that sees its socket open misses nothing from then on.
    */
   async #upgrade(request: IncomingMessage, stream: Duplex, head: Buffer): Promise<void> {
-    const { config } = this.#options;
+    const { config, service } = this.#options;
     stream.on('error', () => stream.destroy());
     const url = readUrl(request);
     if (url?.pathname !== socketPath) return refuseUpgrade(stream, '404 Not Found');
@@ -128,7 +127,7 @@ export class SocketServer {
       request.headers['x-forwarded-for'],
       config.trustProxy,
     );
-    const places = new Places();
+    const places = new Places(service.engine.seats);
     stream.once('close', () => places.free());
     const outcome = await this.#authenticate(request, url, address, places);
     if (stream.destroyed) return places.free();
@@ -175,7 +174,7 @@ export class SocketServer {
   ): Promise<VisitorActor | MemberActor | Error | 'throttled'> {
     const { service, config } = this.#options;
     try {
-      places.take(this.#perAddress, addressKey(address), config.maxConnectionsPerAddress);
+      await places.take(`address:${addressKey(address)}`, config.maxConnectionsPerAddress);
       const actor = await authenticateSocket(
         service,
         readToken(url),
@@ -183,8 +182,8 @@ export class SocketServer {
         request.headers.host,
       );
       if (actor.kind === 'visitor') {
-        const key = `${actor.applicationId}:${actor.mode}:${actor.visitorId}`;
-        places.take(this.#perVisitor, key, config.maxConnectionsPerVisitor);
+        const key = `visitor:${actor.applicationId}:${actor.mode}:${actor.visitorId}`;
+        await places.take(key, config.maxConnectionsPerVisitor);
       }
       return actor;
     } catch (error) {
@@ -194,9 +193,9 @@ export class SocketServer {
     }
   }
 
-  #countFailure(address: string, refusal: SocketAuthError): Error | 'throttled' {
+  async #countFailure(address: string, refusal: SocketAuthError): Promise<Error | 'throttled'> {
     try {
-      countFailedAuth(this.#options.service, address);
+      await countFailedAuth(this.#options.service, address);
       return refusal;
     } catch (error) {
       return error instanceof ServiceError ? 'throttled' : toError(error);
@@ -259,31 +258,32 @@ export class SocketServer {
   }
 }
 
-/** How many connections are open per key. */
-type ConnectionCount = Map<string, number>;
-
 /** What one connection takes of the limits on live connections, from before it is authenticated until it is closed. */
 class Places {
+  readonly #seats: Seats;
   readonly #taken: (() => void)[] = [];
+  #freed = false;
 
-  /** @throws SocketAuthError when `max` are open already */
-  take(counts: ConnectionCount, key: string, max: number): void {
-    const open = counts.get(key) ?? 0;
-    if (open >= max)
+  constructor(seats: Seats) {
+    this.#seats = seats;
+  }
+
+  /** @throws SocketAuthError when `most` are open already */
+  async take(key: string, most: number): Promise<void> {
+    const giveBack = await this.#seats.take([{ key, most }]);
+    if (typeof giveBack !== 'function')
       throw new SocketAuthError(
         'RATE_LIMITED',
-        `There are ${max} live connections already: close one first.`,
+        `There are ${most} live connections already: close one first.`,
       );
-    counts.set(key, open + 1);
-    this.#taken.push(() => {
-      const left = (counts.get(key) ?? 1) - 1;
-      if (left <= 0) counts.delete(key);
-      else counts.set(key, left);
-    });
+    // The peer may have left while the place was being taken.
+    if (this.#freed) giveBack();
+    else this.#taken.push(giveBack);
   }
 
   /** Gives everything back, once. */
   free(): void {
+    this.#freed = true;
     for (const giveBack of this.#taken.splice(0)) giveBack();
   }
 }

@@ -1,7 +1,7 @@
-// Which staff connections are live, in memory: one process is the whole system.
+// Which staff connections are live, in memory: one process is the whole service.
 import type { Presence } from '../engine.ts';
 
-/** @param monotonicMs the clock by which absence is measured; whoever was never seen is away since now */
+/** @param monotonicMs the clock by which absence is measured; a member who was never seen is away since now */
 export function createPresence(monotonicMs: () => number): Presence {
   const started = monotonicMs();
   const organizations = new Map<string, Set<string>>();
@@ -21,9 +21,11 @@ export function createPresence(monotonicMs: () => number): Presence {
       if (remove(members, memberId, connectionId)) leftAt.set(memberId, monotonicMs());
       if (remove(organizations, organizationId, connectionId)) tell(organizationId, false);
     },
-    online: (organizationId) => organizations.has(organizationId),
-    memberCount: () => members.size,
-    awaySince: (memberId) => (members.has(memberId) ? null : (leftAt.get(memberId) ?? started)),
+    online: async (organizationId) => organizations.has(organizationId),
+    present: async (memberIds) => new Set(memberIds.filter((id) => members.has(id))),
+    memberCount: async () => members.size,
+    awayMs: async (memberId) =>
+      members.has(memberId) ? null : monotonicMs() - (leftAt.get(memberId) ?? started),
     subscribe: (listener) => {
       listeners.add(listener);
       return () => listeners.delete(listener);

@@ -2,7 +2,7 @@
 // It knows keys, windows and a monotonic clock, and nothing of visitors, plans or HTTP.
 // It must never read the wall clock, start a timer, or let a flood of keys free one that is limited.
 
-import type { LimitCheck, LimitVerdict, LimitWindow, Limiter } from '../engine.ts';
+import type { LimitCheck, LimitVerdict, LimitWindow, Limiter, LocalLimiter } from '../engine.ts';
 import { WINDOWS_PER_SLOT, WindowTracks, grown } from './window-tracks.ts';
 
 type TightestWindow = Extract<LimitVerdict, { ok: true }>['state'][number];
@@ -17,7 +17,7 @@ const UNUSED = 0;
 const OPEN = 1;
 const LIMITED = 2;
 
-class SlidingWindowLimiter implements Limiter {
+export class SlidingWindowLimiter implements LocalLimiter {
   readonly #clock: () => number;
   readonly #maxKeys: number;
   readonly #index = new Map<string, number>();
@@ -260,7 +260,7 @@ function isRepeated(checks: readonly LimitCheck[], at: number): boolean {
  *
  * Takes `monotonicMs`, a clock in milliseconds that no change of the wall clock moves, and `maxKeys`, the most keys held
  * at once (1 or more; the oldest key that is not limited makes room for a new one, and when every key is limited a new
- * one is refused for a second). Returns a {@link Limiter}: at most `limit` uses are accepted in any `windowMs`
+ * one is refused for a second). At most `limit` uses are accepted in any `windowMs`
  * milliseconds, refused uses count nowhere, and `retryAfterMs` is the wait after which the same call succeeds if
  * nothing else happens (for a limit of 0, which never opens, the window's length). Limits above 256 may hold a use up
  * to 1/64 of the window too long, never too short. A key has at most 4 windows. Counters start empty with the process.
@@ -272,8 +272,16 @@ export function createSlidingWindowLimiter({
 }: {
   readonly monotonicMs: () => number;
   readonly maxKeys?: number;
-}): Limiter {
+}): SlidingWindowLimiter {
   if (!Number.isInteger(maxKeys) || maxKeys < 1)
     throw new RangeError(`maxKeys is a whole number of 1 or more, not ${maxKeys}`);
   return new SlidingWindowLimiter(monotonicMs, maxKeys);
+}
+
+/** The limiter of a service that is one process: its memory counts for the whole. */
+export function createMemoryLimiter(memory: SlidingWindowLimiter): Limiter {
+  return {
+    take: async (checks) => memory.take(checks),
+    peek: async (checks) => memory.peek(checks),
+  };
 }

@@ -242,7 +242,7 @@ async function generateReply(
   const began = clock.monotonic();
   const phrases = getPhrases(settings.locale, question);
   try {
-    limitAiQuestion(service, organizationId, `v:${applicationId}:${mode}:${visitor_id}`);
+    await limitAiQuestion(service, organizationId, `v:${applicationId}:${mode}:${visitor_id}`);
     const { answer, outcome, model } = await answerQuestion(
       service,
       { organizationId, applicationId },

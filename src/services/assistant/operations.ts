@@ -6,7 +6,13 @@ import type { ApplicationSettings } from '../../protocol/application-settings.ts
 import type { Input, Output } from '../../protocol/operations.ts';
 import type { Scope } from '../../engine/engine.ts';
 import type { MessageWithSender } from '../../engine/rows.ts';
-import { accessApplication, accessConversation, getOrCreateVisitor, findVisitor } from '../core/access.ts';
+import {
+  accessApplication,
+  accessConversation,
+  countNewVisitor,
+  getOrCreateVisitor,
+  findVisitor,
+} from '../core/access.ts';
 import { actorLabel } from '../core/actor.ts';
 import { scopeOfConversation, visitorScope } from '../core/scopes.ts';
 import { recordAi, type AiRecord } from './log.ts';
@@ -39,11 +45,12 @@ export async function answerVisitor(
     return getApplicationSettings(tx, applicationId);
   });
   assertAssistantEnabled(settings);
-  limitAiQuestion(service, organizationId, `v:${applicationId}:${actor.mode}:${actor.visitorId}`);
+  await limitAiQuestion(service, organizationId, `v:${applicationId}:${actor.mode}:${actor.visitorId}`);
   // What is asked belongs to somebody, so that it is handed out and erased with them.
+  await countNewVisitor(call);
   const visitor =
     (await service.engine.store.read((tx) => findVisitor(tx, actor))) ??
-    (await service.engine.store.write(visitorScope(call), (tx) => getOrCreateVisitor(tx, call))).row;
+    (await service.engine.store.write(visitorScope(call), (tx) => getOrCreateVisitor(tx, call)));
   const base = {
     organizationId,
     applicationId,
@@ -82,7 +89,7 @@ export async function draftReply(
     };
   });
   assertAssistantEnabled(settings);
-  limitAiQuestion(service, actor.organizationId, `m:${actor.memberId}`);
+  await limitAiQuestion(service, actor.organizationId, `m:${actor.memberId}`);
   const { question, latest, history, asked: asking } = extractQuestion(messages);
   const base = {
     organizationId: conversation.organization_id,
@@ -154,7 +161,7 @@ export async function rewriteText(
       'ai_model_required',
       'Rewriting needs a language model: set DESKBELL_AI_URL and DESKBELL_AI_MODEL on the server.',
     );
-  limitAiQuestion(service, actor.organizationId, `m:${actor.memberId}`);
+  await limitAiQuestion(service, actor.organizationId, `m:${actor.memberId}`);
   const base = {
     organizationId: actor.organizationId,
     applicationId: null,
@@ -193,7 +200,7 @@ export async function askKnowledge(
     return row;
   });
   const organizationId = application.organization_id;
-  if (actor.kind === 'member') limitAiQuestion(service, organizationId, `m:${actor.memberId}`);
+  if (actor.kind === 'member') await limitAiQuestion(service, organizationId, `m:${actor.memberId}`);
   const base = {
     organizationId,
     applicationId: application.id,

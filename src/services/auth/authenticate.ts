@@ -143,7 +143,7 @@ function bearerToken(authorization: readonly string[]): string | null {
 }
 
 async function countAndReject(service: Service, address: string): Promise<ServiceError> {
-  countFailedAuth(service, address);
+  await countFailedAuth(service, address);
   return new ServiceError('unauthorized', 'The API key or the app id is not valid.');
 }
 
@@ -217,7 +217,7 @@ export async function authenticateMember(service: Service, credentials: Credenti
     !isSessionActive(service, found) ||
     !mayUseHost(service, credentials.host, found.organization)
   ) {
-    countFailedAuth(service, credentials.address);
+    await countFailedAuth(service, credentials.address);
     throw new ServiceError('unauthorized', 'The session is missing, unknown or over. Sign in again.');
   }
   await extendSession(service, found);

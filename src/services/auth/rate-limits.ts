@@ -16,9 +16,9 @@ function rateLimitChecks(cause: LimitCause, key: string, windows: RateLimitSetti
   return windows === null ? [] : [{ cause, key, windows }];
 }
 
-function takeOrThrow(service: Service, checks: readonly RateLimitCheck[]): void {
+async function takeOrThrow(service: Service, checks: readonly RateLimitCheck[]): Promise<void> {
   if (checks.length === 0) return;
-  const verdict = service.engine.limiter.take(checks);
+  const verdict = await service.engine.limiter.take(checks);
   if (verdict.ok) return;
   const { cause, windows } = checks[verdict.failed] as RateLimitCheck;
   service.metrics.rateLimited[cause] += 1;
@@ -60,7 +60,7 @@ export async function limitRequest({ service, actor }: Call): Promise<void> {
     checks.push(
       ...rateLimitChecks('per_organization', `o:${organization.id}`, organizationWindows(organization)),
     );
-  takeOrThrow(service, checks);
+  await takeOrThrow(service, checks);
 }
 
 /**
@@ -68,9 +68,9 @@ export async function limitRequest({ service, actor }: Call): Promise<void> {
  * @param asker a visitor or a member, as a key of its own
  * @throws Failure rate_limit_exceeded
  */
-export function limitAiQuestion(service: Service, organizationId: string, asker: string): void {
+export function limitAiQuestion(service: Service, organizationId: string, asker: string): Promise<void> {
   const { aiVisitor, aiOrganization } = service.settings.rateLimits;
-  takeOrThrow(service, [
+  return takeOrThrow(service, [
     ...rateLimitChecks('per_visitor', `aq:${asker}`, aiVisitor),
     ...rateLimitChecks('per_organization', `ao:${organizationId}`, aiOrganization),
   ]);
@@ -80,20 +80,20 @@ export function limitAiQuestion(service: Service, organizationId: string, asker:
  * Counts a new visitor or conversation made without a key: a fresh UUID costs nothing, an address does.
  * @throws Failure rate_limit_exceeded
  */
-export function limitNewVisitors(service: Service, address: string | null): void {
-  if (address !== null)
-    takeOrThrow(
-      service,
-      rateLimitChecks('per_address', `n:${addressKey(address)}`, service.settings.rateLimits.addressNew),
-    );
+export async function limitNewVisitors(service: Service, address: string | null): Promise<void> {
+  if (address === null) return;
+  await takeOrThrow(
+    service,
+    rateLimitChecks('per_address', `n:${addressKey(address)}`, service.settings.rateLimits.addressNew),
+  );
 }
 
 /**
  * Counts a failed authentication.
  * @throws Failure rate_limit_exceeded instead of the refusal, once there were too many
  */
-export function countFailedAuth(service: Service, address: string): void {
-  takeOrThrow(
+export function countFailedAuth(service: Service, address: string): Promise<void> {
+  return takeOrThrow(
     service,
     rateLimitChecks('per_address', `f:${addressKey(address)}`, service.settings.rateLimits.addressFailed),
   );
@@ -103,14 +103,14 @@ export function countFailedAuth(service: Service, address: string): void {
  * Refuses an address that has failed too often already, before its credential is looked at.
  * @throws Failure rate_limit_exceeded
  */
-export function assertAuthNotThrottled(service: Service, address: string): void {
+export async function assertAuthNotThrottled(service: Service, address: string): Promise<void> {
   const checks = rateLimitChecks(
     'per_address',
     `f:${addressKey(address)}`,
     service.settings.rateLimits.addressFailed,
   );
   if (checks.length === 0) return;
-  const verdict = service.engine.limiter.peek(checks);
+  const verdict = await service.engine.limiter.peek(checks);
   if (verdict.ok) return;
   service.metrics.rateLimited.per_address += 1;
   throw rateLimited('per_address', checks[0]?.windows ?? [], verdict.window, verdict.retryAfterMs);
@@ -119,7 +119,8 @@ export function assertAuthNotThrottled(service: Service, address: string): void 
 const loginWindows: readonly LimitWindow[] = [{ limit: 5, windowMs: 60_000 }];
 
 /** Counts a failed sign-in of an account; true once there were more than a few within a minute. */
-export function isLoginThrottled(service: Service, account: string, failed: boolean): boolean {
+export async function isLoginThrottled(service: Service, account: string, failed: boolean): Promise<boolean> {
   const checks = [{ key: `s:${account}`, windows: loginWindows }];
-  return !(failed ? service.engine.limiter.take(checks) : service.engine.limiter.peek(checks)).ok;
+  const { limiter } = service.engine;
+  return !(await (failed ? limiter.take(checks) : limiter.peek(checks))).ok;
 }

@@ -26,16 +26,16 @@ export async function signIn(
 ): Promise<Output<'session.create'>> {
   const { service } = call;
   const address = call.address ?? 'local';
-  assertAuthNotThrottled(service, address);
+  await assertAuthNotThrottled(service, address);
   const account = `${input.organization}/${input.email}`;
   // Slower, not refused: a member with the password must get in even while an attacker guesses.
-  if (isLoginThrottled(service, account, false)) await delay(service, throttledDelayMs);
+  if (await isLoginThrottled(service, account, false)) await delay(service, throttledDelayMs);
   const found = await findMemberAccount(call, input);
   const right = await service.secrets.verifyPassword(input.password, found?.member.password_hash ?? null);
   if (found === null || !right || found.member.disabled_at !== null) {
-    isLoginThrottled(service, account, true);
+    await isLoginThrottled(service, account, true);
     await auditFailedSignIn(call, await findRefusedAccount(service, input, found));
-    countFailedAuth(service, address);
+    await countFailedAuth(service, address);
     throw new ServiceError(
       'unauthorized',
       'The organization, the e-mail address or the password is not right.',

@@ -21,16 +21,14 @@ export async function releaseMemberConversations(
 
 /** Releases the conversations of operators who have been away for longer than their organization allows. */
 export async function runAutoRelease(service: Service): Promise<void> {
-  const { store, presence, clock } = service.engine;
+  const { store, presence } = service.engine;
   const holders = await store.read(({ repositories }) => repositories.conversations.holders());
   for (const { organization_id, member_id, release_after_minutes } of holders) {
-    const since = presence.awaySince(member_id);
-    if (since === null || clock.monotonic() - since < release_after_minutes * 60_000) continue;
-    await store.write({ organization: organization_id }, async (tx) => {
-      // They may have come back before the transaction began.
-      if (presence.awaySince(member_id) !== null)
-        await releaseMemberConversations(tx, service, organization_id, member_id);
-    });
+    const awayMs = await presence.awayMs(member_id);
+    if (awayMs === null || awayMs < release_after_minutes * 60_000) continue;
+    await store.write({ organization: organization_id }, (tx) =>
+      releaseMemberConversations(tx, service, organization_id, member_id),
+    );
   }
 }
 

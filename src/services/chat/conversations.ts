@@ -26,8 +26,27 @@ import { searchQuery } from './search.ts';
 import type { MemberCall, ParticipantCall, ReadTx, Tx, VisitorCall } from '../service.ts';
 
 /**
+ * Counts a conversation that is about to be opened against the visitor's address, once for a new visitor's first too.
+ * The repetition of an idempotency key counts nothing.
+ * @throws ServiceError rate_limit_exceeded
+ */
+export async function countNewConversation(
+  { actor, service, address }: VisitorCall,
+  { idempotencyKey }: Pick<Input<'conversations.create'>, 'idempotencyKey'>,
+): Promise<void> {
+  if (actor.via !== 'origin') return;
+  const earlier =
+    idempotencyKey !== undefined &&
+    (await service.engine.store.read(async (tx) => {
+      const visitor = await findVisitor(tx, actor);
+      return visitor && tx.repositories.conversations.byIdempotencyKey(visitor.id, idempotencyKey);
+    }));
+  if (earlier === false || earlier === undefined) await limitNewVisitors(service, address);
+}
+
+/**
  * Opens a conversation. The same idempotency key again answers the first one.
- * @throws ServiceError rate_limit_exceeded (too many new or pending ones), bad_request
+ * @throws ServiceError rate_limit_exceeded (too many pending ones), bad_request
  */
 export async function createConversation(
   tx: Tx,
@@ -37,12 +56,11 @@ export async function createConversation(
   const { actor, service } = call;
   if (input.subject !== undefined && findUnstorable(input.subject) !== null)
     throw badField('subject', 'holds characters that are no text');
-  const { row: visitor, isNew } = await getOrCreateVisitor(tx, call);
+  const visitor = await getOrCreateVisitor(tx, call);
   if (input.idempotencyKey !== undefined) {
     const earlier = await tx.repositories.conversations.byIdempotencyKey(visitor.id, input.idempotencyKey);
     if (earlier !== undefined) return getConversation(tx, call, { conversationId: earlier });
   }
-  if (actor.via === 'origin' && !isNew) limitNewVisitors(service, call.address);
   const max = service.settings.maxPendingPerVisitor;
   if ((await tx.repositories.conversations.countPending(visitor.id)) >= max)
     throw rateLimited(

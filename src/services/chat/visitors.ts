@@ -13,8 +13,7 @@ import { createVisitorToken } from '../auth/socket-tokens.ts';
 
 /** The visitor, made on first use. */
 export async function getVisitor(tx: Tx, call: VisitorCall): Promise<Output<'visitor.get'>> {
-  const { row } = await getOrCreateVisitor(tx, call);
-  return { visitor: serializeVisitor(row) };
+  return { visitor: serializeVisitor(await getOrCreateVisitor(tx, call)) };
 }
 
 /**
@@ -27,7 +26,7 @@ export async function updateVisitor(
   call: VisitorCall,
   input: Input<'visitor.update'>,
 ): Promise<Output<'visitor.update'>> {
-  const { row } = await getOrCreateVisitor(tx, call);
+  const row = await getOrCreateVisitor(tx, call);
   const verified = await isVerified(tx, call, input.signature);
   if (row.verified === 1 && !verified) return { visitor: serializeVisitor(row) };
   const changed: VisitorRow = {
@@ -96,7 +95,7 @@ export async function widgetConfig({ service, actor }: HostSiteCall): Promise<Ou
       name: found.row.name,
       appearance,
       behavior: { ...state, ...behavior },
-      online: service.engine.presence.online(found.organization.id),
+      online: await service.engine.presence.online(found.organization.id),
       ai: { enabled: ai.mode === 'auto' && organizationQuotas(found.organization).ai },
       locale,
     },

@@ -71,17 +71,20 @@ export function findVisitor(tx: ReadTx, actor: VisitorActor): Promise<VisitorRow
 }
 
 /**
- * The visitor's row, made on first use.
- * @throws Failure rate_limit_exceeded when one address makes too many visitors
+ * Counts a visitor who is about to be made against their address. Asked before the transaction that makes the row;
+ * what is counted stays counted, also where that transaction fails.
+ * @throws ServiceError rate_limit_exceeded when one address makes too many visitors
  */
-export async function getOrCreateVisitor(
-  tx: Tx,
-  call: VisitorCall,
-): Promise<{ row: VisitorRow; isNew: boolean }> {
-  const { actor, service } = call;
+export async function countNewVisitor({ actor, service, address }: VisitorCall): Promise<void> {
+  if (actor.via !== 'origin') return;
+  const found = await service.engine.store.read((tx) => findVisitor(tx, actor));
+  if (found === undefined) await limitNewVisitors(service, address);
+}
+
+/** The visitor's row, made on first use: `countNewVisitor` has let them pass. */
+export async function getOrCreateVisitor(tx: Tx, { actor, service }: VisitorCall): Promise<VisitorRow> {
   const found = await findVisitor(tx, actor);
-  if (found !== undefined) return { row: found, isNew: false };
-  if (actor.via === 'origin') limitNewVisitors(service, call.address);
+  if (found !== undefined) return found;
   const row: VisitorRow = {
     id: service.engine.clock.newId(),
     visitor_id: actor.visitorId,
@@ -95,7 +98,7 @@ export async function getOrCreateVisitor(
     created_at: service.engine.clock.now(),
   };
   await tx.repositories.visitors.insert(row);
-  return { row, isNew: true };
+  return row;
 }
 
 /**

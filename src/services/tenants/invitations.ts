@@ -56,7 +56,7 @@ export async function acceptInvitation(
 ): Promise<Output<'invitations.accept'>> {
   const { service } = call;
   const address = call.address ?? 'local';
-  assertAuthNotThrottled(service, address);
+  await assertAuthNotThrottled(service, address);
   const digest = service.secrets.digest(input.token);
   const passwordHash = await service.secrets.hashPassword(input.password);
   const { store } = service.engine;
@@ -79,7 +79,7 @@ export async function acceptInvitation(
     return { member: serializeMember(member), organization: serializeOrganization(organization) };
   });
   if (accepted !== null) return accepted;
-  countFailedAuth(service, address);
+  await countFailedAuth(service, address);
   throw new ServiceError(
     'unauthorized',
     'The invitation is unknown, used or over. Ask an admin for a new one.',

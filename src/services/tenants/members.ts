@@ -54,17 +54,14 @@ export async function listMembers(
 }
 
 /** The members that are not disabled, for any member: no address, only whom one works with. */
-export async function listColleagues(
-  tx: ReadTx,
-  { actor, service }: MemberCall,
-): Promise<Output<'staff.members.list'>> {
-  const rows = await tx.repositories.members.byOrganization(actor.organizationId);
-  const { presence } = service.engine;
-  return {
-    members: rows
-      .filter((row) => row.disabled_at === null)
-      .map(({ id, name, role }) => ({ id, name, role, online: presence.awaySince(id) === null })),
-  };
+export async function listColleagues({ actor, service }: MemberCall): Promise<Output<'staff.members.list'>> {
+  const { store, presence } = service.engine;
+  const all = await store.read(({ repositories }) =>
+    repositories.members.byOrganization(actor.organizationId),
+  );
+  const rows = all.filter((row) => row.disabled_at === null);
+  const present = await presence.present(rows.map(({ id }) => id));
+  return { members: rows.map(({ id, name, role }) => ({ id, name, role, online: present.has(id) })) };
 }
 
 /**
