@@ -10,13 +10,15 @@ const style = `
 html { scroll-padding-top: 1rem; }
 body { margin: 0; font: 16px/1.6 system-ui, sans-serif; color: var(--ink); background: var(--paper); }
 .guide { display: grid; grid-template-columns: 19rem minmax(0, 1fr); }
-nav { border-right: 1px solid var(--line); padding: 1rem; font-size: .875rem; position: sticky; top: 0; height: 100vh; overflow: auto; }
+nav { grid-area: 1 / 1; border-right: 1px solid var(--line); padding: 1rem; font-size: .875rem; position: sticky; top: 0; height: 100vh; overflow: auto; }
 nav p { margin: 1rem 0 .3rem; font-weight: 600; }
 nav ul { list-style: none; margin: 0 0 1rem; padding: 0; }
 nav ul ul { margin: .2rem 0 .4rem; padding-left: .9rem; border-left: 1px solid var(--line); }
 nav li { margin: .2rem 0; }
 nav [aria-current] { color: var(--ink); font-weight: 600; }
 main { padding: 1.5rem 2rem 6rem; max-width: 62rem; }
+.guide main { grid-area: 1 / 2; }
+.to-contents { display: none; }
 .plain main { margin: 0 auto; max-width: 42rem; padding: 4rem 1.5rem; }
 a { color: var(--link); text-decoration: none; }
 main p a, main li a, main td a { text-decoration: underline; text-underline-offset: .15em; }
@@ -40,7 +42,7 @@ th { color: var(--soft); font-weight: 600; }
 dl { margin: 1.5rem 0; }
 dt { font-weight: 600; margin-top: 1.1rem; }
 dd { margin: .15rem 0 0; }
-@media (max-width: 50rem) { .guide { display: block; } nav { position: static; height: auto; border-right: 0; border-bottom: 1px solid var(--line); } main { padding: 1rem 1rem 4rem; } .plain main { padding: 2rem 1rem; } }
+@media (max-width: 50rem) { .guide { display: block; } .to-contents { display: block; padding: .75rem 1rem 0; } nav { position: static; height: auto; border-right: 0; border-top: 1px solid var(--line); } main { padding: 1rem 1rem 4rem; } .plain main { padding: 2rem 1rem; } }
 `;
 
 /** What the pages may load: their own style, and the icon from this server. */
@@ -59,7 +61,8 @@ export function pageHtml({ title, nav, main }: PageParts): string {
   const body =
     nav === null
       ? `<body class="plain">\n<main>\n${main}\n</main>`
-      : `<body class="guide">\n<nav aria-label="Contents">\n${nav}\n</nav>\n<main id="top">\n${main}\n</main>`;
+      : // The text comes first in the file: on a phone and for a screen reader the navigation stands behind it.
+        `<body class="guide">\n<a class="to-contents" href="#contents">Contents</a>\n<main id="top">\n${main}\n</main>\n<nav id="contents" aria-label="Contents">\n${nav}\n</nav>`;
   return `<!doctype html>
 <html lang="en">
 <head>
