@@ -6,10 +6,10 @@ import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
 import type { HeaderMap } from './client.ts';
+import { repository } from './command.ts';
 
 const installed = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 const flags = [
@@ -47,8 +47,12 @@ async function unpackChromium(): Promise<Unpacked> {
   const { version } = createRequire(import.meta.url)(join(dirname(bin), 'package.json')) as {
     version: string;
   };
-  const folder = join(tmpdir(), `deskbell-chromium-${version}`);
-  if (!existsSync(folder)) await unpackInto(folder, bin);
+  const caches = join(repository, 'node_modules/.cache');
+  const folder = join(caches, `chromium-${version}`);
+  if (!existsSync(folder)) {
+    await mkdir(caches, { recursive: true });
+    await unpackInto(folder, bin);
+  }
   const path = join(folder, 'chromium');
   const environment: Record<string, string> = {};
   if (spawnSync('ldd', [path], { encoding: 'utf8' }).stdout?.includes('not found') !== false) {
@@ -77,7 +81,7 @@ async function unpackInto(folder: string, bin: string): Promise<void> {
   await writeFile(join(fresh, 'fonts.conf'), conf);
   await mkdir(join(fresh, 'font-cache'));
   await rename(fresh, folder).catch(async (error: unknown) => {
-    // Somebody else was first.
+    // Another test file was first.
     if (!existsSync(folder)) throw error;
     await rm(fresh, { recursive: true, force: true });
   });

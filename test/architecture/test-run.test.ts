@@ -1,0 +1,105 @@
+// Owns: that a test run leaves nothing on the machine: a file that forgets a process or a folder fails by name, and a
+// runner that is killed takes its processes and folders with it.
+import { existsSync, readdirSync } from 'node:fs';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { cleanEnvironment, repository, Running } from '../helpers/command.ts';
+import { eventually } from '../helpers/eventually.ts';
+
+let folder: string;
+
+beforeEach(async () => {
+  folder = join(tmpdir(), 'inner');
+  await mkdir(join(folder, 'tmp'), { recursive: true });
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+/** Starts a runner of its own on one test file. */
+async function startRunner(test: string): Promise<Running> {
+  const vitest = join(repository, 'node_modules/vitest');
+  await writeFile(join(folder, 'inner.test.ts'), test);
+  await writeFile(
+    join(folder, 'vitest.config.ts'),
+    `import base from ${JSON.stringify(join(repository, 'vitest.config.ts'))};
+    const helper = (name) => ${JSON.stringify(`${repository}/`)} + name;
+    export default { test: {
+      ...base.test, include: ['inner.test.ts'], dir: ${JSON.stringify(folder)}, fsModuleCache: false,
+      globalSetup: helper(base.test.globalSetup), setupFiles: helper(base.test.setupFiles),
+      reporters: ['default', helper(base.test.reporters[1])],
+    } };`,
+  );
+  return new Running(
+    process.execPath,
+    [join(vitest, 'vitest.mjs'), 'run', '--config', join(folder, 'vitest.config.ts'), '--root', folder],
+    { cwd: folder, env: cleanEnvironment({ TMPDIR: join(folder, 'tmp'), TEST_END_TIMEOUT_MS: '0' }) },
+  );
+}
+
+/** A test file that starts a program, which starts another in a group of its own, and notes their ids. */
+function startsPrograms(end: string): string {
+  const vitest = JSON.stringify(join(repository, 'node_modules/vitest/dist/index.js'));
+  return `
+    import { spawn } from 'node:child_process';
+    import { existsSync, mkdtempSync } from 'node:fs';
+    import { tmpdir } from 'node:os';
+    import { test } from ${vitest};
+    const grandchild = "require('child_process').spawn(process.execPath, ['-e', 'setInterval(() => 0, 1000)'], { detached: true, stdio: 'ignore' })";
+    const program = \`const grandchild = \${grandchild}; require('fs').writeFileSync('pids', process.pid + ' ' + grandchild.pid); setInterval(() => 0, 1000)\`;
+    test('starts programs', async () => {
+      mkdtempSync(tmpdir() + '/forgotten-');
+      spawn(process.execPath, ['-e', program], { cwd: ${JSON.stringify(folder)}, stdio: 'ignore' });
+      while (!existsSync(${JSON.stringify(join(folder, 'pids'))})) await new Promise((next) => setTimeout(next, 5));
+      ${end}
+    });`;
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function programs(): Promise<number[]> {
+  const pids = await eventually(async () => {
+    const text = await readFile(join(folder, 'pids'), 'utf8');
+    expect(text).toMatch(/^\d+ \d+$/);
+    return text;
+  });
+  return pids.split(' ').map(Number);
+}
+
+async function expectNothingLeft(pids: readonly number[]): Promise<void> {
+  await eventually(() => {
+    expect(pids.filter(isRunning)).toEqual([]);
+    expect(readdirSync(join(folder, 'tmp')).filter((name) => name.startsWith('deskbell-'))).toEqual([]);
+  });
+}
+
+describe.runIf(existsSync('/proc/self/environ'))('a test run', () => {
+  test('fails with the names of what a file leaves behind, and removes it', async () => {
+    const { code, stdout, stderr } = await (await startRunner(startsPrograms(''))).ended;
+    expect(code).toBe(1);
+    expect(stdout + stderr).toMatch(/this test file leaves behind: process \d+ .*forgotten-/);
+    expect(stdout.trim()).toMatch(/1 passed, 1 failed$/);
+    await expectNothingLeft(await programs());
+  });
+
+  test('removes what a failed test leaves', async () => {
+    const { code } = await (await startRunner(startsPrograms("throw new Error('failed');"))).ended;
+    expect(code).toBe(1);
+    await expectNothingLeft(await programs());
+  });
+
+  test('ends with its runner when that is killed', async () => {
+    const runner = await startRunner(startsPrograms('await new Promise(() => undefined);'));
+    const pids = await programs();
+    expect(pids.filter(isRunning)).toEqual(pids);
+    await runner.stop('SIGKILL');
+    await expectNothingLeft(pids);
+  });
+});

@@ -1,0 +1,29 @@
+// Owns how long the tests that could go on for ever go on: random walks, kill loops, many lives. `npm test` runs a few
+// rounds of each, `npm run test:long` many. Must not decide anything else: both forms check the same.
+
+/** Whether this is `npm run test:long`. */
+export const isLong = process.env['DESKBELL_TEST_LONG'] === '1';
+
+/** @returns the number of rounds: few in `npm test`, many in `npm run test:long` */
+export function rounds(few: number, many: number): number {
+  return isLong ? many : few;
+}
+
+/** Where random choices begin. A test that fails prints it; DESKBELL_TEST_SEED=<number> repeats the run. */
+export const seed = Number(process.env['DESKBELL_TEST_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
+
+/** Parameters of fast-check's `assert`, which prints the seed when it fails. */
+export function runs(few: number, many: number): { numRuns: number; seed: number } {
+  return { numRuns: rounds(few, many), seed };
+}
+
+/** @returns numbers from 0 to 1 that are the same for the same seed (mulberry32) */
+export function seededRandom(from: number = seed): () => number {
+  let state = from;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}

@@ -1,0 +1,38 @@
+// Owns what surrounds every test file: a mark and a temporary folder of its own. A file that leaves a process or
+// anything in its folder fails by name, and what it left is removed. Must not know what a test is about.
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { afterAll } from 'vitest';
+import { eventually } from './eventually.ts';
+import { findProcesses, killProcesses, runVariable } from './run-mark.ts';
+
+/** How long a process that was told to end may still take. */
+const endTimeoutMs = Number(process.env['TEST_END_TIMEOUT_MS'] ?? 30_000);
+
+/** npm and others let Node keep compiled code in the temporary folder; it removes nothing. */
+const nodeCache = 'node-compile-cache';
+
+const folder = mkdtempSync(join(tmpdir(), 'file-'));
+const mark = `${process.env[runVariable] ?? 'alone'}.${basename(folder)}`;
+process.env['TMPDIR'] = folder;
+process.env[runVariable] = mark;
+
+/** @throws Error naming the processes that don't end, and what lies in the folder */
+async function expectNothingLeft(): Promise<void> {
+  try {
+    await eventually(() => {
+      const left = [
+        ...findProcesses(mark).map(({ pid, command }) => `process ${pid} (${command})`),
+        ...readdirSync(folder).filter((name) => name !== nodeCache),
+      ];
+      if (left.length > 0) throw new Error(`this test file leaves behind: ${left.join(', ')}`);
+    }, endTimeoutMs);
+  } finally {
+    killProcesses(mark);
+    rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
+  }
+}
+
+// Hooks run last in, first out: this one after all of the file's.
+afterAll(expectNothingLeft);
