@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { startApp, type TestApp } from '../helpers/app.ts';
 import type { TestSocket, Frame } from '../helpers/client.ts';
 import { eventually } from '../helpers/eventually.ts';
+import { rounds, seed, seededRandom } from '../helpers/rounds.ts';
 import {
   createConversation,
   createMember,
@@ -228,15 +229,6 @@ describe('order', () => {
 });
 
 describe('joining in the middle of a burst', () => {
-  // A small generator of our own, so that a run that failed can be had again.
-  function random(seed: number): () => number {
-    let state = seed;
-    return () => {
-      state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-      return state / 2 ** 32;
-    };
-  }
-
   /** Holds every read of the store until it is let go. */
   function holdReads(): () => void {
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -263,15 +255,14 @@ describe('joining in the middle of a burst', () => {
     expect(reader.all('message:new')).toEqual([]);
   });
 
-  it('hears every message once and in order: sync and live together are the table, 150 times', async () => {
-    const seed = Date.now() % 2 ** 31;
-    const next = random(seed);
+  it('hears every message once and in order: sync and live together are the table', async () => {
+    const next = seededRandom();
     const writers = [await connect(operator), await connect(visitor)];
     const known = [await createMessage(operator, conversationId, 'start')];
     const reader = await connect(visitor);
     const earlier = new Set<string>();
     let sent = 0;
-    for (let round = 0; round < 150; round += 1) {
+    for (let round = 0; round < rounds(30, 150); round += 1) {
       app.clock.advance(250);
       const from = known[Math.floor(next() * known.length)] as string;
       reader.frames.length = 0;

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import type { TestSocket, Frame, Reply } from '../helpers/client.ts';
 import { eventually } from '../helpers/eventually.ts';
+import { rounds } from '../helpers/rounds.ts';
 import {
   createConversation,
   createMember,
@@ -98,9 +99,9 @@ function expectConflict(reply: Reply, now: State): void {
 }
 
 describe('twenty accept at once', () => {
-  it('one wins, nineteen are told who, and it is announced once, thirty times over', async () => {
+  it('one wins, nineteen are told who, and it is announced once', async () => {
     const winners = new Set<string>();
-    for (let round = 0; round < 30; round += 1) {
+    for (let round = 0; round < rounds(10, 30); round += 1) {
       await fresh();
       const order = operators.map((_operator, index) => operators[(index * 7 + round) % 20] as TestMember);
       const replies = await Promise.all(order.map((operator) => act(operator, 'accept')));
@@ -125,11 +126,11 @@ describe('twenty accept at once', () => {
 });
 
 describe('two acts at once leave the state of one order or the other', () => {
-  const rounds = 40;
+  const times = rounds(10, 40);
 
   it('accept and resolve', async () => {
     const ends = new Set<string>();
-    for (let round = 0; round < rounds; round += 1) {
+    for (let round = 0; round < times; round += 1) {
       await fresh();
       const [accepted, resolved] = await both(
         round,
@@ -152,7 +153,7 @@ describe('two acts at once leave the state of one order or the other', () => {
   });
 
   it('release and resolve', async () => {
-    for (let round = 0; round < rounds; round += 1) {
+    for (let round = 0; round < times; round += 1) {
       await fresh();
       await act(one(), 'accept');
       await heard();
@@ -173,7 +174,7 @@ describe('two acts at once leave the state of one order or the other', () => {
   });
 
   it('transfer and release', async () => {
-    for (let round = 0; round < rounds; round += 1) {
+    for (let round = 0; round < times; round += 1) {
       await fresh();
       await act(one(), 'accept');
       await heard();
@@ -204,7 +205,7 @@ describe('two acts at once leave the state of one order or the other', () => {
   });
 
   it('two resolve', async () => {
-    for (let round = 0; round < rounds; round += 1) {
+    for (let round = 0; round < times; round += 1) {
       await fresh();
       await act(one(), 'accept');
       await heard();
@@ -224,7 +225,7 @@ describe('two acts at once leave the state of one order or the other', () => {
   });
 
   it('two transfers to different members: never two assignees', async () => {
-    for (let round = 0; round < rounds; round += 1) {
+    for (let round = 0; round < times; round += 1) {
       await fresh();
       await act(one(), 'accept');
       await heard();
@@ -249,7 +250,7 @@ describe('two acts at once leave the state of one order or the other', () => {
   });
 
   it('send and resolve: what was acknowledged is there, and was heard before the end', async () => {
-    for (let round = 0; round < rounds; round += 1) {
+    for (let round = 0; round < times; round += 1) {
       await fresh();
       await act(one(), 'accept');
       const ear = await visitor.connect();

@@ -1,4 +1,4 @@
-// kill -9 under load, twenty times: every acknowledged message is there, once, with the id that
+// kill -9 under load, again and again: every acknowledged message is there, once, with the id that
 // was promised, in the order of each sender (cases T246). Power loss is sync-before-ack.test.ts.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -16,8 +16,9 @@ import { execute } from '../../src/services/execute.ts';
 import { eventually } from '../helpers/eventually.ts';
 import { Sender } from '../helpers/message-sender.ts';
 import { serve, type ServerProcess } from '../helpers/process.ts';
+import { rounds } from '../helpers/rounds.ts';
 
-const cycles = 20;
+const cycles = rounds(4, 20);
 const origin = 'https://kill.example';
 const environment = Object.fromEntries(
   ['VISITOR', 'APPLICATION', 'ADDRESS_NEW', 'ADDRESS_FAILED'].map((name) => [
@@ -95,7 +96,7 @@ it('keeps every acknowledged message, once, under its id, in its order', async (
       const before = acks;
       await Promise.all(senders.map((sender) => sender.start(url)));
       // Another amount in every cycle, so that the end meets every state of a commit; each sender is in the middle of something.
-      const enough = before + 40 + cycle * 23;
+      const enough = before + 40 + cycle * rounds(53, 23);
       await eventually(() => expect(acks).toBeGreaterThan(enough));
       await server.kill();
       server = null;

@@ -3,24 +3,12 @@
 import { afterEach, expect, it } from 'vitest';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { eventually } from '../helpers/eventually.ts';
+import { rounds, seed, seededRandom } from '../helpers/rounds.ts';
 import { openPage, type Page } from '../helpers/sdk-page.ts';
 import { startProxy, type Proxy } from '../helpers/proxy.ts';
 import { createMember, createOrganization, createVisitor, type TestClient } from '../helpers/fixtures.ts';
 
-/** Raise it for a longer look: 1,000 takes about five times as long. */
-const disconnects = 200;
-const seed = 20261121;
-
-/** A small generator (mulberry32), so that a failing run can be had again. */
-function seeded(from: number): () => number {
-  let state = from;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}
+const disconnects = rounds(50, 1_000);
 
 let app: TestApp;
 let proxy: Proxy;
@@ -49,8 +37,8 @@ async function history(
   }
 }
 
-it(`shows exactly what is stored after ${disconnects} disconnects at random bytes`, async () => {
-  const random = seeded(seed);
+it(`shows exactly what is stored after ${disconnects} disconnects at random bytes (seed ${seed})`, async () => {
+  const random = seededRandom();
   app = await startApp();
   const acme = await createOrganization(app, 'acme');
   const operator = await createMember(app, 'acme');

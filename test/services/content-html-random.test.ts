@@ -7,6 +7,7 @@ import { parseFragment, serialize } from 'parse5';
 import { expect, it } from 'vitest';
 import { buildHtml, renderHtml, sanitize } from '../../src/services/content/html.ts';
 import { checkLexical, plainText } from '../../src/services/content/lexical.ts';
+import { rounds, seed } from '../helpers/rounds.ts';
 
 const TAGS = new Set('p br strong em u s code pre h1 h2 h3 h4 h5 h6 ul ol li a'.split(' '));
 const HTML = 'http://www.w3.org/1999/xhtml';
@@ -174,6 +175,7 @@ function written(value: unknown): string {
 const bare = (value: string) => value.replace(/\s+/g, '');
 
 it('makes only allowed, stable HTML of any tree, and loses no text', () => {
+  const count = rounds(600, 6_000);
   let rendered = 0;
   fc.assert(
     fc.property(fc.array(tree, { maxLength: 5 }), (children) => {
@@ -197,9 +199,9 @@ it('makes only allowed, stable HTML of any tree, and loses no text', () => {
       expect(bare(plainText(checked.root))).toBe(all);
       return true;
     }),
-    { numRuns: 3000 },
+    { numRuns: count, seed },
   );
-  expect(rendered).toBeGreaterThan(1500);
+  expect(rendered).toBeGreaterThan(count / 2);
 });
 
 it('sanitises any string to something that it leaves alone', () => {

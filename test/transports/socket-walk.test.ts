@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, it, expect } from 'vitest';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import type { TestSocket } from '../helpers/client.ts';
+import { runs } from '../helpers/rounds.ts';
 import {
   createConversation,
   createMember,
@@ -307,7 +308,7 @@ describe('a random walk', () => {
           await walk.end();
         }
       }),
-      { numRuns: 12, endOnFailure: true, seed: Number(process.env['WALK_SEED'] ?? Date.now() % 2 ** 31) },
+      { ...runs(3, 30), endOnFailure: true },
     );
   });
 });
