@@ -50,7 +50,9 @@ export function asObject(json: Json | undefined): JsonObject {
 
 /** Makes the library's answer fit for a reader: formats instead of patterns, no bounds that say nothing. */
 function simplify(schema: z.core.$ZodType, json: z.core.JSONSchema.BaseSchema): void {
-  const { format, description } = z.globalRegistry.get(schema) ?? {};
+  const { format, description, minLength, maxLength } = z.globalRegistry.get(schema) ?? {};
+  if (typeof minLength === 'number') json.minLength = minLength;
+  if (typeof maxLength === 'number') json.maxLength = maxLength;
   if (typeof format === 'string') json.format = format;
   if (description !== undefined) json.description = description;
   if (json.pattern?.startsWith('^[0-9a-f]{8}-') === true) {

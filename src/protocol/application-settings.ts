@@ -1,7 +1,7 @@
 // The settings of an application: how the widget looks, when it is open, what the assistant does.
 // Stored, answered by `widget/config` and changed by `applications.update` under the same paths.
 import { z } from 'zod';
-import './zod-messages.ts';
+import { exactText, text } from './text.ts';
 
 /** An object that refuses fields it does not know: a misspelt setting or day must not be ignored in silence. */
 function strict<S extends z.core.$ZodLooseShape>(shape: S, problem: string): z.ZodObject<S, z.core.$strict> {
@@ -110,10 +110,10 @@ function isTimezone(name: string): boolean {
   }
 }
 
-export const timezone = z
-  .string()
-  .max(100)
-  .refine(isTimezone, 'must be a name of the IANA database, for example Europe/Berlin or UTC');
+export const timezone = exactText(1, 100).refine(
+  isTimezone,
+  'must be a name of the IANA database, for example Europe/Berlin or UTC',
+);
 
 const colour = z
   .string()
@@ -121,7 +121,7 @@ const colour = z
   .toLowerCase();
 
 /** A text that the widget shows; null: none. */
-const widgetText = z.string().trim().min(1).max(1000).nullable();
+const widgetText = text(1, 1000).nullable();
 
 /** Whether the widget asks for name and address before the first message. */
 const contactForm = z.enum(['off', 'optional', 'required']);
@@ -129,9 +129,8 @@ const contactForm = z.enum(['off', 'optional', 'required']);
 const colors = { primary: colour, background: colour, text: colour };
 
 const appearance = {
-  logo: z
-    .url({ protocol: /^https$/, error: 'must be an https URL' })
-    .max(2000)
+  logo: exactText(1, 2000)
+    .pipe(z.url({ protocol: /^https$/, error: 'must be an https URL' }))
     .nullable(),
   position: z.enum(['bottom-right', 'bottom-left']),
   launcherIcon: z.enum(['chat', 'question', 'message']),
@@ -146,7 +145,7 @@ const behavior = {
 
 const ai = {
   mode: z.enum(['off', 'assist', 'auto']),
-  name: z.string().trim().min(1).max(100),
+  name: text(1, 100),
 };
 
 const locale = z

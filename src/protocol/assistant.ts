@@ -3,6 +3,7 @@
 import { z } from 'zod';
 import { assistantLimits } from './codes.ts';
 import { timestamp, uuid } from './entities.ts';
+import { text } from './text.ts';
 
 export const knowledgeFormat = z.enum(['markdown', 'html', 'text']);
 export type KnowledgeFormat = z.infer<typeof knowledgeFormat>;
@@ -52,7 +53,7 @@ export type RewriteStyle = z.infer<typeof rewriteStyle>;
 
 /** Lines of words that mean the same in this application's documents. */
 export const synonyms = z
-  .array(z.array(z.string().trim().min(1).max(100)).min(2).max(assistantLimits.synonymsPerLine))
+  .array(z.array(text(1, 100)).min(2).max(assistantLimits.synonymsPerLine))
   .max(assistantLimits.synonymLines);
 export type Synonyms = z.infer<typeof synonyms>;
 

@@ -2,7 +2,7 @@
 // Owns shapes only: how a row becomes one of these is services/core/serializers.ts.
 import { z } from 'zod';
 import { applicationSettings } from './application-settings.ts';
-import './zod-messages.ts';
+import { exactText } from './text.ts';
 
 /** Any letter case comes in; ids are compared and returned in lower case. */
 export const uuid = z
@@ -80,10 +80,7 @@ export type SentMessage = z.infer<typeof sentMessage>;
 export const message = sentMessage.extend({ editedAt: timestamp.nullable() });
 export type Message = z.infer<typeof message>;
 
-export const attributes = z.record(
-  z.string().min(1).max(100),
-  z.union([z.string().max(1000), z.number(), z.boolean()]),
-);
+export const attributes = z.record(exactText(1, 100), z.union([exactText(0, 1000), z.number(), z.boolean()]));
 
 export const visitor = z.object({
   id: visitorUuid,

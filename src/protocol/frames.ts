@@ -3,8 +3,7 @@
 import { z } from 'zod';
 import { sizeLimits } from './codes.ts';
 import { contentFormat, uuid } from './entities.ts';
-
-const clientMessageId = z.string().min(1).max(sizeLimits.clientMessageId);
+import { exactText } from './text.ts';
 
 /** Payload schema by frame type; null: the frame carries no payload. */
 export const clientFrames = {
@@ -18,7 +17,7 @@ export const clientFrames = {
     conversationId: uuid,
     content: z.string(),
     contentFormat: contentFormat.optional(),
-    clientMessageId,
+    clientMessageId: exactText(1, sizeLimits.clientMessageId),
     internal: z.boolean().optional(),
     person: z.boolean().optional(),
   }),

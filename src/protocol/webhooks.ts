@@ -2,6 +2,7 @@
 // webhook itself and its deliveries look from outside. Shapes only; holds no rule.
 import { z } from 'zod';
 import { contentFormat, message, sentMessage, timestamp, uuid } from './entities.ts';
+import { text } from './text.ts';
 
 /** Says of which application the conversation is: an organization may have several. */
 const about = { conversationId: uuid, applicationId: uuid };
@@ -41,7 +42,7 @@ export const webhookEvent = z.enum(webhookEvents);
 export const webhookTest = 'webhook:test';
 export const webhookTestData = z.object({ webhookId: uuid, message: z.string() });
 
-export const webhookUrl = z.string().trim().min(1).max(2_000);
+export const webhookUrl = text(1, 2_000);
 /** null: every event, those of later versions included. */
 export const webhookSelection = z.array(webhookEvent).min(1).max(webhookEvents.length).nullable();
 

@@ -14,15 +14,6 @@ export function hasVisibleText(text: string): boolean {
   return VISIBLE.test(text);
 }
 
-/**
- * Why a text can't be stored and read back unchanged, or null when it can: U+0000 cuts text in SQLite's tools and
- * its search, and a lone surrogate has no UTF-8 form, so it would come back as U+FFFD.
- */
-export function findUnstorable(text: string): 'nul' | 'lone_surrogate' | null {
-  if (text.includes('\0')) return 'nul';
-  return text.isWellFormed() ? null : 'lone_surrogate';
-}
-
 const printableAscii = /^[ -~]*$/;
 const BLANKS = /[\s\p{Cc}]+/gu;
 // Made when it is first needed: it takes longer to make than most commands take to run.

@@ -3,7 +3,8 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { preview, hasVisibleText, findUnstorable, escapeControls } from '../../src/text/text.ts';
+import { preview, hasVisibleText, escapeControls } from '../../src/text/text.ts';
+import { findUnstorable } from '../../src/protocol/text.ts';
 
 const FAMILY = '👨‍👩‍👧‍👦';
 

@@ -3,6 +3,7 @@
 import { z } from 'zod';
 import { applicationSettingsPatch } from '../application-settings.ts';
 import * as entity from '../entities.ts';
+import { exactText, text } from '../text.ts';
 import {
   successOutput,
   email,
@@ -23,7 +24,7 @@ export const adminOperations = {
     errors: ['conflict'],
     who: 'local',
     rest: null,
-    input: z.object({ name, slug: z.string().trim().toLowerCase().max(63).optional() }),
+    input: z.object({ name, slug: text(0, 63).toLowerCase().optional() }),
     output: entity.organization,
   }),
   'organizations.list': defineOperation({
@@ -85,7 +86,7 @@ export const adminOperations = {
     errors: ['not_found'],
     who: 'local',
     rest: null,
-    input: z.object({ organization: z.string().trim().min(1).max(100) }),
+    input: z.object({ organization: text(1, 100) }),
     output: successOutput,
   }),
   'applications.create': defineOperation({
@@ -99,7 +100,7 @@ export const adminOperations = {
     input: z.object({
       organization: organizationRef,
       name,
-      domains: z.array(z.string()).max(100).default([]),
+      domains: z.array(exactText(0, 300)).max(100).default([]),
     }),
     output: entity.application,
   }),
@@ -172,7 +173,7 @@ export const adminOperations = {
     rest: ['POST', '/admin/applications/:applicationId/domains'],
     status: 201,
     envelope: 'domain',
-    input: z.object({ applicationId: entity.uuid, domain: z.string().max(300) }),
+    input: z.object({ applicationId: entity.uuid, domain: exactText(0, 300) }),
     output: entity.domain.extend({ warning: z.string().optional() }),
   }),
   'domains.remove': defineOperation({
@@ -181,7 +182,7 @@ export const adminOperations = {
     errors: ['not_found'],
     who: 'admin',
     rest: ['DELETE', '/admin/applications/:applicationId/domains/:domain'],
-    input: z.object({ applicationId: entity.uuid, domain: z.string().max(300) }),
+    input: z.object({ applicationId: entity.uuid, domain: exactText(0, 300) }),
     output: successOutput,
   }),
   'domains.list': defineOperation({

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import * as ai from '../assistant.ts';
 import { assistantLimits } from '../codes.ts';
 import * as entity from '../entities.ts';
+import { exactText, text } from '../text.ts';
 import {
   conversationId,
   successOutput,
@@ -24,7 +25,7 @@ export const assistantOperations = {
     who: 'visitor',
     rest: ['POST', '/ai/answer'],
     input: z.object({
-      question: z.string().trim().min(1, 'must not be empty').max(assistantLimits.question),
+      question: text(1, assistantLimits.question),
     }),
     output: ai.aiAnswer,
   }),
@@ -44,10 +45,10 @@ export const assistantOperations = {
     who: 'operator',
     rest: ['POST', '/staff/ai/rewrite'],
     input: z.object({
-      text: z.string().trim().min(1, 'must not be empty').max(assistantLimits.rewrite),
+      text: text(1, assistantLimits.rewrite),
       style: ai.rewriteStyle,
       /** For `translate`: a language tag or a language's name. */
-      language: z.string().trim().min(2).max(50).optional(),
+      language: text(2, 50).optional(),
     }),
     output: ai.aiAnswer,
   }),
@@ -61,11 +62,11 @@ export const assistantOperations = {
     envelope: 'document',
     input: z.object({
       applicationId: entity.uuid,
-      source: z.string().trim().min(1).max(assistantLimits.source),
-      title: z.string().trim().min(1).max(assistantLimits.title).optional(),
-      url: z.string().trim().min(1).max(assistantLimits.source).nullable().optional(),
+      source: text(1, assistantLimits.source),
+      title: text(1, assistantLimits.title).optional(),
+      url: text(1, assistantLimits.source).nullable().optional(),
       format: ai.knowledgeFormat.default('markdown'),
-      content: z.string().min(1).max(assistantLimits.content),
+      content: exactText(1, assistantLimits.content),
     }),
     output: ai.knowledgeDocument.extend({ change: z.enum(['added', 'updated', 'unchanged']) }),
   }),
@@ -109,7 +110,7 @@ export const assistantOperations = {
     rest: ['POST', '/admin/knowledge/search'],
     input: z.object({
       applicationId: entity.uuid,
-      query: z.string().trim().min(1).max(assistantLimits.question),
+      query: text(1, assistantLimits.question),
       limit: wholeNumber(1, 50).default(5),
     }),
     output: z.object({ passages: z.array(ai.foundPassage), coverage: z.number(), threshold: z.number() }),
@@ -122,7 +123,7 @@ export const assistantOperations = {
     rest: ['POST', '/admin/knowledge/ask'],
     input: z.object({
       applicationId: entity.uuid,
-      question: z.string().trim().min(1).max(assistantLimits.question),
+      question: text(1, assistantLimits.question),
     }),
     output: ai.aiAnswer.extend({
       passages: z.array(ai.foundPassage),

@@ -3,6 +3,7 @@
 import { z } from 'zod';
 import { sizeLimits, type ErrorCode } from '../codes.ts';
 import * as entity from '../entities.ts';
+import { exactText, text } from '../text.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
@@ -85,15 +86,9 @@ export const noInput = z.object({});
 
 export const conversationId = entity.uuid;
 export const messageId = entity.uuid;
-export const clientMessageId = z.string().min(1).max(sizeLimits.clientMessageId);
-export const name = z.string().trim().min(1).max(100);
-export const organizationRef = z
-  .string()
-  .trim()
-  .min(1)
-  .max(100)
-  .optional()
-  .describe('slug or id; an admin may leave it out');
+export const clientMessageId = exactText(1, sizeLimits.clientMessageId);
+export const name = text(1, 100);
+export const organizationRef = text(1, 100).optional().describe('slug or id; an admin may leave it out');
 
 export const messageContent = {
   // Lengths and meaning are checked by services/content, which knows the transport's own limit.
@@ -111,18 +106,14 @@ export const historyInput = z.object({
 
 export const historyOutput = z.object({ messages: z.array(entity.message), ...pageOutput });
 export const staffConversationOutput = z.object({ conversation: entity.staffConversation });
-export const email = z.string().trim().toLowerCase().max(254).pipe(z.email('must be an e-mail address'));
+export const email = text(0, 254).toLowerCase().pipe(z.email('must be an e-mail address'));
 export const shortcut = z
   .string()
   .trim()
   .toLowerCase()
   .regex(/^[\p{L}\p{N}][\p{L}\p{N}_-]{0,49}$/u, 'must be 1 to 50 letters, digits, hyphens or underscores');
 export const dateTime = z.iso.datetime({ offset: true, error: 'must be a time like 2026-11-21T12:00:00Z' });
-export const password = z
-  .string()
-  .min(8, 'must be at least 8 characters')
-  .max(1024)
-  .refine((text) => !text.includes('\u0000'), 'must not hold the character U+0000');
+export const password = exactText(8, 1024);
 
 export const session = z.object({
   expiresAt: entity.timestamp,

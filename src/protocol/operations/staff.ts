@@ -2,6 +2,7 @@
 // Rows of the one table in ../operations.ts; holds no logic.
 import { z } from 'zod';
 import * as entity from '../entities.ts';
+import { exactText, text } from '../text.ts';
 import {
   clientMessageId,
   conversationId,
@@ -30,9 +31,9 @@ export const staffOperations = {
     rest: ['POST', '/staff/session'],
     status: 201,
     input: z.object({
-      organization: z.string().trim().toLowerCase().min(1).max(100),
-      email: z.string().trim().toLowerCase().min(1).max(254),
-      password: z.string().min(1).max(1024),
+      organization: text(1, 100).toLowerCase(),
+      email: text(1, 254).toLowerCase(),
+      password: exactText(1, 1024),
     }),
     output: session.extend({ token: z.string() }),
   }),
@@ -95,7 +96,7 @@ export const staffOperations = {
       mode: z.enum([...entity.mode.options, 'all']).default('live'),
       /** Only those of the visitor who has this conversation. */
       visitorOf: conversationId.optional(),
-      q: z.string().trim().min(1).max(200).optional(),
+      q: text(1, 200).optional(),
     }),
     output: z.object({ conversations: z.array(entity.staffConversationListItem), ...listOutput }),
   }),
@@ -264,7 +265,7 @@ export const staffOperations = {
     who: 'anyone',
     rest: ['POST', '/staff/invitation'],
     status: 201,
-    input: z.object({ token: z.string().min(1).max(200), password }),
+    input: z.object({ token: exactText(1, 200), password }),
     output: z.object({ member: entity.member, organization: entity.organization }),
   }),
 } as const;

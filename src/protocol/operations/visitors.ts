@@ -3,6 +3,7 @@
 import { z } from 'zod';
 import { sizeLimits } from '../codes.ts';
 import * as entity from '../entities.ts';
+import { exactText, text } from '../text.ts';
 import {
   clientMessageId,
   conversationId,
@@ -29,7 +30,7 @@ export const visitorOperations = {
     status: 201,
     idempotency: 'idempotencyKey',
     input: z.object({
-      subject: z.string().trim().min(1, 'must not be empty').max(sizeLimits.subject).optional(),
+      subject: text(1, sizeLimits.subject).optional(),
       idempotencyKey: clientMessageId.optional(),
     }),
     output: z.object({ conversation: entity.conversation }),
@@ -141,7 +142,7 @@ export const visitorOperations = {
         .refine((value) => Object.keys(value as object).length <= 20, 'must have at most 20 entries')
         .pipe(entity.attributes)
         .optional(),
-      signature: z.string().max(200).optional(),
+      signature: exactText(0, 200).optional(),
     }),
     output: z.object({ visitor: entity.visitor }),
   }),

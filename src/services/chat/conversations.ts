@@ -10,7 +10,6 @@ import {
 } from '../core/access.ts';
 import { userId } from '../core/actor.ts';
 import { conversationAudience, messageAudience } from '../core/audience.ts';
-import { findUnstorable } from '../../text/text.ts';
 import { badField, ServiceError, notFound, rateLimited } from '../core/errors.ts';
 import { limitNewVisitors } from '../auth/rate-limits.ts';
 import { conversationEvent } from './append-message.ts';
@@ -54,8 +53,6 @@ export async function createConversation(
   input: Input<'conversations.create'>,
 ): Promise<Output<'conversations.create'>> {
   const { actor, service } = call;
-  if (input.subject !== undefined && findUnstorable(input.subject) !== null)
-    throw badField('subject', 'holds characters that are no text');
   const visitor = await getOrCreateVisitor(tx, call);
   if (input.idempotencyKey !== undefined) {
     const earlier = await tx.repositories.conversations.byIdempotencyKey(visitor.id, input.idempotencyKey);

@@ -3,7 +3,8 @@
 
 import { renderHtml } from './html.ts';
 import { checkLexical, plainText } from './lexical.ts';
-import { hasVisibleText, findUnstorable } from '../../text/text.ts';
+import { findUnstorable } from '../../protocol/text.ts';
+import { hasVisibleText } from '../../text/text.ts';
 
 export type ContentFormat = 'plain' | 'lexical';
 

@@ -3,7 +3,8 @@
 
 import { parseJson } from './json.ts';
 import { safeHref } from '../../text/links.ts';
-import { hasVisibleText, findUnstorable } from '../../text/text.ts';
+import { findUnstorable } from '../../protocol/text.ts';
+import { hasVisibleText } from '../../text/text.ts';
 
 /** Levels of nodes below the root: the root's children are level 1. */
 export const MAX_LEXICAL_LEVELS = 32;

@@ -4,7 +4,6 @@ import type { KnowledgeDocument } from '../../../protocol/assistant.ts';
 import type { Input, Output } from '../../../protocol/operations.ts';
 import type { KnowledgeDocumentRow, ListedDocument } from '../../../engine/rows.ts';
 import { safeHref } from '../../../text/links.ts';
-import { findUnstorable } from '../../../text/text.ts';
 import { accessApplication, accessKnowledgeDocument, accessOrganization } from '../../core/access.ts';
 import { assertPlanHasAi } from '../../tenants/applications.ts';
 import { audit } from '../../core/audit.ts';
@@ -26,14 +25,11 @@ export interface ChunkedDocument {
   })[];
 }
 
-/** @throws Failure bad_request: nothing to read in it, or nothing that can be stored */
+/** @throws Failure bad_request: nothing to read in it */
 export async function prepareDocument(
   _call: OwnerCall,
   input: Input<'knowledge.add'>,
 ): Promise<ChunkedDocument> {
-  for (const path of ['source', 'title', 'content'] as const)
-    if (findUnstorable(input[path] ?? '') !== null)
-      throw badField(path, 'must not hold U+0000 or half of a surrogate pair');
   if (input.url !== undefined && input.url !== null && !isWebAddress(input.url))
     throw badField('url', 'must be an address like https://…');
   const prepared = await chunkAndIndex(input);
