@@ -18,6 +18,7 @@ import {
 } from '../services/core/audience.ts';
 import { ServiceError } from '../services/core/errors.ts';
 import { anonymousName } from '../services/core/serializers.ts';
+import { readTypistName } from '../services/chat/visitors.ts';
 import { execute } from '../services/execute.ts';
 import type { ParticipantCall, Service } from '../services/service.ts';
 import { FrameError, frameIds, readFrame, toErrorPayload, writeEvent, writeFrame } from './frames.ts';
@@ -214,7 +215,6 @@ export class Connection {
     // Sending ends typing: the others are told that first.
     this.#stopTyping(payload.conversationId);
     const { message } = await execute(this.#call, this.#operation('messages.send'), payload);
-    this.#userName = message.senderName;
     const { clientMessageId } = payload;
     this.send({
       type: 'message:ack',
@@ -236,7 +236,6 @@ export class Connection {
       // A connection that is in the room already and asks for nothing missed is sent everything since, live.
       if (before === undefined) room.syncedThrough = snapshot.eventSeq;
       room.authorized = true;
-      if (this.actor.kind === 'visitor') this.#userName = snapshot.visitorName ?? anonymousName;
       if (snapshot.resumeSeq !== null) await this.#backfill(room, snapshot.resumeSeq);
       this.send({
         type: 'room:joined',
@@ -315,9 +314,11 @@ export class Connection {
     throw new FrameError('FORBIDDEN', 'Join the room before typing in it.', { conversationId });
   }
 
-  #startTyping(conversationId: string): void {
+  async #startTyping(conversationId: string): Promise<void> {
     const { hub, service } = this.#options;
     this.#assertJoined(conversationId);
+    this.#userName = await readTypistName(service, this.actor);
+    if (this.#closed) return;
     this.#typing.get(conversationId)?.();
     const cancel = service.engine.clock.after(sizeLimits.typingLapseMs, () =>
       this.#stopTyping(conversationId),

@@ -227,6 +227,21 @@ describe('typing', () => {
     expect(await heard(secondTab)).toEqual([]);
   });
 
+  it('says the name that the visitor has now', async () => {
+    const named = createVisitor(app, acme.application);
+    const room = await createConversation(named);
+    const listener = await operator.connect();
+    listener.send('room:join', { conversationId: room });
+    const typist = await named.connect();
+    typist.send('room:join', { conversationId: room });
+    await typist.drain();
+    await named.call('PUT', '/visitor', { name: 'Vera' });
+    typist.send('typing:start', { conversationId: room });
+    expect((await listener.receives('typing:start')).userName).toBe('Vera');
+    await typist.close();
+    await listener.close();
+  });
+
   it('ends with the socket, with leaving and with the message, once', async () => {
     const operatorEar = await join(operator);
     const typist = await join(visitor);

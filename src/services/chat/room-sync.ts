@@ -15,7 +15,6 @@ export interface RoomSnapshot {
   readonly lastMessageId: string | null;
   /** Where the missed messages begin: the sequence number of `lastMessageId`, 0 for an unknown one; null: nothing was asked for. */
   readonly resumeSeq: number | null;
-  readonly visitorName: string | null;
   /** The event log's position at this snapshot: an event up to it is in the snapshot already. */
   readonly eventSeq: number;
 }
@@ -46,7 +45,6 @@ async function readSnapshot(
     status: conversation.status,
     lastMessageId: newest?.id ?? null,
     resumeSeq: input.lastMessageId === undefined ? null : (known?.seq ?? 0),
-    visitorName: conversation.visitor_name,
     eventSeq: await tx.repositories.events.lastSeq(),
   };
 }

@@ -2,13 +2,14 @@
 // page may know of the application before anybody has written.
 import type { Input, Output } from '../../protocol/operations.ts';
 import type { VisitorRow } from '../../engine/rows.ts';
-import { getOrCreateVisitor } from '../core/access.ts';
+import { findVisitor, getOrCreateVisitor } from '../core/access.ts';
+import type { MemberActor, VisitorActor } from '../core/actor.ts';
 import { openState } from '../tenants/business-hours.ts';
-import { badField, ServiceError, notFound } from '../core/errors.ts';
+import { badField, ServiceError, notFound, throwServiceError } from '../core/errors.ts';
 import { organizationQuotas } from '../tenants/quotas.ts';
-import { serializeVisitor } from '../core/serializers.ts';
+import { anonymousName, serializeVisitor } from '../core/serializers.ts';
 import { signatureMatches } from '../auth/secrets.ts';
-import type { HostSiteCall, Tx, VisitorCall } from '../service.ts';
+import type { HostSiteCall, Service, Tx, VisitorCall } from '../service.ts';
 import { createVisitorToken } from '../auth/socket-tokens.ts';
 
 /** The visitor, made on first use. */
@@ -100,4 +101,11 @@ export async function widgetConfig({ service, actor }: HostSiteCall): Promise<Ou
       locale,
     },
   };
+}
+
+/** The name under which others see a participant type: a visitor's may have changed since the connection began. */
+export async function readTypistName(service: Service, actor: VisitorActor | MemberActor): Promise<string> {
+  if (actor.kind === 'member') return actor.name;
+  const row = await service.engine.store.read((tx) => findVisitor(tx, actor)).catch(throwServiceError);
+  return row?.name ?? anonymousName;
 }
