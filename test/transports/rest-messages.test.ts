@@ -256,6 +256,18 @@ describe('pages', () => {
     expect(idsOf((await get(visitor, path, `limit=100&after=${whole[1]}`)).body.messages)).toEqual(
       whole.slice(2),
     );
+    // `before` answers the page that ends just before the message, in the order asked for; an offset goes further back.
+    for (const [query, start, end] of [
+      ['limit=2', at - 2, at],
+      ['limit=2&offset=1', at - 3, at - 1],
+      ['limit=2&offset=2', at - 4, at - 2],
+    ] as const) {
+      const page = async (order: string) =>
+        idsOf((await get(visitor, path, `${query}&before=${place}&order=${order}`)).body.messages);
+      expect(await page('asc')).toEqual(whole.slice(start, end));
+      expect(await page('desc')).toEqual(whole.slice(start, end).toReversed());
+    }
+    expect(at).toBeGreaterThan(4);
     expect(idsOf((await get(visitor, path, 'limit=100&order=desc')).body.messages)).toEqual(
       whole.toReversed(),
     );

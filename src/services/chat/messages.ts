@@ -144,16 +144,20 @@ export async function listMessages(
   };
   if (input.after !== undefined && input.before !== undefined)
     throw badField('before', "can't be combined with after");
+  const beforeSeq = await position('before');
+  // The page that ends just before a message is counted from its end.
+  const fromEnd = order === 'asc' && beforeSeq !== undefined;
   const rows = await tx.repositories.messages.page({
     conversationId,
     notes: canReadNotes(call.actor),
-    order,
+    order: fromEnd ? 'desc' : order,
     afterSeq: await position('after'),
-    beforeSeq: await position('before'),
+    beforeSeq,
     limit,
     offset,
   });
-  return { messages: rows.map(serializeMessage), limit, offset };
+  const messages = rows.map(serializeMessage);
+  return { messages: fromEnd ? messages.toReversed() : messages, limit, offset };
 }
 
 /**
