@@ -16,23 +16,45 @@ export function createSystemClock(): Clock {
   };
 }
 
+/** How far the ids' time may be ahead of the clock before it is taken for a clock that was set back, ms. */
+const maxAheadMs = 1_000;
+
 /**
- * UUIDs of version 7 (RFC 9562, 5.7): 48 bits of ms, then random. Time-ordered, because random
- * primary keys cost a quarter of the insert rate once the table outgrows the cache.
+ * UUIDs of version 7 (RFC 9562): 48 bits of ms, a counter of 12 bits that begins anew at a random place in every ms
+ * (6.2, method 1), then random. Each is greater than the one before, so that rows made within one ms keep their order.
+ * Random primary keys would cost a quarter of the insert rate once the table outgrows the cache.
  * @param now ms since the epoch
  */
 export function createIdSource(now: () => number): () => string {
   const random = Buffer.alloc(4096);
   let used = random.length;
-  return () => {
-    if (used + 10 > random.length) {
+  let time = -1;
+  let counter = 0;
+
+  function takeRandom(bytes: number): number {
+    if (used + bytes > random.length) {
       randomFillSync(random);
       used = 0;
     }
-    const time = Math.floor(now()).toString(16).padStart(12, '0');
-    const tail = random.toString('hex', used, used + 10);
-    used += 10;
-    const variant = (8 + (Number.parseInt(tail.charAt(3), 16) & 3)).toString(16);
-    return `${time.slice(0, 8)}-${time.slice(8, 12)}-7${tail.slice(0, 3)}-${variant}${tail.slice(4, 7)}-${tail.slice(7, 19)}`;
+    used += bytes;
+    return used - bytes;
+  }
+  /** Half of the counter's room stays free for the other ids of the same ms. */
+  const counterStart = (): number => random.readUInt16BE(takeRandom(2)) & 0x7ff;
+
+  return () => {
+    const current = Math.floor(now());
+    if (current > time || time - current > maxAheadMs) {
+      time = current;
+      counter = counterStart();
+    } else if (counter === 0xfff) {
+      time += 1;
+      counter = counterStart();
+    } else counter += 1;
+    const at = takeRandom(8);
+    const tail = random.toString('hex', at, at + 8);
+    const variant = (8 + (Number.parseInt(tail.charAt(0), 16) & 3)).toString(16);
+    const ms = time.toString(16).padStart(12, '0');
+    return `${ms.slice(0, 8)}-${ms.slice(8)}-7${counter.toString(16).padStart(3, '0')}-${variant}${tail.slice(1, 4)}-${tail.slice(4)}`;
   };
 }

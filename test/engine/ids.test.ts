@@ -33,10 +33,26 @@ it('begin with the time in ms, so that they sort by it', () => {
   expect(ids.toSorted()).toEqual(ids);
 });
 
+it('keep the order in which they were made, within one ms and when the clock stands still', () => {
+  let now = 1_795_262_400_000;
+  const newId = createIdSource(() => now);
+  const ids = Array.from({ length: 20_000 }, newId);
+  expect(ids.toSorted()).toEqual(ids);
+  // A clock that was set back is followed.
+  now -= 3_600_000;
+  expect(Number.parseInt(newId().slice(0, 13).replace('-', ''), 16)).toBe(now);
+});
+
+it('begin at a random place in every ms', () => {
+  let now = 0;
+  const newId = createIdSource(() => now++);
+  expect(new Set(Array.from({ length: 2_000 }, () => newId().slice(15, 18))).size).toBeGreaterThan(1_000);
+});
+
 it('use all their random bits', () => {
   const newId = createIdSource(() => 0);
   const digits = Array.from({ length: 2_000 }, () => newId().replaceAll('-', ''));
-  for (let place = 13; place < 32; place += 1) {
+  for (let place = 16; place < 32; place += 1) {
     const seen = new Set(digits.map((text) => text.charAt(place)));
     expect(seen.size, `place ${place}`).toBe(place === 16 ? 4 : 16);
   }
