@@ -90,7 +90,9 @@ function failureLine({ message, context }: ServiceError): string {
   if (list !== undefined) return `${message} See: ${list[1]}`;
   const detail = context.details?.[0];
   if (detail === undefined || detail.path === '') return message;
-  const typed = typedAs[detail.path.split('.')[0] ?? ''];
+  const field = detail.path.split('.')[0] ?? '';
+  // A path is what a person typed: `toString` is not among the fields.
+  const typed = Object.hasOwn(typedAs, field) ? typedAs[field] : undefined;
   const label = typed === undefined ? detail.path : `${typed.charAt(0).toUpperCase()}${typed.slice(1)}`;
   return /^(must|is|has) /.test(detail.message)
     ? `${label} ${detail.message}.`

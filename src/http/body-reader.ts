@@ -16,15 +16,29 @@ const parse = koaBody({
   text: false,
   patchNode: false,
   patchKoa: true,
-  onError: () => {
-    throw notJson();
+  onError: (error, ctx) => {
+    Object.assign(ctx.request, { body: parseWithoutPrototypes(error) });
   },
 });
 
 /**
+ * Parses what koa-body refused. It refuses every body with a key `__proto__`, which is an unknown field like any
+ * other: it is left out here, at every depth.
+ * @param error koa-body's, with the text of the body
+ * @throws ServiceError bad_request: the body is not JSON
+ */
+function parseWithoutPrototypes(error: Error & { readonly body?: unknown }): unknown {
+  try {
+    return JSON.parse(String(error.body), (key, value: unknown) => (key === '__proto__' ? undefined : value));
+  } catch {
+    throw notJson();
+  }
+}
+
+/**
  * Reads the body of a request.
  * @returns an object; an empty body is an empty object
- * @throws Failure bad_request, payload_too_large, unsupported_media_type
+ * @throws ServiceError bad_request, payload_too_large, unsupported_media_type
  */
 export async function readBody(ctx: Context): Promise<Record<string, unknown>> {
   const { headers } = ctx.req;

@@ -140,6 +140,12 @@ describe('applications and domains', () => {
       stdout: '',
       stderr: expect.stringMatching(/^behavior\.timezone [^\n]*\n$/),
     });
+    for (const path of ['__proto__.x', 'constructor.x', 'toString.x', 'toString', 'behavior.__proto__.x'])
+      expect(await deskbell(on('app', 'config', appId, '--set', `${path}=1`))).toMatchObject({
+        code: 2,
+        stdout: '',
+        stderr: `${path} is not a setting; see: deskbell app config ID.\n`,
+      });
     expect(await deskbellJson(on('app', 'config', appId))).toMatchObject({ settings: { locale: null } });
   });
 

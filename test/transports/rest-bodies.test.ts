@@ -513,14 +513,17 @@ it('an empty body is an empty object where none is needed, and a prototype is no
     contentHtml: null,
   });
   expect([({} as { admin?: boolean }).admin, ({} as { x?: number }).x]).toEqual([undefined, undefined]);
-  const before = stored(app);
   for (const body of [
-    '{"__proto__":{"content":"no"}}',
     '{"__proto__":{"admin":true},"content":"hi"}',
     '{"content":"hi","a":{"__proto__":{"admin":true}}}',
+    '{"content":"hi","a":[{"\\u005f_proto__":5}],"__proto__":null}',
   ])
-    expect((await post(body)).status).toBe(400);
+    expect([body, (await post(body)).status]).toEqual([body, 201]);
+  const before = stored(app);
+  for (const body of ['{"__proto__":{"content":"no"}}', '{"content":"hi","__proto__":}', '["__proto__"]'])
+    expect([body, (await post(body)).status]).toEqual([body, 400]);
   expect(stored(app)).toEqual(before);
+  expect(({} as { admin?: boolean }).admin).toBe(undefined);
 });
 
 it('a broken client disturbs nobody else, and nothing secret was logged', async () => {
