@@ -8,7 +8,6 @@ import { openService } from '../src/open-service.ts';
 import { sizeLimits } from '../src/protocol/codes.ts';
 import type { OperationName, Output, RawInput } from '../src/protocol/operations.ts';
 import { execute } from '../src/services/execute.ts';
-import { toIndexText } from '../src/services/assistant/knowledge/retrieval/retrieval.ts';
 import { terms } from '../src/services/assistant/knowledge/retrieval/terms.ts';
 import { median } from './program.ts';
 
@@ -167,7 +166,7 @@ export async function assistantCost(parent: string): Promise<AssistantCost> {
       const ownEnd = performance.now();
       const cpuBetween = cpuMs();
       found += match.all(
-        [...new Set(terms(question))].map((term) => `"${toIndexText(scope, [term])}"`).join(' OR '),
+        [...new Set(terms(question))].map((term) => `"${scope}x${term}"`).join(' OR '),
       ).length;
       const bareEnd = performance.now();
       const cpuEnd = cpuMs();

@@ -2,8 +2,7 @@
 // process.env; every setting has a flag, a variable and a default, in that order.
 import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
-import type { LimitWindow } from './engine/engine.ts';
-import type { Durability } from './engine/sqlite/connection.ts';
+import type { Durability, LimitWindow } from './engine/engine.ts';
 import { defaultRateLimits, formatRateLimit, parseRateLimit } from './services/tenants/plans.ts';
 
 /** A setting that can't be; the message names it and where it came from. */

@@ -6,17 +6,23 @@ import { hostname } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Config } from './config.ts';
 import {
+  acquireServerLock,
   BackupError,
+  databaseExists,
+  databaseFile,
+  EngineError,
   extractDatabase,
+  inspectDatabase,
+  lockFile,
+  openConnection,
+  prepareFolder,
   readBackup,
+  restoreCopyName,
+  sqliteCode,
   writeBackup,
   type BackupManifest,
-} from './engine/sqlite/backup.ts';
-import { restoreCopyName } from './engine/sqlite/copies.ts';
-import { inspectDatabase, type DatabaseReport } from './engine/sqlite/inspect.ts';
-import { acquireServerLock } from './engine/sqlite/server-lock.ts';
-import { openConnection, sqliteCode } from './engine/sqlite/connection.ts';
-import { databaseExists, databaseFile, EngineError, lockFile, prepareFolder } from './engine/open-engine.ts';
+  type DatabaseReport,
+} from './engine/open-engine.ts';
 import { loadMasterKey, secretKeyFile } from './secret-key.ts';
 import { createSecrets } from './services/auth/secrets.ts';
 

@@ -1,8 +1,6 @@
-// The interfaces that rules see of everything replaceable: store, limiter,
-// presence, clock. Types only (and the one error that a store may throw). The
-// tables' methods are the shared queries in sql/: a second SQL engine brings a
-// runner for them, not a second set.
-import type { Repositories } from './sqlite/repositories/repositories.ts';
+// What rules see of everything that can be replaced: store, limits, presence, seats, clock. Each interface states its
+// contract, whatever engine fulfils it. Types only, and the one error that a store may throw.
+import type { Repositories } from './repositories.ts';
 import type { EventRow } from './rows.ts';
 
 /** Time and ids, handed in so that tests can move them by hand. */
@@ -75,6 +73,9 @@ export interface OrganizationScope {
  * for all and ignores the scope.
  */
 export type Scope = 'server' | `server:${string}` | OrganizationScope;
+
+/** What an acknowledged write survives: `full` the loss of power, `normal` a crash of the program. */
+export type Durability = 'full' | 'normal';
 
 export interface Store {
   /** Runs `work` on a snapshot that never sees an uncommitted row. Await nothing inside but its own methods. */

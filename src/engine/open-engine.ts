@@ -2,16 +2,29 @@
 // Owns the folder's files (names, rights, locks); holds no rule.
 import { chmod, mkdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { Clock, Engine } from './engine.ts';
+import type { Clock, Durability, Engine } from './engine.ts';
 import { schemaCopyName } from './sqlite/copies.ts';
 import { createPresence } from './memory/presence.ts';
 import { createMemorySeats } from './memory/seats.ts';
 import { createMemoryLimiter, createSlidingWindowLimiter } from './memory/sliding-window-limiter.ts';
-import { enterWal, openConnection, type Connection, type Durability } from './sqlite/connection.ts';
+import { enterWal, openConnection, type Connection } from './sqlite/connection.ts';
 import { openSqliteStore } from './sqlite/sqlite-store.ts';
 import { acquireServerLock } from './sqlite/server-lock.ts';
 import { assertNotNewer, migrate, schemaVersion } from './sqlite/migrate.ts';
 import { builder } from './sqlite/query.ts';
+
+// The embedded engine's own files, for backup, restore and examination of a data folder (src/data-folder.ts).
+export {
+  BackupError,
+  extractDatabase,
+  readBackup,
+  writeBackup,
+  type BackupManifest,
+} from './sqlite/backup.ts';
+export { openConnection, sqliteCode } from './sqlite/connection.ts';
+export { restoreCopyName } from './sqlite/copies.ts';
+export { inspectDatabase, type DatabaseReport } from './sqlite/inspect.ts';
+export { acquireServerLock } from './sqlite/server-lock.ts';
 
 export interface EngineOptions {
   readonly folder: string;

@@ -1,5 +1,5 @@
 // The rows as they lie in the database: snake_case, times as ms since the epoch,
-// booleans as 0 or 1. Rules read rows; what leaves goes through services/present.ts.
+// booleans as 0 or 1. Rules read rows; what leaves goes through services/core/serializers.ts.
 import type { AiLogEntry, KnowledgeFormat } from '../protocol/assistant.ts';
 import type {
   ContentFormat,
@@ -211,11 +211,6 @@ export interface InvitationRow {
 /** A message that the search index does not hold as it is now. */
 export type UnindexedMessage = Pick<MessageRow, 'id' | 'organization_id' | 'conversation_id'>;
 
-export interface SearchRow {
-  id: number;
-  message_id: string;
-}
-
 export interface AuditRow {
   id: string;
   organization_id: string | null;
@@ -299,12 +294,6 @@ export interface KnowledgePassageRow {
   embedding_model: string | null;
 }
 
-/** The number that begins each of an application's words in the index. */
-export interface KnowledgeScopeRow {
-  number: number;
-  application_id: string;
-}
-
 export interface KnowledgeSynonymsRow {
   application_id: string;
   /** JSON: an array of arrays of words. */
@@ -331,39 +320,6 @@ export interface AiLogRow {
   model: string | null;
   duration_ms: number;
   created_at: number;
-}
-
-/** Every table, for the query builder. */
-export interface Database {
-  meta: MetaRow;
-  organizations: OrganizationRow;
-  applications: ApplicationRow;
-  domains: DomainRow;
-  api_keys: ApiKeyRow;
-  members: MemberRow;
-  staff_sessions: StaffSessionRow;
-  visitors: VisitorRow;
-  conversations: ConversationRow;
-  participants: ParticipantRow;
-  messages: MessageRow;
-  events: EventRow;
-  audit: AuditRow;
-  canned_replies: CannedReplyRow;
-  invitations: InvitationRow;
-  search_rows: SearchRow;
-  /** The FTS5 table; `rowid` is SearchRow.id. */
-  search: { rowid: number; words: string };
-  webhooks: WebhookRow;
-  webhook_deliveries: WebhookDeliveryRow;
-  knowledge_documents: KnowledgeDocumentRow;
-  knowledge_passages: KnowledgePassageRow;
-  /** The FTS5 table; `rowid` is KnowledgePassageRow.row. */
-  knowledge_search: { rowid: number; heading: string; words: string };
-  /** Its words, each once. */
-  knowledge_vocabulary: { term: string };
-  knowledge_scopes: KnowledgeScopeRow;
-  knowledge_synonyms: KnowledgeSynonymsRow;
-  ai_log: AiLogRow;
 }
 
 // Rows as the queries join them.
@@ -418,6 +374,13 @@ export interface RetentionCursor {
 /** A document as lists show it: without its content, with how many passages it has. */
 export type ListedDocument = Omit<KnowledgeDocumentRow, 'content'> & { passages: number };
 
+/** Terms of a passage, in the order in which they stand in it. */
+export interface PassageTerms {
+  /** Of the document's title and the headings above the passage. */
+  readonly heading: readonly string[];
+  readonly text: readonly string[];
+}
+
 /** A passage with what an answer says about where it comes from, and its words as the index has them. */
 export interface KnowledgeCandidate {
   row: number;
@@ -428,7 +391,6 @@ export interface KnowledgeCandidate {
   text: string;
   title: string;
   url: string | null;
-  /** Indexed words of title and headings, and of the text: parted by blanks, each begun with the application's number. */
-  heading_words: string;
-  text_words: string;
+  /** As the index has them. */
+  terms: PassageTerms;
 }

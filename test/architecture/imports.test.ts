@@ -30,6 +30,9 @@ interface Wall {
 const DOORS = ['koa', '@koa/', 'koa-', 'ws'];
 const STORES = ['kysely', 'better-sqlite3'];
 const SCREENS = ['ink', 'react', 'commander'];
+const ROWS = ['src/engine/rows.ts', 'src/protocol/'];
+// What rules know of every engine.
+const PORTS = ['src/engine/engine.ts', 'src/engine/repositories.ts', 'src/engine/rows.ts'];
 const LEAVES = ['src/log.ts', 'src/config.ts'];
 
 const WALLS: readonly Wall[] = [
@@ -57,26 +60,35 @@ const WALLS: readonly Wall[] = [
   { folder: 'src/protocol/', own: ['src/protocol/'], packages: ['zod'] },
   {
     folder: 'src/engine/engine.ts',
-    own: ['src/engine/rows.ts'],
-    types: ['src/engine/sqlite/repositories/repositories.ts', 'src/protocol/'],
+    own: [],
+    types: ['src/engine/repositories.ts', 'src/engine/rows.ts'],
     packages: [],
+  },
+  { folder: 'src/engine/repositories.ts', own: [], types: [...ROWS], packages: [] },
+  { folder: 'src/engine/rows.ts', own: [], types: ['src/protocol/'], packages: [] },
+  { folder: 'src/engine/clock.ts', own: [], types: ['src/engine/engine.ts'], packages: ['node:'] },
+  // The one switch: the only file that knows which engines there are.
+  {
+    folder: 'src/engine/open-engine.ts',
+    own: ['src/engine/'],
+    types: LEAVES,
+    packages: ['node:'],
+  },
+  {
+    folder: 'src/engine/sqlite/',
+    own: ['src/engine/sqlite/', 'src/engine/histogram.ts', 'migrations/', ...PORTS],
+    types: ['src/protocol/'],
+    never: [...DOORS, ...SCREENS, 'zod'],
   },
   {
     folder: 'src/engine/',
-    own: ['src/engine/', 'migrations/'],
-    types: ['src/protocol/', ...LEAVES],
+    own: ['src/engine/memory/', ...PORTS],
+    types: ['src/protocol/'],
     never: [...DOORS, ...SCREENS, 'zod'],
   },
   {
     folder: 'src/services/',
-    own: [
-      'src/services/',
-      'src/protocol/',
-      'src/text/',
-      'src/net/',
-      'src/engine/engine.ts',
-      'src/engine/rows.ts',
-    ],
+    own: ['src/services/', 'src/protocol/', 'src/text/', 'src/net/', ...PORTS],
     types: LEAVES,
     never: [...DOORS, ...STORES, ...SCREENS, 'pino'],
   },
@@ -134,31 +146,26 @@ const WALLS: readonly Wall[] = [
       'src/engine/open-engine.ts',
       'src/engine/clock.ts',
     ],
-    types: ['src/engine/'],
+    types: ['src/engine/engine.ts'],
     never: [...DOORS, ...STORES, ...SCREENS],
   },
   {
     folder: 'src/secret-key.ts',
     own: ['src/config.ts', 'src/services/', 'src/engine/open-engine.ts'],
-    types: ['src/engine/'],
+    types: ['src/engine/engine.ts'],
     never: [...DOORS, ...STORES, ...SCREENS],
   },
   // Database and key as files, for backup, restore and doctor: no rule, no door.
   {
     folder: 'src/data-folder.ts',
-    own: [
-      'src/secret-key.ts',
-      'src/services/auth/secrets.ts',
-      'src/engine/open-engine.ts',
-      'src/engine/sqlite/',
-    ],
+    own: ['src/secret-key.ts', 'src/services/auth/secrets.ts', 'src/engine/open-engine.ts'],
     types: LEAVES,
     packages: ['node:'],
   },
   {
     folder: 'src/config.ts',
     own: ['src/protocol/codes.ts', 'src/services/tenants/plans.ts'],
-    types: ['src/engine/'],
+    types: ['src/engine/engine.ts'],
     packages: ['node:', 'zod'],
   },
   { folder: 'src/log.ts', own: ['src/config.ts'], packages: ['node:', 'pino'] },
@@ -279,6 +286,16 @@ describe('which may import which', () => {
     expect(imports.map(breach).filter((why) => why !== undefined)).toEqual([]);
   });
 
+  test('only the switch between the engines knows which there are', async () => {
+    const reached = [...(await sources())]
+      .flatMap(([file, text]) => importsOf(file, text))
+      .filter(({ from, target }) => {
+        const inside = /^src\/engine\/[^/]+\//.exec(target)?.[0];
+        return inside !== undefined && !from.startsWith(inside) && from !== 'src/engine/open-engine.ts';
+      });
+    expect(reached).toEqual([]);
+  });
+
   test('no import escapes the reading: every "from" line of a file is found', async () => {
     for (const [file, text] of await sources()) {
       const plain =
@@ -305,6 +322,10 @@ describe('which may import which', () => {
     ['src/cli/console/app.tsx', "import { execute } from '../../services/execute.ts';"],
     ['src/cli/commands/orgs.ts', "import { hub } from '../../ws/hub.ts';"],
     ['src/services/tenants/stats.ts', "import '../../app.ts';"],
+    ['src/services/chat/messages.ts', "import type { Runner } from '../../engine/sqlite/query.ts';"],
+    ['src/cli/local.ts', "import { openConnection } from '../engine/sqlite/connection.ts';"],
+    ['src/data-folder.ts', "import { openConnection } from './engine/sqlite/connection.ts';"],
+    ['src/engine/engine.ts', "import type { Store } from './sqlite/sqlite-store.ts';"],
     ['src/engine/sqlite/query.ts', "import { x } from '../../services/execute.ts';"],
     ['migrations/0001.ts', "import { x } from '../src/log.ts';"],
     ['widget/panel.ts', "import { x } from '../src/services/execute.ts';"],

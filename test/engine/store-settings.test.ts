@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createSystemClock } from '../../src/engine/clock.ts';
-import { assertSettings, type Durability } from '../../src/engine/sqlite/connection.ts';
-import type { Engine, Tx } from '../../src/engine/engine.ts';
+import { assertSettings } from '../../src/engine/sqlite/connection.ts';
+import type { Durability, Engine, Tx } from '../../src/engine/engine.ts';
 import { openEngine, prepareFolder } from '../../src/engine/open-engine.ts';
 import { watchStatements, type Watch } from '../helpers/storage.ts';
 

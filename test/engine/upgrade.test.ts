@@ -152,7 +152,7 @@ it.each(migrations.slice(0, -1).map(({ name }, index) => [index + 1, name]))(
     expect(sent.message.content).toBe('a new one');
     await updateSearchIndex(service);
     const found = await service.engine.store.read(({ repositories: tables }) =>
-      tables.search.conversations('"parcel"', ids.organization, 10),
+      tables.search.conversations({ words: [], prefix: 'parcel' }, ids.organization, 10),
     );
     expect(found).toEqual([conversationId]);
     const row = await service.engine.store.read(({ repositories: tables }) =>

@@ -3,12 +3,10 @@
 // of the file would drop this process's locks (SQLite "How To Corrupt", 2.2).
 import Database from 'better-sqlite3';
 import type { CompiledQuery } from 'kysely';
+import type { Durability } from '../engine.ts';
 import type { Runner } from './query.ts';
 
 export type Connection = Database.Database;
-
-/** `full`: a commit survives power loss. `normal`: it survives the death of the process only. */
-export type Durability = 'full' | 'normal';
 
 export interface OpenOptions {
   readonly durability: Durability;

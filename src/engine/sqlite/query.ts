@@ -11,7 +11,7 @@ import {
   type Compilable,
   type CompiledQuery,
 } from 'kysely';
-import type { Database } from '../rows.ts';
+import type { Database } from './database.ts';
 
 /** The query builder. It only builds: it holds no connection. */
 export type Builder = Kysely<Database>;

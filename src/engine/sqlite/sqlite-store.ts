@@ -3,20 +3,24 @@
 import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { sql } from 'kysely';
-import type { Clock, CommitNotice, CommittedEvent, NewEvent, ReadTx, Scope, Store, Tx } from '../engine.ts';
+import type {
+  Clock,
+  CommitNotice,
+  CommittedEvent,
+  Durability,
+  NewEvent,
+  ReadTx,
+  Scope,
+  Store,
+  Tx,
+} from '../engine.ts';
 import { StoreUnavailableError } from '../engine.ts';
 import { builder } from './query.ts';
-import { createRepositories, type Repositories } from './repositories/repositories.ts';
+import type { Repositories } from '../repositories.ts';
+import { createRepositories } from './repositories/repositories.ts';
 import { listCopies, removeCopies } from './copies.ts';
 import { createHistogram } from '../histogram.ts';
-import {
-  assertSettings,
-  createRunner,
-  openConnection,
-  sqliteCode,
-  type Connection,
-  type Durability,
-} from './connection.ts';
+import { assertSettings, createRunner, openConnection, sqliteCode, type Connection } from './connection.ts';
 
 export interface SqliteStoreOptions {
   readonly file: string;

@@ -3,6 +3,7 @@
 // SQLite's tokenizer knows no words in scripts that write without blanks.
 // The index follows the event log, a moment behind, so that sending never waits for it.
 import type { Service, Tx } from '../service.ts';
+import type { WordQuery } from '../../engine/repositories.ts';
 import type { UnindexedMessage } from '../../engine/rows.ts';
 import { scopeOfConversation } from '../core/scopes.ts';
 import { readEvents } from '../core/event-log.ts';
@@ -27,13 +28,13 @@ export function tokenize(text: string): string[] {
 }
 
 /**
- * What a person typed, as an FTS5 query: every word must occur, the last may be the beginning of one.
- * Each is quoted, so nothing typed is ever syntax.
+ * What a person typed: every word must occur, the last may be the beginning of one.
  * @returns null when there is no word in it
  */
-export function searchQuery(text: string): string | null {
-  const terms = tokenize(text).map((word) => `"${word.replaceAll('"', '""')}"`);
-  return terms.length === 0 ? null : `${terms.join(' ')}*`;
+export function searchQuery(text: string): WordQuery | null {
+  const words = tokenize(text);
+  const prefix = words.pop();
+  return prefix === undefined ? null : { words, prefix };
 }
 
 /** Brings the index up to the end of the event log; the first time, and after an import, through all messages. */
@@ -92,7 +93,7 @@ function indexMessages({ engine: { store } }: Service, messages: readonly Uninde
 async function indexMessage({ repositories }: Tx, id: string): Promise<void> {
   const message = await repositories.messages.byId(id);
   if (message === undefined || message.deleted_at !== null) return;
-  await repositories.search.put(id, tokenize(message.content_text ?? message.content).join(' '));
+  await repositories.search.put(id, tokenize(message.content_text ?? message.content));
 }
 
 async function inBatches<T>(all: readonly T[], work: (some: readonly T[]) => Promise<void>): Promise<void> {

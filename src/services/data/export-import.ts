@@ -1,7 +1,8 @@
 // The rules of moving an organization to another server: its rows as lines of JSON,
-// same ids, same order, its secrets sealed anew under the other server's key. For
+// same ids, its secrets sealed anew under the other server's key. For
 // commands only: a whole organization in one transaction is nothing for a server.
 import { createHash, type Hash } from 'node:crypto';
+import type { AnyRow, ExportedTable } from '../../engine/repositories.ts';
 import type { OrganizationRow } from '../../engine/rows.ts';
 import { accessOrganization } from '../core/access.ts';
 import { audit } from '../core/audit.ts';
@@ -9,15 +10,11 @@ import { sanitize } from '../content/html.ts';
 import { ServiceError } from '../core/errors.ts';
 import { rechunkStaleDocuments, isWebAddress } from '../assistant/knowledge/documents.ts';
 import { isoTime } from '../core/serializers.ts';
-import type { Call, OwnerCall, ReadTx, Service, Tx } from '../service.ts';
+import type { Call, OwnerCall, Service, Tx } from '../service.ts';
 
 const format = 'deskbell-organization';
 const version = 1;
 const pageRows = 500;
-
-type ExportRepository = ReadTx['repositories']['transferData'];
-type ExportedTable = ExportRepository['travelling'][number];
-type Row = Readonly<Record<string, unknown>>;
 
 /** Columns that are sealed under a server's key; their text travels, so the file holds secrets. */
 const sealedColumns: Readonly<Partial<Record<ExportedTable['name'], string>>> = {
@@ -70,14 +67,19 @@ export async function exportOrganization(
     };
     await put(header);
     let rows = 0;
-    for (const table of transferData.travelling) {
-      for (let afterRow = 0; ;) {
-        const page = await transferData.page(table, id, afterRow, pageRows);
+    for (const table of transferData.tables) {
+      for (let after: AnyRow | null = null; ;) {
+        const page: { rows: AnyRow[]; next: AnyRow | null } = await transferData.page(
+          table,
+          id,
+          after,
+          pageRows,
+        );
         for (const row of page.rows)
           await put({ table: table.name, row: unsealRow(service, table, row, id) });
         rows += page.rows.length;
-        afterRow = page.lastRow;
-        if (page.rows.length < pageRows) break;
+        after = page.next;
+        if (after === null) break;
       }
     }
     return { organization: header.organization, rows };
@@ -94,11 +96,11 @@ export async function exportOrganization(
   return done;
 }
 
-function secretLocation({ name }: ExportedTable, column: string, row: Row, organizationId: string) {
+function secretLocation({ name }: ExportedTable, column: string, row: AnyRow, organizationId: string) {
   return { table: `${name}.${column}`, row: String(row['id']), organizationId };
 }
 
-function unsealRow({ secrets }: Service, table: ExportedTable, row: Row, organizationId: string): Row {
+function unsealRow({ secrets }: Service, table: ExportedTable, row: AnyRow, organizationId: string): AnyRow {
   const column = sealedColumns[table.name];
   if (column === undefined) return row;
   const { digest: _keyed, ...rest } = row;
@@ -215,7 +217,7 @@ async function importRows(
 ): Promise<number> {
   const { transferData } = tx.repositories;
   const known = new Map<string, { table: ExportedTable; columns: readonly string[]; ids: Set<unknown> }>();
-  for (const table of transferData.travelling)
+  for (const table of transferData.tables)
     known.set(table.name, { table, columns: await transferData.columns(table.name), ids: new Set() });
   const logEnd = await tx.repositories.events.lastSeq();
   let rows = -1;
@@ -225,7 +227,7 @@ async function importRows(
       table: name,
       row: incoming,
       end,
-    } = parseLine(line) as { table?: string; row?: Row; end?: unknown };
+    } = parseLine(line) as { table?: string; row?: AnyRow; end?: unknown };
     if (rows === 0 || end === true) continue;
     const entry = known.get(name ?? '');
     if (entry === undefined || incoming === undefined || incoming === null)
@@ -247,10 +249,10 @@ async function importRows(
 function sealRow(
   { secrets }: Service,
   table: ExportedTable,
-  row: Row,
+  row: AnyRow,
   organizationId: string,
   logEnd: number,
-): Row {
+): AnyRow {
   // Its passages are cut here.
   if (table.name === 'knowledge_documents') return { ...row, edition: 0 };
   const column = sealedColumns[table.name];
@@ -267,7 +269,7 @@ function sealRow(
 }
 
 function findRowProblem(
-  row: Row,
+  row: AnyRow,
   columns: readonly string[],
   { name, owner, references }: ExportedTable,
   organizationId: string,

@@ -1,5 +1,6 @@
 // Queries on the log of what the assistant was asked and answered, and on what it has yet to answer.
 import { sql } from 'kysely';
+import type { AiLogRepository } from '../../repositories.ts';
 import type { AiLogRow } from '../../rows.ts';
 import { all, first, prepare, run, type Runner } from '../query.ts';
 
@@ -34,7 +35,7 @@ const list = prepare<Listed & { limit: number; offset: number }>()((db, p) =>
     .where('organization_id', '=', p.organization_id)
     .where(sql<boolean>`(${p.application_id} is null or application_id = ${p.application_id})`)
     .orderBy('created_at', 'desc')
-    .orderBy(sql`rowid`, 'desc')
+    .orderBy('id', 'desc')
     .limit(p.limit)
     .offset(p.offset),
 );
@@ -51,7 +52,7 @@ const ofVisitor = prepare<{ visitor_key: string }>()((db, p) =>
     .selectAll()
     .where('visitor_key', '=', p.visitor_key)
     .orderBy('created_at')
-    .orderBy(sql`rowid`),
+    .orderBy('id'),
 );
 type Old = Pick<AiLogRow, 'organization_id' | 'mode'> & { cutoff: number; limit: number };
 const removeOld = prepare<Old>()((db, p) =>
@@ -95,19 +96,15 @@ const unanswered = prepare<{ since: number; limit: number }>()((db, p) =>
     .limit(p.limit),
 );
 
-export function createAiLogRepository(runner: Runner) {
+export function createAiLogRepository(runner: Runner): AiLogRepository {
   return {
-    /** Adds a row; 0 when there is one of this id. */
     insert: (row: AiLogRow) => run(runner, insert, row),
-    /** Newest first. @param applicationId null: of all its applications */
     list: (organizationId: string, applicationId: string | null, limit: number, offset: number) =>
       all(runner, list, { organization_id: organizationId, application_id: applicationId, limit, offset }),
     count: async (organizationId: string, applicationId: string | null) =>
       (await first(runner, count, { organization_id: organizationId, application_id: applicationId }))?.n ??
       0,
-    /** Oldest first. */
     ofVisitor: (visitorKey: string) => all(runner, ofVisitor, { visitor_key: visitorKey }),
-    /** Removes at most `limit` rows older than a time (ms), oldest first; how many went. */
     removeOld: (scope: { organization_id: string; mode: AiLogRow['mode']; cutoff: number }, limit: number) =>
       run(runner, removeOld, {
         organization_id: scope.organization_id,
@@ -115,13 +112,10 @@ export function createAiLogRepository(runner: Runner) {
         cutoff: scope.cutoff,
         limit,
       }),
-    /** Takes the texts out of a conversation's rows since a time (ms). */
     blank: (conversationId: string, since: number) =>
       run(runner, blank, { conversation_id: conversationId, since }),
-    /** Organizations with an application that answers by itself. */
     automaticOrganizations: async () =>
       (await all(runner, automaticOrganizations, {})).map((row) => row.organization_id),
-    /** Pending conversations that an assistant may answer in and that changed since a time (ms), longest first. */
     unanswered: async (since: number, limit: number) =>
       (await all(runner, unanswered, { since, limit })).map((row) => row.id),
   };

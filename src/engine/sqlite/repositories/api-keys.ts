@@ -1,4 +1,5 @@
 // Queries on API keys.
+import type { ApiKeysRepository } from '../../repositories.ts';
 import type { ApiKeyRow } from '../../rows.ts';
 import { all, first, prepare, run, type Runner } from '../query.ts';
 
@@ -46,14 +47,13 @@ const setLastUsed = prepare<{ id: string; last_used_at: number }>()((db, p) =>
   db.updateTable('api_keys').set({ last_used_at: p.last_used_at }).where('id', '=', p.id),
 );
 
-export function createApiKeysRepository(runner: Runner) {
+export function createApiKeysRepository(runner: Runner): ApiKeysRepository {
   return {
     byDigest: (digest: Uint8Array) => first(runner, byDigest, { digest }),
     byId: (id: string) => first(runner, byId, { id }),
     byApplication: (applicationId: string) => all(runner, byApplication, { application_id: applicationId }),
     insert: (row: ApiKeyRow) => run(runner, insert, row),
     setExpiry: (id: string, expiresAt: number) => run(runner, setExpiry, { id, expires_at: expiresAt }),
-    /** Revokes a key; 0 when it was revoked already. */
     setRevoked: (id: string, revokedAt: number) => run(runner, setRevoked, { id, revoked_at: revokedAt }),
     setLastUsed: (id: string, lastUsedAt: number) =>
       run(runner, setLastUsed, { id, last_used_at: lastUsedAt }),

@@ -1,4 +1,5 @@
 // Queries on applications and their registered domains.
+import type { ApplicationsRepository } from '../../repositories.ts';
 import type { ApplicationRow, DomainRow } from '../../rows.ts';
 import { all, first, prepare, run, type Runner } from '../query.ts';
 
@@ -53,7 +54,7 @@ const removeDomain = prepare<{ application_id: string; domain: string }>()((db, 
   db.deleteFrom('domains').where('application_id', '=', p.application_id).where('domain', '=', p.domain),
 );
 
-export function createApplicationsRepository(runner: Runner) {
+export function createApplicationsRepository(runner: Runner): ApplicationsRepository {
   return {
     byId: (id: string) => first(runner, byId, { id }),
     byOrganization: (organizationId: string) =>
@@ -65,9 +66,7 @@ export function createApplicationsRepository(runner: Runner) {
       run(runner, setIdentitySecret, { id, identity_secret: sealed }),
     remove: (id: string) => run(runner, remove, { id }),
     domains: (applicationId: string) => all(runner, domains, { application_id: applicationId }),
-    /** Every domain of every application, each once: what a preflight, which names no application, is held against. */
     allDomains: async () => (await all(runner, allDomains, {})).map((row) => row.domain),
-    /** Adds a domain; 0 when the application has it already. */
     insertDomain: (row: DomainRow) => run(runner, insertDomain, row),
     removeDomain: (applicationId: string, domain: string) =>
       run(runner, removeDomain, { application_id: applicationId, domain }),

@@ -1,5 +1,5 @@
 // The audit log: appended, never changed.
-import { sql } from 'kysely';
+import type { AuditRepository } from '../../repositories.ts';
 import type { AuditRow } from '../../rows.ts';
 import { all, first, prepare, run, type Runner } from '../query.ts';
 
@@ -21,7 +21,7 @@ const byOrganization = prepare<{ organization_id: string; limit: number; offset:
     .selectAll()
     .where('organization_id', '=', p.organization_id)
     .orderBy('created_at', 'desc')
-    .orderBy(sql`rowid`, 'desc')
+    .orderBy('id', 'desc')
     .limit(p.limit)
     .offset(p.offset),
 );
@@ -30,7 +30,7 @@ const everything = prepare<{ limit: number; offset: number }>()((db, p) =>
     .selectFrom('audit')
     .selectAll()
     .orderBy('created_at', 'desc')
-    .orderBy(sql`rowid`, 'desc')
+    .orderBy('id', 'desc')
     .limit(p.limit)
     .offset(p.offset),
 );
@@ -53,22 +53,18 @@ const since = prepare<{ organization_id: string; action: string; after: number }
     .limit(1),
 );
 
-export function createAuditRepository(runner: Runner) {
+export function createAuditRepository(runner: Runner): AuditRepository {
   return {
     insert: (row: AuditRow) => run(runner, insert, row),
-    /** Newest first. */
     byOrganization: (organizationId: string, limit: number, offset: number) =>
       all(runner, byOrganization, { organization_id: organizationId, limit, offset }),
-    /** Of all organizations and of none, newest first. */
     everything: (limit: number, offset: number) => all(runner, everything, { limit, offset }),
-    /** How many rows an organization has; null: all there are. */
     count: async (organizationId: string | null) =>
       (
         await (organizationId === null
           ? first(runner, countAll, {})
           : first(runner, countOf, { organization_id: organizationId }))
       )?.n ?? 0,
-    /** Whether something was done to an organization after a time (ms). */
     has: async (organizationId: string, action: string, after: number) =>
       (await first(runner, since, { organization_id: organizationId, action, after })) !== undefined,
   };

@@ -1,4 +1,5 @@
 // Queries on canned replies.
+import type { CannedRepliesRepository } from '../../repositories.ts';
 import type { CannedReplyRow } from '../../rows.ts';
 import { all, first, prepare, run, type Runner } from '../query.ts';
 
@@ -53,7 +54,7 @@ const update = prepare<CannedReplyRow>()((db, p) =>
 );
 const remove = prepare<{ id: string }>()((db, p) => db.deleteFrom('canned_replies').where('id', '=', p.id));
 
-export function createCannedRepliesRepository(runner: Runner) {
+export function createCannedRepliesRepository(runner: Runner): CannedRepliesRepository {
   return {
     byId: (id: string) => first(runner, byId, { id }),
     byShortcut: (organizationId: string, shortcut: string) =>

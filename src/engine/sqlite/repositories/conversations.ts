@@ -1,6 +1,7 @@
 // Queries on conversations: a visitor's own, the operators' queue, and the guarded
 // changes of state, each of which matches only the state that it starts from.
 import { sql } from 'kysely';
+import type { ConversationsRepository } from '../../repositories.ts';
 import type { ConversationStatus, Mode } from '../../../protocol/entities.ts';
 import type { ConversationRow, ConversationWithVisitor, QueueRow } from '../../rows.ts';
 import { all, builder, first, prepare, run, type Runner } from '../query.ts';
@@ -294,9 +295,8 @@ function queueRows(filter: QueueFilter, readerId: string) {
   );
 }
 
-export function createConversationsRepository(runner: Runner) {
+export function createConversationsRepository(runner: Runner): ConversationsRepository {
   return {
-    /** The conversation with its visitor's UUID and name. */
     byId: (id: string): Promise<ConversationWithVisitor | undefined> => first(runner, byId, { id }),
     byIdempotencyKey: async (visitorKey: string, key: string) =>
       (await first(runner, byIdempotencyKey, { visitor_key: visitorKey, idempotency_key: key }))?.id,
@@ -307,25 +307,16 @@ export function createConversationsRepository(runner: Runner) {
     countOfVisitor: async (visitorKey: string) =>
       (await first(runner, countOfVisitor, { visitor_key: visitorKey }))?.n ?? 0,
     insert: (row: ConversationRow) => run(runner, insert, row),
-    /**
-     * Takes the next sequence number and records what the step changes: a visitor's message starts the waiting time,
-     * an operator's ends it; 'note' changes nothing else, 'other' only when the conversation was last updated.
-     * @throws Error when there is no such conversation
-     */
     advance: async (id: string, by: keyof typeof advance, now: number): Promise<Step> => {
       const step = await first(runner, advance[by], { id, now });
       if (step === undefined) throw new Error(`No conversation ${id}.`);
       return step;
     },
-    /** pending → active; 0 when it is no longer pending. */
     accept: (id: string, memberId: string, now: number) =>
       run(runner, accept, { id, assigned_to: memberId, updated_at: now }),
-    /** The assistant writes nothing more; 0 when it was so already. */
     muteAssistant: (id: string, now: number) => run(runner, muteAssistant, { id, now }),
-    /** active → pending; 0 when it is no longer active and assigned to this member. */
     release: (id: string, assignedTo: string, now: number) =>
       run(runner, release, { id, assigned_to: assignedTo, now }),
-    /** pending or active → closed; 0 when status or assignee are no longer those of `from`. */
     resolve: (from: Pick<ConversationRow, 'id' | 'status' | 'assigned_to'>, memberId: string, now: number) =>
       run(runner, resolve, {
         id: from.id,
@@ -334,22 +325,18 @@ export function createConversationsRepository(runner: Runner) {
         resolved_by: memberId,
         resolved_at: now,
       }),
-    /** Another assignee; 0 when it is no longer active and assigned to `from`. */
     transfer: (id: string, from: string, to: string, now: number) =>
       run(runner, transfer, { id, from, to, now }),
-    /** The ids of the active conversations that a member has. */
     assignedTo: async (organizationId: string, memberId: string) =>
       (await all(runner, assignedTo, { organization_id: organizationId, assigned_to: memberId })).map(
         (row) => row.id,
       ),
-    /** Members with active conversations in organizations that release those of absent ones. */
     holders: async () =>
       (await all(runner, holders, {})).flatMap(({ organization_id, assigned_to, release_after_minutes }) =>
         assigned_to === null || release_after_minutes === null
           ? []
           : [{ organization_id, member_id: assigned_to, release_after_minutes }],
       ),
-    /** The queue: waiting longest first among pending ones, otherwise the most recently updated first. */
     queue: (filter: QueueFilter, readerId: string, limit: number, offset: number): Promise<QueueRow[]> =>
       runner.all(
         queueRows(filter, readerId)
@@ -369,7 +356,6 @@ export function createConversationsRepository(runner: Runner) {
             .compile(),
         )
       )?.n ?? 0,
-    /** One conversation as the queue shows it. */
     queueItem: (organizationId: string, id: string, readerId: string): Promise<QueueRow | undefined> =>
       runner.first(queueRows({ organizationId, id, matching: [] }, readerId).compile()),
   };

@@ -1,4 +1,5 @@
 // The log of events: appended by rules, read by whoever catches up.
+import type { EventsRepository } from '../../repositories.ts';
 import type { EventRow } from '../../rows.ts';
 import { all, first, prepare, run, type Runner } from '../query.ts';
 
@@ -30,19 +31,18 @@ const prune = prepare<{ before: number }>()((db, p) =>
     .where('seq', '<', (e) => e.selectFrom('events').select((f) => f.fn.max('seq').as('seq'))),
 );
 
-export function createEventsRepository(runner: Runner) {
+/** With `insert`, which only the store calls. */
+export function createEventsRepository(
+  runner: Runner,
+): EventsRepository & { insert(row: Omit<EventRow, 'seq'>): Promise<number> } {
   return {
-    /** Appends a row; its sequence number. */
     insert: async (row: Omit<EventRow, 'seq'>): Promise<number> => {
       const inserted = await first(runner, insert, row);
       if (inserted === undefined) throw new Error('The event log gave no number.');
       return inserted.seq;
     },
-    /** At most `limit` rows after a number, oldest first. */
     after: (seq: number, limit: number) => all(runner, after, { seq, limit }),
-    /** The newest number, 0 for an empty log. */
     lastSeq: async () => (await first(runner, last, {}))?.seq ?? 0,
-    /** Removes rows made before a time (ms). */
     prune: (before: number) => run(runner, prune, { before }),
   };
 }

@@ -1,18 +1,8 @@
 // Queries that carry one organization's rows out of a database and into another:
 // which tables travel, by what they belong to it, and in which order they must arrive.
 import { sql } from 'kysely';
-import type { Database } from '../../rows.ts';
+import type { AnyRow, ExportedTable, TransferRepository } from '../../repositories.ts';
 import { builder, type Runner } from '../query.ts';
-
-export type TableName = keyof Database;
-
-/** How a table's rows belong to an organization: by a column of their own, or by a row of another table. */
-export interface ExportedTable {
-  readonly name: TableName;
-  readonly owner: 'id' | 'organization_id' | { readonly column: string; readonly table: TableName };
-  /** Columns that name rows of other travelling tables: they must have arrived before. */
-  readonly references: Readonly<Record<string, TableName>>;
-}
 
 /** Parents before children. */
 export const exportedTables: readonly ExportedTable[] = [
@@ -67,43 +57,39 @@ export const stayingTables: readonly string[] = [
   'ai_log',
 ];
 
-/** A row as it lies in its table, by column. */
-export type AnyRow = Readonly<Record<string, unknown>>;
+/** The columns of a table's primary key. */
+function keyOf({ name }: ExportedTable): readonly string[] {
+  if (name === 'participants') return ['conversation_id', 'user_id'];
+  return name === 'knowledge_synonyms' ? ['application_id'] : ['id'];
+}
 
-function pageQuery({ name, owner }: ExportedTable, organizationId: string, afterRow: number, limit: number) {
+function pageQuery(table: ExportedTable, organizationId: string, after: AnyRow | null, limit: number) {
+  const { name, owner } = table;
+  const key = keyOf(table);
+  const columns = sql.join(key.map((column) => sql.ref(column)));
   const mine =
     typeof owner === 'string'
       ? sql`${sql.ref(owner)} = ${organizationId}`
       : sql`${sql.ref(owner.column)} in (select id from ${sql.table(owner.table)} where organization_id = ${organizationId})`;
-  return sql<AnyRow & { rowid_: number }>`select rowid as rowid_, * from ${sql.table(name)}
-    where rowid > ${afterRow} and ${mine} order by rowid limit ${limit}`.compile(builder);
+  const rest =
+    after === null ? sql`` : sql`(${columns}) > (${sql.join(key.map((column) => after[column]))}) and`;
+  return sql<AnyRow>`select * from ${sql.table(name)} where ${rest} ${mine} order by ${columns} limit ${limit}`.compile(
+    builder,
+  );
 }
 
-export function createExportImportRepository(runner: Runner) {
+export function createExportImportRepository(runner: Runner): TransferRepository {
   return {
-    /** Parents before children: the order in which rows must arrive. */
-    travelling: exportedTables,
-    /**
-     * Rows of one table that belong to an organization, in the order in which they were stored.
-     * @param afterRow where the page begins: 0, or `lastRow` of the page before
-     */
-    page: async (table: ExportedTable, organizationId: string, afterRow: number, limit: number) => {
-      const found = await runner.all(pageQuery(table, organizationId, afterRow, limit));
-      return {
-        rows: found.map(({ rowid_: _place, ...row }) => row),
-        lastRow: found.at(-1)?.rowid_ ?? afterRow,
-      };
+    tables: exportedTables,
+    page: async (table, organizationId, after, limit) => {
+      const rows = await runner.all(pageQuery(table, organizationId, after, limit));
+      return { rows, next: rows.length < limit ? null : (rows.at(-1) ?? null) };
     },
-    /** The columns of a table. */
-    columns: async (name: TableName) =>
+    columns: async (name) =>
       (
         await runner.all(sql<{ name: string }>`select name from pragma_table_info(${name})`.compile(builder))
       ).map((one) => one.name),
-    /**
-     * Puts a row into its table; 0 when there is one like it, by id or by what must be unique.
-     * @param columns all columns of the table
-     */
-    insert: (name: TableName, columns: readonly string[], row: AnyRow) => {
+    insert: (name, columns, row) => {
       const query = sql`insert into ${sql.table(name)} (${sql.join(columns.map((column) => sql.ref(column)))})
         values (${sql.join(columns.map((column) => row[column]))}) on conflict do nothing`;
       return runner.run(query.compile(builder));

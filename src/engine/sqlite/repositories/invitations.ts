@@ -1,4 +1,5 @@
 // Queries on invitations: one per member, found by the digest of its link.
+import type { InvitationsRepository } from '../../repositories.ts';
 import type { InvitationRow } from '../../rows.ts';
 import { first, prepare, run, type Runner } from '../query.ts';
 
@@ -17,10 +18,9 @@ const remove = prepare<{ member_id: string }>()((db, p) =>
   db.deleteFrom('invitations').where('member_id', '=', p.member_id),
 );
 
-export function createInvitationsRepository(runner: Runner) {
+export function createInvitationsRepository(runner: Runner): InvitationsRepository {
   return {
     byDigest: (digest: Uint8Array) => first(runner, byDigest, { digest }),
-    /** A new invitation takes the place of an older one. */
     put: (row: InvitationRow) => run(runner, put, row),
     remove: (memberId: string) => run(runner, remove, { member_id: memberId }),
   };

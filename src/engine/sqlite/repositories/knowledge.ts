@@ -1,6 +1,7 @@
-// Queries on the assistant's knowledge: documents, the passages they are cut into, the
-// full-text index over them, synonyms, vectors. What a search means is services/knowledge/retrieval.
+// Queries on the assistant's knowledge: documents, the passages they are cut into, the full-text index over them,
+// synonyms, vectors. What a search means is services/assistant/knowledge/retrieval.
 import { sql } from 'kysely';
+import type { KnowledgeRepository } from '../../repositories.ts';
 import type {
   KnowledgeCandidate,
   KnowledgeDocumentRow,
@@ -241,16 +242,35 @@ const setSynonyms = prepare<{ application_id: string; synonyms: string }>()((db,
     .onConflict((conflict) => conflict.column('application_id').doUpdateSet({ synonyms: p.synonyms })),
 );
 
-export function createKnowledgeRepository(runner: Runner) {
+/** A term as the index has it: begun with its application's number. Digits end at the x, so no two pairs are the same. */
+const indexedTerm = (scope: number, term: string): string => `${scope}x${term}`;
+const bareTerm = (scope: number, indexed: string): string => indexed.slice(indexedTerm(scope, '').length);
+
+/** Any of the terms, as an FTS5 query: each is quoted, so that nothing typed is ever syntax. */
+function toMatch(scope: number, terms: readonly string[]): string {
+  return terms.map((term) => `"${indexedTerm(scope, term).replaceAll('"', '""')}"`).join(' OR ');
+}
+
+function toCandidate(
+  scope: number,
+  { heading_words, text_words, ...row }: IndexedPassage,
+): KnowledgeCandidate {
+  const bare = (indexed: string): string[] =>
+    indexed === '' ? [] : indexed.split(' ').map((term) => bareTerm(scope, term));
+  return { ...row, terms: { heading: bare(heading_words), text: bare(text_words) } };
+}
+
+/** A passage with its words as they lie in the index: parted by blanks. */
+type IndexedPassage = Omit<KnowledgeCandidate, 'terms'> & { heading_words: string; text_words: string };
+
+export function createKnowledgeRepository(runner: Runner): KnowledgeRepository {
   return {
     byId: (id: string) => first(runner, documentById, { id }),
     bySource: (applicationId: string, source: string) =>
       first(runner, documentBySource, { application_id: applicationId, source }),
     insert: (row: KnowledgeDocumentRow) => run(runner, insertDocument, row),
     update: (row: KnowledgeDocumentRow) => run(runner, updateDocument, row),
-    /** Removes a document with its passages, their words and vectors. */
     remove: (id: string) => run(runner, removeDocument, { id }),
-    /** Documents of an organization, of all its applications or of one, by source. */
     list: (
       organizationId: string,
       applicationId: string | null,
@@ -265,20 +285,15 @@ export function createKnowledgeRepository(runner: Runner) {
           application_id: applicationId,
         })
       )?.n ?? 0,
-    /** Documents whose passages were not made by this edition of the cutting. */
     stale: async (edition: number, limit: number) =>
       (await all(runner, staleDocuments, { edition, limit })).map((row) => row.id),
 
-    /**
-     * Puts a passage and its words into the index.
-     * @param words as {@link KnowledgeCandidate} has them
-     */
-    insertPassage: async (
-      row: Omit<KnowledgePassageRow, 'row' | 'embedding' | 'embedding_model'>,
-      words: { readonly heading: string; readonly words: string },
-    ): Promise<void> => {
+    insertPassage: async (row, scope, { heading, text }) => {
       const made = await first(runner, insertPassage, row);
-      if (made !== undefined) await run(runner, insertWords, { rowid: made.row, ...words });
+      if (made === undefined) return;
+      const indexed = (terms: readonly string[]): string =>
+        terms.map((term) => indexedTerm(scope, term)).join(' ');
+      await run(runner, insertWords, { rowid: made.row, heading: indexed(heading), words: indexed(text) });
     },
     removePassages: (documentId: string) => run(runner, removePassages, { document_id: documentId }),
     passagesOfDocument: async (documentId: string) =>
@@ -286,10 +301,8 @@ export function createKnowledgeRepository(runner: Runner) {
     passagesOfApplication: async (applicationId: string) =>
       (await first(runner, countByApplication, { application_id: applicationId }))?.n ?? 0,
 
-    /** The number that begins an application's words; undefined while it has no knowledge. */
     scope: async (applicationId: string) =>
       (await first(runner, scopeOf, { application_id: applicationId }))?.number,
-    /** The same, made where it is missing. */
     ensureScope: async (applicationId: string): Promise<number> => {
       const found =
         (await first(runner, scopeOf, { application_id: applicationId })) ??
@@ -298,29 +311,36 @@ export function createKnowledgeRepository(runner: Runner) {
       return found.number;
     },
 
-    /** In how many passages an FTS5 query matches. */
-    countMatching: async (query: string) => (await first(runner, countMatching, { query }))?.n ?? 0,
-    /** The indexed words that begin with a text, in order; with an application's number in it, they are its own. */
-    vocabulary: async (beginning: string) =>
-      (await all(runner, vocabulary, { from: beginning, to: `${beginning}\u{10ffff}` })).map(
-        ({ term }) => term,
-      ),
-    /** The passages of an application that match an FTS5 query best; at most `limit`, in no order. */
-    matching: (query: string, applicationId: string, limit: number): Promise<KnowledgeCandidate[]> =>
-      all(runner, matching, { query, application_id: applicationId, limit }),
-    candidate: (row: number, applicationId: string): Promise<KnowledgeCandidate | undefined> =>
-      first(runner, candidateByRow, { row, application_id: applicationId }),
+    counts: async (scope, terms) => {
+      const found = new Map<string, number>();
+      for (const term of terms)
+        found.set(term, (await first(runner, countMatching, { query: toMatch(scope, [term]) }))?.n ?? 0);
+      return found;
+    },
+    vocabulary: async (scope, beginning) => {
+      const from = indexedTerm(scope, beginning);
+      const rows = await all(runner, vocabulary, { from, to: `${from}\u{10ffff}` });
+      return rows.map(({ term }) => bareTerm(scope, term));
+    },
+    matching: async (scope, applicationId, terms, limit) =>
+      (
+        await all(runner, matching, {
+          query: toMatch(scope, terms),
+          application_id: applicationId,
+          limit,
+        })
+      ).map((row) => toCandidate(scope, row)),
+    candidate: async (scope, applicationId, row) => {
+      const found = await first(runner, candidateByRow, { row, application_id: applicationId });
+      return found && toCandidate(scope, found);
+    },
 
-    /** Passages that this model was not asked about yet. */
     unembedded: (model: string, limit: number) => all(runner, unembedded, { model, limit }),
-    /** @param embedding null: the model has none for it, and is not asked again */
     setEmbedding: (id: string, embedding: Uint8Array | null, model: string) =>
       run(runner, setEmbedding, { id, embedding, embedding_model: model }),
-    /** An application's vectors of one model, after a row. */
     embedded: (applicationId: string, model: string, after: number, limit: number) =>
       all(runner, embedded, { application_id: applicationId, model, after, limit }),
 
-    /** JSON, as it was stored; undefined: none. */
     synonyms: async (applicationId: string) =>
       (await first(runner, synonymsOf, { application_id: applicationId }))?.synonyms,
     setSynonyms: (applicationId: string, synonyms: string) =>

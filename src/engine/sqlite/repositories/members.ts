@@ -1,4 +1,5 @@
 // Queries on members (staff) and their sessions.
+import type { MembersRepository } from '../../repositories.ts';
 import type { MemberRow, StaffSessionRow } from '../../rows.ts';
 import { all, first, prepare, run, type Runner } from '../query.ts';
 
@@ -85,7 +86,7 @@ const removeExpiredSessions = prepare<{ now: number }>()((db, p) =>
   db.deleteFrom('staff_sessions').where('expires_at', '<=', p.now),
 );
 
-export function createMembersRepository(runner: Runner) {
+export function createMembersRepository(runner: Runner): MembersRepository {
   return {
     byId: (id: string) => first(runner, byId, { id }),
     byEmail: (organizationId: string, email: string) =>
@@ -99,7 +100,6 @@ export function createMembersRepository(runner: Runner) {
     setDisabled: (id: string, disabledAt: number | null) =>
       run(runner, setDisabled, { id, disabled_at: disabledAt }),
     remove: (id: string) => run(runner, remove, { id }),
-    /** How many enabled admins an organization has besides this member. */
     otherAdmins: async (organizationId: string, id: string) =>
       (await first(runner, otherAdmins, { organization_id: organizationId, id }))?.n ?? 0,
     sessionByDigest: (digest: Uint8Array) => first(runner, sessionByDigest, { digest }),

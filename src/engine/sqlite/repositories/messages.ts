@@ -1,4 +1,5 @@
 // Queries on messages. Order inside a conversation is `seq`, never a time.
+import type { MessagesRepository } from '../../repositories.ts';
 import type { MessageRow, MessageWithSender } from '../../rows.ts';
 import { all, builder, first, prepare, run, type Builder, type Runner } from '../query.ts';
 
@@ -124,7 +125,7 @@ function page(filter: HistoryFilter) {
   return query.orderBy('m.seq', filter.order).limit(filter.limit).offset(filter.offset);
 }
 
-export function createMessagesRepository(runner: Runner) {
+export function createMessagesRepository(runner: Runner): MessagesRepository {
   return {
     byId: (id: string): Promise<MessageWithSender | undefined> => first(runner, byId, { id }),
     byClientId: (conversationId: string, senderId: string, clientMessageId: string) =>
@@ -133,17 +134,13 @@ export function createMessagesRepository(runner: Runner) {
         sender_id: senderId,
         client_message_id: clientMessageId,
       }),
-    /** Stores a message; 0 when its sender has one with the same client id in this conversation. */
     insert: (row: MessageRow) => run(runner, insert, row),
     edit: (values: Edit) => run(runner, edit, values),
     remove: (id: string, changedSeq: number, now: number) =>
       run(runner, remove, { id, changed_seq: changedSeq, deleted_at: now }),
-    /** A page of what still exists. */
     page: (filter: HistoryFilter) => runner.all(page(filter).compile()),
-    /** Messages from staff or the assistant after a position, as the visitor sees them. */
     unreadByVisitor: async (conversationId: string, seq: number) =>
       (await first(runner, unreadByVisitor, { conversation_id: conversationId, seq }))?.n ?? 0,
-    /** Messages up to a position that were edited or deleted after it was written. */
     changedSince: (conversationId: string, seq: number, notes: boolean) =>
       all(runner, changedSince, { conversation_id: conversationId, seq, internal: notes ? 1 : 0 }),
   };

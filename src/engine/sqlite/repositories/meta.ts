@@ -1,4 +1,5 @@
 // Facts about the database itself, by key.
+import type { MetaRepository } from '../../repositories.ts';
 import { first, prepare, run, type Runner } from '../query.ts';
 
 const get = prepare<{ key: string }>()((db, p) =>
@@ -10,13 +11,16 @@ const set = prepare<{ key: string; value: string }>()((db, p) =>
     .values({ key: p.key, value: p.value })
     .onConflict((conflict) => conflict.column('key').doUpdateSet({ value: p.value })),
 );
+const replace = prepare<{ key: string; expected: string; value: string }>()((db, p) =>
+  db.updateTable('meta').set({ value: p.value }).where('key', '=', p.key).where('value', '=', p.expected),
+);
 const remove = prepare<{ key: string }>()((db, p) => db.deleteFrom('meta').where('key', '=', p.key));
 
-export function createMetaRepository(runner: Runner) {
+export function createMetaRepository(runner: Runner): MetaRepository {
   return {
-    /** The value under a key, or undefined. */
     get: async (key: string): Promise<string | undefined> => (await first(runner, get, { key }))?.value,
     set: (key: string, value: string) => run(runner, set, { key, value }),
+    replace: (key: string, expected: string, value: string) => run(runner, replace, { key, expected, value }),
     remove: (key: string) => run(runner, remove, { key }),
   };
 }

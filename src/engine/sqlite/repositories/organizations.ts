@@ -1,4 +1,5 @@
 // Queries on organizations.
+import type { OrganizationsRepository } from '../../repositories.ts';
 import type { OrganizationRow } from '../../rows.ts';
 import { all, first, prepare, run, type Runner } from '../query.ts';
 
@@ -148,7 +149,7 @@ const usage = prepare<{ id: string; from: number; to: number }>()((db, p) =>
   ]),
 );
 
-export function createOrganizationsRepository(runner: Runner) {
+export function createOrganizationsRepository(runner: Runner): OrganizationsRepository {
   return {
     byId: (id: string) => first(runner, byId, { id }),
     bySlug: (slug: string) => first(runner, bySlug, { slug }),
@@ -160,19 +161,16 @@ export function createOrganizationsRepository(runner: Runner) {
     setName: (id: string, name: string) => run(runner, setName, { id, name }),
     setReleaseAfter: (id: string, minutes: number | null) =>
       run(runner, setReleaseAfter, { id, release_after_minutes: minutes }),
-    /** Removes the organization and all it owns. */
     remove: async (id: string) => {
       await run(runner, blankNewestEvent, { id });
       await run(runner, removeEvents, { id });
       await run(runner, removeAudit, { id });
       return run(runner, remove, { id });
     },
-    /** How many applications and enabled members it has. */
     counts: async (id: string) => {
       const row = await first(runner, counts, { id });
       return { applications: row?.applications ?? 0, members: row?.members ?? 0 };
     },
-    /** What live conversations used between two times (ms); storage is all text kept now, in bytes. */
     usage: async (id: string, from: number, to: number) => {
       const row = await first(runner, usage, { id, from, to });
       return {

@@ -1,4 +1,5 @@
 // Queries on who takes part in a conversation and how far each has read.
+import type { ParticipantsRepository } from '../../repositories.ts';
 import type { ParticipantRow } from '../../rows.ts';
 import { all, first, prepare, run, type Runner } from '../query.ts';
 
@@ -55,17 +56,14 @@ const read = prepare<Reading>()((db, p) =>
     .where('last_read_seq', '<', p.seq),
 );
 
-export function createParticipantsRepository(runner: Runner) {
+export function createParticipantsRepository(runner: Runner): ParticipantsRepository {
   return {
     get: (conversationId: string, userId: string) =>
       first(runner, get, { conversation_id: conversationId, user_id: userId }),
-    /** Those who take part now: the visitor first, then staff in the order in which they joined. */
     present: (conversationId: string) => all(runner, present, { conversation_id: conversationId }),
-    /** Joins, or joins again; `left_at` set from the start records a reader who never took part. */
     join: (values: Joining) => run(runner, join, values),
     leave: (conversationId: string, userId: string, now: number) =>
       run(runner, leave, { conversation_id: conversationId, user_id: userId, left_at: now }),
-    /** Moves a read position forward; 0 when it is there or further already. */
     read: (values: Reading) => run(runner, read, values),
   };
 }

@@ -1,4 +1,5 @@
-// All tables' queries, bound to one runner: what a rule reaches through `tx.tables`.
+// All tables' queries, bound to one runner: what a rule reaches through `tx.repositories`.
+import type { Repositories } from '../../repositories.ts';
 import type { Runner } from '../query.ts';
 import { createOrganizationsRepository } from './organizations.ts';
 import { createApplicationsRepository } from './applications.ts';
@@ -22,8 +23,13 @@ import { createCannedRepliesRepository } from './canned-replies.ts';
 import { createKnowledgeRepository } from './knowledge.ts';
 import { createAiLogRepository } from './ai-log.ts';
 
+/** The store itself appends events. */
+export interface SqliteRepositories extends Repositories {
+  readonly events: ReturnType<typeof createEventsRepository>;
+}
+
 /** @param runner runs the queries on one connection */
-export function createRepositories(runner: Runner) {
+export function createRepositories(runner: Runner): SqliteRepositories {
   return {
     meta: createMetaRepository(runner),
     organizations: createOrganizationsRepository(runner),
@@ -48,5 +54,3 @@ export function createRepositories(runner: Runner) {
     aiLog: createAiLogRepository(runner),
   };
 }
-
-export type Repositories = ReturnType<typeof createRepositories>;

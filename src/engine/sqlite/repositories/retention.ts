@@ -1,6 +1,7 @@
 // Queries of retention: what is older than an organization keeps, counted and
 // removed in small steps. Which window holds for whom is services/retention.ts.
 import { sql } from 'kysely';
+import type { RetentionRepository } from '../../repositories.ts';
 import type { Mode } from '../../../protocol/entities.ts';
 import type { RetentionCursor, RetentionScope } from '../../rows.ts';
 import { all, first, prepare, run, type Runner } from '../query.ts';
@@ -123,24 +124,18 @@ const pageOf = (scope: RetentionScope, cursor: RetentionCursor, limit: number): 
   limit,
 });
 
-export function createRetentionRepository(runner: Runner) {
+export function createRetentionRepository(runner: Runner): RetentionRepository {
   return {
-    /** Conversations begun before the window, oldest first: how many messages each loses, and whether it goes as a whole. */
     candidates: (scope: RetentionScope, cursor: RetentionCursor, limit: number) =>
       all(runner, candidates, pageOf(scope, cursor, limit)),
-    /** Removes at most `limit` messages older than the window, oldest first; how many went. */
     removeMessages: (conversationId: string, cutoff: number, limit: number) =>
       run(runner, removeMessages, { conversation_id: conversationId, cutoff, limit }),
-    /** Removes a conversation that has no message left and was silent for the whole window; 0 when it has come to life. */
     removeConversation: (id: string, cutoff: number) => run(runner, removeConversation, { id, cutoff }),
-    /** Visitors from before the window, oldest first, and whether no conversation of theirs stays. */
     visitors: (scope: RetentionScope, cursor: RetentionCursor, limit: number) =>
       all(runner, visitors, pageOf(scope, cursor, limit)),
-    /** Removes a visitor without conversations and questions to the assistant; 0 when there is one. */
     removeVisitor: (id: string) => run(runner, removeVisitor, { id }),
     countConversations: async (organizationId: string, mode: Mode) =>
       (await first(runner, countConversations, { organization_id: organizationId, mode }))?.n ?? 0,
-    /** When the newest row was made, ms; null for a database without any. */
     newestTime: async (): Promise<number | null> => {
       const row = await first(runner, newest, {});
       const times = [row?.event, row?.message, row?.audit].filter(

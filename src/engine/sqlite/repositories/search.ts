@@ -1,5 +1,6 @@
 // Queries on the full-text index of messages. Words arrive segmented; what a search
 // means is services/search.ts.
+import type { SearchRepository, WordQuery } from '../../repositories.ts';
 import { sql } from 'kysely';
 import { all, first, prepare, run, type Runner } from '../query.ts';
 
@@ -41,21 +42,23 @@ const matching = prepare<{ query: string; organization_id: string; limit: number
     .limit(p.limit),
 );
 
-export function createSearchRepository(runner: Runner) {
+/** As an FTS5 query: each word is quoted, so that nothing typed is ever syntax. */
+function toMatch({ words, prefix }: WordQuery): string {
+  return `${[...words, prefix].map((word) => `"${word.replaceAll('"', '""')}"`).join(' ')}*`;
+}
+
+export function createSearchRepository(runner: Runner): SearchRepository {
   return {
-    /** Puts a message's words into the index, in place of those it had. */
-    put: async (messageId: string, words: string): Promise<void> => {
+    put: async (messageId, words) => {
       await run(runner, remove, { message_id: messageId });
       const row = await first(runner, insertRow, { message_id: messageId });
-      if (row !== undefined) await run(runner, insertWords, { rowid: row.id, words });
+      if (row !== undefined) await run(runner, insertWords, { rowid: row.id, words: words.join(' ') });
     },
     has: async (messageId: string) => (await first(runner, rowOf, { message_id: messageId })) !== undefined,
     remove: (messageId: string) => run(runner, remove, { message_id: messageId }),
-    /** Messages after an id that the index does not have yet, oldest first. */
     unindexed: (after: string, limit: number) => all(runner, unindexed, { after, limit }),
-    /** The conversations of an organization in which a message matches an FTS5 query. */
-    conversations: async (query: string, organizationId: string, limit: number) =>
-      (await all(runner, matching, { query, organization_id: organizationId, limit })).map(
+    conversations: async (query, organizationId, limit) =>
+      (await all(runner, matching, { query: toMatch(query), organization_id: organizationId, limit })).map(
         (row) => row.conversation_id,
       ),
   };

@@ -1,4 +1,5 @@
 // Queries for figures: rows to be counted, never texts.
+import type { StatsRepository } from '../../repositories.ts';
 import { all, prepare, type Runner } from '../query.ts';
 
 const conversations = prepare<{ organization_id: string; from: number; to: number }>()((db, p) =>
@@ -35,12 +36,10 @@ const memberNames = prepare<{ organization_id: string }>()((db, p) =>
   db.selectFrom('members').select(['id', 'name']).where('organization_id', '=', p.organization_id),
 );
 
-export function createStatsRepository(runner: Runner) {
+export function createStatsRepository(runner: Runner): StatsRepository {
   return {
-    /** The live conversations that something happened to between two times (ms). */
     conversations: (organizationId: string, from: number, to: number) =>
       all(runner, conversations, { organization_id: organizationId, from, to }),
-    /** The names of an organization's applications and members, by id. */
     names: async (organizationId: string): Promise<Map<string, string>> => {
       const rows = [
         ...(await all(runner, applicationNames, { organization_id: organizationId })),

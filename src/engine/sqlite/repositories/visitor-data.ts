@@ -1,6 +1,7 @@
 // Queries on everything that belongs to one visitor: for handing it out whole, and
 // for removing it whole. Whose right that is, services/visitor-data.ts knows.
 import { sql } from 'kysely';
+import type { VisitorDataRepository } from '../../repositories.ts';
 import type { LoggedEventType, VisitorRow } from '../../rows.ts';
 import { all, builder, first, prepare, run, type Runner } from '../query.ts';
 
@@ -85,9 +86,8 @@ const countErasure = prepare<object>()((db) =>
     ),
 );
 
-export function createVisitorDataRepository(runner: Runner) {
+export function createVisitorDataRepository(runner: Runner): VisitorDataRepository {
   return {
-    /** Every visitor with this UUID: the same one under another application or mode is another person. */
     find: ({ visitorId, organizationId, applicationId, mode }: VisitorFilter): Promise<VisitorRow[]> => {
       // By the applications that may be meant: the one index on visitors' UUIDs begins with them.
       let applications = builder.selectFrom('applications').select('id');
@@ -103,23 +103,17 @@ export function createVisitorDataRepository(runner: Runner) {
         .orderBy('id');
       return runner.all(query.compile());
     },
-    /** Oldest first. */
     conversations: (visitorKey: string) => all(runner, conversations, { visitor_key: visitorKey }),
-    /** Internal notes in the visitor's conversations. */
     countNotes: async (visitorKey: string) =>
       (await first(runner, countNotes, { visitor_key: visitorKey }))?.n ?? 0,
-    /** What the audit log says about a subject, oldest first. */
     access: (subject: string) => all(runner, access, { subject }),
-    /** Removes at most `limit` messages of the visitor's conversations; how many went. */
     removeMessages: (visitorKey: string, limit: number) =>
       run(runner, removeMessages, { visitor_key: visitorKey, limit }),
-    /** Removes the visitor with every row that hangs on it, and their events; 0 when there is none. */
     remove: async (visitorKey: string) => {
       await run(runner, blankNewestEvent, { visitor_key: visitorKey });
       await run(runner, removeEvents, { visitor_key: visitorKey });
       return run(runner, remove, { visitor_key: visitorKey });
     },
-    /** How many visitors have ever been erased here: live connections look again when it has moved. */
     erasures: async () => (await first(runner, erasures, {}))?.value ?? '0',
     countErasure: () => run(runner, countErasure, {}),
   };

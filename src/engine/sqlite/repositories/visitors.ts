@@ -1,4 +1,5 @@
 // Queries on visitors.
+import type { VisitorsRepository } from '../../repositories.ts';
 import type { Mode } from '../../../protocol/entities.ts';
 import type { VisitorRow } from '../../rows.ts';
 import { first, prepare, run, type Runner } from '../query.ts';
@@ -35,11 +36,10 @@ const identify = prepare<Pick<VisitorRow, 'id' | 'name' | 'email' | 'verified' |
     .where('id', '=', p.id),
 );
 
-export function createVisitorsRepository(runner: Runner) {
+export function createVisitorsRepository(runner: Runner): VisitorsRepository {
   return {
     byVisitorId: (applicationId: string, mode: Mode, visitorId: string) =>
       first(runner, byVisitorId, { application_id: applicationId, mode, visitor_id: visitorId }),
-    /** By its own key. */
     has: async (id: string) => (await first(runner, exists, { id })) !== undefined,
     insert: (row: VisitorRow) => run(runner, insert, row),
     identify: (values: Pick<VisitorRow, 'id' | 'name' | 'email' | 'verified' | 'attributes'>) =>

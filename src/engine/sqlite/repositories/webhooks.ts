@@ -1,5 +1,6 @@
 // Queries on webhooks and their deliveries. What is due, and what waits for whom, is
 // decided by the rows alone, so that a restart changes nothing.
+import type { WebhooksRepository } from '../../repositories.ts';
 import type { WebhookDeliveryRow, WebhookRow } from '../../rows.ts';
 import { all, first, prepare, run, type Runner } from '../query.ts';
 
@@ -207,7 +208,7 @@ const prune = prepare<{ before: number }>()((db, p) =>
 
 type Status = WebhookDeliveryRow['status'];
 
-export function createWebhooksRepository(runner: Runner) {
+export function createWebhooksRepository(runner: Runner): WebhooksRepository {
   return {
     insert: (row: WebhookRow) => run(runner, insert, row),
     byId: (id: string) => first(runner, byId, { id }),
@@ -215,31 +216,23 @@ export function createWebhooksRepository(runner: Runner) {
       all(runner, byOrganization, { organization_id: organizationId, limit, offset }),
     count: async (organizationId: string): Promise<number> =>
       (await first(runner, count, { organization_id: organizationId }))?.count ?? 0,
-    /** Those of all organizations that are to be told. */
     enabled: () => all(runner, enabled, {}),
     update: (row: Pick<WebhookRow, 'id' | 'url' | 'events' | 'enabled' | 'position'>) =>
       run(runner, update, row),
-    /** Moves forward only. */
     setPosition: (id: string, position: number) => run(runner, setPosition, { id, position }),
-    /** 0 when it was disabled already. */
     disable: (id: string) => run(runner, disable, { id }),
     remove: (id: string) => run(runner, remove, { id }),
 
-    /** 0 when this webhook has that event already. */
     insertDelivery: (row: WebhookDeliveryRow) => run(runner, insertDelivery, row),
     delivery: (id: string) => first(runner, delivery, { id }),
-    /** The id of the earliest delivery that waits in a conversation, or undefined. */
     nextInTurn: async (webhookId: string, conversationId: string): Promise<string | undefined> =>
       (await first(runner, nextInTurn, { webhook_id: webhookId, conversation_id: conversationId }))?.id,
-    /** What may be attempted at `now`; a time beyond `latest` can't have been meant. */
     due: (webhookId: string, now: number, latest: number, limit: number) =>
       all(runner, due, { webhook_id: webhookId, now, latest, limit }),
-    /** When the next attempt after `now` is due (ms), or null. */
     nextDue: async (webhookId: string, now: number): Promise<number | null> =>
       (await first(runner, nextDue, { webhook_id: webhookId, now }))?.next_attempt_at ?? null,
     setDelivery: (row: WebhookDeliveryRow) => run(runner, setDelivery, row),
     setNextAttempt: (id: string, at: number) => run(runner, setNextAttempt, { id, at }),
-    /** Everything that waits for a later attempt is due now. */
     hasten: (webhookId: string, now: number) => run(runner, hasten, { webhook_id: webhookId, now }),
     deliveries: (webhookId: string, status: Status | undefined, limit: number, offset: number) =>
       status === undefined
@@ -250,7 +243,6 @@ export function createWebhooksRepository(runner: Runner) {
         ? await first(runner, countDeliveries, { webhook_id: webhookId })
         : await first(runner, countDeliveriesOf, { webhook_id: webhookId, status })
       )?.count ?? 0,
-    /** Removes what is over and was made before a time (ms). */
     prune: (before: number) => run(runner, prune, { before }),
   };
 }

@@ -11,7 +11,7 @@ import { chunkerVersion, HtmlDepthError } from './chunking/blocks.ts';
 import { badField } from '../../core/errors.ts';
 import type { DocumentChunks } from './chunking/chunker.ts';
 import { isoTime } from '../../core/serializers.ts';
-import { toIndexText, retrieve } from './retrieval/retrieval.ts';
+import { retrieve } from './retrieval/retrieval.ts';
 import type { OwnerCall, ReadTx, Service, Tx } from '../../service.ts';
 import { parseSynonyms } from './retrieval/synonyms.ts';
 import { indexTerms, terms } from './retrieval/terms.ts';
@@ -137,7 +137,8 @@ async function replacePassages(
         anchor,
         text,
       },
-      { heading: toIndexText(scope, one.headingTerms), words: toIndexText(scope, one.terms) },
+      scope,
+      { heading: one.headingTerms, text: one.terms },
     );
   }
 }

@@ -10,6 +10,8 @@ import { toQueryTerms } from './synonyms.ts';
 export interface Vocabulary {
   /** In how many passages a term occurs. */
   count(term: string): Promise<number>;
+  /** The same for several at once. */
+  counts(terms: Iterable<string>): Promise<ReadonlyMap<string, number>>;
   /** The terms that begin with a text. */
   withPrefix(text: string): Promise<readonly string[]>;
 }
@@ -48,8 +50,8 @@ async function resegmentRuns(typed: readonly string[], vocabulary: Vocabulary): 
 }
 
 async function hasUnknownTerm(terms: readonly string[], vocabulary: Vocabulary): Promise<boolean> {
-  for (const term of terms) if (!isStopword(term) && (await vocabulary.count(term)) === 0) return true;
-  return false;
+  const counts = await vocabulary.counts(terms.filter((term) => !isStopword(term)));
+  return [...counts.values()].includes(0);
 }
 
 /** A word that occurs nowhere, neither it nor a synonym, gets what it was probably meant to be. */

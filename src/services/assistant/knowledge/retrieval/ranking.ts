@@ -1,5 +1,6 @@
 // How well passages fit a question: how much of what the question asks for occurs in
 // them, weighed by how rare it is in the application's own documents. Pure arithmetic.
+import type { PassageTerms } from '../../../../engine/rows.ts';
 import { isStopword } from './stopwords.ts';
 import { isCommonWord } from './common-words.ts';
 import { bigrams } from './terms.ts';
@@ -22,12 +23,6 @@ export interface Alternative {
 export interface Frequencies {
   readonly passages: number;
   of(term: string): number;
-}
-
-/** The terms of a passage, in order. */
-export interface PassageTerms {
-  readonly heading: readonly string[];
-  readonly text: readonly string[];
 }
 
 export interface PassageScore {

@@ -94,28 +94,21 @@ async function retrieveFrom(
   const typed = terms(text).slice(0, maxTerms);
   if (typed.length === 0) return emptyResult;
   const slots = await expandQuery(typed, synonyms, vocabulary);
-  const counts = new Map<string, number>();
-  for (const term of getSearchTerms(slots)) counts.set(term, await vocabulary.count(term));
+  const counts = await vocabulary.counts(getSearchTerms(slots));
   const frequencies: Frequencies = { passages: all, of: (term) => counts.get(term) ?? 0 };
   const judge = createRanker(slots, frequencies);
   if (judge === null) return emptyResult;
   const candidates = new Map<number, Candidate>();
   const finding = selectiveTerms(frequencies, [...counts.keys()]);
   if (finding.length > 0)
-    for (const one of await knowledge.matching(toMatchQuery(scope, finding), applicationId, maxCandidates))
+    for (const one of await knowledge.matching(scope, applicationId, finding, maxCandidates))
       candidates.set(one.row, one);
   for (const row of near) {
-    const one = candidates.has(row) ? undefined : await knowledge.candidate(row, applicationId);
+    const one = candidates.has(row) ? undefined : await knowledge.candidate(scope, applicationId, row);
     if (one !== undefined) candidates.set(row, one);
   }
-  const prefix = `${scope}x`.length;
-  const bare = (indexed: string): string[] =>
-    indexed === '' ? [] : indexed.split(' ').map((word) => word.slice(prefix));
   const judged = [...candidates.values()]
-    .map((candidate) => ({
-      candidate,
-      fit: judge({ heading: bare(candidate.heading_words), text: bare(candidate.text_words) }),
-    }))
+    .map((candidate) => ({ candidate, fit: judge(candidate.terms) }))
     .toSorted((a, b) => b.fit.score - a.fit.score || a.candidate.row - b.candidate.row);
   const ranked = near.length === 0 ? judged : fuseRankings(judged, near);
   const passages = deduplicate(ranked)
@@ -130,27 +123,19 @@ async function retrieveFrom(
 
 /** What the index knows of an application's words; each is counted once. */
 function createVocabulary(knowledge: ReadTx['repositories']['knowledge'], scope: number): Vocabulary {
-  const counts = new Map<string, number>();
-  const prefix = toIndexText(scope, ['']).length;
-  return {
-    count: async (term) => {
-      const known = counts.get(term) ?? (await knowledge.countMatching(toMatchQuery(scope, [term])));
-      counts.set(term, known);
-      return known;
-    },
-    withPrefix: async (text) =>
-      (await knowledge.vocabulary(toIndexText(scope, [text]))).map((word) => word.slice(prefix)),
+  const known = new Map<string, number>();
+  const counts = async (terms: Iterable<string>): Promise<ReadonlyMap<string, number>> => {
+    const asked = [...new Set(terms)];
+    const unknown = asked.filter((term) => !known.has(term));
+    const found = unknown.length === 0 ? null : await knowledge.counts(scope, unknown);
+    for (const term of unknown) known.set(term, found?.get(term) ?? 0);
+    return new Map(asked.map((term) => [term, known.get(term) ?? 0]));
   };
-}
-
-/** A word as the index has it: an application's number, then the term. Digits end at the x, so no two pairs meet. */
-export function toIndexText(scope: number, list: readonly string[]): string {
-  return list.map((term) => `${scope}x${term}`).join(' ');
-}
-
-/** Any of the terms, as an FTS5 query; they hold only letters, digits and marks, and are quoted all the same. */
-function toMatchQuery(scope: number, list: readonly string[]): string {
-  return list.map((term) => `"${scope}x${term.replaceAll('"', '""')}"`).join(' OR ');
+  return {
+    counts,
+    count: async (term) => (await counts([term])).get(term) ?? 0,
+    withPrefix: (text) => knowledge.vocabulary(scope, text),
+  };
 }
 
 /** The terms that are worth looking up: no common ones, or the rarest where all are common. */

@@ -1,0 +1,68 @@
+// The tables as the query builder sees them, with those that only SQLite has.
+import type {
+  AiLogRow,
+  ApiKeyRow,
+  ApplicationRow,
+  AuditRow,
+  CannedReplyRow,
+  ConversationRow,
+  DomainRow,
+  EventRow,
+  InvitationRow,
+  KnowledgeDocumentRow,
+  KnowledgePassageRow,
+  KnowledgeSynonymsRow,
+  MemberRow,
+  MessageRow,
+  MetaRow,
+  OrganizationRow,
+  ParticipantRow,
+  StaffSessionRow,
+  VisitorRow,
+  WebhookDeliveryRow,
+  WebhookRow,
+} from '../rows.ts';
+
+export interface SearchRow {
+  id: number;
+  message_id: string;
+}
+
+/** The number that begins each of an application's words in the index. */
+export interface KnowledgeScopeRow {
+  number: number;
+  application_id: string;
+}
+
+/** Every table, for the query builder. */
+export interface Database {
+  meta: MetaRow;
+  organizations: OrganizationRow;
+  applications: ApplicationRow;
+  domains: DomainRow;
+  api_keys: ApiKeyRow;
+  members: MemberRow;
+  staff_sessions: StaffSessionRow;
+  visitors: VisitorRow;
+  conversations: ConversationRow;
+  participants: ParticipantRow;
+  messages: MessageRow;
+  events: EventRow;
+  audit: AuditRow;
+  canned_replies: CannedReplyRow;
+  invitations: InvitationRow;
+  search_rows: SearchRow;
+  /** The FTS5 table; `rowid` is SearchRow.id. */
+  search: { rowid: number; words: string };
+  webhooks: WebhookRow;
+  webhook_deliveries: WebhookDeliveryRow;
+  knowledge_documents: KnowledgeDocumentRow;
+  knowledge_passages: KnowledgePassageRow;
+  /** The FTS5 table; `rowid` is KnowledgePassageRow.row. */
+  knowledge_search: { rowid: number; heading: string; words: string };
+  /** Its words, each once. */
+  knowledge_vocabulary: { term: string };
+  knowledge_scopes: KnowledgeScopeRow;
+  knowledge_synonyms: KnowledgeSynonymsRow;
+  ai_log: AiLogRow;
+}
