@@ -105,6 +105,12 @@ const WALLS: readonly Wall[] = [
     never: [...STORES, ...SCREENS, 'koa', '@koa/', 'koa-', 'pino'],
   },
   { folder: 'src/sdk/', own: ['src/sdk/', 'src/protocol/codes.ts'], types: ['src/protocol/'], packages: [] },
+  // The console's state without a screen: what a browser will show as well.
+  {
+    folder: 'src/cli/console/state/',
+    own: ['src/cli/console/state/', 'src/sdk/', 'src/protocol/', 'src/text/'],
+    packages: [],
+  },
   {
     folder: 'src/cli/console/',
     own: ['src/cli/console/', 'src/sdk/', 'src/protocol/', 'src/text/'],

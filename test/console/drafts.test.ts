@@ -20,12 +20,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import {
-  createDraftStore,
-  draftDelayMs,
-  type DraftStore,
-  type DraftStoreOptions,
-} from '../../src/cli/console/drafts.ts';
+import { createDraftStore, draftDelayMs, type DraftStoreOptions } from '../../src/cli/console/drafts.ts';
+import type { DraftStore } from '../../src/cli/console/state/drafts.ts';
 import { eventually } from '../helpers/eventually.ts';
 
 const ID = '0198c5de-0000-7000-8000-000000000001';
@@ -59,7 +55,7 @@ function open(more: Partial<DraftStoreOptions> = {}): DraftStore {
   });
 }
 
-/** Lets every timer fire that was set and not called off. */
+/** Lets every timer fire that was set and not cancelled. */
 function passTime(): void {
   for (const timer of timers.splice(0)) if (!timer.off) timer.run();
 }

@@ -1,18 +1,17 @@
 // The console's model on a fake service and a clock that a test moves by hand, and keys as
 // a person presses them. Not a test itself.
-import type { Draft, DraftStore } from '../../src/cli/console/drafts.ts';
-import { createKeymap, type Keymap } from '../../src/cli/console/keys.ts';
-import {
-  createConsoleController,
-  type ConsoleController,
-} from '../../src/cli/console/state/console-controller.ts';
-import type { ViewState } from '../../src/cli/console/state/view-state.ts';
+import type { Draft, DraftStore } from '../../src/cli/console/state/drafts.ts';
+import { createKeymap, type Keymap } from '../../src/cli/console/state/keymap.ts';
+import { ConsoleController } from '../../src/cli/console/state/console-controller.ts';
+import { TerminalView } from '../../src/cli/console/views/terminal-view.ts';
+import type { ViewState } from '../../src/cli/console/views/view-state.ts';
 import type { StaffConversationListItem } from '../../src/protocol/entities.ts';
 import { fakeStaff, start, type FakeStaff } from './fake-staff.ts';
 
 export interface ModelFixture {
   readonly staff: FakeStaff;
   readonly model: ConsoleController;
+  readonly view: TerminalView;
   readonly keymap: Keymap;
   readonly drafts: DraftStore;
   /** What the notifier was told, as `notify title|body` and `count 3`. */
@@ -66,13 +65,11 @@ export async function createModelFixture(
   const exitCodes: number[] = [];
   const keymap = createKeymap();
   let muted = false;
-  const model = createConsoleController({
+  const model = new ConsoleController({
     client: staff.client,
     drafts,
     keymap,
     mode: 'live',
-    columns: options.columns ?? 120,
-    rows: options.rows ?? 40,
     notifier: {
       start: () => undefined,
       stop: () => undefined,
@@ -85,9 +82,8 @@ export async function createModelFixture(
         return muted;
       },
     },
-    copy: (text) => void copied.push(text),
-    redraw: () => undefined,
-    surroundings: {
+    runtime: {
+      copy: (text) => void copied.push(text),
       now: () => now,
       schedule: (ms, run) => {
         const timer = { at: now + ms, run };
@@ -99,6 +95,8 @@ export async function createModelFixture(
       exit: (code) => void exitCodes.push(code),
     },
   });
+  const size = { columns: options.columns ?? 120, rows: options.rows ?? 40 };
+  const view = new TerminalView(model, size, () => undefined);
   const settle = async (): Promise<void> => {
     for (let round = 0; round < rounds; round += 1)
       await new Promise<void>((resolve) => {
@@ -108,6 +106,7 @@ export async function createModelFixture(
   const desk: ModelFixture = {
     staff,
     model,
+    view,
     keymap,
     drafts,
     notifications,
@@ -115,7 +114,7 @@ export async function createModelFixture(
     exitCodes,
     token: null,
     edited: null,
-    state: model.store.get,
+    state: view.get,
     press: async (...keys) => {
       for (const key of keys) {
         const isKey =

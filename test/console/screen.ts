@@ -66,7 +66,7 @@ export async function createScreen(desk: ModelFixture, columns: number, rows: nu
     ref: () => stdin,
     unref: () => stdin,
   });
-  const instance = render(createElement(App, { model: desk.model, keymap: desk.keymap }), {
+  const instance = render(createElement(App, { model: desk.model, view: desk.view, keymap: desk.keymap }), {
     stdout: stdout as unknown as NodeJS.WriteStream,
     stdin: stdin as unknown as NodeJS.ReadStream,
     exitOnCtrlC: false,

@@ -14,25 +14,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-
-export interface Draft {
-  readonly text: string;
-  /** Written for colleagues only. */
-  readonly note: boolean;
-}
-
-export interface DraftStore {
-  /** The draft of a conversation, another console's included; null when there is none. */
-  get(conversationId: string): Draft | null;
-  /** Written to disk a moment later; an empty text removes the draft. */
-  set(conversationId: string, draft: Draft): void;
-  /** At once: what was sent must not come back after a crash. */
-  remove(conversationId: string): void;
-  /** The conversations that have one. */
-  ids(): readonly string[];
-  /** Writes what still waits. To be called at the end, and before the terminal is handed over. */
-  flush(): void;
-}
+import type { Draft, DraftStore } from './state/drafts.ts';
 
 export interface DraftStoreOptions {
   /** The console's private folder; it is made when it is not there. */

@@ -1,6 +1,7 @@
 // Owns how the console calls for attention: bell, desktop notification, window title, as bytes for the terminal at hand.
 // Must not decide when. Which terminal understands what is read from the environment that it is given.
 
+import type { Notifier } from './state/notifications.ts';
 import { preview, escapeControls } from '../../text/text.ts';
 
 /** Which ways of calling for attention are on. */
@@ -145,20 +146,6 @@ export function countTitle(count: number, name: string): string {
 export const pushTitle = `${ESC}[22;0t`;
 /** Brings it back; a terminal without such a stack is left with none rather than with ours. */
 export const popTitle = `${ESC}]0;${BEL}${ESC}[23;0t`;
-
-export interface Notifier {
-  /** To be called when the screen is taken over. */
-  start(): void;
-  /** Calls for attention: with sound and notification, as far as they are on. */
-  notify(title: string, body: string): void;
-  /** How many conversations wait; written only when it is another title than before. */
-  setCount(count: number): void;
-  /** Turns bell and desktop notifications off and on again; the title stays. */
-  mute(muted: boolean): void;
-  readonly muted: boolean;
-  /** Brings the old title back; nothing is written afterwards. */
-  stop(): void;
-}
 
 /**
  * @param name what the title says besides the count, such as the organization's name

@@ -4,14 +4,15 @@ import { readFile } from 'node:fs/promises';
 import { render } from 'ink';
 import { createStaffClient } from '../../sdk/staff.ts';
 import { createDraftStore } from './drafts.ts';
-import { createKeymap, KeymapError, type Keymap } from './keys.ts';
-import { createConsoleController, type ConsoleController } from './state/console-controller.ts';
+import { createKeymap, KeymapError, type Keymap } from './state/keymap.ts';
+import { ConsoleController } from './state/console-controller.ts';
 import { createNotifier } from './notifier.ts';
 import type { ConsoleOptions } from './options.ts';
 import { createOutbox } from './outbox.ts';
 import { clipboardBytes, createTerminalInput, editorOf, editText } from './terminal.ts';
 import { App, type TerminalHandle } from './views/app.tsx';
-import { runPlainMode } from './views/plain-mode.ts';
+import { TerminalView } from './views/terminal-view.ts';
+import { startPlainMode } from './views/plain-mode.ts';
 
 const framesPerSecond = 120;
 /** What a closed terminal does to the standard input. */
@@ -61,30 +62,24 @@ export async function runConsole(options: ConsoleOptions): Promise<number> {
     drafts.flush();
     const at = terminal;
     if (at === null) return run();
-    let answer: T | undefined;
-    await at.suspend(async () => {
-      answer = await run();
-    });
-    return answer as T;
+    const { promise, resolve } = Promise.withResolvers<T>();
+    await at.suspend(async () => resolve(await run()));
+    return promise;
   };
   const drafts = createDraftStore({
     stateFolder: options.stateFolder,
     server: options.baseUrl,
     organization: options.organization,
     after: schedule,
-    onProblem: (sentence) => model.parts.core.flash(sentence, 'bad'),
+    onProblem: (sentence) => model.context.flash(sentence, 'bad'),
   });
-  const model = createConsoleController({
+  const model = new ConsoleController({
     client,
     drafts,
     keymap,
     notifier,
     mode: options.mode,
-    columns: stdout.columns,
-    rows: stdout.rows,
-    copy: (text) => stdout.write(clipboardBytes(text)),
-    redraw: () => terminal?.redraw(),
-    surroundings: {
+    runtime: {
       now: Date.now,
       schedule,
       edit: (text) =>
@@ -93,12 +88,13 @@ export async function runConsole(options: ConsoleOptions): Promise<number> {
         ),
       signInAgain: () =>
         options.onSignedOut === undefined ? Promise.resolve(null) : handedOver(options.onSignedOut),
+      copy: (text) => stdout.write(clipboardBytes(text)),
       exit: leave,
     },
   });
 
   notifier.start();
-  if (problem !== null) model.parts.core.flash(problem, 'bad');
+  if (problem !== null) model.context.flash(problem, 'bad');
   const show = options.screenReader || isPlain(options.environment) ? showLines : showScreen;
   const screen = show({
     model,
@@ -152,12 +148,12 @@ function isPlain(environment: ConsoleOptions['environment']): boolean {
 
 /** One column of lines. */
 function showLines({ model, keymap, stdin, stdout, onEnd, leave }: ScreenOptions): Screen {
-  const linear = runPlainMode({ model, keymap, input: stdin, output: stdout, onEnd: () => leave(0) });
+  const plain = startPlainMode({ model, keymap, input: stdin, output: stdout, onEnd: () => leave(0) });
   return {
     ended: new Promise(() => undefined),
     close: async () => {
       onEnd();
-      linear.stop();
+      plain.stop();
       stdin.pause();
       await Promise.resolve();
     },
@@ -165,18 +161,28 @@ function showLines({ model, keymap, stdin, stdout, onEnd, leave }: ScreenOptions
 }
 
 function showScreen({ model, keymap, stdin, stdout, onTerminal, onEnd }: ScreenOptions): Screen {
-  const input = createTerminalInput(stdin, stdout, model.setFocused);
-  const instance = render(<App model={model} keymap={keymap} onTerminal={onTerminal} onEnd={onEnd} />, {
-    stdin: input.stream,
-    stdout,
-    exitOnCtrlC: false,
-    patchConsole: false,
-    maxFps: framesPerSecond,
-    incrementalRendering: true,
-    alternateScreen: true,
-    interactive: true,
-    isScreenReaderEnabled: false,
-  });
+  let terminal: TerminalHandle | null = null;
+  const size = { columns: stdout.columns, rows: stdout.rows };
+  const view = new TerminalView(model, size, () => terminal?.redraw());
+  const input = createTerminalInput(stdin, stdout, (focused) => model.setFocused(focused));
+  const onReady = (handle: TerminalHandle): void => {
+    terminal = handle;
+    onTerminal(handle);
+  };
+  const instance = render(
+    <App model={model} view={view} keymap={keymap} onTerminal={onReady} onEnd={onEnd} />,
+    {
+      stdin: input.stream,
+      stdout,
+      exitOnCtrlC: false,
+      patchConsole: false,
+      maxFps: framesPerSecond,
+      incrementalRendering: true,
+      alternateScreen: true,
+      interactive: true,
+      isScreenReaderEnabled: false,
+    },
+  );
   const ended = instance.waitUntilExit().then(() => 0);
   return {
     ended,

@@ -43,7 +43,7 @@ describe('sending', () => {
     expect(sent(desk)).toEqual(['plain Hello you']);
     expect(text(desk)).toBe('');
     expect(desk.drafts.ids()).toEqual([]);
-    expect(desk.state().open?.anchor).toBeNull();
+    expect(desk.state().anchor).toBeNull();
   });
 
   test('two Enters in one report of the terminal send one message', async () => {
@@ -289,8 +289,8 @@ describe('changing and deleting', () => {
     const desk = await desks('regretted');
     await desk.press('escape', 'd', 'y');
     expect(desk.staff.calls.filter((call) => call.startsWith('delete'))).toHaveLength(1);
-    const [gone] = desk.state().open!.deletedMessages;
-    expect(gone).toMatchObject({ gone: true, content: '' });
+    const [deleted] = desk.state().open!.deletedMessages;
+    expect(deleted).toMatchObject({ deleted: true, content: '' });
     expect(JSON.stringify(desk.state().open)).not.toContain('regretted');
   });
 
@@ -366,18 +366,18 @@ describe('the assistant', () => {
   });
 
   test.each([
-    [() => ({ text: '', answered: false, sources: [] }), 'The assistant finds no answer in your documents.'],
+    [() => ({ text: '', answered: false, sources: [] }), 'The assistant found no answer in your documents.'],
     [
       () => {
         throw sdkError('plan_limit', 'x', 403);
       },
-      'Drafts by the assistant are not part of this organization’s plan (premium has them).',
+      'This organization’s plan has no drafts by the assistant; premium has.',
     ],
     [
       () => {
         throw sdkError('ai_unavailable', 'x', 502);
       },
-      'The assistant’s model does not answer just now. Try again in a moment.',
+      'The assistant’s model did not answer. Try again in a moment.',
     ],
   ])('says why there is none, and leaves the text alone', async (body, words) => {
     const desk = await withDraft(body);

@@ -231,7 +231,7 @@ describe('next unread', () => {
     expect(desk.state().open?.id).toBe(buildConversation(4).id);
     const idle = await createModelFixture([]);
     await idle.press('n');
-    expect(idle.flash()).toBe('Nothing is unread, and nobody waits.');
+    expect(idle.flash()).toBe('No conversation is unread or waiting.');
   });
 });
 

@@ -7,7 +7,6 @@ import {
   emptyLists,
   nextUnread,
   updateTotals,
-  scrollTo,
   tabRows,
   type QueueLists,
 } from '../../../src/cli/console/state/queue.ts';
@@ -111,14 +110,6 @@ describe('the cursor', () => {
     expect(cursorIndex(rows, rows[2]!.id)).toBe(2);
     expect(cursorIndex(rows, 'gone')).toBe(0);
     expect(cursorIndex([], 'gone')).toBe(-1);
-  });
-
-  test('the list scrolls as little as possible and never past its end', () => {
-    expect(scrollTo(0, 4, 5, 20)).toBe(0);
-    expect(scrollTo(0, 5, 5, 20)).toBe(1);
-    expect(scrollTo(10, 3, 5, 20)).toBe(3);
-    expect(scrollTo(18, 19, 5, 20)).toBe(15);
-    expect(scrollTo(7, 2, 5, 3)).toBe(0);
   });
 });
 

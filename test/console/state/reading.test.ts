@@ -1,9 +1,10 @@
 // Attacks reading: unread line and read marks only for what was really before somebody's
 // eyes, history that loads upwards, and a place that stays where it is.
 import { describe, expect, test } from 'vitest';
-import { layoutOfState } from '../../../src/cli/console/state/console-context.ts';
-import { messageBlocks, lastSeenMessage } from '../../../src/cli/console/state/conversation-controller.ts';
-import { viewportOf } from '../../../src/cli/console/state/viewport.ts';
+import { layoutOfState } from '../../../src/cli/console/views/pane-layout.ts';
+import { lastSeenMessage } from '../../../src/cli/console/state/shown-messages.ts';
+import { messageBlocks } from '../../../src/cli/console/views/message-lines.ts';
+import { viewportOf } from '../../../src/cli/console/views/viewport.ts';
 import { textOf } from '../../../src/cli/console/text/wrap.ts';
 import { sdkError } from '../../../src/sdk/error.ts';
 import { createModelFixture, type ModelFixture } from '../model-fixture.ts';
@@ -19,7 +20,7 @@ function inSight(desk: ModelFixture): string[] {
   const layout = layoutOfState(state);
   return viewportOf(
     messageBlocks(state, layout.conversationColumns, layout.compact),
-    state.open?.anchor ?? null,
+    state.anchor,
     layout.messageRows,
   ).lines.map(({ line }) => textOf(line).trimEnd());
 }
@@ -70,7 +71,7 @@ describe('read marks', () => {
 
   test('where one pane must do, the queue in front means that nobody reads', async () => {
     const desk = await reading();
-    desk.model.resize(40, 12);
+    desk.view.resize(40, 12);
     await desk.press('escape');
     desk.staff.hear(buildMessage(item, 'unseen'));
     await desk.advance(500);

@@ -4,7 +4,7 @@
 import fc from 'fast-check';
 import stringWidth from 'string-width';
 import { describe, expect, it } from 'vitest';
-import { sanitizeText } from '../../../src/cli/console/text/sanitize-text.ts';
+import { sanitizeText } from '../../../src/text/sanitize-text.ts';
 import type { Line, Span } from '../../../src/cli/console/text/types.ts';
 import { cut, textOf, widthOf, wrap, wrapHard } from '../../../src/cli/console/text/wrap.ts';
 import { inkColumns } from './screen.ts';

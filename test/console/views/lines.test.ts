@@ -1,7 +1,7 @@
 // Attacks the lines that panes are made of: each is exactly as wide as it was asked to be.
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { shortCount } from '../../../src/cli/console/views/queue-lines.ts';
+import { scrollTo, shortCount } from '../../../src/cli/console/views/queue-lines.ts';
 import {
   justify,
   fitLine,
@@ -9,7 +9,7 @@ import {
   titleRule,
   fitHeight,
 } from '../../../src/cli/console/views/line-layout.ts';
-import { sanitizeSpan } from '../../../src/cli/console/text/sanitize-text.ts';
+import { sanitizeLine } from '../../../src/cli/console/state/sanitize-line.ts';
 import { textOf, widthOf } from '../../../src/cli/console/text/wrap.ts';
 import {
   dayLabel,
@@ -22,7 +22,7 @@ const line = fc
   .array(fc.oneof(fc.string({ maxLength: 30 }), fc.constantFrom('家族', '👨‍👩‍👧‍👦', 'שלום', 'e\u0301')), {
     maxLength: 6,
   })
-  .map((texts) => texts.map((text) => sanitizeSpan(text)));
+  .map((texts) => texts.map((text) => ({ text: sanitizeLine(text) })));
 const columns = fc.integer({ min: 12, max: 120 });
 
 describe('a line is as wide as its pane', () => {
@@ -58,7 +58,7 @@ describe('a line is as wide as its pane', () => {
   test('in a frame', () => {
     fc.assert(
       fc.property(fc.array(line, { maxLength: 4 }), fc.string(), columns, (lines, title, wide) => {
-        const frame = framed(lines, sanitizeSpan(title).text, '', wide);
+        const frame = framed(lines, sanitizeLine(title), '', wide);
         expect(frame).toHaveLength(lines.length + 2);
         for (const one of frame) expect(widthOf(one)).toBe(wide);
       }),
@@ -111,5 +111,15 @@ describe('times', () => {
     expect(dayLabel('never', now)).toBe('');
     expect(shortTimestamp(at(2026, 10, 20, 23), now)).toBe('20 Nov');
     expect(shortTimestamp(new Date(2026, 10, 21, 0, 5).toISOString(), now)).toBe('00:05');
+  });
+});
+
+describe('the queue', () => {
+  test('the list scrolls as little as possible and never past its end', () => {
+    expect(scrollTo(0, 4, 5, 20)).toBe(0);
+    expect(scrollTo(0, 5, 5, 20)).toBe(1);
+    expect(scrollTo(10, 3, 5, 20)).toBe(3);
+    expect(scrollTo(18, 19, 5, 20)).toBe(15);
+    expect(scrollTo(7, 2, 5, 3)).toBe(0);
   });
 });

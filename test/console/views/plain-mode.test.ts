@@ -2,7 +2,7 @@
 // lines, and what happens is said once.
 import { PassThrough, Writable } from 'node:stream';
 import { afterEach, describe, expect, test } from 'vitest';
-import { runPlainMode } from '../../../src/cli/console/views/plain-mode.ts';
+import { startPlainMode } from '../../../src/cli/console/views/plain-mode.ts';
 import { sdkError } from '../../../src/sdk/error.ts';
 import { createModelFixture, type ModelFixture, type ModelFixtureOptions } from '../model-fixture.ts';
 import { buildConversation, buildMessage, ann, mine, own } from '../fake-staff.ts';
@@ -39,7 +39,7 @@ async function lines(
     }),
     { columns: 80 },
   );
-  const linear = runPlainMode({
+  const linear = startPlainMode({
     model: desk.model,
     keymap: desk.keymap,
     input,
@@ -166,7 +166,7 @@ describe('lines', () => {
     });
     await enter('/list mine');
     await enter('/open 1');
-    expect(await enter('/transfer an')).toBe('Colleagues: Ann, Anton (away).\n');
+    expect(await enter('/transfer an')).toBe('Colleagues: Ann, Anton (offline).\n');
     await enter('/transfer anton');
     expect(desk.staff.calls.filter((call) => call.startsWith('transfer'))).toHaveLength(1);
   });

@@ -95,7 +95,7 @@ describe.each(sizes)('at %i×%i', (columns, rows) => {
   test('dividers stand below each other, whatever is written beside them', async () => {
     const { desk, screen } = await shown(world, columns, rows, { prepare: talk });
     await desk.press('2', 'j', 'enter');
-    const { panes, queueColumns, conversationColumns, bodyRows, compact } = desk.model.parts.core.layout();
+    const { panes, queueColumns, conversationColumns, bodyRows, compact } = desk.view.layout;
     const dividers =
       panes === 1
         ? []
@@ -171,7 +171,7 @@ describe('the shape', () => {
   test('only conversations in sight are drawn', async () => {
     const { desk, screen } = await shown(world, 80, 24);
     expect(((await screen.text()).match(/question \d+/g) ?? []).length).toBeLessThanOrEqual(
-      desk.model.parts.core.layout().queueHeight,
+      desk.view.layout.queueHeight,
     );
     await desk.press('G');
     expect(await screen.text()).toContain('Visitor 3 ');

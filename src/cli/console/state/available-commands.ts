@@ -1,49 +1,49 @@
-// Which acts make sense now: what hints, help and the list of commands offer. Pure.
+// Which commands apply now: what hints, help and the palette offer. Pure.
 import { sizeLimits } from '../../../protocol/codes.ts';
-import { commandKeys, type CommandName, type KeyScope, type Keymap } from '../keys.ts';
+import { commandKeys, type CommandName, type KeyScope, type Keymap } from './keymap.ts';
 import { canManage } from './conversation-commands.ts';
 import { cannedQuery, hasText } from './composer.ts';
-import { cursorIndex, shownList, shownRows } from './queue.ts';
-import { shownMessages } from './conversation-controller.ts';
-import type { ViewState } from './view-state.ts';
+import { cursorIndex, shownCursor, shownRows } from './queue.ts';
+import { shownMessages } from './shown-messages.ts';
+import type { ConsoleState } from './console-state.ts';
 import type { StaffConversationListItem } from '../../../protocol/entities.ts';
 
 /** Where keys go now. */
-export function keyScopeOf(state: ViewState): KeyScope {
+export function keyScopeOf(state: ConsoleState): KeyScope {
   const { dialog, queue, focus, composer } = state;
   if (dialog !== null) return dialog.kind === 'confirm' ? 'confirm' : 'menu';
   if (focus === 'queue') return queue.search?.typing === true ? 'search' : 'queue';
   return focus === 'composer' && composer !== null ? 'composer' : 'conversation';
 }
 
-/** The conversation that acts concern: the chosen one in the queue, else the open one. */
-export function targetConversation(state: ViewState): StaffConversationListItem | undefined {
+/** The conversation that commands concern: the one under the cursor in the queue, else the open one. */
+export function targetConversation(state: ConsoleState): StaffConversationListItem | undefined {
   const { queue, open, focus, session } = state;
   if (focus === 'queue' || open === null) {
     const rows = shownRows(queue, session?.member.id ?? '');
-    return rows[cursorIndex(rows, shownList(queue).cursor)];
+    return rows[cursorIndex(rows, shownCursor(queue))];
   }
   return queue.items.find(({ id }) => id === open.id) ?? open.detail ?? undefined;
 }
 
-/** The message that acts on messages concern: the selected one, else the last own one. */
+/** The message that commands on messages concern: the selected one, else the last own one. */
 export function targetMessage(
-  state: ViewState,
+  state: ConsoleState,
   own: boolean,
 ): ReturnType<typeof shownMessages>[number] | undefined {
   const { open } = state;
   if (open === null) return undefined;
   const messages = shownMessages(open);
   if (open.selected !== null) return messages.find(({ key }) => key === open.selected);
-  return messages.findLast((one) => one.gone !== true && (!own || one.own || one.state !== 'sent'));
+  return messages.findLast((one) => one.deleted !== true && (!own || one.own || one.state !== 'sent'));
 }
 
-/** Whether an act would do anything now. What is no act on a conversation always does. */
-export function isAvailable(state: ViewState, action: CommandName): boolean {
+/** Whether a command would do anything now. One that concerns no conversation always does. */
+export function isAvailable(state: ConsoleState, command: CommandName): boolean {
   const item = targetConversation(state);
   const memberId = state.session?.member.id ?? '';
   const isAdmin = state.session?.member.role === 'admin';
-  switch (action) {
+  switch (command) {
     case 'accept':
       return item?.status === 'pending';
     case 'release':
@@ -63,7 +63,7 @@ export function isAvailable(state: ViewState, action: CommandName): boolean {
       const message = targetMessage(state, true);
       return (
         message !== undefined &&
-        message.gone !== true &&
+        message.deleted !== true &&
         message.own &&
         message.state === 'sent' &&
         state.now - Date.parse(message.createdAt) < sizeLimits.editWindowMs
@@ -145,30 +145,28 @@ const hintsOf: Readonly<Record<KeyScope, Hints>> = {
 };
 
 /** The keys that help most now, the most useful first. */
-export function hints(state: ViewState, keymap: Keymap): readonly Hint[] {
-  const context = keyScopeOf(state);
-  if (context === 'composer' && state.composer !== null && cannedQuery(state.composer) !== null)
+export function hints(state: ConsoleState, keymap: Keymap): readonly Hint[] {
+  const scope = keyScopeOf(state);
+  if (scope === 'composer' && state.composer !== null && cannedQuery(state.composer) !== null)
     return [
-      { key: keymap.label('send', context) ?? '', about: 'insert' },
-      { key: keymap.label('back', context) ?? '', about: 'put away' },
+      { key: keymap.label('send', scope) ?? '', about: 'insert' },
+      { key: keymap.label('back', scope) ?? '', about: 'hide' },
     ];
-  const reads = context === 'menu' && state.dialog?.kind !== 'menu';
+  const reads = scope === 'menu' && state.dialog?.kind !== 'menu';
   const canned: readonly Hint[] =
-    context === 'composer' && state.composer?.buffer.text === ''
-      ? [{ key: '/', about: 'canned replies' }]
-      : [];
+    scope === 'composer' && state.composer?.buffer.text === '' ? [{ key: '/', about: 'canned replies' }] : [];
   return [
     ...canned,
-    ...hintsOf[context].flatMap(([action, about]): Hint[] => {
-      // Nothing is chosen from help and from what is known about a visitor.
-      if (reads && action === 'choose') return [];
-      const key = keymap.label(action, context);
-      return key === undefined || !isAvailable(state, action) ? [] : [{ key, about }];
+    ...hintsOf[scope].flatMap(([command, about]): Hint[] => {
+      // Nothing is chosen from help and from the visitor's data.
+      if (reads && command === 'choose') return [];
+      const key = keymap.label(command, scope);
+      return key === undefined || !isAvailable(state, command) ? [] : [{ key, about }];
     }),
   ];
 }
 
-/** Everything the list of commands offers now: acts that apply, by what they are called. */
+/** What the palette offers, as far as it applies. */
 export const paletteCommands: readonly CommandName[] = [
   'accept',
   'reply',
@@ -198,11 +196,11 @@ export const paletteCommands: readonly CommandName[] = [
   'quit',
 ];
 
-/** The key of an action in the place from which the list was opened, or anywhere. */
-export function keyFor(keymap: Keymap, action: CommandName, context: KeyScope): string {
-  const places: readonly KeyScope[] = [context, ...commandKeys[action].where];
+/** The key of a command in the place from which the palette was opened, or anywhere. */
+export function keyFor(keymap: Keymap, command: CommandName, scope: KeyScope): string {
+  const places: readonly KeyScope[] = [scope, ...commandKeys[command].where];
   for (const place of places) {
-    const label = keymap.label(action, place);
+    const label = keymap.label(command, place);
     if (label !== undefined) return label;
   }
   return '';

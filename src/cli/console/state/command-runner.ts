@@ -1,260 +1,253 @@
-// What each key's action does. Must not know keys: those are in ../keys.ts.
-import type { CommandName } from '../keys.ts';
-import { visitorName, type ConversationCommands } from './conversation-commands.ts';
-import type { Notifications } from './notifications.ts';
+// What each command does, on what is chosen or open now. Knows no keys: those are in keymap.ts.
 import { isAvailable, targetConversation, targetMessage } from './available-commands.ts';
+import type { ComposerController } from './composer-controller.ts';
 import { hasText } from './composer.ts';
 import type { ConsoleContext } from './console-context.ts';
-import { editableText } from './lexical-markdown.ts';
-import type { QueueController } from './queue-controller.ts';
-import type { Navigation } from './navigation.ts';
-import { nextUnread, type Tab } from './queue.ts';
+import type { ConsoleState } from './console-state.ts';
 import type { ConversationController } from './conversation-controller.ts';
-import type { ComposerController } from './composer-controller.ts';
+import { visitorName, type ConversationCommands } from './conversation-commands.ts';
+import type { CommandName } from './keymap.ts';
+import { editableText } from './lexical-markdown.ts';
+import type { Navigation } from './navigation.ts';
+import type { Notifications } from './notifications.ts';
+import type { QueueController } from './queue-controller.ts';
+import { nextUnread } from './queue.ts';
 
 export interface CommandRunnerParts {
-  readonly acts: ConversationCommands;
-  readonly lists: QueueController;
-  readonly room: ConversationController;
-  readonly writing: ComposerController;
+  readonly commands: ConversationCommands;
+  readonly queue: QueueController;
+  readonly conversation: ConversationController;
+  readonly composer: ComposerController;
   readonly navigation: Navigation;
-  readonly attention: Notifications;
-  /** Puts a text into the terminal's clipboard. */
-  copy(text: string): void;
-  redraw(): void;
+  readonly notifications: Notifications;
 }
 
-const tabOf: Readonly<Partial<Record<CommandName, Tab>>> = {
-  tabPending: 'pending',
-  tabMine: 'mine',
-  tabAll: 'all',
-  tabClosed: 'closed',
-};
+type Managing = 'resolve' | 'release' | 'transfer';
+type OnMessage = 'edit' | 'remove' | 'retry' | 'discard' | 'copy';
 
-/** @returns what does an action, on what is chosen or open now */
-export function createCommandRunner(
-  core: ConsoleContext,
-  parts: CommandRunnerParts,
-): (action: CommandName) => void {
-  const { store } = core;
-  const { acts, lists, room, writing, attention } = parts;
-  const { setDialog, setFocus, ask, openMenu, openConversation, openTarget, cyclePane, back } =
-    parts.navigation;
-  const state = store.get;
+export class CommandRunner {
+  readonly #context: ConsoleContext;
+  readonly #parts: CommandRunnerParts;
+  /** What moves depends on the pane with the keys; everything else is the same everywhere. */
+  readonly #queueMotions: Readonly<Partial<Record<CommandName, () => void>>>;
+  readonly #conversationMotions: Readonly<Partial<Record<CommandName, () => void>>>;
+  readonly #commands: Readonly<Partial<Record<CommandName, () => void>>>;
 
-  /** A list that had to be loaded is there. */
-  function loaded(): void {
-    const { dialog } = state();
-    if (dialog?.kind === 'menu') store.set({ dialog: { ...dialog, loading: false } });
+  constructor(context: ConsoleContext, parts: CommandRunnerParts) {
+    this.#context = context;
+    this.#parts = parts;
+    const { queue, conversation, navigation, notifications } = parts;
+    this.#queueMotions = {
+      down: () => queue.move(1),
+      up: () => queue.move(-1),
+      pageDown: () => queue.move(context.face.queuePageSize()),
+      pageUp: () => queue.move(-context.face.queuePageSize()),
+      first: () => queue.moveTo(0),
+      last: () => queue.moveTo(Number.MAX_SAFE_INTEGER),
+    };
+    this.#conversationMotions = {
+      down: () => conversation.select(1),
+      up: () => conversation.select(-1),
+      pageDown: () => context.face.scroll('pageDown'),
+      pageUp: () => context.face.scroll('pageUp'),
+      first: () => conversation.toBeginning(),
+      last: () => conversation.toEnd(),
+    };
+    const showTab = (tab: Parameters<QueueController['showTab']>[0]) => (): void => {
+      queue.showTab(tab);
+      navigation.setFocus('queue');
+    };
+    this.#commands = {
+      tabPending: showTab('pending'),
+      tabMine: showTab('mine'),
+      tabAll: showTab('all'),
+      tabClosed: showTab('closed'),
+      open: () => void navigation.openTarget('conversation'),
+      accept: () => void this.#accept(),
+      reply: () => this.#write(false),
+      note: () => this.#write(true),
+      compose: () => void (this.#state.open !== null && navigation.setFocus('composer')),
+      nextUnread: () => this.#goToNextUnread(),
+      resolve: () => this.#manage('resolve'),
+      release: () => this.#manage('release'),
+      transfer: () => this.#manage('transfer'),
+      edit: () => this.#onMessage('edit'),
+      remove: () => this.#onMessage('remove'),
+      retry: () => this.#onMessage('retry'),
+      discard: () => this.#onMessage('discard'),
+      copy: () => this.#onMessage('copy'),
+      canned: () => this.#chooseReply(),
+      aiDraft: () => this.#draft(),
+      editor: () => {
+        if (this.#state.open !== null) navigation.setFocus('composer');
+        parts.composer.run('editor');
+      },
+      nextPane: () => navigation.cyclePane(1),
+      previousPane: () => navigation.cyclePane(-1),
+      back: () => navigation.back(),
+      search: () => {
+        queue.search.begin();
+        navigation.setFocus('queue');
+      },
+      visitor: () => this.#showVisitor(),
+      sound: () =>
+        context.flash(
+          notifications.toggle()
+            ? 'Notifications are on.'
+            : 'Notifications are off until you turn them on again.',
+        ),
+      palette: () => navigation.openMenu('palette'),
+      help: () => navigation.setDialog({ kind: 'help' }),
+      redraw: () => context.face.redraw(),
+      quit: () => this.#quit(),
+    };
   }
 
-  async function accept(): Promise<void> {
-    const item = targetConversation(state());
+  readonly run = (command: CommandName): void => {
+    const motions = this.#state.focus === 'queue' ? this.#queueMotions : this.#conversationMotions;
+    const found = motions[command] ?? this.#commands[command];
+    if (found !== undefined) found();
+    else if (this.#state.focus === 'composer') this.#parts.composer.run(command);
+  };
+
+  get #state(): ConsoleState {
+    return this.#context.state;
+  }
+
+  async #accept(): Promise<void> {
+    const { commands, navigation } = this.#parts;
+    const item = targetConversation(this.#state);
     if (item === undefined) return;
     if (item.status !== 'pending')
-      return core.flash(item.status === 'closed' ? 'It is closed.' : 'It has been accepted already.', 'info');
-    // Whoever accepts goes on typing at once: over a slow line the letters would else be taken for commands.
-    openConversation(item.id, 'composer');
-    if (await acts.accept(item.id)) return undefined;
-    const { open, focus, composer } = state();
-    if (open?.id === item.id && focus === 'composer' && !hasText(composer)) setFocus('conversation');
+      return this.#context.flash(item.status === 'closed' ? 'It is closed.' : 'It is accepted already.');
+    // The composer has the keys at once: over a slow line, what is typed next would else be taken for commands.
+    navigation.openConversation(item.id, 'composer');
+    if (await commands.accept(item.id)) return undefined;
+    const { open, focus, composer } = this.#state;
+    if (open?.id === item.id && focus === 'composer' && !hasText(composer))
+      navigation.setFocus('conversation');
     return undefined;
   }
 
-  function goToNextUnread(): void {
-    const { queue, open } = state();
-    const next = nextUnread(queue.items, core.memberId(), open?.id ?? null);
-    if (next === undefined) return core.flash('Nothing is unread, and nobody waits.', 'good');
-    openConversation(next.id, 'conversation');
+  #write(note: boolean): void {
+    const { navigation, composer } = this.#parts;
+    if (targetConversation(this.#state)?.status === 'closed')
+      return this.#context.flash('This conversation is closed.', 'bad');
+    if (navigation.openTarget('composer')) composer.setNote(note);
     return undefined;
   }
 
-  function quit(): void {
-    if (!writing.isUnsent()) return core.exit(0);
-    const drafts = [...state().drafted];
-    const owner = drafts[0] === undefined ? undefined : core.item(drafts[0]);
+  #goToNextUnread(): void {
+    const { queue, open } = this.#state;
+    const next = nextUnread(queue.items, this.#context.memberId, open?.id ?? null);
+    if (next === undefined) return this.#context.flash('No conversation is unread or waiting.', 'good');
+    return this.#parts.navigation.openConversation(next.id, 'conversation');
+  }
+
+  #manage(command: Managing): void {
+    const { commands, navigation } = this.#parts;
+    const item = targetConversation(this.#state);
+    if (item === undefined || !isAvailable(this.#state, command))
+      return this.#context.flash(refusal(command, item?.status), 'bad');
+    switch (command) {
+      case 'resolve':
+        return navigation.ask(`Resolve the conversation with ${visitorName(item)}?`, 'resolve', {
+          command,
+          id: item.id,
+        });
+      case 'release':
+        return void commands.release(item.id);
+      case 'transfer':
+        navigation.openMenu('transfer', { loading: this.#state.colleagues === null, about: item.id });
+        return void commands.loadColleagues().catch(this.#context.report).then(this.#menuLoaded);
+    }
+  }
+
+  #chooseReply(): void {
+    const { navigation, composer } = this.#parts;
+    if (this.#state.open === null) return;
+    navigation.setFocus('composer');
+    navigation.openMenu('canned', { loading: this.#state.cannedReplies === null });
+    void composer.suggestions.loadCannedReplies().then(this.#menuLoaded);
+  }
+
+  readonly #menuLoaded = (): void => {
+    const { dialog } = this.#state;
+    if (dialog?.kind === 'menu') this.#context.store.set({ dialog: { ...dialog, loading: false } });
+  };
+
+  #draft(): void {
+    const { navigation, composer } = this.#parts;
+    if (this.#state.open === null && !navigation.openTarget('composer')) return;
+    navigation.setFocus('composer');
+    composer.run('aiDraft');
+  }
+
+  #showVisitor(): void {
+    const { navigation, conversation } = this.#parts;
+    if (this.#state.open === null && !navigation.openTarget('conversation')) return;
+    conversation.loadEarlierConversations();
+    navigation.setDialog({ kind: 'visitor' });
+  }
+
+  #onMessage(command: OnMessage): void {
+    const { composer, navigation } = this.#parts;
+    const { open } = this.#state;
+    if (open === null) return;
+    const unsent =
+      open.room?.messages.filter(
+        ({ key, state }) => state !== 'sent' && (open.selected === null || key === open.selected),
+      ) ?? [];
+    if (command === 'retry') {
+      for (const { key, state } of unsent) if (state === 'failed') composer.retry(key);
+      return;
+    }
+    const message = targetMessage(this.#state, command !== 'copy');
+    if (message === undefined || message.deleted === true)
+      return this.#context.flash('Choose a message first.');
+    if (command === 'copy') {
+      this.#context.runtime.copy(editableText(message));
+      return this.#context.flash('Copied.', 'good');
+    }
+    if (command === 'discard' || message.state !== 'sent') {
+      const last = unsent.at(-1);
+      if (last === undefined) return this.#context.flash('Every message is sent.');
+      return navigation.ask('Discard the message that is not sent yet?', 'discard', {
+        command: 'discard',
+        key: last.key,
+      });
+    }
+    if (!message.own) return this.#context.flash('Only your own messages can be changed.', 'bad');
+    if (command === 'remove')
+      return navigation.ask('Delete this message, for the visitor too?', 'delete', {
+        command,
+        id: open.id,
+        messageId: message.id,
+      });
+    composer.beginEdit(message);
+    return navigation.setFocus('composer');
+  }
+
+  #quit(): void {
+    if (!this.#parts.composer.isUnsent()) return this.#context.runtime.exit(0);
+    const drafts = [...this.#state.drafted];
+    const owner = drafts[0] === undefined ? undefined : this.#context.item(drafts[0]);
     const what =
       drafts.length > 1
         ? `${drafts.length} drafts are unsent and will be here when you come back.`
         : drafts.length === 1
           ? `Your draft${owner === undefined ? '' : ` to ${visitorName(owner)}`} is unsent and will be here when you come back.`
-          : 'A message is not sent yet; it goes out when you come back.';
-    return ask(`${what} Quit?`, 'quit', { act: 'quit' });
+          : 'A message is not sent yet. It is sent when you come back.';
+    return this.#parts.navigation.ask(`${what} Quit?`, 'quit', { command: 'quit' });
   }
-
-  function perform(action: CommandName): void {
-    const item = targetConversation(state());
-    const name = visitorName(item);
-    const { focus, open } = state();
-    const height = core.layout().messageRows;
-    const tab = tabOf[action];
-    if (tab !== undefined) {
-      lists.showTab(tab);
-      return setFocus('queue');
-    }
-    if (focus !== 'queue') {
-      const scrolled = scrolling(action, height);
-      if (scrolled) return undefined;
-    }
-    switch (action) {
-      case 'down':
-        return lists.move(1);
-      case 'up':
-        return lists.move(-1);
-      case 'pageDown':
-        return lists.move(core.layout().queueHeight);
-      case 'pageUp':
-        return lists.move(-core.layout().queueHeight);
-      case 'first':
-        return lists.moveTo(0);
-      case 'last':
-        return lists.moveTo(Number.MAX_SAFE_INTEGER);
-      case 'open':
-        return void openTarget('conversation');
-      case 'accept':
-        return void accept();
-      case 'reply':
-      case 'note':
-        if (item?.status === 'closed') return core.flash('This conversation is closed.', 'bad');
-        if (openTarget('composer')) writing.setNote(action === 'note');
-        return undefined;
-      case 'compose':
-        return void (open !== null && setFocus('composer'));
-      case 'nextUnread':
-        return goToNextUnread();
-      case 'resolve':
-        if (item === undefined || !isAvailable(state(), action))
-          return core.flash(refusal(action, item?.status), 'bad');
-        return ask(`Resolve the conversation with ${name}?`, 'resolve', { act: 'resolve', id: item.id });
-      case 'release':
-        if (item === undefined || !isAvailable(state(), action))
-          return core.flash(refusal(action, item?.status), 'bad');
-        return void acts.release(item.id);
-      case 'transfer':
-        if (item === undefined || !isAvailable(state(), action))
-          return core.flash(refusal(action, item?.status), 'bad');
-        openMenu('transfer', { loading: state().colleagues === null, about: item.id });
-        return void acts.loadColleagues().catch(core.report).then(loaded);
-      case 'edit':
-      case 'remove':
-      case 'retry':
-      case 'discard':
-      case 'copy':
-        return onMessage(action);
-      case 'canned':
-        if (open === null) return undefined;
-        setFocus('composer');
-        openMenu('canned', { loading: state().cannedReplies === null });
-        return void writing.loadCannedReplies().then(loaded);
-      case 'aiDraft':
-        if (open === null && !openTarget('composer')) return undefined;
-        setFocus('composer');
-        return void writing.run(action);
-      case 'nextPane':
-        return cyclePane(1);
-      case 'previousPane':
-        return cyclePane(-1);
-      case 'back':
-        return back();
-      case 'search':
-        lists.beginSearch();
-        return setFocus('queue');
-      case 'visitor':
-        if (open === null && !openTarget('conversation')) return undefined;
-        room.loadEarlierConversations();
-        return setDialog({ kind: 'visitor', top: 0 });
-      case 'sound':
-        return core.flash(
-          attention.toggle()
-            ? 'Notifications are on.'
-            : 'Notifications are off until you turn them on again.',
-        );
-      case 'palette':
-        return openMenu('palette');
-      case 'help':
-        return setDialog({ kind: 'help', top: 0 });
-      case 'redraw':
-        return parts.redraw();
-      case 'quit':
-        return quit();
-      default:
-        if (focus === 'composer' || action === 'editor') {
-          if (open !== null) setFocus('composer');
-          writing.run(action);
-        }
-        return undefined;
-    }
-  }
-
-  /** The moving keys in the open conversation; false: another key. */
-  function scrolling(action: CommandName, height: number): boolean {
-    const page = Math.max(1, height - 2);
-    switch (action) {
-      case 'down':
-        room.select(1);
-        return true;
-      case 'up':
-        room.select(-1);
-        return true;
-      case 'pageDown':
-        room.scroll(-page);
-        return true;
-      case 'pageUp':
-        room.scroll(page);
-        return true;
-      case 'first':
-        room.toTop();
-        return true;
-      case 'last':
-        room.toEnd();
-        return true;
-      default:
-        return false;
-    }
-  }
-
-  function onMessage(action: 'edit' | 'remove' | 'retry' | 'discard' | 'copy'): void {
-    const { open } = state();
-    if (open === null) return;
-    const unsent =
-      open.room?.messages.filter(
-        ({ key, state: how }) => how !== 'sent' && (open.selected === null || key === open.selected),
-      ) ?? [];
-    if (action === 'retry') {
-      for (const { key, state: how } of unsent) if (how === 'failed') writing.retry(key);
-      return;
-    }
-    const message = targetMessage(state(), action !== 'copy');
-    if (message === undefined || message.gone === true) return core.flash('Choose a message first.', 'info');
-    if (action === 'copy') {
-      parts.copy(editableText(message));
-      return core.flash('Copied.', 'good');
-    }
-    const last = unsent.at(-1);
-    if (action === 'discard' || message.state !== 'sent') {
-      if (last === undefined) return core.flash('Everything is sent.', 'info');
-      return ask('Take back the message that is not sent yet?', 'take back', {
-        act: 'discard',
-        key: last.key,
-      });
-    }
-    if (!message.own) return core.flash('Only your own messages can be changed.', 'bad');
-    if (action === 'remove')
-      return ask('Delete this message for everybody?', 'delete', {
-        act: 'remove',
-        id: open.id,
-        messageId: message.id,
-      });
-    writing.beginEdit(message);
-    return setFocus('composer');
-  }
-
-  return perform;
 }
 
-function refusal(action: 'resolve' | 'release' | 'transfer', status: string | undefined): string {
+function refusal(
+  command: Managing,
+  status: ConsoleState['queue']['items'][number]['status'] | undefined,
+): string {
   if (status === undefined) return 'Choose a conversation first.';
   if (status === 'closed') return 'It is closed already.';
-  if (status === 'pending' && action !== 'resolve') return 'Nobody has accepted it yet.';
-  return 'Only the operator who has it, or an admin, can do that.';
+  if (status === 'pending' && command !== 'resolve') return 'It is not accepted yet.';
+  return 'Only its operator or an admin can do that.';
 }

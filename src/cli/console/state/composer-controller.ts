@@ -1,52 +1,28 @@
-// Writing: the composer's text is kept as a draft after every change, sent once, changed,
-// taken back, drafted by the assistant. Must not draw, and sends nothing by itself.
+// Writing: the composer's text is kept as a draft after every change, sent once, changed, taken back, drafted by the
+// assistant. Must not draw, and sends nothing by itself.
 import { sizeLimits } from '../../../protocol/codes.ts';
-import type { CannedReply } from '../../../protocol/entities.ts';
 import type { StaffMessage } from '../../../sdk/staff-types.ts';
 import type { OutgoingMessage } from '../../../sdk/types.ts';
 import { markdownToLexical } from '../../../text/markdown.ts';
-import * as buffers from '../editing/buffer.ts';
-import { emptyHistory, newer, older, remember, type History } from '../editing/history.ts';
-import { onFirstRow, onLastRow } from '../editing/buffer.ts';
-import type { Draft } from '../drafts.ts';
-import type { CommandName } from '../keys.ts';
-import type { ConversationCommands } from './conversation-commands.ts';
 import {
-  composerFor,
   applyCommand,
+  composerFor,
   hasText,
   sendPermission,
   withBuffer,
   type ComposerState,
   type SendPermission,
 } from './composer.ts';
-import type { ConsoleContext } from './console-context.ts';
-import { createDraftPersistence } from './draft-persistence.ts';
+import type { ConsoleContext, RowMotion } from './console-context.ts';
+import type { ConversationCommands } from './conversation-commands.ts';
+import { createDraftPersistence, type DraftPersistence } from './draft-persistence.ts';
+import type { Draft } from './drafts.ts';
+import * as buffers from './editing/buffer.ts';
+import { emptyHistory, newer, older, remember } from './editing/history.ts';
+import type { CommandName } from './keymap.ts';
 import { editableText, isFormatted } from './lexical-markdown.ts';
 import { sanitizeLine } from './sanitize-line.ts';
-import { createSuggestions } from './suggestions.ts';
-
-export interface ComposerController {
-  /** The composer for a conversation, with its draft. */
-  open(conversationId: string): void;
-  /** An action of the composer's; false: it is none. */
-  run(action: CommandName): boolean;
-  type(text: string): void;
-  paste(text: string): void;
-  /** Begins a note or an answer; a text that is there stays what it is. */
-  setNote(note: boolean): void;
-  /** Changes an own message. */
-  beginEdit(message: StaffMessage): void;
-  /** False: nothing was being changed. */
-  cancelEdit(): boolean;
-  remove(conversationId: string, messageId: string): Promise<void>;
-  retry(key: string): void;
-  discard(key: string): void;
-  /** Text that would be lost to the eye: it is kept, but whoever leaves should know. */
-  isUnsent(): boolean;
-  insertReply(reply: CannedReply): void;
-  loadCannedReplies(): Promise<void>;
-}
+import { createSuggestions, type Suggestions } from './suggestions.ts';
 
 const formattingMark = /[*_`[\]~#>]|^\s*(?:[-+]|\d+[.)])\s/m;
 
@@ -61,248 +37,266 @@ export async function toOutgoingMessage(text: string): Promise<OutgoingMessage> 
 }
 
 /** The composer of the open conversation, kept in the store. */
-export function createComposerController(
-  core: ConsoleContext,
-  acts: ConversationCommands,
-): ComposerController {
-  const { client, store } = core;
-  let history: History = emptyHistory;
-  const keeping = createDraftPersistence(core);
-  const suggestions = createSuggestions(core, set);
-  let line: Promise<void> = Promise.resolve();
+export class ComposerController {
+  readonly suggestions: Suggestions;
+  readonly #context: ConsoleContext;
+  readonly #commands: ConversationCommands;
+  readonly #drafts: DraftPersistence;
+  #history = emptyHistory;
+  /** Texts leave one after the other: a slow one must not be overtaken. */
+  #deliveries: Promise<void> = Promise.resolve();
 
-  const composer = (): ComposerState | null => store.get().composer;
-  const columns = (): number => core.layout().composerColumns;
+  constructor(context: ConsoleContext, commands: ConversationCommands) {
+    this.#context = context;
+    this.#commands = commands;
+    this.#drafts = createDraftPersistence(context);
+    this.suggestions = createSuggestions(context, (next) => this.#set(next));
+  }
 
-  function keep(next: ComposerState): void {
+  /** The composer for a conversation, with its draft. */
+  open(conversationId: string): void {
+    const before = this.#state;
+    if (before?.conversationId === conversationId) return;
+    if (before !== null) this.#drafts.close(before.conversationId);
+    const draft = this.#drafts.read(conversationId);
+    this.#context.store.set({
+      composer: composerFor(conversationId, draft?.text ?? '', draft?.note ?? false, this.#history),
+    });
+  }
+
+  /** Runs a command of the composer's; false: it is none. */
+  run(command: CommandName): boolean {
+    const now = this.#state;
+    if (now === null) return false;
+    if (this.suggestions.run(command)) return true;
+    switch (command) {
+      case 'send':
+        this.#send(now);
+        return true;
+      case 'lineUp':
+      case 'lineDown':
+      case 'lineStart':
+      case 'lineEnd':
+        this.#moveCaret(now, command);
+        return true;
+      case 'toggleNote':
+        this.#set({ ...now, note: !now.note });
+        if (!now.note) this.#context.client.setTyping(now.conversationId, false);
+        return true;
+      case 'editor':
+        void this.#openEditor(now).catch(this.#context.report);
+        return true;
+      case 'aiDraft':
+        void this.suggestions.askDraft().catch(this.#context.report);
+        return true;
+      default: {
+        const next = applyCommand(now, command);
+        if (next !== null) this.#set(next);
+        return next !== null;
+      }
+    }
+  }
+
+  /** Typed text at the caret. A slash at the beginning asks for the canned replies. */
+  type(text: string): void {
+    this.#change((now) => withBuffer(now, buffers.insert(now.buffer, text)));
+    if (this.#context.state.cannedReplies === null && this.#state?.buffer.text.startsWith('/') === true)
+      void this.suggestions.loadCannedReplies();
+  }
+
+  paste(text: string): void {
+    this.#change((now) => withBuffer(now, buffers.paste(now.buffer, text)));
+  }
+
+  /** Removes the text; Undo brings it back. */
+  clear(): void {
+    this.#change((now) => withBuffer(now, buffers.replaceAll(now.buffer, '')));
+  }
+
+  /** Begins a note or an answer; a text that is there stays what it is. */
+  setNote(note: boolean): void {
+    const now = this.#state;
+    if (now === null || now.note === note) return;
+    // What was written for colleagues must never become an answer by accident, nor the other way round.
+    if (hasText(now))
+      this.#context.flash(
+        now.note ? 'Your draft here is an internal note.' : 'Your draft here is an answer.',
+      );
+    else this.#set({ ...now, note });
+  }
+
+  /** Puts an own message into the composer, to be changed. */
+  beginEdit(message: StaffMessage): void {
+    this.#change((now) => ({
+      ...now,
+      buffer: buffers.replaceAll(buffers.cleared(now.buffer), editableText(message)),
+      note: message.internal === true,
+      editing: message.id,
+      before: now.before ?? { buffer: now.buffer, note: now.note },
+      ai: null,
+      cannedIndex: null,
+    }));
+  }
+
+  /** What was being written before the change began; false: nothing was being changed. */
+  cancelEdit(): boolean {
+    const now = this.#state;
+    if (now === null || now.editing === null || now.before === null) return false;
+    this.#set({ ...now, ...now.before, editing: null, before: null, cannedIndex: 0 });
+    return true;
+  }
+
+  async removeMessage(conversationId: string, messageId: string): Promise<void> {
+    try {
+      await this.#context.client.deleteMessage(conversationId, messageId);
+      this.#context.flash('Deleted.', 'good');
+    } catch (error) {
+      this.#context.report(error);
+    }
+  }
+
+  /** Sends a failed message again; that it fails once more is shown beside it. */
+  retry(key: string): void {
+    this.#context.client.retry(key).catch(() => undefined);
+  }
+
+  /** Takes back a message that is not sent yet. */
+  discard(key: string): void {
+    this.#context.client.discard(key);
+  }
+
+  /** Whether there is text that is kept, but that an operator who leaves should know of. */
+  isUnsent(): boolean {
+    const { open, drafted } = this.#context.state;
+    return (
+      drafted.size > 0 ||
+      hasText(this.#state) ||
+      open?.room?.messages.some(({ state }) => state !== 'sent') === true
+    );
+  }
+
+  get #state(): ComposerState | null {
+    return this.#context.state.composer;
+  }
+
+  #set(next: ComposerState): void {
+    const before = this.#state;
+    if (before === next) return;
+    this.#context.store.set({ composer: next });
     // While a message is being changed, the draft is what was there before.
     const { buffer, note } = next.before ?? next;
-    keeping.write(next.conversationId, { text: buffer.text, note });
+    this.#drafts.write(next.conversationId, { text: buffer.text, note });
+    if (before?.buffer.text !== next.buffer.text && !next.note && this.#permission(next) === 'answer')
+      this.#context.client.setTyping(next.conversationId, next.buffer.text !== '');
   }
 
-  function set(next: ComposerState): void {
-    const before = composer();
-    if (before === next) return;
-    store.set({ composer: next });
-    keep(next);
-    if (before?.buffer.text !== next.buffer.text) tellTyping(next);
+  #change(step: (now: ComposerState) => ComposerState): void {
+    const now = this.#state;
+    if (now !== null) this.#set(step(now));
   }
 
-  const reach = (id: string): SendPermission => sendPermission(core.item(id), core.memberId());
-
-  function tellTyping(now: ComposerState): void {
-    if (!now.note && reach(now.conversationId) === 'answer')
-      client.setTyping(now.conversationId, now.buffer.text !== '');
+  #permission({ conversationId }: Pick<ComposerState, 'conversationId'>): SendPermission {
+    return sendPermission(this.#context.item(conversationId), this.#context.memberId);
   }
 
-  function change(run: (now: ComposerState) => ComposerState): void {
-    const now = composer();
-    if (now !== null) set(run(now));
-  }
-
-  /** Whether the text may go out as it is; says why not. */
-  function mayGo(now: ComposerState): boolean {
-    const over = now.buffer.text.trim().length - sizeLimits.contentRest;
-    if (over > 0) {
-      core.flash(`Too long by ${over} characters: shorten it or send it in parts.`, 'bad');
-      return false;
-    }
-    const item = core.item(now.conversationId);
-    switch (now.editing === null ? reach(now.conversationId) : 'answer') {
+  /** Why the text can't go out as it is, as a sentence; null: it can. */
+  #refusal(now: ComposerState): string | null {
+    const excess = now.buffer.text.trim().length - sizeLimits.contentRest;
+    if (excess > 0) return `Too long by ${excess} characters: shorten it or send it in parts.`;
+    switch (now.editing === null ? this.#permission(now) : 'answer') {
       case 'closed':
-        core.flash('This conversation is closed. Your text is kept as a draft.', 'bad');
-        return false;
-      case 'colleague':
-        if (now.note) return true;
-        core.flash(
-          `${sanitizeLine(item?.assignedToName ?? '') || 'A colleague'} has this conversation: only notes can be added.`,
-          'bad',
-        );
-        return false;
+        return 'This conversation is closed. Your text is kept as a draft.';
+      case 'colleague': {
+        const holder = sanitizeLine(this.#context.item(now.conversationId)?.assignedToName ?? '');
+        return now.note ? null : `${holder || 'A colleague'} has this conversation: only notes can be added.`;
+      }
       default:
-        return true;
+        return null;
     }
   }
 
-  function send(): void {
-    const now = composer();
-    if (now === null || !hasText(now)) return;
+  #send(now: ComposerState): void {
+    if (!hasText(now)) return;
+    const refusal = this.#refusal(now);
+    if (refusal !== null) return this.#context.flash(refusal, 'bad');
+    if (now.editing !== null) return void this.#saveEdit(now, now.editing).catch(this.#context.report);
     const { buffer, note, conversationId: id } = now;
-    if (!mayGo(now)) return;
-    if (now.editing !== null) return void saveEdit(now).catch(core.report);
-    const left = keeping.take(id, { text: buffer.text, note });
+    const left = this.#drafts.take(id, { text: buffer.text, note });
     // What was meant for colleagues must not come back as an answer.
-    if (!note) history = remember(history, buffer.text);
-    set({ ...now, buffer: buffers.cleared(buffer), note: false, ai: null, history, cannedIndex: 0 });
-    const { open } = store.get();
+    if (!note) this.#history = remember(this.#history, buffer.text);
+    this.#set({
+      ...now,
+      buffer: buffers.cleared(buffer),
+      note: false,
+      ai: null,
+      history: this.#history,
+      cannedIndex: 0,
+    });
+    const { open } = this.#context.state;
     if (open?.id === id)
-      store.set({ open: { ...open, anchor: null, selected: null, unreadFrom: null, unseen: 0 } });
-    // One after the other: a slow one must not be overtaken.
-    line = line.then(() => deliver(id, left)).catch(core.report);
+      this.#context.store.set({
+        open: { ...open, atEnd: true, selected: null, unreadFrom: null, unseen: 0 },
+      });
+    this.#deliveries = this.#deliveries.then(() => this.#deliver(id, left)).catch(this.#context.report);
     return undefined;
   }
 
-  async function deliver(id: string, left: Draft): Promise<void> {
+  async #deliver(id: string, left: Draft): Promise<void> {
+    const target = { conversationId: id };
     let sent = false;
     try {
       const outgoing = await toOutgoingMessage(left.text);
-      if (!left.note && reach(id) === 'accepts') await acts.accept(id);
-      if (left.note || reach(id) === 'answer') {
-        client.sendMessage(id, outgoing, { internal: left.note }).catch(() => undefined);
+      if (!left.note && this.#permission(target) === 'accepts') await this.#commands.accept(id);
+      if (left.note || this.#permission(target) === 'answer') {
+        this.#context.client.sendMessage(id, outgoing, { internal: left.note }).catch(() => undefined);
         sent = true;
       }
     } finally {
-      if (sent) keeping.confirm(id, left);
-      else giveBack(id, left);
+      if (sent) this.#drafts.confirm(id, left);
+      else this.#giveBack(id, left);
     }
   }
 
   /** It could not leave: it stands before what was written since. */
-  function giveBack(id: string, left: Draft): void {
-    keeping.restore(id, left);
-    const now = composer();
-    const draft = keeping.read(id);
+  #giveBack(id: string, left: Draft): void {
+    this.#drafts.restore(id, left);
+    const now = this.#state;
+    const draft = this.#drafts.read(id);
     if (now?.conversationId !== id || draft === null) return;
-    if (now.before !== null)
-      set({ ...now, before: { buffer: buffers.bufferOf(draft.text), note: draft.note } });
-    else set({ ...now, buffer: buffers.replaceAll(now.buffer, draft.text), note: draft.note });
+    const { text, note } = draft;
+    if (now.before !== null) this.#set({ ...now, before: { buffer: buffers.bufferOf(text), note } });
+    else this.#set({ ...now, buffer: buffers.replaceAll(now.buffer, text), note });
   }
 
-  async function saveEdit(now: ComposerState): Promise<void> {
-    if (now.editing === null) return;
+  async #saveEdit({ buffer, conversationId }: ComposerState, messageId: string): Promise<void> {
     try {
-      const outgoing = await toOutgoingMessage(now.buffer.text);
-      await client.editMessage(now.conversationId, now.editing, outgoing);
-      cancelEdit();
-      core.flash('Changed.', 'good');
+      const outgoing = await toOutgoingMessage(buffer.text);
+      await this.#context.client.editMessage(conversationId, messageId, outgoing);
+      this.cancelEdit();
+      this.#context.flash('Changed.', 'good');
     } catch (error) {
-      core.report(error);
+      this.#context.report(error);
     }
   }
 
-  function cancelEdit(): boolean {
-    const now = composer();
-    if (now === null || now.editing === null || now.before === null) return false;
-    set({ ...now, ...now.before, editing: null, before: null, cannedIndex: 0 });
-    return true;
+  async #openEditor({ conversationId, buffer }: ComposerState): Promise<void> {
+    const text = await this.#context.runtime.edit(buffer.text);
+    const after = this.#state;
+    if (text === null || after === null || after.conversationId !== conversationId) return;
+    this.#set(withBuffer(after, buffers.replaceAll(after.buffer, text.replace(/\n+$/, ''))));
   }
 
-  async function openEditor(): Promise<void> {
-    const now = composer();
-    if (now === null) return;
-    const text = await core.edit(now.buffer.text);
-    const after = composer();
-    if (text === null || after === null || after.conversationId !== now.conversationId) return;
-    set(withBuffer(after, buffers.replaceAll(after.buffer, text.replace(/\n+$/, ''))));
-  }
-
-  function walk(direction: 'older' | 'newer'): void {
-    change((now) => {
-      const step =
-        direction === 'older' ? older(now.history, now.buffer.text) : newer(now.history, now.buffer.text);
-      if (step === null) return now;
+  /** By rows where the face draws them, else by lines; up and down from the outermost row walk what was sent before. */
+  #moveCaret(now: ComposerState, motion: RowMotion): void {
+    const moved = this.#context.face.moveCaret(now.buffer, motion);
+    if (moved !== null) this.#set(withBuffer(now, moved));
+    else if (motion === 'lineStart') this.#set(withBuffer(now, buffers.moveLineStart(now.buffer)));
+    else if (motion === 'lineEnd') this.#set(withBuffer(now, buffers.moveLineEnd(now.buffer)));
+    else {
+      const step = (motion === 'lineUp' ? older : newer)(now.history, now.buffer.text);
+      if (step === null) return;
       const next = withBuffer(now, buffers.replaceAll(now.buffer, step.text));
-      return { ...next, history: step.history, cannedIndex: null };
-    });
+      this.#set({ ...next, history: step.history, cannedIndex: null });
+    }
   }
-
-  const writing: ComposerController = {
-    open: (id) => {
-      if (composer()?.conversationId === id) return;
-      const before = composer();
-      if (before !== null) keeping.close(before.conversationId);
-      const draft = keeping.read(id);
-      store.set({ composer: composerFor(id, draft?.text ?? '', draft?.note ?? false, history) });
-    },
-    run: (action) => {
-      const now = composer();
-      if (now === null) return false;
-      if (suggestions.act(action)) return true;
-      const next = applyCommand(now, action, columns());
-      if (next !== null) {
-        set(next);
-        return true;
-      }
-      switch (action) {
-        case 'send':
-          send();
-          return true;
-        case 'lineUp':
-          if (onFirstRow(now.buffer, columns())) walk('older');
-          else change((one) => withBuffer(one, buffers.moveUp(one.buffer, columns())));
-          return true;
-        case 'lineDown':
-          if (onLastRow(now.buffer, columns())) walk('newer');
-          else change((one) => withBuffer(one, buffers.moveDown(one.buffer, columns())));
-          return true;
-        case 'toggleNote':
-          change((one) => ({ ...one, note: !one.note }));
-          if (composer()?.note === true) client.setTyping(now.conversationId, false);
-          return true;
-        case 'editor':
-          void openEditor().catch(core.report);
-          return true;
-        case 'aiDraft':
-          void suggestions.askDraft().catch(core.report);
-          return true;
-        default:
-          return false;
-      }
-    },
-    type: (text) => {
-      change((now) => withBuffer(now, buffers.insert(now.buffer, text)));
-      if (store.get().cannedReplies === null && composer()?.buffer.text.startsWith('/') === true)
-        void suggestions.loadCannedReplies();
-    },
-    paste: (text) => change((now) => withBuffer(now, buffers.paste(now.buffer, text))),
-    setNote: (note) => {
-      const now = composer();
-      if (now === null || now.note === note) return;
-      // What was written for colleagues must never become an answer by the way, nor the other way round.
-      if (hasText(now))
-        core.flash(
-          now.note ? 'Your draft here is an internal note.' : 'Your draft here is an answer.',
-          'info',
-        );
-      else set({ ...now, note });
-    },
-    beginEdit: (message) => {
-      change((now) => ({
-        ...now,
-        buffer: buffers.replaceAll(buffers.cleared(now.buffer), editableText(message)),
-        note: message.internal === true,
-        editing: message.id,
-        before: now.before ?? { buffer: now.buffer, note: now.note },
-        ai: null,
-        cannedIndex: null,
-      }));
-    },
-    cancelEdit,
-    remove: async (conversationId, messageId) => {
-      try {
-        await client.deleteMessage(conversationId, messageId);
-        core.flash('Deleted.', 'good');
-      } catch (error) {
-        core.report(error);
-      }
-    },
-    retry: (key) => {
-      client.retry(key).catch(() => undefined);
-    },
-    discard: (key) => {
-      client.discard(key);
-    },
-    isUnsent: () => {
-      const { open, drafted } = store.get();
-      const now = composer();
-      return (
-        drafted.size > 0 ||
-        (now !== null && hasText(now)) ||
-        open?.room?.messages.some(({ state }) => state !== 'sent') === true
-      );
-    },
-    insertReply: suggestions.insertReply,
-    loadCannedReplies: suggestions.loadCannedReplies,
-  };
-  return writing;
 }

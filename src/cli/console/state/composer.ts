@@ -1,11 +1,10 @@
-// What is being written: a text for one conversation, whether it is a note, whether it
-// changes a message. Pure; sending and keeping it are the matter of writing.ts.
+// What is being written: a text for one conversation, whether it is a note, whether it changes a message. Pure; it is sent
+// and kept by composer-controller.ts.
 import type { CannedReply, StaffConversationListItem } from '../../../protocol/entities.ts';
-import * as buffers from '../editing/buffer.ts';
-import type { EditBuffer } from '../editing/buffer.ts';
-import type { History } from '../editing/history.ts';
-import { caretPosition } from '../editing/text-layout.ts';
-import type { CommandName } from '../keys.ts';
+import * as buffers from './editing/buffer.ts';
+import type { EditBuffer } from './editing/buffer.ts';
+import type { History } from './editing/history.ts';
+import type { CommandName } from './keymap.ts';
 
 export interface ComposerState {
   readonly conversationId: string;
@@ -63,11 +62,6 @@ export function composerFor(
   };
 }
 
-/** How many rows the text takes in a box of so many columns. */
-export function composerLines(composer: ComposerState, columns: number): number {
-  return caretPosition(composer.buffer.text, composer.buffer.caret, columns).rowCount;
-}
-
 /** Whether there is anything to send. */
 export function hasText(composer: ComposerState | null): boolean {
   return composer !== null && composer.buffer.text.trim() !== '';
@@ -80,14 +74,12 @@ export function withBuffer(composer: ComposerState, buffer: EditBuffer): Compose
   return { ...composer, buffer, ai: composer.ai === 'drafted' ? null : composer.ai, cannedIndex: 0 };
 }
 
-const motions: Readonly<Partial<Record<CommandName, (buffer: EditBuffer, columns: number) => EditBuffer>>> = {
+const motions: Readonly<Partial<Record<CommandName, (buffer: EditBuffer) => EditBuffer>>> = {
   newline: buffers.newLine,
   left: buffers.moveLeft,
   right: buffers.moveRight,
   wordLeft: buffers.moveWordLeft,
   wordRight: buffers.moveWordRight,
-  lineStart: buffers.moveLineStart,
-  lineEnd: buffers.moveLineEnd,
   textStart: buffers.moveTextStart,
   textEnd: buffers.moveTextEnd,
   deleteBack: buffers.deleteBack,
@@ -102,14 +94,10 @@ const motions: Readonly<Partial<Record<CommandName, (buffer: EditBuffer, columns
   redo: buffers.redo,
 };
 
-/** The composer after an action that concerns its text alone; null: the action is none of those. */
-export function applyCommand(
-  composer: ComposerState,
-  action: CommandName,
-  columns: number,
-): ComposerState | null {
-  const motion = motions[action];
-  return motion === undefined ? null : withBuffer(composer, motion(composer.buffer, columns));
+/** The composer after a command that concerns its text alone; null: the command is none of those. */
+export function applyCommand(composer: ComposerState, command: CommandName): ComposerState | null {
+  const motion = motions[command];
+  return motion === undefined ? null : withBuffer(composer, motion(composer.buffer));
 }
 
 /** What is looked for among the canned replies: the word behind a `/` that begins the text; null: nothing is. */

@@ -1,89 +1,125 @@
-// What the parts of the console's model share: the state and its listeners, the client,
-// the clock, and the ways out to the terminal. Holds no rule about conversations.
+// What the parts of the console's model share: the state and its listeners, the client, the clock, and the ways out to
+// the face that shows the state. Holds no rule about conversations.
 import type { StaffClient } from '../../../sdk/staff-types.ts';
 import type { StaffConversationListItem } from '../../../protocol/entities.ts';
 import { asSdkError } from '../../../sdk/error.ts';
-import type { DraftStore } from '../drafts.ts';
-import { paneLayout, type PaneLayout } from './pane-layout.ts';
-import { composerLines } from './composer.ts';
+import type { ConsoleState } from './console-state.ts';
+import type { DraftStore } from './drafts.ts';
+import type { EditBuffer } from './editing/buffer.ts';
 import { sanitizeLine } from './sanitize-line.ts';
-import type { ViewState } from './view-state.ts';
+import { createStore, type Store } from './store.ts';
 
-/** What the model takes from its surroundings, so that tests can hold it in their hands. */
+/** What the model takes from the process around it; tests give their own. */
 export interface ConsoleRuntime {
   /** Ms since the epoch. */
   now(): number;
-  /** Runs once after `ms`; answers how to call it off. */
+  /** Runs once after `ms`. @returns cancels it */
   schedule(ms: number, run: () => void): () => void;
-  /** Hands the text over to the person's editor; null: nothing was changed or it failed. */
+  /** Hands the text over to the operator's editor; null: nothing was changed or it failed. */
   edit(text: string): Promise<string | null>;
   /** Asks to sign in again; null: the operator cancelled. */
   signInAgain(): Promise<string | null>;
+  /** Puts a text into the clipboard. */
+  copy(text: string): void;
   exit(code: number): void;
 }
 
-export interface StateStore {
-  get(): ViewState;
-  set(patch: Partial<ViewState>): void;
-  /** Called once for all changes of one turn. */
-  subscribe(listener: () => void): () => void;
+/** Motions of the caret that depend on how the text is broken into rows. */
+export type RowMotion = 'lineUp' | 'lineDown' | 'lineStart' | 'lineEnd';
+
+/** What the model asks of whatever draws it. A terminal answers in rows, a browser by its elements. */
+export interface Face {
+  /** How many conversations a page of the queue is. */
+  queuePageSize(): number;
+  /** Whether the oldest loaded message of the open conversation is in sight, or nearly so. */
+  isNearBeginning(): boolean;
+  /** Scrolls the open conversation, and tells the model by `setAtEnd` where it stands afterwards. */
+  scroll(to: 'pageUp' | 'pageDown' | 'first'): void;
+  /** Brings a message of the open conversation into sight, and tells the model as above. */
+  reveal(key: string): void;
+  /** Scrolls help or the visitor's data by so many lines. */
+  scrollDialog(by: number): void;
+  /** The text after a motion; null: there is no row to go to, or the face does not break the text itself. */
+  moveCaret(buffer: EditBuffer, motion: RowMotion): EditBuffer | null;
+  /** Draws everything anew. */
+  redraw(): void;
 }
 
-export interface ConsoleContext extends ConsoleRuntime {
+/** For a console that draws nothing. */
+const noFace: Face = {
+  queuePageSize: () => 10,
+  isNearBeginning: () => false,
+  scroll: () => undefined,
+  reveal: () => undefined,
+  scrollDialog: () => undefined,
+  moveCaret: () => null,
+  redraw: () => undefined,
+};
+
+export type StateStore = Store<ConsoleState>;
+
+export interface ConsoleParts {
   readonly client: StaffClient;
-  readonly store: StateStore;
   readonly drafts: DraftStore;
   readonly mode: 'live' | 'test' | 'all';
-  memberId(): string;
-  isAdmin(): boolean;
-  layout(): PaneLayout;
-  /** A sentence in the status line, for a while. */
-  flash(text: string, tone?: 'info' | 'good' | 'bad'): void;
-  /** Says what went wrong, in words for people. */
-  report(error: unknown): void;
-  item(id: string): StaffConversationListItem | undefined;
-}
-
-/** @param initial what is shown at first */
-export function createStateStore(initial: ViewState): StateStore {
-  let state = initial;
-  let told = true;
-  const listeners = new Set<() => void>();
-  return {
-    get: () => state,
-    set: (patch) => {
-      if ((Object.keys(patch) as (keyof ViewState)[]).every((name) => Object.is(state[name], patch[name])))
-        return;
-      state = { ...state, ...patch };
-      if (!told) return;
-      told = false;
-      queueMicrotask(() => {
-        told = true;
-        for (const listener of listeners) listener();
-      });
-    },
-    subscribe: (listener) => {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-  };
+  readonly runtime: ConsoleRuntime;
 }
 
 const flashMs = 6_000;
 
-/** The state's layout; the composer's height is part of it. */
-export function layoutOfState(state: ViewState): PaneLayout {
-  const { columns, rows, focus, composer } = state;
-  if (composer === null) return paneLayout(columns, rows, focus, 0);
-  return paneLayout(
-    columns,
-    rows,
-    focus,
-    composerLines(composer, paneLayout(columns, rows, focus, 1).composerColumns),
-  );
+/** Ties the parts together; asks nothing and starts nothing. */
+export class ConsoleContext {
+  readonly client: StaffClient;
+  readonly drafts: DraftStore;
+  readonly mode: ConsoleParts['mode'];
+  readonly runtime: ConsoleRuntime;
+  readonly store: StateStore;
+  face: Face = noFace;
+
+  constructor({ client, drafts, mode, runtime }: ConsoleParts, initial: ConsoleState) {
+    this.client = client;
+    this.drafts = drafts;
+    this.mode = mode;
+    this.runtime = runtime;
+    this.store = createStore(initial);
+  }
+
+  get state(): ConsoleState {
+    return this.store.get();
+  }
+
+  get memberId(): string {
+    return this.state.session?.member.id ?? '';
+  }
+
+  now(): number {
+    return this.runtime.now();
+  }
+
+  /** Runs once after `ms`. @returns cancels it */
+  schedule(ms: number, run: () => void): () => void {
+    return this.runtime.schedule(ms, run);
+  }
+
+  /** A sentence in the status line, for a while. */
+  flash(text: string, tone: 'info' | 'good' | 'bad' = 'info'): void {
+    const until = this.now() + flashMs;
+    this.store.set({ flash: { text, tone, until } });
+    this.schedule(flashMs, () => {
+      if (this.state.flash?.until === until) this.store.set({ flash: null });
+    });
+  }
+
+  /** Says what went wrong, in a sentence for the operator. */
+  readonly report = (error: unknown): void => this.flash(errorMessage(error), 'bad');
+
+  /** A conversation, as far as the queue knows it. */
+  item(id: string): StaffConversationListItem | undefined {
+    return this.state.queue.items.find((one) => one.id === id);
+  }
 }
 
-/** What went wrong, as a sentence for the person at the console. */
+/** What went wrong, as a sentence for the operator. */
 export function errorMessage(thrown: unknown): string {
   const error = asSdkError(thrown);
   switch (error.code) {
@@ -93,42 +129,12 @@ export function errorMessage(thrown: unknown): string {
       return 'That is not there any more.';
     case 'rate_limit_exceeded':
     case 'RATE_LIMITED':
-      return `Too many requests; the service asks to wait${error.retryAfter === undefined ? '' : ` ${error.retryAfter} s`}.`;
+      return `Too many requests. Try again${error.retryAfter === undefined ? ' in a moment' : ` in ${error.retryAfter} s`}.`;
     case 'edit_window_expired':
       return 'Only messages of the last 15 minutes can be changed.';
     case 'destroyed':
-      return 'That was called off.';
+      return 'The request was cancelled.';
     default:
       return sanitizeLine(error.message) || 'Something went wrong.';
   }
-}
-
-/** Ties the parts together; asks nothing and starts nothing. */
-export function createConsoleContext(
-  surroundings: ConsoleRuntime,
-  parts: {
-    readonly client: StaffClient;
-    readonly store: StateStore;
-    readonly drafts: DraftStore;
-    readonly mode: ConsoleContext['mode'];
-  },
-): ConsoleContext {
-  const { store } = parts;
-  const flash: ConsoleContext['flash'] = (text, tone = 'info') => {
-    const until = surroundings.now() + flashMs;
-    store.set({ flash: { text, tone, until } });
-    surroundings.schedule(flashMs, () => {
-      if (store.get().flash?.until === until) store.set({ flash: null });
-    });
-  };
-  return {
-    ...surroundings,
-    ...parts,
-    memberId: () => store.get().session?.member.id ?? '',
-    isAdmin: () => store.get().session?.member.role === 'admin',
-    layout: () => layoutOfState(store.get()),
-    flash,
-    report: (error) => flash(errorMessage(error), 'bad'),
-    item: (id) => store.get().queue.items.find((one) => one.id === id),
-  };
 }

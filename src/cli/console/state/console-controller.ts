@@ -1,145 +1,197 @@
-// Brings the console's model together: what the client tells and what keys ask for becomes
-// the next state. Must not draw; where a rule about one thing lives, its own file says.
+// Brings the console's model together: what the client tells and what keys ask for becomes the next state. Must not
+// draw, and knows no terminal.
 import { asSdkError, isRetryable } from '../../../sdk/error.ts';
-import type { CommandName, Keymap, KeyPress } from '../keys.ts';
-import { createConversationCommands, visitorName } from './conversation-commands.ts';
-import type { Notifier } from '../notifier.ts';
-import { startNotifications } from './notifications.ts';
-import { createCommandRunner } from './command-runner.ts';
 import { keyScopeOf } from './available-commands.ts';
+import { CommandRunner } from './command-runner.ts';
+import { ComposerController } from './composer-controller.ts';
+import { ConsoleContext, type ConsoleParts, type Face, type StateStore } from './console-context.ts';
+import { initialState, type ConsoleState, type PaneCount } from './console-state.ts';
 import {
-  createConsoleContext,
-  createStateStore,
-  type ConsoleContext,
-  type StateStore,
-  type ConsoleRuntime,
-} from './console-context.ts';
-import type { DraftStore } from '../drafts.ts';
-import { createQueueController } from './queue-controller.ts';
-import { createDialogs } from './dialogs.ts';
-import { createNavigation } from './navigation.ts';
-import { createConversationController } from './conversation-controller.ts';
-import { initialState } from './view-state.ts';
-import { createComposerController } from './composer-controller.ts';
-import type { StaffClient } from '../../../sdk/staff-types.ts';
+  createConversationCommands,
+  visitorName,
+  type ConversationCommands,
+} from './conversation-commands.ts';
+import { ConversationController } from './conversation-controller.ts';
+import { Dialogs } from './dialogs.ts';
+import type { KeyPress } from './key-names.ts';
+import type { CommandName, Keymap } from './keymap.ts';
+import { Navigation } from './navigation.ts';
+import { startNotifications, type Notifications, type Notifier } from './notifications.ts';
+import { QueueController } from './queue-controller.ts';
 
-export interface ConsoleController {
-  readonly store: StateStore;
-  /** Signs in with a token and begins to listen. False: nobody is signed in. */
-  start(token: string | null): Promise<boolean>;
-  /** Keys as the terminal reported them. */
-  pressKeys(strokes: readonly KeyPress[]): void;
-  paste(text: string): void;
-  run(action: CommandName): void;
-  resize(columns: number, rows: number): void;
-  /** The terminal's window got or lost the focus. */
-  setFocused(watched: boolean): void;
-  /** Opens a conversation by its id. */
-  open(id: string): void;
-  /** What a line of text says to the open conversation: for consoles without a screen. */
-  readonly parts: ConsoleParts;
-  stop(): void;
-}
-
-export interface ConsoleParts {
-  readonly core: ConsoleContext;
-  readonly lists: ReturnType<typeof createQueueController>;
-  readonly room: ReturnType<typeof createConversationController>;
-  readonly acts: ReturnType<typeof createConversationCommands>;
-  readonly writing: ReturnType<typeof createComposerController>;
-}
-
-export interface ConsoleControllerOptions {
-  readonly client: StaffClient;
-  readonly surroundings: ConsoleRuntime;
-  readonly drafts: DraftStore;
+export interface ConsoleControllerOptions extends ConsoleParts {
   readonly keymap: Keymap;
   readonly notifier: Notifier;
-  readonly mode: ConsoleContext['mode'];
-  readonly columns: number;
-  readonly rows: number;
-  /** Puts a text into the terminal's clipboard. */
-  copy(text: string): void;
-  redraw(): void;
 }
 
 const tickMs = 1_000;
 const colleaguesEveryMs = 60_000;
-const firstWaitMs = 1_000;
-const longestWaitMs = 30_000;
+const minRetryMs = 1_000;
+const maxRetryMs = 30_000;
+/** What a menu's or the search's field takes of a pasted text. */
+const maxFieldLength = 200;
 
 /** The console without a screen. It listens at once, and asks nothing before `start`. */
-export function createConsoleController(options: ConsoleControllerOptions): ConsoleController {
-  const { client, keymap, surroundings } = options;
-  const store = createStateStore(initialState(surroundings.now(), options.columns, options.rows));
-  const core = createConsoleContext(surroundings, {
-    client,
-    store,
-    drafts: options.drafts,
-    mode: options.mode,
-  });
-  const acts = createConversationCommands(core);
-  const lists = createQueueController(core);
-  const room = createConversationController(core);
-  const writing = createComposerController(core, acts);
-  const attention = startNotifications(core, client, options.notifier);
-  const navigation = createNavigation(core, { lists, room, writing });
-  const { setDialog, setFocus, openConversation } = navigation;
-  const run = createCommandRunner(core, {
-    acts,
-    lists,
-    room,
-    writing,
-    navigation,
-    attention,
-    copy: options.copy,
-    redraw: options.redraw,
-  });
-  const inDialog = createDialogs(core, { acts, lists, writing, navigation, keymap, perform: run });
-  let stopped = false;
-  let cancelTick = (): void => undefined;
-  let signingIn = false;
-  let hasBeenOnline = false;
-  let colleaguesAt = -colleaguesEveryMs;
+export class ConsoleController {
+  readonly context: ConsoleContext;
+  readonly queue: QueueController;
+  readonly conversation: ConversationController;
+  readonly commands: ConversationCommands;
+  readonly composer: ComposerController;
+  readonly #keymap: Keymap;
+  readonly #notifications: Notifications;
+  readonly #navigation: Navigation;
+  readonly #runner: CommandRunner;
+  readonly #dialogs: Dialogs;
+  readonly #undo: readonly (() => void)[];
+  #stopped = false;
+  #signingIn = false;
+  #hasBeenOnline = false;
+  #colleaguesAt = -colleaguesEveryMs;
+  #cancelTick = (): void => undefined;
 
-  const state = store.get;
-  function pressOne(stroke: KeyPress): void {
-    const context = keyScopeOf(state());
-    const found = stroke.key === null ? null : (keymap.commandFor(context, stroke.key) ?? null);
-    if (context === 'menu' || context === 'confirm' || context === 'search') {
-      // A second Ctrl+C where the first one asked means it.
-      if (found === 'quit' && context === 'confirm') return core.exit(0);
-      if (found === 'quit' && context === 'menu') return setDialog(null);
-      if (found === 'redraw') return options.redraw();
-      return inDialog(found, stroke);
-    }
-    if (context === 'composer') {
-      if (found !== null) {
-        if (!writing.run(found)) run(found);
-      } else if (stroke.key === null) writing.paste(stroke.text);
-      else if (stroke.text !== '') writing.type(stroke.text);
-      return undefined;
-    }
-    return found === null ? undefined : run(found);
+  constructor({ keymap, notifier, ...parts }: ConsoleControllerOptions) {
+    const context = new ConsoleContext(parts, initialState(parts.runtime.now()));
+    this.context = context;
+    this.#keymap = keymap;
+    this.commands = createConversationCommands(context);
+    this.queue = new QueueController(context);
+    this.conversation = new ConversationController(context);
+    this.composer = new ComposerController(context, this.commands);
+    this.#notifications = startNotifications(context, notifier);
+    const { commands, queue, conversation, composer } = this;
+    const navigation = new Navigation(context, { queue, conversation, composer });
+    this.#navigation = navigation;
+    this.#runner = new CommandRunner(context, {
+      commands,
+      queue,
+      conversation,
+      composer,
+      navigation,
+      notifications: this.#notifications,
+    });
+    this.#dialogs = new Dialogs(context, {
+      commands,
+      queue,
+      composer,
+      navigation,
+      keymap,
+      run: this.#runner.run,
+    });
+    this.#undo = this.#listen();
   }
 
-  /** Signs in, however long the service can't be reached and however often it refuses. False: nobody does. */
-  async function enter(token: string | null): Promise<boolean> {
+  get store(): StateStore {
+    return this.context.store;
+  }
+
+  /** From now on the state is shown by this face. */
+  attach(face: Face): void {
+    this.context.face = face;
+  }
+
+  /**
+   * Signs in with a token and begins to listen.
+   * @returns false: nobody is signed in, and the console ends
+   * @throws SdkError when the service refuses for another reason than the session
+   */
+  start(token: string | null): Promise<boolean> {
+    this.#tick();
+    return this.#signIn(token);
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#cancelTick();
+    for (const off of this.#undo) off();
+    this.#notifications.stop();
+    this.context.client.stop();
+  }
+
+  /** Keys as the face reported them. */
+  pressKeys(presses: readonly KeyPress[]): void {
+    for (const press of presses) this.#press(press);
+  }
+
+  /** A pasted text goes where text is written: into the composer, or the field that is open. */
+  paste(text: string): void {
+    const { dialog, queue, focus, open } = this.#state;
+    const scope = keyScopeOf(this.#state);
+    if (scope === 'composer') this.composer.paste(text);
+    else if (scope === 'menu' || scope === 'search')
+      this.#dialogs.press(null, { key: null, text: text.replace(/\s+/g, ' ').slice(0, maxFieldLength) });
+    else if (dialog === null && focus !== 'queue' && queue.search === null && open !== null) {
+      this.#navigation.setFocus('composer');
+      this.composer.paste(text);
+    }
+  }
+
+  run(command: CommandName): void {
+    this.#runner.run(command);
+  }
+
+  /** Opens a conversation by its id. */
+  open(id: string): void {
+    this.#navigation.openConversation(id, 'conversation');
+  }
+
+  /** Told by the face: how many panes stand side by side. */
+  setPanes(panes: PaneCount): void {
+    this.context.store.set({ panes });
+    if (panes === 3) this.conversation.loadEarlierConversations();
+    this.conversation.markRead();
+  }
+
+  /** Told by the face: whether its window has the focus. */
+  setFocused(watched: boolean): void {
+    this.context.store.set({ watched });
+    if (watched) this.conversation.markRead();
+  }
+
+  get #state(): ConsoleState {
+    return this.context.state;
+  }
+
+  #press(press: KeyPress): void {
+    const scope = keyScopeOf(this.#state);
+    const command = press.key === null ? null : (this.#keymap.commandFor(scope, press.key) ?? null);
+    switch (scope) {
+      case 'menu':
+      case 'confirm':
+      case 'search':
+        // A second Ctrl+C where the first one asked means it.
+        if (command === 'quit' && scope === 'confirm') return this.context.runtime.exit(0);
+        if (command === 'quit' && scope === 'menu') return this.#navigation.setDialog(null);
+        if (command === 'redraw') return this.context.face.redraw();
+        return this.#dialogs.press(command, press);
+      case 'composer':
+        if (command !== null) {
+          if (!this.composer.run(command)) this.run(command);
+        } else if (press.key === null) this.composer.paste(press.text);
+        else if (press.text !== '') this.composer.type(press.text);
+        return undefined;
+      default:
+        return command === null ? undefined : this.run(command);
+    }
+  }
+
+  /** Signs in, however long the service can't be reached and however often it refuses the session. */
+  async #signIn(token: string | null): Promise<boolean> {
+    const { client, drafts, runtime, store } = this.context;
     let known = token;
-    for (let attempt = 0; !stopped;) {
-      known ??= await surroundings.signInAgain();
+    for (let attempt = 0; !this.#stopped;) {
+      known ??= await runtime.signInAgain();
       if (known === null) return false;
       try {
         const session = await client.resume(known);
-        store.set({ session, drafted: new Set(options.drafts.ids()) });
+        store.set({ session, drafted: new Set(drafts.ids()) });
         return true;
       } catch (thrown) {
         const error = asSdkError(thrown);
         if (error.status === 401) known = null;
         else if (isRetryable(error)) {
-          await wait(
-            Math.max((error.retryAfter ?? 0) * 1000, Math.min(longestWaitMs, firstWaitMs * 2 ** attempt)),
-          );
+          const backoff = Math.min(maxRetryMs, minRetryMs * 2 ** attempt);
+          await this.#wait(Math.max((error.retryAfter ?? 0) * 1000, backoff));
           attempt += 1;
         } else throw error;
       }
@@ -147,115 +199,88 @@ export function createConsoleController(options: ConsoleControllerOptions): Cons
     return false;
   }
 
-  function wait(ms: number): Promise<void> {
-    store.set({ connection: 'offline', reconnectAt: core.now() + ms });
+  #wait(ms: number): Promise<void> {
+    this.context.store.set({ connection: 'offline', reconnectAt: this.context.now() + ms });
     return new Promise((resolve) => {
-      core.schedule(ms, resolve);
+      this.context.schedule(ms, resolve);
     });
   }
 
-  async function signedOut(): Promise<void> {
-    if (signingIn || stopped) return;
-    signingIn = true;
-    core.flash('Your session has ended. Sign in again; your drafts are kept.', 'bad');
+  async #signedOut(): Promise<void> {
+    const { context } = this;
+    if (this.#signingIn || this.#stopped) return;
+    this.#signingIn = true;
+    context.flash('Your session has ended. Sign in again; your drafts are kept.', 'bad');
     try {
-      if (!(await enter(null))) return core.exit(0);
-      room.rejoin();
-      core.flash('Signed in again.', 'good');
+      if (!(await this.#signIn(null))) return context.runtime.exit(0);
+      this.conversation.rejoin();
+      context.flash('Signed in again.', 'good');
     } catch (error) {
-      core.report(error);
-      core.exit(1);
+      context.report(error);
+      context.runtime.exit(1);
     } finally {
-      signingIn = false;
+      this.#signingIn = false;
     }
     return undefined;
   }
 
-  function tick(): void {
-    if (stopped) return;
-    cancelTick = core.schedule(tickMs, () => {
-      store.set({ now: core.now() });
-      if (state().connection === 'online' && core.now() - colleaguesAt >= colleaguesEveryMs) {
-        colleaguesAt = core.now();
-        // Who is there is told beside the conversation; nobody asked for it, so nobody hears that it failed.
-        acts.loadColleagues().catch(() => undefined);
+  #tick(): void {
+    if (this.#stopped) return;
+    this.#cancelTick = this.context.schedule(tickMs, () => {
+      const now = this.context.now();
+      this.context.store.set({ now });
+      if (this.#state.connection === 'online' && now - this.#colleaguesAt >= colleaguesEveryMs) {
+        this.#colleaguesAt = now;
+        // Asked without a command of the operator's, so a failure is not reported.
+        this.commands.loadColleagues().catch(() => undefined);
       }
-      tick();
+      this.#tick();
     });
   }
 
-  const undo = [
-    client.subscribe(({ connection, reconnectAt, conversations, rooms, retryAt }) => {
-      if (stopped) return;
-      store.set({ connection, reconnectAt, sendingWaitsUntil: retryAt });
-      lists.sync(conversations);
-      room.sync(rooms);
-    }),
-    client.on('connection', ({ status }) => {
-      if (status !== 'online') return;
-      if (hasBeenOnline) core.flash('Connected again; everything is up to date.', 'good');
-      hasBeenOnline = true;
-      lists.reload().catch(core.report);
-      room.rejoin();
-    }),
-    client.on('conversation:new', () => lists.conversationAdded()),
-    client.on('conversation:accepted', ({ conversationId }) => room.refreshDetail(conversationId)),
-    client.on('conversation:released', ({ conversationId }) => room.refreshDetail(conversationId)),
-    client.on('conversation:resolved', ({ conversationId }) => room.refreshDetail(conversationId)),
-    client.on('message:deleted', ({ conversationId, messageId }) =>
-      room.messageDeleted(conversationId, messageId),
-    ),
-    client.on('message:failed', (message) => {
-      if (state().open?.id === message.conversationId)
-        core.flash('A message was not sent: send it again or take it back.', 'bad');
-      else core.flash(`A message to ${visitorName(core.item(message.conversationId))} was not sent.`, 'bad');
-    }),
-    client.on('signed-out', () => void signedOut()),
-    client.on('error', (error) => {
-      // What a reconnect mends is shown by the connection's state.
-      if (asSdkError(error).code !== 'network' && asSdkError(error).status !== 401) core.report(error);
-    }),
-  ];
+  #listen(): readonly (() => void)[] {
+    const { context, queue, conversation } = this;
+    const { client } = context;
+    return [
+      client.subscribe(({ connection, reconnectAt, conversations, rooms, retryAt }) => {
+        if (this.#stopped) return;
+        context.store.set({ connection, reconnectAt, sendingWaitsUntil: retryAt });
+        queue.sync(conversations);
+        conversation.sync(rooms);
+      }),
+      client.on('connection', ({ status }) => {
+        if (status === 'online') this.#connected();
+      }),
+      client.on('conversation:new', () => queue.conversationAdded()),
+      client.on('conversation:accepted', ({ conversationId }) => conversation.refreshDetail(conversationId)),
+      client.on('conversation:released', ({ conversationId }) => conversation.refreshDetail(conversationId)),
+      client.on('conversation:resolved', ({ conversationId }) => conversation.refreshDetail(conversationId)),
+      client.on('message:deleted', ({ conversationId, messageId }) =>
+        conversation.messageDeleted(conversationId, messageId),
+      ),
+      client.on('message:failed', ({ conversationId }) => this.#messageFailed(conversationId)),
+      client.on('signed-out', () => void this.#signedOut()),
+      client.on('error', (error) => {
+        // What a reconnect mends is shown by the connection's state.
+        if (error.code !== 'network' && error.status !== 401) context.report(error);
+      }),
+    ];
+  }
 
-  return {
-    store,
-    parts: { core, lists, room, acts, writing },
-    start: (token) => {
-      tick();
-      return enter(token);
-    },
-    pressKeys: (strokes) => {
-      for (const stroke of strokes) pressOne(stroke);
-    },
-    paste: (text) => {
-      const { dialog, queue, focus } = state();
-      if (focus === 'composer' && dialog === null) writing.paste(text);
-      else if (keyScopeOf(state()) === 'menu' || keyScopeOf(state()) === 'search')
-        inDialog(null, { key: null, text: text.replace(/\s+/g, ' ').slice(0, 200) });
-      else if (dialog === null && focus !== 'queue' && queue.search === null && state().open !== null) {
-        setFocus('composer');
-        writing.paste(text);
-      }
-    },
-    run,
-    resize: (columns, rows) => {
-      if (columns === state().columns && rows === state().rows) return;
-      store.set({ columns, rows });
-      lists.keepCursorVisible();
-      room.scroll(0);
-      if (core.layout().panes === 3) room.loadEarlierConversations();
-    },
-    setFocused: (watched) => {
-      store.set({ watched });
-      if (watched) room.markRead();
-    },
-    open: (id) => openConversation(id, 'conversation'),
-    stop: () => {
-      stopped = true;
-      cancelTick();
-      for (const off of undo) off();
-      attention.stop();
-      client.stop();
-    },
-  };
+  #connected(): void {
+    if (this.#hasBeenOnline) this.context.flash('Connected again; everything is up to date.', 'good');
+    this.#hasBeenOnline = true;
+    this.queue.reload().catch(this.context.report);
+    this.conversation.rejoin();
+  }
+
+  #messageFailed(conversationId: string): void {
+    const name = visitorName(this.context.item(conversationId));
+    this.context.flash(
+      this.#state.open?.id === conversationId
+        ? 'A message was not sent: send it again or discard it.'
+        : `A message to ${name} was not sent.`,
+      'bad',
+    );
+  }
 }

@@ -1,14 +1,14 @@
-// What an operator does with a conversation as a whole: accept, release, resolve,
-// transfer. Says in words what became of it, above all when somebody else was faster.
+// What an operator does with a conversation as a whole: accept, release, resolve, transfer. Says what became of it, above
+// all when a colleague was faster.
 import type { Colleague, StaffConversationListItem } from '../../../protocol/entities.ts';
 import { asSdkError } from '../../../sdk/error.ts';
 import type { ConsoleContext } from './console-context.ts';
 import { sanitizeLine } from './sanitize-line.ts';
 
-type ActName = 'accept' | 'release' | 'resolve' | 'transfer';
+type Name = 'accept' | 'release' | 'resolve' | 'transfer';
 
 export interface ConversationCommands {
-  /** True when the conversation is the caller's afterwards. Asked again meanwhile, it is the same answer. */
+  /** True when the conversation is the operator's afterwards. Asked again while it runs, it is the same answer. */
   accept(id: string): Promise<boolean>;
   release(id: string): Promise<void>;
   resolve(id: string): Promise<void>;
@@ -17,7 +17,7 @@ export interface ConversationCommands {
   loadColleagues(): Promise<void>;
 }
 
-/** How somebody is called in a sentence. */
+/** What a visitor is called in a sentence. */
 export function visitorName(item: Pick<StaffConversationListItem, 'visitor'> | undefined): string {
   const name = sanitizeLine(item?.visitor.name ?? '');
   if (name !== '') return name;
@@ -26,25 +26,25 @@ export function visitorName(item: Pick<StaffConversationListItem, 'visitor'> | u
   return item === undefined ? 'the visitor' : `Visitor ${item.visitor.id.slice(0, 4)}`;
 }
 
-/** Whether a member may release, resolve or hand on a conversation. */
+/** Whether a member may release, resolve or transfer a conversation. */
 export function canManage(item: StaffConversationListItem, memberId: string, isAdmin: boolean): boolean {
   return isAdmin || item.assignedTo === memberId;
 }
 
-/** The acts of the one who is signed in; each is asked for once at a time, whatever is pressed meanwhile. */
-export function createConversationCommands(core: ConsoleContext): ConversationCommands {
-  const { client, store } = core;
+/** The commands of the member who is signed in; each runs once at a time, whatever is pressed while it runs. */
+export function createConversationCommands(context: ConsoleContext): ConversationCommands {
+  const { client, store } = context;
 
   const accepting = new Map<string, Promise<boolean>>();
 
-  async function once<T>(act: ActName, id: string, run: () => Promise<T>): Promise<T | undefined> {
-    const key = `${act}:${id}`;
+  async function once<T>(name: Name, id: string, run: () => Promise<T>): Promise<T | undefined> {
+    const key = `${name}:${id}`;
     if (store.get().pending.has(key)) return undefined;
     store.set({ pending: new Set([...store.get().pending, key]) });
     try {
       return await run();
     } catch (error) {
-      await explain(act, id, error);
+      await explain(name, id, error);
       return undefined;
     } finally {
       store.set({ pending: new Set([...store.get().pending].filter((one) => one !== key)) });
@@ -52,27 +52,27 @@ export function createConversationCommands(core: ConsoleContext): ConversationCo
   }
 
   /** A conflict means that the conversation is not as it was shown: look how it stands now, and who was faster. */
-  async function explain(act: ActName, id: string, error: unknown): Promise<void> {
-    if (asSdkError(error).code !== 'conflict') return core.report(error);
+  async function explain(name: Name, id: string, error: unknown): Promise<void> {
+    if (asSdkError(error).code !== 'conflict') return context.report(error);
     try {
       const now = await client.getConversation(id);
-      if (now.status === 'closed') return core.flash('Somebody closed it meanwhile.', 'bad');
-      if (now.assignedTo === core.memberId()) return core.flash('It is yours already.', 'info');
+      if (now.status === 'closed') return context.flash('A colleague has closed it.', 'bad');
+      if (now.assignedTo === context.memberId) return context.flash('It is already yours.', 'info');
       if (now.assignedTo !== null)
-        return core.flash(`${sanitizeLine(now.assignedToName ?? '') || 'A colleague'} was faster.`, 'bad');
-      return core.flash(
-        `It went back to the queue meanwhile, so it can’t be ${act === 'transfer' ? 'handed on' : `${act}d`}.`,
+        return context.flash(`${sanitizeLine(now.assignedToName ?? '') || 'A colleague'} was faster.`, 'bad');
+      return context.flash(
+        `It went back to the queue, so it can’t be ${name === 'transfer' ? 'transferred' : `${name}d`}.`,
         'bad',
       );
     } catch (problem) {
-      return core.report(problem);
+      return context.report(problem);
     }
   }
 
   async function accept(id: string): Promise<boolean> {
     const done = await once('accept', id, () => client.accept(id));
     accepting.delete(id);
-    if (done !== undefined) core.flash(`You have the conversation with ${visitorName(done)}.`, 'good');
+    if (done !== undefined) context.flash(`You have the conversation with ${visitorName(done)}.`, 'good');
     return done !== undefined;
   }
 
@@ -87,16 +87,16 @@ export function createConversationCommands(core: ConsoleContext): ConversationCo
     release: async (id) => {
       const done = await once('release', id, () => client.release(id));
       if (done !== undefined)
-        core.flash(`The conversation with ${visitorName(done)} is back in the queue.`, 'good');
+        context.flash(`The conversation with ${visitorName(done)} is back in the queue.`, 'good');
     },
     resolve: async (id) => {
       const done = await once('resolve', id, () => client.resolve(id));
-      if (done !== undefined) core.flash(`Resolved: ${visitorName(done)}.`, 'good');
+      if (done !== undefined) context.flash(`Resolved: ${visitorName(done)}.`, 'good');
     },
     transfer: async (id, colleague) => {
       const done = await once('transfer', id, () => client.transfer(id, colleague.id));
       if (done !== undefined)
-        core.flash(
+        context.flash(
           `${sanitizeLine(colleague.name)} has the conversation with ${visitorName(done)} now.`,
           'good',
         );

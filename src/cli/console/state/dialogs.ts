@@ -1,134 +1,146 @@
 // Keys of what lies over the panes, and of the search: choosing, filtering, answering.
-import type { CommandName, Keymap, KeyPress } from '../keys.ts';
-import type { ConversationCommands } from './conversation-commands.ts';
+import { paletteCommands } from './available-commands.ts';
+import type { ComposerController } from './composer-controller.ts';
 import type { ConsoleContext } from './console-context.ts';
-import type { QueueController } from './queue-controller.ts';
+import type { Dialog, Question } from './console-state.ts';
+import type { ConversationCommands } from './conversation-commands.ts';
+import type { KeyPress } from './key-names.ts';
+import type { CommandName, Keymap } from './keymap.ts';
 import { menuChoices } from './menus.ts';
 import type { Navigation } from './navigation.ts';
+import type { QueueController } from './queue-controller.ts';
 import { shownRows } from './queue.ts';
-import type { Question } from './view-state.ts';
-import type { ComposerController } from './composer-controller.ts';
 
 const steps: Readonly<Partial<Record<CommandName, number>>> = { down: 1, up: -1, pageDown: 10, pageUp: -10 };
 
+type Menu = Extract<Dialog, { kind: 'menu' }>;
+
 export interface DialogParts {
-  readonly acts: ConversationCommands;
-  readonly lists: QueueController;
-  readonly writing: ComposerController;
+  readonly commands: ConversationCommands;
+  readonly queue: QueueController;
+  readonly composer: ComposerController;
   readonly navigation: Navigation;
   readonly keymap: Keymap;
-  perform(action: CommandName): void;
+  run(command: CommandName): void;
 }
 
-/** @returns what a key does there; `action` null: it is bound to nothing, and may be text */
-export function createDialogs(
-  core: ConsoleContext,
-  parts: DialogParts,
-): (action: CommandName | null, stroke: KeyPress) => void {
-  const { store } = core;
-  const { acts, lists, writing, keymap, perform } = parts;
-  const { setDialog, setFocus } = parts.navigation;
-  const state = store.get;
+export class Dialogs {
+  readonly #context: ConsoleContext;
+  readonly #parts: DialogParts;
 
-  function answer(question: Question): void {
-    setDialog(null);
-    switch (question.act) {
-      case 'resolve':
-        void acts.resolve(question.id).then(() => {
-          if (state().open?.id === question.id && core.item(question.id)?.status === 'closed')
-            setFocus('queue');
-        });
-        return;
-      case 'release':
-        return void acts.release(question.id);
-      case 'remove':
-        return void writing.remove(question.id, question.messageId);
-      case 'discard':
-        return writing.discard(question.key);
-      default:
-        return core.exit(0);
-    }
+  constructor(context: ConsoleContext, parts: DialogParts) {
+    this.#context = context;
+    this.#parts = parts;
   }
 
-  function updateMenu(patch: { readonly filter?: string; readonly index?: number }): void {
-    const { dialog } = state();
-    if (dialog?.kind === 'menu') store.set({ dialog: { ...dialog, ...patch } });
-  }
-
-  function choose(): void {
-    const { dialog } = state();
-    if (dialog?.kind !== 'menu') return setDialog(null);
-    const choice = menuChoices(state(), dialog, keymap)[dialog.index];
-    if (choice === undefined) return undefined;
-    setDialog(null);
-    if (dialog.menu === 'palette') return perform(choice.id as CommandName);
-    if (dialog.menu === 'canned') {
-      const reply = state().cannedReplies?.find(({ id }) => id === choice.id);
-      if (reply !== undefined) writing.insertReply(reply);
-      return undefined;
-    }
-    const colleague = state().colleagues?.find(({ id }) => id === choice.id);
-    if (colleague !== undefined && dialog.about !== null) void acts.transfer(dialog.about, colleague);
-    return undefined;
-  }
-
-  /** Keys of a dialog, or of the field for the search. */
-  function inDialog(action: CommandName | null, stroke: KeyPress): void {
-    const { dialog, queue } = state();
-    if (dialog === null) return inSearch(action, stroke, queue.search?.text ?? '');
+  /**
+   * A key in the dialog that is open, or in the field of the search.
+   * @param command null: the key is bound to nothing, and may be text
+   */
+  press(command: CommandName | null, press: KeyPress): void {
+    const { dialog, queue } = this.#context.state;
+    const { navigation } = this.#parts;
+    if (dialog === null) return this.#inSearch(command, press, queue.search?.text ?? '');
     if (dialog.kind === 'confirm') {
-      if (action === 'yes') answer(dialog.ask);
-      else if (action === 'no') setDialog(null);
+      if (command === 'yes') this.#answer(dialog.ask);
+      else if (command === 'no') navigation.setDialog(null);
       return undefined;
     }
-    const step = action === null ? undefined : steps[action];
-    if (action === 'back') return setDialog(null);
-    if (dialog.kind !== 'menu') {
-      if (step !== undefined)
-        return store.set({ dialog: { ...dialog, top: Math.max(0, dialog.top + step) } });
-      // Help and the visitor's data close on whatever would open them, and on Enter.
-      return setDialog(null);
-    }
-    if (step !== undefined) {
-      const most = menuChoices(state(), dialog, keymap).length - 1;
-      return updateMenu({ index: Math.max(0, Math.min(most, dialog.index + step)) });
-    }
-    if (action === 'choose') return choose();
-    const text = fieldAfter(dialog.filter, stroke);
-    return text === null ? undefined : updateMenu({ filter: text, index: 0 });
+    if (command === 'back') return navigation.setDialog(null);
+    if (dialog.kind === 'menu') return this.#inMenu(dialog, command, press);
+    const step = command === null ? undefined : steps[command];
+    // Help and the visitor's data close on any other key.
+    return step === undefined ? navigation.setDialog(null) : this.#context.face.scrollDialog(step);
   }
 
-  function inSearch(action: CommandName | null, stroke: KeyPress, text: string): void {
-    switch (action) {
+  #answer(question: Question): void {
+    const { commands, composer, navigation } = this.#parts;
+    navigation.setDialog(null);
+    switch (question.command) {
+      case 'resolve':
+        void commands.resolve(question.id).then(() => {
+          const { open } = this.#context.state;
+          if (open?.id === question.id && this.#context.item(question.id)?.status === 'closed')
+            navigation.setFocus('queue');
+        });
+        return undefined;
+      case 'release':
+        return void commands.release(question.id);
+      case 'remove':
+        return void composer.removeMessage(question.id, question.messageId);
+      case 'discard':
+        return composer.discard(question.key);
+      case 'quit':
+        return this.#context.runtime.exit(0);
+    }
+  }
+
+  #inMenu(menu: Menu, command: CommandName | null, press: KeyPress): void {
+    const step = command === null ? undefined : steps[command];
+    if (command === 'choose') return this.#choose(menu);
+    if (step !== undefined) {
+      const last = menuChoices(this.#context.state, menu, this.#parts.keymap).length - 1;
+      const index = Math.max(0, Math.min(last, menu.index + step));
+      return this.#context.store.set({ dialog: { ...menu, index } });
+    }
+    const filter = fieldAfter(menu.filter, press);
+    return filter === null ? undefined : this.#context.store.set({ dialog: { ...menu, filter, index: 0 } });
+  }
+
+  #choose(menu: Menu): void {
+    const { state } = this.#context;
+    const { commands, composer, navigation, keymap, run } = this.#parts;
+    const choice = menuChoices(state, menu, keymap)[menu.index];
+    if (choice === undefined) return;
+    navigation.setDialog(null);
+    switch (menu.menu) {
+      case 'palette': {
+        const command = paletteCommands.find((one) => one === choice.id);
+        if (command !== undefined) run(command);
+        return;
+      }
+      case 'canned': {
+        const reply = state.cannedReplies?.find(({ id }) => id === choice.id);
+        if (reply !== undefined) composer.suggestions.insertReply(reply);
+        return;
+      }
+      case 'transfer': {
+        const colleague = state.colleagues?.find(({ id }) => id === choice.id);
+        if (colleague !== undefined && menu.about !== null) void commands.transfer(menu.about, colleague);
+      }
+    }
+  }
+
+  #inSearch(command: CommandName | null, press: KeyPress, text: string): void {
+    const { queue, run } = this.#parts;
+    switch (command) {
       case 'down':
-        return lists.move(1);
       case 'up':
-        return lists.move(-1);
+        return queue.move(command === 'down' ? 1 : -1);
       case 'pageDown':
-        return lists.move(core.layout().queueHeight);
+        return queue.move(this.#context.face.queuePageSize());
       case 'pageUp':
-        return lists.move(-core.layout().queueHeight);
+        return queue.move(-this.#context.face.queuePageSize());
       case 'open':
-        if (text.trim() === '') return lists.endSearch();
-        lists.confirmSearch();
-        return shownRows(state().queue, core.memberId()).length === 1 ? perform('open') : undefined;
+        if (text.trim() === '') return queue.search.end();
+        queue.search.confirm();
+        if (shownRows(this.#context.state.queue, this.#context.memberId).length === 1) run('open');
+        return undefined;
       case 'back':
-        return lists.endSearch();
+        return queue.search.end();
       case 'nextUnread':
       case 'nextPane':
       case 'previousPane':
       case 'redraw':
       case 'quit':
-        lists.confirmSearch();
-        return perform(action);
+        queue.search.confirm();
+        return run(command);
       default: {
-        const next = fieldAfter(text, stroke);
-        return next === null ? undefined : lists.setSearch(next);
+        const next = fieldAfter(text, press);
+        return next === null ? undefined : queue.search.setText(next);
       }
     }
   }
-
-  return inDialog;
 }
 
 /** A one-line field after a key: typed text is added, Backspace takes the last character; null: unchanged. */

@@ -1,6 +1,6 @@
-// Keeps what is typed from being lost: the draft on the disk is what is being written,
-// behind what has left the composer and is not safe in the outbox yet. Must not send.
-import type { Draft } from '../drafts.ts';
+// Keeps what is typed from being lost: the stored draft is what has left the composer and is not in the outbox yet,
+// followed by what is being written. Must not send.
+import type { Draft } from './drafts.ts';
 import type { ConsoleContext } from './console-context.ts';
 
 export interface DraftPersistence {
@@ -14,7 +14,7 @@ export interface DraftPersistence {
   confirm(id: string, left: Draft): void;
   /** It could not go: it stands before what was written since. */
   restore(id: string, left: Draft): void;
-  /** The composer has gone elsewhere: the disk knows the rest. */
+  /** The composer shows another conversation; the stored draft has the rest. */
   close(id: string): void;
 }
 
@@ -24,7 +24,7 @@ function joined(parts: readonly Draft[]): Draft {
   return { text: some.map(({ text }) => text).join('\n'), note: some.some(({ note }) => note) };
 }
 
-/** Keeps the texts of all conversations; the disk is asked only for those that were not opened yet. */
+/** Keeps the texts of all conversations; the store of drafts is asked only for those that were not opened yet. */
 export function createDraftPersistence({
   drafts,
   store,
@@ -33,10 +33,8 @@ export function createDraftPersistence({
   const writing = new Map<string, Draft>();
 
   function persist(id: string): void {
-    const whole = joined([
-      ...(leaving.get(id) ?? []),
-      ...(writing.get(id) === undefined ? [] : [writing.get(id) ?? { text: '', note: false }]),
-    ]);
+    const now = writing.get(id);
+    const whole = joined([...(leaving.get(id) ?? []), ...(now === undefined ? [] : [now])]);
     const known = drafts.get(id);
     if (whole.text === '') {
       if (known !== null) drafts.remove(id);
@@ -44,7 +42,7 @@ export function createDraftPersistence({
     if (store.get().drafted.has(id) !== (whole.text !== '')) store.set({ drafted: new Set(drafts.ids()) });
   }
 
-  function settle(id: string, left: Draft): void {
+  function removeLeft(id: string, left: Draft): void {
     const others = (leaving.get(id) ?? []).filter((one) => one !== left);
     if (others.length > 0) leaving.set(id, others);
     else leaving.delete(id);
@@ -57,18 +55,18 @@ export function createDraftPersistence({
     },
     read: (id) => writing.get(id) ?? (leaving.has(id) ? null : drafts.get(id)),
     take: (id, draft) => {
-      // The disk has it already, as what was being written: whoever writes next adds to it.
+      // It is stored already, as what was being written; what is written next is added to it.
       const left = { ...draft };
       leaving.set(id, [...(leaving.get(id) ?? []), left]);
       writing.delete(id);
       return left;
     },
     confirm: (id, left) => {
-      settle(id, left);
+      removeLeft(id, left);
       persist(id);
     },
     restore: (id, left) => {
-      settle(id, left);
+      removeLeft(id, left);
       writing.set(id, joined([left, writing.get(id) ?? { text: '', note: false }]));
       persist(id);
     },

@@ -1,16 +1,16 @@
-// The lists to choose from: all commands, colleagues, canned replies. What is in them now
-// and how they are filtered. Pure; what a choice does is the controller's matter.
-import { commandKeys, type Keymap } from '../keys.ts';
+// The lists to choose from: all commands, colleagues, canned replies. What is in them now and how they are filtered. Pure;
+// what a choice does is in dialogs.ts.
+import { commandKeys, type Keymap } from './keymap.ts';
 import { editableText } from './lexical-markdown.ts';
 import { isAvailable, keyScopeOf, keyFor, paletteCommands } from './available-commands.ts';
 import { sanitizeLine } from './sanitize-line.ts';
-import type { Choice, Dialog, ViewState } from './view-state.ts';
+import type { Choice, Dialog, ConsoleState } from './console-state.ts';
 
 type Menu = Extract<Dialog, { kind: 'menu' }>;
 
 const titles: Readonly<Record<Menu['menu'], string>> = {
   palette: 'Commands',
-  transfer: 'Hand over to',
+  transfer: 'Transfer to',
   canned: 'Canned replies',
 };
 
@@ -22,10 +22,10 @@ export function menuTitle({ menu }: Menu): string {
 /** What a menu says when there is nothing in it. */
 export function menuEmpty({ menu, filter, loading }: Menu): string {
   if (loading) return 'Loading…';
-  if (filter !== '') return 'Nothing fits.';
+  if (filter !== '') return 'No match.';
   return {
-    palette: 'Nothing to do here.',
-    transfer: 'There is nobody else.',
+    palette: 'No command applies here.',
+    transfer: 'There is no other member.',
     canned: 'No canned replies yet: deskbell canned set NAME TEXT',
   }[menu];
 }
@@ -36,7 +36,7 @@ function fits(words: readonly string[], choice: Choice): boolean {
 }
 
 /** The choices that fit what was typed, in order. */
-export function menuChoices(state: ViewState, menu: Menu, keymap: Keymap): readonly Choice[] {
+export function menuChoices(state: ConsoleState, menu: Menu, keymap: Keymap): readonly Choice[] {
   const words = menu.filter
     .toLowerCase()
     .split(/\s+/)
@@ -44,17 +44,17 @@ export function menuChoices(state: ViewState, menu: Menu, keymap: Keymap): reado
   return allChoices(state, menu, keymap).filter((choice) => fits(words, choice));
 }
 
-function allChoices(state: ViewState, menu: Menu, keymap: Keymap): readonly Choice[] {
+function allChoices(state: ConsoleState, menu: Menu, keymap: Keymap): readonly Choice[] {
   switch (menu.menu) {
     case 'palette': {
       const under = keyScopeOf({ ...state, dialog: null });
       return paletteCommands
-        .filter((action) => isAvailable(state, action))
-        .map((action) => ({
-          id: action,
-          label: commandKeys[action].about,
+        .filter((command) => isAvailable(state, command))
+        .map((command) => ({
+          id: command,
+          label: commandKeys[command].about,
           detail: '',
-          note: keyFor(keymap, action, under),
+          note: keyFor(keymap, command, under),
         }));
     }
     case 'transfer':
@@ -67,7 +67,7 @@ function allChoices(state: ViewState, menu: Menu, keymap: Keymap): readonly Choi
           id,
           label: sanitizeLine(name),
           detail: role === 'admin' ? 'admin' : '',
-          note: online ? '● here' : '○ away',
+          note: online ? '● online' : '○ offline',
         }));
     default:
       return (state.cannedReplies ?? []).map((reply) => ({

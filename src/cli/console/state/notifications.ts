@@ -1,19 +1,17 @@
-// When the operator is notified: a visitor has come, or one of their own has written.
-// Decides only; bells and titles are made by ../notify.ts.
-import type { StaffClient } from '../../../sdk/staff-types.ts';
+// When the operator is notified: a visitor waits, or one of the operator's own has written. Decides only; a notifier makes
+// bells and titles.
 import { visitorName } from './conversation-commands.ts';
-import type { Notifier } from '../notifier.ts';
 import type { ConsoleContext } from './console-context.ts';
 import { isInTab } from './queue.ts';
-import { isWatching } from './conversation-controller.ts';
+import { isWatching } from './shown-messages.ts';
 import { sanitizeLine } from './sanitize-line.ts';
-import type { ViewState } from './view-state.ts';
+import type { ConsoleState } from './console-state.ts';
 
-/** A burst is one call. */
+/** Messages of one conversation within this time cause one notification. */
 const quietMs = 3_000;
 
 /** How many conversations need attention: those that wait, and unread ones among the operator's own. */
-export function waitingCount(state: ViewState): number {
+export function waitingCount(state: ConsoleState): number {
   const memberId = state.session?.member.id ?? '';
   // What comes in while it is in sight is read in a moment: the count must not flicker.
   const seen = isWatching(state) ? state.open?.id : undefined;
@@ -23,40 +21,50 @@ export function waitingCount(state: ViewState): number {
   return (state.queue.lists.pending.total ?? 0) + unread;
 }
 
+/** How a face calls for attention. */
+export interface Notifier {
+  /** To be called when the screen is taken over. */
+  start(): void;
+  /** Calls for attention: with sound and notification, as far as they are on. */
+  notify(title: string, body: string): void;
+  /** How many conversations wait; written only when it is another title than before. */
+  setCount(count: number): void;
+  /** Turns bell and desktop notifications off and on again; the title stays. */
+  mute(muted: boolean): void;
+  readonly muted: boolean;
+  /** Brings the old title back; nothing is written afterwards. */
+  stop(): void;
+}
+
 export interface Notifications {
-  /** Off: silent until it is switched on again. Answers how it is afterwards. */
+  /** Turns notifications off or on again. @returns whether they are on now */
   toggle(): boolean;
   stop(): void;
 }
 
 /** Begins to listen; `stop` of the answer ends it. */
-export function startNotifications(
-  core: ConsoleContext,
-  client: StaffClient,
-  notifier: Notifier,
-): Notifications {
-  const { store } = core;
-  const calledAt = new Map<string, number>();
+export function startNotifications(context: ConsoleContext, notifier: Notifier): Notifications {
+  const { client, store } = context;
+  const notifiedAt = new Map<string, number>();
   let shown = -1;
 
-  const isBeforeTheirEyes = (id: string): boolean => store.get().open?.id === id && isWatching(store.get());
-  const call = (id: string, title: string, body: string): void => {
-    const now = core.now();
-    if (now - (calledAt.get(id) ?? -quietMs) < quietMs) return;
-    calledAt.set(id, now);
-    for (const [key, at] of calledAt) if (now - at > quietMs) calledAt.delete(key);
+  const notify = (id: string, title: string, body: string): void => {
+    const now = context.now();
+    if (now - (notifiedAt.get(id) ?? -quietMs) < quietMs) return;
+    notifiedAt.set(id, now);
+    for (const [key, at] of notifiedAt) if (now - at > quietMs) notifiedAt.delete(key);
     notifier.notify(title, body);
   };
 
   const undo = [
     client.on('conversation:new', ({ id, subject }) =>
-      call(id, 'Somebody is waiting', sanitizeLine(subject ?? '')),
+      notify(id, 'A visitor is waiting', sanitizeLine(subject ?? '')),
     ),
     client.on('conversation:activity', ({ conversationId: id, preview, waiting }) => {
-      const item = core.item(id);
-      if (!waiting || item === undefined || !isInTab(item, 'mine', core.memberId()) || isBeforeTheirEyes(id))
-        return;
-      call(id, visitorName(item), sanitizeLine(preview));
+      const item = context.item(id);
+      const isSeen = store.get().open?.id === id && isWatching(store.get());
+      if (!waiting || item === undefined || !isInTab(item, 'mine', context.memberId) || isSeen) return;
+      notify(id, visitorName(item), sanitizeLine(preview));
     }),
     store.subscribe(() => {
       const count = waitingCount(store.get());

@@ -1,5 +1,5 @@
-// The queue: which conversations a tab shows, in the service's order, as far as its
-// pages are here. Pure; who asks for pages is `lists.ts`.
+// The queue: which conversations a tab shows, in the service's order, as far as its pages are loaded. Pure; the pages are
+// asked for in queue-controller.ts.
 import type { StaffConversationListItem } from '../../../protocol/entities.ts';
 
 export type Tab = 'pending' | 'mine' | 'all' | 'closed';
@@ -7,16 +7,14 @@ export type Tab = 'pending' | 'mine' | 'all' | 'closed';
 export const tabs: readonly Tab[] = ['pending', 'mine', 'all', 'closed'];
 
 export interface TabList {
-  /** As the service last counted, corrected by what was heard since; null: not known yet. */
+  /** As the service last counted, corrected by events since; null: not known yet. */
   readonly total: number | null;
-  /** The last conversation of the pages that are here; `end`: there is no more; null: nothing was asked yet. */
+  /** The last conversation of the pages that are loaded; `end`: there is no more; null: nothing was asked yet. */
   readonly horizon: StaffConversationListItem | 'end' | null;
   readonly loading: boolean;
   readonly problem: string | null;
-  /** The conversation that acts concern. */
+  /** The conversation that commands concern. */
   readonly cursor: string | null;
-  /** The first row in sight. */
-  readonly top: number;
 }
 
 export interface Search {
@@ -29,7 +27,6 @@ export interface Search {
   readonly loading: boolean;
   readonly problem: string | null;
   readonly cursor: string | null;
-  readonly top: number;
 }
 
 export interface QueueLists {
@@ -46,7 +43,6 @@ const emptyList: TabList = {
   loading: false,
   problem: null,
   cursor: null,
-  top: 0,
 };
 
 /** A search that has just been begun. */
@@ -58,7 +54,6 @@ export const emptySearch: Search = {
   loading: false,
   problem: null,
   cursor: null,
-  top: 0,
 };
 
 /** Before anything was asked. */
@@ -119,7 +114,7 @@ interface Rows {
 /** Keeps the last answer per tab: a keystroke in the composer must not sort the queue. */
 const remembered = new WeakMap<readonly StaffConversationListItem[], Partial<Record<Tab, Rows>>>();
 
-/** The conversations of a tab that are here without a gap, in order. */
+/** The conversations of a tab that are loaded without a gap, in order. */
 export function tabRows(queue: QueueLists, tab: Tab, memberId: string): readonly StaffConversationListItem[] {
   const { items } = queue;
   const { horizon } = queue.lists[tab];
@@ -156,9 +151,9 @@ export function shownRows(queue: QueueLists, memberId: string): readonly StaffCo
   return rows;
 }
 
-/** The cursor and scroll of what the queue shows. */
-export function shownList(queue: QueueLists): { readonly cursor: string | null; readonly top: number } {
-  return queue.search ?? queue.lists[queue.tab];
+/** The conversation under the cursor of what the queue shows. */
+export function shownCursor(queue: QueueLists): string | null {
+  return (queue.search ?? queue.lists[queue.tab]).cursor;
 }
 
 /** The place of the cursor among the rows; -1: there are none. A cursor on a row that is no longer there falls to the first. */
@@ -167,24 +162,15 @@ export function cursorIndex(rows: readonly StaffConversationListItem[], cursor: 
   return at < 0 ? Math.min(0, rows.length - 1) : at;
 }
 
-/** The first row in sight so that the cursor is in it, moved as little as possible. */
-export function scrollTo(top: number, index: number, height: number, length: number): number {
-  const lowest = Math.max(0, length - height);
-  const seen = index < top ? index : index >= top + height ? index - height + 1 : top;
-  return Math.max(0, Math.min(seen, lowest));
-}
-
-/** Puts the cursor on a conversation and keeps it in sight. */
+/** Puts the cursor on a row. */
 export function withCursor(
   queue: QueueLists,
   rows: readonly StaffConversationListItem[],
   index: number,
-  height: number,
 ): QueueLists {
   const cursor = rows[index]?.id ?? null;
-  const top = scrollTo(shownList(queue).top, Math.max(0, index), height, rows.length);
-  if (queue.search !== null) return { ...queue, search: { ...queue.search, cursor, top } };
-  return { ...queue, lists: { ...queue.lists, [queue.tab]: { ...queue.lists[queue.tab], cursor, top } } };
+  if (queue.search !== null) return { ...queue, search: { ...queue.search, cursor } };
+  return { ...queue, lists: { ...queue.lists, [queue.tab]: { ...queue.lists[queue.tab], cursor } } };
 }
 
 /** Corrects the counts by how one conversation changed; `before` undefined: it was not known. */

@@ -1,25 +1,25 @@
-// What the composer is offered: canned replies behind a slash, and drafts by the assistant.
-// Both only change the text; nothing is sent from here.
+// What the composer is offered: canned replies after a slash, and drafts by the assistant. Both only change the text;
+// nothing is sent from here.
 import type { CannedReply } from '../../../protocol/entities.ts';
 import { asSdkError } from '../../../sdk/error.ts';
-import * as buffers from '../editing/buffer.ts';
-import type { CommandName } from '../keys.ts';
+import * as buffers from './editing/buffer.ts';
+import type { CommandName } from './keymap.ts';
 import { cannedQuery, fittingReplies, hasText, withBuffer, type ComposerState } from './composer.ts';
 import type { ConsoleContext } from './console-context.ts';
 import { editableText } from './lexical-markdown.ts';
 import { sanitizeLine } from './sanitize-line.ts';
 
 export interface Suggestions {
-  /** Keys that belong to the list of canned replies while it is there; false: not this one. */
-  act(action: CommandName): boolean;
+  /** Runs a command on the list of canned replies while it is shown; false: it is none of the list's. */
+  run(command: CommandName): boolean;
   insertReply(reply: CannedReply): void;
   loadCannedReplies(): Promise<void>;
   askDraft(): Promise<void>;
 }
 
 /** @param set takes the composer's next state, and keeps its text */
-export function createSuggestions(core: ConsoleContext, set: (next: ComposerState) => void): Suggestions {
-  const { client, store } = core;
+export function createSuggestions(context: ConsoleContext, set: (next: ComposerState) => void): Suggestions {
+  const { client, store } = context;
   const composer = (): ComposerState | null => store.get().composer;
 
   function choices(): readonly CannedReply[] {
@@ -38,13 +38,12 @@ export function createSuggestions(core: ConsoleContext, set: (next: ComposerStat
     set({ ...withBuffer(now, buffer), cannedIndex: null });
   }
 
-  /** Keys that belong to the list of canned replies while it is there. */
-  function act(action: CommandName): boolean {
+  function run(command: CommandName): boolean {
     const list = choices();
     const now = composer();
     if (now === null || list.length === 0) return false;
     const index = Math.min(now.cannedIndex ?? 0, list.length - 1);
-    switch (action) {
+    switch (command) {
       case 'lineUp':
         set({ ...now, cannedIndex: Math.max(0, index - 1) });
         return true;
@@ -70,7 +69,7 @@ export function createSuggestions(core: ConsoleContext, set: (next: ComposerStat
     if (now === null || now.ai === 'asking') return;
     // The draft is for the visitor, and Undo would bring the note back as an answer.
     if (now.note && hasText(now))
-      return core.flash('Your draft here is an internal note: send it or clear it first.', 'info');
+      return context.flash('Your draft here is an internal note: send it or clear it first.', 'info');
     const id = now.conversationId;
     set({ ...now, ai: 'asking' });
     try {
@@ -83,21 +82,21 @@ export function createSuggestions(core: ConsoleContext, set: (next: ComposerStat
       if (after?.conversationId !== id) return;
       if (!answered || text.trim() === '') {
         set({ ...after, ai: null });
-        return core.flash('The assistant finds no answer in your documents.', 'info');
+        return context.flash('The assistant found no answer in your documents.', 'info');
       }
-      const had = hasText(after);
+      const replaced = hasText(after);
       set({
         ...withBuffer(after, buffers.replaceAll(after.buffer, text)),
         note: false,
         ai: 'drafted',
         cannedIndex: null,
       });
-      const from = sources
+      const titles = sources
         .map(({ title }) => sanitizeLine(title))
         .slice(0, 3)
         .join(', ');
-      core.flash(
-        `A draft${from === '' ? '' : ` from ${from}`}: read it before you send it.${had ? ' Undo brings your text back.' : ''}`,
+      context.flash(
+        `A draft${titles === '' ? '' : ` from ${titles}`}: read it before you send it.${replaced ? ' Undo brings your text back.' : ''}`,
         'info',
       );
     } catch (error) {
@@ -105,13 +104,10 @@ export function createSuggestions(core: ConsoleContext, set: (next: ComposerStat
       if (after?.conversationId === id) set({ ...after, ai: null });
       const { code } = asSdkError(error);
       if (code === 'plan_limit')
-        core.flash(
-          'Drafts by the assistant are not part of this organization’s plan (premium has them).',
-          'bad',
-        );
+        context.flash('This organization’s plan has no drafts by the assistant; premium has.', 'bad');
       else if (code === 'ai_unavailable')
-        core.flash('The assistant’s model does not answer just now. Try again in a moment.', 'bad');
-      else core.report(error);
+        context.flash('The assistant’s model did not answer. Try again in a moment.', 'bad');
+      else context.report(error);
     }
     return undefined;
   }
@@ -132,9 +128,9 @@ export function createSuggestions(core: ConsoleContext, set: (next: ComposerStat
       }
     } catch (error) {
       store.set({ cannedReplies: null });
-      core.report(error);
+      context.report(error);
     }
   }
 
-  return { act, insertReply, loadCannedReplies, askDraft };
+  return { run, insertReply, loadCannedReplies, askDraft };
 }

@@ -2,7 +2,7 @@
 // Must not fail on any content and must not let a byte through that a terminal obeys; keeps nothing between calls.
 
 import { safeHref } from '../../../text/links.ts';
-import { sanitizeText } from './sanitize-text.ts';
+import { sanitizeText } from '../../../text/sanitize-text.ts';
 import type { Line, Span, Style } from './types.ts';
 import { textOf, widthOf, wrap, wrapHard } from './wrap.ts';
 
@@ -44,7 +44,7 @@ const KNOWN_INLINE: ReadonlySet<unknown> = new Set([
 const LANGUAGE = /^[a-z0-9+#-]{1,32}$/i;
 
 /**
- * A message's content as rows, none of them wider than the columns. Every text went through `safeText`. A link is its
+ * A message's content as rows, none of them wider than the columns. Every text went through `sanitizeText`. A link is its
  * text with the address behind it, unless they say the same, so that the real host can be read. What is no tree after
  * all is shown as the text that it is.
  *

@@ -12,7 +12,7 @@ export interface Style {
   readonly color?: Color;
 }
 
-/** A piece of a line with one style. Its text holds no line end and has been through `safeText`. */
+/** A piece of a line with one style. Its text holds no line end and has been through `sanitizeText`. */
 export interface Span extends Style {
   readonly text: string;
 }

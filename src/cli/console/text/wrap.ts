@@ -1,9 +1,9 @@
 // Owns how a line becomes rows of the screen: where it breaks, how it is cut, how wide it is.
-// Must not make text safe: it expects spans whose text has been through `safeText`.
+// Must not make text safe: it expects spans whose text has been through `sanitizeText`.
 
 import { splitGraphemes } from '../../../text/graphemes.ts';
 import { displayWidth, graphemeWidth } from '../../../text/width.ts';
-import { cellEnd } from './sanitize-text.ts';
+import { cellEnd } from '../../../text/sanitize-text.ts';
 import type { Line, Span } from './types.ts';
 
 /** What a row is made of: one grapheme, as drawn. */
@@ -194,7 +194,7 @@ function cellsOf(line: Line, columns: number): StyledCell[] {
     at += text.length;
     const last = cells.at(-1);
     const width = graphemeWidth(text) + (last?.width ?? 0);
-    // What `safeText` took apart for the sake of its width was one cluster, and no row should begin inside it.
+    // What `sanitizeText` took apart for the sake of its width was one cluster, and no row should begin inside it.
     if (last !== undefined && (joins || text === cellEnd) && width <= Math.min(columns, WIDEST_CLUSTER)) {
       cells[cells.length - 1] = { text: last.text + text, width, span: last.span };
     } else {

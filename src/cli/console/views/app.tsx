@@ -2,13 +2,13 @@
 // state; keys and pastes back to the model. Must not decide anything.
 import { Box, Text, useApp, useCursor, useInput, usePaste, useWindowSize } from 'ink';
 import { memo, useEffect, useMemo, useRef, useSyncExternalStore, type ReactElement } from 'react';
-import { keyPressesOf, type Keymap } from '../keys.ts';
-import { layoutOfState } from '../state/console-context.ts';
+import { keyPressesOf } from '../ink-keys.ts';
+import type { Keymap } from '../state/keymap.ts';
 import type { ConsoleController } from '../state/console-controller.ts';
-import type { PaneLayout } from '../state/pane-layout.ts';
-import { minimumSize } from '../state/pane-layout.ts';
-import { isWatching } from '../state/conversation-controller.ts';
-import type { ViewState } from '../state/view-state.ts';
+import type { PaneLayout } from './pane-layout.ts';
+import { minimumSize } from './pane-layout.ts';
+import { isWatching } from '../state/shown-messages.ts';
+import type { ViewState } from './view-state.ts';
 import type { Line } from '../text/types.ts';
 import {
   cannedLines,
@@ -23,6 +23,7 @@ import { footerLines, headerLine } from './frame-lines.ts';
 import { fitLine, titleRule, fitHeight } from './line-layout.ts';
 import { queueLines, searchCaret } from './queue-lines.ts';
 import { Rows } from './rows.tsx';
+import type { TerminalView } from './terminal-view.ts';
 import { visitorLines } from './visitor-lines.ts';
 
 /** A line between panes. */
@@ -65,6 +66,7 @@ export interface TerminalHandle {
 
 export interface AppProps {
   readonly model: ConsoleController;
+  readonly view: TerminalView;
   readonly keymap: Keymap;
   readonly onTerminal?: (handle: TerminalHandle) => void;
   /** The screen was closed, by the operator or otherwise. */
@@ -72,8 +74,8 @@ export interface AppProps {
 }
 
 /** The whole window; as tall and as wide as the terminal. */
-export function App({ model, keymap, onTerminal, onEnd }: AppProps): ReactElement {
-  const state = useSyncExternalStore(model.store.subscribe, model.store.get);
+export function App({ model, view, keymap, onTerminal, onEnd }: AppProps): ReactElement {
+  const state = useSyncExternalStore(view.subscribe, view.get);
   const size = useWindowSize();
   const firstRow = useRef(0);
   const { setCursorPosition } = useCursor();
@@ -83,15 +85,15 @@ export function App({ model, keymap, onTerminal, onEnd }: AppProps): ReactElemen
     onTerminal?.({ suspend: suspendTerminal, redraw: () => void suspendTerminal(() => undefined) });
     return onEnd;
   }, [onTerminal, onEnd, suspendTerminal]);
-  useEffect(() => model.resize(size.columns, size.rows), [model, size.columns, size.rows]);
+  useEffect(() => view.resize(size.columns, size.rows), [view, size.columns, size.rows]);
   useInput((input, key) => model.pressKeys(keyPressesOf(input, key)));
   usePaste((text) => model.paste(text));
 
   const { composer, dialog, open } = state;
-  const layout = layoutOfState(state);
+  const { layout } = view;
   const { queue, session, focus, drafted, now, connection, columns, rows } = state;
   const inQueue = useMemo(
-    () => (layout.showQueue ? queueLines(state, layout) : []),
+    () => (layout.showQueue ? queueLines(state, layout, view.queueTop()) : []),
     // What the queue shows; a keystroke in the composer changes none of these.
     [
       queue,

@@ -3,15 +3,16 @@
 import { sizeLimits } from '../../../protocol/codes.ts';
 import { visitorName } from '../state/conversation-commands.ts';
 import { cannedQuery, fittingReplies, sendPermission, type ComposerState } from '../state/composer.ts';
-import type { PaneLayout } from '../state/pane-layout.ts';
+import type { PaneLayout } from './pane-layout.ts';
 import { editableText } from '../state/lexical-markdown.ts';
-import { ruleWith } from '../state/message-lines.ts';
-import { messageBlocks } from '../state/conversation-controller.ts';
+import { messageBlocks, ruleWith } from './message-lines.ts';
 import { sanitizeLine } from '../state/sanitize-line.ts';
-import type { ViewState } from '../state/view-state.ts';
+import type { ConsoleState } from '../state/console-state.ts';
+import type { ViewState } from './view-state.ts';
 import { shortDuration } from '../state/time.ts';
-import { viewportOf } from '../state/viewport.ts';
-import { layoutBuffer as bufferLayout, type TextLayout } from '../editing/buffer.ts';
+import { viewportOf } from './viewport.ts';
+import { layoutBuffer } from '../text/row-motions.ts';
+import type { TextLayout } from '../text/text-layout.ts';
 import type { Line, Span } from '../text/types.ts';
 import { cut } from '../text/wrap.ts';
 import { blankLine, fitLine, titleRule, fitHeight } from './line-layout.ts';
@@ -19,7 +20,7 @@ import { blankLine, fitLine, titleRule, fitHeight } from './line-layout.ts';
 type Item = ViewState['queue']['items'][number];
 
 /** The open conversation as the queue knows it. */
-export function openItem(state: ViewState): Item | undefined {
+export function openItem(state: ConsoleState): Item | undefined {
   const { open, queue } = state;
   if (open === null) return undefined;
   return queue.items.find(({ id }) => id === open.id) ?? open.detail ?? undefined;
@@ -104,7 +105,7 @@ export function messageLinesInSight(state: ViewState, layout: PaneLayout): reado
   if (open.problem !== null)
     return fitHeight([cut([{ text: `  ${open.problem}`, color: 'red' }], columns)], height, 'bottom');
   if (open.room === null) return fitHeight([[{ text: '  Loading…', dim: true }]], height, 'bottom');
-  const { lines, atTop } = viewportOf(messageBlocks(state, columns, compact), open.anchor, height);
+  const { lines, atTop } = viewportOf(messageBlocks(state, columns, compact), state.anchor, height);
   if (lines.length === 0) return fitHeight([[{ text: '  No message yet.', dim: true }]], height, 'bottom');
   const shown = lines.map(({ line }) => line);
   if (open.loadingOlder && atTop) shown[0] = ruleWith('loading earlier messages', columns, { dim: true });
@@ -157,7 +158,7 @@ export function composerRule(state: ViewState, composer: ComposerState, layout: 
       ? { text: `↓ ${unseen} new below`, color: 'red', bold: true }
       : typing !== ''
         ? { text: typing, color: 'cyan', italic: true }
-        : state.open !== null && state.open.anchor !== null
+        : state.open !== null && !state.open.atEnd
           ? { text: '↓ more below', dim: true }
           : length > sizeLimits.contentRest * 0.8
             ? {
@@ -175,7 +176,7 @@ export function composerRule(state: ViewState, composer: ComposerState, layout: 
 
 /** How the composer's text lies in its box. @param firstRow of the drawing before */
 export function composerText(composer: ComposerState, layout: PaneLayout, firstRow: number): TextLayout {
-  return bufferLayout(composer.buffer, layout.composerColumns, Math.max(1, layout.composerRows), firstRow);
+  return layoutBuffer(composer.buffer, layout.composerColumns, Math.max(1, layout.composerRows), firstRow);
 }
 
 /** The composer's box: exactly `composerRows` lines. */

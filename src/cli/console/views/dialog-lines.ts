@@ -3,8 +3,9 @@
 import { isAvailable, keyScopeOf } from '../state/available-commands.ts';
 import { menuChoices, menuEmpty, menuTitle } from '../state/menus.ts';
 import { sanitizeLine } from '../state/sanitize-line.ts';
-import type { Dialog, ViewState } from '../state/view-state.ts';
-import type { KeyScope, Keymap } from '../keys.ts';
+import type { Dialog } from '../state/console-state.ts';
+import type { ViewState } from './view-state.ts';
+import type { KeyScope, Keymap } from '../state/keymap.ts';
 import type { Line } from '../text/types.ts';
 import { widthOf, wrap } from '../text/wrap.ts';
 import { blankLine, justify, fitLine, framed } from './line-layout.ts';
@@ -47,8 +48,8 @@ function helpLines(state: ViewState, keymap: Keymap, columns: number): readonly 
   for (const place of [here, ...others]) {
     if (lines.length > 0) lines.push(blankLine);
     lines.push([{ text: place === here ? `${placeNames[place]} (here)` : placeNames[place], bold: true }]);
-    for (const { command: action, keys, about } of keymap.help(place)) {
-      const works = place !== here || isAvailable(state, action);
+    for (const { command, keys, about } of keymap.help(place)) {
+      const works = place !== here || isAvailable(state, command);
       lines.push(
         fitLine(
           [
@@ -90,9 +91,9 @@ export function overlayOf(state: ViewState, dialog: Dialog, keymap: Keymap): Ove
       const lines = helpLines(state, keymap, inner);
       return placed(
         framed(
-          scrolled(lines, dialog.top, height),
+          scrolled(lines, state.dialogTop, height),
           'Help',
-          restOf(lines.length, dialog.top, height),
+          restOf(lines.length, state.dialogTop, height),
           columns,
         ),
         columns,
@@ -103,9 +104,9 @@ export function overlayOf(state: ViewState, dialog: Dialog, keymap: Keymap): Ove
       const lines = visitorLines(state, inner);
       return placed(
         framed(
-          scrolled(lines, dialog.top, height),
+          scrolled(lines, state.dialogTop, height),
           'Visitor',
-          restOf(lines.length, dialog.top, height),
+          restOf(lines.length, state.dialogTop, height),
           columns,
         ),
         columns,

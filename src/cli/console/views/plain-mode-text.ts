@@ -2,15 +2,14 @@
 // readers and terminals without a screen. Pure.
 import type { StaffConversationListItem } from '../../../protocol/entities.ts';
 import { visitorName } from '../state/conversation-commands.ts';
-import type { ShownMessage } from '../state/message-lines.ts';
+import type { ConsoleState, ShownMessage } from '../state/console-state.ts';
 import { sanitizeLine } from '../state/sanitize-line.ts';
-import type { ViewState } from '../state/view-state.ts';
 import { timeOfDay, longDuration, shortTimestamp } from '../state/time.ts';
 import { contentLines } from '../text/rich-lines.ts';
 import { textOf } from '../text/wrap.ts';
 
-/** One conversation of a list: `2. Maria Santos, waiting 3 min, 2 new: Where is …` */
-export function conversationText(item: StaffConversationListItem, number: number, state: ViewState): string {
+/** One conversation as a line: `Maria Santos, waiting 3 min, 2 new: Where is …` */
+export function conversationText(item: StaffConversationListItem, state: ConsoleState): string {
   const waits =
     item.waitingSince !== null && item.status !== 'closed'
       ? `, waiting ${longDuration(state.now - Date.parse(item.waitingSince))}`
@@ -26,14 +25,14 @@ export function conversationText(item: StaffConversationListItem, number: number
         : '';
   const draft = state.drafted.has(item.id) ? ', with a draft' : '';
   const text = sanitizeLine(item.lastMessage?.preview ?? item.subject ?? '');
-  return `${number}. ${visitorName(item)}${who}${waits}${unread}${draft}${text === '' ? '' : `: ${text}`}`;
+  return `${visitorName(item)}${who}${waits}${unread}${draft}${text === '' ? '' : `: ${text}`}`;
 }
 
 function author(message: ShownMessage, memberId: string): string {
   const isOwn = message.own || message.state !== 'sent' || message.senderId === memberId;
   const name = isOwn
     ? 'You'
-    : sanitizeLine(message.senderName) || (message.senderRole === 'visitor' ? 'Visitor' : 'Somebody');
+    : sanitizeLine(message.senderName) || (message.senderRole === 'visitor' ? 'Visitor' : 'A colleague');
   const role =
     message.internal === true
       ? ', internal note'
@@ -46,10 +45,10 @@ function author(message: ShownMessage, memberId: string): string {
 }
 
 /** A message as lines: who and when with the first line of the text, the others indented. */
-export function messageText(message: ShownMessage, state: ViewState, columns: number): readonly string[] {
+export function messageText(message: ShownMessage, state: ConsoleState, columns: number): readonly string[] {
   const memberId = state.session?.member.id ?? '';
   const head = `${author(message, memberId)}, ${timeOfDay(message.createdAt)}`;
-  if (message.gone === true) return [`${head}: this message was deleted.`];
+  if (message.deleted === true) return [`${head}: this message was deleted.`];
   const marks =
     message.state === 'failed'
       ? ` (not sent: ${sanitizeLine(message.error?.message ?? '')})`

@@ -2,11 +2,11 @@
 // remembered, so that a tick draws only those whose time has moved on.
 import type { StaffConversationListItem } from '../../../protocol/entities.ts';
 import { visitorName } from '../state/conversation-commands.ts';
-import type { PaneLayout } from '../state/pane-layout.ts';
-import { cursorIndex, shownList, shownRows, tabs, type Tab } from '../state/queue.ts';
-import { isWatching } from '../state/conversation-controller.ts';
+import type { PaneLayout } from './pane-layout.ts';
+import { cursorIndex, shownCursor, shownRows, tabs, type Tab } from '../state/queue.ts';
+import { isWatching } from '../state/shown-messages.ts';
 import { sanitizeLine } from '../state/sanitize-line.ts';
-import type { ViewState } from '../state/view-state.ts';
+import type { ViewState } from './view-state.ts';
 import { shortTimestamp, shortDuration } from '../state/time.ts';
 import type { Line, Span } from '../text/types.ts';
 import { cut, widthOf } from '../text/wrap.ts';
@@ -212,15 +212,29 @@ function oneLineKept(text: string): string {
   return sanitizeLine(`${text}|`).slice(0, -1);
 }
 
-/** @returns `bodyRows` lines, each `queueColumns` wide */
-export function queueLines(state: ViewState, layout: PaneLayout): readonly Line[] {
-  const { queueColumns: columns, bodyRows, queueHeight, rowsPerConversation } = layout;
+/** Conversations that fit into the queue; the search's field takes the place of one. */
+export function queueHeight({ queue }: ViewState, layout: PaneLayout): number {
+  return queue.search === null ? layout.queueHeight : Math.max(1, layout.queueHeight - 1);
+}
+
+/** The first row in sight so that the one at `index` is, moved as little as possible. */
+export function scrollTo(top: number, index: number, height: number, length: number): number {
+  const lowest = Math.max(0, length - height);
+  const seen = index < top ? index : index >= top + height ? index - height + 1 : top;
+  return Math.max(0, Math.min(seen, lowest));
+}
+
+/**
+ * @param top the first row in sight
+ * @returns `bodyRows` lines, each `queueColumns` wide
+ */
+export function queueLines(state: ViewState, layout: PaneLayout, top: number): readonly Line[] {
+  const { queueColumns: columns, bodyRows, rowsPerConversation } = layout;
   const memberId = state.session?.member.id ?? '';
   const focused = state.focus === 'queue' && state.dialog === null;
   const { search } = state.queue;
   const rows = shownRows(state.queue, memberId);
-  const { cursor, top } = shownList(state.queue);
-  const at = cursorIndex(rows, cursor);
+  const at = cursorIndex(rows, shownCursor(state.queue));
   const lines: Line[] = [];
   if (search === null) lines.push(titleRule(tabLine(state, columns), [], columns, focused));
   else {
@@ -234,8 +248,7 @@ export function queueLines(state: ViewState, layout: PaneLayout): readonly Line[
     lines.push(blankLine, cut([{ text: `  ${emptyLine(state)}`, dim: true }], columns));
     return fitHeight(lines, bodyRows, 'top');
   }
-  const height = search === null ? queueHeight : Math.max(1, queueHeight - 1);
-  rows.slice(top, top + height).forEach((item, index) => {
+  rows.slice(top, top + queueHeight(state, layout)).forEach((item, index) => {
     lines.push(
       ...rowLines(item, {
         columns,

@@ -1,7 +1,7 @@
 // What is known about the visitor of the open conversation, as lines. Pure.
 import { canManage, visitorName } from '../state/conversation-commands.ts';
 import { sanitizeLine } from '../state/sanitize-line.ts';
-import type { ViewState } from '../state/view-state.ts';
+import type { ConsoleState } from '../state/console-state.ts';
 import { longDuration, shortTimestamp } from '../state/time.ts';
 import type { Line, Span } from '../text/types.ts';
 import { cut, wrap } from '../text/wrap.ts';
@@ -38,7 +38,7 @@ function heading(text: string): Line {
 }
 
 /** @returns as many lines as there is to say, each at most `columns` wide */
-export function visitorLines(state: ViewState, columns: number): readonly Line[] {
+export function visitorLines(state: ConsoleState, columns: number): readonly Line[] {
   const item = openItem(state);
   const { open, now } = state;
   if (item === undefined || open === null) return [[{ text: 'No conversation is open.', dim: true }]];
@@ -99,7 +99,7 @@ export function visitorLines(state: ViewState, columns: number): readonly Line[]
       lines.push(
         justify(
           [{ text: isSelf || colleague?.online === true ? '● ' : '○ ', color: 'green' }, { text: name }],
-          [{ text: isSelf || colleague?.online === true ? 'here' : 'away', dim: true }],
+          [{ text: isSelf || colleague?.online === true ? 'online' : 'offline', dim: true }],
           columns,
         ),
       );

@@ -7,13 +7,12 @@ import { describe, expect, it } from 'vitest';
 import {
   cellWidth,
   maxMarksPerLetter,
-  sanitizeSpan,
   sanitizeText,
   sanitizeGrapheme,
-} from '../../../src/cli/console/text/sanitize-text.ts';
-import { splitGraphemes } from '../../../src/text/graphemes.ts';
-import { OBEYED, inkColumns } from './screen.ts';
-import { STRANGE, strangeText } from './strange-text.ts';
+} from '../../src/text/sanitize-text.ts';
+import { splitGraphemes } from '../../src/text/graphemes.ts';
+import { OBEYED, inkColumns } from '../console/text/screen.ts';
+import { STRANGE, strangeText } from '../console/text/strange-text.ts';
 
 const shown = (text: string): string => sanitizeText(text).replaceAll('\u200b', '|');
 
@@ -105,13 +104,7 @@ describe('safeText', () => {
   });
 });
 
-describe('safeSpan', () => {
-  it('is one line with a style', () => {
-    expect(sanitizeSpan('a\nb\u001b', { bold: true })).toEqual({ text: 'a b␛', bold: true });
-  });
-});
-
-describe('shownGrapheme', () => {
+describe('sanitizeGrapheme', () => {
   it('never answers more than a few columns for one grapheme of the edited text', () => {
     fc.assert(
       fc.property(strangeText, (text) => {

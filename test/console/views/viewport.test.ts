@@ -8,8 +8,8 @@ import {
   scrollBy,
   scrollToTop,
   type MessageBlocks,
-} from '../../../src/cli/console/state/viewport.ts';
-import type { Anchor } from '../../../src/cli/console/state/view-state.ts';
+} from '../../../src/cli/console/views/viewport.ts';
+import type { Anchor } from '../../../src/cli/console/views/view-state.ts';
 import { textOf } from '../../../src/cli/console/text/wrap.ts';
 
 /** Messages of so many lines each; line 2 of message 3 reads "3.2". */

@@ -1,9 +1,7 @@
 // Owns which key does what in the console: the one table, and the operator's own keys from a file.
-// Must not act, and must not know what the screen looks like. How Ink reports a key is `key-names.ts`.
+// Must not act, and must not know what the screen looks like.
 
 import { canonicalKey, isText, keyLabel } from './key-names.ts';
-
-export { keyLabel, keyName, keyPressesOf, type InkKey, type KeyPress } from './key-names.ts';
 
 /**
  * Where a key is pressed. `search` is the field over the queue, `menu` a list over the rest that can be filtered by
@@ -310,7 +308,7 @@ function closest(wanted: string): CommandName | null {
   return best;
 }
 
-// Levenshtein's distance, by rows.
+// Levenshtein's distance.
 function distance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let i = 1; i <= a.length; i++) {

@@ -1,10 +1,9 @@
-// Owns how a stranger's text may appear on the screen: harmless, and as wide as the layout believes it to be.
+// Owns how a user's text may appear on a terminal: harmless, and as wide as a layout believes it to be.
 // Must not wrap or style. The text that is stored, sent or copied is never changed by it, only what is drawn.
 
-import { splitGraphemes, isCertainBoundary } from '../../../text/graphemes.ts';
-import { escapeControls } from '../../../text/text.ts';
-import { graphemeWidth } from '../../../text/width.ts';
-import type { Span, Style } from './types.ts';
+import { splitGraphemes, isCertainBoundary } from './graphemes.ts';
+import { escapeControls } from './text.ts';
+import { graphemeWidth } from './width.ts';
 
 /** Marks on one letter; no living script needs more, and a stack of them runs over the rows above. */
 export const maxMarksPerLetter = 4;
@@ -38,7 +37,7 @@ const VOWEL = /[\u1160-\u11a7\ud7b0-\ud7c6]/;
 const TRAILING = /[\u11a8-\u11ff\ud7cb-\ud7fb]/;
 
 /**
- * A user's text made fit for the screen: `visibleText`, and then all that terminals and Ink would measure
+ * A user's text made fit for the screen: `escapeControls`, and then all that terminals and Ink would measure
  * differently is written so that all agree. Emoji joined by U+200D appear side by side (a family as its members), skin
  * tones and variation selectors go, keycaps become their digit, half a flag becomes its letter, at most four marks stay
  * on a letter, a mark without a letter gets a dotted circle, invisible characters go, tabs become blanks.
@@ -81,12 +80,7 @@ function apart(before: string, after: string): boolean {
   return isCertainBoundary(end + after, end.length) || (STARTS.test(after) && !BINDS.test(end));
 }
 
-/** A stranger's text as a span of one line; line ends become blanks. */
-export function sanitizeSpan(text: string, style: Style = {}): Span {
-  return { ...style, text: sanitizeText(text).replaceAll('\n', ' ') };
-}
-
-/** The columns of what `shownGrapheme` answered, which may be several clusters by now. */
+/** The columns of what `sanitizeGrapheme` answered, which may be several clusters by now. */
 export function cellWidth(cell: string): number {
   if (cell.length < 2) return graphemeWidth(cell);
   let width = 0;
@@ -99,7 +93,7 @@ const remembered = new Map<string, string>();
 const MOST_REMEMBERED = 4096;
 
 /**
- * One grapheme of well-formed text without control characters, as the screen shows it (see `safeText`).
+ * One grapheme of well-formed text without control characters, as the screen shows it (see `sanitizeText`).
  *
  * @returns what to draw; empty when there is nothing to see
  */

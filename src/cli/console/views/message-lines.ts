@@ -1,14 +1,14 @@
 // One message as lines of a given width: day, unread line, who and when, the text, marks.
 // Pure and remembered per message, so that a frame costs what is in sight.
-import type { StaffMessage } from '../../../sdk/staff-types.ts';
+import type { ShownMessage } from '../state/console-state.ts';
+import { lastSeenMessage, shownMessages } from '../state/shown-messages.ts';
+import type { ViewState } from './view-state.ts';
+import type { MessageBlocks } from './viewport.ts';
 import { contentLines } from '../text/rich-lines.ts';
-import { sanitizeLine } from './sanitize-line.ts';
+import { sanitizeLine } from '../state/sanitize-line.ts';
 import type { Line, Span } from '../text/types.ts';
 import { cut, widthOf } from '../text/wrap.ts';
-import { dayLabel, dayOf, timeOfDay } from './time.ts';
-
-/** A message that is shown, or the place of one that was deleted while it was in sight. */
-export type ShownMessage = StaffMessage & { readonly gone?: true };
+import { dayLabel, dayOf, timeOfDay } from '../state/time.ts';
 
 export interface LineOptions {
   readonly columns: number;
@@ -86,7 +86,7 @@ function problemOf(message: ShownMessage): string {
 
 /** Whether a message continues the one before it, so that its name is not said again. */
 function continues(message: ShownMessage, before: ShownMessage | undefined): boolean {
-  if (before === undefined || before.gone === true || message.gone === true) return false;
+  if (before === undefined || before.deleted === true || message.deleted === true) return false;
   return (
     before.senderRole === message.senderRole &&
     (before.senderId === message.senderId || (kindOf(before) === 'own' && kindOf(message) === 'own')) &&
@@ -145,7 +145,7 @@ function draw(
   const look = looks[kind];
   const gutter: Span =
     isSelected === true ? { text: ' ▌ ', bold: true } : { text: ` ${look.gutter} `, color: look.color };
-  if (message.gone === true) {
+  if (message.deleted === true) {
     return [
       ...lines,
       cut(
@@ -190,4 +190,29 @@ function draw(
     else lines.push(cut([gutter, ...tail], columns));
   }
   return lines;
+}
+
+/** The open conversation's messages as blocks of lines. */
+export function messageBlocks(state: ViewState, columns: number, compact: boolean): MessageBlocks {
+  const { open, session, now, composer, queue } = state;
+  const messages = open === null ? [] : shownMessages(open);
+  const visitor = open?.detail?.visitor ?? queue.items.find(({ id }) => id === open?.id)?.visitor;
+  const options: LineOptions = {
+    columns,
+    compact,
+    now,
+    memberId: session?.member.id ?? '',
+    unreadFrom: open?.unreadFrom ?? null,
+    selected: open?.selected ?? null,
+    seen: open === null ? null : lastSeenMessage(open, visitor?.id),
+    editing: composer?.editing ?? null,
+  };
+  return {
+    length: messages.length,
+    keyAt: (index) => messages[index]?.key ?? '',
+    linesAt: (index) => {
+      const message = messages[index];
+      return message === undefined ? [] : messageLines(message, messages[index - 1], options);
+    },
+  };
 }

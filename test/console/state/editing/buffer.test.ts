@@ -3,11 +3,16 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import * as buffers from '../../../src/cli/console/editing/buffer.ts';
-import { bufferOf, maxTextLength, type EditBuffer } from '../../../src/cli/console/editing/buffer.ts';
-import { rowsOf } from '../../../src/cli/console/editing/text-layout.ts';
-import { strangeText } from '../text/strange-text.ts';
-import { inkColumns, OBEYED } from '../text/screen.ts';
+import * as buffers from '../../../../src/cli/console/state/editing/buffer.ts';
+import {
+  bufferOf,
+  maxTextLength,
+  type EditBuffer,
+} from '../../../../src/cli/console/state/editing/buffer.ts';
+import * as rowMotions from '../../../../src/cli/console/text/row-motions.ts';
+import { rowsOf } from '../../../../src/cli/console/text/text-layout.ts';
+import { strangeText } from '../../text/strange-text.ts';
+import { inkColumns, OBEYED } from '../../text/screen.ts';
 
 const at = (text: string, caret: number): EditBuffer => ({ ...bufferOf(text), caret });
 /** `a|b` is a caret between a and b. */
@@ -37,10 +42,10 @@ const acts: Readonly<Record<string, Act>> = {
   moveWordRight: buffers.moveWordRight,
   moveTextStart: buffers.moveTextStart,
   moveTextEnd: buffers.moveTextEnd,
-  moveLineStart: (buffer) => buffers.moveLineStart(buffer, columns),
-  moveLineEnd: (buffer) => buffers.moveLineEnd(buffer, columns),
-  moveUp: (buffer) => buffers.moveUp(buffer, columns),
-  moveDown: (buffer) => buffers.moveDown(buffer, columns),
+  moveRowStart: (buffer) => rowMotions.moveRowStart(buffer, columns),
+  moveRowEnd: (buffer) => rowMotions.moveRowEnd(buffer, columns),
+  moveUp: (buffer) => rowMotions.moveUp(buffer, columns),
+  moveDown: (buffer) => rowMotions.moveDown(buffer, columns),
   newLine: buffers.newLine,
   undo: buffers.undo,
   redo: buffers.redo,
@@ -52,8 +57,8 @@ const motions = [
   'moveWordRight',
   'moveTextStart',
   'moveTextEnd',
-  'moveLineStart',
-  'moveLineEnd',
+  'moveRowStart',
+  'moveRowEnd',
   'moveUp',
   'moveDown',
 ];
@@ -90,7 +95,7 @@ describe('any acts in any order', () => {
             buffer = act(buffer);
             expect(boundaries(buffer.text)).toContain(buffer.caret);
             expect(buffer.text.replaceAll(/[\n\t]/g, '')).not.toMatch(OBEYED);
-            const view = buffers.layoutBuffer(buffer, width, height, firstRow);
+            const view = rowMotions.layoutBuffer(buffer, width, height, firstRow);
             ({ firstRow } = view);
             expect(view.lines.length).toBe(Math.min(height, view.rowCount - firstRow));
             expect(view.caretRow).toBeGreaterThanOrEqual(0);
@@ -327,7 +332,7 @@ describe('moving', () => {
     // In 9 columns: "one two " / "three " / "four" / "" / "sixseven"
     let buffer = marked('one two three four\n\nsixseve|n');
     const seen: string[] = [];
-    for (let times = 0; times < 5; times++) seen.push(mark((buffer = buffers.moveUp(buffer, 9))));
+    for (let times = 0; times < 5; times++) seen.push(mark((buffer = rowMotions.moveUp(buffer, 9))));
     expect(seen).toEqual([
       'one two three four\n|\nsixseven',
       'one two three four|\n\nsixseven',
@@ -336,21 +341,21 @@ describe('moving', () => {
       '|one two three four\n\nsixseven',
     ]);
     buffer = marked('one two| three four\n\nsixseven');
-    for (let times = 0; times < 4; times++) buffer = buffers.moveDown(buffer, 9);
+    for (let times = 0; times < 4; times++) buffer = rowMotions.moveDown(buffer, 9);
     expect(mark(buffer)).toBe('one two three four\n\nsixseve|n');
-    expect(mark(buffers.moveDown(buffer, 9))).toBe('one two three four\n\nsixseven|');
+    expect(mark(rowMotions.moveDown(buffer, 9))).toBe('one two three four\n\nsixseven|');
     // Another motion sets a new column.
-    expect(mark(buffers.moveUp(buffers.moveLeft(marked('abcd\nef|')), 20))).toBe('a|bcd\nef');
+    expect(mark(rowMotions.moveUp(buffers.moveLeft(marked('abcd\nef|')), 20))).toBe('a|bcd\nef');
   });
 
   it('home and end go to the row’s ends first, and then to the line’s', () => {
-    const home = buffers.moveLineStart(marked('one two three fo|ur'), 9);
-    expect([mark(home), mark(buffers.moveLineStart(home, 9))]).toEqual([
+    const home = rowMotions.moveRowStart(marked('one two three fo|ur'), 9);
+    expect([mark(home), mark(rowMotions.moveRowStart(home, 9))]).toEqual([
       'one two three |four',
       '|one two three four',
     ]);
-    const end = buffers.moveLineEnd(marked('o|ne two three four'), 9);
-    expect([mark(end), mark(buffers.moveLineEnd(end, 9))]).toEqual([
+    const end = rowMotions.moveRowEnd(marked('o|ne two three four'), 9);
+    expect([mark(end), mark(rowMotions.moveRowEnd(end, 9))]).toEqual([
       'one two| three four',
       'one two three four|',
     ]);
@@ -359,44 +364,44 @@ describe('moving', () => {
   it('knows the first and the last row, where up and down mean the history', () => {
     const middle = marked('one two th|ree four');
     expect([
-      buffers.onFirstRow(middle, 9),
-      buffers.onLastRow(middle, 9),
-      buffers.onFirstRow(middle, 40),
-      buffers.onLastRow(middle, 40),
+      rowMotions.onFirstRow(middle, 9),
+      rowMotions.onLastRow(middle, 9),
+      rowMotions.onFirstRow(middle, 40),
+      rowMotions.onLastRow(middle, 40),
     ]).toEqual([false, false, true, true]);
   });
 });
 
 describe('layout', () => {
   it('keeps a column for the caret, and puts it on the next row behind a full one', () => {
-    expect(buffers.layoutBuffer(bufferOf('abcd'), 5, 3)).toEqual({
+    expect(rowMotions.layoutBuffer(bufferOf('abcd'), 5, 3)).toEqual({
       lines: ['abcd'],
       caretRow: 0,
       caretColumn: 4,
       firstRow: 0,
       rowCount: 1,
     });
-    expect(buffers.layoutBuffer(bufferOf('abcde'), 5, 3)).toEqual({
+    expect(rowMotions.layoutBuffer(bufferOf('abcde'), 5, 3)).toEqual({
       lines: ['abcd', 'e'],
       caretRow: 1,
       caretColumn: 1,
       firstRow: 0,
       rowCount: 2,
     });
-    expect(buffers.layoutBuffer(bufferOf(''), 5, 3)).toEqual({
+    expect(rowMotions.layoutBuffer(bufferOf(''), 5, 3)).toEqual({
       lines: [''],
       caretRow: 0,
       caretColumn: 0,
       firstRow: 0,
       rowCount: 1,
     });
-    expect(buffers.layoutBuffer(bufferOf('ab\n'), 5, 3)).toMatchObject({
+    expect(rowMotions.layoutBuffer(bufferOf('ab\n'), 5, 3)).toMatchObject({
       lines: ['ab', ''],
       caretRow: 1,
       caretColumn: 0,
     });
     // Blanks behind a full row hang there, out of sight, and the caret stays in the box.
-    expect(buffers.layoutBuffer(bufferOf('abcd    '), 5, 3)).toMatchObject({
+    expect(rowMotions.layoutBuffer(bufferOf('abcd    '), 5, 3)).toMatchObject({
       lines: ['abcd'],
       caretRow: 0,
       caretColumn: 4,
@@ -404,10 +409,16 @@ describe('layout', () => {
   });
 
   it('counts columns as they are drawn', () => {
-    expect(buffers.layoutBuffer(marked('漢字|x'), 20, 3)).toMatchObject({ caretColumn: 4, lines: ['漢字x'] });
-    expect(buffers.layoutBuffer(marked('👨‍👩‍👧|x'), 20, 3)).toMatchObject({ caretColumn: 6 });
-    expect(buffers.layoutBuffer(marked('a\t|x'), 20, 3)).toMatchObject({ caretColumn: 5, lines: ['a    x'] });
-    expect(buffers.layoutBuffer(marked('\u0301|x'), 20, 3)).toMatchObject({
+    expect(rowMotions.layoutBuffer(marked('漢字|x'), 20, 3)).toMatchObject({
+      caretColumn: 4,
+      lines: ['漢字x'],
+    });
+    expect(rowMotions.layoutBuffer(marked('👨‍👩‍👧|x'), 20, 3)).toMatchObject({ caretColumn: 6 });
+    expect(rowMotions.layoutBuffer(marked('a\t|x'), 20, 3)).toMatchObject({
+      caretColumn: 5,
+      lines: ['a    x'],
+    });
+    expect(rowMotions.layoutBuffer(marked('\u0301|x'), 20, 3)).toMatchObject({
       caretColumn: 1,
       lines: ['\u200b◌\u0301\u200bx'],
     });
@@ -416,7 +427,7 @@ describe('layout', () => {
   it('scrolls only when the caret leaves the box', () => {
     const text = Array.from({ length: 10 }, (_, index) => `${index}`).join('\n');
     const rowOf = (caret: number, before: number): number =>
-      buffers.layoutBuffer(at(text, caret), 10, 3, before).firstRow;
+      rowMotions.layoutBuffer(at(text, caret), 10, 3, before).firstRow;
     expect([
       rowOf(text.length, 0),
       rowOf(14, 7),
@@ -426,7 +437,7 @@ describe('layout', () => {
       rowOf(6, 0),
     ]).toEqual([7, 7, 6, 0, 0, 1]);
     // The text shrank: no empty rows below while there is text above.
-    expect(buffers.layoutBuffer(bufferOf('a\nb\nc\nd'), 10, 3, 9)).toMatchObject({
+    expect(rowMotions.layoutBuffer(bufferOf('a\nb\nc\nd'), 10, 3, 9)).toMatchObject({
       firstRow: 1,
       lines: ['b', 'c', 'd'],
     });

@@ -8,7 +8,7 @@ import {
   older,
   remember,
   type History,
-} from '../../../src/cli/console/editing/history.ts';
+} from '../../../../src/cli/console/state/editing/history.ts';
 
 const sent = (...texts: readonly string[]): History => texts.reduce(remember, emptyHistory);
 

@@ -9,9 +9,9 @@ import {
   layoutText,
   rowBounds,
   rowsOf,
-} from '../../../src/cli/console/editing/text-layout.ts';
-import { pastedText } from '../../../src/cli/console/editing/pasted-text.ts';
-import { STRANGE, strangeText } from '../text/strange-text.ts';
+} from '../../../src/cli/console/text/text-layout.ts';
+import { pastedText } from '../../../src/cli/console/state/editing/pasted-text.ts';
+import { STRANGE, strangeText } from './strange-text.ts';
 
 const UNRELATED = '~'.repeat(300);
 

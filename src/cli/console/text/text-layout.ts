@@ -2,8 +2,8 @@
 // One column stays free at the right, so that a caret behind a full row has a place.
 
 import { graphemeEnds, isCertainBoundary } from '../../../text/graphemes.ts';
-import { cellEnd, cellWidth, sanitizeGrapheme } from '../text/sanitize-text.ts';
-import { lookAhead, nextRowStart, rowStarts, type Cell } from '../text/wrap.ts';
+import { cellEnd, cellWidth, sanitizeGrapheme } from '../../../text/sanitize-text.ts';
+import { lookAhead, nextRowStart, rowStarts, type Cell } from './wrap.ts';
 
 /** A part of the text on one row, in UTF-16 units. */
 export interface Row {

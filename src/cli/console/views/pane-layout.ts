@@ -1,11 +1,14 @@
 // How the window is shared out among the panes. Pure: a function of its size, of what is
 // focused where only one pane fits, and of how tall the composer has grown.
-import type { Focus } from './view-state.ts';
+import type { ComposerState } from '../state/composer.ts';
+import type { Focus, PaneCount } from '../state/console-state.ts';
+import { caretPosition } from '../text/text-layout.ts';
+import type { ViewState } from './view-state.ts';
 
 export interface PaneLayout {
   readonly columns: number;
   readonly rows: number;
-  readonly panes: 1 | 2 | 3;
+  readonly panes: PaneCount;
   /** A small window: one line per conversation, no header, no blank lines. */
   readonly compact: boolean;
   readonly showQueue: boolean;
@@ -29,9 +32,9 @@ export const minimumSize = { columns: 20, rows: 6 } as const;
 
 /**
  * @param focus what is in sight where one pane must do
- * @param composerLines how many lines the composer's text takes; 0: there is no composer
+ * @param textRows how many rows the composer's text takes; 0: there is no composer
  */
-export function paneLayout(columns: number, rows: number, focus: Focus, composerLines: number): PaneLayout {
+export function paneLayout(columns: number, rows: number, focus: Focus, textRows: number): PaneLayout {
   const panes = columns >= 120 ? 3 : columns >= 80 ? 2 : 1;
   const compact = rows < 20;
   const header = compact ? 0 : 1;
@@ -48,9 +51,9 @@ export function paneLayout(columns: number, rows: number, focus: Focus, composer
   const rowsPerConversation = compact ? 1 : 2;
   // The tabs are the title.
   const queueRows = bodyRows - 1;
-  const fewest = compact ? 1 : bodyRows >= 30 ? 3 : 2;
-  const most = Math.max(1, Math.min(14, Math.floor((bodyRows - 2) / 2)));
-  const composerRows = composerLines === 0 ? 0 : Math.min(most, Math.max(fewest, composerLines));
+  const minComposerRows = compact ? 1 : bodyRows >= 30 ? 3 : 2;
+  const maxComposerRows = Math.max(1, Math.min(14, Math.floor((bodyRows - 2) / 2)));
+  const composerRows = textRows === 0 ? 0 : Math.min(maxComposerRows, Math.max(minComposerRows, textRows));
   return {
     columns,
     rows,
@@ -69,4 +72,16 @@ export function paneLayout(columns: number, rows: number, focus: Focus, composer
     composerRows,
     composerColumns: Math.max(4, conversationColumns - 4),
   };
+}
+
+/** How many rows the text takes in a box of so many columns. */
+function composerLines({ buffer }: ComposerState, columns: number): number {
+  return caretPosition(buffer.text, buffer.caret, columns).rowCount;
+}
+
+/** The layout of what is to be drawn; the composer's height is part of it. */
+export function layoutOfState({ columns, rows, focus, composer }: ViewState): PaneLayout {
+  if (composer === null) return paneLayout(columns, rows, focus, 0);
+  const { composerColumns } = paneLayout(columns, rows, focus, 1);
+  return paneLayout(columns, rows, focus, composerLines(composer, composerColumns));
 }

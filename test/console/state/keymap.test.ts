@@ -12,16 +12,14 @@ import {
   keyScopes,
   createKeymap,
   isTextField,
-  keyLabel,
-  keyName,
   KeymapError,
   parseKeyOverrides,
   findSharedKey,
-  keyPressesOf,
   type CommandName,
-} from '../../src/cli/console/keys.ts';
-import { canonicalKey, isText } from '../../src/cli/console/key-names.ts';
-import { eventually } from '../helpers/eventually.ts';
+} from '../../../src/cli/console/state/keymap.ts';
+import { keyName, keyPressesOf } from '../../../src/cli/console/ink-keys.ts';
+import { canonicalKey, isText, keyLabel } from '../../../src/cli/console/state/key-names.ts';
+import { eventually } from '../../helpers/eventually.ts';
 
 /** What Ink's `useInput` reports for bytes, each handed over in one piece. */
 async function reported(chunks: readonly string[]): Promise<{ input: string; key: Key }[]> {

@@ -1,11 +1,8 @@
 // Attacks a message's lines: too wide, unsafe, or silent about what the message is.
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import {
-  messageLines,
-  type LineOptions,
-  type ShownMessage,
-} from '../../../src/cli/console/state/message-lines.ts';
+import type { ShownMessage } from '../../../src/cli/console/state/console-state.ts';
+import { messageLines, type LineOptions } from '../../../src/cli/console/views/message-lines.ts';
 import { textOf, widthOf } from '../../../src/cli/console/text/wrap.ts';
 import { sdkError } from '../../../src/sdk/error.ts';
 import { buildConversation, buildMessage, ann, me, own, start } from '../fake-staff.ts';
@@ -82,7 +79,7 @@ describe('who, when and what', () => {
     expect(
       texts(said('x', { state: 'failed', error: sdkError('forbidden', 'Not yours\u001b[2J.') })).at(-1),
     ).toContain('✗ not sent: Not yours␛[2J');
-    expect(texts(said('gone text', { gone: true, content: '' })).join('\n')).toMatch(
+    expect(texts(said('gone text', { deleted: true, content: '' })).join('\n')).toMatch(
       /Visitor 1 deleted a message/,
     );
     expect(

@@ -1,6 +1,6 @@
 // Owns where a caret may go in a text: characters, words, lines. Must not know about edits, rows or the screen.
 
-import { boundaryAt, nextBoundary, previousBoundary } from '../../../text/graphemes.ts';
+import { boundaryAt, nextBoundary, previousBoundary } from '../../../../text/graphemes.ts';
 
 export { boundaryAt, nextBoundary, previousBoundary };
 

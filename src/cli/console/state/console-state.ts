@@ -1,27 +1,24 @@
-// What the console shows, as one immutable value. Owns the types and the beginning of
-// it; how it changes is the controller's matter, how it looks the views'.
+// What the console shows, as one immutable value without a screen. Owns the types and the initial value; the
+// controllers change it, the views draw it.
 import type {
   CannedReply,
   Colleague,
   StaffConversation,
   StaffConversationListItem,
 } from '../../../protocol/entities.ts';
-import type { StaffRoom, StaffSession } from '../../../sdk/staff-types.ts';
+import type { StaffMessage, StaffRoom, StaffSession } from '../../../sdk/staff-types.ts';
 import type { ConnectionStatus } from '../../../sdk/types.ts';
 import type { ComposerState } from './composer.ts';
-import type { ShownMessage } from './message-lines.ts';
 import type { QueueLists } from './queue.ts';
 import { emptyLists } from './queue.ts';
 
 export type Focus = 'queue' | 'conversation' | 'composer';
 
-/** Where the conversation's window stands: its last line is so many lines above the end of a message. */
-export interface Anchor {
-  /** The message's `key`. */
-  readonly key: string;
-  /** Lines of that message below the window. */
-  readonly below: number;
-}
+/** How many panes stand side by side: the queue, the conversation, the visitor's data. One: the one with the focus. */
+export type PaneCount = 1 | 2 | 3;
+
+/** A message that is shown, or the place of one that was deleted while it was in sight. */
+export type ShownMessage = StaffMessage & { readonly deleted?: true };
 
 /** The conversation that is open. */
 export interface OpenConversation {
@@ -32,9 +29,9 @@ export interface OpenConversation {
   readonly problem: string | null;
   /** The visitor's first message that was unread when it was opened: the line stands before it. */
   readonly unreadFrom: string | null;
-  /** Null: at the end, and staying there. */
-  readonly anchor: Anchor | null;
-  /** The `key` of the message that acts concern. */
+  /** The newest message is in sight, and stays in sight as others come. */
+  readonly atEnd: boolean;
+  /** The `key` of the message that commands concern. */
   readonly selected: string | null;
   readonly loadingOlder: boolean;
   /** The same visitor's other conversations; null: not asked yet. */
@@ -56,8 +53,8 @@ export interface Choice {
 }
 
 export type Dialog =
-  | { readonly kind: 'help'; readonly top: number }
-  | { readonly kind: 'visitor'; readonly top: number }
+  | { readonly kind: 'help' }
+  | { readonly kind: 'visitor' }
   | {
       readonly kind: 'menu';
       readonly menu: 'palette' | 'transfer' | 'canned';
@@ -71,11 +68,11 @@ export type Dialog =
 
 /** What a confirmed question does. */
 export type Question =
-  | { readonly act: 'resolve'; readonly id: string }
-  | { readonly act: 'release'; readonly id: string }
-  | { readonly act: 'remove'; readonly id: string; readonly messageId: string }
-  | { readonly act: 'discard'; readonly key: string }
-  | { readonly act: 'quit' };
+  | { readonly command: 'resolve'; readonly id: string }
+  | { readonly command: 'release'; readonly id: string }
+  | { readonly command: 'remove'; readonly id: string; readonly messageId: string }
+  | { readonly command: 'discard'; readonly key: string }
+  | { readonly command: 'quit' };
 
 export interface Flash {
   readonly text: string;
@@ -84,9 +81,7 @@ export interface Flash {
   readonly until: number;
 }
 
-export interface ViewState {
-  readonly columns: number;
-  readonly rows: number;
+export interface ConsoleState {
   /** Ms since the epoch; moves with the clock, so that waiting times tick. */
   readonly now: number;
   readonly session: StaffSession | null;
@@ -96,32 +91,32 @@ export interface ViewState {
   /** Sending waits until then, because the service said so. */
   readonly sendingWaitsUntil: number | null;
   readonly focus: Focus;
+  readonly panes: PaneCount;
   readonly queue: QueueLists;
   readonly open: OpenConversation | null;
   readonly composer: ComposerState | null;
   readonly dialog: Dialog | null;
   readonly flash: Flash | null;
-  /** Acts under way, as `accept:<id>`. */
+  /** Commands under way, as `accept:<id>`. */
   readonly pending: ReadonlySet<string>;
   readonly colleagues: readonly Colleague[] | null;
   readonly cannedReplies: readonly CannedReply[] | null;
   /** Conversations with an unsent draft. */
   readonly drafted: ReadonlySet<string>;
-  /** The terminal's window has the focus, as far as it tells. */
+  /** The window has the focus, as far as it tells. */
   readonly watched: boolean;
 }
 
 /** @param now ms since the epoch */
-export function initialState(now: number, columns: number, rows: number): ViewState {
+export function initialState(now: number): ConsoleState {
   return {
-    columns,
-    rows,
     now,
     session: null,
     connection: 'idle',
     reconnectAt: null,
     sendingWaitsUntil: null,
     focus: 'queue',
+    panes: 2,
     queue: emptyLists,
     open: null,
     composer: null,

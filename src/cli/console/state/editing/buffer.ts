@@ -1,5 +1,5 @@
 // Owns the text being written: caret, edits, undo, kill ring. Pure: every function answers a new buffer, or the same one
-// when nothing changed. Must not draw, keep drafts, or know about keys.
+// when nothing changed. Must not draw, keep drafts, or know about keys and rows.
 
 import {
   boundaryAt,
@@ -10,10 +10,7 @@ import {
   wordEnd,
   wordStart,
 } from './motion.ts';
-import { caretAt, caretPosition, layoutText, rowBounds, type TextLayout } from './text-layout.ts';
 import { pastedText } from './pasted-text.ts';
-
-export type { TextLayout };
 
 /** What undo returns to. */
 interface Snapshot {
@@ -60,7 +57,12 @@ export function bufferOf(text = ''): EditBuffer {
   };
 }
 
-function moved(buffer: EditBuffer, caret: number, goal: number | null = null): EditBuffer {
+/**
+ * The caret elsewhere, which ends a group of edits.
+ *
+ * @param goal the column that the next motion by rows tries to keep
+ */
+export function moved(buffer: EditBuffer, caret: number, goal: number | null = null): EditBuffer {
   if (caret === buffer.caret && goal === buffer.goal && buffer.group === null && buffer.yanked === null)
     return buffer;
   return { ...buffer, caret, goal, group: null, yanked: null };
@@ -212,47 +214,14 @@ export function moveTextEnd(buffer: EditBuffer): EditBuffer {
   return moved(buffer, buffer.text.length);
 }
 
-/** To the beginning of the row; from there to that of the line. Without columns, of the line at once. */
-export function moveLineStart(buffer: EditBuffer, columns?: number): EditBuffer {
-  const line = lineStart(buffer.text, buffer.caret);
-  if (columns === undefined) return moved(buffer, line);
-  const { start } = rowBounds(buffer.text, buffer.caret, columns);
-  return moved(buffer, start === buffer.caret ? line : start);
+/** To the beginning of the line. */
+export function moveLineStart(buffer: EditBuffer): EditBuffer {
+  return moved(buffer, lineStart(buffer.text, buffer.caret));
 }
 
-/** To the end of the row; from there to that of the line. Without columns, of the line at once. */
-export function moveLineEnd(buffer: EditBuffer, columns?: number): EditBuffer {
-  const line = lineEnd(buffer.text, buffer.caret);
-  if (columns === undefined) return moved(buffer, line);
-  const { end } = rowBounds(buffer.text, buffer.caret, columns);
-  return moved(buffer, end === buffer.caret ? line : end);
-}
-
-/** One row up, keeping the column across shorter rows; on the first row, to the beginning of the text. */
-export function moveUp(buffer: EditBuffer, columns: number): EditBuffer {
-  return moveRows(buffer, columns, -1);
-}
-
-/** One row down; on the last row, to the end of the text. */
-export function moveDown(buffer: EditBuffer, columns: number): EditBuffer {
-  return moveRows(buffer, columns, 1);
-}
-
-function moveRows(buffer: EditBuffer, columns: number, by: number): EditBuffer {
-  const { row, column } = caretPosition(buffer.text, buffer.caret, columns);
-  const goal = buffer.goal ?? column;
-  return moved(buffer, caretAt(buffer.text, row + by, goal, columns), goal);
-}
-
-/** Whether up has no row to go to: then it may mean the history. */
-export function onFirstRow(buffer: EditBuffer, columns: number): boolean {
-  return caretPosition(buffer.text, buffer.caret, columns).row === 0;
-}
-
-/** Whether down has no row to go to. */
-export function onLastRow(buffer: EditBuffer, columns: number): boolean {
-  const { row, rowCount } = caretPosition(buffer.text, buffer.caret, columns);
-  return row === rowCount - 1;
+/** To the end of the line. */
+export function moveLineEnd(buffer: EditBuffer): EditBuffer {
+  return moved(buffer, lineEnd(buffer.text, buffer.caret));
 }
 
 export function canUndo(buffer: EditBuffer): boolean {
@@ -289,19 +258,4 @@ export function redo(buffer: EditBuffer): EditBuffer {
     group: null,
     yanked: null,
   };
-}
-
-/**
- * What a box shows of the buffer.
- *
- * @param columns, rows the size of the box; the last column is the caret's
- * @param previousFirstRow `firstRow` of the layout before, so that the text scrolls only when the caret leaves the box
- */
-export function layoutBuffer(
-  buffer: EditBuffer,
-  columns: number,
-  rows: number,
-  previousFirstRow = 0,
-): TextLayout {
-  return layoutText(buffer.text, buffer.caret, columns, rows, previousFirstRow);
 }

@@ -1,0 +1,171 @@
+// What plain mode writes: lists, messages, and each change once. Runs no command.
+import { hasText } from '../state/composer.ts';
+import type { ConsoleController } from '../state/console-controller.ts';
+import type { ConsoleState, OpenConversation, ShownMessage } from '../state/console-state.ts';
+import { shownRows, type Tab } from '../state/queue.ts';
+import { sanitizeLine } from '../state/sanitize-line.ts';
+import { shownMessages } from '../state/shown-messages.ts';
+import { conversationText, messageText } from './plain-mode-text.ts';
+
+const maxListed = 20;
+const shownAtFirst = 10;
+/** How many of the newest messages may be reported at once. */
+const maxReported = 50;
+
+/** Changes whenever there is something new to report of a message. */
+const stampOf = ({ key, editedAt, state, deleted }: ShownMessage): string =>
+  `${key} ${editedAt ?? ''} ${state} ${deleted === true ? 'deleted' : ''}`;
+
+export class PlainReporter {
+  readonly #model: ConsoleController;
+  readonly #output: NodeJS.WritableStream & { readonly columns?: number };
+  #before: ConsoleState;
+  /** The conversations of the list that was written last, by their numbers. */
+  #numbered: readonly string[] = [];
+  /** What was reported of the open conversation's messages. */
+  #reported = new Set<string>();
+  #isListWanted = true;
+  #wasListed = false;
+  /** The conversation that is to be reported once it is loaded. */
+  #opening: string | null = null;
+
+  constructor(model: ConsoleController, output: NodeJS.WritableStream & { readonly columns?: number }) {
+    this.#model = model;
+    this.#output = output;
+    this.#before = model.store.get();
+  }
+
+  get columns(): number {
+    const { columns } = this.#output;
+    return Math.max(20, columns === undefined || columns === 0 ? 80 : columns);
+  }
+
+  write(...lines: readonly string[]): void {
+    // The marks that keep cells apart on the screen mean nothing here.
+    for (const line of lines) this.#output.write(`${line.replaceAll('\u200b', '')}\n`);
+  }
+
+  /** The list is to be written as soon as it is loaded. */
+  wantList(): void {
+    this.#isListWanted = true;
+  }
+
+  /** A conversation was opened: it is to be reported as soon as it is loaded. */
+  wantOpened(id: string): void {
+    this.#opening = id;
+    this.#reported = new Set();
+    this.#reportOpened();
+  }
+
+  /** The conversation that a number of the last list means, or a part of a visitor's name; null: none. */
+  find(words: string): string | null {
+    const number = Number(words);
+    if (Number.isInteger(number)) return this.#numbered[number - 1] ?? null;
+    const wanted = words.toLowerCase();
+    const found = this.#rows.find(({ visitor }) =>
+      sanitizeLine(visitor.name ?? '')
+        .toLowerCase()
+        .includes(wanted),
+    );
+    return found?.id ?? null;
+  }
+
+  /** Writes messages that were asked for. */
+  messages(messages: readonly ShownMessage[]): void {
+    for (const message of messages) {
+      this.#reported.add(stampOf(message));
+      this.write(...messageText(message, this.#state, this.columns));
+    }
+  }
+
+  /** Writes what has changed since the last time. */
+  report(): void {
+    const now = this.#state;
+    const before = this.#before;
+    this.#before = now;
+    this.#reportConnection(before, now);
+    const { flash, dialog, open } = now;
+    if (flash !== null && flash !== before.flash)
+      this.write(flash.tone === 'bad' ? `! ${flash.text}` : flash.text);
+    if (dialog !== before.dialog && dialog?.kind === 'confirm')
+      this.write(`${sanitizeLine(dialog.question)} /yes or /no`);
+    this.#reportQueue(before, now);
+    if (this.#opening !== null) this.#reportOpened();
+    else if (open !== null && open !== before.open) this.#reportMessages(open);
+    if (open !== null && open.problem !== null && open.problem !== before.open?.problem)
+      this.write(open.problem);
+  }
+
+  get #state(): ConsoleState {
+    return this.#model.store.get();
+  }
+
+  get #rows(): ReturnType<typeof shownRows> {
+    return shownRows(this.#state.queue, this.#model.context.memberId).slice(0, maxListed);
+  }
+
+  #reportConnection(before: ConsoleState, { connection }: ConsoleState): void {
+    if (connection === before.connection) return;
+    if (connection === 'offline') this.write('Offline. What you send goes out when the connection is back.');
+    else if (connection === 'online' && before.connection !== 'idle') this.write('Connected.');
+  }
+
+  #reportQueue(before: ConsoleState, now: ConsoleState): void {
+    const { queue } = now;
+    const list = queue.lists[queue.tab];
+    const isLoaded =
+      queue.search === null
+        ? list.horizon !== null && !list.loading
+        : queue.search.ids !== null && !queue.search.loading;
+    if (this.#isListWanted && isLoaded) {
+      this.#isListWanted = false;
+      this.#wasListed = true;
+      this.#writeList(queue.tab);
+    } else if (queue.items !== before.queue.items && this.#wasListed) {
+      const known = new Set(before.queue.items.map(({ id }) => id));
+      for (const item of queue.items)
+        if (!known.has(item.id) && item.status === 'pending')
+          this.write(`Waiting: ${conversationText(item, now)}`);
+    }
+  }
+
+  #writeList(tab: Tab): void {
+    const { queue } = this.#state;
+    const rows = this.#rows;
+    this.#numbered = rows.map(({ id }) => id);
+    const total = (queue.search ?? queue.lists[tab]).total ?? rows.length;
+    const title = queue.search === null ? tab : `Found for "${sanitizeLine(queue.search.text)}"`;
+    this.write(
+      `${title}: ${total} ${total === 1 ? 'conversation' : 'conversations'}.`,
+      ...rows.map((item, index) => `${index + 1}. ${conversationText(item, this.#state)}`),
+    );
+  }
+
+  #reportOpened(): void {
+    const { open, composer } = this.#state;
+    if (open === null || open.id !== this.#opening || open.room === null) return;
+    this.#opening = null;
+    const item = this.#model.context.item(open.id);
+    if (item !== undefined) this.write(`Open: ${conversationText(item, this.#state)}`);
+    const messages = shownMessages(open);
+    this.#reported = new Set(messages.map(stampOf));
+    if (messages.length > shownAtFirst)
+      this.write(`${messages.length - shownAtFirst} earlier messages: /older`);
+    this.messages(messages.slice(-shownAtFirst));
+    if (composer !== null && hasText(composer))
+      this.write(
+        `Your ${composer.note ? 'note' : 'draft'}: ${sanitizeLine(composer.buffer.text)}`,
+        'Type /send to send it, or /discard.',
+      );
+  }
+
+  #reportMessages(open: OpenConversation): void {
+    if (open.room === null) return;
+    for (const message of shownMessages(open).slice(-maxReported)) {
+      const stamp = stampOf(message);
+      if (this.#reported.has(stamp) || message.state === 'sending') continue;
+      this.#reported.add(stamp);
+      if (open.room.loaded) this.write(...messageText(message, this.#state, this.columns));
+    }
+  }
+}
