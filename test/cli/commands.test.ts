@@ -1,7 +1,7 @@
 // Owns: every command of the owner, run as a person or a script runs it: the real bin,
 // its JSON shapes, its text, and what it leaves on the data folder.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { deskbell, deskbellJson, ensureBuilt, temporaryFolder } from '../helpers/cli.ts';
+import { deskbell, deskbellJson, deskbellProcessJson, ensureBuilt, temporaryFolder } from '../helpers/cli.ts';
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const isUuid: unknown = expect.stringMatching(uuid);
@@ -240,7 +240,7 @@ describe('members', () => {
       role: 'admin',
       organizationId,
     });
-    const bob = await deskbellJson(
+    const bob = await deskbellProcessJson(
       on(
         'member',
         'add',

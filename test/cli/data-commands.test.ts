@@ -8,6 +8,7 @@ import { openConnection } from '../../src/engine/sqlite/connection.ts';
 import {
   deskbell,
   deskbellJson,
+  deskbellProcessJson,
   ensureBuilt,
   serve,
   start,
@@ -149,7 +150,7 @@ describe('backup and restore', () => {
     await eventually(() => expect(sent).toBeGreaterThan(50));
     const atLeast = numberOf(data, 'messages');
     const file = join(folder, 'load.backup');
-    const made = await deskbellJson<{ holdsSecretKey: boolean }>(['backup', file, '--data', data]);
+    const made = await deskbellProcessJson<{ holdsSecretKey: boolean }>(['backup', file, '--data', data]);
     const atMost = numberOf(data, 'messages');
     pouring = false;
     await Promise.all(pour);
@@ -158,7 +159,7 @@ describe('backup and restore', () => {
     await server.running.stop('SIGTERM');
 
     const elsewhere = fresh();
-    await deskbellJson(['restore', file, '--data', elsewhere]);
+    await deskbellProcessJson(['restore', file, '--data', elsewhere]);
     expect(inFolder(elsewhere, 'pragma integrity_check')).toEqual([{ integrity_check: 'ok' }]);
     const restored = inFolder(elsewhere, everyMessage);
     expect(restored.length).toBeGreaterThanOrEqual(atLeast);
@@ -203,7 +204,7 @@ describe('backup and restore', () => {
       else await deskbell(['backup', target, '--force', '--data', data]);
     }
     expect(cut).toBe(1);
-    await deskbellJson(['backup', target, '--data', data]);
+    await deskbellProcessJson(['backup', target, '--data', data]);
     expect((await readdir(folder)).filter((name) => name.startsWith('killed.backup'))).toEqual([
       'killed.backup',
     ]);
@@ -227,20 +228,20 @@ describe('purge', () => {
     age(data, 60, 100, 40);
     age(data, 61, 1, 1);
     type Report = { total: object; organizations: { state: string }[] };
-    const said = await deskbellJson<Report>(['purge', '--dry-run', '--data', data]);
+    const said = await deskbellProcessJson<Report>(['purge', '--dry-run', '--data', data]);
     expect(said.total).toEqual({ conversations: 60, messages: 6_000, visitors: 1 });
     const running = start(['purge', '--data', data]);
     await eventually(() => expect(numberOf(data, 'messages')).toBeLessThan(6_061));
     await running.stop('SIGKILL');
     const left = numberOf(data, 'messages') - 61;
     expect(left).toBeGreaterThan(0);
-    const rest = await deskbellJson<{ total: { messages: number } }>(['purge', '--data', data]);
+    const rest = await deskbellProcessJson<{ total: { messages: number } }>(['purge', '--data', data]);
     expect(rest.total.messages).toBe(left);
     expect([numberOf(data, 'messages'), numberOf(data, 'conversations'), numberOf(data, 'visitors')]).toEqual(
       [61, 61, 1],
     );
     expect(inFolder(data, 'pragma integrity_check')).toEqual([{ integrity_check: 'ok' }]);
-    expect((await deskbellJson<Report>(['purge', '--data', data])).total).toEqual({
+    expect((await deskbellProcessJson<Report>(['purge', '--data', data])).total).toEqual({
       conversations: 0,
       messages: 0,
       visitors: 0,
@@ -261,7 +262,7 @@ describe('purge', () => {
       stderr: expect.stringContaining('purge --yes'),
     });
     expect(numberOf(data, 'messages')).toBe(2_000);
-    const purging = deskbellJson<{ total: object }>(['purge', '--yes', '--data', data]);
+    const purging = deskbellProcessJson<{ total: object }>(['purge', '--yes', '--data', data]);
     let over = false;
     void purging.finally(() => (over = true));
     while (!over) expect((await talk.send('meanwhile')).status).toBe(201);
@@ -304,7 +305,7 @@ describe('an organization moves to another server', () => {
     for (let index = 0; index < 5; index += 1) await talk.send(`message ${index}`);
     await talk.send(lexical, 'lexical');
     file = join(folder, 'acme.export');
-    await deskbellJson(['export', '--org', 'acme', file, '--data', from]);
+    await deskbellProcessJson(['export', '--org', 'acme', file, '--data', from]);
   });
   afterAll(() => server.running.stop('SIGTERM'));
 
@@ -312,7 +313,7 @@ describe('an organization moves to another server', () => {
     expect((await stat(file)).mode & 0o777).toBe(0o600);
     const to = fresh();
     await aShop(to, 'other');
-    await deskbellJson(['import', file, '--data', to]);
+    await deskbellProcessJson(['import', file, '--data', to]);
     const second = await serve(['--data', to], off);
     const there = await talk.historyAt(second.url);
     expect(there).toEqual(await talk.history());
@@ -429,7 +430,7 @@ describe('an organization moves to another server', () => {
   });
 
   it('and a visitor is exported to stdout or a file', async () => {
-    const data = await deskbellJson<{ conversations: { messages: unknown[] }[] }>([
+    const data = await deskbellProcessJson<{ conversations: { messages: unknown[] }[] }>([
       'export',
       '--visitor',
       talk.visitorId,
@@ -440,7 +441,7 @@ describe('an organization moves to another server', () => {
     ]);
     expect(data.conversations[0]?.messages).toHaveLength(6);
     const path = join(folder, 'visitor.json');
-    await deskbellJson(['export', '--visitor', talk.visitorId, path, '--data', from]);
+    await deskbellProcessJson(['export', '--visitor', talk.visitorId, path, '--data', from]);
     expect((await stat(path)).mode & 0o777).toBe(0o600);
     expect((await deskbell(['export', '--data', from])).code).toBe(2);
     const { items } = await deskbellJson<{ items: { action: string }[] }>([

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { deskbellJson, ensureBuilt, inProcess } from '../helpers/cli.ts';
+import { deskbellProcessJson, ensureBuilt, inProcess } from '../helpers/cli.ts';
 import { request, type Reply } from '../helpers/client.ts';
 import { serve, type ServerProcess } from '../helpers/process.ts';
 import { openTerminal, type Terminal, type TerminalOptions } from '../helpers/terminal.ts';
@@ -214,7 +214,7 @@ export async function createServerFixture(names: readonly string[]): Promise<Ser
         member(name).email,
         '--password-stdin',
       ];
-      await deskbellJson(args, { input: password, env: environmentOf(name) });
+      await deskbellProcessJson(args, { input: password, env: environmentOf(name) });
     },
     status: async (id) => (await staff('GET', `/conversations/${id}`)).conversation.status as string,
     assignee: async (id) =>

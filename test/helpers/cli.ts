@@ -79,12 +79,23 @@ export interface Created {
   readonly key: string;
 }
 
-/** Runs the bin with --json, expects exit 0 and exactly one document. */
+/** Runs a command in this process with --json, expects exit 0 and exactly one document. */
 export async function deskbellJson<T = Created>(
+  args: readonly string[],
+  options: { readonly input?: string } = {},
+): Promise<T> {
+  return expectDocument(args, await inProcess([...args, '--json'], options));
+}
+
+/** As {@link deskbellJson}, with the bin as a process: slower, for what is about processes. */
+export async function deskbellProcessJson<T = Created>(
   args: readonly string[],
   options: CliOptions = {},
 ): Promise<T> {
-  const outcome = await deskbell([...args, '--json'], options);
+  return expectDocument(args, await deskbell([...args, '--json'], options));
+}
+
+function expectDocument<T>(args: readonly string[], outcome: Omit<Outcome, 'signal'>): T {
   if (outcome.code !== 0 || outcome.stderr !== '')
     throw new Error(`deskbell ${args.join(' ')}: ${JSON.stringify(outcome)}`);
   return JSON.parse(outcome.stdout) as T;

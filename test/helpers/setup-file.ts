@@ -16,6 +16,10 @@ const nodeCache = 'node-compile-cache';
 const folder = mkdtempSync(join(tmpdir(), 'file-'));
 const mark = `${process.env[runVariable] ?? 'alone'}.${basename(folder)}`;
 process.env['TMPDIR'] = folder;
+// The command line runs in this process, too, and must not see the settings of the shell.
+for (const name of Object.keys(process.env))
+  if (name.startsWith('DESKBELL_') && !name.startsWith('DESKBELL_TEST_')) delete process.env[name];
+
 process.env[runVariable] = mark;
 
 /** @throws Error naming the processes that don't end, and what lies in the folder */
