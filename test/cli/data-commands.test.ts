@@ -265,7 +265,15 @@ describe('purge', () => {
     const purging = deskbellProcessJson<{ total: object }>(['purge', '--yes', '--data', data]);
     let over = false;
     void purging.finally(() => (over = true));
-    while (!over) expect((await talk.send('meanwhile')).status).toBe(201);
+    let taken = 0;
+    while (!over) {
+      const { status, headers } = await talk.send('in between');
+      // On a machine that is busy enough, the purge holds the lock for more than the 100 ms that a request waits.
+      if (status === 503) expect(headers.get('retry-after')).toBe('1');
+      else expect(status).toBe(201);
+      if (status === 201) taken += 1;
+    }
+    expect(taken).toBeGreaterThan(0);
     expect((await purging).total).toEqual({ conversations: 20, messages: 2_000, visitors: 1 });
     expect((await talk.history()).length).toBeGreaterThan(0);
     await server.running.stop('SIGTERM');
