@@ -1,14 +1,16 @@
-// A staff client in memory for the console's tests: a small world of conversations that
-// answers as the service does, and lets a test move it by hand. Not a test itself.
+// A staff client in memory for the console's tests: a few conversations that it answers for as the service does, and that a
+// test changes by hand. It keeps the contract of the real client (staff-contract.ts). Not a test itself.
 import type { StaffConversation, StaffConversationListItem } from '../../src/protocol/entities.ts';
+import { canManage } from '../../src/cli/console/state/conversation-commands.ts';
 import { createEmitter } from '../../src/sdk/emitter.ts';
-import { sdkError } from '../../src/sdk/error.ts';
+import { asSdkError, sdkError } from '../../src/sdk/error.ts';
 import type {
   QueueFilter,
   StaffClient,
   StaffEvents,
   StaffMessage,
   StaffRoom,
+  StaffSession,
   StaffState,
 } from '../../src/sdk/staff-types.ts';
 import { compareItems } from '../../src/cli/console/state/queue.ts';
@@ -67,8 +69,12 @@ export const mine = (patch: Partial<StaffConversationListItem> = {}): Partial<St
 
 let count = 0;
 
+/** A message of the conversation's visitor; the rest as told. */
 export function buildMessage(
-  conversation: StaffConversationListItem,
+  conversation: {
+    readonly id: string;
+    readonly visitor: { readonly id: string; readonly name: string | null };
+  },
   content: string,
   patch: Partial<StaffMessage> = {},
 ): StaffMessage {
@@ -100,316 +106,490 @@ export const own = (patch: Partial<StaffMessage> = {}): Partial<StaffMessage> =>
   ...patch,
 });
 
-export interface FakeStaff {
-  readonly client: StaffClient;
-  /** What was asked, as `accept 1000…` or `list {...}`. */
-  readonly calls: string[];
-  /** All conversations of the service. */
-  items: StaffConversationListItem[];
-  readonly messages: Map<string, StaffMessage[]>;
-  /** Answers of `call`, by `METHOD /path`; a function may throw. */
-  readonly answers: Map<string, (body?: object) => unknown>;
-  /** The next act of this name fails so. */
-  readonly failures: Map<string, Error>;
-  /** The next answer of this name waits until the returned function is called. */
-  hold(name: string): () => void;
-  /** The service changes a conversation and says so. */
-  change(id: string, patch: Partial<StaffConversationListItem>): void;
-  /** A conversation comes up at the service. */
-  arrive(item: StaffConversationListItem): void;
-  /** The service knows it no more. */
-  erase(id: string): void;
-  /** A message comes into a joined room. */
-  hear(message: StaffMessage): void;
-  /** Rooms as they are to be from now on. */
-  setRoom(id: string, patch: Partial<StaffRoom>): void;
-  connect(connection: StaffState['connection'], reconnectAt?: number | null): void;
-  emit<K extends keyof StaffEvents>(type: K, event: StaffEvents[K]): void;
-  signOut(): void;
-}
-
 const pageOf = 50;
 
-/** @param role of the one at the console */
-export function fakeStaff(
-  items: readonly StaffConversationListItem[],
-  role: 'admin' | 'operator' = 'operator',
-): FakeStaff {
-  const emitter = createEmitter<StaffEvents>();
-  const listeners = new Set<(state: StaffState) => void>();
-  const calls: string[] = [];
-  const messages = new Map<string, StaffMessage[]>();
-  const answers = new Map<string, (body?: object) => unknown>();
-  const failures = new Map<string, Error>();
-  let state: StaffState = {
-    session: null,
-    connection: 'idle',
-    reconnectAt: null,
-    conversations: [],
-    rooms: {},
-    retryAt: null,
-  };
-  let sent = 0;
-  const set = (patch: Partial<StaffState>): void => {
-    state = { ...state, ...patch };
-    for (const listener of listeners) listener(state);
-  };
-  const take = (some: readonly StaffConversationListItem[]): void => {
-    const fresh = new Set(some.map(({ id }) => id));
-    set({ conversations: [...state.conversations.filter(({ id }) => !fresh.has(id)), ...some] });
-    for (const one of some) emitter.emit_('conversation', one);
-  };
-  const detail = (item: StaffConversationListItem): StaffConversation => ({
-    ...item,
-    participants: [],
-    resolvedBy: null,
-    resolvedAt: null,
+const initial: StaffState = {
+  session: null,
+  connection: 'idle',
+  reconnectAt: null,
+  conversations: [],
+  rooms: {},
+  retryAt: null,
+};
+
+type Item = StaffConversationListItem;
+type Failing = 'resume' | 'list' | 'get' | 'join' | 'send' | 'edit' | 'delete' | CommandName;
+type CommandName = 'accept' | 'release' | 'resolve' | 'transfer';
+
+/** What the service does with each command, and where it is allowed. */
+const allowed: Readonly<Record<CommandName, (item: Item) => boolean>> = {
+  accept: ({ status }) => status === 'pending',
+  release: ({ status }) => status === 'active',
+  transfer: ({ status }) => status === 'active',
+  resolve: ({ status }) => status !== 'closed',
+};
+
+/** An answer takes a turn of the event loop. */
+const turn = (): Promise<void> =>
+  new Promise((resolve) => {
+    setImmediate(resolve);
   });
-  const find = (id: string): StaffConversationListItem => {
-    const item = fake.items.find((one) => one.id === id);
+
+export class FakeStaff {
+  readonly client: StaffClient;
+  /** What was asked, as `accept 1000…` or `list {...}`. */
+  readonly calls: string[] = [];
+  /** All conversations of the service. */
+  items: readonly Item[];
+  /** What is stored, by conversation. */
+  readonly messages = new Map<string, StaffMessage[]>();
+  /** Answers of `call`, by `METHOD /path`; a function may throw. */
+  readonly answers = new Map<string, (body?: object) => unknown>();
+  /** The next request of this name fails so. */
+  readonly failures = new Map<Failing, Error>();
+  readonly #role: 'admin' | 'operator';
+  readonly #emitter = createEmitter<StaffEvents>();
+  readonly #listeners = new Set<(state: StaffState) => void>();
+  readonly #holds = new Map<string, Promise<void>>();
+  readonly #resolved = new Map<string, Pick<StaffConversation, 'resolvedBy' | 'resolvedAt'>>();
+  #state = initial;
+  #sent = 0;
+
+  /** @param role of the member at the console */
+  constructor(items: readonly Item[], role: 'admin' | 'operator' = 'operator') {
+    this.items = items;
+    this.#role = role;
+    this.client = this.#createClient();
+  }
+
+  /** The next answer of this name waits until the returned function is called. */
+  hold(name: string): () => void {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#holds.set(name, promise);
+    return resolve;
+  }
+
+  /** The service changes a conversation and says so. */
+  change(id: string, patch: Partial<Item>): void {
+    this.items = this.items.map((one) => (one.id === id ? { ...one, ...patch } : one));
+    this.#take([this.#find(id)]);
+  }
+
+  /** A new conversation at the service. */
+  arrive(item: Item): void {
+    this.items = [...this.items, item];
+    this.emit('conversation:new', {
+      id: item.id,
+      organizationId: 'o',
+      applicationId: item.application.id,
+      status: item.status,
+      createdAt: item.createdAt,
+      ...(item.subject !== undefined && { subject: item.subject }),
+    });
+    this.#take([item]);
+  }
+
+  /** The service does not know it any more. */
+  erase(id: string): void {
+    this.items = this.items.filter((one) => one.id !== id);
+    this.#set({ conversations: this.#state.conversations.filter((one) => one.id !== id) });
+  }
+
+  /** A message is stored, and told where its room is joined. */
+  hear(message: StaffMessage): void {
+    const { conversationId: id } = message;
+    this.#store(message);
+    this.#addToRoom(message);
+    if (!message.own) this.emit('message', message);
+    this.#touch(message);
+    this.emit('conversation:activity', {
+      conversationId: id,
+      lastMessageId: message.id,
+      updatedAt: message.createdAt,
+      preview: message.content,
+      waiting: message.senderRole === 'visitor',
+    });
+  }
+
+  /** A room as it is to be from now on. */
+  setRoom(id: string, patch: Partial<StaffRoom>): void {
+    const before = this.#state.rooms[id];
+    if (before !== undefined) this.#set({ rooms: { ...this.#state.rooms, [id]: { ...before, ...patch } } });
+  }
+
+  connect(connection: StaffState['connection'], reconnectAt: number | null = null): void {
+    this.#set({ connection, reconnectAt });
+    this.emit('connection', { status: connection });
+  }
+
+  emit<K extends keyof StaffEvents>(type: K, event: StaffEvents[K]): void {
+    this.#emitter.emit_(type, event);
+  }
+
+  /** The session is over. */
+  signOut(): void {
+    this.#set({ session: null, conversations: [], rooms: {} });
+    this.emit('signed-out', {});
+  }
+
+  #set(patch: Partial<StaffState>): void {
+    this.#state = { ...this.#state, ...patch };
+    for (const listener of this.#listeners) listener(this.#state);
+  }
+
+  #take(items: readonly Item[]): void {
+    const fresh = new Set(items.map(({ id }) => id));
+    const conversations = [...this.#state.conversations.filter(({ id }) => !fresh.has(id)), ...items];
+    this.#set({
+      conversations: conversations.toSorted((one, other) =>
+        one.updatedAt === other.updatedAt ? 0 : one.updatedAt < other.updatedAt ? 1 : -1,
+      ),
+    });
+    for (const one of items) this.emit('conversation', one);
+  }
+
+  #find(id: string): Item {
+    const item = this.items.find((one) => one.id === id);
     if (item === undefined) throw sdkError('not_found', 'There is no such conversation.', 404);
     return item;
-  };
-  const failing = (name: string): void => {
-    const error = failures.get(name);
-    if (error === undefined) return;
-    failures.delete(name);
-    throw error;
-  };
-  const act = async (
-    name: string,
-    id: string,
-    patch: Partial<StaffConversationListItem>,
-  ): Promise<StaffConversation> => {
-    calls.push(`${name} ${id}`);
-    // An answer takes its time.
-    await new Promise((resolve) => setImmediate(resolve));
-    await held(name);
-    failing(name);
-    fake.change(id, patch);
-    return detail(find(id));
-  };
-  const holds = new Map<string, Promise<void>>();
-  const held = async (name: string): Promise<void> => {
-    const wait = holds.get(name);
-    holds.delete(name);
-    await wait;
-  };
-  const setRoom = (id: string, patch: Partial<StaffRoom>): void => {
-    const before = state.rooms[id];
-    if (before !== undefined) set({ rooms: { ...state.rooms, [id]: { ...before, ...patch } } });
-  };
-  const fits = (item: StaffConversationListItem, filter: QueueFilter): boolean =>
-    (filter.status === undefined || item.status === filter.status) &&
-    (filter.assignedTo !== 'me' || item.assignedTo === me) &&
-    (filter.visitorOf === undefined || item.visitor.id === find(filter.visitorOf).visitor.id) &&
-    (filter.q === undefined ||
-      `${item.visitor.name ?? ''} ${item.lastMessage?.preview ?? ''}`
-        .toLowerCase()
-        .includes(filter.q.toLowerCase()));
-  const client: StaffClient = {
-    signIn: () => Promise.reject(sdkError('unauthorized', 'no', 401)),
-    resume: async (token) => {
-      calls.push(`resume ${token}`);
-      failing('resume');
-      const session = {
-        expiresAt: iso(start + 86_400_000),
-        member: {
-          id: me,
-          organizationId: 'o',
-          email: 'me@acme.example',
-          name: 'Me',
-          role,
-          disabled: false,
-          createdAt: iso(start),
-        },
-        organization: { id: 'o', name: 'Acme', slug: 'acme', plan: 'premium' as const },
-      };
-      set({ session });
-      fake.connect('online');
-      return session;
-    },
-    signOut: async () => undefined,
-    stop: () => calls.push('stop'),
-    on: emitter.on,
-    off: emitter.off,
-    getState: () => state,
-    subscribe: (listener) => {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-    listConversations: async (filter = {}) => {
-      calls.push(`list ${JSON.stringify(filter)}`);
-      failing('list');
-      await held('list');
-      const { limit = 20, offset = 0 } = filter;
-      const all = fake.items.filter((item) => fits(item, filter)).toSorted(compareItems);
-      const page = all.slice(offset, offset + limit);
-      take(page);
-      return { conversations: page, total: all.length };
-    },
-    getConversation: async (id) => {
-      calls.push(`get ${id}`);
-      failing('get');
-      take([find(id)]);
-      return detail(find(id));
-    },
-    keepConversations: (ids) => {
-      calls.push(`keep ${ids.size}`);
-      set({ conversations: state.conversations.filter(({ id }) => ids.has(id)) });
-    },
-    join: async (id) => {
-      calls.push(`join ${id}`);
-      failing('join');
-      await held('join');
-      const all = messages.get(id) ?? [];
-      const room: StaffRoom = {
-        conversationId: id,
-        messages: all.slice(-pageOf),
-        loaded: true,
-        hasMore: all.length > pageOf,
-        typing: [],
-        reads: {},
-      };
-      set({ rooms: { ...state.rooms, [id]: room } });
-      return room;
-    },
-    leave: (id) => {
-      calls.push(`leave ${id}`);
-      const { [id]: _gone, ...others } = state.rooms;
-      set({ rooms: others });
-    },
-    loadHistory: async (id, limit = pageOf) => {
-      calls.push(`older ${id}`);
-      const all = messages.get(id) ?? [];
-      const have = state.rooms[id]?.messages.length ?? 0;
-      const older = all.slice(Math.max(0, all.length - have - limit), all.length - have);
-      setRoom(id, {
-        messages: [...older, ...(state.rooms[id]?.messages ?? [])],
-        hasMore: all.length > have + older.length,
-      });
-      return { messages: older, hasMore: all.length > have + older.length };
-    },
-    sendMessage: async (id, message, options) => {
-      const outgoing = typeof message === 'string' ? { content: message } : message;
-      calls.push(
-        `send ${id} ${options?.internal === true ? 'note ' : ''}${outgoing.contentFormat ?? 'plain'} ${outgoing.content}`,
-      );
-      sent += 1;
-      const stored = buildMessage(
-        find(id),
-        outgoing.content,
-        own({
-          contentFormat: outgoing.contentFormat ?? 'plain',
-          key: `sent-${sent}`,
-          ...(options?.internal === true && { internal: true }),
-        }),
-      );
-      failing('send');
-      fake.hear(stored);
-      return stored;
-    },
-    retry: async (key) => {
-      calls.push(`retry ${key}`);
-      throw sdkError('network');
-    },
-    discard: (key) => {
-      calls.push(`discard ${key}`);
-      for (const [id, room] of Object.entries(state.rooms))
-        setRoom(id, { messages: room.messages.filter((one) => one.key !== key) });
-      return true;
-    },
-    editMessage: async (id, messageId, message) => {
-      const { content, contentFormat = 'plain' } =
-        typeof message === 'string' ? { content: message } : message;
-      calls.push(`edit ${messageId} ${contentFormat} ${content}`);
-      failing('edit');
-      const room = state.rooms[id];
-      const changed = (room?.messages ?? []).map((one) =>
-        one.id === messageId ? { ...one, content, contentFormat, editedAt: iso(start + 9_000_000) } : one,
-      );
-      setRoom(id, { messages: changed });
-      const edited = changed.find((one) => one.id === messageId);
-      if (edited === undefined) throw sdkError('unknown');
-      return edited;
-    },
-    deleteMessage: async (id, messageId) => {
-      calls.push(`delete ${messageId}`);
-      failing('delete');
-      setRoom(id, { messages: (state.rooms[id]?.messages ?? []).filter((one) => one.id !== messageId) });
-      emitter.emit_('message:deleted', { conversationId: id, messageId });
-    },
-    setTyping: (id, active = true) => {
-      calls.push(`typing ${active ? 'on' : 'off'} ${id}`);
-    },
-    markRead: async (id) => {
-      calls.push(`read ${id}`);
-      fake.change(id, { unreadCount: 0 });
-    },
-    accept: (id) => act('accept', id, mine()),
-    release: (id) =>
-      act('release', id, {
-        status: 'pending',
-        assignedTo: null,
-        assignedToName: null,
-        waitingSince: iso(start),
-      }),
-    resolve: (id) => act('resolve', id, { status: 'closed', waitingSince: null }),
-    transfer: (id, memberId) => act('transfer', id, { assignedTo: memberId, assignedToName: 'Ann' }),
-    call: async <T>(method: string, path: string, body?: object): Promise<T> => {
-      calls.push(`${method} ${path}`);
-      const answer = answers.get(`${method} ${path.replace(/\?.*$/, '')}`);
-      if (answer === undefined) throw sdkError('not_found', 'There is no such endpoint.', 404);
-      return answer(body) as T;
-    },
-  };
-  const fake: FakeStaff = {
-    client,
-    calls,
-    items: [...items],
-    messages,
-    answers,
-    failures,
-    hold: (name) => {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      holds.set(name, promise);
-      return resolve;
-    },
-    change: (id, patch) => {
-      fake.items = fake.items.map((one) => (one.id === id ? { ...one, ...patch } : one));
-      take([find(id)]);
-    },
-    arrive: (item) => {
-      fake.items = [...fake.items, item];
-      emitter.emit_('conversation:new', {
-        id: item.id,
+  }
+
+  #detail(id: string): StaffConversation {
+    return {
+      ...this.#find(id),
+      participants: [],
+      ...(this.#resolved.get(id) ?? { resolvedBy: null, resolvedAt: null }),
+    };
+  }
+
+  /** Waits while the name is held, and fails where the session or the test says so. */
+  async #answer(name: Failing): Promise<void> {
+    await turn();
+    const held = this.#holds.get(name);
+    this.#holds.delete(name);
+    await held;
+    const error = this.failures.get(name);
+    this.failures.delete(name);
+    if (error !== undefined) throw error;
+    if (this.#state.session === null && name !== 'resume')
+      throw sdkError('unauthorized', 'Sign in first.', 401);
+  }
+
+  #store(message: StaffMessage): void {
+    const { conversationId: id } = message;
+    this.messages.set(id, [...(this.messages.get(id) ?? []), message]);
+  }
+
+  /** Behind the stored ones, before what is unsent. */
+  #addToRoom(message: StaffMessage): void {
+    const messages = this.#state.rooms[message.conversationId]?.messages ?? [];
+    const others = messages.filter(({ key }) => key !== message.key);
+    this.setRoom(message.conversationId, {
+      loaded: true,
+      messages: [
+        ...others.filter(({ state }) => state === 'sent'),
+        ...(message.state === 'sent' ? [message] : []),
+        ...others.filter(({ state }) => state !== 'sent'),
+        ...(message.state === 'sent' ? [] : [message]),
+      ],
+    });
+  }
+
+  /** The row of the list after a message. */
+  #touch({
+    id,
+    conversationId,
+    senderId,
+    senderRole,
+    senderName,
+    content,
+    createdAt,
+    internal,
+  }: StaffMessage): void {
+    const item = this.#find(conversationId);
+    const isVisitor = senderRole === 'visitor';
+    this.change(conversationId, {
+      updatedAt: createdAt,
+      lastMessage: {
+        id,
+        senderId,
+        senderRole,
+        senderName,
+        preview: content,
+        createdAt,
+        ...(internal === true && { internal }),
+      },
+      ...(isVisitor && { unreadCount: item.unreadCount + 1, waitingSince: item.waitingSince ?? createdAt }),
+      ...(senderRole === 'operator' && internal !== true && { waitingSince: null }),
+    });
+  }
+
+  #fits(item: Item, filter: QueueFilter): boolean {
+    const text = `${item.visitor.name ?? ''} ${item.lastMessage?.preview ?? ''}`.toLowerCase();
+    return (
+      (filter.status === undefined || item.status === filter.status) &&
+      (filter.assignedTo !== 'me' || item.assignedTo === me) &&
+      (filter.visitorOf === undefined || item.visitor.id === this.#find(filter.visitorOf).visitor.id) &&
+      (filter.q === undefined || text.includes(filter.q.toLowerCase()))
+    );
+  }
+
+  async #resume(token: string): Promise<StaffSession> {
+    this.calls.push(`resume ${token}`);
+    await this.#answer('resume');
+    if (token === '') throw sdkError('unauthorized', 'Sign in first.', 401);
+    const session: StaffSession = {
+      expiresAt: iso(start + 86_400_000),
+      member: {
+        id: me,
         organizationId: 'o',
-        applicationId: item.application.id,
-        status: item.status,
-        createdAt: item.createdAt,
+        email: 'me@acme.example',
+        name: 'Me',
+        role: this.#role,
+        disabled: false,
+        createdAt: iso(start),
+      },
+      organization: { id: 'o', name: 'Acme', slug: 'acme', plan: 'premium' },
+    };
+    this.#set({ session });
+    this.connect('online');
+    return session;
+  }
+
+  async #command(name: CommandName, id: string, patch: Partial<Item>): Promise<StaffConversation> {
+    this.calls.push(`${name} ${id}`);
+    await this.#answer(name);
+    const item = this.#find(id);
+    if (!allowed[name](item)) throw sdkError('conflict', 'It is not as it was.', 409);
+    if (name !== 'accept' && !canManage(item, me, this.#role === 'admin'))
+      throw sdkError('forbidden', 'A colleague has it.', 403);
+    this.change(id, patch);
+    if (name === 'resolve') this.#resolved.set(id, { resolvedBy: me, resolvedAt: iso(start) });
+    const { assignedTo, assignedToName } = this.#find(id);
+    if (name === 'release') this.emit('conversation:released', { conversationId: id });
+    else if (name === 'resolve') this.emit('conversation:resolved', { conversationId: id, resolvedBy: me });
+    else
+      this.emit('conversation:accepted', {
+        conversationId: id,
+        assignedTo: assignedTo ?? '',
+        assignedToName: assignedToName ?? '',
       });
-      take([item]);
-    },
-    erase: (id) => {
-      fake.items = fake.items.filter((one) => one.id !== id);
-      set({ conversations: state.conversations.filter((one) => one.id !== id) });
-    },
-    hear: (message) => {
-      const { conversationId: id } = message;
-      messages.set(id, [...(messages.get(id) ?? []), message]);
-      setRoom(id, { messages: [...(state.rooms[id]?.messages ?? []), message] });
-      if (!message.own) emitter.emit_('message', message);
-    },
-    setRoom,
-    connect: (connection, reconnectAt = null) => {
-      set({ connection, reconnectAt });
-      emitter.emit_('connection', { status: connection });
-    },
-    emit: emitter.emit_,
-    signOut: () => {
-      set({ session: null, conversations: [], rooms: {} });
-      emitter.emit_('signed-out', {});
-    },
-  };
-  return fake;
+    return this.#detail(id);
+  }
+
+  async #join(id: string): Promise<StaffRoom> {
+    this.calls.push(`join ${id}`);
+    await this.#answer('join');
+    this.#find(id);
+    const all = this.messages.get(id) ?? [];
+    const room: StaffRoom = this.#state.rooms[id] ?? {
+      conversationId: id,
+      messages: all.slice(-pageOf),
+      loaded: true,
+      hasMore: all.length > pageOf,
+      typing: [],
+      reads: {},
+    };
+    this.#set({ rooms: { ...this.#state.rooms, [id]: room } });
+    return room;
+  }
+
+  async #loadHistory(id: string, limit: number): Promise<{ messages: StaffMessage[]; hasMore: boolean }> {
+    this.calls.push(`older ${id}`);
+    await turn();
+    const room = this.#state.rooms[id];
+    const all = this.messages.get(id) ?? [];
+    const end = all.findIndex((one) => one.id === room?.messages[0]?.id);
+    if (room?.hasMore !== true || end < 0) return { messages: [], hasMore: false };
+    const messages = all.slice(Math.max(0, end - limit), end);
+    const hasMore = end > messages.length;
+    this.setRoom(id, { messages: [...messages, ...room.messages], hasMore });
+    return { messages, hasMore };
+  }
+
+  #send(
+    id: string,
+    content: string,
+    contentFormat: 'plain' | 'lexical',
+    internal: boolean,
+  ): Promise<StaffMessage> {
+    this.calls.push(`send ${id} ${internal ? 'note ' : ''}${contentFormat} ${content}`);
+    this.#sent += 1;
+    const key = `sent-${this.#sent}`;
+    const message = buildMessage(
+      { id, visitor: { id: me, name: 'Me' } },
+      content,
+      own({ key, id: key, contentFormat, state: 'sending', ...(internal && { internal }) }),
+    );
+    this.#addToRoom(message);
+    return this.#deliver(message);
+  }
+
+  async #deliver(message: StaffMessage): Promise<StaffMessage> {
+    const { conversationId: id, key, internal } = message;
+    try {
+      await this.#answer('send');
+      const item = this.#find(id);
+      if (item.status === 'closed')
+        throw sdkError('conversation_not_active', 'The conversation is closed.', 409);
+      if (internal !== true && item.assignedTo !== me)
+        throw sdkError('forbidden', 'A colleague has this conversation.', 403);
+    } catch (thrown) {
+      const error = asSdkError(thrown);
+      const failed: StaffMessage = { ...message, state: 'failed', error };
+      this.#addToRoom(failed);
+      this.emit('message:failed', failed);
+      throw error;
+    }
+    const { error: _error, ...rest } = message;
+    const stored: StaffMessage = { ...rest, id: `stored-${key}`, state: 'sent' };
+    this.#store(stored);
+    this.#addToRoom(stored);
+    this.#touch(stored);
+    this.emit('message:sent', stored);
+    return stored;
+  }
+
+  #unsent(key: string): StaffMessage | undefined {
+    return Object.values(this.#state.rooms)
+      .flatMap(({ messages }) => messages)
+      .find((one) => one.key === key && one.state !== 'sent');
+  }
+
+  async #retry(key: string): Promise<StaffMessage> {
+    this.calls.push(`retry ${key}`);
+    const failed = this.#unsent(key);
+    if (failed?.state !== 'failed') throw sdkError('unknown');
+    const { error: _error, ...again } = failed;
+    const message: StaffMessage = { ...again, state: 'sending' };
+    this.#addToRoom(message);
+    return this.#deliver(message);
+  }
+
+  #discard(key: string): boolean {
+    this.calls.push(`discard ${key}`);
+    const unsent = this.#unsent(key);
+    if (unsent === undefined) return false;
+    const { conversationId: id } = unsent;
+    const messages = this.#state.rooms[id]?.messages ?? [];
+    this.setRoom(id, { messages: messages.filter((one) => one.key !== key) });
+    return true;
+  }
+
+  async #edit(
+    id: string,
+    messageId: string,
+    patch: Pick<StaffMessage, 'content' | 'contentFormat'>,
+  ): Promise<StaffMessage> {
+    this.calls.push(`edit ${messageId} ${patch.contentFormat} ${patch.content}`);
+    await this.#answer('edit');
+    const before = this.#state.rooms[id]?.messages.find((one) => one.id === messageId);
+    if (before === undefined) throw sdkError('not_found', 'There is no such message.', 404);
+    const edited: StaffMessage = { ...before, ...patch, editedAt: iso(start + 9_000_000) };
+    const replace = (messages: readonly StaffMessage[] = []): StaffMessage[] =>
+      messages.map((one) => (one.id === messageId ? edited : one));
+    this.messages.set(id, replace(this.messages.get(id)));
+    this.setRoom(id, { messages: replace(this.#state.rooms[id]?.messages) });
+    this.emit('message:updated', edited);
+    return edited;
+  }
+
+  async #delete(id: string, messageId: string): Promise<void> {
+    this.calls.push(`delete ${messageId}`);
+    await this.#answer('delete');
+    const room = this.#state.rooms[id];
+    if (room?.messages.some((one) => one.id === messageId) !== true)
+      throw sdkError('not_found', 'There is no such message.', 404);
+    this.messages.set(
+      id,
+      (this.messages.get(id) ?? []).filter((one) => one.id !== messageId),
+    );
+    this.setRoom(id, { messages: room.messages.filter((one) => one.id !== messageId) });
+    this.emit('message:deleted', { conversationId: id, messageId });
+  }
+
+  #createClient(): StaffClient {
+    const { calls } = this;
+    return {
+      signIn: () => Promise.reject(sdkError('unauthorized', 'no', 401)),
+      resume: (token) => this.#resume(token),
+      signOut: async () => this.signOut(),
+      stop: () => calls.push('stop'),
+      on: this.#emitter.on,
+      off: this.#emitter.off,
+      getState: () => this.#state,
+      subscribe: (listener) => {
+        this.#listeners.add(listener);
+        return () => this.#listeners.delete(listener);
+      },
+      listConversations: async (filter = {}) => {
+        calls.push(`list ${JSON.stringify(filter)}`);
+        await this.#answer('list');
+        const { limit = 20, offset = 0 } = filter;
+        const all = this.items.filter((item) => this.#fits(item, filter)).toSorted(compareItems);
+        const conversations = all.slice(offset, offset + limit);
+        this.#take(conversations);
+        return { conversations, total: all.length };
+      },
+      getConversation: async (id) => {
+        calls.push(`get ${id}`);
+        await this.#answer('get');
+        this.#take([this.#find(id)]);
+        return this.#detail(id);
+      },
+      keepConversations: (ids) => {
+        calls.push(`keep ${ids.size}`);
+        const conversations = this.#state.conversations.filter(({ id }) => ids.has(id));
+        if (conversations.length < this.#state.conversations.length) this.#set({ conversations });
+      },
+      join: (id) => this.#join(id),
+      leave: (id) => {
+        calls.push(`leave ${id}`);
+        const { [id]: _left, ...rooms } = this.#state.rooms;
+        this.#set({ rooms });
+      },
+      loadHistory: (id, limit = pageOf) => this.#loadHistory(id, limit),
+      sendMessage: (id, message, { internal = false } = {}) => {
+        const { content, contentFormat = 'plain' } =
+          typeof message === 'string' ? { content: message } : message;
+        return this.#send(id, content, contentFormat, internal);
+      },
+      retry: (key) => this.#retry(key),
+      discard: (key) => this.#discard(key),
+      editMessage: (id, messageId, message) => {
+        const { content, contentFormat = 'plain' } =
+          typeof message === 'string' ? { content: message } : message;
+        return this.#edit(id, messageId, { content, contentFormat });
+      },
+      deleteMessage: (id, messageId) => this.#delete(id, messageId),
+      setTyping: (id, active = true) => {
+        calls.push(`typing ${active ? 'on' : 'off'} ${id}`);
+      },
+      markRead: async (id) => {
+        calls.push(`read ${id}`);
+        this.change(id, { unreadCount: 0 });
+      },
+      accept: (id) =>
+        this.#command('accept', id, {
+          ...mine(),
+          waitingSince: this.items.find((one) => one.id === id)?.waitingSince ?? null,
+        }),
+      release: (id) =>
+        this.#command('release', id, {
+          status: 'pending',
+          assignedTo: null,
+          assignedToName: null,
+          waitingSince: iso(start),
+        }),
+      resolve: (id) => this.#command('resolve', id, { status: 'closed', waitingSince: null }),
+      transfer: (id, memberId) =>
+        this.#command('transfer', id, { assignedTo: memberId, assignedToName: 'Ann' }),
+      call: async <T>(method: string, path: string, body?: object): Promise<T> => {
+        calls.push(`${method} ${path}`);
+        const answer = this.answers.get(`${method} ${path.replace(/\?.*$/, '')}`);
+        if (answer === undefined) throw sdkError('not_found', 'There is no such endpoint.', 404);
+        return answer(body) as T;
+      },
+    };
+  }
 }

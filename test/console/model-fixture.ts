@@ -6,7 +6,7 @@ import { ConsoleController } from '../../src/cli/console/state/console-controlle
 import { TerminalView } from '../../src/cli/console/views/terminal-view.ts';
 import type { ViewState } from '../../src/cli/console/views/view-state.ts';
 import type { StaffConversationListItem } from '../../src/protocol/entities.ts';
-import { fakeStaff, start, type FakeStaff } from './fake-staff.ts';
+import { FakeStaff, start } from './fake-staff.ts';
 
 export interface ModelFixture {
   readonly staff: FakeStaff;
@@ -49,7 +49,7 @@ export async function createModelFixture(
   items: readonly StaffConversationListItem[],
   options: ModelFixtureOptions = {},
 ): Promise<ModelFixture> {
-  const staff = fakeStaff(items, options.role);
+  const staff = new FakeStaff(items, options.role);
   const kept = new Map(options.drafts);
   const drafts: DraftStore = {
     get: (id) => kept.get(id) ?? null,

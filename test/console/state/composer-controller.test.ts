@@ -305,6 +305,7 @@ describe('changing and deleting', () => {
   test('what was not sent is sent again or taken back', async () => {
     const failed = buildMessage(item, 'stuck', own({ state: 'failed' }));
     const desk = await writing({ prepare: (staff) => staff.messages.set(item.id, [failed]) });
+    desk.staff.failures.set('send', sdkError('forbidden', 'no', 403));
     await desk.press('escape', 's');
     expect(desk.staff.calls).toContain(`retry ${failed.key}`);
     await desk.press('D', 'y');
