@@ -1,6 +1,6 @@
 // Owns what surrounds every test file: a mark and a temporary folder of its own. A file that leaves a process or
 // anything in its folder fails by name, and what it left is removed. Must not know what a test is about.
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterAll } from 'vitest';
@@ -14,6 +14,7 @@ const endTimeoutMs = Number(process.env['TEST_END_TIMEOUT_MS'] ?? 30_000);
 const nodeCache = 'node-compile-cache';
 
 const folder = mkdtempSync(join(tmpdir(), 'file-'));
+chmodSync(folder, 0o711);
 const mark = `${process.env[runVariable] ?? 'alone'}.${basename(folder)}`;
 process.env['TMPDIR'] = folder;
 // The command line runs in this process, too, and must not see the settings of the shell.
