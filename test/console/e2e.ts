@@ -86,20 +86,21 @@ export function declareE2eTests(size: { readonly columns: number; readonly rows:
     const visitor = await stage.aVisitor('Rita Race');
     const id = await visitor.ask('Who takes me?');
     const ann = await stage.console('Ann', size);
-    // Everything takes long on the way to Bob and back: he decides before he can have heard.
+    // Bob decides before his console can know: until then nothing passes on the way to him and back.
     const line = await startProxy(stage.url);
     try {
       await stage.signIn('Bob', line.url);
       const bob = await stage.console('Bob', size);
       await Promise.all([ann.waitFor('Rita Race'), bob.waitFor('Rita Race')]);
-      line.injectFaults(null, () => 500);
+      const release = line.hold();
       await ann.press('a');
       await eventually(async () => expect(await stage.assignee(id)).toBe(stage.member('Ann').id));
       await bob.press('a');
+      await bob.waitFor('Reply to');
+      release();
       await bob.waitFor('Ann was faster');
       await ann.waitFor(/yours|You have/);
-      line.injectFaults(null);
-      // Whoever lost goes on working.
+      // The one who was slower goes on working.
       await (await stage.aVisitor('Next Visitor')).ask('And me?');
       await bob.press('esc');
       await bob.waitFor('Next Visi');

@@ -1,11 +1,12 @@
 // Owns running the real command line in tests: the built bin as a process, and `main`
 // in this process with streams of our own. Must not know what a test is about.
 import { spawn } from 'node:child_process';
-import { mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough, Writable } from 'node:stream';
 import { main } from '../../src/cli/main.ts';
+import { acquireServerLock } from '../../src/engine/sqlite/server-lock.ts';
 import { cleanEnvironment, repository, run, Running, type Outcome } from './command.ts';
 import { eventually } from './eventually.ts';
 
@@ -33,13 +34,17 @@ async function isBuilt(): Promise<boolean> {
 /** Builds dist/ unless it is newer than the sources; one test file at a time. */
 export async function ensureBuilt(): Promise<void> {
   if (await isBuilt()) return;
-  const lock = join(repository, 'node_modules', '.deskbell-build-lock');
-  await eventually(() => mkdir(lock));
+  // The system frees this lock however its holder ends: a build that was killed holds up no later run.
+  const release = await eventually(() => {
+    const held = acquireServerLock(join(repository, 'node_modules', '.deskbell-build.lock'));
+    if (held === null) throw new Error('Another test file is building dist/.');
+    return held;
+  });
   try {
     if (!(await isBuilt()))
       await run(process.execPath, ['esbuild.config.mjs'], { cwd: repository, env: cleanEnvironment() });
   } finally {
-    await rm(lock, { recursive: true });
+    release();
   }
 }
 

@@ -16,6 +16,8 @@ export interface Proxy {
   readonly faults: number;
   /** From now on every new connection gets a fate from here; null: it lives. */
   injectFaults(fate: (() => Fault | null) | null, delayMs?: () => number): void;
+  /** From now on nothing passes. @returns lets everything pass that was held, in order, and what comes after it */
+  hold(): () => void;
   /** Resets every connection that is open. */
   cutAll(): void;
   /** Refuses new connections (true), or takes them again. */
@@ -31,6 +33,7 @@ export async function startProxy(target: string): Promise<Proxy> {
   let refusing = false;
   let nextFate: (() => Fault | null) | null = null;
   let nextDelay = (): number => 0;
+  let held: Promise<void> = Promise.resolve();
 
   function carry(client: Socket): void {
     if (refusing) {
@@ -61,7 +64,9 @@ export async function startProxy(target: string): Promise<Proxy> {
         bytes += chunk.length;
         const passes = chunk.length <= left ? chunk : chunk.subarray(0, Math.max(0, left));
         const wait = nextDelay();
+        const released = held;
         queue = queue.then(async () => {
+          await released;
           if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
           if (passes.length > 0 && !to.destroyed) to.write(passes);
           if (passes.length === chunk.length) return;
@@ -87,6 +92,11 @@ export async function startProxy(target: string): Promise<Proxy> {
     injectFaults: (fate, delayMs = () => 0) => {
       nextFate = fate;
       nextDelay = delayMs;
+    },
+    hold: () => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      held = promise;
+      return resolve;
     },
     cutAll: () => {
       for (const socket of open) socket.resetAndDestroy();
