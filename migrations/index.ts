@@ -6,6 +6,7 @@ import * as staffTools from './0002-staff-tools.ts';
 import * as webhooks from './0003-webhooks.ts';
 import * as retention from './0004-retention.ts';
 import * as assistant from './0005-assistant.ts';
+import * as signInAndBlocks from './0006-sign-in-and-blocks.ts';
 
 export interface Migration {
   readonly name: string;
@@ -18,4 +19,5 @@ export const migrations: readonly Migration[] = [
   { name: '0003-webhooks', up: webhooks.up },
   { name: '0004-retention', up: retention.up },
   { name: '0005-assistant', up: assistant.up },
+  { name: '0006-sign-in-and-blocks', up: signInAndBlocks.up },
 ];

@@ -18,6 +18,7 @@ import type {
   KnowledgePassageRow,
   ListedDocument,
   MemberRow,
+  MemberTotpRow,
   MessageRow,
   MessageWithSender,
   OrganizationRow,
@@ -26,6 +27,7 @@ import type {
   QueueRow,
   RetentionCursor,
   RetentionScope,
+  SignInTicketRow,
   StaffSessionRow,
   UnindexedMessage,
   VisitorRow,
@@ -60,6 +62,7 @@ export interface OrganizationsRepository {
   ): Promise<number>;
   setName(id: string, name: string): Promise<number>;
   setReleaseAfter(id: string, minutes: number | null): Promise<number>;
+  setSecondFactor(id: string, demand: OrganizationRow['second_factor']): Promise<number>;
   /** Removes the organization and all it owns; 0 when there is none. The newest event of the log stays, without content. */
   remove(id: string): Promise<number>;
   /** How many applications and enabled members it has. */
@@ -121,7 +124,14 @@ export interface MembersRepository {
   insertSession(row: StaffSessionRow): Promise<number>;
   touchSession(id: string, lastSeenAt: number, expiresAt: number): Promise<number>;
   removeSession(id: string): Promise<number>;
+  /** Ends every session, token and half-way sign-in of a member. */
   removeSessionsOf(memberId: string): Promise<number>;
+  /** Sessions and tokens of a member, newest first. */
+  sessionsOf(memberId: string): Promise<StaffSessionRow[]>;
+  /** Ends every session and half-way sign-in of a member but one session; tokens stay. */
+  removeOtherSessionsOf(memberId: string, sessionId: string): Promise<number>;
+  setSecondFactorShown(sessionId: string): Promise<number>;
+  clearSecondFactorShown(memberId: string): Promise<number>;
   removeExpiredSessions(now: number): Promise<number>;
 }
 
@@ -460,6 +470,27 @@ export interface InvitationsRepository {
   remove(memberId: string): Promise<number>;
 }
 
+/** Secrets of authenticators, recovery codes, and sign-ins that wait for one of them. */
+export interface SecondFactorsRepository {
+  totpOf(memberId: string): Promise<MemberTotpRow | undefined>;
+  /** A new secret takes the place of an older one. */
+  putTotp(row: MemberTotpRow): Promise<number>;
+  setLastStep(id: string, lastStep: number): Promise<number>;
+  confirmTotp(id: string, now: number): Promise<number>;
+  /** New recovery codes take the place of the older ones. */
+  putRecoveryCodes(memberId: string, digests: readonly Uint8Array[]): Promise<void>;
+  /** Uses a recovery code up; 0 when the member has no such code. */
+  useRecoveryCode(memberId: string, digest: Uint8Array): Promise<number>;
+  countRecoveryCodes(memberId: string): Promise<number>;
+  /** Removes every second factor of a member. */
+  removeAllOf(memberId: string): Promise<number>;
+  ticketByDigest(digest: Uint8Array): Promise<SignInTicketRow | undefined>;
+  insertTicket(row: SignInTicketRow): Promise<number>;
+  setTries(digest: Uint8Array, tries: number): Promise<number>;
+  removeTicket(digest: Uint8Array): Promise<number>;
+  removeExpiredTickets(now: number): Promise<number>;
+}
+
 export interface CannedRepliesRepository {
   byId(id: string): Promise<CannedReplyRow | undefined>;
   byShortcut(organizationId: string, shortcut: string): Promise<CannedReplyRow | undefined>;
@@ -584,6 +615,7 @@ export interface Repositories {
   readonly search: SearchRepository;
   readonly stats: StatsRepository;
   readonly invitations: InvitationsRepository;
+  readonly secondFactors: SecondFactorsRepository;
   readonly cannedReplies: CannedRepliesRepository;
   readonly knowledge: KnowledgeRepository;
   readonly aiLog: AiLogRepository;

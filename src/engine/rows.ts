@@ -7,6 +7,7 @@ import type {
   Mode,
   Plan,
   Role,
+  SecondFactorDemand,
   SenderRole,
 } from '../protocol/entities.ts';
 
@@ -27,6 +28,8 @@ export interface OrganizationRow {
   max_seats: number | null;
   /** Minutes until an absent operator's conversations go back to the queue; null: never. */
   release_after_minutes: number | null;
+  /** Which members must show a second factor. */
+  second_factor: SecondFactorDemand;
   plan_changed_at: number;
   created_at: number;
 }
@@ -84,6 +87,43 @@ export interface StaffSessionRow {
   digest: Uint8Array;
   created_at: number;
   last_seen_at: number;
+  expires_at: number;
+  /** A staff token's name; null: a session by sign-in. */
+  name: string | null;
+  /** JSON array of a staff token's scopes; null: everything that the member may do. */
+  scopes: string | null;
+  /** 1: a second factor was shown for it. */
+  second_factor: 0 | 1;
+  /** Where it was begun; null: on the command line. */
+  address: string | null;
+}
+
+export interface MemberTotpRow {
+  id: string;
+  organization_id: string;
+  member_id: string;
+  /** The secret, sealed. */
+  sealed: Uint8Array;
+  /** The newest time step whose code was taken. */
+  last_step: number;
+  /** Null until a first code was right. */
+  confirmed_at: number | null;
+  created_at: number;
+}
+
+export interface RecoveryCodeRow {
+  /** Keyed digest of the member's id and the code. */
+  digest: Uint8Array;
+  member_id: string;
+}
+
+/** A right password that waits for the second factor. */
+export interface SignInTicketRow {
+  digest: Uint8Array;
+  member_id: string;
+  /** Keyed digest of the address that knew the password. */
+  address: Uint8Array;
+  tries: number;
   expires_at: number;
 }
 

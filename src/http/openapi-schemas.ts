@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { applicationSettings, businessHours } from '../protocol/application-settings.ts';
 import { errorCodes } from '../protocol/codes.ts';
 import * as entities from '../protocol/entities.ts';
+import { secondFactorMethod, staffSession, staffToken } from '../protocol/sign-in.ts';
 import * as webhooks from '../protocol/webhooks.ts';
 
 export interface JsonObject {
@@ -32,6 +33,8 @@ const components: Readonly<Record<string, z.ZodType>> = {
   ApiKey: entities.apiKey,
   ApiKeyWithSecret: entities.apiKeyWithSecret,
   Member: entities.member,
+  StaffSession: staffSession,
+  StaffToken: staffToken,
   Webhook: webhooks.webhook,
   WebhookWithSecret: webhooks.webhookWithSecret,
   WebhookDelivery: webhooks.webhookDelivery,
@@ -115,6 +118,15 @@ export const errorSchema: JsonObject = {
     retryAfter: { type: 'integer', description: 'Seconds; with `rate_limit_exceeded`.' },
     status: { type: 'string', description: 'The state as it now is; with `conflict`.' },
     assignedTo: { type: ['string', 'null'], description: 'Who has it now; with `conflict`.' },
+    ticket: {
+      type: 'string',
+      description: 'With `second_factor`: for `POST /api/v1/staff/session/second-factor`, for five minutes.',
+    },
+    methods: {
+      type: 'array',
+      items: { type: 'string', enum: secondFactorMethod.options },
+      description: 'With `second_factor`: how the sign-in may go on.',
+    },
     requestId: { type: 'string', format: 'uuid', description: 'With `internal_error`.' },
   },
   required: ['error', 'message'],

@@ -21,6 +21,8 @@ export const overview = `Customer-support chat: visitors write from a website, o
 export const errorTexts: Readonly<Record<ErrorCode, string>> = {
   bad_request: 'The request is not valid; `details` says where.',
   unauthorized: 'The credential is missing or not valid.',
+  second_factor:
+    'The password is right and a second factor is needed; `ticket` and `methods` say how to go on.',
   forbidden: 'The caller may not do this.',
   origin_not_allowed: 'The Origin is not registered for the application.',
   plan_limit: "The organization's plan does not have this; the message names the one that has.",

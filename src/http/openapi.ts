@@ -33,7 +33,8 @@ const securitySchemes: JsonObject = {
     type: 'http',
     scheme: 'bearer',
     bearerFormat: 'dbs_…',
-    description: 'The token of `POST /api/v1/staff/session`.',
+    description:
+      'The token of `POST /api/v1/staff/session`, or a staff token (`dbt_…`) with the scope that it takes.',
   },
   appId: {
     type: 'apiKey',

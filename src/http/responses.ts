@@ -31,6 +31,7 @@ export function sendError(ctx: Context, error: unknown, requestId: string, log: 
       ? {}
       : { cause: context.limit.cause, retryAfter: retryAfterSeconds(context.limit.retryAfterMs) }),
     ...context.state,
+    ...context.secondFactor,
     ...(code === 'internal_error' ? { requestId } : {}),
   });
 }

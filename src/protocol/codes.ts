@@ -6,6 +6,7 @@
 export const errorCodes = {
   bad_request: { status: 400, retry: false },
   unauthorized: { status: 401, retry: false },
+  second_factor: { status: 401, retry: false },
   forbidden: { status: 403, retry: false },
   origin_not_allowed: { status: 403, retry: false },
   plan_limit: { status: 403, retry: false },

@@ -30,6 +30,10 @@ export type Plan = z.infer<typeof plan>;
 export const role = z.enum(['admin', 'operator']);
 export type Role = z.infer<typeof role>;
 
+/** Which members of an organization must show a second factor. */
+export const secondFactorDemand = z.enum(['off', 'admins', 'all']);
+export type SecondFactorDemand = z.infer<typeof secondFactorDemand>;
+
 export const conversationStatus = z.enum(['pending', 'active', 'closed']);
 export type ConversationStatus = z.infer<typeof conversationStatus>;
 
@@ -152,6 +156,8 @@ export const organizationDetail = organization.extend({
   }),
   ownLimits: organizationLimits,
   releaseAfterMinutes: z.int().nullable(),
+  /** Which members must show a second factor. */
+  signIn: z.object({ secondFactor: secondFactorDemand }),
   applications: z.int(),
   members: z.int(),
   createdAt: timestamp,

@@ -5,6 +5,7 @@ import type { z } from 'zod';
 import { assistantOperations } from './operations/assistant.ts';
 import { dataOperations } from './operations/data.ts';
 import { adminOperations } from './operations/admin.ts';
+import { signInOperations } from './operations/sign-in.ts';
 import { staffOperations } from './operations/staff.ts';
 import { visitorOperations } from './operations/visitors.ts';
 
@@ -15,6 +16,7 @@ export type { Audience, Method, Operation, Who } from './operations/shared.ts';
 export const operations = {
   ...visitorOperations,
   ...staffOperations,
+  ...signInOperations,
   ...adminOperations,
   ...dataOperations,
   ...assistantOperations,

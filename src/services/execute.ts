@@ -9,8 +9,10 @@ import {
   type Who,
   type WhoOf,
 } from '../protocol/operations.ts';
+import type { TokenScope } from '../protocol/sign-in.ts';
+import { requiredScopes } from '../protocol/token-scopes.ts';
 import { limitRequest } from './auth/rate-limits.ts';
-import type { ActorsByWho } from './core/actor.ts';
+import type { Actor, ActorsByWho } from './core/actor.ts';
 import { ServiceError, throwServiceError } from './core/errors.ts';
 import { validationError } from './core/validation.ts';
 import { handlers } from './handlers.ts';
@@ -43,6 +45,7 @@ export async function execute<N extends OperationName>(
 ): Promise<Output<N>> {
   const { who, input: schema } = rows[name];
   if (!isAllowed(who, call)) throw new ServiceError('forbidden', forbiddenMessage(who));
+  assertScope(call.actor, name);
   await limitRequest(call);
   const checked = schema.safeParse(readInput === undefined ? input : await readInput());
   if (!checked.success) throw validationError(checked.error);
@@ -72,6 +75,21 @@ function isAllowed<W extends Who>(who: W, call: Call): call is Call<ActorsByWho[
     case 'local':
       return actor.kind === 'local';
   }
+}
+
+const scopes: Readonly<Partial<Record<OperationName, TokenScope | 'any' | 'session'>>> = requiredScopes;
+
+/** @throws ServiceError forbidden: the caller is a staff token, and this is not among what it may do */
+function assertScope(actor: Actor, name: OperationName): void {
+  if (actor.kind !== 'member' || actor.scopes === null) return;
+  const needed = scopes[name] ?? 'session';
+  if (needed === 'any' || (needed !== 'session' && actor.scopes.includes(needed))) return;
+  throw new ServiceError(
+    'forbidden',
+    needed === 'session'
+      ? 'No token may do this. Sign in as the member.'
+      : `This token lacks the scope ${needed}. Make one that has it: deskbell token create`,
+  );
 }
 
 function forbiddenMessage(who: Who): string {

@@ -25,7 +25,9 @@ import * as messages from './chat/messages.ts';
 import * as organizations from './tenants/organizations.ts';
 import { purgeOrganizationData, purge } from './data/retention.ts';
 import type { Call, CallOf, ReadTx, Tx } from './service.ts';
+import * as secondFactor from './auth/second-factor.ts';
 import * as sessions from './auth/sessions.ts';
+import * as staffSessions from './auth/staff-sessions.ts';
 import { organizationStats } from './tenants/stats.ts';
 import * as visitorData from './data/visitor-data.ts';
 import * as visitors from './chat/visitors.ts';
@@ -103,6 +105,24 @@ export const handlers: { readonly [N in OperationName]: Handler<N> } = {
   'session.createLocal': writes(sessions.signInLocally),
   'session.get': sessions.getSession,
   'session.delete': writes(sessions.signOut, memberScope),
+  'session.secondFactor': secondFactor.completeSignIn,
+  'session.setUpSecondFactor': secondFactor.setUpSecondFactor,
+  'totp.get': reads(secondFactor.getTotp),
+  'totp.begin': preparesAndWrites(secondFactor.checkOwnPassword, secondFactor.beginTotp, memberScope),
+  'totp.confirm': preparesAndWrites(secondFactor.countOwnAttempt, secondFactor.confirmTotp, memberScope),
+  'totp.disable': preparesAndWrites(secondFactor.countOwnAttempt, secondFactor.disableTotp, memberScope),
+  'recoveryCodes.create': preparesAndWrites(
+    secondFactor.checkOwnPassword,
+    secondFactor.createRecoveryCodes,
+    memberScope,
+  ),
+  'members.resetSecondFactor': writes(secondFactor.resetSecondFactor),
+  'members.signOut': writes(staffSessions.signOutMember),
+  'sessions.list': reads(staffSessions.listSessions),
+  'sessions.end': writes(staffSessions.endSession, memberScope),
+  'tokens.create': writes(staffSessions.createToken, memberScope),
+  'tokens.list': reads(staffSessions.listTokens),
+  'tokens.revoke': writes(staffSessions.revokeToken, memberScope),
   'staff.token': sessions.issueStaffToken,
   'staff.conversations.list': reads(conversations.listQueue),
   'staff.conversations.get': reads(conversations.getStaffConversation),

@@ -25,6 +25,7 @@ const extraKeys: Readonly<Record<string, readonly string[]>> = {
   bad_request: ['details'],
   rate_limit_exceeded: ['cause', 'retryAfter'],
   conflict: ['status', 'assignedTo'],
+  second_factor: ['ticket', 'methods'],
   internal_error: ['requestId'],
 };
 

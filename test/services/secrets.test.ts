@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   createSecrets,
-  isSessionToken,
+  isMemberToken,
   makeApiKey,
   makeIdentitySecret,
   makeSessionToken,
@@ -116,7 +116,7 @@ describe('an API key', () => {
 });
 
 it('a session token has its own form', () => {
-  expect(isSessionToken(makeSessionToken())).toBe(true);
+  expect(isMemberToken(makeSessionToken())).toBe(true);
   expect(makeSessionToken()).not.toBe(makeSessionToken());
   for (const wrong of [
     '',
@@ -126,7 +126,7 @@ it('a session token has its own form', () => {
     `${makeSessionToken()}\n`,
     makeApiKey('live').text,
   ])
-    expect(isSessionToken(wrong)).toBe(false);
+    expect(isMemberToken(wrong)).toBe(false);
 });
 
 it('a digest is keyed: the same under one master key, another under another', () => {

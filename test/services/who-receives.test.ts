@@ -42,6 +42,7 @@ const operator: MemberActor = {
   name: 'Olivia',
   role: 'operator',
   sessionId: 'session-1',
+  scopes: null,
   origin: null,
 };
 const colleague: MemberActor = { ...operator, memberId: 'operator-2', sessionId: 'session-2' };

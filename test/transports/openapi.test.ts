@@ -8,6 +8,7 @@ import { clientFrames } from '../../src/protocol/frames.ts';
 import { operations } from '../../src/protocol/operations.ts';
 import { webhookEvents } from '../../src/protocol/webhooks.ts';
 import { routes } from '../../src/http/operation-routes.ts';
+import { totpCode, totpStep } from '../../src/services/auth/totp.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { inProcess } from '../helpers/cli.ts';
 import { request, type HeaderMap, type Reply } from '../helpers/client.ts';
@@ -343,6 +344,35 @@ describe('what the service answers', () => {
       content: 'Hello there!',
     });
     await check(admin, 'DELETE', `/api/v1/staff/canned-replies/${cannedReply.id}`);
+  });
+
+  it('is what the document says for signing in with a second factor, sessions and tokens', async () => {
+    const code = (secret: string): string => totpCode(secret, totpStep(app.clock.now()));
+    const signIn = { organization: 'acme', email: admin.email, password: memberPassword };
+    const me = '/api/v1/staff/me';
+    const { totp } = (await check(admin, 'POST', `${me}/totp`, { password: memberPassword })).body;
+    await check(admin, 'POST', `${me}/totp/confirm`, { code: code(totp.secret) });
+    await check(admin, 'GET', `${me}/totp`);
+    const made = await check(admin, 'POST', `${me}/recovery-codes`, { password: memberPassword });
+    const refused = await check({ headers: {} }, 'POST', '/api/v1/staff/session', signIn);
+    expect(refused.body.error).toBe('second_factor');
+    await check({ headers: {} }, 'POST', '/api/v1/staff/session/second-factor', {
+      ticket: refused.body.ticket,
+      code: made.body.recoveryCodes[0],
+    });
+    const { sessions } = (await check(admin, 'GET', '/api/v1/staff/sessions')).body;
+    const other = sessions.find(({ current }: { current: boolean }) => !current) as { id: string };
+    await check(admin, 'DELETE', `/api/v1/staff/sessions/${other.id}`);
+    const expiresAt = new Date(app.clock.now() + 60_000).toISOString();
+    const token = { name: 'ci', scopes: ['conversations:read'], expiresAt };
+    const { id } = (await check(admin, 'POST', '/api/v1/staff/tokens', token)).body.token;
+    await check(admin, 'GET', '/api/v1/staff/tokens');
+    await check(admin, 'DELETE', `/api/v1/staff/tokens/${id}`);
+    app.clock.step(30_000);
+    await check(admin, 'POST', `${me}/totp/disable`, { code: code(totp.secret) });
+    const member = await createMember(app, 'acme');
+    await check(admin, 'DELETE', `/api/v1/admin/members/${member.id}/second-factor`);
+    await check(admin, 'DELETE', `/api/v1/admin/members/${member.id}/sessions`);
   });
 
   it('is what the document says when it refuses', async () => {

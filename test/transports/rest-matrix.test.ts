@@ -241,6 +241,18 @@ const rows: Readonly<Partial<Record<OperationName, Row>>> = {
   },
   'session.get': { answers: [200, 200, 200] },
   'session.delete': { answers: [200, 200, 200] },
+  'session.secondFactor': { body: () => ({ ticket: 'x', code: '123456' }), answers: 401 },
+  'session.setUpSecondFactor': { body: () => ({ ticket: 'x' }), answers: 401 },
+  'totp.get': { answers: [200, 200, 200] },
+  'totp.begin': { answers: 'refusals' },
+  'totp.confirm': { answers: 'refusals' },
+  'totp.disable': { answers: 'refusals' },
+  'recoveryCodes.create': { answers: 'refusals' },
+  'sessions.list': { answers: [200, 200, 200] },
+  'sessions.end': { answers: 'refusals' },
+  'tokens.create': { answers: 'refusals' },
+  'tokens.list': { answers: [200, 200, 200] },
+  'tokens.revoke': { answers: 'refusals' },
   'staff.token': { answers: [200, 200, 200] },
   'staff.conversations.list': { answers: [200, 200, 200] },
   'staff.conversations.get': { answers: [200, 200, 200] },
@@ -367,6 +379,9 @@ beforeAll(async () => {
   const spare = await createApplication(app, 'acme', 'spare.example');
   things['applicationId'] = spare.id;
   things['keyId'] = (await app.local('keys.list', { applicationId: spare.id })).keys[0]!.id;
+  const [session] = inDatabase(app, 'select id from staff_sessions');
+  things['sessionId'] = String(session?.['id']);
+  things['tokenId'] = String(session?.['id']);
   things['memberId'] = (await createMember(app, 'acme')).id;
   const stranger = createVisitorByKey(app, acme.application);
   await createConversation(stranger);

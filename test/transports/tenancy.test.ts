@@ -338,6 +338,7 @@ describe('what owners may do', () => {
     name: 'x',
     role,
     sessionId: randomUUID(),
+    scopes: null,
     origin: null,
   });
   const inputs = (): readonly (readonly [OperationName, object])[] => {

@@ -13,10 +13,13 @@ import type {
   KnowledgePassageRow,
   KnowledgeSynonymsRow,
   MemberRow,
+  MemberTotpRow,
   MessageRow,
   MetaRow,
   OrganizationRow,
   ParticipantRow,
+  RecoveryCodeRow,
+  SignInTicketRow,
   StaffSessionRow,
   VisitorRow,
   WebhookDeliveryRow,
@@ -43,6 +46,9 @@ export interface Database {
   api_keys: ApiKeyRow;
   members: MemberRow;
   staff_sessions: StaffSessionRow;
+  member_totp: MemberTotpRow;
+  recovery_codes: RecoveryCodeRow;
+  sign_in_tickets: SignInTicketRow;
   visitors: VisitorRow;
   conversations: ConversationRow;
   participants: ParticipantRow;

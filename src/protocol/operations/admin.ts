@@ -49,7 +49,7 @@ export const adminOperations = {
   'organizations.update': defineOperation({
     summary: 'Change the organization',
     audience: 'Administration',
-    errors: ['plan_limit', 'not_found'],
+    errors: ['plan_limit', 'not_found', 'conflict'],
     who: 'admin',
     rest: ['PATCH', '/admin/organization'],
     envelope: 'organization',
@@ -59,6 +59,7 @@ export const adminOperations = {
       plan: entity.plan.optional(),
       limits: entity.organizationLimits.partial().optional(),
       releaseAfterMinutes: z.int().min(1).max(1_440).nullable().optional(),
+      signIn: z.object({ secondFactor: entity.secondFactorDemand }).optional(),
     }),
     output: entity.organizationDetail,
   }),

@@ -26,7 +26,7 @@ export const staffOperations = {
   'session.create': defineOperation({
     summary: 'Sign in',
     audience: 'Staff',
-    errors: [],
+    errors: ['second_factor'],
     who: 'anyone',
     rest: ['POST', '/staff/session'],
     status: 201,

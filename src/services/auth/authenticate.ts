@@ -3,13 +3,14 @@
 import { visitorUuid, uuid } from '../../protocol/entities.ts';
 import type { CachedApplication, CachedSession } from '../core/config-cache.ts';
 import type { HostSiteActor, MemberActor, VisitorActor } from '../core/actor.ts';
-import type { ApiKeyRow, OrganizationRow } from '../../engine/rows.ts';
+import type { TokenScope } from '../../protocol/sign-in.ts';
+import type { ApiKeyRow, MemberRow, OrganizationRow } from '../../engine/rows.ts';
 import { StoreUnavailableError, type Scope, type Tx } from '../../engine/engine.ts';
 import { ServiceError } from '../core/errors.ts';
 import { scopeOfMember } from '../core/scopes.ts';
 import { countFailedAuth } from './rate-limits.ts';
 import { originMatches, parseOrigin } from './origins.ts';
-import { isSessionToken, readApiKey } from './secrets.ts';
+import { isMemberToken, readApiKey } from './secrets.ts';
 import type { Service } from '../service.ts';
 
 /** The headers that say who asks, each with every value that was sent: two of one kind are refused. */
@@ -209,7 +210,7 @@ export async function isKnownOrigin(service: Service, header: string): Promise<b
 export async function authenticateMember(service: Service, credentials: Credentials): Promise<MemberActor> {
   const token = bearerToken(credentials.authorization);
   const found =
-    token !== null && isSessionToken(token)
+    token !== null && isMemberToken(token)
       ? await service.configCache.sessionByDigest(service.secrets.digest(token))
       : null;
   if (
@@ -233,13 +234,23 @@ export function toMemberActor({ session, member }: CachedSession, origin: string
     name: member.name,
     role: member.role,
     sessionId: session.id,
+    scopes: session.scopes === null ? null : (JSON.parse(session.scopes) as TokenScope[]),
     origin,
   };
 }
 
-/** True while a session has not ended and its member is not disabled. */
-export function isSessionActive(service: Service, { session, member }: CachedSession): boolean {
-  return session.expires_at > service.engine.clock.now() && member.disabled_at === null;
+/** True while a session has not ended, its member is not disabled, and it has what the organization demands. */
+export function isSessionActive(service: Service, { session, member, organization }: CachedSession): boolean {
+  if (session.expires_at <= service.engine.clock.now() || member.disabled_at !== null) return false;
+  return session.second_factor === 1 || !demandsSecondFactor(organization, member);
+}
+
+/** Whether an organization lets a member in with a second factor only. */
+export function demandsSecondFactor(
+  { second_factor: demand }: Pick<OrganizationRow, 'second_factor'>,
+  { role }: Pick<MemberRow, 'role'>,
+): boolean {
+  return demand === 'all' || (demand === 'admins' && role === 'admin');
 }
 
 /** When a session used now would end: 30 days on, 90 days after its start at most. */
@@ -249,9 +260,13 @@ export function sessionExpiry(createdAt: number, now: number): number {
 
 async function extendSession(service: Service, { session }: CachedSession): Promise<void> {
   const now = service.engine.clock.now();
-  if (now - session.last_seen_at < sessionTouchIntervalMs) return;
+  const isToken = session.scopes !== null;
+  const firstUse = isToken && session.last_seen_at === session.created_at && now > session.created_at;
+  if (!firstUse && now - session.last_seen_at < sessionTouchIntervalMs) return;
+  // A token ends when it was said that it would; a session slides.
+  const expiresAt = isToken ? session.expires_at : sessionExpiry(session.created_at, now);
   await recordUse(service, scopeOfMember(session.organization_id, session.member_id), async (tx) => {
-    await tx.repositories.members.touchSession(session.id, now, sessionExpiry(session.created_at, now));
+    await tx.repositories.members.touchSession(session.id, now, expiresAt);
     tx.configurationChanged();
   });
 }

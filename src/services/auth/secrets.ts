@@ -196,9 +196,19 @@ export function makeSessionToken(): string {
   return `dbs_${randomBase62(43)}`;
 }
 
-/** True for the form of a session token; says nothing about whether it is one. */
-export function isSessionToken(text: string): boolean {
-  return /^dbs_[0-9A-Za-z]{43}$/.test(text);
+/** True for the form of a session's or a staff token; says nothing about whether it is one. */
+export function isMemberToken(text: string): boolean {
+  return /^db[st]_[0-9A-Za-z]{43}$/.test(text);
+}
+
+/** A staff token for scripts: opaque, 256 bits. */
+export function makeStaffToken(): string {
+  return `dbt_${randomBase62(43)}`;
+}
+
+/** What a right password is answered with where a second factor is needed, 256 bits. */
+export function makeSignInTicket(): string {
+  return `dbx_${randomBase62(43)}`;
 }
 
 /** The token of an invitation link, 256 bits. */

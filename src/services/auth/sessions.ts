@@ -1,16 +1,17 @@
 // Staff sign-in and sessions. A wrong organization, address or password takes the
 // same time and says the same thing.
 import type { Input, Output } from '../../protocol/operations.ts';
-import type { MemberRow, OrganizationRow } from '../../engine/rows.ts';
+import type { SecondFactorMethod } from '../../protocol/sign-in.ts';
 import { audit } from '../core/audit.ts';
 import { accessMember } from '../core/access.ts';
 import type { LocalActor } from '../core/actor.ts';
 import { scopeOfMember } from '../core/scopes.ts';
-import { mayUseHost, sessionExpiry } from './authenticate.ts';
+import { mayUseHost } from './authenticate.ts';
+import { openSession, type MemberAccount } from './open-session.ts';
+import { issueTicket, secondFactorMethods, secondFactorNeeded } from './second-factor.ts';
 import { ServiceError, notFound } from '../core/errors.ts';
 import { isLoginThrottled, assertAuthNotThrottled, countFailedAuth } from './rate-limits.ts';
 import { isoTime, serializeMember, serializeOrganization } from '../core/serializers.ts';
-import { makeSessionToken } from './secrets.ts';
 import type { AnonymousCall, Call, MemberCall, Service, Tx } from '../service.ts';
 import { createStaffToken } from './socket-tokens.ts';
 
@@ -18,7 +19,7 @@ const throttledDelayMs = 1_000;
 
 /**
  * Signs a member in.
- * @throws Failure unauthorized, rate_limit_exceeded
+ * @throws Failure unauthorized, rate_limit_exceeded; second_factor where the password alone is not enough
  */
 export async function signIn(
   call: AnonymousCall,
@@ -42,7 +43,16 @@ export async function signIn(
     );
   }
   const scope = scopeOfMember(found.organization.id, found.member.id);
-  return service.engine.store.write(scope, (tx) => startSession(tx, call, found));
+  const started = await service.engine.store.write(scope, (tx) => startSession(tx, call, found));
+  if ('session' in started) return started.session;
+  const { ticket, methods } = started;
+  throw secondFactorNeeded(
+    methods.includes('setup')
+      ? 'The organization demands a second factor: set one up to sign in.'
+      : 'The password is right. Give the code of your authenticator, or a recovery code.',
+    ticket,
+    methods,
+  );
 }
 
 /** Who tried, for the organization's own log; an organization that does not exist has none. */
@@ -70,11 +80,6 @@ async function findRefusedAccount(
   return organization === undefined ? null : { organizationId: organization.id, memberId: 'unknown' };
 }
 
-interface MemberAccount {
-  readonly organization: OrganizationRow;
-  readonly member: MemberRow;
-}
-
 async function findMemberAccount(
   { service, actor }: AnonymousCall,
   input: { organization: string; email: string },
@@ -87,11 +92,16 @@ async function findMemberAccount(
   });
 }
 
+/** A session, or the ticket that leads to one. */
+type Started =
+  | { readonly session: Output<'session.create'> }
+  | { readonly ticket: string; readonly methods: readonly SecondFactorMethod[] };
+
 async function startSession(
   tx: Tx,
   call: AnonymousCall,
   { organization, member }: MemberAccount,
-): Promise<Output<'session.create'>> {
+): Promise<Started> {
   // Between the check of the password and now it may have been changed, or the member disabled.
   const current = await tx.repositories.members.byId(member.id);
   if (current === undefined || current.disabled_at !== null || current.password_hash !== member.password_hash)
@@ -99,10 +109,11 @@ async function startSession(
       'unauthorized',
       'The organization, the e-mail address or the password is not right.',
     );
-  return openSession(tx, { ...call, actor: { kind: 'anonymous' } }, 'session.create', {
-    organization,
-    member: current,
-  });
+  const account = { organization, member: current };
+  const methods = await secondFactorMethods(tx, account);
+  if (methods.length > 0) return { ticket: await issueTicket(tx, call, current), methods };
+  const proof = { action: 'session.create', secondFactor: false };
+  return { session: await openSession(tx, { ...call, actor: { kind: 'anonymous' } }, account, proof) };
 }
 
 /**
@@ -123,36 +134,9 @@ export async function signInLocally(
       'conflict',
       `${member.name} is disabled. See: deskbell member enable ${member.id}`,
     );
-  return openSession(tx, call, 'session.createLocal', { organization, member });
-}
-
-async function openSession(
-  tx: Tx,
-  call: Call,
-  action: string,
-  { organization, member }: MemberAccount,
-): Promise<Output<'session.create'>> {
-  const { secrets, engine } = call.service;
-  const now = engine.clock.now();
-  const token = makeSessionToken();
-  const expiresAt = sessionExpiry(now, now);
-  await tx.repositories.members.removeExpiredSessions(now);
-  await tx.repositories.members.insertSession({
-    id: engine.clock.newId(),
-    organization_id: organization.id,
-    member_id: member.id,
-    digest: secrets.digest(token),
-    created_at: now,
-    last_seen_at: now,
-    expires_at: expiresAt,
-  });
-  await audit(tx, call, { organizationId: organization.id, action, subject: `member:${member.id}` });
-  return {
-    token,
-    expiresAt: isoTime(expiresAt),
-    member: serializeMember(member),
-    organization: serializeOrganization(organization),
-  };
+  // The owner of the data folder could switch the second factor off as well.
+  const proof = { action: 'session.createLocal', secondFactor: true };
+  return openSession(tx, call, { organization, member }, proof);
 }
 
 /** Who am I. */

@@ -1,5 +1,6 @@
 // Who asks. Every rule gets one of these; none of them knows by which transport it came.
 import type { Mode, Role } from '../../protocol/entities.ts';
+import type { TokenScope } from '../../protocol/sign-in.ts';
 
 /** A page that shows the widget: an application and a registered origin, no visitor yet. */
 export interface HostSiteActor {
@@ -28,6 +29,8 @@ export interface MemberActor {
   readonly name: string;
   readonly role: Role;
   readonly sessionId: string;
+  /** What a staff token may do; null: a session, which may do all that the member may. */
+  readonly scopes: readonly TokenScope[] | null;
   readonly origin: string | null;
 }
 

@@ -1,6 +1,7 @@
 // The error that handlers throw when they refuse. Each transport translates it: status and body, error frame, or
 // exit code.
 import type { ErrorCode, LimitCause } from '../../protocol/codes.ts';
+import type { SecondFactorMethod } from '../../protocol/sign-in.ts';
 import { StoreUnavailableError, type LimitWindow } from '../../engine/engine.ts';
 
 export interface ErrorDetail {
@@ -15,6 +16,8 @@ export interface ErrorContext {
   readonly resource?: 'conversation' | 'message';
   /** For 409: the current state. */
   readonly state?: { readonly status: string; readonly assignedTo: string | null };
+  /** For a sign-in that needs a second factor. */
+  readonly secondFactor?: { readonly ticket: string; readonly methods: readonly SecondFactorMethod[] };
   /** For 429. */
   readonly limit?: {
     readonly cause: LimitCause;

@@ -21,6 +21,7 @@ const sealedColumns: Readonly<Partial<Record<ExportedTable['name'], string>>> = 
   applications: 'identity_secret',
   api_keys: 'sealed',
   webhooks: 'sealed',
+  member_totp: 'sealed',
 };
 
 interface Header {

@@ -16,6 +16,7 @@ export async function runMaintenance({ engine }: Service): Promise<void> {
     await repositories.events.prune(now - eventRetentionMs);
     await repositories.webhooks.prune(now - deliveryRetentionMs);
     await repositories.members.removeExpiredSessions(now);
+    await repositories.secondFactors.removeExpiredTickets(now);
   });
 }
 

@@ -6,6 +6,7 @@ import type { OrganizationRow } from '../../engine/rows.ts';
 import { accessOrganization } from '../core/access.ts';
 import { audit } from '../core/audit.ts';
 import { badField, ServiceError } from '../core/errors.ts';
+import { demandsSecondFactor } from '../auth/authenticate.ts';
 import { organizationQuotas } from './quotas.ts';
 import { isoTime, serializeOrganization } from '../core/serializers.ts';
 import type { OwnerCall, ReadTx, Tx } from '../service.ts';
@@ -41,6 +42,7 @@ export async function createOrganization(
     max_applications: null,
     max_seats: null,
     release_after_minutes: null,
+    second_factor: 'off',
     plan_changed_at: now,
     created_at: now,
   };
@@ -82,6 +84,7 @@ async function serializeOrganizationDetail(
       seats: row.max_seats,
     },
     releaseAfterMinutes: row.release_after_minutes,
+    signIn: { secondFactor: row.second_factor },
     applications: counts.applications,
     members: counts.members,
     createdAt: isoTime(row.created_at),
@@ -113,12 +116,14 @@ const auditedColumns = [
   ['max_applications', 'applications'],
   ['max_seats', 'seats'],
   ['release_after_minutes', 'releaseAfterMinutes'],
+  ['second_factor', 'secondFactor'],
 ] as const satisfies readonly (readonly [keyof OrganizationRow, string])[];
 
 /**
  * Changes any of name, plan, own limits and the release of an absent operator's conversations at once. Of the limits
  * what is left out stays, and null goes back to the plan's.
- * @throws ServiceError not_found; plan_limit for limits of its own under another plan than enterprise
+ * @throws ServiceError not_found; plan_limit for limits of its own under another plan than enterprise; conflict where
+ *   the caller would lock themselves out
  */
 export async function updateOrganization(
   tx: Tx,
@@ -126,7 +131,13 @@ export async function updateOrganization(
   input: Input<'organizations.update'>,
 ): Promise<Output<'organizations.update'>> {
   const row = await accessOrganization(tx, call.actor, input.organization);
-  const { limits, name = row.name, plan = row.plan, releaseAfterMinutes = row.release_after_minutes } = input;
+  const {
+    limits,
+    name = row.name,
+    plan = row.plan,
+    releaseAfterMinutes = row.release_after_minutes,
+    signIn,
+  } = input;
   if (limits !== undefined && plan !== 'enterprise')
     throw new ServiceError(
       'plan_limit',
@@ -139,7 +150,9 @@ export async function updateOrganization(
     plan,
     plan_changed_at: plan === row.plan ? row.plan_changed_at : call.service.engine.clock.now(),
     release_after_minutes: releaseAfterMinutes,
+    second_factor: signIn?.secondFactor ?? row.second_factor,
   };
+  await assertNotLockingOut(tx, call, updated);
   const changes = auditedColumns.filter(([column]) => updated[column] !== row[column]);
   if (changes.length > 0) {
     const { organizations } = tx.repositories;
@@ -147,6 +160,7 @@ export async function updateOrganization(
     await organizations.setPlan(updated);
     await organizations.setLimits(updated);
     await organizations.setReleaseAfter(row.id, releaseAfterMinutes);
+    await organizations.setSecondFactor(row.id, updated.second_factor);
     tx.configurationChanged();
     await audit(tx, call, {
       organizationId: row.id,
@@ -160,6 +174,24 @@ export async function updateOrganization(
     });
   }
   return serializeOrganizationDetail(tx, updated);
+}
+
+/**
+ * Who demands a second factor of all admins must have shown one: the demand ends every session without.
+ * @throws ServiceError conflict
+ */
+async function assertNotLockingOut(
+  tx: ReadTx,
+  { actor }: OwnerCall,
+  updated: OrganizationRow,
+): Promise<void> {
+  if (actor.kind !== 'member' || !demandsSecondFactor(updated, actor)) return;
+  const session = await tx.repositories.members.sessionById(actor.sessionId);
+  if (session?.second_factor !== 1)
+    throw new ServiceError(
+      'conflict',
+      'Set up your own second factor first: deskbell second-factor enable. Without one you would be signed out.',
+    );
 }
 
 type OwnLimits = Pick<

@@ -68,6 +68,10 @@ const insertSession = prepare<StaffSessionRow>()((db, p) =>
     created_at: p.created_at,
     last_seen_at: p.last_seen_at,
     expires_at: p.expires_at,
+    name: p.name,
+    scopes: p.scopes,
+    second_factor: p.second_factor,
+    address: p.address,
   }),
 );
 const touchSession = prepare<Pick<StaffSessionRow, 'id' | 'last_seen_at' | 'expires_at'>>()((db, p) =>
@@ -84,6 +88,31 @@ const removeSessionsOf = prepare<{ member_id: string }>()((db, p) =>
 );
 const removeExpiredSessions = prepare<{ now: number }>()((db, p) =>
   db.deleteFrom('staff_sessions').where('expires_at', '<=', p.now),
+);
+
+const sessionsOf = prepare<{ member_id: string }>()((db, p) =>
+  db
+    .selectFrom('staff_sessions')
+    .selectAll()
+    .where('member_id', '=', p.member_id)
+    .orderBy('created_at', 'desc')
+    .orderBy('id', 'desc'),
+);
+const removeOtherSessionsOf = prepare<{ member_id: string; id: string }>()((db, p) =>
+  db
+    .deleteFrom('staff_sessions')
+    .where('member_id', '=', p.member_id)
+    .where('scopes', 'is', null)
+    .where('id', '!=', p.id),
+);
+const removeTicketsOf = prepare<{ member_id: string }>()((db, p) =>
+  db.deleteFrom('sign_in_tickets').where('member_id', '=', p.member_id),
+);
+const setSecondFactorShown = prepare<{ id: string }>()((db, p) =>
+  db.updateTable('staff_sessions').set({ second_factor: 1 }).where('id', '=', p.id),
+);
+const clearSecondFactorShown = prepare<{ member_id: string }>()((db, p) =>
+  db.updateTable('staff_sessions').set({ second_factor: 0 }).where('member_id', '=', p.member_id),
 );
 
 export function createMembersRepository(runner: Runner): MembersRepository {
@@ -108,7 +137,18 @@ export function createMembersRepository(runner: Runner): MembersRepository {
     touchSession: (id: string, lastSeenAt: number, expiresAt: number) =>
       run(runner, touchSession, { id, last_seen_at: lastSeenAt, expires_at: expiresAt }),
     removeSession: (id: string) => run(runner, removeSession, { id }),
-    removeSessionsOf: (memberId: string) => run(runner, removeSessionsOf, { member_id: memberId }),
+    removeSessionsOf: async (memberId: string) => {
+      await run(runner, removeTicketsOf, { member_id: memberId });
+      return run(runner, removeSessionsOf, { member_id: memberId });
+    },
+    sessionsOf: (memberId: string) => all(runner, sessionsOf, { member_id: memberId }),
+    removeOtherSessionsOf: async (memberId: string, sessionId: string) => {
+      await run(runner, removeTicketsOf, { member_id: memberId });
+      return run(runner, removeOtherSessionsOf, { member_id: memberId, id: sessionId });
+    },
+    clearSecondFactorShown: (memberId: string) =>
+      run(runner, clearSecondFactorShown, { member_id: memberId }),
+    setSecondFactorShown: (sessionId: string) => run(runner, setSecondFactorShown, { id: sessionId }),
     removeExpiredSessions: (now: number) => run(runner, removeExpiredSessions, { now }),
   };
 }

@@ -21,6 +21,7 @@ const insert = prepare<OrganizationRow>()((db, p) =>
     max_applications: p.max_applications,
     max_seats: p.max_seats,
     release_after_minutes: p.release_after_minutes,
+    second_factor: p.second_factor,
     plan_changed_at: p.plan_changed_at,
     created_at: p.created_at,
   }),
@@ -54,6 +55,9 @@ const setReleaseAfter = prepare<{ id: string; release_after_minutes: number | nu
     .updateTable('organizations')
     .set({ release_after_minutes: p.release_after_minutes })
     .where('id', '=', p.id),
+);
+const setSecondFactor = prepare<Pick<OrganizationRow, 'id' | 'second_factor'>>()((db, p) =>
+  db.updateTable('organizations').set({ second_factor: p.second_factor }).where('id', '=', p.id),
 );
 const remove = prepare<{ id: string }>()((db, p) => db.deleteFrom('organizations').where('id', '=', p.id));
 const nobody = '00000000-0000-0000-0000-000000000000';
@@ -161,6 +165,8 @@ export function createOrganizationsRepository(runner: Runner): OrganizationsRepo
     setName: (id: string, name: string) => run(runner, setName, { id, name }),
     setReleaseAfter: (id: string, minutes: number | null) =>
       run(runner, setReleaseAfter, { id, release_after_minutes: minutes }),
+    setSecondFactor: (id: string, demand: OrganizationRow['second_factor']) =>
+      run(runner, setSecondFactor, { id, second_factor: demand }),
     remove: async (id: string) => {
       await run(runner, blankNewestEvent, { id });
       await run(runner, removeEvents, { id });

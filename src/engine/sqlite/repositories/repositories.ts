@@ -19,6 +19,7 @@ import { createWebhooksRepository } from './webhooks.ts';
 import { createSearchRepository } from './search.ts';
 import { createStatsRepository } from './stats.ts';
 import { createInvitationsRepository } from './invitations.ts';
+import { createSecondFactorsRepository } from './second-factors.ts';
 import { createCannedRepliesRepository } from './canned-replies.ts';
 import { createKnowledgeRepository } from './knowledge.ts';
 import { createAiLogRepository } from './ai-log.ts';
@@ -49,6 +50,7 @@ export function createRepositories(runner: Runner): SqliteRepositories {
     search: createSearchRepository(runner),
     stats: createStatsRepository(runner),
     invitations: createInvitationsRepository(runner),
+    secondFactors: createSecondFactorsRepository(runner),
     cannedReplies: createCannedRepliesRepository(runner),
     knowledge: createKnowledgeRepository(runner),
     aiLog: createAiLogRepository(runner),
