@@ -56,37 +56,8 @@ export function createApp(config: Config, overrides: AppOverrides = {}): App {
         close,
       } = await openService(config, 'server', () => baseUrl, overrides);
       undo.push(close);
-      undo.push(
-        startMaintenance(
-          service,
-          (error) => log.error({ err: String(error) }, 'maintenance failed'),
-          (report) => logPurge(log, report),
-        ),
-      );
-      undo.push(
-        startAutoRelease(service, (error) =>
-          log.error({ err: String(error) }, 'absent operators could not be looked for'),
-        ),
-      );
-      undo.push(
-        startSearchIndexer(service, (error) =>
-          log.error({ err: String(error) }, 'the search index could not be updated'),
-        ),
-      );
-      undo.push(
-        startReindexJob(service, (error) =>
-          log.error({ err: String(error) }, 'knowledge could not be kept up'),
-        ),
-      );
-      const send = createWebhookClient({
-        clock: service.engine.clock,
-        allowPrivate: service.settings.webhookPrivate,
-      });
-      undo.push(
-        startWebhookDelivery(service, send, (error) =>
-          log.error({ err: String(error) }, 'webhooks could not be delivered'),
-        ),
-      );
+      for (const startJob of backgroundJobs(service, log))
+        undo.push(service.engine.jobs.whileLeading(startJob));
       const http = createHttpHandler({ service, config, log, demo: overrides.demo });
       const server = createServer(
         {
@@ -102,16 +73,15 @@ export function createApp(config: Config, overrides: AppOverrides = {}): App {
       undo.push(() => drain(server));
       const sockets = new SocketServer({ service, config, log });
       undo.push(() => sockets.stop());
-      await sockets.start(server);
+      sockets.start(server);
       // What requests wait for is over at once, and they are answered; what the assistant was about to say waits for the next start.
       undo.push(withdrawQuestions);
-      const onError = (error: unknown): void =>
-        log.error({ err: String(error) }, 'the assistant could not answer');
       undo.push(
-        startAutoReply(service, {
-          onError,
-          showTyping: (...typing) => sockets.sendAssistantTyping(...typing),
-        }),
+        service.engine.jobs.whileLeading(() =>
+          startAutoReply(service, (error) =>
+            log.error({ err: String(error) }, 'the assistant could not answer'),
+          ),
+        ),
       );
       undo.push(() => http.stopAccepting());
       const port = await listen(server, config);
@@ -134,6 +104,25 @@ export function createApp(config: Config, overrides: AppOverrides = {}): App {
   }
 
   return { start, stop };
+}
+
+/** How to start each job that one node does for all; the answer stops it. */
+function backgroundJobs(service: Service, log: Log): (() => () => Promise<void> | void)[] {
+  const onError =
+    (message: string) =>
+    (error: unknown): void =>
+      log.error({ err: String(error) }, message);
+  const send = createWebhookClient({
+    clock: service.engine.clock,
+    allowPrivate: service.settings.webhookPrivate,
+  });
+  return [
+    () => startMaintenance(service, onError('maintenance failed'), (report) => logPurge(log, report)),
+    () => startAutoRelease(service, onError('absent operators could not be looked for')),
+    () => startSearchIndexer(service, onError('the search index could not be updated')),
+    () => startReindexJob(service, onError('knowledge could not be kept up')),
+    () => startWebhookDelivery(service, send, onError('webhooks could not be delivered')),
+  ];
 }
 
 /** Logs what was removed, and warns of each organization whose purge waits for a confirmation. */

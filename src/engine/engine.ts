@@ -1,6 +1,7 @@
 // What rules see of everything that can be replaced: store, limits, presence, seats, clock. Each interface states its
 // contract, whatever engine fulfils it. Types only, and the one error that a store may throw.
 import type { Repositories } from './repositories.ts';
+import type { SenderRole } from '../protocol/entities.ts';
 import type { EventRow } from './rows.ts';
 
 /** Time and ids, handed in so that tests can move them by hand. */
@@ -25,19 +26,25 @@ export interface NewEvent extends Omit<EventRow, 'seq' | 'created_at'> {
   readonly originConnectionId?: string | undefined;
 }
 
-/** A committed event. `payload` is absent for one that came from another process: it is then loaded from its rows. */
+/** A committed event. */
 export interface CommittedEvent extends EventRow {
+  /** Committed by this node, in this process. */
+  readonly own: boolean;
+  /** May be absent, also in an own one: it is then loaded from the rows. So may the two below. */
   readonly payload?: object | undefined;
   readonly activity?: object | undefined;
   readonly originConnectionId?: string | undefined;
 }
 
-/** What a commit left behind. */
+/** What commits left behind. */
 export interface CommitNotice {
-  /** This process's own events, in order; empty when another process committed. */
+  /** The log from where the last notice ended, whichever node committed: each event once, in order. */
   readonly events: readonly CommittedEvent[];
-  /** True when configuration (applications, domains, keys, members, organizations) may have changed. */
-  readonly configuration: boolean;
+  /**
+   * Organizations whose configuration (applications, domains, keys, members, webhooks, the organization itself) may have
+   * changed; all of them; null: none.
+   */
+  readonly configuration: 'all' | ReadonlySet<string> | null;
 }
 
 /** A consistent snapshot: everything inside one `read` sees the same commit. */
@@ -52,8 +59,8 @@ export interface ReadTx {
 export interface Tx extends ReadTx {
   /** Records an event; subscribers hear of it after the commit and never before. */
   emit(event: NewEvent): Promise<void>;
-  /** Says that configuration changed, so that caches and live connections look again after the commit. */
-  configurationChanged(): void;
+  /** Says that an organization's configuration changed: caches and live connections look again after the commit. */
+  configurationChanged(organizationId: string): void;
 }
 
 /** A part of an organization that operations change without touching the rest of it. */
@@ -95,24 +102,33 @@ export interface Store {
    * @throws StoreUnavailable like `write`
    */
   alone<T>(scope: Scope, work: (tx: Tx) => Promise<T>): Promise<T>;
-  /** Called after every commit, own or another process's. The answer unsubscribes. */
+  /** Called after commits of this node and of others, in the order of the log. The answer unsubscribes. */
   subscribe(listener: (notice: CommitNotice) => void): () => void;
-  /** Rises whenever configuration may have changed: a cache entry from an older epoch is stale. */
-  configurationEpoch(): number;
-  /** Bytes that the database takes on disk. */
-  sizeBytes(): Promise<number>;
+  /**
+   * A number that rises whenever configuration may have changed, as of now: what was read under an older one is stale.
+   * What one node withdrew, no other serves from a cache afterwards; an engine may be a moment late for what is changed
+   * behind its back.
+   */
+  freshConfiguration(): Promise<number>;
   /** What was counted since it was opened. */
   stats(): StoreStats;
+}
+
+/** Care of the storage itself. What an engine has none of is answered as nothing. */
+export interface Maintenance {
+  /** Bytes that the database takes. */
+  sizeBytes(): Promise<number>;
+  /** Bytes of the log that waits to be moved into the database; null: there is no such file. */
+  logBytes(): number | null;
   /**
-   * Moves everything committed into the main file and empties the log, so that what was removed is in neither.
-   * @returns false when a reader of another process kept a part of it back: ask again later
+   * Makes sure that what was removed is in none of the database's files any more.
+   * @returns false when a reader kept a part of it back: ask again later
    */
-  checkpoint(): Promise<boolean>;
+  clearRemoved(): Promise<boolean>;
   /** The copies of the database that changes of its schema and restores left behind, oldest first. */
   copies(): Promise<DatabaseCopy[]>;
   /** Removes the copies made before a time (ms); how many. */
   removeCopies(madeBefore: number): Promise<number>;
-  close(): Promise<void>;
 }
 
 /** A copy of the database beside it: it still holds what has been removed since. */
@@ -134,8 +150,6 @@ export interface StoreStats {
   readonly groupSizes: Histogram;
   /** How long each commit took, sync included, ms. */
   readonly commitMs: Histogram;
-  /** Bytes of the log that waits to be moved into the database. */
-  readonly logBytes: number;
 }
 
 /** The store could not take the operation now; nothing of it was kept. The same call may succeed later. */
@@ -224,12 +238,51 @@ export interface Seats {
   take(wanted: readonly WantedSeat[]): Promise<(() => void) | { readonly full: number }>;
 }
 
+/** A participant types in a conversation, or has stopped. */
+export interface TypingSignal {
+  readonly type: 'typing';
+  readonly organizationId: string;
+  readonly conversationId: string;
+  readonly userId: string;
+  readonly userName: string;
+  readonly senderRole: SenderRole;
+  readonly active: boolean;
+}
+
+/** What all nodes are told and no node stores: plain data. */
+export type Signal = TypingSignal;
+
+/** Carries signals to every node, this one included: each at most once, in no order. */
+export interface Signals {
+  send(signal: Signal): void;
+  /** The answer unsubscribes. */
+  subscribe(listener: (signal: Signal) => void): () => void;
+}
+
+/** Work that one node does for all. */
+export interface Jobs {
+  /**
+   * Starts a job when this node begins to lead, and stops it when it no longer does. A pause may let two nodes lead for
+   * a moment: a job's effects are guarded by rows, so that a second attempt has no second effect.
+   * @param start begins; its answer stops, and resolves when nothing runs any more
+   * @returns ends it for good
+   */
+  whileLeading(start: () => () => Promise<void> | void): () => Promise<void>;
+}
+
+/** Everything that can be replaced, of one node. */
 export interface Engine {
+  /** Short text that no other node has at present: connection ids begin with it. */
+  readonly nodeId: string;
   readonly store: Store;
+  readonly maintenance: Maintenance;
+  readonly signals: Signals;
+  readonly jobs: Jobs;
   readonly limiter: Limiter;
   readonly localLimiter: LocalLimiter;
   readonly presence: Presence;
   readonly seats: Seats;
   readonly clock: Clock;
+  /** Finishes what is under way. Twice is once. */
   close(): Promise<void>;
 }

@@ -1,14 +1,17 @@
 // Opens the engine on a data folder: the only place that knows which kind it is.
 // Owns the folder's files (names, rights, locks); holds no rule.
+import { randomBytes } from 'node:crypto';
 import { chmod, mkdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Clock, Durability, Engine } from './engine.ts';
 import { schemaCopyName } from './sqlite/copies.ts';
 import { createPresence } from './memory/presence.ts';
+import { createMemoryJobs } from './memory/jobs.ts';
+import { createMemorySignals } from './memory/signals.ts';
 import { createMemorySeats } from './memory/seats.ts';
 import { createMemoryLimiter, createSlidingWindowLimiter } from './memory/sliding-window-limiter.ts';
 import { enterWal, openConnection, type Connection } from './sqlite/connection.ts';
-import { openSqliteStore } from './sqlite/sqlite-store.ts';
+import { SqliteStore } from './sqlite/sqlite-store.ts';
 import { acquireServerLock } from './sqlite/server-lock.ts';
 import { assertNotNewer, migrate, schemaVersion } from './sqlite/migrate.ts';
 import { builder } from './sqlite/query.ts';
@@ -92,7 +95,7 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
   const unlock = options.as === 'server' ? lockFolder(folder) : () => undefined;
   try {
     await migrateDatabase(options);
-    const store = openSqliteStore({
+    const store = new SqliteStore({
       file: databaseFile(folder),
       durability: options.durability,
       clock,
@@ -102,7 +105,11 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
     const localLimiter = createSlidingWindowLimiter({ monotonicMs: clock.monotonic });
     let closing: Promise<void> | null = null;
     return {
+      nodeId: randomBytes(4).toString('hex'),
       store,
+      maintenance: store,
+      signals: createMemorySignals(),
+      jobs: createMemoryJobs(),
       limiter: createMemoryLimiter(localLimiter),
       localLimiter,
       presence: createPresence(clock.monotonic),

@@ -35,7 +35,7 @@ export function serveMetrics(service: Service, trustProxy: number): Koa.Middlewa
   const delay = monitorEventLoopDelay({ resolution: eventLoopResolutionMs });
   delay.enable();
   store.subscribe(({ events }) => {
-    for (const { type } of events) if (type === 'message:new') service.metrics.messages += 1;
+    for (const { type, own } of events) if (own && type === 'message:new') service.metrics.messages += 1;
   });
   return async (ctx, next) => {
     if (ctx.path !== metricsPath) {
@@ -47,7 +47,7 @@ export function serveMetrics(service: Service, trustProxy: number): Koa.Middlewa
       throw new ServiceError('method_not_allowed', `${ctx.method} is not possible here.`);
     }
     if (!isLocalRequest(ctx)) await assertAdmin(service, ctx, trustProxy);
-    const databaseBytes = await store.sizeBytes();
+    const databaseBytes = await service.engine.maintenance.sizeBytes();
     const p99 = delay.percentile(99) / nanosecondsPerSecond;
     delay.reset();
     ctx.type = 'text/plain; version=0.0.4; charset=utf-8';
@@ -98,7 +98,8 @@ export function metricsText(
   },
 ): string {
   const { metrics, engine } = service;
-  const { groupSizes, commitMs, logBytes } = engine.store.stats();
+  const { groupSizes, commitMs } = engine.store.stats();
+  const logBytes = engine.maintenance.logBytes();
   const requests = [...metrics.requests.keys()]
     .toSorted((one, other) => one.localeCompare(other, 'en'))
     .map((key): Sample => {
@@ -143,9 +144,12 @@ export function metricsText(
     histogram('deskbell_store_group_size', 'Operations that shared one commit.', groupSizes, 1),
     histogram('deskbell_store_commit_seconds', 'Duration of a commit, sync included.', commitMs, 1_000),
     metric('deskbell_database_bytes', 'gauge', 'Size of the database.', [[{}, databaseBytes]]),
-    metric('deskbell_database_log_bytes', 'gauge', "Size of the database's write-ahead log.", [
-      [{}, logBytes],
-    ]),
+    metric(
+      'deskbell_database_log_bytes',
+      'gauge',
+      "Size of the database's write-ahead log.",
+      logBytes === null ? [] : [[{}, logBytes]],
+    ),
     metric(
       'deskbell_event_loop_delay_p99_seconds',
       'gauge',

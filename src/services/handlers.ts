@@ -153,7 +153,7 @@ export const handlers: { readonly [N in OperationName]: Handler<N> } = {
     // Its conversations go first, in steps: one transaction for them all would hold the write lock for long.
     await purgeOrganizationData(call, input);
     const done = await writes(organizations.deleteOrganization, serverScope)(call, input);
-    await call.service.engine.store.checkpoint();
+    await call.service.engine.maintenance.clearRemoved();
     return done;
   },
   'applications.create': writes(applications.createApplication),

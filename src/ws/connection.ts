@@ -315,7 +315,7 @@ export class Connection {
   }
 
   async #startTyping(conversationId: string): Promise<void> {
-    const { hub, service } = this.#options;
+    const { service } = this.#options;
     this.#assertJoined(conversationId);
     this.#userName = await readTypistName(service, this.actor);
     if (this.#closed) return;
@@ -324,7 +324,7 @@ export class Connection {
       this.#stopTyping(conversationId),
     );
     this.#typing.set(conversationId, cancel);
-    hub.sendTyping(this, conversationId, true);
+    this.#sendTyping(conversationId, true);
   }
 
   #stopTyping(conversationId: string): void {
@@ -332,7 +332,20 @@ export class Connection {
     if (cancel === undefined) return;
     cancel();
     this.#typing.delete(conversationId);
-    this.#options.hub.sendTyping(this, conversationId, false);
+    this.#sendTyping(conversationId, false);
+  }
+
+  #sendTyping(conversationId: string, active: boolean): void {
+    const { userId, senderRole, organizationId } = this;
+    this.#options.service.engine.signals.send({
+      type: 'typing',
+      organizationId,
+      conversationId,
+      userId,
+      userName: this.#userName,
+      senderRole,
+      active,
+    });
   }
 
   /**

@@ -1,17 +1,16 @@
-// Delivers events to WebSocket connections: follows the event log and offers each event to the connections
-// that may be concerned; canReceive (services/core/audience.ts) decides. The log is the source of truth, a
-// commit notice only says that there is more.
-import type { CommitNotice, CommittedEvent } from '../engine/engine.ts';
+// Delivers events to WebSocket connections: hears every commit in the order of the log, and offers each event to the
+// connections that may be concerned; canReceive (services/core/audience.ts) decides.
+import type { CommitNotice, CommittedEvent, TypingSignal } from '../engine/engine.ts';
 import { canReceive } from '../services/core/audience.ts';
-import { lastEventSeq, readEvents } from '../services/core/event-log.ts';
+import { loadPayloads } from '../services/core/event-log.ts';
 import type { Service } from '../services/service.ts';
 import type { Connection } from './connection.ts';
 import { writeEvent, writeFrame } from './frames.ts';
 
-/** Who types, as the others in the room are told. */
-export interface TypingUser extends Pick<Connection, 'userId' | 'userName' | 'senderRole'> {
-  readonly organizationId: string;
-}
+/** After payloads could not be read, they are asked for again so much later, ms. */
+const retryMs = 1_000;
+/** Payloads that are read at once. */
+const pageSize = 500;
 
 export class Hub {
   readonly #service: Service;
@@ -20,12 +19,9 @@ export class Hub {
   readonly #staffByOrganization = new Map<string, Set<Connection>>();
   readonly #visitorsByOrganization = new Map<string, Set<Connection>>();
   readonly #rooms = new Map<string, Set<Connection>>();
-  /** Own events that arrived while the log was being read: they know their connection, the log does not. */
-  readonly #buffered = new Map<number, CommittedEvent>();
-  #position = 0;
-  #running = false;
-  #catchingUp = false;
-  #catchUpAgain = false;
+  /** Events that wait for a payload, with all that come after them. */
+  readonly #waiting: CommittedEvent[] = [];
+  #loading = false;
   #unsubscribe: (() => void)[] = [];
 
   /** @param onError called with errors of delivery; delivery goes on */
@@ -34,20 +30,17 @@ export class Hub {
     this.#onError = onError;
   }
 
-  /** Follows the log from its present end. */
-  async start(): Promise<void> {
-    const { store, presence } = this.#service.engine;
-    this.#running = true;
+  start(): void {
+    const { store, presence, signals } = this.#service.engine;
     this.#unsubscribe = [
       store.subscribe((notice) => this.#onCommit(notice)),
       presence.subscribe((organizationId, online) => this.#sendPresence(organizationId, online)),
+      signals.subscribe((signal) => this.#sendTyping(signal)),
     ];
-    this.#position = await lastEventSeq(this.#service);
-    await this.#catchUp();
   }
 
   stop(): void {
-    this.#running = false;
+    this.#waiting.length = 0;
     for (const unsubscribe of this.#unsubscribe.splice(0)) unsubscribe();
   }
 
@@ -81,17 +74,15 @@ export class Hub {
     removeFrom(this.#rooms, conversationId, connection);
   }
 
-  /** Tells the others in a room that someone types, or stopped. Never stored. */
-  sendTyping(from: TypingUser, conversationId: string, active: boolean): void {
-    const { userId, userName, senderRole, organizationId } = from;
+  /** Tells the others in a room that a participant types, or stopped. */
+  #sendTyping({ organizationId, conversationId, userId, userName, senderRole, active }: TypingSignal): void {
     const frame = writeFrame(
       active
         ? { type: 'typing:start', payload: { conversationId, userId, userName, senderRole } }
         : { type: 'typing:stop', payload: { conversationId, userId } },
     );
-    const type = active ? 'typing:start' : 'typing:stop';
     const event = {
-      type,
+      type: active ? 'typing:start' : 'typing:stop',
       organization_id: organizationId,
       conversation_id: conversationId,
       actor_id: userId,
@@ -112,43 +103,40 @@ export class Hub {
     }
   }
 
-  #handleCommit(notice: CommitNotice): void {
-    const [next] = notice.events;
-    // The usual case: our own commit, next in line, straight from memory.
-    if (!this.#catchingUp && next?.seq === this.#position + 1) {
-      for (const event of notice.events) this.#deliver(event);
-      this.#position += notice.events.length;
-    } else if (next !== undefined || notice.configuration) {
-      // Another process committed, or committed in between: the log has the order.
-      for (const event of notice.events) this.#buffered.set(event.seq, event);
-      this.#catchUp().catch(this.#onError);
+  #handleCommit({ events, configuration }: CommitNotice): void {
+    // The usual case: own events, straight from memory.
+    if (this.#waiting.length === 0 && events.every(({ payload }) => payload !== undefined))
+      for (const event of events) this.#deliver(event);
+    else if (events.length > 0) {
+      this.#waiting.push(...events);
+      void this.#deliverWaiting();
     }
-    if (notice.configuration) this.#revalidate().catch(this.#onError);
+    if (configuration !== null) this.#revalidate(configuration).catch(this.#onError);
   }
 
-  async #catchUp(): Promise<void> {
-    this.#catchUpAgain = true;
-    if (this.#catchingUp) return;
-    this.#catchingUp = true;
+  /** Delivers what waits, in order, with the payloads from the rows. */
+  async #deliverWaiting(): Promise<void> {
+    if (this.#loading) return;
+    this.#loading = true;
     try {
-      while (this.#catchUpAgain && this.#running) {
-        this.#catchUpAgain = false;
-        const events = await readEvents(this.#service, this.#position);
-        for (const event of events) this.#deliver(this.#buffered.get(event.seq) ?? event);
-        const last = events.at(-1);
-        if (last !== undefined) {
-          this.#position = last.seq;
-          this.#catchUpAgain = true;
-        }
+      while (this.#waiting.length > 0) {
+        const page = this.#waiting.slice(0, pageSize);
+        const events = await loadPayloads(this.#service, page);
+        // Emptied by the stop while it was being read.
+        if (this.#waiting.splice(0, page.length).length === 0) return;
+        for (const event of events) this.#deliver(event);
       }
+    } catch (error) {
+      this.#onError(error);
+      this.#service.engine.clock.after(retryMs, () => void this.#deliverWaiting());
     } finally {
-      this.#buffered.clear();
-      this.#catchingUp = false;
+      this.#loading = false;
     }
   }
 
-  async #revalidate(): Promise<void> {
+  async #revalidate(organizations: 'all' | ReadonlySet<string>): Promise<void> {
     for (const connection of this.#connections) {
+      if (organizations !== 'all' && !organizations.has(connection.organizationId)) continue;
       try {
         await connection.revalidate();
       } catch (error) {

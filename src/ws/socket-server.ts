@@ -17,7 +17,7 @@ import { ServiceError } from '../services/core/errors.ts';
 import type { Service } from '../services/service.ts';
 import { Connection } from './connection.ts';
 import { writeFrame } from './frames.ts';
-import { Hub, type TypingUser } from './hub.ts';
+import { Hub } from './hub.ts';
 
 export interface SocketServerOptions {
   readonly service: Service;
@@ -84,8 +84,8 @@ export class SocketServer {
   }
 
   /** Starts to accept upgrades on an HTTP server. */
-  async start(server: Server): Promise<void> {
-    await this.#hub.start();
+  start(server: Server): void {
+    this.#hub.start();
     this.#scheduleHeartbeat();
     server.on(
       'upgrade',
@@ -102,15 +102,6 @@ export class SocketServer {
     await waitUntilEmpty(this.#peers);
     for (const { socket } of this.#peers) socket.terminate();
     this.#hub.stop();
-  }
-
-  /** Tells a room that the assistant types, or stopped. */
-  sendAssistantTyping(
-    conversationId: string,
-    assistant: Omit<TypingUser, 'senderRole'>,
-    active: boolean,
-  ): void {
-    this.#hub.sendTyping({ ...assistant, senderRole: 'assistant' }, conversationId, active);
   }
 
   /**
@@ -206,7 +197,7 @@ export class SocketServer {
     const { service, config, log } = this.#options;
     this.#lastConnectionNumber += 1;
     const connection = new Connection({
-      id: String(this.#lastConnectionNumber),
+      id: `${service.engine.nodeId}:${this.#lastConnectionNumber}`,
       socket: peer.socket,
       service,
       hub: this.#hub,

@@ -61,7 +61,7 @@ const WALLS: readonly Wall[] = [
   {
     folder: 'src/engine/engine.ts',
     own: [],
-    types: ['src/engine/repositories.ts', 'src/engine/rows.ts'],
+    types: ['src/engine/repositories.ts', ...ROWS],
     packages: [],
   },
   { folder: 'src/engine/repositories.ts', own: [], types: [...ROWS], packages: [] },
@@ -76,7 +76,13 @@ const WALLS: readonly Wall[] = [
   },
   {
     folder: 'src/engine/sqlite/',
-    own: ['src/engine/sqlite/', 'src/engine/histogram.ts', 'migrations/', ...PORTS],
+    own: [
+      'src/engine/sqlite/',
+      'src/engine/histogram.ts',
+      'src/engine/log-follower.ts',
+      'migrations/',
+      ...PORTS,
+    ],
     types: ['src/protocol/'],
     never: [...DOORS, ...SCREENS, 'zod'],
   },

@@ -99,11 +99,12 @@ describe('another process holds the write lock', () => {
   it('does not keep from reading because the use of a key or of a session can not be noted', async () => {
     const member = await createMember(app, 'acme');
     const backend = createVisitorByKey(app, acme.application);
-    const epoch = app.service.engine.store.configurationEpoch();
+    const { store } = app.service.engine;
+    const epoch = await store.freshConfiguration();
     await neighbour.exec(
       'begin immediate; update api_keys set last_used_at = null; update staff_sessions set last_seen_at = 0; commit',
     );
-    await eventually(() => expect(app.service.engine.store.configurationEpoch()).toBeGreaterThan(epoch));
+    await eventually(async () => expect(await store.freshConfiguration()).toBeGreaterThan(epoch));
     await neighbour.exec('begin immediate');
     for (const reply of [
       await backend.call('GET', '/conversations'),

@@ -111,7 +111,7 @@ describe('group commit', () => {
       engine.store.write('server', async (tx) => {
         await put('second')(tx);
         await tx.emit(event('second'));
-        tx.configurationChanged();
+        tx.configurationChanged('acme');
         throw new Error('no');
       }),
       engine.store.write('server', async (tx) => {
@@ -129,7 +129,7 @@ describe('group commit', () => {
       [1, 'first'],
       [2, 'third'],
     ]);
-    expect(heard.map(({ configuration }) => configuration)).toEqual([false]);
+    expect(heard.map(({ configuration }) => configuration)).toEqual([null]);
     const rows = await engine.store.read(({ repositories }) => repositories.events.after(0, 10));
     expect(rows.map((row) => row.conversation_id)).toEqual(['first', 'third']);
   });
@@ -351,11 +351,11 @@ describe('other processes', () => {
     engine.store.subscribe((notice) => heard.push(notice));
     const other = await neighbour();
     await other.exec("begin immediate; insert into meta values ('theirs', '1')");
-    const epoch = engine.store.configurationEpoch();
+    const epoch = await engine.store.freshConfiguration();
     expect(await get('theirs')).toBeUndefined();
     await other.exec('commit');
-    await eventually(() => expect(heard).toEqual([{ events: [], configuration: true }]));
-    expect(engine.store.configurationEpoch()).toBe(epoch + 1);
+    await eventually(() => expect(heard).toEqual([{ events: [], configuration: 'all' }]));
+    expect(await engine.store.freshConfiguration()).toBe(epoch + 1);
     expect(await get('theirs')).toBe('1');
   });
 
@@ -394,7 +394,7 @@ describe('storage that refuses', () => {
     };
     const other = await neighbour();
     await other.exec("insert into meta values ('theirs', '1')");
-    await eventually(() => expect(heard).toEqual([{ events: [], configuration: true }]));
+    await eventually(() => expect(heard).toEqual([{ events: [], configuration: 'all' }]));
     expect(failures).toBe(2);
   });
 

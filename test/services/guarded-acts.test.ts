@@ -78,7 +78,7 @@ function withCompetitor(tx: Tx, competitor: Competitor): Tx {
   return {
     repositories: { ...tx.repositories, conversations: { ...conversations, byId } },
     emit: (event) => tx.emit(event),
-    configurationChanged: () => tx.configurationChanged(),
+    configurationChanged: (organizationId) => tx.configurationChanged(organizationId),
   };
 }
 

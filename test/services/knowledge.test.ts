@@ -244,7 +244,7 @@ describe('what falls', () => {
     // A word that no stem shortens: what the index keeps of it is it.
     await add('a.md', 'The QWXZ7CANARY sings.');
     await app.local('knowledge.remove', { documentId: (await list())[0]!.id });
-    await app.service.engine.store.checkpoint();
+    await app.service.engine.maintenance.clearRemoved();
     const { readFile } = await import('node:fs/promises');
     const { join } = await import('node:path');
     expect((await readFile(join(app.folder, 'deskbell.db'))).toString('latin1').toLowerCase()).not.toContain(

@@ -162,7 +162,7 @@ describe('what goes', () => {
     await made('deskbell-before-schema-2.db.mine', 31 * day);
     expect((await app.local('retention.purge', { dryRun: true })).expiredBackups).toBe(1);
     expect((await app.local('retention.purge', {})).expiredBackups).toBe(1);
-    expect((await app.service.engine.store.copies()).map(({ name }) => name)).toEqual([
+    expect((await app.service.engine.maintenance.copies()).map(({ name }) => name)).toEqual([
       'deskbell-before-schema-3.db',
     ]);
   });

@@ -215,7 +215,7 @@ it('names the copies that still hold the visitor, and when they go', async () =>
   ]);
   app.clock.step(Date.parse(body.backups[0].expiresAt) + 1_000 - app.clock.now());
   await purge(app.service);
-  expect(await app.service.engine.store.copies()).toEqual([]);
+  expect(await app.service.engine.maintenance.copies()).toEqual([]);
 });
 
 it('leaves nothing of a removed organization in any file, and the others as they were', async () => {

@@ -116,3 +116,9 @@ export function createRunner(connection: Connection): Runner {
 export function sqliteCode(error: unknown): string | undefined {
   return error instanceof Database.SqliteError ? error.code : undefined;
 }
+
+/** Whether it is an error of the storage below SQLite, after which the same call may succeed later. */
+export function isStorageError(error: unknown): boolean {
+  const code = sqliteCode(error);
+  return code !== undefined && /^SQLITE_(FULL|IOERR|READONLY|BUSY|CANTOPEN|NOMEM)/.test(code);
+}

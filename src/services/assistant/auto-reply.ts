@@ -28,19 +28,6 @@ import { extractQuestion } from './operations.ts';
 import { asksForHuman, getPhrases, isCourtesy, type Phrases } from './phrases.ts';
 import type { Turn } from './prompts.ts';
 
-/** Tells the participants of a conversation that the assistant is typing, or has stopped. */
-export type ShowTyping = (
-  conversationId: string,
-  who: { organizationId: string; userId: string; userName: string },
-  active: boolean,
-) => void;
-
-export interface AutoReplyOptions {
-  /** Called with errors of the job itself, which goes on. */
-  readonly onError: (error: unknown) => void;
-  readonly showTyping?: ShowTyping | undefined;
-}
-
 /** Conversations that are answered at once. */
 const maxConcurrent = 4;
 /** Older questions wait for a person: nobody wants a heap of late answers after a long stop. */
@@ -72,16 +59,17 @@ interface GeneratedReply {
 
 /**
  * Begins to answer, for all organizations.
+ * @param onError called with errors of the job itself, which goes on
  * @returns stops it: answers under way are aborted, and given after the next start
  */
-export function startAutoReply(service: Service, options: AutoReplyOptions): () => Promise<void> {
-  const autoReply = new AutoReply(service, options);
+export function startAutoReply(service: Service, onError: (error: unknown) => void): () => Promise<void> {
+  const autoReply = new AutoReply(service, onError);
   return () => autoReply.stop();
 }
 
 class AutoReply {
   readonly #service: Service;
-  readonly #options: AutoReplyOptions;
+  readonly #onError: (error: unknown) => void;
   readonly #stop = new AbortController();
   /** Conversations that may have a question. */
   readonly #queue = new Set<string>();
@@ -93,15 +81,15 @@ class AutoReply {
   /** Organizations with an application that answers by itself, as of the last scan. */
   #organizations: ReadonlySet<string> = new Set();
 
-  constructor(service: Service, options: AutoReplyOptions) {
+  constructor(service: Service, onError: (error: unknown) => void) {
     const { store, clock } = service.engine;
     this.#service = service;
-    this.#options = options;
+    this.#onError = onError;
     this.#scan = new JobLoop({
       clock,
       run: () => this.#findPending(),
       retryMs: retryDelayMs,
-      onError: options.onError,
+      onError,
     });
     this.#unsubscribe = store.subscribe((notice) => this.#onCommit(notice));
     this.#scan.wake();
@@ -115,8 +103,8 @@ class AutoReply {
   }
 
   #onCommit({ events, configuration }: CommitNotice): void {
-    // Without events, another process committed: a restored conversation or a setting, perhaps.
-    if (configuration || events.length === 0) this.#scan.wake();
+    // It may have been a setting, or a conversation that came with an import.
+    if (configuration !== null) this.#scan.wake();
     for (const { type, audience, organization_id, conversation_id } of events) {
       if (!this.#organizations.has(organization_id)) continue;
       // An operator is there: what the model may still answer is not wanted.
@@ -155,7 +143,7 @@ class AutoReply {
       this.#answering.set(id, abort);
       const reply = this.#reply(id, AbortSignal.any([this.#stop.signal, abort.signal]))
         .catch((error: unknown) => {
-          this.#options.onError(error);
+          this.#onError(error);
           // What could not be read or written is tried again, but not at once.
           this.#service.engine.clock.after(retryDelayMs, () => this.#enqueue(id));
         })
@@ -171,10 +159,9 @@ class AutoReply {
   async #reply(conversationId: string, signal: AbortSignal): Promise<void> {
     const service = this.#service;
     const { store } = service.engine;
-    const { showTyping } = this.#options;
     const pending = await store.read((tx) => findPendingQuestion(tx, service, conversationId));
     if (pending === null) return;
-    const { conversation, message, settings } = pending;
+    const { conversation, message } = pending;
     if (asksForHuman(message.content_text ?? message.content)) {
       await store.write(scopeOfConversation(conversation), async (tx) => {
         const current = await findPendingQuestion(tx, service, conversationId);
@@ -183,15 +170,25 @@ class AutoReply {
       });
       return;
     }
-    const { organization_id: organizationId, application_id: userId } = conversation;
-    const assistant = { organizationId, userId, userName: settings.ai.name };
-    showTyping?.(conversationId, assistant, true);
+    this.#showTyping(pending, true);
     const reply = await generateReply(service, pending, signal).finally(() =>
-      showTyping?.(conversationId, assistant, false),
+      this.#showTyping(pending, false),
     );
     // Aborted by the stop: the next start answers.
     if (this.#stop.signal.aborted && reply.outcome === 'failed') return;
     await store.write(scopeOfConversation(conversation), (tx) => postReply(tx, service, pending, reply));
+  }
+
+  #showTyping({ conversation, settings }: PendingQuestion, active: boolean): void {
+    this.#service.engine.signals.send({
+      type: 'typing',
+      organizationId: conversation.organization_id,
+      conversationId: conversation.id,
+      userId: conversation.application_id,
+      userName: settings.ai.name,
+      senderRole: 'assistant',
+      active,
+    });
   }
 }
 

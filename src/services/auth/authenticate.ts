@@ -265,9 +265,11 @@ async function extendSession(service: Service, { session }: CachedSession): Prom
   if (!firstUse && now - session.last_seen_at < sessionTouchIntervalMs) return;
   // A token ends when it was said that it would; a session slides.
   const expiresAt = isToken ? session.expires_at : sessionExpiry(session.created_at, now);
+  // On the cached row as well: the caches are not emptied for this.
+  session.last_seen_at = now;
+  session.expires_at = expiresAt;
   await recordUse(service, scopeOfMember(session.organization_id, session.member_id), async (tx) => {
     await tx.repositories.members.touchSession(session.id, now, expiresAt);
-    tx.configurationChanged();
   });
 }
 

@@ -383,8 +383,8 @@ export async function createRecoveryCodes(tx: Tx, call: MemberCall): Promise<Out
 }
 
 async function auditOwn(tx: Tx, call: MemberCall, action: string): Promise<void> {
-  tx.configurationChanged();
   const { organizationId, memberId } = call.actor;
+  tx.configurationChanged(organizationId);
   await audit(tx, call, { organizationId, action, subject: `member:${memberId}` });
 }
 
@@ -402,7 +402,7 @@ export async function resetSecondFactor(
     throw new ServiceError('conflict', 'Your own second factor is switched off with a code of it.');
   await tx.repositories.secondFactors.removeAllOf(row.id);
   await tx.repositories.members.removeSessionsOf(row.id);
-  tx.configurationChanged();
+  tx.configurationChanged(row.organization_id);
   await audit(tx, call, {
     organizationId: row.organization_id,
     action: 'members.resetSecondFactor',

@@ -153,7 +153,7 @@ export async function getSession({ service, actor }: MemberCall): Promise<Output
 /** Signs out: the token is dead at once, on every connection that uses it. */
 export async function signOut(tx: Tx, call: MemberCall): Promise<{ success: true }> {
   await tx.repositories.members.removeSession(call.actor.sessionId);
-  tx.configurationChanged();
+  tx.configurationChanged(call.actor.organizationId);
   await audit(tx, call, {
     organizationId: call.actor.organizationId,
     action: 'session.delete',

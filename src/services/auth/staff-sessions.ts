@@ -72,7 +72,7 @@ async function removeOwn(
   if (row === undefined || row.member_id !== call.actor.memberId || isToken(row) !== (what === 'token'))
     throw notFound(what);
   await tx.repositories.members.removeSession(id);
-  tx.configurationChanged();
+  tx.configurationChanged(row.organization_id);
   await audit(tx, call, {
     organizationId: call.actor.organizationId,
     action: what === 'token' ? 'tokens.revoke' : 'sessions.end',
@@ -89,7 +89,7 @@ export async function signOutMember(
 ): Promise<{ success: true }> {
   const row = await accessMember(tx, call.actor, input.memberId);
   await tx.repositories.members.removeSessionsOf(row.id);
-  tx.configurationChanged();
+  tx.configurationChanged(row.organization_id);
   await audit(tx, call, {
     organizationId: row.organization_id,
     action: 'members.signOut',

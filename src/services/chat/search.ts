@@ -6,13 +6,15 @@ import type { Service, Tx } from '../service.ts';
 import type { WordQuery } from '../../engine/repositories.ts';
 import type { UnindexedMessage } from '../../engine/rows.ts';
 import { scopeOfConversation } from '../core/scopes.ts';
-import { readEvents } from '../core/event-log.ts';
 
 // Made when it is first needed: a command that searches nothing should not wait for it.
 let segmenter: Intl.Segmenter | undefined;
 const cursorKey = 'search_cursor';
 const cursorScope = 'server:search_cursor';
+/** Stands in the place of the cursor while all messages are indexed. */
+const unfinished = 'unfinished';
 const batchSize = 200;
+const pageSize = 500;
 const indexDelayMs = 250;
 /** Events within `afterMs` above which the service counts as busy. */
 const busyThreshold = 100;
@@ -41,13 +43,14 @@ export function searchQuery(text: string): WordQuery | null {
 export async function updateSearchIndex(service: Service): Promise<void> {
   const { store } = service.engine;
   const cursor = await store.read(({ repositories }) => repositories.meta.get(cursorKey));
-  if (cursor === undefined) {
+  if (cursor === undefined || cursor === unfinished) {
     await indexAllMessages(service);
     return;
   }
   let position = Number(cursor);
   for (;;) {
-    const events = await readEvents(service, position);
+    const after = position;
+    const events = await store.read(({ repositories }) => repositories.events.after(after, pageSize));
     const last = events.at(-1);
     if (last === undefined) return;
     position = last.seq;
@@ -56,14 +59,21 @@ export async function updateSearchIndex(service: Service): Promise<void> {
       if (id !== null && (type === 'message:new' || type === 'message:edited'))
         changed.set(id, { id, organization_id, conversation_id });
     await inBatches([...changed.values()], (messages) => indexMessages(service, messages));
-    await store.write(cursorScope, ({ repositories }) => repositories.meta.set(cursorKey, String(position)));
+    // Not where an import has removed the cursor since: then everything is indexed anew.
+    const moved = await store.write(cursorScope, ({ repositories }) =>
+      repositories.meta.replace(cursorKey, String(after), String(position)),
+    );
+    if (moved === 0) return;
   }
 }
 
 async function indexAllMessages(service: Service): Promise<void> {
   const { store } = service.engine;
   // Taken first: what is written from here on is in the log after it, and indexing twice changes nothing.
-  const end = await store.read(({ repositories }) => repositories.events.lastSeq());
+  const end = await store.write(cursorScope, async ({ repositories }) => {
+    await repositories.meta.set(cursorKey, unfinished);
+    return repositories.events.lastSeq();
+  });
   let after = '';
   for (;;) {
     const from = after;
@@ -73,7 +83,10 @@ async function indexAllMessages(service: Service): Promise<void> {
     after = last.id;
     await indexMessages(service, rows);
   }
-  await store.write(cursorScope, ({ repositories }) => repositories.meta.set(cursorKey, String(end)));
+  // Not where an import has removed the cursor since: its messages may lie before those that were read.
+  await store.write(cursorScope, ({ repositories }) =>
+    repositories.meta.replace(cursorKey, unfinished, String(end)),
+  );
 }
 
 /** In one transaction for them all, so that a message is not deleted between the reading and the indexing. */
@@ -128,10 +141,10 @@ export function startSearchIndexer(service: Service, onFault: (error: unknown) =
   const plan = (): void => {
     if (!stopped) cancel ??= service.engine.clock.after(indexDelayMs, run);
   };
-  const unsubscribe = service.engine.store.subscribe(({ events }) => {
+  const unsubscribe = service.engine.store.subscribe(({ events, configuration }) => {
     changedEvents += events.length;
-    // No events: another process committed, which may have been an import.
-    if (events.length === 0 || events.some(({ message_id }) => message_id !== null)) plan();
+    // A change of configuration may have been an import, which leaves no events.
+    if (configuration !== null || events.some(({ message_id }) => message_id !== null)) plan();
   });
   plan();
   return async () => {

@@ -1,6 +1,6 @@
 // Configuration that every request needs (applications, keys, sessions, domains),
-// kept in small bounded caches. A commit that touches configuration, in this
-// process or another, makes every entry stale at once.
+// kept in small bounded caches. A commit that touches configuration, on this
+// node or another, makes every entry stale at once.
 import type { Store } from '../../engine/engine.ts';
 import type {
   ApiKeyRow,
@@ -21,6 +21,7 @@ export interface CachedApplication {
 }
 
 export interface CachedSession {
+  /** The one row of the session in the cache: its times are moved on in place when it is used. */
   readonly session: StaffSessionRow;
   readonly member: MemberRow;
   readonly organization: OrganizationRow;
@@ -58,22 +59,21 @@ export function createConfigCache(store: Store): ConfigCache {
         (await repositories.apiKeys.byDigest(Buffer.from(digest, 'base64'))) ?? null,
     ),
   );
-  const session = (find: (tables: Tables, key: string) => Promise<StaffSessionRow | undefined>) =>
-    cached(store, (key: string) =>
-      store.read(async ({ repositories }) => {
-        const row = await find(repositories, key);
-        if (row === undefined) return null;
-        const member = await repositories.members.byId(row.member_id);
-        const organization = await repositories.organizations.byId(row.organization_id);
-        return member === undefined || organization === undefined
-          ? null
-          : { session: row, member, organization };
-      }),
-    );
-  const sessionByDigest = session((tables, digest) =>
-    tables.members.sessionByDigest(Buffer.from(digest, 'base64')),
+  const sessionId = cached(store, (digest: string) =>
+    store.read(
+      async ({ repositories }) =>
+        (await repositories.members.sessionByDigest(Buffer.from(digest, 'base64')))?.id ?? null,
+    ),
   );
-  const sessionById = session((tables, id) => tables.members.sessionById(id));
+  const sessionById = cached(store, (id: string) =>
+    store.read(async ({ repositories }) => {
+      const session = await repositories.members.sessionById(id);
+      if (session === undefined) return null;
+      const member = await repositories.members.byId(session.member_id);
+      const organization = await repositories.organizations.byId(session.organization_id);
+      return member === undefined || organization === undefined ? null : { session, member, organization };
+    }),
+  );
   const organization = cached(store, (id: string) =>
     store.read(async ({ repositories }) => (await repositories.organizations.byId(id)) ?? null),
   );
@@ -87,7 +87,10 @@ export function createConfigCache(store: Store): ConfigCache {
   return {
     application,
     apiKey: (digest) => apiKey(Buffer.from(digest).toString('base64')),
-    sessionByDigest: (digest) => sessionByDigest(Buffer.from(digest).toString('base64')),
+    sessionByDigest: async (digest) => {
+      const id = await sessionId(Buffer.from(digest).toString('base64'));
+      return id === null ? null : sessionById(id);
+    },
     sessionById,
     organization,
     allDomains: () => allDomains('all'),
@@ -95,23 +98,21 @@ export function createConfigCache(store: Store): ConfigCache {
   };
 }
 
-type Tables = Parameters<Parameters<Store['read']>[0]>[0]['repositories'];
-
 /** A bounded cache that is emptied when configuration changes. What was not found is not kept: a flood of guesses would fill it. */
 function cached<K extends string, V>(store: Store, load: (key: K) => Promise<V>): (key: K) => Promise<V> {
-  let epoch = store.configurationEpoch();
+  let epoch = -1;
   const entries = new Map<K, V>();
   return async (key) => {
-    if (epoch !== store.configurationEpoch()) {
-      epoch = store.configurationEpoch();
+    const fresh = await store.freshConfiguration();
+    if (fresh > epoch) {
+      epoch = fresh;
       entries.clear();
     }
     const kept = entries.get(key);
     if (kept !== undefined) return kept;
-    const startedAt = epoch;
     const value = await load(key);
-    // A change that was committed while this was being read may not be in it.
-    if (value !== null && startedAt === store.configurationEpoch() && epoch === startedAt) {
+    // Of an older epoch than the entries by now: a change that was committed while this was being read may not be in it.
+    if (value !== null && epoch === fresh) {
       if (entries.size >= maxEntries) entries.delete(entries.keys().next().value as K);
       entries.set(key, value);
     }

@@ -1,5 +1,5 @@
-// The event log read from a position: how the hub catches up with other processes'
-// commits, and how `deskbell tail` follows. Text comes from its row, never from the log.
+// The event log read from a position, and what its events tell: how the hub completes other nodes' commits, and how
+// `deskbell tail` follows. Text comes from its row, never from the log.
 import type { CommittedEvent } from '../../engine/engine.ts';
 import type { EventRow } from '../../engine/rows.ts';
 import {
@@ -13,16 +13,29 @@ import type { ReadTx, Service } from '../service.ts';
 const pageSize = 500;
 
 /**
- * The events after a position, oldest first, with their payloads. Those whose message or conversation
- * was removed since keep their place but carry no payload.
+ * The events after a position, oldest first, with their payloads. One whose message or conversation no longer exists
+ * keeps its place but carries no payload.
  * @param afterSeq the newest event that the caller has
  */
 export async function readEvents(service: Service, afterSeq: number): Promise<CommittedEvent[]> {
+  const rows = await service.engine.store.read(({ repositories }) =>
+    repositories.events.after(afterSeq, pageSize),
+  );
+  return loadPayloads(
+    service,
+    rows.map((row) => ({ ...row, own: false })),
+  );
+}
+
+/** Completes events that came without a payload. Each keeps its place, also where there is nothing to tell any more. */
+export function loadPayloads(service: Service, events: readonly CommittedEvent[]): Promise<CommittedEvent[]> {
   return service.engine.store.read(async (tx) => {
-    const rows = await tx.repositories.events.after(afterSeq, pageSize);
-    const events: CommittedEvent[] = [];
-    for (const row of rows) events.push({ ...row, ...(await loadEventPayload(tx, row)) });
-    return events;
+    const complete: CommittedEvent[] = [];
+    for (const event of events)
+      complete.push(
+        event.payload === undefined ? { ...event, ...(await loadEventPayload(tx, event)) } : event,
+      );
+    return complete;
   });
 }
 

@@ -119,7 +119,7 @@ export type Lines = () => AsyncIterable<string>;
  * @throws Failure bad_request (no such file, cut off, changed, or of another schema); conflict (its slug or an id is taken)
  */
 export async function importOrganization(call: Call, lines: Lines): Promise<ExportSummary> {
-  const { store } = call.service.engine;
+  const { store, maintenance } = call.service.engine;
   const header = await verifyFile(lines);
   const done = await store.alone('server', async (tx) => {
     const schema = await tx.repositories.transferData.schema();
@@ -131,7 +131,7 @@ export async function importOrganization(call: Call, lines: Lines): Promise<Expo
     const rows = await importRows(tx, call, header, lines());
     // The index of the search is made anew, through all messages, by the server.
     await tx.repositories.meta.remove('search_cursor');
-    tx.configurationChanged();
+    tx.configurationChanged(header.organization.id);
     await audit(tx, call, {
       organizationId: header.organization.id,
       action: 'organizations.import',
@@ -142,7 +142,7 @@ export async function importOrganization(call: Call, lines: Lines): Promise<Expo
   });
   // Whatever is left of it, were this to end now, the server makes.
   await rechunkStaleDocuments(call.service);
-  await store.checkpoint();
+  await maintenance.clearRemoved();
   return done;
 }
 

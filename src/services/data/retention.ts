@@ -57,7 +57,7 @@ export interface PurgeOptions {
  * @throws Failure conflict when this machine's clock is behind what is stored
  */
 export async function purge(service: Service, options: PurgeOptions = {}, call?: Call): Promise<Report> {
-  const { store, clock } = service.engine;
+  const { store, maintenance, clock } = service.engine;
   const now = clock.now();
   await assertClockNotBehind(service, now);
   const organizations: Organization[] = [];
@@ -71,10 +71,10 @@ export async function purge(service: Service, options: PurgeOptions = {}, call?:
   }
   const expiredBackups =
     options.dryRun === true
-      ? (await store.copies()).filter(({ madeAt }) => madeAt < now - copyRetentionMs).length
-      : await store.removeCopies(now - copyRetentionMs);
+      ? (await maintenance.copies()).filter(({ madeAt }) => madeAt < now - copyRetentionMs).length
+      : await maintenance.removeCopies(now - copyRetentionMs);
   // Not only after removals: an earlier one may have found a reader in its way.
-  if (options.dryRun !== true) await store.checkpoint();
+  if (options.dryRun !== true) await maintenance.clearRemoved();
   return { dryRun: options.dryRun === true, organizations, total, expiredBackups };
 }
 

@@ -140,7 +140,7 @@ export async function eraseVisitor(
   call: OwnerCall,
   input: Input<'visitors.erase'>,
 ): Promise<Output<'visitors.erase'>> {
-  const { store } = call.service.engine;
+  const { store, maintenance } = call.service.engine;
   const visitor = await store.read((tx) => accessVisitorData(tx, call, input));
   const scope = { organization: visitor.organization_id };
   // A long history goes in steps, so that no other writer waits for the lock; cut off in the middle, the same call goes on.
@@ -154,15 +154,15 @@ export async function eraseVisitor(
     if ((await tx.repositories.visitorData.remove(visitor.id)) === 0) throw notFound('visitor');
     await tx.repositories.visitorData.countErasure();
     // Live connections prove again that they may stay: those of this visitor can't.
-    tx.configurationChanged();
+    tx.configurationChanged(visitor.organization_id);
     await audit(tx, call, {
       organizationId: visitor.organization_id,
       action: 'visitors.erase',
       subject: auditSubject(visitor),
     });
   });
-  const storageCleared = await store.checkpoint();
-  const copies = await store.copies();
+  const storageCleared = await maintenance.clearRemoved();
+  const copies = await maintenance.copies();
   return {
     success: true,
     storageCleared,

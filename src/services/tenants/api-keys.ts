@@ -38,7 +38,7 @@ async function insertKey(
     revoked_at: null,
   };
   await tx.repositories.apiKeys.insert(row);
-  tx.configurationChanged();
+  tx.configurationChanged(row.organization_id);
   return { ...serializeApiKey(row), key: key.text };
 }
 
@@ -118,7 +118,7 @@ export async function revokeKey(
 ): Promise<{ success: true }> {
   const row = await accessApiKey(tx, call.actor, input.keyId, input.applicationId);
   if ((await tx.repositories.apiKeys.setRevoked(row.id, call.service.engine.clock.now())) > 0) {
-    tx.configurationChanged();
+    tx.configurationChanged(row.organization_id);
     await audit(tx, call, {
       organizationId: row.organization_id,
       action: 'keys.revoke',

@@ -41,7 +41,7 @@ export async function createApplication(
   };
   await tx.repositories.applications.insert(row);
   for (const domain of input.domains) await insertDomain(tx, call, row, domain);
-  tx.configurationChanged();
+  tx.configurationChanged(organization.id);
   await audit(tx, call, {
     organizationId: organization.id,
     action: 'applications.create',
@@ -95,7 +95,7 @@ export async function updateApplication(
   if (fields.length > 0) {
     await applications.setName(row.id, name);
     await applications.setSettings(row.id, updated.settings);
-    tx.configurationChanged();
+    tx.configurationChanged(row.organization_id);
     await audit(tx, call, {
       organizationId: row.organization_id,
       action: 'applications.update',
@@ -137,7 +137,7 @@ export async function rotateIdentitySecret(
     row.id,
     call.service.secrets.seal(identitySecret, secretLocation(row)),
   );
-  tx.configurationChanged();
+  tx.configurationChanged(row.organization_id);
   await audit(tx, call, {
     organizationId: row.organization_id,
     action: 'applications.rotateIdentitySecret',
@@ -164,7 +164,7 @@ export async function deleteApplication(
 ): Promise<{ success: true }> {
   const row = await accessApplication(tx, call.actor, input.applicationId);
   await tx.repositories.applications.remove(row.id);
-  tx.configurationChanged();
+  tx.configurationChanged(row.organization_id);
   await audit(tx, call, {
     organizationId: row.organization_id,
     action: 'applications.delete',
@@ -181,7 +181,7 @@ export async function addDomain(
 ): Promise<Output<'domains.add'>> {
   const application = await accessApplication(tx, call.actor, input.applicationId);
   const { row, warning } = await insertDomain(tx, call, application, input.domain);
-  tx.configurationChanged();
+  tx.configurationChanged(application.organization_id);
   return { ...serializeDomain(row), ...(warning === undefined ? {} : { warning }) };
 }
 
@@ -225,7 +225,7 @@ export async function removeDomain(
   if (!checked.ok) throw badField('domain', checked.problem);
   if ((await tx.repositories.applications.removeDomain(application.id, checked.domain)) === 0)
     throw notFound(`domain ${checked.domain} of this application`);
-  tx.configurationChanged();
+  tx.configurationChanged(application.organization_id);
   await audit(tx, call, {
     organizationId: application.organization_id,
     action: 'domains.remove',

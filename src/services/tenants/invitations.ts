@@ -70,7 +70,7 @@ export async function acceptInvitation(
     if (!mayUseHost(service, call.actor.host, organization)) return null;
     await tx.repositories.members.setPassword(member.id, passwordHash);
     await tx.repositories.invitations.remove(member.id);
-    tx.configurationChanged();
+    tx.configurationChanged(organization.id);
     await audit(tx, call, {
       organizationId: organization.id,
       action: 'invitations.accept',

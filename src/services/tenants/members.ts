@@ -142,6 +142,6 @@ async function auditMember(
   action: string,
   detail: Readonly<Record<string, string | boolean>> = {},
 ): Promise<void> {
-  tx.configurationChanged();
+  tx.configurationChanged(row.organization_id);
   await audit(tx, call, { organizationId: row.organization_id, action, subject: `member:${row.id}`, detail });
 }

@@ -47,7 +47,7 @@ export async function createOrganization(
     created_at: now,
   };
   await tx.repositories.organizations.insert(row);
-  tx.configurationChanged();
+  tx.configurationChanged(row.id);
   await audit(tx, call, {
     organizationId: row.id,
     action: 'organizations.create',
@@ -161,7 +161,7 @@ export async function updateOrganization(
     await organizations.setLimits(updated);
     await organizations.setReleaseAfter(row.id, releaseAfterMinutes);
     await organizations.setSecondFactor(row.id, updated.second_factor);
-    tx.configurationChanged();
+    tx.configurationChanged(row.id);
     await audit(tx, call, {
       organizationId: row.id,
       action: 'organizations.update',
@@ -246,7 +246,7 @@ export async function deleteOrganization(
 ): Promise<{ success: true }> {
   const row = await accessOrganization(tx, call.actor, input.organization);
   await tx.repositories.organizations.remove(row.id);
-  tx.configurationChanged();
+  tx.configurationChanged(row.id);
   await audit(tx, call, {
     organizationId: null,
     action: 'organizations.delete',

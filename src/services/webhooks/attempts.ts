@@ -139,5 +139,5 @@ async function disableWebhook({ engine: { clock } }: Service, tx: Tx, webhookId:
     address: null,
     created_at: clock.now(),
   });
-  tx.configurationChanged();
+  tx.configurationChanged(webhook.organization_id);
 }

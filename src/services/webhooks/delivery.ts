@@ -108,12 +108,13 @@ class WebhookDelivery {
   }
 
   #onCommit(notice: CommitNotice): void {
-    const last = notice.events.at(-1);
-    if (!notice.configuration && last !== undefined && this.#canSkip(notice)) {
+    const { events, configuration } = notice;
+    const last = events.at(-1);
+    if (configuration === null && last !== undefined && this.#canSkip(notice)) {
       this.#position = last.seq;
       return;
     }
-    this.#configurationStale ||= notice.configuration;
+    this.#configurationStale ||= configuration !== null;
     this.#logStale = true;
     this.#loop.wake();
   }
@@ -194,9 +195,12 @@ class WebhookDelivery {
         ({ queue, events: some }) => some.length > 0 || end - queue.savedSeq >= positionInterval,
       );
       if (saved.length > 0)
-        await store.write(saved.map(({ queue }) => scopeOfWebhook(queue.row)), async (tx) => {
-          for (const { queue, events: some } of saved) await addDeliveries(tx, clock, queue.row, some, end);
-        });
+        await store.write(
+          saved.map(({ queue }) => scopeOfWebhook(queue.row)),
+          async (tx) => {
+            for (const { queue, events: some } of saved) await addDeliveries(tx, clock, queue.row, some, end);
+          },
+        );
       for (const { queue, events: some } of saved) {
         queue.savedSeq = Math.max(queue.savedSeq, end);
         if (some.length > 0) this.#unchecked.add(queue);

@@ -116,7 +116,7 @@ export async function createWebhook(
     created_at: service.engine.clock.now(),
   };
   await tx.repositories.webhooks.insert(row);
-  tx.configurationChanged();
+  tx.configurationChanged(organization.id);
   await audit(tx, call, {
     organizationId: organization.id,
     action: 'webhooks.create',
@@ -167,7 +167,7 @@ export async function updateWebhook(
     position: enabled === true && row.enabled === 0 ? await tx.repositories.events.lastSeq() : row.position,
   };
   await tx.repositories.webhooks.update(changed);
-  tx.configurationChanged();
+  tx.configurationChanged(row.organization_id);
   await audit(tx, call, {
     organizationId: row.organization_id,
     action: 'webhooks.update',
@@ -185,7 +185,7 @@ export async function deleteWebhook(
 ): Promise<{ success: true }> {
   const row = await accessWebhook(tx, call.actor, input.webhookId);
   await tx.repositories.webhooks.remove(row.id);
-  tx.configurationChanged();
+  tx.configurationChanged(row.organization_id);
   await audit(tx, call, {
     organizationId: row.organization_id,
     action: 'webhooks.delete',
@@ -314,7 +314,7 @@ async function notifyAndAudit(
   action: string,
   deliveryId: string,
 ): Promise<void> {
-  tx.configurationChanged();
+  tx.configurationChanged(webhook.organization_id);
   await audit(tx, call, {
     organizationId: webhook.organization_id,
     action,
