@@ -33,19 +33,45 @@ export const foundPassage = z.object({
   /** The document's address, with the heading's anchor where it has one. */
   url: z.string().nullable(),
   text: z.string(),
-  /** How much of the question it covers, 0 to 1. */
+  /** How much of the question its words cover, 0 to 1. */
   coverage: z.number(),
   /** What it was ranked by: higher is better; comparable within one search only. */
   score: z.number(),
 });
 export type FoundPassage = z.infer<typeof foundPassage>;
 
+/** Two probabilities, 0 to 1: that the first passage answers the question, and that one of the first three does. */
+export const confidence = z.object({ answer: z.number(), choices: z.number() });
+export type Confidence = z.infer<typeof confidence>;
+
+/** What a question found. */
+export const foundPassages = z.object({
+  passages: z.array(foundPassage),
+  /** The most of the question that one passage's words cover, 0 to 1. */
+  coverage: z.number(),
+  confidence,
+  /** From where on the assistant answers, or else offers choices. */
+  thresholds: confidence,
+});
+
 /** `id` is the document's. */
 export const answerSource = z.object({ id: uuid, title: z.string(), url: z.string().nullable() });
 export type AnswerSource = z.infer<typeof answerSource>;
 
-/** `text` is constrained Markdown: paragraphs, bold, italic, code, lists, links. */
-export const aiAnswer = z.object({ text: z.string(), sources: z.array(answerSource), answered: z.boolean() });
+/** A passage that may be meant; `id` is the passage's, `title` its heading. */
+export const aiChoice = z.object({ id: uuid, title: z.string() });
+export type AiChoice = z.infer<typeof aiChoice>;
+
+/**
+ * `text` is constrained Markdown: paragraphs, bold, italic, code, lists, links. `choices` come instead of an answer,
+ * where it is not sure what was meant; the text lists them, too.
+ */
+export const aiAnswer = z.object({
+  text: z.string(),
+  sources: z.array(answerSource),
+  answered: z.boolean(),
+  choices: z.array(aiChoice).max(assistantLimits.choices).optional(),
+});
 export type AiAnswer = z.infer<typeof aiAnswer>;
 
 export const rewriteStyle = z.enum(['improve', 'shorten', 'friendly', 'formal', 'translate']);
@@ -68,8 +94,8 @@ export const aiLogEntry = z.object({
   actor: z.string(),
   question: z.string(),
   answer: z.string().nullable(),
-  /** `answered`; `refused`: the documents say nothing about it; `person`: handed over; `failed`: the model did not answer; `dropped`: a person was there first. */
-  outcome: z.enum(['answered', 'refused', 'person', 'failed', 'dropped']),
+  /** `answered`; `offered`: choices; `refused`: the documents say nothing about it; `person`: handed over; `failed`: the model did not answer; `dropped`: a person was there first. */
+  outcome: z.enum(['answered', 'offered', 'refused', 'person', 'failed', 'dropped']),
   sources: z.array(answerSource),
   /** Null: no model was asked. */
   model: z.string().nullable(),

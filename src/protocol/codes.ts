@@ -91,6 +91,8 @@ export const assistantLimits = {
   source: 2_000,
   /** One document; the REST body limit is lower. */
   content: 2_000_000,
+  /** Titles that are offered at once. */
+  choices: 3,
   synonymLines: 500,
   synonymsPerLine: 20,
 } as const;

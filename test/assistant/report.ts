@@ -1,19 +1,10 @@
 // Owns: the evaluation's report, for somebody who has never seen it. Must not count anything itself.
-import {
-  hitRate,
-  sweep,
-  tally,
-  verdicts,
-  wrongCosts,
-  type Evaluation,
-  type Judged,
-  type Tally,
-} from './evaluation.ts';
+import { hitRate, tally, verdicts, type Evaluation, type Judged, type Tally } from './evaluation.ts';
 import { kinds, type Kind } from './questions/question.ts';
 
 /** The whole report. @param list also names every question that did not go well */
 export function report(evaluation: Evaluation, list: boolean): string {
-  const { judged, threshold, model, documents, passages } = evaluation;
+  const { judged, thresholds, model, documents, passages } = evaluation;
   const of = (half: string): Judged[] => judged.filter((one) => one.half === half);
   return [
     `The assistant, asked ${judged.length} questions over ${documents} documents (${passages} passages) of four applications.`,
@@ -22,10 +13,10 @@ export function report(evaluation: Evaluation, list: boolean): string {
       : `Answers: written by the model "${model}" from the passages that were found.`,
     '',
     explanation,
-    `THE REPORT: the half of the questions on which nothing was chosen, at the threshold ${threshold}.`,
+    `THE REPORT: the half of the questions on which nothing was chosen. Answered from ${percent(thresholds.answer)}, offered from ${percent(thresholds.choices)} on.`,
     ...table(of('reporting')),
     '',
-    `The other half, on which the threshold was chosen.`,
+    'The other half, which is a part of what the weights were fitted on.',
     ...table(of('choosing')),
     '',
     'By script, both halves together:',
@@ -37,8 +28,6 @@ export function report(evaluation: Evaluation, list: boolean): string {
       ['reporting half', percent(hitRate(of('reporting'), 1)), percent(hitRate(of('reporting'), 3))],
       ['choosing half', percent(hitRate(of('choosing'), 1)), percent(hitRate(of('choosing'), 3))],
     ]),
-    '',
-    ...(model === null ? sweepTable(of('choosing'), threshold) : []),
     ...(list ? ['', ...faults(judged)] : []),
   ].join('\n');
 }
@@ -46,6 +35,8 @@ export function report(evaluation: Evaluation, list: boolean): string {
 const explanation = `Each question either has an answer, which stands in a named document, or has none there.
   right            answered: the document is among the sources, and the text looked for stands in the answer
   wrong            answered with something else, or answered although the documents say nothing
+  offered rightly  asked back with up to three titles, one of which has the answer
+  offered wrongly  asked back, and none of the titles has it
   refused rightly  said that the documents say nothing, and they don't
   refused wrongly  said so, although they do
   leaked           showed anything of another application, or named its documents (must be 0)
@@ -76,7 +67,7 @@ function table(judged: readonly Judged[]): string[] {
       ),
       row('all', all),
     ]),
-    `Of ${answerable.length} answerable questions ${percent(all.right / answerable.length)} were answered rightly; of ${unanswerable.length} others ` +
+    `Of ${answerable.length} answerable questions ${percent(all.right / answerable.length)} were answered rightly and ${percent(all['offered rightly'] / answerable.length)} offered the right title; of ${unanswerable.length} others ` +
       `${percent(all['refused rightly'] / unanswerable.length)} were refused rightly; of ${all.right + all.wrong} answers ${percent(all.right / (all.right + all.wrong))} were right.`,
   ];
 }
@@ -104,37 +95,19 @@ function scriptTable(judged: readonly Judged[]): string[] {
   ]);
 }
 
-function sweepTable(judged: readonly Judged[], chosen: number): string[] {
-  const steps = Array.from({ length: 15 }, (_, index) => Math.round((0.3 + index * 0.05) * 100) / 100);
-  const thresholds = [...new Set([...steps, chosen])].toSorted((one, other) => one - other);
-  return [
-    `How the threshold was chosen: what each would have done with the choosing half. Score: right answers, less ${wrongCosts} for each wrong one,`,
-    'because a wrong answer misleads, and a refusal leads to a person.',
-    ...columns([
-      ['threshold', 'right', 'wrong', 'refused rightly', 'refused wrongly', 'score', ''],
-      ...sweep(judged, thresholds).map((point) => [
-        point.threshold.toFixed(2),
-        String(point.right),
-        String(point.wrong),
-        String(point.refusedRightly),
-        String(point.refusedWrongly),
-        String(point.score),
-        point.threshold === chosen ? '<- in use' : '',
-      ]),
-    ]),
-  ];
-}
-
 function faults(judged: readonly Judged[]): string[] {
   const bad = judged.filter(
     ({ verdict, leaked, obeyed }) =>
-      verdict === 'wrong' || verdict === 'refused wrongly' || leaked.length + obeyed.length > 0,
+      verdict === 'wrong' ||
+      verdict === 'offered wrongly' ||
+      verdict === 'refused wrongly' ||
+      leaked.length + obeyed.length > 0,
   );
   return [
     'What did not go well:',
     ...bad.map(
-      ({ question, half, verdict, coverage, foundAt, leaked, obeyed, text }) =>
-        `  ${half.padEnd(9)}  ${question.application}/${question.kind}  ${verdict}  coverage ${coverage.toFixed(2)}  ` +
+      ({ question, half, verdict, confidence, foundAt, leaked, obeyed, text }) =>
+        `  ${half.padEnd(9)}  ${question.application}/${question.kind}  ${verdict}  confidence ${confidence.answer.toFixed(2)} ${confidence.choices.toFixed(2)}  ` +
         `${question.expected === null ? 'no answer exists' : `found at ${foundAt ?? 'no place'}`}  ${JSON.stringify(question.ask)}` +
         [
           ...leaked.map((what) => `\n    LEAKED ${what}`),

@@ -38,7 +38,7 @@ test("lists what was asked, newest first, and nobody else's", async () => {
   expect(head).toMatch(/^WHEN\s+WAY\s+OUTCOME\s+MODEL\s+MS\s+QUESTION\s+ANSWER/);
   expect(first).toMatch(/ask\s+refused.*Which telescope/);
   expect(stdout).not.toContain('\u001b[31m');
-  expect(second).toMatch(/ask\s+answered.*Can I return a product\?\s+You can return/);
+  expect(second).toMatch(/ask\s+answered.*Can I return a product\?\s+\S.*You can return/);
   expect((await run('knowledge', 'log', '--org', 'other', '--json')).stdout).toBe('{"items":[]}\n');
 });
 

@@ -211,7 +211,7 @@ describe('an answer by itself', () => {
     const id = await createConversation(tester);
     await createMessage(tester, id, question);
     await all.receives('conversation:activity', ({ preview }) =>
-      (preview as string).startsWith('You can return'),
+      (preview as string).includes('You can return'),
     );
     expect((await historyOf(tester, id)).map(({ senderRole }) => senderRole)).toEqual([
       'visitor',
@@ -227,7 +227,7 @@ describe('an answer by itself', () => {
     await createMessage(visitor, id, question);
     await waitForAssistantMessages(visitor, id, 1);
     await createMessage(visitor, id, 'Thanks a lot');
-    await createMessage(visitor, id, 'Where is your warehouse for parcels?');
+    await createMessage(visitor, id, 'Do you deliver to every country of the European Union?');
     expect((await waitForAssistantMessages(visitor, id, 2))[1]?.contentHtml).toContain('Lisbon');
     expect(await aiLogOf(app)).toMatchObject([{ outcome: 'answered' }, { outcome: 'answered' }]);
   });

@@ -25,8 +25,8 @@ function passage(text: string, more: Partial<FoundPassage> = {}): FoundPassage {
 describe('a quotation', () => {
   test('of a short passage is all of it, lists and all, and nothing of it is Markdown', () => {
     expect(
-      quotePassages([passage('Bring *all* of:\n- a passport\n- <b>\n\nThen wait.')], 'passport', 0.6).text,
-    ).toBe('Bring \\*all\\* of:\n\n- a passport\n- \\<b>\n\nThen wait.');
+      quotePassages([passage('Bring *all* of:\n- a passport\n- <b>\n\nThen wait.')], 'passport').text,
+    ).toBe('**Title**\n\nBring \\*all\\* of:\n\n- a passport\n- \\<b>\n\nThen wait.');
   });
 
   test('of a long one is the part around what was asked, cut between sentences, and says that it was cut', () => {
@@ -35,26 +35,28 @@ describe('a quotation', () => {
       (_, at) => `Sentence number ${at} talks about something else entirely.`,
     );
     const text = [...filler.slice(0, 15), 'A refund takes five days.', ...filler.slice(15)].join(' ');
-    const { text: quoted } = quotePassages([passage(text)], 'How long does a refund take?', 0.6);
+    const { text: quoted } = quotePassages([passage(text)], 'How long does a refund take?');
     expect(quoted).toContain('A refund takes five days.');
     expect(quoted.length).toBeLessThan(700);
-    expect(quoted).toMatch(/^… A refund takes five days\. Sentence[\s\S]*entirely\. …$/);
+    expect(quoted).toMatch(/^\*\*Title\*\*\n\n… A refund takes five days\. Sentence[\s\S]*entirely\. …$/);
   });
 
   test('of a script without blanks is cut between its sentences too', () => {
     const text = `${'これは別の話です。'.repeat(60)}返金には五日かかります。${'これも別の話です。'.repeat(60)}`;
-    const { text: quoted } = quotePassages([passage(text)], '返金には何日かかりますか', 0.6);
+    const { text: quoted } = quotePassages([passage(text)], '返金には何日かかりますか');
     expect(quoted).toContain('返金には五日かかります。');
     expect(quoted.length).toBeLessThan(700);
   });
 
   test('a second passage only where it fits nearly as well, and each document is named once', () => {
-    const [one, two] = [passage('First.'), passage('Second.', { score: 9 })];
-    expect(quotePassages([one, two], 'x', 0.6)).toEqual({ text: 'First.\n\nSecond.', quoted: [one, two] });
-    expect(quotePassages([one, { ...two, score: 8 }], 'x', 0.6).quoted).toEqual([one]);
-    expect(quotePassages([one, { ...two, coverage: 0.5 }], 'x', 0.6).quoted).toEqual([one]);
+    const [one, two] = [passage('First.'), passage('Second.', { score: 9.6, heading: 'Part › Detail' })];
+    expect(quotePassages([one, two], 'x')).toEqual({
+      text: '**Title**\n\nFirst.\n\n**Detail**\n\nSecond.',
+      quoted: [one, two],
+    });
+    expect(quotePassages([one, { ...two, score: 9 }], 'x').quoted).toEqual([one]);
     expect(listSources([one, two])).toEqual([{ id: 'd', title: 'Title', url: null }]);
-    expect(quotePassages([], 'x', 0.6)).toEqual({ text: '', quoted: [] });
+    expect(quotePassages([], 'x')).toEqual({ text: '', quoted: [] });
   });
 });
 

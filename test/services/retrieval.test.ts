@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Embeddings } from '../../src/services/assistant/language-model.ts';
 import { embedMissing } from '../../src/services/assistant/knowledge/vectors.ts';
 import {
-  coverageThreshold,
+  thresholds,
   retrieve,
   type Retrieved,
 } from '../../src/services/assistant/knowledge/retrieval/retrieval.ts';
@@ -76,15 +76,15 @@ describe('words', () => {
   });
 
   it('answers heading, anchor, coverage and scores, best first', async () => {
-    const { passages, coverage, threshold } = await find(id, 'How do I cancel an order?');
+    const { passages, coverage, confidence } = await find(id, 'How do I cancel an order?');
     expect(passages[0]).toMatchObject({
       title: 'Orders',
       heading: 'Cancelling an order',
       url: 'https://docs.example/english#cancelling-an-order',
       text: 'Orders can be cancelled until they are shipped. Open the order and press Cancel.',
     });
-    expect(threshold).toBe(coverageThreshold);
-    expect(coverage).toBeGreaterThan(threshold);
+    expect(confidence.answer).toBeGreaterThan(thresholds.answer);
+    expect(coverage).toBeGreaterThan(0.7);
     expect(coverage).toBeLessThanOrEqual(1);
     expect(passages.map(({ score }) => score)).toEqual(
       passages.map(({ score }) => score).toSorted((a, b) => b - a),
@@ -98,7 +98,7 @@ describe('words', () => {
       '你们卖自行车吗？',
       'quantum chromodynamics',
     ])
-      expect((await find(id, question)).coverage, question).toBeLessThan(coverageThreshold);
+      expect((await find(id, question)).confidence.answer, question).toBeLessThan(thresholds.answer);
   });
 
   it('finds nothing by words that only carry a question', async () => {
@@ -156,7 +156,7 @@ describe('synonyms', () => {
     });
     const { passages, coverage } = await find(acme.application.id, question);
     expect(passages[0]?.text).toContain('capybara');
-    expect(coverage).toBeGreaterThan(coverageThreshold);
+    expect(coverage).toBeGreaterThan(0.7);
     expect(coverage).toBeLessThan(1);
     expect((await find(second.id, question)).passages).toEqual([]);
     // A phrase is meant whole: neither of its words alone.
@@ -240,12 +240,12 @@ describe('tenants', () => {
     expect(await find((await fresh()).application.id, 'refund')).toEqual({
       passages: [],
       coverage: 0,
-      threshold: coverageThreshold,
+      confidence: { answer: 0, choices: 0 },
     });
     expect(await find('no application', 'refund')).toEqual({
       passages: [],
       coverage: 0,
-      threshold: coverageThreshold,
+      confidence: { answer: 0, choices: 0 },
     });
   });
 });

@@ -3,6 +3,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import type { FoundPassage, KnowledgeDocument } from '../../protocol/assistant.ts';
+import type { Output } from '../../protocol/operations.ts';
 import { preview } from '../../text/text.ts';
 import type { WrapHandler, Context } from '../context.ts';
 import { CommandError, UsageError } from '../errors.ts';
@@ -166,7 +167,7 @@ async function search(
   if (found.passages.length === 0) print.line('Nothing in the documents has to do with it.');
   else {
     showPassages(context, found.passages);
-    showCoverage(context, found);
+    showConfidence(context, found);
   }
 }
 
@@ -186,7 +187,7 @@ async function ask(context: Context, { app }: { app: string }, args: readonly st
     );
   print.line('');
   if (given.passages.length > 0) showPassages(context, given.passages);
-  showCoverage(context, given);
+  showConfidence(context, given);
   print.line([
     'dim',
     given.model === null ? 'Quoted from the documents; no model was asked.' : `Written by ${given.model}.`,
@@ -210,16 +211,18 @@ function showPassages({ print }: Context, passages: readonly FoundPassage[]): vo
 
 const percent = (share: number): string => `${Math.round(share * 100)} %`;
 
-function showCoverage(
+function showConfidence(
   { print }: Context,
-  { coverage, threshold }: { coverage: number; threshold: number },
+  { confidence, thresholds }: Pick<Output<'knowledge.search'>, 'confidence' | 'thresholds'>,
 ): void {
-  const enough = coverage >= threshold;
-  print.line(
-    'The best passage covers ',
-    [enough ? 'green' : 'yellow', percent(coverage)],
-    ` of the question; the assistant answers from ${percent(threshold)} on.`,
-  );
+  const line = (what: string, probability: number, from: number, then: string): void =>
+    print.line(
+      what,
+      [probability >= from ? 'green' : 'yellow', percent(probability)],
+      ['dim', `  ${then} from ${percent(from)} on`],
+    );
+  line('The first passage answers:    ', confidence.answer, thresholds.answer, 'answered');
+  line('One of the first three does:  ', confidence.choices, thresholds.choices, 'titles are offered');
 }
 
 async function synonyms(context: Context, { app, set }: { app: string; set?: string }): Promise<void> {

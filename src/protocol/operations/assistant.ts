@@ -19,7 +19,7 @@ import {
 export const assistantOperations = {
   'ai.answer': defineOperation({
     summary:
-      "Ask the assistant a question, unless the application's `ai.mode` is `off`; it answers from the documents, with its sources, or says that it can't",
+      "Ask the assistant a question, unless the application's `ai.mode` is `off`; it answers from the documents, with its sources, offers up to three titles that may be meant, or says that it can't",
     audience: 'Visitors',
     errors: ['forbidden', 'plan_limit', 'ai_unavailable'],
     who: 'visitor',
@@ -113,7 +113,7 @@ export const assistantOperations = {
       query: text(1, assistantLimits.question),
       limit: wholeNumber(1, 50).default(5),
     }),
-    output: z.object({ passages: z.array(ai.foundPassage), coverage: z.number(), threshold: z.number() }),
+    output: ai.foundPassages,
   }),
   'knowledge.ask': defineOperation({
     summary: 'Try a question: the answer, the passages it comes from, and how well they fit',
@@ -125,12 +125,7 @@ export const assistantOperations = {
       applicationId: entity.uuid,
       question: text(1, assistantLimits.question),
     }),
-    output: ai.aiAnswer.extend({
-      passages: z.array(ai.foundPassage),
-      coverage: z.number(),
-      threshold: z.number(),
-      model: z.string().nullable(),
-    }),
+    output: ai.aiAnswer.extend({ ...ai.foundPassages.shape, model: z.string().nullable() }),
   }),
   'knowledge.synonyms': defineOperation({
     summary: 'Get the words that mean the same in the documents',

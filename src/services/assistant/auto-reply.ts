@@ -51,7 +51,7 @@ interface PendingQuestion {
 interface GeneratedReply {
   readonly text: string;
   readonly content: MessageContent;
-  readonly outcome: 'answered' | 'refused' | 'person' | 'failed';
+  readonly outcome: 'answered' | 'offered' | 'refused' | 'person' | 'failed';
   readonly sources: readonly AnswerSource[];
   readonly model: string | null;
   readonly durationMs: number;
@@ -247,7 +247,8 @@ async function generateReply(
       { history, latest },
       signal,
     );
-    const text = outcome === 'answered' ? answer.text : `${answer.text} ${phrases.person}`;
+    const isOver = outcome === 'refused' || outcome === 'person';
+    const text = isOver ? `${answer.text} ${phrases.person}` : answer.text;
     const content = await markdownContent(text + sourcesLine(answer.sources, phrases));
     return { text, content, outcome, sources: answer.sources, model, durationMs: clock.monotonic() - began };
   } catch (error) {
@@ -303,6 +304,6 @@ async function postReply(
   }
   if (!isWanted) return;
   await postAssistantMessage(tx, service, now.conversation, now.settings.ai.name, message.id, content);
-  if (outcome !== 'answered')
+  if (outcome !== 'answered' && outcome !== 'offered')
     await tx.repositories.conversations.muteAssistant(conversation.id, service.engine.clock.now());
 }

@@ -1,7 +1,10 @@
 // Answers without a model: the passages that fit best, quoted word for word around the sentences that the question
 // meets. Text in, text out; finds nothing itself.
-import type { AnswerSource, FoundPassage } from '../../protocol/assistant.ts';
-import { quoteMarkdown } from '../../text/markdown.ts';
+import type { AiChoice, AnswerSource, FoundPassage } from '../../protocol/assistant.ts';
+import { assistantLimits } from '../../protocol/codes.ts';
+import { escapeMarkdown, quoteMarkdown } from '../../text/markdown.ts';
+import { headingSeparator } from './knowledge/chunking/blocks.ts';
+import type { Phrases } from './phrases.ts';
 import { isStopword } from './knowledge/retrieval/stopwords.ts';
 import { terms } from './knowledge/retrieval/terms.ts';
 
@@ -14,22 +17,43 @@ export interface Quotation {
 /** UTF-16 units; a passage up to the first is quoted whole. */
 const maxWholePassage = 700;
 const maxExcerpt = 600;
-/** A second passage is quoted too when it fits nearly as well. */
-const secondPassageRatio = 0.85;
+/** A second passage is quoted too when its score is no more than this below: it is then 60 % as probable. */
+const secondPassageMargin = 0.5;
 
-/** Quotes the best one or two of the passages, which come best first. @param threshold the least coverage of the second */
-export function quotePassages(
-  passages: readonly FoundPassage[],
-  question: string,
-  threshold: number,
-): Quotation {
+/** Quotes the best one or two of the passages, which come best first, each under its own title. */
+export function quotePassages(passages: readonly FoundPassage[], question: string): Quotation {
   const [first, second] = passages;
   if (first === undefined) return { text: '', quoted: [] };
   const asked = new Set(terms(question).filter((term) => !isStopword(term)));
-  const isClose =
-    second !== undefined && second.coverage >= threshold && second.score >= first.score * secondPassageRatio;
+  const isClose = second !== undefined && second.score >= first.score - secondPassageMargin;
   const quoted = isClose ? [first, second] : [first];
-  return { text: quoted.map(({ text }) => quoteMarkdown(excerpt(text, asked))).join('\n\n'), quoted };
+  const text = quoted
+    .map(
+      (passage) =>
+        `**${escapeMarkdown(passageTitle(passage))}**\n\n${quoteMarkdown(excerpt(passage.text, asked))}`,
+    )
+    .join('\n\n');
+  return { text, quoted };
+}
+
+/** The titles of the best passages, each once. */
+export function listChoices(passages: readonly FoundPassage[]): AiChoice[] {
+  const choices = new Map<string, AiChoice>();
+  for (const passage of passages) {
+    const title = passageTitle(passage);
+    if (!choices.has(title)) choices.set(title, { id: passage.id, title });
+  }
+  return [...choices.values()].slice(0, assistantLimits.choices);
+}
+
+/** The question back, with the titles as a list for clients that show no buttons. */
+export function offerMarkdown(choices: readonly AiChoice[], { didYouMean }: Phrases): string {
+  return `${didYouMean}\n\n${choices.map(({ title }) => `- ${escapeMarkdown(title)}`).join('\n')}`;
+}
+
+/** What a passage is called: its own heading, or the document's title where it stands under none. */
+function passageTitle({ title, heading }: FoundPassage): string {
+  return heading?.split(headingSeparator).at(-1) ?? title;
 }
 
 /** Where passages come from: each document once, by its own id. */

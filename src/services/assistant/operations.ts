@@ -26,6 +26,7 @@ import { ModelError } from './language-model.ts';
 import { limitAiQuestion } from '../auth/rate-limits.ts';
 import type { Call, MemberCall, OwnerCall, ReadTx, VisitorCall } from '../service.ts';
 import { readSettings } from '../tenants/settings.ts';
+import { thresholds } from './knowledge/retrieval/retrieval.ts';
 
 /** Messages of a conversation that a draft is made from. */
 const maxMessages = 30;
@@ -207,10 +208,11 @@ export async function askKnowledge(
     door: 'ask',
     question: input.question,
   } as const;
-  const { answer, retrieved, threshold, model } = await answerAndRecord(call, base, () =>
+  const { answer, retrieved, model } = await answerAndRecord(call, base, () =>
     answerQuestion(service, { organizationId, applicationId: application.id }, input.question),
   );
-  return { ...answer, passages: [...retrieved.passages], coverage: retrieved.coverage, threshold, model };
+  const { passages, coverage, confidence } = retrieved;
+  return { ...answer, passages: [...passages], coverage, confidence, thresholds, model };
 }
 
 async function getApplicationSettings(tx: ReadTx, applicationId: string): Promise<ApplicationSettings> {

@@ -4,6 +4,8 @@
 export interface Phrases {
   /** The documents say nothing about it. */
   readonly noAnswer: string;
+  /** Said above the titles that may be meant. */
+  readonly didYouMean: string;
   /** Said once, when the conversation is left to people. */
   readonly person: string;
   /** The model did not answer. */
@@ -14,54 +16,63 @@ export interface Phrases {
 const phrases = {
   en: {
     noAnswer: 'I found nothing about that in our documents.',
+    didYouMean: 'Did you mean one of these?',
     person: 'A person will answer you here.',
     failed: "I can't answer at the moment.",
     source: 'Source',
   },
   de: {
     noAnswer: 'Dazu habe ich in unseren Unterlagen nichts gefunden.',
+    didYouMean: 'Meinten Sie eines davon?',
     person: 'Ein Mensch antwortet Ihnen hier.',
     failed: 'Ich kann gerade nicht antworten.',
     source: 'Quelle',
   },
   fr: {
     noAnswer: "Je n'ai rien trouvé à ce sujet dans nos documents.",
+    didYouMean: "Vouliez-vous dire l'un de ceux-ci ?",
     person: 'Une personne va vous répondre ici.',
     failed: 'Je ne peux pas répondre pour le moment.',
     source: 'Source',
   },
   es: {
     noAnswer: 'No he encontrado nada sobre eso en nuestros documentos.',
+    didYouMean: '¿Se refiere a alguno de estos temas?',
     person: 'Una persona le responderá aquí.',
     failed: 'No puedo responder en este momento.',
     source: 'Fuente',
   },
   it: {
     noAnswer: 'Non ho trovato nulla al riguardo nei nostri documenti.',
+    didYouMean: 'Intendeva uno di questi?',
     person: 'Una persona le risponderà qui.',
     failed: 'Al momento non posso rispondere.',
     source: 'Fonte',
   },
   nl: {
     noAnswer: 'Daarover heb ik niets gevonden in onze documenten.',
+    didYouMean: 'Bedoelde u een van deze?',
     person: 'Een medewerker antwoordt u hier.',
     failed: 'Ik kan op dit moment niet antwoorden.',
     source: 'Bron',
   },
   pl: {
     noAnswer: 'Nie znalazłem nic na ten temat w naszych dokumentach.',
+    didYouMean: 'Czy chodzi o jeden z tych tematów?',
     person: 'Wkrótce odpowie tutaj człowiek.',
     failed: 'W tej chwili nie mogę odpowiedzieć.',
     source: 'Źródło',
   },
   pt: {
     noAnswer: 'Não encontrei nada sobre isso nos nossos documentos.',
+    didYouMean: 'Quis dizer um destes temas?',
     person: 'Uma pessoa responderá aqui.',
     failed: 'Não posso responder neste momento.',
     source: 'Fonte',
   },
   ar: {
     noAnswer: 'لم أجد شيئًا عن ذلك في مستنداتنا.',
+    didYouMean: 'هل تقصد أحد هذه المواضيع؟',
     person: 'سيجيبك شخص هنا.',
     failed: 'لا أستطيع الإجابة في الوقت الحالي.',
     source: 'المصدر',

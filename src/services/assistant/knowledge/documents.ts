@@ -11,7 +11,7 @@ import { chunkerVersion, HtmlDepthError } from './chunking/blocks.ts';
 import { badField } from '../../core/errors.ts';
 import type { DocumentChunks } from './chunking/chunker.ts';
 import { isoTime } from '../../core/serializers.ts';
-import { retrieve } from './retrieval/retrieval.ts';
+import { retrieve, thresholds } from './retrieval/retrieval.ts';
 import type { OwnerCall, ReadTx, Service, Tx } from '../../service.ts';
 import { parseSynonyms } from './retrieval/synonyms.ts';
 import { indexTerms, terms } from './retrieval/terms.ts';
@@ -197,13 +197,13 @@ export async function searchKnowledge(
   await call.service.engine.store.read(async (tx) =>
     assertPlanHasAi(tx, (await accessApplication(tx, call.actor, input.applicationId)).organization_id),
   );
-  const { passages, coverage, threshold } = await retrieve(
+  const { passages, coverage, confidence } = await retrieve(
     call.service,
     input.applicationId,
     input.query,
     input.limit,
   );
-  return { passages: [...passages], coverage, threshold };
+  return { passages: [...passages], coverage, confidence, thresholds };
 }
 
 /** @throws Failure not_found */

@@ -15,8 +15,14 @@ const pageSize = 1_000;
 /** UTF-16 units of a text that a model is shown. */
 const maxTextLength = 4_000;
 
+/** A passage's row in the index, and the cosine of its vector and the question's. */
+export interface NearRow {
+  readonly row: number;
+  readonly likeness: number;
+}
+
 /**
- * The rows of an application's passages whose vectors are nearest to a question's, nearest first.
+ * An application's passages whose vectors are nearest to a question's, nearest first.
  * @returns none where no model is configured, no passage has a vector yet, or the model does not answer in time
  */
 export async function findNearestRows(
@@ -24,7 +30,7 @@ export async function findNearestRows(
   applicationId: string,
   question: string,
   most: number,
-): Promise<number[]> {
+): Promise<NearRow[]> {
   const embeddings = service.model?.embeddings ?? null;
   if (embeddings === null) return [];
   const { store } = service.engine;
@@ -34,7 +40,7 @@ export async function findNearestRows(
   if (some.length === 0) return [];
   const asked = await embedOne(service, embeddings, question);
   if (asked === null) return [];
-  const nearest: { row: number; likeness: number }[] = [];
+  const nearest: NearRow[] = [];
   for (let after = 0; ;) {
     const from = after;
     // A page a read: whoever else reads gets a turn in between.
@@ -46,7 +52,7 @@ export async function findNearestRows(
       if (likeness > 0) nearest.push({ row, likeness });
     }
     nearest.sort((a, b) => b.likeness - a.likeness || a.row - b.row).splice(most);
-    if (rows.length < pageSize) return nearest.map(({ row }) => row);
+    if (rows.length < pageSize) return nearest;
     after = rows.at(-1)?.row ?? after;
   }
 }

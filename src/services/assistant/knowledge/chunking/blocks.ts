@@ -2,7 +2,10 @@
 // order. Shapes and the small things that both readers need; reads no format itself.
 
 /** Rises whenever the same document would be cut or indexed otherwise: what is stored is then made anew. */
-export const chunkerVersion = 1;
+export const chunkerVersion = 2;
+
+/** Between the headings above a passage, outermost first. */
+export const headingSeparator = ' › ';
 
 /** HTML that can't be read in reasonable time. The message ends the sentence "The field content …". */
 export class HtmlDepthError extends Error {

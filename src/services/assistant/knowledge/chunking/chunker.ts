@@ -4,7 +4,7 @@ import type { KnowledgeFormat } from '../../../../protocol/assistant.ts';
 import { assistantLimits } from '../../../../protocol/codes.ts';
 import { stripInvisible } from '../../../../text/strip-invisible.ts';
 import { preview } from '../../../../text/text.ts';
-import { joinWrappedLines, type Block, type Outline } from './blocks.ts';
+import { headingSeparator, joinWrappedLines, type Block, type Outline } from './blocks.ts';
 import { parseHtmlOutline } from './html.ts';
 import { parseMarkdownOutline } from './markdown.ts';
 
@@ -113,7 +113,7 @@ function splitIntoSections(blocks: readonly Block[], title: string | null): Sect
     while ((path.at(-1)?.level ?? 0) >= block.level) path.pop();
     // The title is said with every passage already.
     if (!(block.text === title && path.length === 0)) path.push({ level: block.level, text: block.text });
-    const heading = path.map(({ text }) => preview(text, 120)).join(' › ');
+    const heading = path.map(({ text }) => preview(text, 120)).join(headingSeparator);
     section = {
       heading: heading === '' ? null : preview(heading, maxHeadingLength),
       anchor: block.anchor,

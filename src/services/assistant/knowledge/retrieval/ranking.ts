@@ -63,6 +63,22 @@ function inverseFrequency({ passages, of }: Frequencies, term: string): number {
   return Math.log(1 + (among - count + 0.5) / (count + 0.5));
 }
 
+/** How much a question says, and how much of that the documents know. */
+export function measureQuestion(
+  slots: readonly QueryTerm[],
+  { of }: Frequencies,
+): { readonly contentWords: number; readonly unknownShare: number } {
+  const matter = slots.filter(({ term }) => !isStopword(term));
+  const unknown = matter.filter(
+    ({ term, alternatives }) =>
+      of(term) === 0 && !alternatives.some((one) => one.terms.every((word) => of(word) > 0)),
+  );
+  return {
+    contentWords: matter.length,
+    unknownShare: matter.length === 0 ? 0 : unknown.length / matter.length,
+  };
+}
+
 /** @returns how to judge a passage; null when nothing in the question says what it is about */
 export function createRanker(
   slots: readonly QueryTerm[],

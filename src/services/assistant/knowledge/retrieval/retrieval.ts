@@ -1,29 +1,46 @@
 // Retrieval: from a question to the passages of one application that speak about it,
 // and how much of the question they cover. Reads only; answers nobody and judges no text.
-import type { FoundPassage } from '../../../../protocol/assistant.ts';
+import type { Confidence, FoundPassage } from '../../../../protocol/assistant.ts';
 import { extractQuestions } from './question-extraction.ts';
-import type { KnowledgeCandidate as Candidate } from '../../../../engine/rows.ts';
-import { createRanker, getSearchTerms, type PassageScore, type Frequencies } from './ranking.ts';
+import type { KnowledgeCandidate as Candidate, PassageTerms } from '../../../../engine/rows.ts';
+import {
+  createRanker,
+  getSearchTerms,
+  measureQuestion,
+  type PassageScore,
+  type Frequencies,
+} from './ranking.ts';
+import {
+  judgeConfidence,
+  rankCandidates,
+  type QuestionSignals,
+  type Ranked,
+  type Signals,
+} from './combination.ts';
+import { compareNgrams, type Likeness } from './ngrams.ts';
+import { stripInvisible } from '../../../../text/strip-invisible.ts';
+import { headingSeparator } from '../chunking/blocks.ts';
+import { isStopword } from './stopwords.ts';
 import type { ReadTx, Service } from '../../../service.ts';
 import { terms } from './terms.ts';
-import { findNearestRows } from '../vectors.ts';
+import { findNearestRows, type NearRow } from '../vectors.ts';
 import { expandQuery, type Vocabulary } from './query-expansion.ts';
 
 export interface Retrieved {
   /** Best first. `text` is plain text, with "- " before the items of lists and empty lines between paragraphs. */
   readonly passages: readonly FoundPassage[];
-  /** The most of the question that one passage covers, 0 to 1. */
+  /** The most of the question that one of them covers, 0 to 1. */
   readonly coverage: number;
-  readonly threshold: number;
+  readonly confidence: Confidence;
 }
 
 /**
- * From this coverage on the documents speak about a question; below it is refused. Chosen by `npm run evaluate` on one
- * half of its questions, a wrong answer counting as four right ones: of 93 questions with an answer and 62 without,
- * 0.50 answers 83 rightly and 7 wrongly, 0.60 77 and 6, 0.71 71 and 3, 0.80 62 and 2. On the other half, on which
- * nothing was chosen, it answers 67 of 91 rightly, refuses 58 of 60 rightly, and answers 2 wrongly.
+ * From these probabilities on a question is answered, or else the titles of the best passages are offered. Chosen on
+ * training questions so that few answers are wrong: a visitor acts on a wrong one, where a choice asks back.
  */
-export const coverageThreshold = 0.71;
+export const thresholds: Confidence = { answer: 0.66, choices: 0.28 };
+
+const noLikeness: Likeness = { heading: 0, text: 0, both: 0, question: 0 };
 
 /** Words of a question beyond these ask for nothing more. */
 const maxTerms = 40;
@@ -35,12 +52,11 @@ const commonTermRatio = 0.15;
 const smallCorpusSize = 400;
 
 /**
- * The passages of an application that fit a question best.
+ * The passages of an application that fit a question best, and how sure it is that they answer it.
  *
  * The application is a part of every query: its number begins each indexed word, and its id is held against each row.
- * A message that tells a story finds nothing as a whole; then what it asks is looked for by itself.
- * Nothing typed is syntax of the index. With vectors, ranks by words and by vectors are fused, but coverage stays one
- * of words: nearness in a vector space has no zero, so it can never say by itself that documents speak about something.
+ * A message that tells a story is understood by what it asks: its questions are looked for by themselves, too, and the
+ * surest result counts. Nothing typed is syntax of the index.
  * @param question as typed
  * @param most passages to answer
  */
@@ -51,25 +67,24 @@ export async function retrieve(
   most: number,
 ): Promise<Retrieved> {
   const near = await findNearestRows(service, applicationId, question, maxCandidates);
-  return service.engine.store.read(async ({ repositories: { knowledge } }) => {
-    const scope = await knowledge.scope(applicationId);
-    if (scope === undefined) return emptyResult;
-    const index: Index = {
-      knowledge,
-      applicationId,
-      scope,
-      vocabulary: createVocabulary(knowledge, scope),
-      synonyms: await knowledge.synonyms(applicationId),
-      passages: await knowledge.passagesOfApplication(applicationId),
-    };
+  return service.engine.store.read(async (tx) => {
+    const index = await openIndex(tx, applicationId);
+    if (index === null) return emptyResult;
     let best = await retrieveFrom(index, question, near, most);
-    if (best.coverage >= best.threshold) return best;
+    if (best.confidence.answer >= thresholds.answer) return best;
     for (const stretch of extractQuestions(question)) {
       const found = await retrieveFrom(index, stretch, near, most);
-      if (found.coverage > best.coverage) best = found;
+      if (isSurer(found.confidence, best.confidence)) best = found;
     }
     return best;
   });
+}
+
+/** An answer counts more than a choice, and a choice more than neither. */
+export function isSurer(one: Confidence, other: Confidence): boolean {
+  return one.answer >= thresholds.answer || other.answer >= thresholds.answer
+    ? one.answer > other.answer
+    : one.choices > other.choices;
 }
 
 /** One application's part of the index, in one snapshot. */
@@ -82,43 +97,139 @@ interface Index {
   readonly passages: number;
 }
 
-const emptyResult: Retrieved = { passages: [], coverage: 0, threshold: coverageThreshold };
+/** @returns null: the application has no knowledge */
+export async function openIndex(
+  { repositories: { knowledge } }: ReadTx,
+  applicationId: string,
+): Promise<Index | null> {
+  const scope = await knowledge.scope(applicationId);
+  if (scope === undefined) return null;
+  return {
+    knowledge,
+    applicationId,
+    scope,
+    vocabulary: createVocabulary(knowledge, scope),
+    synonyms: await knowledge.synonyms(applicationId),
+    passages: await knowledge.passagesOfApplication(applicationId),
+  };
+}
 
-/** @param near rows by their vectors' nearness, nearest first */
+const emptyResult: Retrieved = { passages: [], coverage: 0, confidence: { answer: 0, choices: 0 } };
+
+/** What a question found before anything is measured of it. */
+export interface Found {
+  readonly question: string;
+  readonly signals: QuestionSignals;
+  readonly judge: (passage: PassageTerms) => PassageScore;
+  readonly candidates: readonly FoundCandidate[];
+}
+
+interface FoundCandidate {
+  readonly candidate: Candidate;
+  /** Questions that were kept with it. */
+  readonly questions: readonly string[];
+  readonly likeness: number | null;
+}
+
+/** A candidate with what was measured of it. */
+export interface MeasuredCandidate extends Signals {
+  readonly candidate: Candidate;
+}
+
 async function retrieveFrom(
-  { knowledge, applicationId, scope, vocabulary, synonyms, passages: all }: Index,
+  index: Index,
   text: string,
-  near: readonly number[],
+  near: readonly NearRow[],
   most: number,
 ): Promise<Retrieved> {
-  const typed = terms(text).slice(0, maxTerms);
-  if (typed.length === 0) return emptyResult;
+  const found = await findCandidates(index, text, near);
+  if (found === null) return emptyResult;
+  const ranked = rankCandidates(measureCandidates(found));
+  const passages = deduplicate(ranked).slice(0, most).map(serializePassage);
+  return {
+    passages,
+    coverage: Math.max(0, ...passages.map((one) => one.coverage)),
+    confidence: judgeConfidence(ranked, found.signals),
+  };
+}
+
+/**
+ * Looks up what may answer a question.
+ * @param near rows by their vectors' nearness, nearest first
+ * @returns null: nothing in it says what it is about
+ */
+export async function findCandidates(
+  { knowledge, applicationId, scope, vocabulary, synonyms, passages: all }: Index,
+  text: string,
+  near: readonly NearRow[],
+): Promise<Found | null> {
+  const question = stripInvisible(text);
+  const typed = terms(question).slice(0, maxTerms);
   const slots = await expandQuery(typed, synonyms, vocabulary);
   const counts = await vocabulary.counts(getSearchTerms(slots));
   const frequencies: Frequencies = { passages: all, of: (term) => counts.get(term) ?? 0 };
   const judge = createRanker(slots, frequencies);
-  if (judge === null) return emptyResult;
-  const candidates = new Map<number, Candidate>();
+  if (judge === null) return null;
+  const rows = new Map<number, Candidate>();
   const finding = selectiveTerms(frequencies, [...counts.keys()]);
   if (finding.length > 0)
     for (const one of await knowledge.matching(scope, applicationId, finding, maxCandidates))
-      candidates.set(one.row, one);
-  for (const row of near) {
-    const one = candidates.has(row) ? undefined : await knowledge.candidate(scope, applicationId, row);
-    if (one !== undefined) candidates.set(row, one);
+      rows.set(one.row, one);
+  const likeness = new Map(near.map((one) => [one.row, one.likeness]));
+  for (const row of likeness.keys()) {
+    const one = rows.has(row) ? undefined : await knowledge.candidate(scope, applicationId, row);
+    if (one !== undefined) rows.set(row, one);
   }
-  const judged = [...candidates.values()]
-    .map((candidate) => ({ candidate, fit: judge(candidate.terms) }))
-    .toSorted((a, b) => b.fit.score - a.fit.score || a.candidate.row - b.candidate.row);
-  const ranked = near.length === 0 ? judged : fuseRankings(judged, near);
-  const passages = deduplicate(ranked)
-    .slice(0, most)
-    .map(({ candidate, fit }) => serializePassage(candidate, fit));
   return {
-    passages,
-    coverage: Math.max(0, ...passages.map((one) => one.coverage)),
-    threshold: coverageThreshold,
+    question,
+    judge,
+    signals: measureQuestion(slots, frequencies),
+    candidates: [...rows.values()].map((candidate) => ({
+      candidate,
+      questions: [],
+      likeness: likeness.get(candidate.row) ?? null,
+    })),
   };
+}
+
+/** Measures how well each candidate fits. */
+export function measureCandidates({ question, judge, candidates }: Found): MeasuredCandidate[] {
+  const alike = compareNgrams(
+    question,
+    candidates.map(({ candidate: { title, heading, text }, questions }) => ({
+      heading: `${title} ${heading ?? ''}`,
+      text,
+      questions,
+    })),
+  );
+  const asked = new Set(terms(question));
+  const nearness = standardize(candidates.map(({ likeness }) => likeness));
+  return candidates.map(({ candidate }, at) => ({
+    candidate,
+    words: judge(candidate.terms),
+    likeness: alike[at] ?? noLikeness,
+    headingShare: shareOfHeading(candidate, asked),
+    nearness: nearness[at] ?? 0,
+  }));
+}
+
+/** The share of a passage's own heading, or of the title where it has none, that stands in a question. */
+function shareOfHeading({ title, heading }: Candidate, asked: ReadonlySet<string>): number {
+  const own = [...new Set(terms(heading?.split(headingSeparator).at(-1) ?? title))].filter(
+    (term) => !isStopword(term),
+  );
+  return own.length === 0 ? 0 : own.filter((term) => asked.has(term)).length / own.length;
+}
+
+/** Models spread their cosines differently: what counts is how far one stands above the others. */
+function standardize(values: readonly (number | null)[]): number[] {
+  const known = values.filter((value) => value !== null);
+  if (known.length === 0) return values.map(() => 0);
+  const mean = known.reduce((sum, one) => sum + one, 0) / known.length;
+  const deviation = Math.sqrt(known.reduce((sum, one) => sum + (one - mean) ** 2, 0) / known.length);
+  // One without a vector is as one of the farthest.
+  const least = Math.min(...known);
+  return values.map((value) => (deviation === 0 ? 0 : ((value ?? least) - mean) / deviation));
 }
 
 /** What the index knows of an application's words; each is counted once. */
@@ -147,9 +258,10 @@ function selectiveTerms({ passages, of }: Frequencies, list: readonly string[]):
 }
 
 /** The same text from two documents is one passage: the better one. */
-function deduplicate(ranked: readonly ScoredCandidate[]): readonly ScoredCandidate[] {
+function deduplicate(ranked: readonly Ranked<MeasuredCandidate>[]): readonly Ranked<MeasuredCandidate>[] {
   const seen = new Set<string>();
-  return ranked.filter(({ candidate: { heading, text } }) => {
+  return ranked.filter(({ candidate: { candidate } }) => {
+    const { heading, text } = candidate;
     const key = `${heading ?? ''}\n${text}`;
     const isNew = !seen.has(key);
     seen.add(key);
@@ -157,29 +269,13 @@ function deduplicate(ranked: readonly ScoredCandidate[]): readonly ScoredCandida
   });
 }
 
-interface ScoredCandidate {
-  readonly candidate: Candidate;
-  readonly fit: PassageScore;
-}
-
-/** Reciprocal rank fusion (Cormack, Clarke, Büttcher 2009): what both ways rank high comes first. */
-function fuseRankings(judged: readonly ScoredCandidate[], near: readonly number[]): ScoredCandidate[] {
-  const byWords = new Map(
-    judged.map(({ candidate, fit }, rank) => [candidate.row, fit.score > 0 ? 1 / (60 + rank) : 0]),
-  );
-  const byVector = new Map(near.map((row, rank) => [row, 1 / (60 + rank)]));
-  return judged
-    .map(({ candidate, fit }) => ({
-      candidate,
-      fit: { ...fit, score: (byWords.get(candidate.row) ?? 0) + (byVector.get(candidate.row) ?? 0) },
-    }))
-    .toSorted((a, b) => b.fit.score - a.fit.score);
-}
-
-function serializePassage(
-  { id, document_id, title, heading, url, anchor, text }: Candidate,
-  { coverage, score }: PassageScore,
-): FoundPassage {
+function serializePassage({
+  candidate: {
+    candidate: { id, document_id, title, heading, url, anchor, text },
+    words,
+  },
+  score,
+}: Ranked<MeasuredCandidate>): FoundPassage {
   return {
     id,
     documentId: document_id,
@@ -187,7 +283,7 @@ function serializePassage(
     heading,
     url: url === null || anchor === null || url.includes('#') ? url : `${url}#${encodeURIComponent(anchor)}`,
     text,
-    coverage: round(coverage),
+    coverage: round(words.coverage),
     score: round(score),
   };
 }

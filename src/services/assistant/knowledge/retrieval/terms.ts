@@ -19,11 +19,29 @@ export function terms(text: string): string[] {
   const found: string[] = [];
   for (const word of tokenize(stripInvisible(text))) {
     // What joins parts of a word: "don't" is one term, "example.com" and "snake_case" are several.
-    const plain = word.replace(/['’ʼ]/g, '').normalize('NFD').replace(accents, '').normalize('NFC');
+    const plain = foldLetters(word.replace(/['’ʼ]/g, ''));
     for (const part of plain.split(notInTerms))
       if (part !== '' && part.length <= maxTermLength) found.push(stem(part));
   }
   return found;
+}
+
+/** Lower-case letters without the marks that people leave out, and Arabic ones that they write in several ways as one. */
+export function foldLetters(text: string): string {
+  const plain = text.normalize('NFD').replace(accents, '').normalize('NFC');
+  return /\p{Script=Arabic}/u.test(plain) ? foldArabic(plain) : plain;
+}
+
+/** Alef with any sign is alef, final ya and alef maqsura are ya, ta marbuta is ha; vowel signs and tatweel go. */
+function foldArabic(text: string): string {
+  return text
+    .replace(/[\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0640]/g, '')
+    .replace(/[آأإٱ]/g, 'ا')
+    .replace(/[ىی]/g, 'ي')
+    .replace(/ک/g, 'ك')
+    .replace(/ة/g, 'ه')
+    .replace(/ؤ/g, 'و')
+    .replace(/ئ/g, 'ي');
 }
 
 /**
