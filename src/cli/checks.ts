@@ -49,7 +49,7 @@ export async function runChecks(config: Config, now: number): Promise<Finding[]>
         ? note('data folder', `${config.data} does not exist yet; the first start makes it`)
         : wrong('data folder', `${config.data} is no folder`, 'Name another one: --data DIR'),
     );
-    return [...findings, clockAlone(now), ...(await doors(config, false)), ...(await model(config))];
+    return [...findings, clockAlone(now), ...(await checkAddresses(config, false)), ...(await model(config))];
   }
   const { inspectDataFolder: examineFolder } = await import('../data-folder.ts');
   const seen = await examineFolder(config);
@@ -60,7 +60,7 @@ export async function runChecks(config: Config, now: number): Promise<Finding[]>
     await fileSystem(config.data),
     await logSize(config.data),
     durability(config),
-    ...(await doors(config, seen.serverRunning)),
+    ...(await checkAddresses(config, seen.serverRunning)),
     ...(await model(config)),
   );
   return findings;
@@ -255,7 +255,7 @@ async function model(config: Config): Promise<Finding[]> {
   return examineModel(config);
 }
 
-async function doors(config: Config, served: boolean): Promise<Finding[]> {
+async function checkAddresses(config: Config, served: boolean): Promise<Finding[]> {
   return [await port(config, served), ...(await baseUrl(config, served))];
 }
 

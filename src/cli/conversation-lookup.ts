@@ -89,7 +89,7 @@ export async function explainRefusal(
     );
   if (assignedTo === remote.signIn.member.id) return error;
   return new CommandError(
-    `The conversation is ${assignedToName ?? 'somebody'}'s now, so only they or an admin may do this. Write them a note: ${context.remoteCommand(`note ${id} TEXT`)}`,
+    `${assignedToName ?? 'A colleague'} has the conversation, so only they or an admin can do this. Write a note: ${context.remoteCommand(`note ${id} TEXT`)}`,
     { cause: error },
   );
 }

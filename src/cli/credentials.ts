@@ -100,7 +100,7 @@ export function openCredentials({
     if ((found.mode & othersMayRead) === 0) return;
     await chmod(path, 0o600);
     warn(
-      `${path} could be read by others and no longer can. If somebody may have read it, end these sign-ins: deskbell logout --all`,
+      `${path} could be read by others and no longer can. If another user may have read it, end these sessions: deskbell logout --all`,
     );
   }
 
@@ -134,7 +134,7 @@ export function openCredentials({
           (organization === undefined || one.organization === organization),
       ) ?? null,
     save: (fresh) => change((before) => [fresh, ...before.filter((one) => !same(one, fresh))]),
-    remove: (gone) => change((before) => before.filter((one) => !same(one, gone))),
+    remove: (removed) => change((before) => before.filter((one) => !same(one, removed))),
   };
 }
 

@@ -76,7 +76,7 @@ function printConnectionChanges(
   });
 }
 
-/** The first page of both worlds, or as much of it as the server gives. */
+/** The newest live and test conversations, or as many as the server gives. */
 async function newest(client: StaffClient): Promise<readonly StaffConversationListItem[]> {
   const pages = await Promise.all(
     ['live', 'test'].map((mode) =>

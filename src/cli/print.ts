@@ -44,9 +44,9 @@ export interface Printer {
  * @returns aborted with the fault once nothing can be written any more
  */
 export function watchOutput(stream: Writable): AbortSignal {
-  const gone = new AbortController();
-  stream.on('error', (error) => gone.abort(error));
-  return gone.signal;
+  const closed = new AbortController();
+  stream.on('error', (error) => closed.abort(error));
+  return closed.signal;
 }
 
 /** The fault that a person must hear of: a full disk, but not a reader that has read enough. */

@@ -23,9 +23,9 @@ export interface ServerOptions {
 export function addServerOptions(command: Command): Command {
   return command
     .addOption(
-      new Option('--url <URL>', 'the server, when you are signed in to several (default: the one used last)'),
+      new Option('--url <URL>', 'the server, if you are signed in to several (default: the one used last)'),
     )
-    .addOption(new Option('--org <S>', 'the organization, when you are signed in to several'));
+    .addOption(new Option('--org <S>', 'the organization, if you are signed in to several'));
 }
 
 /**

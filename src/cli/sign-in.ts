@@ -68,7 +68,7 @@ async function askAndSignIn(
   const url = await whichServer(context, dialogue, known.url);
   if (isPlaintext(url))
     context.print.note(
-      `${url} is plain http: whoever is on the way can read the password and every message. Use https if you can.`,
+      `${url} is plain http: the password and every message can be read on the way. Use https if you can.`,
     );
   if (dialogue !== null && !(await isThere(url))) throw new CommandError(unreachableMessage(url));
   const organization = known.organization ?? (await ask(dialogue, 'Organization (its short name): '));

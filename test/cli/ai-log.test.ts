@@ -30,7 +30,7 @@ test('is empty as long as nothing was asked', async () => {
   expect(await run('knowledge', 'log', '--org', 'acme')).toMatchObject({ code: 0, stdout: '' });
 });
 
-test("lists what was asked, newest first, and nobody else's", async () => {
+test('lists what was asked, newest first, of this organization only', async () => {
   await run('knowledge', 'ask', '--app', app, 'Can I return a product?');
   await run('knowledge', 'ask', '--app', app, 'Which telescope\u001b[31m tastes of strawberries?');
   const { stdout } = await run('knowledge', 'log', '--org', 'acme');

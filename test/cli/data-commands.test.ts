@@ -200,7 +200,7 @@ describe('backup and restore', () => {
         ),
       ).toEqual(copy);
     }
-    // The same key opens the same doors, and it goes on.
+    // The same key is accepted, and the conversation goes on.
     const second = await serve(['--data', elsewhere], off);
     const [talk] = talks;
     expect((await talk!.historyAt(second.url)).length).toBeGreaterThan(0);
@@ -337,7 +337,7 @@ describe('an organization moves to another server', () => {
   });
   afterAll(() => server.running.stop('SIGTERM'));
 
-  it('with the same conversations, ids, order, contentHtml, keys and passwords, and nobody else', async () => {
+  it('with the same conversations, ids, order, contentHtml, keys and passwords, and nothing of other organizations', async () => {
     expect((await stat(file)).mode & 0o777).toBe(0o600);
     const to = fresh();
     await aShop(to, 'other');
@@ -415,7 +415,7 @@ describe('an organization moves to another server', () => {
       'script in HTML': await forged((line) =>
         line.replaceAll('<strong>bold</strong>', '<img src=x onerror=alert(1)>'),
       ),
-      "a domain of somebody else's application": await forged((line) =>
+      "a domain of another organization's application": await forged((line) =>
         line.startsWith('{"table":"domains"') ? line.replace(shop.appId, other.appId) : line,
       ),
       'a row of another organization': await forged((line) =>

@@ -326,7 +326,7 @@ describe('knowledge add of a site', () => {
     await new Promise((resolve) => server.close(resolve));
   });
 
-  it('adds its pages, updates them, and prunes those that are gone', async () => {
+  it('adds its pages, updates them, and prunes those that no longer exist', async () => {
     pages = {
       '/': '<title>Home</title><p>Welcome.<a href=/a>a</a><a href=/b>b</a><a href=/missing>m</a>',
       '/a': '<title>A</title><main><h1>A</h1><h2 id=k>Keys</h2><p>The wombat keeps the keys.</main>',

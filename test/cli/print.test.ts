@@ -65,7 +65,7 @@ describe('tables', () => {
   });
 });
 
-test('with --json only documents reach stdout, and advice nobody', () => {
+test('with --json only documents reach stdout, and no advice', () => {
   const { out, err } = printed(
     true,
     (print) => {

@@ -32,7 +32,7 @@ test('a waiting command shows no password to ps, and its answer and its files ho
     stream.setEncoding('utf8').on('data', (text: string) => (output += text));
   const ended = new Promise((resolve) => child.once('close', resolve));
   child.stdin.write(password);
-  // ps is what everybody on the machine can run.
+  // Every user of the machine can run ps.
   const ps = (): Promise<string> =>
     new Promise((resolve) => {
       let text = '';

@@ -101,8 +101,8 @@ describe('tail --follow', () => {
       text: output.text,
       said: errors.text,
       end: async () => {
-        // As when the reader of a pipe has gone.
-        gone.abort(Object.assign(new Error('nobody reads'), { code: 'EPIPE' }));
+        // As when the reader of a pipe has closed it.
+        gone.abort(Object.assign(new Error('closed'), { code: 'EPIPE' }));
         return code;
       },
     };
@@ -137,18 +137,18 @@ describe('tail --follow', () => {
       proxy.refuse(true);
       proxy.cutAll();
       await eventually(() => expect(following.said()).toContain('The connection is lost'));
-      await createMessage(visitor, id, 'while nobody listened');
+      await createMessage(visitor, id, 'while it was offline');
       proxy.refuse(false);
       await eventually(
         () =>
           expect(lines().at(-1), following.said()).toMatchObject({
             conversationId: id,
-            payload: { preview: 'while nobody listened' },
+            payload: { preview: 'while it was offline' },
           }),
         20_000,
       );
       expect(following.said()).toContain('The connection is back');
-      expect(lines().filter(({ payload }) => payload.preview === 'while nobody listened')).toHaveLength(1);
+      expect(lines().filter(({ payload }) => payload.preview === 'while it was offline')).toHaveLength(1);
       expect(await following.end()).toBe(0);
     } finally {
       await following.end();

@@ -187,7 +187,7 @@ describe('a session without a password, for the owner of the data folder', () =>
     expect(JSON.stringify(entries)).not.toContain(token);
   });
 
-  test('not for a disabled member, an unknown one, or anybody who is not at the data folder', async () => {
+  test('not for a disabled member, an unknown one, or without access to the data folder', async () => {
     const gone = await createMember(app, 'acme', 'operator', 'Gone');
     await app.local('members.update', { memberId: gone.id, disabled: true });
     await expect(app.local('session.createLocal', { memberId: gone.id })).rejects.toMatchObject({

@@ -100,9 +100,9 @@ describe('the queue and one conversation', () => {
     const id = await createConversation(visitor);
     const bob = await createMember(app, 'acme', 'operator', 'Bob');
     await as(bob, () => document('accept', id));
-    await expectFailure(1, /^Bob was faster: the conversation is theirs\.$/m, ['accept', id]);
-    await expectFailure(1, /Bob's now.*note/, ['reply', id, 'Mine?']);
-    await expectFailure(1, /Bob's now/, ['release', id]);
+    await expectFailure(1, /^Bob was faster and has the conversation\.$/m, ['accept', id]);
+    await expectFailure(1, /Bob has the conversation.*note/, ['reply', id, 'Mine?']);
+    await expectFailure(1, /Bob has the conversation/, ['release', id]);
     expect(await document('note', id, 'Seen.')).toMatchObject({ internal: true });
     await as(bob, async () => {
       expect(await document('release', id)).toMatchObject({ status: 'pending', assignedTo: null });
@@ -122,7 +122,7 @@ describe('the queue and one conversation', () => {
       await expectFailure(1, /No member is called Nobody, but: .*Boss/, ['transfer', id, 'Nobody']);
     });
     // An operator may not list members, but knows those who have worked.
-    await expectFailure(1, /Zoë Transfer's now|No member/, ['transfer', id, 'boss']);
+    await expectFailure(1, /Zoë Transfer has the conversation|No member/, ['transfer', id, 'boss']);
   });
 
   test('ids: too short, unknown, malformed, ambiguous', async () => {

@@ -1,5 +1,5 @@
-// Owns: the file of kept sign-ins: private whatever the umask, whole whoever writes at the
-// same time, and never used when somebody else could have written it.
+// Owns: the file of kept sign-ins: private whatever the umask, whole when several write at
+// once, and never used when another user could have written it.
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -64,7 +64,7 @@ describe('what is kept', () => {
     expect(await readdir(folder)).toEqual(['credentials.json']);
   });
 
-  test("a command that died in the middle is in nobody's way", async () => {
+  test('a command that died in the middle holds up no other', async () => {
     await credentials.save(aSignIn('http://a', 'x'));
     const lock = `${credentials.path}.lock`;
     await writeFile(lock, '');

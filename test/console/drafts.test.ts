@@ -147,7 +147,7 @@ describe('two consoles at once', () => {
     expect(two.get(ID)).toBeNull();
   });
 
-  it('don’t remove what the other one wrote meanwhile', () => {
+  it('don’t remove what the other one wrote since', () => {
     const one = open();
     const two = open();
     one.set(ID, { text: 'sent by one', note: false });
@@ -217,7 +217,7 @@ describe('a damaged disk', () => {
     expect(filesBelow(stateFolder).toSorted()).toEqual([file, `${file}.2-0.tmp`]);
   });
 
-  it('does not write through a link that somebody put there', () => {
+  it('does not write through a link that another user put there', () => {
     const drafts = open();
     drafts.set(ID, { text: 'x', note: false });
     drafts.flush();

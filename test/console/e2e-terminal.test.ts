@@ -10,21 +10,21 @@ import { expectRestored, leave } from './e2e.ts';
 import { password, createServerFixture, type ServerFixture } from './server-fixture.ts';
 
 const size = { columns: 80, rows: 24 };
-let stage: ServerFixture;
+let server: ServerFixture;
 beforeAll(async () => {
-  stage = await createServerFixture(['Ann', 'Bob']);
-  await stage.signIn('Ann');
+  server = await createServerFixture(['Ann', 'Bob']);
+  await server.signIn('Ann');
 });
-afterAll(() => stage.close());
-afterEach(() => stage.clear());
+afterAll(() => server.close());
+afterEach(() => server.clear());
 
 const onPty = (
   environment: Readonly<Record<string, string>> = {},
   args: readonly string[] = [],
 ): Promise<PtyTerminal> =>
-  stage.open(openPty, ['console', ...args], {
+  server.open(openPty, ['console', ...args], {
     ...size,
-    environment: { ...stage.environmentOf('Ann'), ...environment },
+    environment: { ...server.environmentOf('Ann'), ...environment },
   });
 
 const ESC = '\u001b';
@@ -66,16 +66,16 @@ describe('a hostile visitor', () => {
     ['a pty', openPty],
     ['tmux where there is one', openTerminal],
   ] as const)('sends nothing to %s but what is ours, and the rows keep their width', async (_name, open) => {
-    const visitor = await stage.aVisitor();
+    const visitor = await server.aVisitor();
     await visitor.identify({
       name: `Eve${evil[0]}${evil[2]}`.slice(0, 90),
       attributes: { 'a\u001b[1m': evil[1] ?? '' },
     });
     const id = await visitor.ask(evil[0] ?? '', `Sub${evil[1]}${evil[4]}`);
-    const terminal: Terminal = await stage.open<Terminal>(open, ['console'], {
+    const terminal: Terminal = await server.open<Terminal>(open, ['console'], {
       columns: 160,
       rows: 40,
-      environment: stage.environmentOf('Ann'),
+      environment: server.environmentOf('Ann'),
     });
     await terminal.waitFor('Eve');
     await terminal.press('a');
@@ -102,7 +102,7 @@ describe('a hostile visitor', () => {
 });
 
 test('without colours where NO_COLOR is set', async () => {
-  await (await stage.aVisitor('Grey Greta')).ask('Is it grey?');
+  await (await server.aVisitor('Grey Greta')).ask('Is it grey?');
   const terminal = await onPty({ NO_COLOR: '1' });
   await terminal.waitFor('Grey Greta');
   await terminal.press('enter');
@@ -115,7 +115,7 @@ test('without colours where NO_COLOR is set', async () => {
 });
 
 test('with colours where nothing speaks against it', async () => {
-  await (await stage.aVisitor('Colourful Cleo')).ask('Is it green?');
+  await (await server.aVisitor('Colourful Cleo')).ask('Is it green?');
   const terminal = await onPty();
   await terminal.waitFor('Colourful');
   expect(await leave(terminal)).toBe(0);
@@ -126,19 +126,19 @@ test.each([
   ['a screen reader', {}, ['--screen-reader', '--no-title', '--no-bell', '--no-desktop']],
   ['a dumb terminal', { TERM: 'dumb' }, ['--no-bell', '--no-desktop']],
 ] as const)('for %s: lines in one column, and not one escape sequence', async (_name, environment, args) => {
-  const visitor = await stage.aVisitor('Spoken Sam\u001b[31m');
+  const visitor = await server.aVisitor('Spoken Sam\u001b[31m');
   const id = await visitor.ask('Can you hear me?\u001b[2J');
   const terminal = await onPty(environment, args);
   await terminal.waitFor('Spoken Sam');
   await terminal.type('/accept 1\n');
   await terminal.waitFor('You have the conversation');
   await terminal.waitFor('Open: Spoken Sam');
-  expect(await stage.assignee(id)).toBe(stage.member('Ann').id);
+  expect(await server.assignee(id)).toBe(server.member('Ann').id);
   await terminal.type('Loud and clear.\n');
   await eventually(async () => expect(await visitor.reads(id)).toContain('Loud and clear.'));
   await terminal.waitFor(/You, \d\d:\d\d: Loud and clear/);
   // Until the server has said that it has it, the text is kept, and leaving would be asked about.
-  await eventually(async () => expect(await stage.readFilesOf('Ann')).not.toContain('Loud and clear'));
+  await eventually(async () => expect(await server.readFilesOf('Ann')).not.toContain('Loud and clear'));
   await terminal.type('/quit\n');
   expect(await terminal.ended()).toBe(0);
   const raw = Buffer.from(await terminal.raw(), 'latin1').toString('utf8');
@@ -150,7 +150,7 @@ test('notifications: title with the count, bell and OSC only when they are on', 
   const loud = await onPty();
   const quiet = await onPty({}, ['--no-bell', '--no-desktop', '--no-title']);
   await Promise.all([loud.waitFor('Pending 0'), quiet.waitFor('Pending 0')]);
-  await (await stage.aVisitor('Loud Lou')).ask('Ring ring');
+  await (await server.aVisitor('Loud Lou')).ask('Ring ring');
   await Promise.all([loud.waitFor('Loud Lou'), quiet.waitFor('Loud Lou')]);
   await eventually(async () => expect(await loud.title()).toMatch(/^\(1\)/));
   await eventually(async () =>
@@ -162,8 +162,8 @@ test('notifications: title with the count, bell and OSC only when they are on', 
 });
 
 test('own keys from a file, and a file with a fault', async () => {
-  await (await stage.aVisitor('Key Kim')).ask('Which key?');
-  const keys = join(stage.folder, 'keys.json');
+  await (await server.aVisitor('Key Kim')).ask('Which key?');
+  const keys = join(server.folder, 'keys.json');
   await writeFile(keys, JSON.stringify({ accept: ['A'] }));
   const terminal = await onPty({}, ['--keys', keys]);
   await terminal.waitFor('Key Kim');
@@ -185,8 +185,8 @@ test('a signal from outside gives the terminal back, too', async () => {
   await expectRestored(terminal);
 });
 
-test('a session that ends meanwhile is asked for again, and the draft is still there', async () => {
-  await (await stage.aVisitor('Late Lena')).ask('Still there?');
+test('a session that ends is asked for again, and the draft is still there', async () => {
+  await (await server.aVisitor('Late Lena')).ask('Still there?');
   const terminal = await onPty();
   await terminal.waitFor('Late Lena');
   await terminal.press('a');
@@ -194,7 +194,7 @@ test('a session that ends meanwhile is asked for again, and the draft is still t
   await terminal.type('half of an answer');
   await terminal.waitFor('half of an answer');
   await deskbellJson(
-    ['member', 'password', stage.member('Ann').id, '--password-stdin', '--data', stage.data],
+    ['member', 'password', server.member('Ann').id, '--password-stdin', '--data', server.data],
     {
       input: 'another pass phrase',
     },
@@ -205,23 +205,23 @@ test('a session that ends meanwhile is asked for again, and the draft is still t
   await terminal.waitFor('online');
   expect(await leave(terminal)).toBe(0);
   await deskbellJson(
-    ['member', 'password', stage.member('Ann').id, '--password-stdin', '--data', stage.data],
+    ['member', 'password', server.member('Ann').id, '--password-stdin', '--data', server.data],
     { input: password },
   );
-  await stage.signIn('Ann');
+  await server.signIn('Ann');
 });
 
 describe("on the server's own machine", () => {
   const local = async (name: string): Promise<Record<string, string>> => {
-    const home = join(stage.folder, 'homes', name);
+    const home = join(server.folder, 'homes', name);
     await mkdir(home, { recursive: true, mode: 0o700 });
-    return { DESKBELL_CONFIG: home, DESKBELL_DATA: stage.data };
+    return { DESKBELL_CONFIG: home, DESKBELL_DATA: server.data };
   };
 
   test.each([[['console']], [[]]])('deskbell %j asks who one is, once, and for no password', async (args) => {
-    await (await stage.aVisitor('Near Nia')).ask('Close by?');
+    await (await server.aVisitor('Near Nia')).ask('Close by?');
     const environment = await local(`owner-${args.length}`);
-    const terminal = await stage.open(openPty, args, { ...size, environment });
+    const terminal = await server.open(openPty, args, { ...size, environment });
     const choice = await terminal.waitFor('Number:');
     const number = /(\d+)\s+Bob/.exec(choice)?.[1] ?? '';
     await terminal.type(`${number}\n`);
@@ -230,7 +230,7 @@ describe("on the server's own machine", () => {
     expect(await leave(terminal)).toBe(0);
     expect(await terminal.raw()).not.toMatch(/[Pp]assword/);
     // The second time there is nothing to ask.
-    const again = await stage.open(openPty, args, { ...size, environment });
+    const again = await server.open(openPty, args, { ...size, environment });
     await again.waitFor('Near Nia');
     expect(await again.raw()).not.toContain('Number:');
     expect(await leave(again)).toBe(0);
@@ -239,7 +239,7 @@ describe("on the server's own machine", () => {
       '--org',
       'acme',
       '--data',
-      stage.data,
+      server.data,
     ]);
     expect(audit.items).toContainEqual(
       expect.objectContaining({ action: 'session.createLocal', actor: 'local' }),
@@ -247,7 +247,7 @@ describe("on the server's own machine", () => {
   });
 
   test('without a terminal, deskbell alone still says that the folder is in use', async () => {
-    const outcome = await deskbell([], { env: { DESKBELL_DATA: stage.data } });
+    const outcome = await deskbell([], { env: { DESKBELL_DATA: server.data } });
     expect(outcome).toMatchObject({ code: 1, stdout: '' });
     expect(outcome.stderr).toMatch(/Another deskbell server is running/);
   });

@@ -36,26 +36,26 @@ export async function expectRestored(terminal: Terminal): Promise<void> {
 
 /** Declares the journeys. */
 export function declareE2eTests(size: { readonly columns: number; readonly rows: number }): void {
-  let stage: ServerFixture;
+  let server: ServerFixture;
   beforeAll(async () => {
-    stage = await createServerFixture(['Ann', 'Bob']);
-    await stage.signIn('Ann');
+    server = await createServerFixture(['Ann', 'Bob']);
+    await server.signIn('Ann');
   });
-  afterAll(() => stage.close());
-  afterEach(() => stage.clear());
+  afterAll(() => server.close());
+  afterEach(() => server.clear());
 
   test('signing in, accepting, answering, resolving, leaving', async () => {
-    const visitor = await stage.aVisitor('Ana Souza');
+    const visitor = await server.aVisitor('Ana Souza');
     const id = await visitor.ask('Where is my parcel?');
-    const environment = stage.environmentOf('newcomer');
-    const terminal = await stage.open(openTerminal, ['console', '--url', stage.url], {
+    const environment = server.environmentOf('newcomer');
+    const terminal = await server.open(openTerminal, ['console', '--url', server.url], {
       ...size,
       environment,
     });
     await terminal.waitFor('Organization');
     await terminal.type('acme\n');
     await terminal.waitFor('E-mail');
-    await terminal.type(`${stage.member('Ann').email}\n`);
+    await terminal.type(`${server.member('Ann').email}\n`);
     await terminal.waitFor('Password');
     await terminal.type(`${password}\n`);
     await terminal.waitFor('Ana Souza');
@@ -77,31 +77,31 @@ export function declareE2eTests(size: { readonly columns: number; readonly rows:
     await terminal.press('x');
     await terminal.waitFor('Resolve the');
     await terminal.press('y');
-    await eventually(async () => expect(await stage.status(id)).toBe('closed'));
+    await eventually(async () => expect(await server.status(id)).toBe('closed'));
     expect(await leave(terminal)).toBe(0);
     await expectRestored(terminal);
   });
 
   test('of two operators who accept at once one has it, and the other reads who was faster', async () => {
-    const visitor = await stage.aVisitor('Rita Race');
+    const visitor = await server.aVisitor('Rita Race');
     const id = await visitor.ask('Who takes me?');
-    const ann = await stage.console('Ann', size);
+    const ann = await server.console('Ann', size);
     // Bob decides before his console can know: until then nothing passes on the way to him and back.
-    const line = await startProxy(stage.url);
+    const line = await startProxy(server.url);
     try {
-      await stage.signIn('Bob', line.url);
-      const bob = await stage.console('Bob', size);
+      await server.signIn('Bob', line.url);
+      const bob = await server.console('Bob', size);
       await Promise.all([ann.waitFor('Rita Race'), bob.waitFor('Rita Race')]);
       const release = line.hold();
       await ann.press('a');
-      await eventually(async () => expect(await stage.assignee(id)).toBe(stage.member('Ann').id));
+      await eventually(async () => expect(await server.assignee(id)).toBe(server.member('Ann').id));
       await bob.press('a');
       await bob.waitFor('Reply to');
       release();
       await bob.waitFor('Ann was faster');
       await ann.waitFor(/yours|You have/);
       // The one who was slower goes on working.
-      await (await stage.aVisitor('Next Visitor')).ask('And me?');
+      await (await server.aVisitor('Next Visitor')).ask('And me?');
       await bob.press('esc');
       await bob.waitFor('Next Visi');
       expect([await leave(ann), await leave(bob)]).toEqual([0, 0]);
@@ -111,22 +111,22 @@ export function declareE2eTests(size: { readonly columns: number; readonly rows:
   });
 
   test('the server dies while one writes: nothing is lost, the message goes out once', async () => {
-    const visitor = await stage.aVisitor('Patient Pat');
+    const visitor = await server.aVisitor('Patient Pat');
     const id = await visitor.ask('Are you there?');
-    const terminal = await stage.console('Ann', size);
+    const terminal = await server.console('Ann', size);
     await terminal.waitFor('Patient Pat');
     await terminal.press('a');
     await terminal.waitFor(/yours|You have/);
     await terminal.type('Yes, and half a sen');
     await terminal.waitFor('half a sen');
-    await stage.killServer();
+    await server.killServer();
     await terminal.waitFor(/offline|✗|connecting/i);
     await terminal.type('tence more');
     await terminal.waitFor('half a sentence more');
     await terminal.press('enter');
     await terminal.waitFor(/waits? for the|sending/);
-    await terminal.type('meanwhile');
-    await stage.startServer();
+    await terminal.type('half a draft');
+    await server.startServer();
     await terminal.waitFor(/online|●/);
     await eventually(
       async () =>
@@ -134,7 +134,7 @@ export function declareE2eTests(size: { readonly columns: number; readonly rows:
       40_000,
     );
     await terminal.waitForNo('sending');
-    expect((await terminal.screen()).join('\n')).toContain('meanwhile');
+    expect((await terminal.screen()).join('\n')).toContain('half a draft');
     await visitor.write(id, 'You are back');
     await terminal.waitFor('You are back');
     expect(await visitor.reads(id)).toHaveLength(3);
@@ -142,9 +142,9 @@ export function declareE2eTests(size: { readonly columns: number; readonly rows:
   });
 
   test('a resize in the middle of a sentence loses nothing and leaves nothing behind', async () => {
-    const visitor = await stage.aVisitor('Rachel Resize');
+    const visitor = await server.aVisitor('Rachel Resize');
     await visitor.ask('The window changes.');
-    const terminal = await stage.console('Ann', size);
+    const terminal = await server.console('Ann', size);
     await terminal.waitFor('Rachel Res');
     await terminal.press('a');
     await terminal.waitFor(/yours|You have/);
@@ -173,20 +173,20 @@ export function declareE2eTests(size: { readonly columns: number; readonly rows:
   });
 
   test('what was typed survives the death of the console', async () => {
-    const visitor = await stage.aVisitor('Dora Draft');
+    const visitor = await server.aVisitor('Dora Draft');
     const id = await visitor.ask('Think about it.');
-    const first = await stage.console('Ann', size);
+    const first = await server.console('Ann', size);
     await first.waitFor('Dora Draft');
     await first.press('a');
     await first.waitFor(/yours|You have/);
     await first.type('a long and careful answer');
     await first.waitFor('careful answer');
     await eventually(async () =>
-      expect(await stage.readFilesOf('Ann')).toContain('a long and careful answer'),
+      expect(await server.readFilesOf('Ann')).toContain('a long and careful answer'),
     );
     await first.kill('SIGKILL');
     await first.ended();
-    const second = await stage.console('Ann', size);
+    const second = await server.console('Ann', size);
     await second.waitFor(/Mine|2/);
     await second.press('2');
     await second.waitFor('Dora Draft');
@@ -196,7 +196,7 @@ export function declareE2eTests(size: { readonly columns: number; readonly rows:
     await eventually(async () =>
       expect(await visitor.reads(id)).toEqual(['Think about it.', 'a long and careful answer']),
     );
-    await eventually(async () => expect(await stage.readFilesOf('Ann')).not.toContain('careful answer'));
+    await eventually(async () => expect(await server.readFilesOf('Ann')).not.toContain('careful answer'));
     expect(await leave(second)).toBe(0);
   });
 }

@@ -90,8 +90,8 @@ export async function createModelFixture(
         timers.add(timer);
         return () => timers.delete(timer);
       },
-      edit: async () => desk.edited,
-      signInAgain: async () => desk.token,
+      edit: async () => fixture.edited,
+      signInAgain: async () => fixture.token,
       exit: (code) => void exitCodes.push(code),
     },
   });
@@ -103,7 +103,7 @@ export async function createModelFixture(
         setImmediate(resolve);
       });
   };
-  const desk: ModelFixture = {
+  const fixture: ModelFixture = {
     staff,
     model,
     view,
@@ -151,6 +151,6 @@ export async function createModelFixture(
   void model.start('token');
   await settle();
   // The counts come a moment later.
-  if (model.store.get().session !== null) await desk.advance(1_000);
-  return desk;
+  if (model.store.get().session !== null) await fixture.advance(1_000);
+  return fixture;
 }

@@ -1,5 +1,5 @@
 // Attacks the ways of calling for attention: the right bytes for each terminal, and none of a stranger's.
-// Must not test when somebody is called.
+// Must not test when an operator is notified.
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

@@ -32,7 +32,7 @@ test('a server says where it is, to its owner only, for as long as it serves', a
   expect(await runningServer(folder)).toBeNull();
 });
 
-test('what a killed server left behind is nobody, and the next server takes its place', async () => {
+test('what a killed server left behind is no server, and the next one takes its place', async () => {
   const first = await serve(folder);
   await first.kill();
   expect(JSON.parse(await readFile(file(), 'utf8'))).toMatchObject({ url: first.url });

@@ -44,7 +44,7 @@ function useCurrentWidths(terminal: InstanceType<typeof xterm.Terminal>): void {
   terminal.unicode.activeVersion = 'current';
 }
 
-export async function createScreen(desk: ModelFixture, columns: number, rows: number): Promise<Screen> {
+export async function createScreen(fixture: ModelFixture, columns: number, rows: number): Promise<Screen> {
   const terminal = new xterm.Terminal({ cols: columns, rows, allowProposedApi: true, convertEol: true });
   useCurrentWidths(terminal);
   let written = '';
@@ -66,19 +66,22 @@ export async function createScreen(desk: ModelFixture, columns: number, rows: nu
     ref: () => stdin,
     unref: () => stdin,
   });
-  const instance = render(createElement(App, { model: desk.model, view: desk.view, keymap: desk.keymap }), {
-    stdout: stdout as unknown as NodeJS.WriteStream,
-    stdin: stdin as unknown as NodeJS.ReadStream,
-    exitOnCtrlC: false,
-    patchConsole: false,
-    maxFps: 1_000,
-    incrementalRendering: true,
-    alternateScreen: true,
-    interactive: true,
-    isScreenReaderEnabled: false,
-  });
+  const instance = render(
+    createElement(App, { model: fixture.model, view: fixture.view, keymap: fixture.keymap }),
+    {
+      stdout: stdout as unknown as NodeJS.WriteStream,
+      stdin: stdin as unknown as NodeJS.ReadStream,
+      exitOnCtrlC: false,
+      patchConsole: false,
+      maxFps: 1_000,
+      incrementalRendering: true,
+      alternateScreen: true,
+      interactive: true,
+      isScreenReaderEnabled: false,
+    },
+  );
   const drawn = async (): Promise<void> => {
-    await desk.settle();
+    await fixture.settle();
     await instance.waitUntilRenderFlush();
     await new Promise<void>((resolve) => {
       terminal.write('', resolve);

@@ -49,7 +49,7 @@ export interface ServerFixture {
     size: Pick<TerminalOptions, 'columns' | 'rows'>,
     environment?: Readonly<Record<string, string>>,
   ): Promise<Terminal>;
-  /** Any other program on a terminal that the stage clears away. */
+  /** Any other program on a terminal that the server clears away. */
   open<T extends Terminal>(open: Open<T>, args: readonly string[], options: TerminalOptions): Promise<T>;
   /** How a conversation stands, as the members' side of the server says. */
   status(conversationId: string): Promise<string>;
@@ -69,7 +69,7 @@ export interface ServerFixture {
 /** @param names of the members, all operators */
 export async function createServerFixture(names: readonly string[]): Promise<ServerFixture> {
   await ensureBuilt();
-  const folder = await mkdtemp(join(tmpdir(), 'deskbell-stage-'));
+  const folder = await mkdtemp(join(tmpdir(), 'deskbell-server-'));
   const data = join(folder, 'data');
   const domain = 'shop.example';
   const make = async (...args: readonly string[]): Promise<{ id: string; appId: string }> => {
@@ -127,7 +127,7 @@ export async function createServerFixture(names: readonly string[]): Promise<Ser
   });
   const member = (name: string): { email: string; id: string } => {
     const found = members.get(name);
-    if (found === undefined) throw new Error(`nobody is called ${name}`);
+    if (found === undefined) throw new Error(`There is no member ${name}.`);
     return found;
   };
   const open: ServerFixture['open'] = async (how, args, options) => {

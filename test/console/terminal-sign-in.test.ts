@@ -95,7 +95,7 @@ test('without a terminal the console says what there is instead, and asks nothin
 });
 
 test('plain http to another machine is warned of before the password', async () => {
-  // An address that answers nobody, so that nothing is sent: reserved for documentation.
+  // An address that never answers, so that nothing is sent: reserved for documentation.
   terminal = await openPty(['login', '--url', 'http://192.0.2.1:9'], {
     columns: 80,
     rows: 24,

@@ -23,7 +23,7 @@ const columnLength = 60;
 export function addAiLogCommand(knowledge: Command, act: WrapHandler): void {
   knowledge
     .command('log')
-    .description('what the assistant was asked and answered; newest first')
+    .description('list what the assistant was asked and answered, newest first')
     .option('--org <S>', 'the organization (slug or id)')
     .option('--app <ID>', 'only this application (its id, appId)')
     .option('--limit <N>', 'how many rows', wholeNumberOr(), 50)

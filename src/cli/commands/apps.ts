@@ -12,17 +12,17 @@ export function addAppCommands(program: Command, act: WrapHandler): void {
 
   app
     .command('create')
-    .description('make an application')
+    .description('create an application')
     .argument('<NAME>')
     .requiredOption('--org <S>', 'the organization (slug or id)')
     .option('--domain <D>', 'a website that may show it; may be given several times', appendValue)
     .action(act<{ org: string; domain?: readonly string[] }>(createApp));
   app
     .command('list')
-    .description('the applications of an organization')
+    .description('list the applications of an organization')
     .requiredOption('--org <S>', 'the organization (slug or id)')
     .action(act<{ org: string }>(listApps));
-  id(app.command('show').description('one application, with its settings')).action(
+  id(app.command('show').description('show an application with its settings')).action(
     act(async (context, _options, [applicationId = '']) =>
       showApp(context, await runLocal(context, 'applications.get', { applicationId })),
     ),
@@ -44,8 +44,8 @@ export function addAppCommands(program: Command, act: WrapHandler): void {
         else print.line(secret.identitySecret);
       }),
     );
-  id(app.command('delete').description('remove an application with its conversations'))
-    .option('--yes', 'really do it')
+  id(app.command('delete').description('delete an application with its conversations'))
+    .option('--yes', 'confirm')
     .action(act<{ yes?: boolean }>(deleteApp));
 }
 

@@ -13,7 +13,7 @@ interface AuditFlags {
 export function addAuditCommand(program: Command, act: WrapHandler): void {
   program
     .command('audit')
-    .description('who changed what, when, from where; newest first')
+    .description('list who changed what, when and from where, newest first')
     .option('--org <S>', 'only this organization (slug or id)')
     .option('--limit <N>', 'how many rows', '50')
     .action(act<AuditFlags>(listAudit));

@@ -9,7 +9,7 @@ export function addBackupCommand(program: Command, act: WrapHandler): void {
     .command('backup')
     .description('copy the database and the secret key into one file, also while the server runs')
     .argument('<FILE>')
-    .option('--force', 'replace the file if it is there')
+    .option('--force', 'replace the file if it exists')
     .action(act<{ force?: boolean }>(backUp));
 }
 
@@ -34,8 +34,6 @@ async function backUp(
       holdsSecretKey: true,
     });
   print.line('Backed up to ', ['bold', path], `: ${(bytes / 1_048_576).toFixed(1)} MiB, checked.`);
-  print.line(
-    'The file holds the secret key, too: whoever has it can read every API key in it. Keep it where only you can.',
-  );
+  print.line('The file contains the secret key, so every API key in it can be read. Keep it private.');
   print.next(context.command(`restore ${file}`));
 }

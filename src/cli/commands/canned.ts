@@ -16,17 +16,19 @@ export function addCannedCommands(program: Command, act: WrapHandler): void {
     'canned replies: texts under a shortcut, for every operator of the organization',
   );
   const aboutShortcut = 'letters, digits, hyphens, underscores';
-  addServerOptions(group.command('list').description('all canned replies')).action(act<ServerOptions>(list));
+  addServerOptions(group.command('list').description('list the canned replies')).action(
+    act<ServerOptions>(list),
+  );
   addServerOptions(
     group
       .command('set')
-      .description('keep a text under a shortcut, in place of the one there was')
+      .description('create or replace a canned reply')
       .argument('<SHORTCUT>', aboutShortcut)
       .argument('[TEXT]', 'what it says; - or nothing: standard input')
       .option('--markdown', 'the text is Markdown: bold, italic, code, lists, links'),
   ).action(act<ServerOptions & { readonly markdown?: boolean }>(set));
   addServerOptions(
-    group.command('remove').description('forget a canned reply').argument('<SHORTCUT>', aboutShortcut),
+    group.command('remove').description('remove a canned reply').argument('<SHORTCUT>', aboutShortcut),
   ).action(act<ServerOptions>(remove));
 }
 

@@ -9,13 +9,13 @@ import { CommandError } from '../errors.ts';
 import { addServerOptions, isSdkError, withRemote, type Remote, type ServerOptions } from '../remote.ts';
 
 export function addConversationCommands(program: Command, act: WrapHandler): void {
-  const idAbout = 'its id, or six or more characters of its beginning or end';
+  const idAbout = 'its id, or at least six characters of its beginning or end';
   const add = (name: string, about: string): Command =>
     addServerOptions(program.command(name).description(about).argument('<ID>', idAbout));
-  add('accept', 'take a waiting conversation').action(
+  add('accept', 'accept a pending conversation').action(
     act<ServerOptions>((context, options, [id = '']) => perform(context, options, id, 'accepted', accept)),
   );
-  add('release', 'give a conversation back to the queue').action(
+  add('release', 'release a conversation to the queue').action(
     act<ServerOptions>((context, options, [id = '']) =>
       perform(context, options, id, 'released', (remote, whole) => post(remote, whole, 'release')),
     ),
@@ -25,7 +25,7 @@ export function addConversationCommands(program: Command, act: WrapHandler): voi
       perform(context, options, id, 'resolved', (remote, whole) => post(remote, whole, 'resolve')),
     ),
   );
-  add('transfer', 'hand a conversation to another member')
+  add('transfer', 'transfer a conversation to another member')
     .argument('<MEMBER>', "the member's id or name, or for admins the address")
     .action(
       act<ServerOptions>((context, options, [id = '', member = '']) =>
@@ -87,7 +87,7 @@ async function accept(remote: Remote, id: string): Promise<StaffConversation> {
     const now = await getConversation(remote, id);
     if (now.status === 'active' && now.assignedTo === remote.signIn.member.id) return now;
     if (now.status === 'active')
-      throw new CommandError(`${now.assignedToName ?? 'Somebody'} was faster: the conversation is theirs.`, {
+      throw new CommandError(`${now.assignedToName ?? 'A colleague'} was faster and has the conversation.`, {
         cause: error,
       });
     throw error;

@@ -21,9 +21,7 @@ const email = 'demo@example.com';
 
 export function addDemoCommand(program: Command, act: WrapHandler, version: string): void {
   addSettings(
-    program
-      .command('demo')
-      .description('look around: a throw-away organization, a page to write from, and what to type'),
+    program.command('demo').description('try it out: a temporary organization and a page to write from'),
   ).action(act<Flags>((context, options) => demo(context, settingFlags(options), version)));
 }
 

@@ -16,10 +16,10 @@ export function addDomainCommands(program: Command, act: WrapHandler): void {
   app(domain.command('add').description('let a website show the application').argument('<D>', form)).action(
     act<AppOption>(addDomain),
   );
-  app(domain.command('remove').description('close it for a website, at once').argument('<D>', form)).action(
-    act<AppOption>(removeDomain),
-  );
-  app(domain.command('list').description('the websites that may show it')).action(
+  app(
+    domain.command('remove').description('stop a website from showing it, at once').argument('<D>', form),
+  ).action(act<AppOption>(removeDomain));
+  app(domain.command('list').description('list the websites that may show it')).action(
     act<AppOption>(listDomains),
   );
 }

@@ -18,7 +18,7 @@ interface ExportFlags {
 export function addExportCommand(program: Command, act: WrapHandler): void {
   program
     .command('export')
-    .description('what is kept about one visitor; or a whole organization, to import elsewhere')
+    .description("export a visitor's data, or a whole organization to import elsewhere")
     .argument('[FILE]', 'where to; a visitor goes to stdout without one')
     .option('--visitor <ID>', 'everything of this visitor, as JSON')
     .option('--app <ID>', 'the application that the visitor belongs to, where several know the id')

@@ -10,7 +10,7 @@ const timeoutMs = 4_000;
 export function addHealthcheckCommand(program: Command, act: WrapHandler): void {
   program
     .command('healthcheck')
-    .description('ask a running server whether it serves')
+    .description('check whether a server is ready')
     .option('--url <URL>', 'its address (default: http://127.0.0.1 and the port)')
     .addOption(
       new Option(

@@ -12,7 +12,7 @@ import { withLocal } from '../local.ts';
 export function addImportCommand(program: Command, act: WrapHandler): void {
   program
     .command('import')
-    .description('take in an organization from a file of deskbell export --org, all of it or nothing')
+    .description('import an organization from a file of deskbell export --org; all of it or nothing')
     .argument('<FILE>')
     .action(act(importData));
 }

@@ -20,7 +20,7 @@ export function addInboxCommands(program: Command, act: WrapHandler): void {
   addServerOptions(
     program
       .command('inbox')
-      .description('the conversations that wait for an operator, or others')
+      .description('list conversations: the pending ones, or others')
       .addOption(
         new Option('--status <S>', 'pending, unless --mine (active) or --search (all) is given').choices([
           'pending',
@@ -32,13 +32,13 @@ export function addInboxCommands(program: Command, act: WrapHandler): void {
       .option('--mine', 'only those that are assigned to you')
       .option('--search <WORDS>', 'only those with these words in messages, subject or visitor')
       .option('--limit <N>', 'how many at most', count(100), 20)
-      .option('--test', 'those of test keys instead of the live ones'),
+      .option('--test', 'conversations of test keys instead of live ones'),
   ).action(act<InboxOptions>(inbox));
   addServerOptions(
     program
       .command('show')
-      .description('one conversation with its newest messages')
-      .argument('<ID>', 'its id, or six or more characters of its beginning or end')
+      .description('show a conversation with its newest messages')
+      .argument('<ID>', 'its id, or at least six characters of its beginning or end')
       .option('--limit <N>', 'how many messages at most', count(1_000), 20),
   ).action(act<ServerOptions & { readonly limit: number }>(show));
 }
@@ -79,7 +79,7 @@ async function inbox(context: Context, options: InboxOptions): Promise<void> {
       visitorName(one),
       lastWords(one),
     ]),
-    status === 'pending' ? 'Nobody is waiting.' : 'No such conversations.',
+    status === 'pending' ? 'No visitor is waiting.' : 'No such conversations.',
   );
   if (total > conversations.length)
     print.line(['dim', `${conversations.length} of ${total}; more with --limit.`]);

@@ -19,9 +19,9 @@ export function addInstallServiceCommand(program: Command, act: WrapHandler): vo
   program
     .command('install-service')
     .description(`write a systemd unit (${unitFile}) with the settings in force`)
-    .option('--user <U>', 'the user it runs as (default: whoever runs this command)')
+    .option('--user <U>', 'the user it runs as (default: the one that runs this command)')
     .option('--print', 'print it instead')
-    .option('--force', 'replace the unit if it is there')
+    .option('--force', 'replace the unit if it exists')
     .action(act<ServiceFlags>(installService));
 }
 

@@ -18,14 +18,14 @@ export function addKeyCommands(program: Command, act: WrapHandler): void {
 
   key
     .command('create')
-    .description('make an API key')
+    .description('create an API key')
     .requiredOption('--app <ID>', 'the application (appId)')
     .option('--test', 'a key that sees and makes test data only')
     .option('--name <N>', 'what it is for')
     .action(act<CreateOptions>(createKey));
   key
     .command('list')
-    .description('the API keys of an application, without their text')
+    .description('list list the API keys of an application, without their text')
     .requiredOption('--app <ID>', 'the application (appId)')
     .action(act<{ app: string }>(listKeys));
   id(key.command('reveal').description("show a key's text again; the audit log says so")).action(
@@ -33,14 +33,14 @@ export function addKeyCommands(program: Command, act: WrapHandler): void {
       showKey(context, await runLocal(context, 'keys.reveal', { keyId })),
     ),
   );
-  id(key.command('rotate').description("make a key's successor; the old one works a while longer"))
+  id(key.command('rotate').description('replace a key; the old one works for a while'))
     .addOption(
       new Option('--grace <TIME>', 'how long the old one works: 24h, 30m, 7d or 0')
         .argParser(parseDuration)
         .default(86_400, '24h'),
     )
     .action(act<{ grace: number }>(rotateKey));
-  id(key.command('revoke').description('end a key, at once')).action(act(revokeKey));
+  id(key.command('revoke').description('revoke a key, at once')).action(act(revokeKey));
 }
 
 async function createKey(context: Context, { app, test = false, name }: CreateOptions): Promise<void> {

@@ -43,7 +43,7 @@ export function addKnowledgeAdd(knowledge: Command, act: WrapHandler): void {
     .requiredOption('--app <ID>', "the application's id (appId)")
     .option('--title <TEXT>', 'the title of a single file, instead of its own')
     .option('--url <URL>', 'where visitors can read it: the address of a single file, or of the folder')
-    .option('--prune', 'remove what was added from the same folder or site before and is gone now')
+    .option('--prune', 'remove what was added from the same folder or site and no longer exists')
     .option('--max-pages <N>', 'of a site: how many pages at most', wholeNumberOr(), 100)
     .option('--depth <N>', 'of a site: how many links away from the first page', wholeNumberOr(), 5)
     .option('--below', "of a site: only pages in the first page's folder")

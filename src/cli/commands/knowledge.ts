@@ -25,13 +25,13 @@ export function addKnowledgeCommands(program: Command, act: WrapHandler): Comman
   addKnowledgeAdd(knowledge, act);
   knowledge
     .command('list')
-    .description('the documents of an application, or of all of an organization')
+    .description('list the documents of an application, or of an organization')
     .option('--app <ID>', "the application's id (appId)")
     .option('--org <S>', 'the organization (slug or id)')
     .action(act<{ app?: string; org?: string }>(listDocuments));
   knowledge
     .command('show')
-    .description('one document')
+    .description('show a document')
     .argument('<ID>', "the document's id")
     .option('--content', 'only its content, as it was added')
     .action(act<{ content?: boolean }>(showDocument));
@@ -42,11 +42,15 @@ export function addKnowledgeCommands(program: Command, act: WrapHandler): Comman
     .option('--app <ID>', "the application's id (appId), with --source")
     .option('--source <S>', 'the path or address that it was added from')
     .action(act<{ app?: string; source?: string }>(removeDocuments));
-  app(knowledge.command('search').description('the passages that a question finds, best first'))
+  app(knowledge.command('search').description('show show the passages that a question finds, best first'))
     .argument('<WORDS...>')
     .option('--limit <N>', 'how many, at most 50', wholeNumberOr(), 5)
     .action(act<{ app: string; limit: number }>(search));
-  app(knowledge.command('ask').description('what the assistant would answer, from what, and how sure it is'))
+  app(
+    knowledge
+      .command('ask')
+      .description('show what the assistant would answer, from what, and how sure it is'),
+  )
     .argument('<QUESTION...>')
     .action(act<{ app: string }>(ask));
   app(knowledge.command('synonyms').description('show or set words that mean the same'))

@@ -16,22 +16,22 @@ interface LoginOptions extends ServerOptions {
 export function addLoginCommands(program: Command, act: WrapHandler): void {
   program
     .command('login')
-    .description('sign in to a server, to answer from here; asks for what is left out')
+    .description('sign in to a server; asks for what is not given')
     .option('--url <URL>', 'the server (default: the one on this data folder, else http://127.0.0.1:4600)')
-    .option('--org <S>', "the organization's short name")
-    .option('--email <E>', 'your address')
+    .option('--org <S>', "the organization's slug")
+    .option('--email <E>', 'your e-mail address')
     .option(
       '--password-stdin',
       'read the password from standard input (else DESKBELL_PASSWORD, else a question)',
     )
-    .option('--list', 'only show where you are signed in')
+    .option('--list', 'list where you are signed in')
     .action(
       act<LoginOptions>((context, options) =>
         options.list === true ? list(context) : login(context, options),
       ),
     );
-  addServerOptions(program.command('logout').description('end a session at its server, and forget it'))
-    .option('--all', 'all of them')
+  addServerOptions(program.command('logout').description('end a session on its server and remove it here'))
+    .option('--all', 'every session')
     .action(act<ServerOptions & { readonly all?: boolean }>(logout));
 }
 

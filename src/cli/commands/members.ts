@@ -48,9 +48,7 @@ export function addMemberCommands(program: Command, act: WrapHandler): void {
   ).action(act<AddOptions>(addMember));
   member
     .command('invite')
-    .description(
-      'add a member by a link that works once, for three days; whoever follows it chooses the password',
-    )
+    .description('add a member by a link that works once, for three days; the member chooses the password')
     .requiredOption('--org <S>', 'the organization (slug or id)')
     .requiredOption('--email <E>', 'the address to sign in with')
     .requiredOption('--name <N>', 'the name that visitors see')
@@ -61,7 +59,7 @@ export function addMemberCommands(program: Command, act: WrapHandler): void {
     .action(act<InviteOptions>(inviteMember));
   member
     .command('list')
-    .description('the members of an organization')
+    .description('list the members of an organization')
     .requiredOption('--org <S>', 'the organization (slug or id)')
     .action(act<{ org: string }>(listMembers));
   id(member.command('role').description("change a member's role"))
@@ -74,18 +72,18 @@ export function addMemberCommands(program: Command, act: WrapHandler): void {
   password(
     id(member.command('password').description('set a new password; ends all sessions of the member')),
   ).action(act<PasswordOption>(setPassword));
-  id(member.command('disable').description('lock a member out, at once')).action(
+  id(member.command('disable').description('disable a member; ends all their sessions')).action(
     act(async (context, _options, [memberId = '']) =>
       showMember(context, await runLocal(context, 'members.update', { memberId, disabled: true })),
     ),
   );
-  id(member.command('enable').description('let a disabled member in again')).action(
+  id(member.command('enable').description('enable a disabled member')).action(
     act(async (context, _options, [memberId = '']) =>
       showMember(context, await runLocal(context, 'members.update', { memberId, disabled: false })),
     ),
   );
   id(member.command('remove').description('remove a member; what they wrote stays'))
-    .option('--yes', 'really do it')
+    .option('--yes', 'confirm')
     .action(act<{ yes?: boolean }>(removeMember));
 }
 

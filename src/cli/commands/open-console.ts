@@ -24,16 +24,16 @@ interface ConsoleFlags extends ServerOptions {
 
 export function addConsoleCommand(program: Command, act: WrapHandler): void {
   addServerOptions(program.command('console').description("the operator's console, live on this terminal"))
-    .option('--no-bell', 'no sound')
-    .option('--no-desktop', 'no notifications of the desktop')
-    .option('--no-title', "leave the window's title alone")
-    .option('--keys <FILE>', 'a JSON file of own keys (default: keys.json beside the kept sign-ins)')
+    .option('--no-bell', 'do not ring the bell')
+    .option('--no-desktop', 'no desktop notifications')
+    .option('--no-title', "do not change the window's title")
+    .option('--keys <FILE>', 'a JSON file with your own keys (default: keys.json beside the saved sessions)')
     .addOption(
-      new Option('--mode <M>', 'live, or the world of test keys, or both')
+      new Option('--mode <M>', 'live conversations, those of test keys, or both')
         .choices(['live', 'test', 'all'])
         .default('live'),
     )
-    .option('--screen-reader', 'one column of plain lines')
+    .option('--screen-reader', 'plain lines in one column')
     .action(act<ConsoleFlags>(openConsole));
 }
 

@@ -25,12 +25,12 @@ export function addOrgCommands(program: Command, act: WrapHandler): void {
 
   org
     .command('create')
-    .description('make an organization')
+    .description('create an organization')
     .argument('<NAME>')
     .option('--slug <S>', 'its short name in addresses and commands (default: made from the name)')
     .action(act<{ slug?: string }>(createOrg));
-  org.command('list').description('all organizations').action(act(listOrgs));
-  slug(org.command('show').description('one organization, with its limits')).action(
+  org.command('list').description('list the organizations').action(act(listOrgs));
+  slug(org.command('show').description('show an organization with its limits')).action(
     act(async (context, _options, [organization]) =>
       show(context, await runLocal(context, 'organizations.get', { organization })),
     ),
@@ -48,13 +48,13 @@ export function addOrgCommands(program: Command, act: WrapHandler): void {
         ),
       ),
     );
-  slug(org.command('usage').description('what was used since the first of the month')).action(act(showUsage));
+  slug(org.command('usage').description('show the usage since the first of the month')).action(
+    act(showUsage),
+  );
   slug(
     org
       .command('limits')
-      .description(
-        "show or set an enterprise organization's own limits; the word plan goes back to the plan's",
-      ),
+      .description("show or set an enterprise organization's own limits; plan: as the plan says"),
   )
     .option('--requests-per-minute <N>', 'all requests of the organization', wholeNumberOr('plan'))
     .option(
@@ -73,8 +73,8 @@ export function addOrgCommands(program: Command, act: WrapHandler): void {
     .option('--name <N>', 'the name')
     .option('--release-after <MINUTES|never>', 'minutes without a live connection', wholeNumberOr('never'))
     .action(act<SetOptions>(setOrg));
-  slug(org.command('delete').description('remove an organization with everything in it'))
-    .option('--yes', 'really do it')
+  slug(org.command('delete').description('delete an organization with everything in it'))
+    .option('--yes', 'confirm')
     .action(act<{ yes?: boolean }>(deleteOrg));
 }
 

@@ -14,8 +14,8 @@ export function addPurgeCommand(program: Command, act: WrapHandler): void {
   program
     .command('purge')
     .description('remove what is older than each organization keeps, as the server does every hour')
-    .option('--dry-run', 'only say what would go')
-    .option('--yes', 'also where more than half of an organization would go at once')
+    .option('--dry-run', 'only show what would be removed')
+    .option('--yes', 'also remove more than half of an organization at once')
     .action(act<PurgeFlags>(purge));
 }
 
@@ -50,5 +50,5 @@ async function purge(context: Context, { dryRun = false, yes = false }: PurgeFla
 function remark({ state }: PurgeReport['organizations'][number], dryRun: boolean): string {
   if (state === 'held') return 'waits for --yes';
   if (state === 'grace') return 'plan changed, 7 days of grace';
-  return state === 'purged' ? (dryRun ? 'would go' : 'gone') : '';
+  return state === 'purged' ? (dryRun ? 'would be removed' : 'removed') : '';
 }

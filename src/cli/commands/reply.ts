@@ -20,12 +20,12 @@ export function addReplyCommands(program: Command, act: WrapHandler): void {
       program
         .command(name)
         .description(about)
-        .argument('<ID>', "the conversation's id, or six or more characters of its beginning or end")
+        .argument('<ID>', "the conversation's id, or at least six characters of its beginning or end")
         .argument('[TEXT]', 'what to say; - or nothing: standard input')
         .option('--markdown', 'the text is Markdown: bold, italic, code, lists, links')
         .option(
           '--once <KEY>',
-          'a key of your own: with the same one the message is stored once, however often this runs',
+          'an idempotency key: with the same key the message is stored once, however often this runs',
           key,
         ),
     ).action(act<SendOptions>((context, options, [id = '', text]) => send(context, options, name, id, text)));

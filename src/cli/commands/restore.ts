@@ -6,9 +6,9 @@ import type { WrapHandler, Context } from '../context.ts';
 export function addRestoreCommand(program: Command, act: WrapHandler): void {
   program
     .command('restore')
-    .description('put a backup into the data folder, which no server may be using')
+    .description('restore a backup into the data folder; no server may run on it')
     .argument('<FILE>')
-    .option('--force', 'also where there is a database; it is kept aside')
+    .option('--force', 'replace an existing database; the old one is kept')
     .action(act<{ force?: boolean }>(restore));
 }
 

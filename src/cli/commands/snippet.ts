@@ -10,7 +10,7 @@ export function addSnippetCommand(program: Command, act: WrapHandler): void {
   addSettings(
     program
       .command('snippet')
-      .description('the lines to paste into the website')
+      .description('print the lines to paste into the website')
       .requiredOption('--app <ID>', 'the application (appId)'),
     ['baseUrl'],
   ).action(act<Flags & { app: string }>(printSnippet));
@@ -30,7 +30,7 @@ async function printSnippet(context: Context, options: Flags & { app: string }):
     print.note('Mind: this build has no widget.js yet, so these lines speak to the API themselves.');
   if (config.baseUrl === null)
     print.note(
-      `Mind: ${baseUrl} is known to this machine only. For a website in the world say the public address: --base-url https://chat.example.com`,
+      `Mind: ${baseUrl} is known to this machine only. For a public website give the public address: --base-url https://chat.example.com`,
     );
   if (application.domains.length === 0)
     print.note(

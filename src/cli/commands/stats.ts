@@ -13,7 +13,7 @@ interface StatsOptions {
 export function addStatsCommand(program: Command, act: WrapHandler): void {
   program
     .command('stats')
-    .description('what was opened and resolved, and how fast, by application and member')
+    .description('show how much was opened and resolved, and how fast, by application and member')
     .requiredOption('--org <S>', 'the organization (slug or id)')
     .option('--from <TIME>', 'a time like 2026-11-01T00:00:00Z (default: 30 days before the end)')
     .option('--to <TIME>', 'the end (default: now)')

@@ -20,14 +20,9 @@ export function addTailCommand(program: Command, act: WrapHandler): void {
   addServerOptions(
     program
       .command('tail')
-      .description(
-        'print what happens, live, until Ctrl-C: on the data folder, or with --follow where you are signed in',
-      ),
+      .description('print events live until Ctrl-C: from the data folder, or with --follow from a server'),
   )
-    .option(
-      '--follow',
-      'as the server tells the member who is signed in (deskbell login); also meant by --url',
-    )
+    .option('--follow', 'from the server that you are signed in to (deskbell login); implied by --url')
     .action(
       act<TailOptions>(async (context, options) => {
         if (await usesServer(context, options)) {
@@ -58,7 +53,7 @@ async function tail(context: Context, { org }: { org?: string }): Promise<void> 
     if (context.print.interactive)
       context.print.line([
         'dim',
-        `What happens in ${organization?.name ?? 'all organizations'} from now on; Ctrl-C ends.`,
+        `What happens in ${organization?.name ?? 'list the organizations'} from now on; Ctrl-C ends.`,
       ]);
     else context.print.note('Listening; Ctrl-C ends.');
     await follow(context, local, start, organization?.id ?? null, stop);
@@ -133,7 +128,7 @@ function describe({ type, payload, activity, actor_id: actorId }: CommittedEvent
   switch (type) {
     case 'message:new':
       return payload === undefined
-        ? '(deleted meanwhile)'
+        ? '(deleted)'
         : `${fact('senderName')}${facts['internal'] === true ? ' (note)' : ''}: ${fact('preview')}`;
     case 'message:edited':
       return `message ${fact('messageId')}${fact('contentFormat') === 'plain' ? `: ${preview(fact('content'))}` : ''}`;

@@ -19,7 +19,7 @@ interface UpdateOptions {
 }
 
 export function addWebhookCommands(program: Command, act: WrapHandler): void {
-  const webhook = addCommandGroup(program, 'webhook', 'webhooks: tell another program what happens');
+  const webhook = addCommandGroup(program, 'webhook', 'webhooks: send events to another program');
   const id = (command: Command): Command => command.argument('<ID>', "the webhook's id");
   const events = (command: Command): Command =>
     command.option('--event <TYPE>', 'only this event; may be given several times', appendValue);
@@ -40,22 +40,22 @@ export function addWebhookCommands(program: Command, act: WrapHandler): void {
   );
   webhook
     .command('list')
-    .description('the webhooks of an organization')
+    .description('list the webhooks of an organization')
     .requiredOption('--org <S>', 'the organization (slug or id)')
     .action(act<{ org: string }>(listWebhooks));
-  id(webhook.command('show').description('one webhook')).action(
+  id(webhook.command('show').description('show a webhook')).action(
     act(async (context, _options, [webhookId = '']) =>
       show(context, await runLocal(context, 'webhooks.get', { webhookId })),
     ),
   );
-  events(id(webhook.command('update').description('change where it leads or what it is told')))
+  events(id(webhook.command('update').description('change its URL or its events')))
     .option('--url <URL>', 'where to send')
     .option('--all-events', 'every event')
     .action(act<UpdateOptions>(updateWebhook));
-  id(
-    webhook.command('enable').description('switch it on again; it hears of what happens from now on'),
-  ).action(switchTo(act, true));
-  id(webhook.command('disable').description('switch it off')).action(switchTo(act, false));
+  id(webhook.command('enable').description('enable it again, for events from now on')).action(
+    switchTo(act, true),
+  );
+  id(webhook.command('disable').description('disable it')).action(switchTo(act, false));
   id(webhook.command('reveal').description('show its secret again; the audit log says so')).action(
     act(async (context, _options, [webhookId = '']) =>
       showSecret(context, await runLocal(context, 'webhooks.reveal', { webhookId })),
@@ -67,18 +67,20 @@ export function addWebhookCommands(program: Command, act: WrapHandler): void {
       showQueued(context, delivery);
     }),
   );
-  id(webhook.command('deliveries').description('what was sent, newest first'))
+  id(webhook.command('deliveries').description('list its deliveries, newest first'))
     .option('--status <S>', 'waiting, delivered, failed or skipped')
     .option('--limit <N>', 'how many', wholeNumberOr(), 20)
     .action(act<{ status?: string; limit: number }>(listDeliveries));
-  id(webhook.command('replay').description('send a delivery once more'))
+  id(webhook.command('replay').description('send a delivery again'))
     .argument('<DELIVERY>', "the delivery's id")
     .action(
       act(async (context, _options, [webhookId = '', deliveryId = '']) => {
         showQueued(context, await runLocal(context, 'webhooks.replay', { webhookId, deliveryId }));
       }),
     );
-  id(webhook.command('delete').description('delete a webhook with its log').option('--yes', 'really')).action(
+  id(
+    webhook.command('delete').description('delete a webhook with its log').option('--yes', 'confirm'),
+  ).action(
     act<{ yes?: boolean }>(async (context, { yes }, [webhookId = '']) => {
       requireConfirmation(yes, 'the webhook and its log');
       const done = await runLocal(context, 'webhooks.delete', { webhookId });

@@ -148,7 +148,7 @@ describe('the terminal', () => {
     expect(real.listenerCount('data')).toBe(0);
   });
 
-  test('what is typed while it is handed over is somebody else’s, such as a password', async () => {
+  test('what is typed while it is handed over goes to the other program, such as a password', async () => {
     const { real, input } = terminal();
     input.stream.setRawMode(true);
     input.stream.setRawMode(false);

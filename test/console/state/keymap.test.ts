@@ -170,7 +170,7 @@ describe('the table', () => {
     },
   );
 
-  it('leaves letters to whoever writes', () => {
+  it('leaves letters to the text fields', () => {
     const keymap = createKeymap();
     for (const scope of keyScopes.filter(isTextField)) {
       for (const key of ['a', 'j', 'q', '?', ':', '/', 'space', 'G', '1', 'é'])

@@ -106,7 +106,7 @@ describe('counts', () => {
 describe('the cursor', () => {
   const rows = [1, 2, 3].map((number) => buildConversation(number));
 
-  test('falls to the first row when its conversation has gone, and to nothing when all have', () => {
+  test('falls to the first row when its conversation left the list, and to nothing when it is empty', () => {
     expect(cursorIndex(rows, rows[2]!.id)).toBe(2);
     expect(cursorIndex(rows, 'gone')).toBe(0);
     expect(cursorIndex([], 'gone')).toBe(-1);
@@ -132,7 +132,7 @@ describe('next unread', () => {
     expect(seen).toEqual([2, 7, 1, 2]);
   });
 
-  test('there is none where nobody waits and everything is read, the open one aside', () => {
+  test('there is none where no visitor waits and everything is read, the open one aside', () => {
     expect(
       nextUnread(
         [buildConversation(3, mine()), buildConversation(4, { status: 'closed', unreadCount: 2 })],

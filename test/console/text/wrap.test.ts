@@ -160,7 +160,7 @@ describe('cut', () => {
     expect(cut(line('abc'), 0)).toEqual([]);
   });
 
-  it('is never too wide, says that something is gone, and keeps the style at the cut', () => {
+  it('is never too wide, marks what is left out, and keeps the style at the cut', () => {
     fc.assert(
       fc.property(anyLine, anyColumns, (spans, columns) => {
         const short = cut(spans, columns);

@@ -35,7 +35,7 @@ describe('who, when and what', () => {
     expect(lines[2]).toBe(' │ Hello');
   });
 
-  test('the next of the same person goes on without a name; after five minutes, or from somebody else, it is said again', () => {
+  test('the next of the same person goes on without a name; after five minutes, or from another author, it is said again', () => {
     const first = said('one');
     expect(texts(said('two', { createdAt: at(4) }), first)).toEqual([' │ two']);
     expect(texts(said('two', { createdAt: at(6) }), first).join('\n')).toContain('Visitor 1');

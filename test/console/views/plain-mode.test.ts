@@ -9,7 +9,7 @@ import { buildConversation, buildMessage, ann, mine, own } from '../fake-staff.t
 import type { StaffConversationListItem } from '../../../src/protocol/entities.ts';
 
 interface Lines {
-  readonly desk: ModelFixture;
+  readonly fixture: ModelFixture;
   /** Everything that was written. */
   text(): string;
   /** Types a line, and answers what was said since. */
@@ -26,7 +26,7 @@ async function lines(
   items: readonly StaffConversationListItem[],
   options: ModelFixtureOptions = {},
 ): Promise<Lines> {
-  const desk = await createModelFixture(items, options);
+  const fixture = await createModelFixture(items, options);
   const input = new PassThrough();
   let written = '';
   let over = false;
@@ -40,8 +40,8 @@ async function lines(
     { columns: 80 },
   );
   const linear = startPlainMode({
-    model: desk.model,
-    keymap: desk.keymap,
+    model: fixture.model,
+    keymap: fixture.keymap,
     input,
     output,
     onEnd: () => {
@@ -50,14 +50,14 @@ async function lines(
   });
   stops.push(linear.stop);
   return {
-    desk,
+    fixture,
     text: () => written,
     ended: () => over,
     enter: async (line) => {
       const before = written.length;
       input.write(`${line}\n`);
-      await desk.settle();
-      await desk.advance(400);
+      await fixture.settle();
+      await fixture.advance(400);
       return written.slice(before);
     },
   };
@@ -74,7 +74,7 @@ const talk: ModelFixtureOptions = {
 
 describe('lines', () => {
   test('list, open, answer, note: the messages are read out once', async () => {
-    const { desk, enter } = await lines([item, buildConversation(2)], talk);
+    const { fixture, enter } = await lines([item, buildConversation(2)], talk);
     expect(await enter('/list mine')).toMatch(
       /mine: 1 conversation\.\n1\. Visitor 1, yours, [\d:]+, 1 new: question 1\n/,
     );
@@ -85,72 +85,72 @@ describe('lines', () => {
     );
     expect(await enter('It is on its way.')).toMatch(/^You, \d\d:\d\d: It is on its way\.\n$/);
     expect(await enter('/note careful')).toMatch(/^You, internal note, \d\d:\d\d: careful\n$/);
-    expect(desk.staff.calls.filter((call) => call.startsWith('send'))).toEqual([
+    expect(fixture.staff.calls.filter((call) => call.startsWith('send'))).toEqual([
       `send ${item.id} plain It is on its way.`,
       `send ${item.id} note plain careful`,
     ]);
   });
 
   test('what others write is said by itself', async () => {
-    const { desk, enter, text } = await lines([item], talk);
+    const { fixture, enter, text } = await lines([item], talk);
     await enter('/list mine');
     await enter('/open 1');
     const before = text().length;
-    desk.staff.hear(buildMessage(item, 'Are you there?'));
-    desk.staff.arrive(buildConversation(9));
-    await desk.advance(500);
+    fixture.staff.hear(buildMessage(item, 'Are you there?'));
+    fixture.staff.arrive(buildConversation(9));
+    await fixture.advance(500);
     expect(text().slice(before)).toMatch(/Visitor 1, \d\d:\d\d: Are you there\?\n/);
     expect(text().slice(before)).toMatch(/Waiting: Visitor 9, waiting 9 min: question 9\n/);
     const quiet = text().length;
-    await desk.advance(60_000);
+    await fixture.advance(60_000);
     expect(text()).toHaveLength(quiet);
   });
 
   test('a backslash at the end goes on in the next line', async () => {
-    const { desk, enter } = await lines([item], talk);
+    const { fixture, enter } = await lines([item], talk);
     await enter('/list mine');
     await enter('/open 1');
     await enter('one\\');
     await enter('/not a command\\');
     await enter('two');
-    expect(desk.staff.calls.filter((call) => call.startsWith('send'))).toEqual([
+    expect(fixture.staff.calls.filter((call) => call.startsWith('send'))).toEqual([
       `send ${item.id} plain one\n/not a command\ntwo`,
     ]);
   });
 
   test('acts ask and are told', async () => {
-    const { desk, enter } = await lines([item, buildConversation(2)], talk);
+    const { fixture, enter } = await lines([item, buildConversation(2)], talk);
     await enter('/list');
     expect(await enter('/accept 1')).toContain('You have the conversation with Visitor 2.');
     expect(await enter('/resolve')).toContain('Resolve the conversation with Visitor 2? /yes or /no');
     expect(await enter('/no')).toBe('');
     await enter('/resolve');
     expect(await enter('/yes')).toContain('Resolved: Visitor 2.');
-    desk.staff.failures.set('release', sdkError('network'));
+    fixture.staff.failures.set('release', sdkError('network'));
     await enter('/list mine');
     await enter('/open 1');
     expect(await enter('/release')).toContain('! The server can’t be reached just now.');
   });
 
   test('a draft is never sent by what is typed next', async () => {
-    const { desk, enter } = await lines([item], {
+    const { fixture, enter } = await lines([item], {
       ...talk,
       drafts: new Map([[item.id, { text: 'from before', note: true }]]),
     });
     await enter('/list mine');
     expect(await enter('/open 1')).toContain('Your note: from before');
     expect(await enter('new')).toContain('There is a draft here');
-    expect(desk.staff.calls.filter((call) => call.startsWith('send'))).toEqual([]);
+    expect(fixture.staff.calls.filter((call) => call.startsWith('send'))).toEqual([]);
     await enter('/send');
-    expect(desk.staff.calls.filter((call) => call.startsWith('send'))).toEqual([
+    expect(fixture.staff.calls.filter((call) => call.startsWith('send'))).toEqual([
       `send ${item.id} note plain from before`,
     ]);
   });
 
   test('without an open conversation a line goes nowhere', async () => {
-    const { desk, enter } = await lines([item], talk);
+    const { fixture, enter } = await lines([item], talk);
     expect(await enter('hello?')).toContain('Open a conversation first');
-    expect(desk.staff.calls.filter((call) => call.startsWith('send'))).toEqual([]);
+    expect(fixture.staff.calls.filter((call) => call.startsWith('send'))).toEqual([]);
   });
 
   test('handing over needs one name that fits', async () => {
@@ -158,7 +158,7 @@ describe('lines', () => {
       { id: ann, name: 'Ann', role: 'admin', online: true },
       { id: 'c', name: 'Anton', role: 'operator', online: false },
     ];
-    const { desk, enter } = await lines([item], {
+    const { fixture, enter } = await lines([item], {
       prepare: (staff) => {
         talk.prepare?.(staff);
         staff.answers.set('GET /members', () => ({ members }));
@@ -168,7 +168,7 @@ describe('lines', () => {
     await enter('/open 1');
     expect(await enter('/transfer an')).toBe('Colleagues: Ann, Anton (offline).\n');
     await enter('/transfer anton');
-    expect(desk.staff.calls.filter((call) => call.startsWith('transfer'))).toHaveLength(1);
+    expect(fixture.staff.calls.filter((call) => call.startsWith('transfer'))).toHaveLength(1);
   });
 
   test('commands may be shortened, unknown ones are told, help names them all', async () => {
@@ -180,7 +180,7 @@ describe('lines', () => {
     );
   });
 
-  test('nothing that anybody writes becomes an order to the terminal', async () => {
+  test('no text becomes a command to the terminal', async () => {
     const evil = '👨‍👩‍👧‍👦\u001b]0;x\u0007\u001b[2J\u009b31m\u202e\r';
     const bad = buildConversation(
       3,
@@ -189,22 +189,22 @@ describe('lines', () => {
         visitor: { ...buildConversation(3).visitor, name: evil, attributes: { [evil]: evil } },
       }),
     );
-    const { desk, enter, text } = await lines([bad], {
+    const { fixture, enter, text } = await lines([bad], {
       prepare: (staff) => staff.messages.set(bad.id, [buildMessage(bad, evil)]),
     });
     await enter('/list mine');
     await enter('/open 1');
     await enter('/visitor');
     await enter(`/${evil}`);
-    desk.staff.hear(buildMessage(bad, evil, { senderName: evil }));
-    await desk.advance(500);
+    fixture.staff.hear(buildMessage(bad, evil, { senderName: evil }));
+    await fixture.advance(500);
     expect(text()).not.toMatch(/(?!\n)\p{Cc}|[\u200b\u202a-\u202e]/u);
     expect(text()).toContain('👨👩👧👦');
   });
 
   test('the end of the input ends it', async () => {
-    const { desk, enter } = await lines([]);
+    const { fixture, enter } = await lines([]);
     await enter('/quit');
-    expect(desk.exitCodes).toEqual([0]);
+    expect(fixture.exitCodes).toEqual([0]);
   });
 });

@@ -23,15 +23,15 @@ async function shown(
   columns: number,
   rows: number,
   options: ModelFixtureOptions = {},
-): Promise<{ desk: ModelFixture; screen: Screen }> {
-  const desk = await createModelFixture(items, { columns, rows, ...options });
-  const screen = await createScreen(desk, columns, rows);
+): Promise<{ fixture: ModelFixture; screen: Screen }> {
+  const fixture = await createModelFixture(items, { columns, rows, ...options });
+  const screen = await createScreen(fixture, columns, rows);
   open.push(screen);
-  return { desk, screen };
+  return { fixture, screen };
 }
 
 const evil = '\u001b]0;owned\u0007\u001b[2J\u009b31m\u202eliame\u202c\r' + 'Z\u0301'.repeat(40);
-const world = [
+const conversations = [
   buildConversation(
     1,
     mine({
@@ -52,7 +52,7 @@ const world = [
   ...Array.from({ length: 30 }, (_, index) => buildConversation(index + 3)),
 ];
 const talk = (staff: { messages: Map<string, ReturnType<typeof buildMessage>[]> }): void => {
-  const [one, two] = [world[0]!, world[1]!];
+  const [one, two] = [conversations[0]!, conversations[1]!];
   staff.messages.set(one.id, [
     buildMessage(one, `${evil}\n${evil}`),
     buildMessage(one, 'answer', own()),
@@ -67,9 +67,9 @@ const talk = (staff: { messages: Map<string, ReturnType<typeof buildMessage>[]> 
 
 describe.each(sizes)('at %i×%i', (columns, rows) => {
   test('the whole way of an answer is there: queue, conversation, composer', async () => {
-    const { desk, screen } = await shown(world, columns, rows, { prepare: talk });
+    const { fixture, screen } = await shown(conversations, columns, rows, { prepare: talk });
     expect(await screen.text()).toContain('[Pending 30]');
-    await desk.press('2', 'j', 'enter', 'r', 'Hello you');
+    await fixture.press('2', 'j', 'enter', 'r', 'Hello you');
     const rowsNow = await screen.rows();
     expect(rowsNow.join('\n')).toContain('Hello you');
     expect(rowsNow.join('\n')).toContain('family');
@@ -78,11 +78,11 @@ describe.each(sizes)('at %i×%i', (columns, rows) => {
   });
 
   test('text from outside neither breaks the frame nor reaches the terminal as an order', async () => {
-    const { desk, screen } = await shown(world, columns, rows, { prepare: talk });
-    await desk.press('2', 'enter', 'v');
+    const { fixture, screen } = await shown(conversations, columns, rows, { prepare: talk });
+    await fixture.press('2', 'enter', 'v');
     await screen.text();
-    await desk.press('escape', 'escape', '3', '/', 'visitor');
-    await desk.advance(300);
+    await fixture.press('escape', 'escape', '3', '/', 'visitor');
+    await fixture.advance(300);
     await screen.text();
     const bytes = screen.bytes();
     expect(bytes).not.toContain('\u001b]');
@@ -93,9 +93,9 @@ describe.each(sizes)('at %i×%i', (columns, rows) => {
   });
 
   test('dividers stand below each other, whatever is written beside them', async () => {
-    const { desk, screen } = await shown(world, columns, rows, { prepare: talk });
-    await desk.press('2', 'j', 'enter');
-    const { panes, queueColumns, conversationColumns, bodyRows, compact } = desk.view.layout;
+    const { fixture, screen } = await shown(conversations, columns, rows, { prepare: talk });
+    await fixture.press('2', 'j', 'enter');
+    const { panes, queueColumns, conversationColumns, bodyRows, compact } = fixture.view.layout;
     const dividers =
       panes === 1
         ? []
@@ -112,8 +112,8 @@ describe.each(sizes)('at %i×%i', (columns, rows) => {
   });
 
   test('a note can’t be taken for an answer, without any colour', async () => {
-    const { desk, screen } = await shown(world, columns, rows, { prepare: talk });
-    await desk.press('2', 'enter', 'N', 'careful');
+    const { fixture, screen } = await shown(conversations, columns, rows, { prepare: talk });
+    await fixture.press('2', 'enter', 'N', 'careful');
     const text = await screen.text();
     expect(text).toContain('INTERNAL NOTE');
     expect(text).toMatch(/┊ careful/);
@@ -122,21 +122,21 @@ describe.each(sizes)('at %i×%i', (columns, rows) => {
   });
 
   test('help, commands and questions fit', async () => {
-    const { desk, screen } = await shown(world, columns, rows, { prepare: talk });
-    await desk.press('?');
+    const { fixture, screen } = await shown(conversations, columns, rows, { prepare: talk });
+    await fixture.press('?');
     expect(await screen.text()).toMatch(/Help[\s\S]*In the queue \(here\)/);
-    await desk.press('escape', ':', 'notif');
+    await fixture.press('escape', ':', 'notif');
     expect(await screen.text()).toMatch(/Commands[\s\S]*▌ notifications on or off/);
-    await desk.press('escape', '2', 'x');
-    expect(await screen.text()).toMatch(/Sure\?[\s\S]*Resolve the conversation/);
+    await fixture.press('escape', '2', 'x');
+    expect(await screen.text()).toMatch(/Confirm[\s\S]*Resolve the conversation/);
     for (let row = 0; row < rows; row += 1) expect(await screen.width(row)).toBeLessThanOrEqual(columns);
   });
 });
 
 describe('the shape', () => {
   test('follows the window: three panes, two, one, and back, with the text still there', async () => {
-    const { desk, screen } = await shown(world, 130, 40, { prepare: talk });
-    await desk.press('2', 'j', 'enter', 'r', 'typed before');
+    const { fixture, screen } = await shown(conversations, 130, 40, { prepare: talk });
+    await fixture.press('2', 'j', 'enter', 'r', 'typed before');
     expect(await screen.text()).toMatch(/Visitor ─[\s\S]*typed before|typed before/);
     expect((await screen.rows())[1]).toMatch(/Visitor ─/);
     await screen.resize(90, 30);
@@ -153,15 +153,15 @@ describe('the shape', () => {
   });
 
   test('one pane: Esc goes back to the queue', async () => {
-    const { desk, screen } = await shown(world, 60, 20, { prepare: talk });
-    await desk.press('2', 'j', 'enter');
+    const { fixture, screen } = await shown(conversations, 60, 20, { prepare: talk });
+    await fixture.press('2', 'j', 'enter');
     expect(await screen.text()).not.toContain('Pending');
-    await desk.press('escape');
+    await fixture.press('escape');
     expect(await screen.text()).toContain('[Mine 2]');
   });
 
   test('a window too small for anything says so, and comes back', async () => {
-    const { screen } = await shown(world, 80, 24);
+    const { screen } = await shown(conversations, 80, 24);
     await screen.resize(18, 5);
     expect(await screen.text()).toMatch(/too\s+small/);
     await screen.resize(80, 24);
@@ -169,59 +169,61 @@ describe('the shape', () => {
   });
 
   test('only conversations in sight are drawn', async () => {
-    const { desk, screen } = await shown(world, 80, 24);
+    const { fixture, screen } = await shown(conversations, 80, 24);
     expect(((await screen.text()).match(/question \d+/g) ?? []).length).toBeLessThanOrEqual(
-      desk.view.layout.queueHeight,
+      fixture.view.layout.queueHeight,
     );
-    await desk.press('G');
+    await fixture.press('G');
     expect(await screen.text()).toContain('Visitor 3 ');
   });
 });
 
 describe('without colour one sees', () => {
   test('which conversation is chosen, which pane has the keys, who waits', async () => {
-    const { desk, screen } = await shown(world, 80, 24, { prepare: talk });
+    const { fixture, screen } = await shown(conversations, 80, 24, { prepare: talk });
     expect((await screen.rows())[2]).toMatch(/^▌○ /);
     expect((await screen.rows())[1]).toMatch(/^━ \[Pending 30\]/);
-    await desk.press('2', 'enter');
+    await fixture.press('2', 'enter');
     const title = (await screen.rows())[1]!;
     expect(title).toMatch(/^─/);
     expect(title).toMatch(/│━/);
   });
 
-  test('that a colleague has it, that it is closed, that the connection is gone and for how long', async () => {
-    const { desk, screen } = await shown(
+  test('that a colleague has it, that it is closed, that the connection is lost and for how long', async () => {
+    const { fixture, screen } = await shown(
       [buildConversation(1, mine({ assignedTo: ann, assignedToName: 'Ann' }))],
       120,
       40,
     );
-    await desk.press('3', 'enter');
+    await fixture.press('3', 'enter');
     expect((await screen.rows())[1]).toContain('Ann has it');
-    desk.staff.change(buildConversation(1).id, { status: 'closed' });
+    fixture.staff.change(buildConversation(1).id, { status: 'closed' });
     expect((await screen.rows())[1]).toContain('closed');
-    desk.staff.connect('offline', start + 12_000);
+    fixture.staff.connect('offline', start + 12_000);
     const text = await screen.text();
     expect(text).toMatch(/✗ offline, again in \d+ s/);
     expect(text).toContain('What you write is kept');
-    await desk.advance(3_000);
+    await fixture.advance(3_000);
     const before = /again in (\d+) s/.exec(text)![1];
     expect(await screen.text()).not.toContain(`again in ${before} s`);
   });
 
   test('that a message is not sent, and why', async () => {
-    const { desk, screen } = await shown(world, 80, 24, {
+    const { fixture, screen } = await shown(conversations, 80, 24, {
       prepare: (staff) =>
-        staff.messages.set(world[1]!.id, [buildMessage(world[1]!, 'stuck', own({ state: 'failed' }))]),
+        staff.messages.set(conversations[1]!.id, [
+          buildMessage(conversations[1]!, 'stuck', own({ state: 'failed' })),
+        ]),
     });
-    await desk.press('2', 'j', 'enter');
+    await fixture.press('2', 'j', 'enter');
     expect(await screen.text()).toMatch(/stuck {2}✗ not sent/);
     expect((await screen.rows()).at(-1)).toContain('send again');
   });
 
   test('who types', async () => {
-    const { desk, screen } = await shown(world, 120, 40, { prepare: talk });
-    await desk.press('2', 'j', 'enter');
-    desk.staff.setRoom(world[1]!.id, {
+    const { fixture, screen } = await shown(conversations, 120, 40, { prepare: talk });
+    await fixture.press('2', 'j', 'enter');
+    fixture.staff.setRoom(conversations[1]!.id, {
       typing: [{ userId: 'v', userName: 'Li\u001b[2J', senderRole: 'visitor' }],
     });
     expect(await screen.text()).toContain('Li␛[2J is typing…');
@@ -230,24 +232,24 @@ describe('without colour one sees', () => {
 
 describe('the keyboard as a terminal sends it', () => {
   test('letters, Enter, arrows, a paste with escape sequences in it', async () => {
-    const { desk, screen } = await shown(world, 80, 24, { prepare: talk });
+    const { fixture, screen } = await shown(conversations, 80, 24, { prepare: talk });
     await screen.type('2');
     await screen.type('\u001b[B');
     await screen.type('\r');
-    expect(desk.state().open?.id).toBe(world[1]!.id);
+    expect(fixture.state().open?.id).toBe(conversations[1]!.id);
     await screen.type('r');
     await screen.type('\u001b[200~one\rtwo\u001b[31m\u001b[201~');
-    expect(desk.state().composer?.buffer.text).toBe('one\ntwo');
+    expect(fixture.state().composer?.buffer.text).toBe('one\ntwo');
     await screen.type('\u001b\r');
     await screen.type('end');
-    expect(desk.state().composer?.buffer.text).toBe('one\ntwo\nend');
+    expect(fixture.state().composer?.buffer.text).toBe('one\ntwo\nend');
     const cursor = await screen.cursor();
     expect((await screen.rows())[cursor!.y]!.trimEnd()).toMatch(/end$/);
-    expect(desk.staff.calls.filter((call) => call.startsWith('send'))).toEqual([]);
+    expect(fixture.staff.calls.filter((call) => call.startsWith('send'))).toEqual([]);
   });
 
   test('the cursor stands in the search, and behind wide characters where the terminal has it', async () => {
-    const { screen } = await shown(world, 80, 24);
+    const { screen } = await shown(conversations, 80, 24);
     await screen.type('/');
     await screen.type('李小');
     expect(await screen.cursor()).toEqual({ x: 7, y: 2 });
@@ -255,7 +257,7 @@ describe('the keyboard as a terminal sends it', () => {
   });
 
   test('no cursor where nothing is written', async () => {
-    const { screen } = await shown(world, 80, 24);
+    const { screen } = await shown(conversations, 80, 24);
     expect(await screen.cursor()).toBeNull();
   });
 });

@@ -81,7 +81,7 @@ describe('whatever is scrolled', () => {
 });
 
 describe('while messages come', () => {
-  test('whoever reads further up sees no line move: neither new ones below nor older ones above', () => {
+  test('who reads further up sees no line move: neither new ones below nor older ones above', () => {
     const before = blocks([2, 3, 2, 4]);
     const anchor = scrollBy(before, null, 5, 3);
     const lines = seen(before, anchor, 3);
@@ -94,7 +94,7 @@ describe('while messages come', () => {
     expect(seen(blocks([2, 2, 1]), null, 3)).toEqual(['1.0', '1.1', '2.0']);
   });
 
-  test('a message that has gone leaves the window at the end rather than nowhere', () => {
+  test('a message that is removed leaves the window at the end', () => {
     expect(seen(blocks([2, 2]), { key: 'gone', below: 1 }, 3)).toEqual(['0.1', '1.0', '1.1']);
   });
 

@@ -92,7 +92,7 @@ export class ConsoleController {
 
   /**
    * Signs in with a token and begins to listen.
-   * @returns false: nobody is signed in, and the console ends
+   * @returns false: the operator cancelled, and the console ends
    * @throws SdkError when the service refuses for another reason than the session
    */
   start(token: string | null): Promise<boolean> {

@@ -142,7 +142,7 @@ function changeBetween(before: string, after: string): Change | undefined {
   )
     tail += 1;
   if (same + tail < shorter / 2) return undefined;
-  // Both neighbours of a boundary must be in the part that is the same.
+  // The characters on both sides of a boundary must be in the part that is the same.
   let start = Math.max(0, same - 1);
   while (!isCertainBoundary(after, start)) start -= 1;
   let kept = Math.max(0, tail - 1);

@@ -131,7 +131,7 @@ function breakBefore(cells: readonly Cell[], start: number, full: number): numbe
   return full;
 }
 
-// Thai and its neighbours write words without blanks between them; only a dictionary knows where they begin.
+// Thai, Lao, Khmer and Burmese write words without blanks between them; only a dictionary knows where they begin.
 function wordStartsIn(cells: readonly Cell[], start: number, end: number): ReadonlySet<number> {
   const cellAt = new Map<number, number>();
   let text = '';

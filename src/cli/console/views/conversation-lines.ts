@@ -29,7 +29,7 @@ export function openItem(state: ConsoleState): Item | undefined {
 function standing(item: Item, memberId: string): Line {
   switch (item.status) {
     case 'pending':
-      return [{ text: 'waits for somebody', color: 'yellow' }];
+      return [{ text: 'pending', color: 'yellow' }];
     case 'closed':
       return [{ text: 'closed', dim: true }];
     default:
@@ -85,7 +85,7 @@ function welcome(state: ViewState, columns: number): readonly Line[] {
   if (waiting === null) return [centre(state.connection === 'offline' ? 'No connection.' : 'Connecting…')];
   const text =
     waiting === 0
-      ? 'Nobody is waiting.'
+      ? 'No visitor is waiting.'
       : waiting === 1
         ? 'One visitor is waiting.'
         : `${waiting} visitors are waiting.`;

@@ -122,7 +122,7 @@ export function overlayOf(state: ViewState, dialog: Dialog, keymap: Keymap): Ove
         { text: keymap.label('no', 'confirm') ?? 'n', bold: true },
         { text: ' no', dim: true },
       ];
-      return placed(framed([...question, blankLine, keys], 'Sure?', '', columns), columns, state);
+      return placed(framed([...question, blankLine, keys], 'Confirm', '', columns), columns, state);
     }
     default: {
       const choices = menuChoices(state, dialog, keymap);

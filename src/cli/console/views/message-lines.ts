@@ -53,7 +53,7 @@ const looks: Readonly<
 
 function nameOf(message: ShownMessage, kind: Kind, memberId: string): string {
   if (kind === 'own' || (kind === 'note' && message.senderId === memberId)) return 'You';
-  return sanitizeLine(message.senderName) || (kind === 'visitor' ? 'Visitor' : 'Nobody');
+  return sanitizeLine(message.senderName) || (kind === 'visitor' ? 'Visitor' : 'Unknown');
 }
 
 /** A line across: `──── Today ────`. */

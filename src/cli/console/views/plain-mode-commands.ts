@@ -50,7 +50,7 @@ export class PlainCommands {
       {
         name: 'accept',
         args: '[N]',
-        about: 'take a waiting conversation',
+        about: 'accept a pending conversation',
         run: (words) => this.#accept(words),
       },
       { name: 'note', args: 'TEXT', about: 'for colleagues only', run: (words) => this.#note(words) },

@@ -190,7 +190,7 @@ function emptyLine(state: ViewState): string {
   if (problem !== null) return problem;
   if (loading || horizon === null) return state.connection === 'online' ? 'Loading…' : 'Connecting…';
   return {
-    pending: 'Nobody is waiting.',
+    pending: 'No visitor is waiting.',
     mine: 'You have no conversation.',
     all: 'No conversation yet.',
     closed: 'Nothing is closed yet.',

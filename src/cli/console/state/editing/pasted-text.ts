@@ -19,8 +19,8 @@ const NOT_TEXT = /(?![\n\t])\p{Cc}|[\u202a-\u202e\u2066-\u2069\ufeff\ufff9-\ufff
 const PLAIN = /^[\n -~]*$/;
 
 /**
- * A text as it may stand in a message: escape sequences and control characters gone, every line end `\n`, bidi
- * overrides gone (nobody types them, and they make a text read as another one), well-formed.
+ * A text as it may stand in a message: without escape sequences, control characters and bidi
+ * overrides (which make a text read as another one), every line end `\n`, well-formed.
  */
 export function pastedText(text: string): string {
   if (PLAIN.test(text)) return text;
