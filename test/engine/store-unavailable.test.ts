@@ -26,7 +26,7 @@ let watch: Watch;
 
 beforeEach(async () => {
   watch = watchStatements();
-  app = await startApp({ realTime: true });
+  app = await startApp({ realTime: true, flags: { durability: 'full' } });
   acme = await createOrganization(app, 'acme');
   visitor = createVisitor(app, acme.application);
   conversationId = await createConversation(visitor);

@@ -25,7 +25,7 @@ const originalSend = WebSocket.prototype.send;
 const originalEnd = ServerResponse.prototype.end;
 
 beforeEach(async () => {
-  app = await startApp();
+  app = await startApp({ flags: { durability: 'full' } });
   visitor = createVisitor(app, (await createOrganization(app, 'acme')).application);
   committed = new Set();
   early = [];

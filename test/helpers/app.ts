@@ -22,13 +22,17 @@ export interface TestApp {
   readonly logged: string[];
   /** Runs an operation as the command line would. */
   local<N extends OperationName>(name: N, input: RawInput<N>): Promise<Output<N>>;
+  /** Has something done before the server stops, such as closing what looks into its folder. */
+  beforeStop(work: () => void): void;
   /** Stops the server and removes its folder. Twice is once. */
   stop(): Promise<void>;
   /** Stops the server and starts another on the same folder. */
   restart(flags?: Flags): Promise<TestApp>;
 }
 
-const off: Flags = {
+const defaults: Flags = {
+  // What a loss of power leaves is tested in test/engine; everywhere else a flush for each commit only costs time.
+  durability: 'normal',
   limitVisitor: 'off',
   limitApplication: 'off',
   limitAddressNew: 'off',
@@ -38,7 +42,7 @@ const off: Flags = {
 };
 
 export interface TestAppOptions {
-  /** Settings on top of: no limits by visitor, application and address. */
+  /** Settings on top of: no limits by visitor, application and address; no flush for each commit. */
   readonly flags?: Flags;
   /** Variables of the environment, for what has no flag. */
   readonly environment?: Readonly<Record<string, string>>;
@@ -61,7 +65,7 @@ async function startOn(folder: string, options: TestAppOptions, clock: TestClock
     },
   });
   const config = readConfig(
-    { ...off, port: '0', data: folder, logLevel: 'debug', ...options.flags },
+    { ...defaults, port: '0', data: folder, logLevel: 'debug', ...options.flags },
     options.environment ?? {},
   );
   const app: App = createApp(config, {
@@ -70,6 +74,11 @@ async function startOn(folder: string, options: TestAppOptions, clock: TestClock
     log: createLog(config.logLevel, destination),
   });
   const { url, service } = await app.start();
+  const endings: (() => void)[] = [];
+  const stop = async (): Promise<void> => {
+    for (const work of endings.splice(0)) work();
+    await app.stop();
+  };
   return {
     url,
     folder,
@@ -82,12 +91,13 @@ async function startOn(folder: string, options: TestAppOptions, clock: TestClock
         name,
         input,
       ),
+    beforeStop: (work) => void endings.push(work),
     stop: async () => {
-      await app.stop();
+      await stop();
       await rm(folder, { recursive: true, force: true });
     },
     restart: async (flags = {}) => {
-      await app.stop();
+      await stop();
       return startOn(folder, { ...options, flags: { ...options.flags, ...flags } }, clock);
     },
   };

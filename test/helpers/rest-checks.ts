@@ -2,7 +2,7 @@
 // database and the log after a test. Must not know any single case.
 import { createHash } from 'node:crypto';
 import { expect } from 'vitest';
-import { openConnection } from '../../src/engine/sqlite/connection.ts';
+import { openConnection, type Connection } from '../../src/engine/sqlite/connection.ts';
 import { databaseFile } from '../../src/engine/open-engine.ts';
 import { routes } from '../../src/http/operation-routes.ts';
 import { errorCodes, type ErrorCode } from '../../src/protocol/codes.ts';
@@ -141,33 +141,57 @@ export async function askRaw(app: TestApp, raw: RawRequest): Promise<Reply> {
 /** Columns that say when something was last used, or how far a webhook has come: no change of what the service holds. */
 const usage = new Set(['last_used_at', 'last_seen_at', 'expires_at', 'position']);
 
+type Digests = Readonly<Record<string, string>>;
+
+/** A look into a database that is read again only when something was committed. */
+interface Inspector {
+  readonly connection: Connection;
+  version: unknown;
+  digests: Digests;
+}
+
+const inspectors = new WeakMap<TestApp, Inspector>();
+
 /** A digest of everything stored but the search index and the webhooks' deliveries, which follow in their own time: equal digests mean that nothing was stored, changed or lost. */
-export function stored(app: TestApp): Readonly<Record<string, string>> {
-  const connection = openConnection(databaseFile(app.folder), {
-    durability: 'full',
-    lockTimeoutMs: 1_000,
-    readonly: true,
-  });
-  try {
-    const names = connection
-      .prepare(
-        "select name from sqlite_master where type = 'table' and name not like 'sqlite%' order by name",
-      )
-      .all() as { name: string }[];
-    const digests: Record<string, string> = {};
-    for (const { name } of names.filter(
-      (one) => one.name !== 'meta' && !/^(search|webhook_deliveries)/.test(one.name),
-    )) {
-      const rows = connection.prepare(`select * from "${name}"`).all() as Record<string, unknown>[];
-      const hash = createHash('sha256');
-      for (const row of rows)
-        hash.update(JSON.stringify(Object.entries(row).filter(([column]) => !usage.has(column))));
-      digests[name] = `${rows.length} rows, ${hash.digest('hex')}`;
-    }
-    return digests;
-  } finally {
-    connection.close();
+export function stored(app: TestApp): Digests {
+  let inspector = inspectors.get(app);
+  if (inspector === undefined) {
+    const file = databaseFile(app.folder);
+    const connection = openConnection(file, { durability: 'full', lockTimeoutMs: 1_000, readonly: true });
+    inspector = { connection, version: null, digests: {} };
+    inspectors.set(app, inspector);
+    app.beforeStop(() => {
+      connection.close();
+      inspectors.delete(app);
+    });
   }
+  const version = inspector.connection.pragma('data_version', { simple: true });
+  if (version !== inspector.version) {
+    inspector.version = version;
+    inspector.digests = digestTables(inspector.connection);
+  }
+  return inspector.digests;
+}
+
+function digestTables(connection: Connection): Digests {
+  const names = connection
+    .prepare("select name from sqlite_master where type = 'table' and name not like 'sqlite%' order by name")
+    .pluck()
+    .all() as string[];
+  const digests: Record<string, string> = {};
+  for (const name of names.filter((one) => one !== 'meta' && !/^(search|webhook_deliveries)/.test(one))) {
+    const columns = (connection.pragma(`table_info("${name}")`) as { name: string }[])
+      .filter((column) => !usage.has(column.name))
+      .map((column) => `quote("${column.name}")`);
+    // SQLite puts a row into one text: a table may have thousands.
+    const rows = connection
+      .prepare(`select ${columns.join(" || ',' || ")} from "${name}"`)
+      .pluck()
+      .all();
+    const hash = createHash('sha256').update(rows.join('\n')).digest('hex');
+    digests[name] = `${rows.length} rows, ${hash}`;
+  }
+  return digests;
 }
 
 /** Runs SQL as a person with the file in hands would. */

@@ -152,7 +152,7 @@ describe('in a browser', () => {
 
   beforeAll(async () => {
     browser = await launchBrowser();
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await browser.close();

@@ -414,70 +414,66 @@ describe('the matrix', () => {
     expect(Object.keys(rows).toSorted()).toEqual(routes.map(({ name }) => name).toSorted());
   });
 
-  it.each(routes)(
-    '$method $path',
-    async ({ name, method, path }) => {
-      const row = rows[name] as Row;
-      let scene: Scene | null = null;
-      let crew = await aCrew();
-      let before: ReturnType<typeof stored> | null = null;
-      let refusedSince: string[] = [];
-      const assertNothingStored = (): void => {
-        if (before !== null)
-          expect(stored(app), `${method} ${path} by one of: ${refusedSince.join('; ')}`).toEqual(before);
-        before = null;
-        refusedSince = [];
-      };
-      for (const [called, [kind, caller]] of Object.entries(callers)) {
-        const wanted = expected(name, method, path, kind, row);
-        if (wanted === null) continue;
-        // A cell that may change something gets a scene of its own, and so does the cell after it.
-        if (scene === null || wanted < 400 || kind === 'foreign operator' || kind === 'foreign admin') {
-          assertNothingStored();
-          // Making members is what costs time, and only the end of a session changes any.
-          if (name === 'session.delete') crew = await aCrew();
-          scene = await aScene(row.pending === true, crew);
-        }
-        const here = scene;
-        const who = await caller(here);
-        if (wanted >= 400) {
-          before ??= stored(app);
-          refusedSince.push(called);
-        } else scene = null;
-        const target = path
-          .slice('/api/v1'.length)
-          .replace(':conversationId', here.conversationId)
-          .replace(':messageId', row.message === undefined ? '' : here[row.message])
-          .replace(/:([a-zA-Z]+)/g, (_, thing: string) => things[thing] ?? randomUUID());
-        const reply: Reply = await ask(
-          app,
-          who,
-          method,
-          target,
-          method === 'GET' || method === 'DELETE' ? undefined : row.body?.(here),
-        );
-        const cell = `${method} ${path} by ${called}: ${reply.text.slice(0, 200)}`;
-        expect(reply.status, cell).toBe(wanted);
-        if (wanted >= 400) expect(errors[wanted], cell).toContain(reply.body.error);
-        if (
-          operations[name].who !== 'anyone' &&
-          !['owner by page', 'owner by key', 'assignee', 'colleague', 'admin'].includes(kind)
-        )
-          for (const ours of [
-            'CANARY',
-            here.conversationId,
-            here.visitorMessage,
-            here.staffMessage,
-            here.assignee.id,
-            here.assignee.email,
-            acme.id,
-          ])
-            expect(reply.text, cell).not.toContain(ours);
+  it.each(routes)('$method $path', async ({ name, method, path }) => {
+    const row = rows[name] as Row;
+    let scene: Scene | null = null;
+    let crew = await aCrew();
+    let before: ReturnType<typeof stored> | null = null;
+    let refusedSince: string[] = [];
+    const assertNothingStored = (): void => {
+      if (before !== null)
+        expect(stored(app), `${method} ${path} by one of: ${refusedSince.join('; ')}`).toEqual(before);
+      before = null;
+      refusedSince = [];
+    };
+    for (const [called, [kind, caller]] of Object.entries(callers)) {
+      const wanted = expected(name, method, path, kind, row);
+      if (wanted === null) continue;
+      // A cell that may change something gets a scene of its own, and so does the cell after it.
+      if (scene === null || wanted < 400 || kind === 'foreign operator' || kind === 'foreign admin') {
+        assertNothingStored();
+        // Making members is what costs time, and only the end of a session changes any.
+        if (name === 'session.delete') crew = await aCrew();
+        scene = await aScene(row.pending === true, crew);
       }
-      assertNothingStored();
-    },
-    60_000,
-  );
+      const here = scene;
+      const who = await caller(here);
+      if (wanted >= 400) {
+        before ??= stored(app);
+        refusedSince.push(called);
+      } else scene = null;
+      const target = path
+        .slice('/api/v1'.length)
+        .replace(':conversationId', here.conversationId)
+        .replace(':messageId', row.message === undefined ? '' : here[row.message])
+        .replace(/:([a-zA-Z]+)/g, (_, thing: string) => things[thing] ?? randomUUID());
+      const reply: Reply = await ask(
+        app,
+        who,
+        method,
+        target,
+        method === 'GET' || method === 'DELETE' ? undefined : row.body?.(here),
+      );
+      const cell = `${method} ${path} by ${called}: ${reply.text.slice(0, 200)}`;
+      expect(reply.status, cell).toBe(wanted);
+      if (wanted >= 400) expect(errors[wanted], cell).toContain(reply.body.error);
+      if (
+        operations[name].who !== 'anyone' &&
+        !['owner by page', 'owner by key', 'assignee', 'colleague', 'admin'].includes(kind)
+      )
+        for (const ours of [
+          'CANARY',
+          here.conversationId,
+          here.visitorMessage,
+          here.staffMessage,
+          here.assignee.id,
+          here.assignee.email,
+          acme.id,
+        ])
+          expect(reply.text, cell).not.toContain(ours);
+    }
+    assertNothingStored();
+  });
 
   it('tells nobody why a credential is wrong', async () => {
     const scene = await aScene(false, await aCrew());

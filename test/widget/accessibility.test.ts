@@ -5,6 +5,7 @@ import type { BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openBrowserPage, type BrowserPage } from '../helpers/browser.ts';
 import { eventually } from '../helpers/eventually.ts';
+import { rounds } from '../helpers/rounds.ts';
 import { variants, checkAccessibility, screenshotFolder } from './accessibility.ts';
 import {
   acceptConversation,
@@ -366,7 +367,8 @@ test('at 400 % zoom everything can still be reached', async () => {
   expect(await page.evaluate(`document.documentElement.scrollWidth`)).toBe(320);
 });
 
-test('a thousand messages: a window of them is drawn, and all can be reached', async () => {
+test('a long history: a window of it is drawn, and all can be reached', async () => {
+  const count = rounds(250, 1_000);
   const { page, w } = await arrive();
   await w.open();
   await w.write('the very first');
@@ -375,19 +377,20 @@ test('a thousand messages: a window of them is drawn, and all can be reached', a
   await acceptConversation(stage, id);
   // Over one socket, which keeps their order without waiting for each.
   const ear = await stage.operator.connect();
-  for (let index = 1; index < 1_000; index += 1)
+  for (let index = 1; index < count; index += 1)
     ear.send('message:send', {
       conversationId: id,
       content: `message number ${index}`,
-      clientMessageId: `thousand-${index}`,
+      clientMessageId: `long-${index}`,
     });
-  await w.log.getByText('message number 999').waitFor();
+  const last = `message number ${count - 1}`;
+  await w.log.getByText(last).waitFor();
   const bubbles = w.log.locator('.bubble');
-  // All thousand are in memory, as they came in live; sixty of them are on the page.
+  // All are in memory, as they came in live; sixty of them are on the page.
   expect(await bubbles.count()).toBe(60);
   await page.reload();
   await w.open();
-  await w.log.getByText('message number 999').waitFor();
+  await w.log.getByText(last).waitFor();
   expect(await bubbles.count()).toBeLessThanOrEqual(120);
   await w.log.focus();
   await eventually(async () => {
@@ -397,8 +400,8 @@ test('a thousand messages: a window of them is drawn, and all can be reached', a
     expect(await w.log.getByText('the very first').count()).toBe(1);
   });
   const texts = await bubbles.allTextContents();
-  expect(texts.slice(-1_000)).toEqual([
+  expect(texts.slice(-count)).toEqual([
     'the very first',
-    ...Array.from({ length: 999 }, (_, index) => `message number ${index + 1}`),
+    ...Array.from({ length: count - 1 }, (_, index) => `message number ${index + 1}`),
   ]);
 });
