@@ -4,6 +4,7 @@ import { secretFromEnvironment } from '../config.ts';
 import type { StaffSession } from '../sdk/staff-types.ts';
 import { openPrompt, readSecret, type Prompt } from './prompt.ts';
 import type { Context } from './context.ts';
+import { askSecondFactor, signInStep } from './second-factor-dialogue.ts';
 import type { SignIn } from './credentials.ts';
 import { CommandError, UsageError } from './errors.ts';
 import {
@@ -16,6 +17,25 @@ import {
   unreachableMessage,
 } from './remote.ts';
 import { runningServer } from './running-server.ts';
+
+/**
+ * Keeps a staff token from standard input as the sign-in to a server.
+ * @throws UsageError, CommandError
+ */
+export async function signInWithToken(context: Context, typedUrl: string | undefined): Promise<SignIn> {
+  const url = await whichServer(context, null, typedUrl);
+  const token = await readSecret(context.io.input);
+  try {
+    const session = await createCaller(url, token)<StaffSession>('GET', '/staff/session');
+    return await saveSession(context, url, { ...session, token });
+  } catch (error) {
+    if (isSdkError(error, 'unauthorized'))
+      throw new CommandError('The token is unknown, revoked or over. Make one: deskbell token create', {
+        cause: error,
+      });
+    throw isSdkError(error) ? toCommandError(context, error, { url, organization: 'the token' }) : error;
+  }
+}
 
 /** What is known already; the rest is asked for. */
 export interface SignInDefaults {
@@ -76,7 +96,9 @@ async function askAndSignIn(
   for (let attempt = 1; ; attempt += 1) {
     const password = given ?? (await dialogue?.secret('Password (not shown): ')) ?? '';
     try {
-      return await startSession(context, url, { organization, email, password });
+      const answer = await signInStep(url, '/staff/session', { organization, email, password });
+      const session = 'token' in answer ? answer : await askSecondFactor(context, dialogue, url, answer);
+      return await saveSession(context, url, session);
     } catch (error) {
       if (!isSdkError(error)) throw error;
       if (!isSdkError(error, 'unauthorized')) throw toCommandError(context, error, { url, organization });
@@ -122,22 +144,6 @@ async function isThere(url: string): Promise<boolean> {
   } catch {
     return false;
   }
-}
-
-interface Account {
-  readonly organization: string;
-  readonly email: string;
-  readonly password: string;
-}
-
-async function startSession(context: Context, url: string, account: Account): Promise<SignIn> {
-  // The body of a sign-in is never sent twice by itself: it would count as a second guess.
-  const session = await createCaller(url, null, 0)<StaffSession & { readonly token: string }>(
-    'POST',
-    '/staff/session',
-    account,
-  );
-  return saveSession(context, url, session);
 }
 
 /** Keeps a fresh session as the current one; the one that it replaces ends. */

@@ -128,8 +128,8 @@ export interface MembersRepository {
   removeSessionsOf(memberId: string): Promise<number>;
   /** Sessions and tokens of a member, newest first. */
   sessionsOf(memberId: string): Promise<StaffSessionRow[]>;
-  /** Ends every session and half-way sign-in of a member but one session; tokens stay. */
-  removeOtherSessionsOf(memberId: string, sessionId: string): Promise<number>;
+  /** Ends every session and half-way sign-in of a member but one session, null: without exception; tokens stay. */
+  removeOtherSessionsOf(memberId: string, sessionId: string | null): Promise<number>;
   setSecondFactorShown(sessionId: string): Promise<number>;
   clearSecondFactorShown(memberId: string): Promise<number>;
   removeExpiredSessions(now: number): Promise<number>;

@@ -97,5 +97,16 @@ export const assistantLimits = {
   synonymsPerLine: 20,
 } as const;
 
+/** What a staff token may be allowed to do. */
+export const tokenScopes = [
+  'conversations:read',
+  'conversations:draft',
+  'conversations:reply',
+  'conversations:act',
+  'people:read',
+  'settings:read',
+  'settings:write',
+] as const;
+
 export const visitorApiPrefix = '/api/v1';
 export const socketPath = '/api/v1/ws';

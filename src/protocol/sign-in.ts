@@ -1,5 +1,6 @@
 // How members sign in: second factors, sessions and staff tokens as the API shows them. Owns shapes only.
 import { z } from 'zod';
+import { tokenScopes } from './codes.ts';
 import { timestamp, uuid } from './entities.ts';
 
 /**
@@ -10,15 +11,7 @@ export const secondFactorMethod = z.enum(['totp', 'recovery', 'setup']);
 export type SecondFactorMethod = z.infer<typeof secondFactorMethod>;
 
 /** What a staff token may be allowed to do. */
-export const tokenScope = z.enum([
-  'conversations:read',
-  'conversations:draft',
-  'conversations:reply',
-  'conversations:act',
-  'people:read',
-  'settings:read',
-  'settings:write',
-]);
+export const tokenScope = z.enum(tokenScopes);
 export type TokenScope = z.infer<typeof tokenScope>;
 
 /** Where a member is signed in. */

@@ -5,11 +5,12 @@ import type { WrapHandler, Context } from '../context.ts';
 import type { SignIn } from '../credentials.ts';
 import { CommandError, UsageError } from '../errors.ts';
 import { addServerOptions, credentialsOf, savedSignIn, signInFilter, type ServerOptions } from '../remote.ts';
-import { endSession, signIn } from '../sign-in.ts';
+import { endSession, signIn, signInWithToken } from '../sign-in.ts';
 
 interface LoginOptions extends ServerOptions {
   readonly email?: string;
   readonly passwordStdin?: boolean;
+  readonly tokenStdin?: boolean;
   readonly list?: boolean;
 }
 
@@ -24,6 +25,7 @@ export function addLoginCommands(program: Command, act: WrapHandler): void {
       '--password-stdin',
       'read the password from standard input (else DESKBELL_PASSWORD, else a question)',
     )
+    .option('--token-stdin', 'read a staff token (dbt_…) from standard input instead; for scripts')
     .option('--list', 'list where you are signed in')
     .action(
       act<LoginOptions>((context, options) =>
@@ -40,8 +42,16 @@ function shown({ url, organization, organizationName, member, expiresAt }: SignI
   return { url, organization, organizationName, member, expiresAt };
 }
 
-async function login(context: Context, { url, org, email, passwordStdin }: LoginOptions): Promise<void> {
-  const made = await signIn(context, { url, organization: org?.trim().toLowerCase(), email, passwordStdin });
+async function login(
+  context: Context,
+  { url, org, email, passwordStdin, tokenStdin }: LoginOptions,
+): Promise<void> {
+  if (tokenStdin === true && (org !== undefined || email !== undefined || passwordStdin === true))
+    throw new UsageError('A token says who you are: leave --org, --email and --password-stdin out.');
+  const made =
+    tokenStdin === true
+      ? await signInWithToken(context, url)
+      : await signIn(context, { url, organization: org?.trim().toLowerCase(), email, passwordStdin });
   const { print } = context;
   if (print.json) return print.document(shown(made));
   print.line('Signed in to ', ['bold', made.organizationName], ` at ${made.url} as ${made.member.name}.`);

@@ -82,6 +82,24 @@ export function addMemberCommands(program: Command, act: WrapHandler): void {
       showMember(context, await runLocal(context, 'members.update', { memberId, disabled: false })),
     ),
   );
+  id(member.command('sign-out').description('end all sessions and tokens of a member, at once')).action(
+    act(async (context, _options, [memberId = '']) =>
+      showDone(context, await runLocal(context, 'members.signOut', { memberId }), 'Signed out everywhere.'),
+    ),
+  );
+  id(
+    member
+      .command('reset-second-factor')
+      .description('for a member who lost it: removes the second factor, ends all sessions'),
+  ).action(
+    act(async (context, _options, [memberId = '']) =>
+      showDone(
+        context,
+        await runLocal(context, 'members.resetSecondFactor', { memberId }),
+        'The second factor is removed. The password alone lets the member in, unless the organization demands more.',
+      ),
+    ),
+  );
   id(member.command('remove').description('remove a member; what they wrote stays'))
     .option('--yes', 'confirm')
     .action(act<{ yes?: boolean }>(removeMember));
@@ -108,6 +126,11 @@ async function newPassword(context: Context, { passwordStdin }: PasswordOption):
 /** What a prompt can say at once; the rule itself is the operation's. */
 export function checkPassword(password: string): string | null {
   return password.length < 8 ? 'That is too short: 8 characters or more.' : null;
+}
+
+function showDone({ print }: Context, done: object, sentence: string): void {
+  if (print.json) print.document(done);
+  else print.line(sentence);
 }
 
 async function addMember(context: Context, options: AddOptions): Promise<void> {

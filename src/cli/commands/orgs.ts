@@ -1,5 +1,5 @@
 // deskbell org …: the organizations of a data folder. Holds no rule.
-import { Argument, type Command } from 'commander';
+import { Argument, Option, type Command } from 'commander';
 import type { OrganizationDetail } from '../../protocol/entities.ts';
 import type { RawInput } from '../../protocol/operations.ts';
 import type { WrapHandler, Context } from '../context.ts';
@@ -17,6 +17,7 @@ interface LimitOptions {
 interface SetOptions {
   readonly name?: string;
   readonly releaseAfter?: number | 'never';
+  readonly secondFactor?: OrganizationDetail['signIn']['secondFactor'];
 }
 
 export function addOrgCommands(program: Command, act: WrapHandler): void {
@@ -68,10 +69,19 @@ export function addOrgCommands(program: Command, act: WrapHandler): void {
   slug(
     org
       .command('set')
-      .description('change the name, or when an absent operator loses their conversations to the queue'),
+      .description(
+        'change the name, when absent operators lose their conversations, who needs a second factor',
+      ),
   )
     .option('--name <N>', 'the name')
     .option('--release-after <MINUTES|never>', 'minutes without a live connection', wholeNumberOr('never'))
+    .addOption(
+      new Option('--second-factor <WHO>', 'who must show a second factor; ends sessions without').choices([
+        'off',
+        'admins',
+        'all',
+      ]),
+    )
     .action(act<SetOptions>(setOrg));
   slug(org.command('delete').description('delete an organization with everything in it'))
     .option('--yes', 'confirm')
@@ -80,13 +90,15 @@ export function addOrgCommands(program: Command, act: WrapHandler): void {
 
 async function setOrg(
   context: Context,
-  { name, releaseAfter }: SetOptions,
+  { name, releaseAfter, secondFactor }: SetOptions,
   [organization]: readonly string[],
 ): Promise<void> {
-  if (name === undefined && releaseAfter === undefined)
-    throw new UsageError('Say what to change: --name N or --release-after MINUTES.');
+  if (name === undefined && releaseAfter === undefined && secondFactor === undefined)
+    throw new UsageError('Say what to change: --name N, --release-after MINUTES or --second-factor WHO.');
   const releaseAfterMinutes = releaseAfter === 'never' ? null : releaseAfter;
-  show(context, await runLocal(context, 'organizations.update', { organization, name, releaseAfterMinutes }));
+  const signIn = secondFactor === undefined ? undefined : { secondFactor };
+  const input = { organization, name, releaseAfterMinutes, signIn };
+  show(context, await runLocal(context, 'organizations.update', input));
 }
 
 async function createOrg(
@@ -142,6 +154,7 @@ function show({ print }: Context, one: OrganizationDetail): void {
       `${limits.retentionDays === null ? 'unlimited' : `${limits.retentionDays} days`}${own(ownLimits.retentionDays)}`,
     ],
     ['assistant', limits.ai ? 'yes' : 'no'],
+    ['second factor', one.signIn.secondFactor],
     ['made', one.createdAt],
   ]);
 }

@@ -158,6 +158,10 @@ async function tryCode(tx: Tx, call: AnonymousCall, digest: Uint8Array, code: st
     return triesLeft > 0 ? { triesLeft, methods } : null;
   }
   await secondFactors.removeTicket(digest);
+  if (settingUp) {
+    await tx.repositories.members.removeOtherSessionsOf(member.id, null);
+    tx.configurationChanged();
+  }
   const session = await openSession(
     tx,
     { ...call, actor: { kind: 'anonymous' } },

@@ -142,9 +142,9 @@ export function createMembersRepository(runner: Runner): MembersRepository {
       return run(runner, removeSessionsOf, { member_id: memberId });
     },
     sessionsOf: (memberId: string) => all(runner, sessionsOf, { member_id: memberId }),
-    removeOtherSessionsOf: async (memberId: string, sessionId: string) => {
+    removeOtherSessionsOf: async (memberId: string, sessionId: string | null) => {
       await run(runner, removeTicketsOf, { member_id: memberId });
-      return run(runner, removeOtherSessionsOf, { member_id: memberId, id: sessionId });
+      return run(runner, removeOtherSessionsOf, { member_id: memberId, id: sessionId ?? '' });
     },
     clearSecondFactorShown: (memberId: string) =>
       run(runner, clearSecondFactorShown, { member_id: memberId }),

@@ -1,0 +1,117 @@
+// Asks for the second factor of a sign-in, and helps to set one up where the organization demands it. Shows a secret
+// and recovery codes to the person who asked for them, on the terminal only.
+import { sdkError } from '../sdk/error.ts';
+import type { StaffSession } from '../sdk/staff-types.ts';
+import { visitorApiPrefix } from '../protocol/codes.ts';
+import type { SecondFactorMethod, TotpSecret } from '../protocol/sign-in.ts';
+import type { Context } from './context.ts';
+import { CommandError } from './errors.ts';
+import type { Prompt } from './prompt.ts';
+
+export type NewSession = StaffSession & {
+  readonly token: string;
+  readonly recoveryCodes?: readonly string[];
+};
+
+/** A right password that is not enough. */
+export interface SecondFactorNeeded {
+  readonly ticket: string;
+  readonly methods: readonly SecondFactorMethod[];
+  readonly message: string;
+}
+
+const timeoutMs = 20_000;
+
+/**
+ * One step of a sign-in. Never repeated by itself: that would count as a second guess.
+ * @returns the session, or what is still needed
+ * @throws SdkError for every other refusal, and where the server can't be reached
+ */
+export function signInStep(
+  url: string,
+  path: '/staff/session' | '/staff/session/second-factor',
+  body: object,
+): Promise<NewSession | SecondFactorNeeded> {
+  return post(url, path, body);
+}
+
+async function post<T>(url: string, path: string, body: object): Promise<T> {
+  let status: number;
+  let answer: Record<string, unknown>;
+  let retryAfter: number | undefined;
+  try {
+    const response = await fetch(url + visitorApiPrefix + path, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify(body),
+      redirect: 'manual',
+      signal: AbortSignal.timeout(timeoutMs),
+    });
+    status = response.status;
+    retryAfter = Number(response.headers.get('Retry-After')) || undefined;
+    answer = asRecord(await response.json().catch(() => null));
+  } catch (error) {
+    throw sdkError('network', String(error));
+  }
+  if (status === 201 || answer['error'] === 'second_factor') return answer as T;
+  const { error = 'unknown', message = `HTTP ${status}` } = answer;
+  throw sdkError(error as Parameters<typeof sdkError>[0], String(message), status, retryAfter);
+}
+
+function asRecord(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+}
+
+/**
+ * Completes a sign-in on a terminal.
+ * @param dialogue null: there is no terminal to ask on
+ * @throws CommandError, SdkError
+ */
+export async function askSecondFactor(
+  context: Context,
+  dialogue: Prompt | null,
+  url: string,
+  needed: SecondFactorNeeded,
+): Promise<NewSession> {
+  if (dialogue === null)
+    throw new CommandError(
+      `This account needs a second factor, and there is no terminal to ask on. For scripts make a token: ${context.remoteCommand('token create')}`,
+    );
+  const { ticket } = needed;
+  if (needed.methods.includes('setup')) {
+    const { totp } = await post<{ totp: TotpSecret }>(url, '/staff/session/second-factor/setup', { ticket });
+    showSecret(context, totp);
+  }
+  for (;;) {
+    const code = await askCode(dialogue);
+    const answer = await signInStep(url, '/staff/session/second-factor', { ticket, code });
+    if ('token' in answer) {
+      showRecoveryCodes(context, answer.recoveryCodes);
+      return answer;
+    }
+    context.print.note(answer.message);
+  }
+}
+
+/** Asks for a code until something is typed. */
+export function askCode(dialogue: Prompt): Promise<string> {
+  return dialogue.ask('Code of your authenticator, or a recovery code: ', (text) =>
+    text === '' ? 'It must not be empty.' : null,
+  );
+}
+
+/** Shows what an authenticator needs. */
+export function showSecret({ print }: Context, { secret, uri }: TotpSecret): void {
+  print.note('Add this account to your authenticator, then type the code that it shows.');
+  print.note(`  secret:  ${(secret.match(/.{1,4}/g) ?? []).join(' ')}`);
+  print.note(`  address: ${uri}`);
+}
+
+/** Shows fresh recovery codes, once. */
+export function showRecoveryCodes({ print }: Context, codes: readonly string[] = []): void {
+  if (codes.length === 0) return;
+  print.note(
+    'Recovery codes. Each works once, when the authenticator is not at hand. They are not shown again:',
+  );
+  for (const code of codes) print.note(`  ${code}`);
+}
