@@ -160,7 +160,7 @@ async function tryCode(tx: Tx, call: AnonymousCall, digest: Uint8Array, code: st
   await secondFactors.removeTicket(digest);
   if (settingUp) {
     await tx.repositories.members.removeOtherSessionsOf(member.id, null);
-    tx.configurationChanged();
+    tx.configurationChanged(organization.id);
   }
   const session = await openSession(
     tx,
