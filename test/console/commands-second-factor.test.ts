@@ -124,10 +124,9 @@ describe('tokens', () => {
       '--scope',
       'everything',
     ]);
-    const made = await document<{ id: string; token: string; scopes: string[] }>(
-      ...['token', 'create', '--name', 'ci', '--scope', 'conversations:read', '--scope', 'people:read'],
-      ...['--expires', '7d'],
-    );
+    const scopes = ['--scope', 'conversations:read', '--scope', 'people:read'];
+    const create = ['token', 'create', '--name', 'ci', ...scopes, '--expires', '7d'];
+    const made = await document<{ id: string; token: string; scopes: string[] }>(...create);
     expect(made.scopes).toEqual(['conversations:read', 'people:read']);
     const list = await inProcess(['token', 'list', '--json']);
     expect(list.stdout).toContain(made.id);
