@@ -59,6 +59,11 @@ export interface ReadTx {
 export interface Tx extends ReadTx {
   /** Records an event; subscribers hear of it after the commit and never before. */
   emit(event: NewEvent): Promise<void>;
+  /**
+   * The number of `freshConfiguration` that holds in this transaction; null where configuration has changed since, by
+   * this process or another: what was looked up before is then to be read again.
+   */
+  configurationEpoch(): Promise<number | null>;
   /** Says that an organization's configuration changed: caches and live connections look again after the commit. */
   configurationChanged(organizationId: string): void;
 }

@@ -2,7 +2,8 @@
 // only, echoing the exact one; never credentials, never a wildcard.
 import type { Context } from 'koa';
 import { visitorApiPrefix } from '../protocol/codes.ts';
-import { matchOrigin, isKnownOrigin } from '../services/auth/authenticate.ts';
+import { isKnownOrigin } from '../services/auth/authenticate.ts';
+import { matchOrigin } from '../services/auth/origin-match.ts';
 import { ServiceError } from '../services/core/errors.ts';
 import type { Service } from '../services/service.ts';
 import { headerValues } from './request.ts';

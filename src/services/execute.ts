@@ -6,14 +6,14 @@ import {
   type Input,
   type OperationName,
   type Output,
-  type Who,
   type WhoOf,
 } from '../protocol/operations.ts';
 import type { TokenScope } from '../protocol/sign-in.ts';
 import { requiredScopes } from '../protocol/token-scopes.ts';
 import { limitRequest } from './auth/rate-limits.ts';
-import type { Actor, ActorsByWho } from './core/actor.ts';
+import type { Actor } from './core/actor.ts';
 import { ServiceError, throwServiceError } from './core/errors.ts';
+import { assertAllowed } from './core/permission.ts';
 import { validationError } from './core/validation.ts';
 import { handlers } from './handlers.ts';
 import type { Call } from './service.ts';
@@ -44,36 +44,15 @@ export async function execute<N extends OperationName>(
   { readInput }: ExecuteOptions = {},
 ): Promise<Output<N>> {
   const { who, input: schema } = rows[name];
-  if (!isAllowed(who, call)) throw new ServiceError('forbidden', forbiddenMessage(who));
+  assertAllowed(who, call);
   assertScope(call.actor, name);
   await limitRequest(call);
   const checked = schema.safeParse(readInput === undefined ? input : await readInput());
   if (!checked.success) throw validationError(checked.error);
   try {
-    return await handlers[name](call, checked.data);
+    return await handlers[name]({ ...call, who }, checked.data);
   } catch (error) {
     return throwServiceError(error);
-  }
-}
-
-/** Whether an operation for `who` may be called by this actor. The command line may do what an admin may. */
-function isAllowed<W extends Who>(who: W, call: Call): call is Call<ActorsByWho[W]> {
-  const { actor } = call;
-  // Not narrowed by the type parameter, so that a missing case does not compile.
-  const kind: Who = who;
-  switch (kind) {
-    case 'anyone':
-      return actor.kind === 'anonymous';
-    case 'hostSite':
-      return actor.kind === 'hostSite';
-    case 'visitor':
-      return actor.kind === 'visitor';
-    case 'operator':
-      return actor.kind === 'member';
-    case 'admin':
-      return actor.kind === 'local' || (actor.kind === 'member' && actor.role === 'admin');
-    case 'local':
-      return actor.kind === 'local';
   }
 }
 
@@ -90,10 +69,4 @@ function assertScope(actor: Actor, name: OperationName): void {
       ? 'No token may do this. Sign in as the member.'
       : `This token lacks the scope ${needed}. Make one that has it: deskbell token create`,
   );
-}
-
-function forbiddenMessage(who: Who): string {
-  return who === 'admin'
-    ? 'Only an admin of the organization may do this.'
-    : 'This credential does not allow this operation.';
 }

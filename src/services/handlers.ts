@@ -28,6 +28,7 @@ import type { Call, CallOf, ReadTx, Tx } from './service.ts';
 import * as secondFactor from './auth/second-factor.ts';
 import * as sessions from './auth/sessions.ts';
 import * as staffSessions from './auth/staff-sessions.ts';
+import { writeAs } from './auth/standing.ts';
 import { organizationStats } from './tenants/stats.ts';
 import * as visitorData from './data/visitor-data.ts';
 import * as visitors from './chat/visitors.ts';
@@ -43,7 +44,7 @@ function reads<A extends Actor, I, O>(handler: (tx: ReadTx, call: Call<A>, input
 }
 
 /**
- * A handler that writes in one transaction: all of it or nothing.
+ * A handler that writes in one transaction, in which the caller's rights are read again: all of it or nothing.
  * @param scope what it may read and change
  */
 function writes<A extends Actor, I, O, J = unknown>(
@@ -51,7 +52,7 @@ function writes<A extends Actor, I, O, J = unknown>(
   scope: (call: Call<A>, input: J) => Scope = organizationScope,
 ) {
   return (call: Call<A>, input: I & J): Promise<O> =>
-    call.service.engine.store.write(scope(call, input), (tx) => handler(tx, call, input));
+    writeAs(call, scope(call, input), (tx, current) => handler(tx, current, input));
 }
 
 /** A handler that writes what was prepared before the transaction began. */
@@ -62,7 +63,7 @@ function preparesAndWrites<A extends Actor, I, J, P, O>(
 ) {
   return async (call: Call<A>, input: I & J): Promise<O> => {
     const prepared = await prepare(call, input);
-    return call.service.engine.store.write(scope(call, input), (tx) => handler(tx, call, input, prepared));
+    return writeAs(call, scope(call, input), (tx, current) => handler(tx, current, input, prepared));
   };
 }
 

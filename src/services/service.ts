@@ -1,7 +1,7 @@
 // What every handler may reach besides its transaction: the engine, the secrets, the
 // settings, the configuration cache. Put together in open-service.ts.
 import type { Engine, LimitWindow, ReadTx, Tx } from '../engine/engine.ts';
-import type { OperationName, WhoOf } from '../protocol/operations.ts';
+import type { OperationName, Who, WhoOf } from '../protocol/operations.ts';
 import type {
   Actor,
   ActorsByWho,
@@ -49,6 +49,8 @@ export interface Service {
 export interface Call<A extends Actor = Actor> {
   readonly service: Service;
   readonly actor: A;
+  /** Whom the operation is for; left out where none is called. Asked again when rights change during the call. */
+  readonly who?: Who;
   /** The caller's address; null for the command line. */
   readonly address: string | null;
   /** The WebSocket connection that it came over: its own events are not sent back to it. */

@@ -7,11 +7,11 @@ import {
   authenticateMember,
   authenticateVisitor,
   organizationSlugFromHost,
-  matchOrigin,
   isKnownOrigin,
   sessionExpiry,
   type Credentials,
 } from '../../src/services/auth/authenticate.ts';
+import { matchOrigin } from '../../src/services/auth/origin-match.ts';
 import { ServiceError } from '../../src/services/core/errors.ts';
 import { makeApiKey } from '../../src/services/auth/secrets.ts';
 import type { Service } from '../../src/services/service.ts';
@@ -90,6 +90,7 @@ it('says who asks, by which door, in which mode', async () => {
   expect(await authenticateVisitor(app.service, credentials())).toEqual({
     ...base,
     via: 'key',
+    keyId: expect.any(String),
     origin: null,
   });
   expect(
@@ -97,6 +98,7 @@ it('says who asks, by which door, in which mode', async () => {
   ).toEqual({
     ...base,
     via: 'key',
+    keyId: expect.any(String),
     origin: 'https://acme.example',
   });
   expect(
@@ -118,6 +120,7 @@ it('says who asks, by which door, in which mode', async () => {
     ...base,
     mode: 'test',
     via: 'key',
+    keyId: expect.any(String),
     origin: null,
   });
   expect(

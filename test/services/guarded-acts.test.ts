@@ -79,6 +79,7 @@ function withCompetitor(tx: Tx, competitor: Competitor): Tx {
     repositories: { ...tx.repositories, conversations: { ...conversations, byId } },
     emit: (event) => tx.emit(event),
     configurationChanged: (organizationId) => tx.configurationChanged(organizationId),
+    configurationEpoch: () => tx.configurationEpoch(),
   };
 }
 

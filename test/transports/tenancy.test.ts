@@ -6,6 +6,7 @@ import { routes } from '../../src/http/operation-routes.ts';
 import { sizeLimits } from '../../src/protocol/codes.ts';
 import { operations, type OperationName } from '../../src/protocol/operations.ts';
 import type { Actor, MemberActor } from '../../src/services/core/actor.ts';
+import { authenticateMember } from '../../src/services/auth/authenticate.ts';
 import { execute } from '../../src/services/execute.ts';
 import { ServiceError } from '../../src/services/core/errors.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
@@ -331,16 +332,17 @@ describe('what owners may do', () => {
       () => 'done',
       (error: unknown) => (error instanceof ServiceError ? error.code : String(error)),
     );
-  const memberActor = (member: TestMember, side: Side, role: 'admin' | 'operator'): MemberActor => ({
-    kind: 'member',
-    organizationId: side.organization.id,
-    memberId: member.id,
-    name: 'x',
-    role,
-    sessionId: randomUUID(),
-    scopes: null,
-    origin: null,
-  });
+  const memberActor = (member: TestMember): Promise<MemberActor> =>
+    authenticateMember(app.service, {
+      authorization: [`Bearer ${member.token}`],
+      appId: [],
+      visitorId: [],
+      origin: [],
+      fetchSite: undefined,
+      safeMethod: true,
+      host: undefined,
+      address: '127.0.0.1',
+    });
   const inputs = (): readonly (readonly [OperationName, object])[] => {
     const { organization, keyId, operator } = ours;
     const byOrganization = { organization: organization.slug };
@@ -404,11 +406,11 @@ describe('what owners may do', () => {
       origin: null,
     };
     for (const [name, input] of inputs()) {
-      expect([name, await failing(memberActor(theirs.admin, theirs, 'admin'), name, input)]).toEqual([
+      expect([name, await failing(await memberActor(theirs.admin), name, input)]).toEqual([
         name,
         'not_found',
       ]);
-      expect([name, await failing(memberActor(ours.operator, ours, 'operator'), name, input)]).toEqual([
+      expect([name, await failing(await memberActor(ours.operator), name, input)]).toEqual([
         name,
         'forbidden',
       ]);
@@ -418,7 +420,7 @@ describe('what owners may do', () => {
     for (const name of named('local'))
       expect([
         name,
-        await failing(memberActor(ours.admin, ours, 'admin'), name, { organization: 'acme', name: 'x' }),
+        await failing(await memberActor(ours.admin), name, { organization: 'acme', name: 'x' }),
       ]).toEqual([name, 'forbidden']);
     expect(stored(app)).toEqual(before);
   });
@@ -426,7 +428,7 @@ describe('what owners may do', () => {
   it('no operation of one kind of caller is open to another', async () => {
     const before = stored(app);
     const actors: Readonly<Record<string, Actor>> = {
-      operator: memberActor(ours.operator, ours, 'operator'),
+      operator: await memberActor(ours.operator),
       anyone: { kind: 'anonymous' },
       local: { kind: 'local' },
     };

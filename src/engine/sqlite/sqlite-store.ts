@@ -97,6 +97,7 @@ export class SqliteStore implements Store, Maintenance {
     this.#queue = new WriteQueue(this.#writer, {
       clock,
       lockTimeoutMs,
+      configurationEpoch: (count) => (count === this.#configurationCount ? this.#epoch : null),
       onCommit: (commit) => this.#onCommit(commit),
       onIdle: () => this.#planCheckpoint(),
     });

@@ -13,6 +13,11 @@ export interface WriteQueueOptions {
   readonly clock: Clock;
   /** Longest time that an operation waits for another process's write lock before it is refused, ms. */
   readonly lockTimeoutMs: number;
+  /**
+   * The number of the configuration that this process knows; null where the database counts more changes than it has
+   * heard of.
+   */
+  readonly configurationEpoch: (configurationCount: number) => number | null;
   /** Called after each commit that left events, or changed configuration. */
   readonly onCommit: (commit: Commit) => void;
   /** Called when the queue has become empty. */
@@ -117,7 +122,7 @@ export class WriteQueue {
 
   /** Commits the operations at the head of the queue. Never throws: each caller gets its own answer. */
   async #commitGroup(): Promise<'now' | 'later'> {
-    const { clock, onCommit } = this.#options;
+    const { clock, onCommit, configurationEpoch } = this.#options;
     try {
       this.#statements.begin.run();
     } catch (error) {
@@ -130,8 +135,9 @@ export class WriteQueue {
     let configurationCount: number | null = null;
     let began = 0;
     try {
+      const epoch = configurationEpoch(await this.#readConfigurationCount());
       for (const waiting of group) {
-        const outcome = await this.#runOne(waiting, events);
+        const outcome = await this.#runOne(waiting, events, configuration.size > 0 ? null : epoch);
         for (const organization of outcome.configuration) configuration.add(organization);
         answers.push(outcome.answer);
         // SQLite itself rolls everything back on a full disk or an I/O error: nothing of the group exists then.
@@ -160,15 +166,19 @@ export class WriteQueue {
     return this.#queue.splice(0, together);
   }
 
+  async #readConfigurationCount(): Promise<number> {
+    return Number((await this.#repositories.meta.get('configuration')) ?? 0);
+  }
+
   #countConfiguration(): number {
     return Number(this.#statements.countConfiguration.get(...countConfiguration.parameters)?.value);
   }
 
   /** One operation inside its savepoint. Its answer is given only after the commit. */
-  async #runOne(waiting: QueuedWrite, events: CommittedEvent[]): Promise<Outcome> {
+  async #runOne(waiting: QueuedWrite, events: CommittedEvent[], epoch: number | null): Promise<Outcome> {
     const { savepoint, release, undo } = this.#statements;
     const mark = events.length;
-    const { tx, end, changed } = this.#begin(events);
+    const { tx, end, changed } = this.#begin(events, epoch);
     savepoint.run();
     try {
       const value = await waiting.work(tx);
@@ -190,7 +200,10 @@ export class WriteQueue {
   }
 
   /** What one operation sees of the transaction, until its end. */
-  #begin(events: CommittedEvent[]): { tx: Tx; end(): void; changed(): ReadonlySet<string> } {
+  #begin(
+    events: CommittedEvent[],
+    epoch: number | null,
+  ): { tx: Tx; end(): void; changed(): ReadonlySet<string> } {
     const repositories = this.#repositories;
     const { clock } = this.#options;
     let configuration: Set<string> | null = null;
@@ -208,6 +221,10 @@ export class WriteQueue {
         const created_at = clock.now();
         const seq = await repositories.events.insert({ ...event, created_at });
         events.push({ ...event, seq, created_at, own: true, payload, activity, originConnectionId });
+      },
+      configurationEpoch: () => {
+        assertOpen();
+        return Promise.resolve(configuration === null ? epoch : null);
       },
       configurationChanged: (organizationId) => {
         assertOpen();

@@ -11,6 +11,8 @@ import { scopeOfMember } from '../core/scopes.ts';
 import { countFailedAuth } from './rate-limits.ts';
 import { originMatches, parseOrigin } from './origins.ts';
 import { isMemberToken, readApiKey } from './secrets.ts';
+import { matchOrigin } from './origin-match.ts';
+import { rememberStanding } from './standing.ts';
 import type { Service } from '../service.ts';
 
 /** The headers that say who asks, each with every value that was sent: two of one kind are refused. */
@@ -36,6 +38,8 @@ interface AuthenticatedApplication {
   readonly application: CachedApplication;
   readonly via: 'key' | 'origin';
   readonly mode: 'live' | 'test';
+  /** The API key's id; none where the caller came by origin. */
+  readonly keyId: string | undefined;
   readonly origin: string | null;
 }
 
@@ -61,22 +65,26 @@ export async function authenticateHostSite(
  * @throws Failure unauthorized, origin_not_allowed, bad_request (visitor id), rate_limit_exceeded
  */
 export async function authenticateVisitor(service: Service, credentials: Credentials): Promise<VisitorActor> {
-  const { application, via, mode, origin } = await authenticateApplication(service, credentials);
+  const epoch = await service.engine.store.freshConfiguration();
+  const { application, via, mode, keyId, origin } = await authenticateApplication(service, credentials);
   const [given] = credentials.visitorId;
   const visitorId = credentials.visitorId.length === 1 ? visitorUuid.safeParse(given) : undefined;
   if (visitorId?.success !== true)
     throw new ServiceError('bad_request', 'The header X-Visitor-Id must be one UUID of version 4.', {
       details: [{ path: 'X-Visitor-Id', message: 'must be one UUID of version 4' }],
     });
-  return {
+  const actor: VisitorActor = {
     kind: 'visitor',
     organizationId: application.organization.id,
     applicationId: application.row.id,
     visitorId: visitorId.data,
     mode,
     via,
+    keyId,
     origin,
   };
+  rememberStanding(actor, epoch);
+  return actor;
 }
 
 /** Key and application, then origin: settled order, so that a stranger learns nothing of the origins of an application. */
@@ -90,7 +98,13 @@ async function authenticateApplication(
   if (application === null || (byKey && key === null))
     throw await countAndReject(service, credentials.address);
   const origin = checkOrigin(service, credentials, application, byKey ? 'key' : 'origin');
-  return { application, via: byKey ? 'key' : 'origin', mode: key?.mode ?? 'live', origin };
+  return {
+    application,
+    via: byKey ? 'key' : 'origin',
+    mode: key?.mode ?? 'live',
+    keyId: key?.id,
+    origin,
+  };
 }
 
 async function findApplication(
@@ -167,35 +181,6 @@ function originHeader(service: Service, credentials: Credentials): string | unde
   return baseUrl === null ? undefined : new URL(baseUrl).origin;
 }
 
-/**
- * Holds an Origin header against an application's domains.
- * @returns the normalised origin
- * @throws Failure origin_not_allowed
- */
-export function matchOrigin(
-  application: CachedApplication,
-  header: string | undefined,
-  several = false,
-): string {
-  if (application.domains.length === 0)
-    throw new ServiceError(
-      'origin_not_allowed',
-      `No domain is registered for this application, so no web page may use it. Register one: deskbell domain add --app ${application.row.id} example.com`,
-    );
-  if (header === undefined)
-    throw new ServiceError(
-      'origin_not_allowed',
-      'The Origin header is missing. Call from a registered web page, or with an API key.',
-    );
-  const parsed = several ? ({ ok: false } as const) : parseOrigin(header);
-  if (!parsed.ok || !application.domains.some((domain) => originMatches(domain, parsed)))
-    throw new ServiceError(
-      'origin_not_allowed',
-      `This origin is not registered for the application. If it is yours: deskbell domain add --app ${application.row.id} DOMAIN`,
-    );
-  return parsed.origin;
-}
-
 /** True when an origin is registered with any application: all that a preflight can be asked. */
 export async function isKnownOrigin(service: Service, header: string): Promise<boolean> {
   const parsed = parseOrigin(header);
@@ -208,6 +193,7 @@ export async function isKnownOrigin(service: Service, header: string): Promise<b
  * @throws Failure unauthorized, rate_limit_exceeded
  */
 export async function authenticateMember(service: Service, credentials: Credentials): Promise<MemberActor> {
+  const epoch = await service.engine.store.freshConfiguration();
   const token = bearerToken(credentials.authorization);
   const found =
     token !== null && isMemberToken(token)
@@ -222,7 +208,12 @@ export async function authenticateMember(service: Service, credentials: Credenti
     throw new ServiceError('unauthorized', 'The session is missing, unknown or over. Sign in again.');
   }
   await extendSession(service, found);
-  return toMemberActor(found, credentials.origin.length === 1 ? (credentials.origin[0] ?? null) : null);
+  const actor = toMemberActor(
+    found,
+    credentials.origin.length === 1 ? (credentials.origin[0] ?? null) : null,
+  );
+  rememberStanding(actor, epoch);
+  return actor;
 }
 
 /** The actor of a session. */

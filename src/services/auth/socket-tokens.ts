@@ -6,9 +6,11 @@ import { sizeLimits } from '../../protocol/codes.ts';
 import { mode, uuid, visitorUuid } from '../../protocol/entities.ts';
 import type { SocketErrorCode } from '../../protocol/codes.ts';
 import type { MemberActor, VisitorActor } from '../core/actor.ts';
-import { matchOrigin, mayUseHost, toMemberActor, isSessionActive } from './authenticate.ts';
+import { mayUseHost, toMemberActor, isSessionActive } from './authenticate.ts';
 import { ServiceError } from '../core/errors.ts';
+import { matchOrigin } from './origin-match.ts';
 import { parseOrigin } from './origins.ts';
+import { rememberStanding } from './standing.ts';
 import type { Service } from '../service.ts';
 
 const issuer = 'deskbell';
@@ -95,6 +97,7 @@ export async function authenticateSocket(
   if (token === null)
     throw new SocketAuthError('UNAUTHORIZED', 'The token is missing: connect with ?token=…');
   const payload = await verifyToken(service, token);
+  const epoch = await service.engine.store.freshConfiguration();
   const actor =
     payload.aud === visitorAudience
       ? await visitorFromClaims(service, payload)
@@ -111,6 +114,7 @@ export async function authenticateSocket(
         'The token was made for another origin than the one that connects.',
       );
   }
+  rememberStanding(actor, epoch);
   return actor;
 }
 

@@ -19,6 +19,8 @@ export interface VisitorActor {
   readonly mode: Mode;
   /** By API key (the customer's backend, trusted to name people) or by origin (a browser). */
   readonly via: 'key' | 'origin';
+  /** The API key that admitted this call; none for a web page and its sockets. */
+  readonly keyId?: string | undefined;
   readonly origin: string | null;
 }
 

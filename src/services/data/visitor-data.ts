@@ -3,6 +3,7 @@
 import type { Input, Output } from '../../protocol/operations.ts';
 import type { AiLogRow, ConversationRow, MessageWithSender, VisitorRow } from '../../engine/rows.ts';
 import { serializeAiLogEntry } from '../assistant/log.ts';
+import { writeAs } from '../auth/standing.ts';
 import { audit } from '../core/audit.ts';
 import { badField, notFound } from '../core/errors.ts';
 import { isoTime, serializeConversation, serializeMessage, serializeVisitor } from '../core/serializers.ts';
@@ -59,7 +60,7 @@ export async function exportVisitor(
     const row = await accessVisitorData(tx, call, input);
     return { visitor: row, data: await collectVisitorData(tx, row) };
   });
-  await store.write({ organization: visitor.organization_id }, (tx) =>
+  await writeAs(call, { organization: visitor.organization_id }, (tx) =>
     audit(tx, call, {
       organizationId: visitor.organization_id,
       action: 'visitors.export',
@@ -145,12 +146,12 @@ export async function eraseVisitor(
   const scope = { organization: visitor.organization_id };
   // A long history goes in steps, so that no other writer waits for the lock; cut off in the middle, the same call goes on.
   for (;;) {
-    const removed = await store.write(scope, ({ repositories }) =>
+    const removed = await writeAs(call, scope, ({ repositories }) =>
       repositories.visitorData.removeMessages(visitor.id, eraseBatchSize),
     );
     if (removed < eraseBatchSize) break;
   }
-  await store.write(scope, async (tx) => {
+  await writeAs(call, scope, async (tx) => {
     if ((await tx.repositories.visitorData.remove(visitor.id)) === 0) throw notFound('visitor');
     await tx.repositories.visitorData.countErasure();
     // Live connections prove again that they may stay: those of this visitor can't.

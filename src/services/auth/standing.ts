@@ -1,0 +1,81 @@
+// Rights are read again inside the transaction that uses them: between the check of a credential and its use a body
+// arrives, a password is hashed, a socket lives for days. Costs one comparison unless configuration has changed.
+import type { Scope, Tx } from '../../engine/engine.ts';
+import type { Actor, MemberActor, VisitorActor } from '../core/actor.ts';
+import { ServiceError } from '../core/errors.ts';
+import { assertAllowed } from '../core/permission.ts';
+import type { Call, Service } from '../service.ts';
+import { matchOrigin } from './origin-match.ts';
+
+/** The configuration's number at which an actor's rights were last found to hold. */
+const verifiedAt = new WeakMap<Actor, number>();
+
+/** @param epoch the configuration's number before the credential was looked up */
+export function rememberStanding(actor: Actor, epoch: number): void {
+  verifiedAt.set(actor, epoch);
+}
+
+/**
+ * Writes on behalf of a caller, whose rights are read again in the same transaction.
+ * @param scope as for `store.write`
+ * @param work gets the call as it stands now: a member's role may be another
+ * @throws ServiceError unauthorized, forbidden, origin_not_allowed when the right was withdrawn
+ */
+export function writeAs<A extends Actor, T>(
+  call: Call<A>,
+  scope: Scope,
+  work: (tx: Tx, call: Call<A>) => Promise<T>,
+): Promise<T> {
+  return call.service.engine.store.write(scope, async (tx) => work(tx, await currentCall(tx, call)));
+}
+
+async function currentCall<A extends Actor>(tx: Tx, call: Call<A>): Promise<Call<A>> {
+  const { actor, service } = call;
+  const epoch = await tx.configurationEpoch();
+  if (epoch !== null && verifiedAt.get(actor) === epoch) return call;
+  const current = { ...call, actor: (await readActor(tx, service, actor)) as A };
+  if (call.who !== undefined) assertAllowed(call.who, current);
+  if (epoch !== null && current.actor === actor) rememberStanding(actor, epoch);
+  return current;
+}
+
+/** The actor as the rows say it now. */
+async function readActor(tx: Tx, service: Service, actor: Actor): Promise<Actor> {
+  switch (actor.kind) {
+    case 'member':
+      return readMember(tx, service, actor);
+    case 'visitor':
+      await assertVisitorAdmitted(tx, service, actor);
+      return actor;
+    case 'hostSite':
+    case 'anonymous':
+    case 'local':
+      return actor;
+  }
+}
+
+async function readMember(tx: Tx, service: Service, actor: MemberActor): Promise<MemberActor> {
+  const session = await tx.repositories.members.sessionById(actor.sessionId);
+  const member = await tx.repositories.members.byId(actor.memberId);
+  const active =
+    session?.member_id === actor.memberId &&
+    session.expires_at > service.engine.clock.now() &&
+    member?.disabled_at === null;
+  if (!active) throw new ServiceError('unauthorized', 'The session is over. Sign in again.');
+  return member.role === actor.role ? actor : { ...actor, role: member.role };
+}
+
+async function assertVisitorAdmitted(tx: Tx, service: Service, actor: VisitorActor): Promise<void> {
+  const { applications, apiKeys } = tx.repositories;
+  const application = await applications.byId(actor.applicationId);
+  const key = actor.keyId === undefined ? undefined : await apiKeys.byId(actor.keyId);
+  const now = service.engine.clock.now();
+  const keyHolds =
+    actor.keyId === undefined ||
+    (key?.revoked_at === null && (key.expires_at === null || key.expires_at > now));
+  if (application === undefined || !keyHolds)
+    throw new ServiceError('unauthorized', 'The API key or the app id is not valid.');
+  if (actor.origin === null) return;
+  const domains = (await applications.domains(application.id)).map(({ domain }) => domain);
+  matchOrigin({ row: application, domains }, actor.origin);
+}

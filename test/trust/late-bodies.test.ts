@@ -1,0 +1,140 @@
+// A right that is withdrawn while a request's body is still on its way is not used any more.
+import { connect, type Socket } from 'node:net';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { startApp, type TestApp } from '../helpers/app.ts';
+import { eventually } from '../helpers/eventually.ts';
+import {
+  createApplication,
+  createConversation,
+  createMember,
+  createOrganization,
+  createVisitor,
+  createVisitorByKey,
+  type TestClient,
+  type TestOrganization,
+} from '../helpers/fixtures.ts';
+
+let app: TestApp;
+let acme: TestOrganization;
+
+beforeAll(async () => {
+  app = await startApp();
+  acme = await createOrganization(app, 'acme');
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+afterAll(() => app.stop());
+
+/** A request whose headers and first byte have arrived, and whose caller has been authenticated. */
+async function openRequest(
+  method: string,
+  path: string,
+  headers: Readonly<Record<string, string>>,
+  body: object,
+): Promise<{ finish(): Promise<{ status: number; error: unknown }> }> {
+  const { hostname, port, host } = new URL(app.url);
+  const bytes = Buffer.from(JSON.stringify(body));
+  const session = vi.spyOn(app.service.configCache, 'sessionByDigest');
+  const application = vi.spyOn(app.service.configCache, 'application');
+  const socket: Socket = connect(Number(port), hostname);
+  const lines = [
+    `${method} /api/v1${path} HTTP/1.1`,
+    `host: ${host}`,
+    'connection: close',
+    'content-type: application/json',
+    `content-length: ${bytes.length}`,
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+  ];
+  socket.write(`${lines.join('\r\n')}\r\n\r\n`);
+  socket.write(bytes.subarray(0, 1));
+  await eventually(() => {
+    expect(session.mock.calls.length + application.mock.calls.length).toBeGreaterThan(0);
+  });
+  return {
+    finish: async () => {
+      let text = '';
+      socket.on('data', (chunk: Buffer) => {
+        text += chunk.toString();
+      });
+      socket.write(bytes.subarray(1));
+      await new Promise((resolve) => socket.once('close', resolve));
+      const answer = JSON.parse(text.slice(text.indexOf('\r\n\r\n'))) as { error?: unknown };
+      return { status: Number(text.split(' ')[1]), error: answer.error };
+    },
+  };
+}
+
+const newMember = () => ({
+  email: `${crypto.randomUUID()}@acme.example`,
+  name: 'Mallory',
+  role: 'admin',
+  password: 'long enough words',
+});
+
+describe('an admin whose body is on its way', () => {
+  it.each([
+    ['removed', 401, (id: string) => app.local('members.remove', { memberId: id })],
+    ['disabled', 401, (id: string) => app.local('members.update', { memberId: id, disabled: true })],
+    ['an operator now', 403, (id: string) => app.local('members.update', { memberId: id, role: 'operator' })],
+  ])('is refused when %s: %i', async (_what, status, withdraw) => {
+    await createMember(app, 'acme', 'admin');
+    const admin = await createMember(app, 'acme', 'admin');
+    const before = (await app.local('members.list', { organization: 'acme' })).total;
+    const request = await openRequest('POST', '/admin/members', admin.headers, newMember());
+    const removed = (await withdraw(admin.id)) as { success?: true };
+    expect((await request.finish()).status).toBe(status);
+    const { total } = await app.local('members.list', { organization: 'acme' });
+    expect(total).toBe(removed.success === true ? before - 1 : before);
+  });
+
+  it('may finish when only something else was changed', async () => {
+    const admin = await createMember(app, 'acme', 'admin');
+    const request = await openRequest('POST', '/admin/members', admin.headers, newMember());
+    await app.local('organizations.update', { organization: 'acme', name: 'Acme & Sons' });
+    expect((await request.finish()).status).toBe(201);
+  });
+});
+
+describe('a visitor whose body is on its way', () => {
+  async function sending(visitor: TestClient) {
+    const conversationId = await createConversation(visitor);
+    vi.restoreAllMocks();
+    return openRequest('POST', `/conversations/${conversationId}/messages`, visitor.headers, {
+      content: 'stored after all?',
+    });
+  }
+
+  it('is refused when the key was revoked', async () => {
+    const { id, key } = await app.local('keys.create', { applicationId: acme.application.id });
+    const visitor = createVisitorByKey(app, { ...acme.application, key });
+    const request = await sending(visitor);
+    await app.local('keys.revoke', { keyId: id });
+    expect(await request.finish()).toEqual({ status: 401, error: 'unauthorized' });
+  });
+
+  it('is refused when the domain was removed or the application deleted', async () => {
+    const application = await createApplication(app, 'acme', 'late.example');
+    const byOrigin = await sending(createVisitor(app, application));
+    await app.local('domains.remove', { applicationId: application.id, domain: 'late.example' });
+    expect(await byOrigin.finish()).toEqual({ status: 403, error: 'origin_not_allowed' });
+    const byKey = await sending(createVisitorByKey(app, application));
+    await app.local('applications.delete', { applicationId: application.id });
+    expect(await byKey.finish()).toEqual({ status: 401, error: 'unauthorized' });
+  });
+});
+
+describe('a member who is disabled while accepting', () => {
+  it('is left without a conversation', async () => {
+    const visitor = createVisitor(app, acme.application);
+    const member = await createMember(app, 'acme');
+    const conversationId = await createConversation(visitor);
+    vi.restoreAllMocks();
+    const path = `/staff/conversations/${conversationId}/accept`;
+    const request = await openRequest('POST', path, member.headers, {});
+    await app.local('members.update', { memberId: member.id, disabled: true });
+    expect((await request.finish()).status).toBe(401);
+    const { body } = await visitor.call('GET', `/conversations/${conversationId}`);
+    expect(body.conversation).toMatchObject({ status: 'pending' });
+  });
+});
