@@ -31,7 +31,10 @@ const off = {
   limitVisitor: 'off',
   limitApplication: 'off',
   limitAddressNew: 'off',
+  limitAddress: 'off',
+  limitAddressConfig: 'off',
   limitAddressFailed: 'off',
+  limitAccountFailed: 'off',
 };
 const app = createApp(
   readConfig(

@@ -173,6 +173,18 @@ export const settings = {
     defaultRateLimits.application,
     'requests of all visitors of one application',
   ),
+  limitAddress: limitSetting(
+    'limit-address',
+    'DESKBELL_LIMIT_ADDRESS',
+    defaultRateLimits.address,
+    'requests without an API key from one address',
+  ),
+  limitAddressConfig: limitSetting(
+    'limit-address-config',
+    'DESKBELL_LIMIT_ADDRESS_CONFIG',
+    defaultRateLimits.addressConfig,
+    "requests for the widget's configuration from one address",
+  ),
   limitAddressNew: limitSetting(
     'limit-address-new',
     'DESKBELL_LIMIT_ADDRESS_NEW',
@@ -184,6 +196,12 @@ export const settings = {
     'DESKBELL_LIMIT_ADDRESS_FAILED',
     defaultRateLimits.addressFailed,
     'failed authentications from one address',
+  ),
+  limitAccountFailed: limitSetting(
+    'limit-account-failed',
+    'DESKBELL_LIMIT_ACCOUNT_FAILED',
+    defaultRateLimits.accountFailed,
+    'failed sign-ins of one account, from addresses that are new to it',
   ),
   maxConnectionsPerVisitor: setting({
     flag: 'max-connections-per-visitor',

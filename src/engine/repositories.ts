@@ -117,8 +117,8 @@ export interface MembersRepository {
   setPassword(id: string, passwordHash: string): Promise<number>;
   setDisabled(id: string, disabledAt: number | null): Promise<number>;
   remove(id: string): Promise<number>;
-  /** How many enabled admins an organization has besides this member. */
-  otherAdmins(organizationId: string, id: string): Promise<number>;
+  /** How many enabled admins an organization has besides this member, those with a certain hash left out. */
+  otherAdmins(organizationId: string, id: string, exceptHash: string): Promise<number>;
   sessionByDigest(digest: Uint8Array): Promise<StaffSessionRow | undefined>;
   sessionById(id: string): Promise<StaffSessionRow | undefined>;
   insertSession(row: StaffSessionRow): Promise<number>;

@@ -47,6 +47,31 @@ export function addressKey(text: string): string {
   return `${network.join(':')}::/64`;
 }
 
+/** A network that is rate limited, and how many times the limit of a single address it has. */
+export interface LimitedNetwork {
+  readonly key: string;
+  readonly factor: number;
+}
+
+/**
+ * The networks under which an address is rate limited: itself or its /64, and for IPv6 also its /56 and /48, which
+ * many providers give to one customer.
+ */
+export function addressNetworks(text: string): readonly LimitedNetwork[] {
+  const own: LimitedNetwork = { key: addressKey(text), factor: 1 };
+  const canonical = canonicalAddress(text);
+  if (canonical === null) return [own];
+  const address = ipaddr.parse(canonical);
+  if (address instanceof ipaddr.IPv4) return [own];
+  const [first = 0, second = 0, third = 0, fourth = 0] = address.parts;
+  const hex = (...parts: number[]): string => parts.map((part) => part.toString(16)).join(':');
+  return [
+    own,
+    { key: `${hex(first, second, third, fourth & 0xff00)}::/56`, factor: 4 },
+    { key: `${hex(first, second, third)}::/48`, factor: 16 },
+  ];
+}
+
 /** Whether an address is this machine itself: 127.0.0.0/8 or ::1, also mapped into IPv6. */
 export function isLoopbackAddress(text: string): boolean {
   const canonical = canonicalAddress(text);

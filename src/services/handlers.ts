@@ -68,13 +68,13 @@ function preparesAndWrites<A extends Actor, I, J, P, O>(
 }
 
 const hashPassword = (call: Call, input: { password: string }): Promise<string> =>
-  call.service.secrets.hashPassword(input.password);
+  call.service.secrets.hashPassword(input.password, call.address ?? 'local');
 
 const hashNewPassword = async (
   call: Call,
   input: { password?: string | undefined },
 ): Promise<string | null> =>
-  input.password === undefined ? null : call.service.secrets.hashPassword(input.password);
+  input.password === undefined ? null : hashPassword(call, { password: input.password });
 
 export const handlers: { readonly [N in OperationName]: Handler<N> } = {
   'conversations.create': preparesAndWrites(

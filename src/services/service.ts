@@ -25,8 +25,11 @@ export interface ServiceSettings {
   readonly rateLimits: {
     readonly visitor: RateLimitSetting;
     readonly application: RateLimitSetting;
+    readonly address: RateLimitSetting;
+    readonly addressConfig: RateLimitSetting;
     readonly addressNew: RateLimitSetting;
     readonly addressFailed: RateLimitSetting;
+    readonly accountFailed: RateLimitSetting;
     readonly aiVisitor: RateLimitSetting;
     readonly aiOrganization: RateLimitSetting;
   };

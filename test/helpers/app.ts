@@ -36,7 +36,10 @@ const defaults: Flags = {
   limitVisitor: 'off',
   limitApplication: 'off',
   limitAddressNew: 'off',
+  limitAddress: 'off',
+  limitAddressConfig: 'off',
   limitAddressFailed: 'off',
+  limitAccountFailed: 'off',
   limitAiVisitor: 'off',
   limitAiOrganization: 'off',
 };
@@ -48,6 +51,8 @@ export interface TestAppOptions {
   readonly environment?: Readonly<Record<string, string>>;
   /** Use the machine's clock, where another process or real timers take part. */
   readonly realTime?: boolean;
+  /** log2 of the cost of a password's hash; as low as possible unless a test is about it. */
+  readonly passwordCost?: number | undefined;
 }
 
 /** Starts a server on an empty folder. */
@@ -70,7 +75,7 @@ async function startOn(folder: string, options: TestAppOptions, clock: TestClock
   );
   const app: App = createApp(config, {
     clock: options.realTime === true ? undefined : clock,
-    passwordCost: 4,
+    passwordCost: options.passwordCost ?? 4,
     log: createLog(config.logLevel, destination),
   });
   const { url, service } = await app.start();

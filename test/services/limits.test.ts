@@ -67,7 +67,10 @@ describe('the agreed numbers', () => {
     expect(Object.entries(defaultRateLimits).map(([name, set]) => [name, formatRateLimit(set)])).toEqual([
       ['visitor', '10/s,120/m,2000/h'],
       ['application', '200/s,6000/m,100000/h'],
+      ['address', '100/s,3000/m,50000/h'],
+      ['addressConfig', '10/s,120/m,2000/h'],
       ['addressFailed', '10/s,60/m,600/h'],
+      ['accountFailed', '5/s,20/m,60/h'],
       ['addressNew', '5/s,60/m,600/h'],
       ['aiVisitor', '5/s,60/m,600/h'],
       ['aiOrganization', '10/s,120/m,2000/h'],

@@ -141,31 +141,33 @@ it('a digest is keyed: the same under one master key, another under another', ()
 describe('a password', () => {
   it('is salted, compared whole, and normalised', async () => {
     const [one, two] = [
-      await secrets.hashPassword('pässword one'),
-      await secrets.hashPassword('pässword one'),
+      await secrets.hashPassword('pässword one', 'test'),
+      await secrets.hashPassword('pässword one', 'test'),
     ];
     expect(one).not.toBe(two);
     expect(one).not.toContain('pässword');
-    expect(await secrets.verifyPassword('pässword one', one)).toBe(true);
-    expect(await secrets.verifyPassword('pässword one'.normalize('NFD'), one)).toBe(true);
+    expect(await secrets.verifyPassword('pässword one', one, 'test')).toBe(true);
+    expect(await secrets.verifyPassword('pässword one'.normalize('NFD'), one, 'test')).toBe(true);
     for (const wrong of ['', 'pässword on', 'pässword one ', 'Pässword one', 'password one', '𝐩ässword one'])
-      expect(await secrets.verifyPassword(wrong, one), wrong).toBe(false);
+      expect(await secrets.verifyPassword(wrong, one, 'test'), wrong).toBe(false);
   });
 
   it('of nobody is never right, and parameters travel with the hash', async () => {
     for (const guess of ['', '\0', 'x', 'A'.repeat(32)])
-      expect(await secrets.verifyPassword(guess, null)).toBe(false);
+      expect(await secrets.verifyPassword(guess, null, 'test')).toBe(false);
     const dearer = createSecrets(master, 5);
-    expect(await secrets.verifyPassword('secret word', await dearer.hashPassword('secret word'))).toBe(true);
+    expect(
+      await secrets.verifyPassword('secret word', await dearer.hashPassword('secret word', 'test'), 'test'),
+    ).toBe(true);
     for (const broken of ['', 'scrypt', 'bcrypt$4$8$3$aa$bb', 'scrypt$4$8$3$aa', 'plain$secret word'])
-      expect(await secrets.verifyPassword('secret word', broken)).toBe(false);
+      expect(await secrets.verifyPassword('secret word', broken, 'test')).toBe(false);
   });
 
   it('is hashed two at a time, and everyone gets an answer', async () => {
-    const hash = await secrets.hashPassword('right one');
+    const hash = await secrets.hashPassword('right one', 'test');
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, at) =>
-        secrets.verifyPassword(at % 2 === 0 ? 'right one' : 'wrong one', hash),
+        secrets.verifyPassword(at % 2 === 0 ? 'right one' : 'wrong one', hash, `asker ${at}`),
       ),
     );
     expect(answers).toEqual(Array.from({ length: 20 }, (_, at) => at % 2 === 0));

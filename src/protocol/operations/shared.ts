@@ -3,6 +3,7 @@
 import { z } from 'zod';
 import { sizeLimits, type ErrorCode } from '../codes.ts';
 import * as entity from '../entities.ts';
+import { isCommonPassword } from '../common-passwords.ts';
 import { exactText, text } from '../text.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -113,7 +114,10 @@ export const shortcut = z
   .toLowerCase()
   .regex(/^[\p{L}\p{N}][\p{L}\p{N}_-]{0,49}$/u, 'must be 1 to 50 letters, digits, hyphens or underscores');
 export const dateTime = z.iso.datetime({ offset: true, error: 'must be a time like 2026-11-21T12:00:00Z' });
-export const password = exactText(8, 1024);
+export const password = exactText(8, 1024).refine(
+  (value) => !isCommonPassword(value),
+  'is one of the passwords that are tried first: choose another',
+);
 
 export const session = z.object({
   expiresAt: entity.timestamp,

@@ -1,10 +1,11 @@
 // Which limits a call counts against. The numbers are settings and plans; the
 // counting is the engine's limiter; a refusal is a Failure with its cause.
 import type { LimitCause } from '../../protocol/codes.ts';
-import type { LimitCheck, LimitWindow } from '../../engine/engine.ts';
-import type { OrganizationRow } from '../../engine/rows.ts';
-import { addressKey } from '../../net/ip-ranges.ts';
-import { rateLimited } from '../core/errors.ts';
+import type { LimitCheck, LimitVerdict, LimitWindow } from '../../engine/engine.ts';
+import { addressKey, addressNetworks } from '../../net/ip-ranges.ts';
+import { findVisitor } from '../core/access.ts';
+import type { VisitorActor } from '../core/actor.ts';
+import { rateLimited, type ServiceError } from '../core/errors.ts';
 import { organizationQuotas } from '../tenants/quotas.ts';
 import type { Call, RateLimitSetting, Service } from '../service.ts';
 
@@ -19,16 +20,23 @@ function rateLimitChecks(cause: LimitCause, key: string, windows: RateLimitSetti
 async function takeOrThrow(service: Service, checks: readonly RateLimitCheck[]): Promise<void> {
   if (checks.length === 0) return;
   const verdict = await service.engine.limiter.take(checks);
-  if (verdict.ok) return;
-  const { cause, windows } = checks[verdict.failed] as RateLimitCheck;
-  service.metrics.rateLimited[cause] += 1;
-  throw rateLimited(cause, windows, verdict.window, verdict.retryAfterMs);
+  if (!verdict.ok) throw refusal(service, checks, verdict);
 }
 
-// One array per distinct number, so that the limiter sees the same windows every time.
+/** The error for a refusal, which is counted. */
+function refusal(
+  service: Service,
+  checks: readonly RateLimitCheck[],
+  verdict: Extract<LimitVerdict, { ok: false }>,
+): ServiceError {
+  const { cause, windows } = checks[verdict.failed] as RateLimitCheck;
+  service.metrics.rateLimited[cause] += 1;
+  return rateLimited(cause, windows, verdict.window, verdict.retryAfterMs);
+}
+
+// One array per distinct limit, so that the limiter sees the same windows every time.
 const windowsByLimit = new Map<number, readonly LimitWindow[]>();
-function organizationWindows(organization: OrganizationRow): readonly LimitWindow[] {
-  const limit = organizationQuotas(organization).requestsPerMinute;
+function perMinute(limit: number): readonly LimitWindow[] {
   let windows = windowsByLimit.get(limit);
   if (windows === undefined) {
     windows = [{ limit, windowMs: 60_000 }];
@@ -37,30 +45,103 @@ function organizationWindows(organization: OrganizationRow): readonly LimitWindo
   return windows;
 }
 
+const scaledWindows = new WeakMap<readonly LimitWindow[], Map<number, readonly LimitWindow[]>>();
+
+/** The same windows with another limit: made once for each factor. */
+function scale(windows: readonly LimitWindow[], factor: number): readonly LimitWindow[] {
+  let byFactor = scaledWindows.get(windows);
+  if (byFactor === undefined) scaledWindows.set(windows, (byFactor = new Map()));
+  let scaled = byFactor.get(factor);
+  if (scaled === undefined) {
+    scaled = windows.map(({ limit, windowMs }) => ({
+      limit: Math.max(1, Math.floor(limit * factor)),
+      windowMs,
+    }));
+    byFactor.set(factor, scaled);
+  }
+  return scaled;
+}
+
+/** What visitors can use of their organization's plan; the rest is for staff alone. */
+const visitorShare = 0.8;
+/** What visitors without a conversation can use of their application's limit; the rest is for those who have one. */
+const strangerShare = 0.8;
+
 /**
  * Counts one call against everything that it belongs to: all of it or, when any refuses, nothing.
- * @throws Failure rate_limit_exceeded
+ * @throws ServiceError rate_limit_exceeded
  */
-export async function limitRequest({ service, actor }: Call): Promise<void> {
-  if (actor.kind === 'local' || actor.kind === 'anonymous') return;
-  const { rateLimits } = service.settings;
-  const organization = await service.configCache.organization(actor.organizationId);
-  const checks: RateLimitCheck[] = [];
-  if (actor.kind === 'visitor')
-    checks.push(
-      ...rateLimitChecks(
-        'per_visitor',
-        `v:${actor.applicationId}:${actor.mode}:${actor.visitorId}`,
-        rateLimits.visitor,
-      ),
-    );
-  if (actor.kind !== 'member')
-    checks.push(...rateLimitChecks('per_application', `a:${actor.applicationId}`, rateLimits.application));
-  if (organization !== null)
-    checks.push(
-      ...rateLimitChecks('per_organization', `o:${organization.id}`, organizationWindows(organization)),
-    );
-  await takeOrThrow(service, checks);
+export async function limitRequest({ service, actor, address }: Call): Promise<void> {
+  switch (actor.kind) {
+    case 'local':
+    case 'anonymous':
+      return;
+    case 'hostSite':
+      // Asked by every page view, and by anyone who has the public app id: it uses up nothing that others need.
+      return takeOrThrow(service, addressChecks('w', address, service.settings.rateLimits.addressConfig));
+    case 'member':
+      return takeOrThrow(service, await organizationChecks(service, actor.organizationId, 1));
+    case 'visitor':
+      return limitVisitor(service, actor, address);
+  }
+}
+
+async function limitVisitor(service: Service, actor: VisitorActor, address: string | null): Promise<void> {
+  const { visitor, application, address: ofAddress } = service.settings.rateLimits;
+  const { applicationId, mode, visitorId, organizationId, via } = actor;
+  const checks = [
+    ...rateLimitChecks('per_visitor', `v:${applicationId}:${mode}:${visitorId}`, visitor),
+    ...(via === 'origin' ? addressChecks('r', address, ofAddress) : []),
+    ...rateLimitChecks('per_application', `a:${applicationId}`, application),
+    ...(await organizationChecks(service, organizationId, visitorShare)),
+  ];
+  if (application === null) return takeOrThrow(service, checks);
+  const strangers: RateLimitCheck = {
+    cause: 'per_application',
+    key: `as:${applicationId}`,
+    windows: scale(application, strangerShare),
+  };
+  const verdict = await service.engine.limiter.take([...checks, strangers]);
+  if (verdict.ok) return;
+  // Looked up only once the strangers' share is used up: the usual call costs no query.
+  if (verdict.failed === checks.length && (await hasConversation(service, actor)))
+    return takeOrThrow(service, checks);
+  throw refusal(service, [...checks, strangers], verdict);
+}
+
+/** The organization's plan, and of it the share that the caller's kind can use. */
+async function organizationChecks(
+  service: Service,
+  organizationId: string,
+  share: number,
+): Promise<RateLimitCheck[]> {
+  const organization = await service.configCache.organization(organizationId);
+  if (organization === null) return [];
+  const windows = perMinute(organizationQuotas(organization).requestsPerMinute);
+  const whole = rateLimitChecks('per_organization', `o:${organizationId}`, windows);
+  if (share === 1) return whole;
+  return [...whole, ...rateLimitChecks('per_organization', `ov:${organizationId}`, scale(windows, share))];
+}
+
+function hasConversation({ engine }: Service, actor: VisitorActor): Promise<boolean> {
+  return engine.store.read(async (tx) => {
+    const visitor = await findVisitor(tx, actor);
+    return visitor !== undefined && (await tx.repositories.conversations.countOfVisitor(visitor.id)) > 0;
+  });
+}
+
+/** An address itself and, for IPv6, the larger networks that one customer may have, each with a larger limit. */
+function addressChecks(
+  kind: string,
+  address: string | null,
+  windows: RateLimitSetting,
+): readonly RateLimitCheck[] {
+  if (address === null || windows === null) return [];
+  return addressNetworks(address).map(({ key, factor }) => ({
+    cause: 'per_address',
+    key: `${kind}:${key}`,
+    windows: scale(windows, factor),
+  }));
 }
 
 /**
@@ -78,49 +159,83 @@ export function limitAiQuestion(service: Service, organizationId: string, asker:
 
 /**
  * Counts a new visitor or conversation made without a key: a fresh UUID costs nothing, an address does.
- * @throws Failure rate_limit_exceeded
+ * @throws ServiceError rate_limit_exceeded
  */
-export async function limitNewVisitors(service: Service, address: string | null): Promise<void> {
-  if (address === null) return;
-  await takeOrThrow(
-    service,
-    rateLimitChecks('per_address', `n:${addressKey(address)}`, service.settings.rateLimits.addressNew),
-  );
+export function limitNewVisitors(service: Service, address: string | null): Promise<void> {
+  return takeOrThrow(service, addressChecks('n', address, service.settings.rateLimits.addressNew));
 }
 
 /**
  * Counts a failed authentication.
- * @throws Failure rate_limit_exceeded instead of the refusal, once there were too many
+ * @throws ServiceError rate_limit_exceeded instead of the refusal, once there were too many
  */
 export function countFailedAuth(service: Service, address: string): Promise<void> {
-  return takeOrThrow(
-    service,
-    rateLimitChecks('per_address', `f:${addressKey(address)}`, service.settings.rateLimits.addressFailed),
-  );
+  return takeOrThrow(service, addressChecks('f', address, service.settings.rateLimits.addressFailed));
 }
 
 /**
  * Refuses an address that has failed too often already, before its credential is looked at.
- * @throws Failure rate_limit_exceeded
+ * @throws ServiceError rate_limit_exceeded
  */
-export async function assertAuthNotThrottled(service: Service, address: string): Promise<void> {
-  const checks = rateLimitChecks(
-    'per_address',
-    `f:${addressKey(address)}`,
-    service.settings.rateLimits.addressFailed,
-  );
-  if (checks.length === 0) return;
-  const verdict = await service.engine.limiter.peek(checks);
-  if (verdict.ok) return;
-  service.metrics.rateLimited.per_address += 1;
-  throw rateLimited('per_address', checks[0]?.windows ?? [], verdict.window, verdict.retryAfterMs);
+export function assertAuthNotThrottled(service: Service, address: string): Promise<void> {
+  return peekOrThrow(service, addressChecks('f', address, service.settings.rateLimits.addressFailed));
 }
 
-const loginWindows: readonly LimitWindow[] = [{ limit: 5, windowMs: 60_000 }];
+async function peekOrThrow(service: Service, checks: readonly RateLimitCheck[]): Promise<void> {
+  if (checks.length === 0) return;
+  const verdict = await service.engine.limiter.peek(checks);
+  if (!verdict.ok) throw refusal(service, checks, verdict);
+}
 
-/** Counts a failed sign-in of an account; true once there were more than a few within a minute. */
-export async function isLoginThrottled(service: Service, account: string, failed: boolean): Promise<boolean> {
-  const checks = [{ key: `s:${account}`, windows: loginWindows }];
+const slowedWindows: readonly LimitWindow[] = [{ limit: 5, windowMs: 60_000 }];
+const knownForMs = 30 * 86_400_000;
+const knownWindows: readonly LimitWindow[] = [{ limit: 1, windowMs: knownForMs }];
+
+/** A sign-in, as it is counted: the organization and e-mail address that were named, and where from. */
+export interface SignInAttempt {
+  readonly account: string;
+  readonly address: string;
+}
+
+// One use in 30 days: a counter that is used up is an address that has signed in to the account.
+const knownAddress = ({ account, address }: SignInAttempt): LimitCheck => ({
+  key: `sk:${account}:${addressKey(address)}`,
+  windows: knownWindows,
+});
+
+/**
+ * Refuses a sign-in whose address has failed too often, or whose account has failed too often from addresses that are
+ * new to it. A member who comes from a known address gets in however many others guess.
+ * @throws ServiceError rate_limit_exceeded
+ */
+export async function assertSignInNotThrottled(service: Service, attempt: SignInAttempt): Promise<void> {
+  await assertAuthNotThrottled(service, attempt.address);
+  const known = !(await service.engine.limiter.peek([knownAddress(attempt)])).ok;
+  if (!known) await peekOrThrow(service, accountChecks(service, attempt));
+}
+
+/** Whether an account has failed so often within a minute that the next attempt is to wait. */
+export async function isSignInSlowed(service: Service, { account }: SignInAttempt): Promise<boolean> {
+  return !(await service.engine.limiter.peek([{ key: `s:${account}`, windows: slowedWindows }])).ok;
+}
+
+/**
+ * Counts a failed sign-in against its account and its address.
+ * @throws ServiceError rate_limit_exceeded instead of the refusal, once the address had too many
+ */
+export async function countFailedSignIn(service: Service, attempt: SignInAttempt): Promise<void> {
   const { limiter } = service.engine;
-  return !(await (failed ? limiter.take(checks) : limiter.peek(checks))).ok;
+  await limiter.take([{ key: `s:${attempt.account}`, windows: slowedWindows }]);
+  const checks = accountChecks(service, attempt);
+  if (checks.length > 0) await limiter.take(checks);
+  await countFailedAuth(service, attempt.address);
+}
+
+/** Remembers where a member has signed in from. */
+export async function rememberSignIn(service: Service, attempt: SignInAttempt): Promise<void> {
+  await service.engine.limiter.take([knownAddress(attempt)]);
+}
+
+function accountChecks(service: Service, { account }: SignInAttempt): RateLimitCheck[] {
+  return rateLimitChecks('per_address', `sf:${account}`, service.settings.rateLimits.accountFailed);
 }

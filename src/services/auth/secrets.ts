@@ -12,6 +12,7 @@ import {
   type ScryptOptions,
 } from 'node:crypto';
 import { promisify } from 'node:util';
+import { createFairLimit } from '../../net/fair-limit.ts';
 import type { Mode } from '../../protocol/entities.ts';
 
 const scryptAsync = promisify<string, Buffer, number, ScryptOptions, Buffer>(scrypt);
@@ -34,12 +35,21 @@ export interface Secrets {
   open(sealed: Uint8Array, place: SealPlace): string;
   /** Keyed digest under which an API key or a session token is found. */
   digest(secret: string): Uint8Array;
-  /** @returns the encoded hash with its parameters */
-  hashPassword(password: string): Promise<string>;
-  /** True when the password is right. Takes as long for `null` (no such member) as for a wrong one. */
-  verifyPassword(password: string, encoded: string | null): Promise<boolean>;
+  /**
+   * @param asker whose turn it is: hashing is slow, and those who ask for it are served in turn
+   * @returns the encoded hash with its parameters
+   * @throws QueueFullError when too many wait already
+   */
+  hashPassword(password: string, asker: string): Promise<string>;
+  /**
+   * True when the password is right. Takes as long for `null` (no such member) as for a wrong one.
+   * @throws QueueFullError when too many wait already
+   */
+  verifyPassword(password: string, encoded: string | null, asker: string): Promise<boolean>;
 }
 
+/** Each hash takes tens of MB and a fifth of a second: a flood of sign-ins must not take everything. */
+const hashLimits = { maxRunning: 2, maxRunningPerKey: 1, maxWaiting: 32, maxWaitingPerKey: 8 };
 const keyVersion = 1;
 const nonceBytes = 12;
 const tagBytes = 16;
@@ -53,7 +63,7 @@ export function createSecrets(masterKey: Uint8Array, passwordCost = 15): Secrets
     Buffer.from(hkdfSync('sha256', masterKey, '', `deskbell:${purpose}`, 32));
   const sealKey = derive('seal:1');
   const digestKey = derive('digest');
-  const inTurn = limitConcurrency(2);
+  const inTurn = createFairLimit(hashLimits);
   const absent = `scrypt$${passwordCost}$8$3$${Buffer.alloc(16).toString('base64url')}$${Buffer.alloc(32).toString('base64url')}`;
 
   const verify = async (password: string, encoded: string): Promise<boolean> => {
@@ -98,8 +108,8 @@ export function createSecrets(masterKey: Uint8Array, passwordCost = 15): Secrets
       ]).toString('utf8');
     },
     digest: (secret) => createHmac('sha256', digestKey).update(secret).digest(),
-    hashPassword: (password) =>
-      inTurn(async () => {
+    hashPassword: (password, asker) =>
+      inTurn(asker, async () => {
         const salt = randomBytes(16);
         const hash = await scryptAsync(
           password.normalize('NFC'),
@@ -109,8 +119,8 @@ export function createSecrets(masterKey: Uint8Array, passwordCost = 15): Secrets
         );
         return `scrypt$${passwordCost}$8$3$${salt.toString('base64url')}$${hash.toString('base64url')}`;
       }),
-    verifyPassword: (password, encoded) =>
-      inTurn(async () => {
+    verifyPassword: (password, encoded, asker) =>
+      inTurn(asker, async () => {
         const right = await verify(password, encoded ?? absent);
         return right && encoded !== null;
       }),
@@ -124,23 +134,6 @@ function scryptOptions(cost: number, blockSize: number, parallel: number): Scryp
 
 function placeBytes(place: SealPlace): Buffer {
   return Buffer.from(JSON.stringify([place.table, place.row, place.organizationId, keyVersion]));
-}
-
-/** Lets at most `most` run at once: hashing takes tens of MB each, and a flood of sign-ins must not take them all. */
-function limitConcurrency(most: number): <T>(work: () => Promise<T>) => Promise<T> {
-  let running = 0;
-  const waiting: (() => void)[] = [];
-  return async (work) => {
-    if (running >= most) await new Promise<void>((resolve) => waiting.push(resolve));
-    else running += 1;
-    try {
-      return await work();
-    } finally {
-      const next = waiting.shift();
-      if (next === undefined) running -= 1;
-      else next();
-    }
-  };
 }
 
 // API keys: dbk_<mode>_<12 of public id><43 of secret><6 of checksum>, all base62.

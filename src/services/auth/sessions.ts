@@ -10,12 +10,18 @@ import { mayUseHost } from './authenticate.ts';
 import { openSession, type MemberAccount } from './open-session.ts';
 import { issueTicket, secondFactorMethods, secondFactorNeeded } from './second-factor.ts';
 import { ServiceError, notFound } from '../core/errors.ts';
-import { isLoginThrottled, assertAuthNotThrottled, countFailedAuth } from './rate-limits.ts';
+import { addressKey } from '../../net/ip-ranges.ts';
+import {
+  assertSignInNotThrottled,
+  countFailedSignIn,
+  isSignInSlowed,
+  rememberSignIn,
+} from './rate-limits.ts';
 import { isoTime, serializeMember, serializeOrganization } from '../core/serializers.ts';
 import type { AnonymousCall, Call, MemberCall, Service, Tx } from '../service.ts';
 import { createStaffToken } from './socket-tokens.ts';
 
-const throttledDelayMs = 1_000;
+const slowedDelayMs = 1_000;
 
 /**
  * Signs a member in.
@@ -27,16 +33,15 @@ export async function signIn(
 ): Promise<Output<'session.create'>> {
   const { service } = call;
   const address = call.address ?? 'local';
-  await assertAuthNotThrottled(service, address);
-  const account = `${input.organization}/${input.email}`;
-  // Slower, not refused: a member with the password must get in even while an attacker guesses.
-  if (await isLoginThrottled(service, account, false)) await delay(service, throttledDelayMs);
+  const attempt = { account: `${input.organization}/${input.email}`, address };
+  await assertSignInNotThrottled(service, attempt);
+  if (await isSignInSlowed(service, attempt)) await delay(service, slowedDelayMs);
   const found = await findMemberAccount(call, input);
-  const right = await service.secrets.verifyPassword(input.password, found?.member.password_hash ?? null);
+  const hash = found?.member.password_hash ?? null;
+  const right = await service.secrets.verifyPassword(input.password, hash, addressKey(address));
   if (found === null || !right || found.member.disabled_at !== null) {
-    await isLoginThrottled(service, account, true);
     await auditFailedSignIn(call, await findRefusedAccount(service, input, found));
-    await countFailedAuth(service, address);
+    await countFailedSignIn(service, attempt);
     throw new ServiceError(
       'unauthorized',
       'The organization, the e-mail address or the password is not right.',
@@ -44,6 +49,7 @@ export async function signIn(
   }
   const scope = scopeOfMember(found.organization.id, found.member.id);
   const started = await service.engine.store.write(scope, (tx) => startSession(tx, call, found));
+  await rememberSignIn(service, attempt);
   if ('session' in started) return started.session;
   const { ticket, methods } = started;
   throw secondFactorNeeded(

@@ -3,6 +3,7 @@
 import type { ErrorCode, LimitCause } from '../../protocol/codes.ts';
 import type { SecondFactorMethod } from '../../protocol/sign-in.ts';
 import { StoreUnavailableError, type LimitWindow } from '../../engine/engine.ts';
+import { QueueFullError } from '../../net/fair-limit.ts';
 
 export interface ErrorDetail {
   /** The field, as `subject` or `settings.0.path`; empty for the whole input. */
@@ -74,13 +75,30 @@ export function rateLimited(
   });
 }
 
-/** The error itself; for a store that is unavailable, the 503 that a caller is told. */
+/** The error itself; for a store that is unavailable or a queue that is full, what a caller is told. */
 export function toServiceError(error: unknown): unknown {
+  if (error instanceof QueueFullError) return error.own ? tooManyWaiting() : unavailable();
   if (!(error instanceof StoreUnavailableError)) return error;
   return new ServiceError(
     'unavailable',
     'The service could not store or read this now; nothing was kept. Try again in a second.',
   );
+}
+
+/** One address has as many slow calls waiting as it may have. */
+function tooManyWaiting(): ServiceError {
+  const window = { limit: 1, windowMs: 1_000 };
+  return rateLimited(
+    'per_address',
+    [window],
+    window,
+    window.windowMs,
+    'Too many requests of yours wait already',
+  );
+}
+
+function unavailable(): ServiceError {
+  return new ServiceError('unavailable', 'The service is busy. Try again in a second.');
 }
 
 /** Throws what {@link toServiceError} makes of an error. */

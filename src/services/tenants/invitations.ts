@@ -1,20 +1,18 @@
 // Inviting members by a link that works once, for three days: the invited person
 // chooses the password, so that none is ever sent.
-import type { Scope } from '../../engine/engine.ts';
+import type { MemberRow, OrganizationRow } from '../../engine/rows.ts';
+import { addressKey } from '../../net/ip-ranges.ts';
 import type { Input, Output } from '../../protocol/operations.ts';
 import { audit } from '../core/audit.ts';
 import { ServiceError } from '../core/errors.ts';
 import { mayUseHost } from '../auth/authenticate.ts';
 import { assertAuthNotThrottled, countFailedAuth } from '../auth/rate-limits.ts';
-import { addMember } from './members.ts';
+import { addMember, noPassword } from './members.ts';
 import { isoTime, serializeMember, serializeOrganization } from '../core/serializers.ts';
 import { makeInvitationToken } from '../auth/secrets.ts';
-import type { AnonymousCall, OwnerCall, Service, Tx } from '../service.ts';
+import type { AnonymousCall, OwnerCall, ReadTx, Tx } from '../service.ts';
 
 const livesMs = 3 * 86_400_000;
-
-/** No password hash has this form, so no sign-in succeeds before the link was used. */
-const noPassword = 'invited';
 
 /** @throws Failure not_found, plan_limit, conflict (address taken) */
 export async function inviteMember(
@@ -58,17 +56,20 @@ export async function acceptInvitation(
   const address = call.address ?? 'local';
   await assertAuthNotThrottled(service, address);
   const digest = service.secrets.digest(input.token);
-  const passwordHash = await service.secrets.hashPassword(input.password);
   const { store } = service.engine;
-  const accepted = await store.write(await invitationScope(service, digest), async (tx) => {
-    const invitation = await tx.repositories.invitations.byDigest(digest);
-    if (invitation === undefined || invitation.expires_at <= service.engine.clock.now()) return null;
-    const member = await tx.repositories.members.byId(invitation.member_id);
-    const organization =
-      member === undefined ? undefined : await tx.repositories.organizations.byId(member.organization_id);
-    if (member === undefined || organization === undefined || member.disabled_at !== null) return null;
-    if (!mayUseHost(service, call.actor.host, organization)) return null;
+  // Looked up first: hashing is slow, and a guessed link must not cost it.
+  const invited = await store.read((tx) => findInvited(tx, call, digest));
+  if (invited === null) {
+    await countFailedAuth(service, address);
+    throw unknownInvitation();
+  }
+  const passwordHash = await service.secrets.hashPassword(input.password, addressKey(address));
+  return store.write({ organization: invited.organization.id }, async (tx) => {
+    const found = await findInvited(tx, call, digest);
+    if (found === null) throw unknownInvitation();
+    const { member, organization } = found;
     await tx.repositories.members.setPassword(member.id, passwordHash);
+    await tx.repositories.members.removeSessionsOf(member.id);
     await tx.repositories.invitations.remove(member.id);
     tx.configurationChanged(organization.id);
     await audit(tx, call, {
@@ -78,19 +79,26 @@ export async function acceptInvitation(
     });
     return { member: serializeMember(member), organization: serializeOrganization(organization) };
   });
-  if (accepted !== null) return accepted;
-  await countFailedAuth(service, address);
-  throw new ServiceError(
+}
+
+/** The member whom a link invites, with the organization; null for a link that is unknown, used or over. */
+async function findInvited(
+  tx: ReadTx,
+  { service, actor }: AnonymousCall,
+  digest: Uint8Array,
+): Promise<{ readonly member: MemberRow; readonly organization: OrganizationRow } | null> {
+  const invitation = await tx.repositories.invitations.byDigest(digest);
+  if (invitation === undefined || invitation.expires_at <= service.engine.clock.now()) return null;
+  const member = await tx.repositories.members.byId(invitation.member_id);
+  const organization =
+    member === undefined ? undefined : await tx.repositories.organizations.byId(member.organization_id);
+  if (member === undefined || organization === undefined || member.disabled_at !== null) return null;
+  return mayUseHost(service, actor.host, organization) ? { member, organization } : null;
+}
+
+function unknownInvitation(): ServiceError {
+  return new ServiceError(
     'unauthorized',
     'The invitation is unknown, used or over. Ask an admin for a new one.',
   );
-}
-
-/** The invited member's organization; the server where there is no such invitation, which writes nothing. */
-function invitationScope({ engine: { store } }: Service, digest: Uint8Array): Promise<Scope> {
-  return store.read(async ({ repositories }) => {
-    const invitation = await repositories.invitations.byDigest(digest);
-    const member = invitation && (await repositories.members.byId(invitation.member_id));
-    return member === undefined ? 'server:invitations' : { organization: member.organization_id };
-  });
 }

@@ -11,6 +11,9 @@ import { paginate } from '../core/pagination.ts';
 import { serializeMember } from '../core/serializers.ts';
 import type { MemberCall, OwnerCall, ReadTx, Tx } from '../service.ts';
 
+/** The hash of a member who has not accepted the invitation. No password has it, so no sign-in succeeds before. */
+export const noPassword = 'invited';
+
 /**
  * Adds a member.
  * @param passwordHash made outside the transaction: hashing takes a fifth of a second
@@ -65,7 +68,8 @@ export async function listColleagues({ actor, service }: MemberCall): Promise<Ou
 }
 
 /**
- * Changes any of role, access and password at once. A new password or a lock-out ends every session of the member;
+ * Changes any of role, access and password at once. A new password or a lock-out ends every session of the member and
+ * their invitation;
  * a lock-out also gives their conversations back to the queue.
  * @param passwordHash of the new password, made outside the transaction; null where it stays
  * @throws ServiceError not_found, conflict (the last admin), plan_limit (no seat left)
@@ -90,12 +94,16 @@ export async function updateMember(
   }
   if (passwordHash !== null) {
     await members.setPassword(row.id, passwordHash);
+    await tx.repositories.invitations.remove(row.id);
     changes['password'] = true;
   }
   const disabledAt = disabled ? (row.disabled_at ?? call.service.engine.clock.now()) : null;
   if (disabled !== wasDisabled) {
     await members.setDisabled(row.id, disabledAt);
-    if (disabled) await releaseMemberConversations(tx, call.service, row.organization_id, row.id);
+    if (disabled) {
+      await releaseMemberConversations(tx, call.service, row.organization_id, row.id);
+      await tx.repositories.invitations.remove(row.id);
+    }
     changes['disabled'] = disabled;
   }
   if (changes['password'] === true || changes['disabled'] === true) await members.removeSessionsOf(row.id);
@@ -128,7 +136,8 @@ export async function removeMember(
 
 async function assertNotLastAdmin(tx: ReadTx, row: MemberRow): Promise<void> {
   if (row.role !== 'admin' || row.disabled_at !== null) return;
-  if ((await tx.repositories.members.otherAdmins(row.organization_id, row.id)) === 0)
+  // One who has not accepted the invitation can't sign in.
+  if ((await tx.repositories.members.otherAdmins(row.organization_id, row.id, noPassword)) === 0)
     throw new ServiceError(
       'conflict',
       'This is the last admin of the organization. Make another member an admin first.',

@@ -63,8 +63,14 @@ export const defaultRateLimits = Object.freeze({
   visitor: windows(10, 120, 2000),
   /** All visitors of one application. */
   application: windows(200, 6000, 100_000),
+  /** All requests of one address by the origin way, whatever visitor ids it uses. */
+  address: windows(100, 3000, 50_000),
+  /** The widget's configuration, asked for by one address. */
+  addressConfig: windows(10, 120, 2000),
   /** Failed authentications from one address. */
   addressFailed: windows(10, 60, 600),
+  /** Failed sign-ins of one account, from addresses that have not signed in to it before. */
+  accountFailed: windows(5, 20, 60),
   /** New visitors and new conversations from one address by the origin way: a fresh visitor id costs nothing. */
   addressNew: windows(5, 60, 600),
   /** Questions to the assistant of one visitor, or of one member. */

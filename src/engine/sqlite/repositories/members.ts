@@ -43,13 +43,14 @@ const setDisabled = prepare<Pick<MemberRow, 'id' | 'disabled_at'>>()((db, p) =>
   db.updateTable('members').set({ disabled_at: p.disabled_at }).where('id', '=', p.id),
 );
 const remove = prepare<{ id: string }>()((db, p) => db.deleteFrom('members').where('id', '=', p.id));
-const otherAdmins = prepare<{ organization_id: string; id: string }>()((db, p) =>
+const otherAdmins = prepare<{ organization_id: string; id: string; except_hash: string }>()((db, p) =>
   db
     .selectFrom('members')
     .select((e) => e.fn.countAll<number>().as('n'))
     .where('organization_id', '=', p.organization_id)
     .where('role', '=', 'admin')
     .where('disabled_at', 'is', null)
+    .where('password_hash', '!=', p.except_hash)
     .where('id', '!=', p.id),
 );
 
@@ -129,8 +130,9 @@ export function createMembersRepository(runner: Runner): MembersRepository {
     setDisabled: (id: string, disabledAt: number | null) =>
       run(runner, setDisabled, { id, disabled_at: disabledAt }),
     remove: (id: string) => run(runner, remove, { id }),
-    otherAdmins: async (organizationId: string, id: string) =>
-      (await first(runner, otherAdmins, { organization_id: organizationId, id }))?.n ?? 0,
+    otherAdmins: async (organizationId: string, id: string, exceptHash: string) =>
+      (await first(runner, otherAdmins, { organization_id: organizationId, id, except_hash: exceptHash }))
+        ?.n ?? 0,
     sessionByDigest: (digest: Uint8Array) => first(runner, sessionByDigest, { digest }),
     sessionById: (id: string) => first(runner, sessionById, { id }),
     insertSession: (row: StaffSessionRow) => run(runner, insertSession, row),
