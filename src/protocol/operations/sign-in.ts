@@ -1,6 +1,7 @@
 // The operations of signing in beyond the password: second factor, sessions, staff tokens. Rows of the one table in
 // ../operations.ts; holds no logic.
 import { z } from 'zod';
+import { exactText, text } from '../text.ts';
 import * as entity from '../entities.ts';
 import { staffSession, staffToken, tokenScope, totpSecret } from '../sign-in.ts';
 import {
@@ -14,9 +15,9 @@ import {
   successOutput,
 } from './shared.ts';
 
-const ticket = z.string().min(1).max(200);
-const code = z.string().trim().min(1).max(100).describe('of the authenticator, or a recovery code');
-const password = z.string().min(1).max(1024).describe('the present one');
+const ticket = exactText(1, 200);
+const code = text(1, 100).describe('of the authenticator, or a recovery code');
+const password = exactText(1, 1024).describe('the present one');
 const recoveryCodes = z.array(z.string());
 
 export const signInOperations = {

@@ -310,7 +310,7 @@ export async function checkOwnPassword(
   const member = await service.engine.store.read(({ repositories }) =>
     repositories.members.byId(actor.memberId),
   );
-  if (!(await service.secrets.verifyPassword(password, member?.password_hash ?? null)))
+  if (!(await service.secrets.verifyPassword(password, member?.password_hash ?? null, actor.memberId)))
     throw badField('password', 'is not the present one');
 }
 
