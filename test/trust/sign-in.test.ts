@@ -161,9 +161,9 @@ describe('a flood of sign-ins', () => {
     const flood = Array.from({ length: 80 }, (_, at) => signIn(`nobody${at}@acme.example`, 'wrong password'));
     const beside = await timed();
     const statuses = new Set((await Promise.all(flood)).map(({ status }) => status));
-    expect([...statuses].toSorted()).toEqual([401, 429]);
-    console.log(
-      `a rightful sign-in: ${Math.round(alone)} ms alone, ${Math.round(beside)} ms beside 80 others`,
+    expect(statuses).toEqual(new Set([401, 429]));
+    process.stdout.write(
+      `sign-in: ${Math.round(alone)} ms alone, ${Math.round(beside)} ms beside 80 others\n`,
     );
     // Forty times as long where it waits for all of them.
     expect(beside).toBeLessThan(6 * alone + 1_000);

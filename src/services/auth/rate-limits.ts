@@ -3,7 +3,6 @@
 import type { LimitCause } from '../../protocol/codes.ts';
 import type { LimitCheck, LimitVerdict, LimitWindow } from '../../engine/engine.ts';
 import { addressKey, addressNetworks } from '../../net/ip-ranges.ts';
-import { findVisitor } from '../core/access.ts';
 import type { VisitorActor } from '../core/actor.ts';
 import { rateLimited, type ServiceError } from '../core/errors.ts';
 import { organizationQuotas } from '../tenants/quotas.ts';
@@ -50,7 +49,10 @@ const scaledWindows = new WeakMap<readonly LimitWindow[], Map<number, readonly L
 /** The same windows with another limit: made once for each factor. */
 function scale(windows: readonly LimitWindow[], factor: number): readonly LimitWindow[] {
   let byFactor = scaledWindows.get(windows);
-  if (byFactor === undefined) scaledWindows.set(windows, (byFactor = new Map()));
+  if (byFactor === undefined) {
+    byFactor = new Map<number, readonly LimitWindow[]>();
+    scaledWindows.set(windows, byFactor);
+  }
   let scaled = byFactor.get(factor);
   if (scaled === undefined) {
     scaled = windows.map(({ limit, windowMs }) => ({
@@ -124,9 +126,10 @@ async function organizationChecks(
 }
 
 function hasConversation({ engine }: Service, actor: VisitorActor): Promise<boolean> {
-  return engine.store.read(async (tx) => {
-    const visitor = await findVisitor(tx, actor);
-    return visitor !== undefined && (await tx.repositories.conversations.countOfVisitor(visitor.id)) > 0;
+  const { applicationId, mode, visitorId } = actor;
+  return engine.store.read(async ({ repositories: { visitors, conversations } }) => {
+    const visitor = await visitors.byVisitorId(applicationId, mode, visitorId);
+    return visitor !== undefined && (await conversations.countOfVisitor(visitor.id)) > 0;
   });
 }
 
