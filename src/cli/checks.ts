@@ -33,9 +33,9 @@ const mebi = 1_048_576;
 const dayMs = 86_400_000;
 const timeoutMs = 4_000;
 /** Below this a server soon refuses writes. */
-const leastFreeBytes = 100 * mebi;
+const minFreeBytes = 100 * mebi;
 /** Above this something keeps the log from being emptied. */
-const mostLogBytes = 64 * mebi;
+const maxLogBytes = 64 * mebi;
 /** Before Deskbell was written. */
 const earliestNow = Date.UTC(2026, 0, 1);
 
@@ -187,7 +187,7 @@ async function freeSpace(folder: string): Promise<Finding> {
   const free = bavail * bsize;
   const size = (await stat(join(folder, 'deskbell.db')).catch(() => null))?.size ?? 0;
   const text = `${Math.floor(free / mebi).toLocaleString('en')} MiB free`;
-  if (free < leastFreeBytes)
+  if (free < minFreeBytes)
     return wrong('disk', text, 'Make room: without it no message can be stored, nor removed');
   if (free < 2 * size)
     return note('disk', `${text}, less than twice the database: a backup or a change of schema may not fit`);
@@ -230,7 +230,7 @@ export function checkFileSystem(type: number): Finding {
 async function logSize(folder: string): Promise<Finding> {
   const size = (await stat(join(folder, 'deskbell.db-wal')).catch(() => null))?.size ?? 0;
   const text = `${(size / mebi).toFixed(1)} MiB of write-ahead log`;
-  return size > mostLogBytes
+  return size > maxLogBytes
     ? wrong(
         'log',
         text,

@@ -67,7 +67,9 @@ export function addSettings(command: Command, names: readonly SettingName[] = se
   return command;
 }
 
-const serverSettings = (Object.keys(settings) as SettingName[]).filter((name) => name !== 'data');
+const serverSettings = Object.keys(settings).filter(
+  (name): name is SettingName => name in settings && name !== 'data',
+);
 
 /** The settings among a command's options. */
 export function settingFlags(options: Flags): Flags {
@@ -92,16 +94,27 @@ export function wholeNumberOr<W extends string>(...words: readonly W[]): (text: 
   };
 }
 
-const secondsPer = { s: 1, m: 60, h: 3600, d: 86_400 } as const;
+const secondsPer: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
 
 /** `24h`, `30m`, `7d`, `90s` or `0` → seconds. */
 export function parseDuration(text: string): number {
   const match = /^(?:0|([1-9][0-9]{0,5})([smhd]))$/.exec(text);
   if (match === null) throw new InvalidArgumentError('Write for example 24h, 30m, 7d or 0.');
-  return match[1] === undefined ? 0 : Number(match[1]) * secondsPer[match[2] as keyof typeof secondsPer];
+  const [, count = '0', unit = 's'] = match;
+  return Number(count) * (secondsPer[unit] ?? 1);
 }
 
-/** @throws UsageError unless --yes was said */
+/**
+ * A word as one of the choices.
+ * @throws UsageError when it is none of them
+ */
+export function oneOf<T extends string>(choices: readonly T[], word: string | undefined): T {
+  const found = choices.find((one) => one === word);
+  if (found === undefined) throw new UsageError(`It must be one of: ${choices.join(', ')}.`);
+  return found;
+}
+
+/** @throws UsageError unless --yes was given */
 export function requireConfirmation(yes: boolean | undefined, what: string): void {
   if (yes !== true) throw new UsageError(`This removes ${what}, for good. Add --yes if you mean it.`);
 }

@@ -1,7 +1,7 @@
 // What every command gets: where to read and print, the settings, and how the
 // command line is called, so that it can say what to type next.
 import { basename, isAbsolute, relative } from 'node:path';
-import type { Command } from 'commander';
+import { Command } from 'commander';
 import { dataFolderFromEnvironment, readConfig, type Config, type Flags } from '../config.ts';
 import type { InputStream } from './prompt.ts';
 import { createPrinter, type Printer, type OutputStream } from './print.ts';
@@ -41,9 +41,11 @@ export type WrapHandler = <O>(handler: CommandHandler<O>) => (...all: unknown[])
 export function createHandlerWrapper(io: Io): WrapHandler {
   return <O>(handler: CommandHandler<O>) =>
     async (...all) => {
-      const command = all.at(-1) as Command;
+      const command = all.at(-1);
+      if (!(command instanceof Command))
+        throw new TypeError('commander called a handler without its command');
       const options = command.optsWithGlobals<O & GlobalOptions>();
-      await handler(createContext(io, options), options, command.processedArgs as readonly string[]);
+      await handler(createContext(io, options), options, command.args);
     };
 }
 

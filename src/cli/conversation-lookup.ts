@@ -1,11 +1,11 @@
 // What the commands on one conversation share: finding it by a part of its id, the text
 // to send, and what a refused act means. Prints nothing.
-import type { Readable } from 'node:stream';
 import { sizeLimits } from '../protocol/codes.ts';
 import type { StaffConversation, StaffConversationListItem } from '../sdk/staff-types.ts';
 import type { Context } from './context.ts';
 import { CommandError, UsageError } from './errors.ts';
 import { isSdkError, type Remote } from './remote.ts';
+import { readStandardInput } from './standard-input.ts';
 
 const whole = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const part = /^[0-9a-f-]{6,36}$/i;
@@ -16,7 +16,7 @@ const lookedAt = 500;
 /**
  * The whole id of a conversation.
  * @param typed an id, or six or more characters of its beginning or its end
- * @throws UsageError for what can't be an id; CommandFailed when nothing fits, or several do
+ * @throws UsageError for what can't be an id; CommandError when nothing fits, or several do
  */
 export async function findConversationId(context: Context, { call }: Remote, typed: string): Promise<string> {
   if (whole.test(typed)) return typed.toLowerCase();
@@ -105,29 +105,13 @@ export async function readText(context: Context, typed: string | undefined, usag
     throw new UsageError(
       `Say what to send: ${context.remoteCommand(usage)}, or - to type it and end with Ctrl-D.`,
     );
-  const text = await allOf(input);
+  const text = await readStandardInput(input, maxTextBytes, {
+    tooLong: 'What came on standard input is too long for a message; nothing was sent.',
+    notText: 'What came on standard input is not UTF-8 text; nothing was sent.',
+  });
   if (text.trim() === '') throw new UsageError('Nothing came on standard input; nothing was sent.');
   return text.replace(/\r?\n$/, '');
 }
 
 /** Text of this many bytes can't be within the limit of characters any more. */
-const longestText = sizeLimits.contentRest * 4;
-
-async function allOf(input: Readable): Promise<string> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of input as AsyncIterable<Buffer | string>) {
-    const bytes = Buffer.from(chunk);
-    size += bytes.length;
-    if (size > longestText)
-      throw new UsageError('What came on standard input is too long for a message; nothing was sent.');
-    chunks.push(bytes);
-  }
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));
-  } catch (error) {
-    throw new UsageError('What came on standard input is not UTF-8 text; nothing was sent.', {
-      cause: error,
-    });
-  }
-}
+const maxTextBytes = sizeLimits.contentRest * 4;

@@ -4,7 +4,8 @@ import { randomBytes } from 'node:crypto';
 import { chmod, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { shellWord } from './context.ts';
-import { CommandError } from './errors.ts';
+import { CommandError, messageOf } from './errors.ts';
+import { errorCode } from '../net/network-errors.ts';
 
 export interface SignIn {
   /** The server's origin. */
@@ -33,9 +34,9 @@ export interface SignInFilter {
 export interface Credentials {
   /** The path of the file, for messages. */
   readonly path: string;
-  /** All sign-ins, the current one first. @throws CommandFailed naming a file that can't be read or trusted */
+  /** All sign-ins, the current one first. @throws CommandError naming a file that can't be read or trusted */
   list(): Promise<readonly SignIn[]>;
-  /** The one that was used last among those that fit. @throws CommandFailed as above */
+  /** The one that was used last among those that fit. @throws CommandError as above */
   find(wanted: SignInFilter): Promise<SignIn | null>;
   /** Keeps a sign-in in place of an earlier one for the same server and organization, and makes it the current one. */
   save(signIn: SignIn): Promise<void>;
@@ -71,10 +72,10 @@ export function openCredentials({
       if (hasBits) await closeToOthers();
       text = await readFile(path, 'utf8');
     } catch (error) {
-      const { code } = error as NodeJS.ErrnoException;
+      const code = errorCode(error);
       if (code === 'ENOENT' || code === 'ENOTDIR') return [];
       if (error instanceof CommandError) throw error;
-      throw new CommandError(`The kept sign-ins can't be read: ${(error as Error).message}.`, {
+      throw new CommandError(`The kept sign-ins can't be read: ${messageOf(error)}.`, {
         cause: error,
       });
     }
@@ -166,7 +167,7 @@ function isSignIn(value: unknown): value is SignIn {
 /** An object in which each of the names is a text with something in it. */
 function hasTexts(value: unknown, names: readonly string[]): value is Record<string, unknown> {
   if (typeof value !== 'object' || value === null) return false;
-  const record = value as Record<string, unknown>;
+  const record: Readonly<Record<string, unknown>> = { ...value };
   return names.every((name) => typeof record[name] === 'string' && record[name] !== '');
 }
 
@@ -184,7 +185,7 @@ async function replace(path: string, text: string): Promise<void> {
     await rename(fresh, path);
   } catch (error) {
     await rm(fresh, { force: true });
-    throw new CommandError(`The sign-in can't be kept in ${dirname(path)}: ${(error as Error).message}.`, {
+    throw new CommandError(`The sign-in can't be kept in ${dirname(path)}: ${messageOf(error)}.`, {
       cause: error,
     });
   }
@@ -200,11 +201,10 @@ async function takeTurn(lock: string): Promise<() => Promise<void>> {
       await (await open(lock, 'wx', 0o600)).close();
       return () => rm(lock, { force: true });
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST')
-        throw new CommandError(
-          `The sign-in can't be kept in ${dirname(lock)}: ${(error as Error).message}.`,
-          { cause: error },
-        );
+      if (errorCode(error) !== 'EEXIST')
+        throw new CommandError(`The sign-in can't be kept in ${dirname(lock)}: ${messageOf(error)}.`, {
+          cause: error,
+        });
     }
     const age = Date.now() - ((await stat(lock).catch(() => null))?.mtimeMs ?? Date.now());
     if (age > staleAfterMs || age < -staleAfterMs) await rm(lock, { force: true });

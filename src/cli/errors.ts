@@ -12,7 +12,12 @@ export class UsageError extends Error {
 
 /** The command could not do its work; the message says what to do. */
 export class CommandError extends Error {
-  override readonly name = 'CommandFailed';
+  override readonly name = 'CommandError';
+}
+
+/** What a thrown value says, for a sentence. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 /** What a person typed for an input field of an operation. */
@@ -50,7 +55,7 @@ const refusals = new Set([
   'SchemaRefused',
   'StoreUnavailable',
   'BackupRefused',
-  'CommandFailed',
+  'CommandError',
 ]);
 
 /** @returns the exit code and one sentence that says what was wrong and what to do */

@@ -24,7 +24,7 @@ export interface FirstResources {
   readonly stopped: boolean;
 }
 
-/** @throws CommandFailed when the person leaves */
+/** @throws CommandError when the person leaves */
 export async function askFirstQuestions({
   input,
   errors,

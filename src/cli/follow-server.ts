@@ -27,7 +27,7 @@ const typeWidth = 'conversation:accepted'.length;
 
 /**
  * Prints until it is asked to end.
- * @throws CommandFailed when the sign-in is over or the server can't be reached at first
+ * @throws CommandError when the sign-in is over or the server can't be reached at first
  */
 export async function followServer(context: Context, signIn: SignIn): Promise<void> {
   const { print } = context;
@@ -153,7 +153,7 @@ function printEvent(
 }
 
 function describe(payload: object, known: StaffConversationListItem | undefined): string {
-  const facts = payload as Readonly<Record<string, unknown>>;
+  const facts: Readonly<Record<string, unknown>> = { ...payload };
   const fact = (name: string): string => (typeof facts[name] === 'string' ? facts[name] : '');
   // The visitor waits; the name is known once the conversation was loaded.
   if (facts['preview'] !== undefined)

@@ -4,7 +4,8 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, dirname, extname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import type { KnowledgeFormat } from '../protocol/assistant.ts';
 import { assistantLimits } from '../protocol/codes.ts';
-import { CommandError } from './errors.ts';
+import { CommandError, messageOf } from './errors.ts';
+import { errorCode } from '../net/network-errors.ts';
 
 export type ReadDocument =
   | {
@@ -30,14 +31,14 @@ const formats: Readonly<Record<string, KnowledgeFormat>> = {
   '.txt': 'text',
 };
 const endings = Object.keys(formats).join(', ');
-const mostBytes = 8_000_000;
-const mostFiles = 20_000;
+const maxBytes = 8_000_000;
+const maxFiles = 20_000;
 
 /**
  * The documents below a path. A folder is walked without its hidden files, node_modules and symbolic links, so that
  * nothing outside of it gets in. Sources are paths as seen from the working folder, with slashes; of what lies
  * elsewhere they begin with its folder's name, so that they are the same from anywhere.
- * @throws CommandFailed when there is no such path, or nothing in it
+ * @throws CommandError when there is no such path, or nothing in it
  */
 export async function findFiles(path: string): Promise<FileTree> {
   const root = resolve(path);
@@ -62,9 +63,10 @@ export async function findFiles(path: string): Promise<FileTree> {
 
 /** What to say of a path that can't be read. */
 export function readError(path: string, what: string, error: unknown): CommandError {
-  const { code, message } = error as NodeJS.ErrnoException;
   return new CommandError(
-    code === 'ENOENT' ? `There is no ${what} ${path}.` : `${path} can't be read: ${message}.`,
+    errorCode(error) === 'ENOENT'
+      ? `There is no ${what} ${path}.`
+      : `${path} can't be read: ${messageOf(error)}.`,
   );
 }
 
@@ -83,9 +85,9 @@ async function walk(root: string): Promise<string[]> {
       const path = join(folder, entry.name);
       if (entry.isDirectory()) folders.push(path);
       else if (entry.isFile() && formatOf(path) !== undefined) files.push(path);
-      if (files.length > mostFiles)
+      if (files.length > maxFiles)
         throw new CommandError(
-          `There are more than ${mostFiles} files in ${root}. Add its folders one by one.`,
+          `There are more than ${maxFiles} files in ${root}. Add its folders one by one.`,
         );
     }
   }
@@ -102,16 +104,16 @@ export async function readDocument({ source, path }: FileTree['files'][number]):
   if (format === undefined) return failed(`files that can be read end in ${endings}`);
   try {
     const { size } = await stat(path);
-    if (size > mostBytes) return failed(tooBig);
+    if (size > maxBytes) return failed(tooBig);
     const bytes = await readFile(path);
     if (bytes.includes(0)) return failed('it is binary, or text in UTF-16: save it as UTF-8');
     const content = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
     if (content.trim() === '') return failed('it is empty');
     return content.length > assistantLimits.content ? failed(tooBig) : { ok: true, source, format, content };
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
+    const code = errorCode(error);
     if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') return failed('it is not UTF-8: save it as UTF-8');
-    return failed(code === 'EACCES' ? 'it may not be read by this user' : message);
+    return failed(code === 'EACCES' ? 'it may not be read by this user' : messageOf(error));
   }
 }
 

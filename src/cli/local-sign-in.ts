@@ -17,7 +17,7 @@ interface Candidate {
 /**
  * Starts a session on the data folder, for the server that runs on it.
  * @param organization a slug, or all
- * @throws CommandFailed when there is no member to sign in as, or the person cancels
+ * @throws CommandError when there is no member to sign in as, or the person cancels
  */
 export async function signInLocally(
   context: Context,

@@ -29,7 +29,7 @@ export function localOn(service: Service): Local {
   };
 }
 
-/** @throws CommandFailed when the folder holds no database: a command must not make an empty one by a wrong path */
+/** @throws CommandError when the folder holds no database: a command must not make an empty one by a wrong path */
 export async function assertDatabase(context: Context, config: Config = context.config()): Promise<void> {
   const { databaseExists } = await import('../engine/open-engine.ts');
   if (await databaseExists(config.data)) return;
@@ -40,7 +40,7 @@ export async function assertDatabase(context: Context, config: Config = context.
 
 /**
  * Opens the service beside a server that may be running, does the work, closes it again.
- * @throws CommandFailed when there is no database and it may not be made; EngineRefused, SchemaRefused
+ * @throws CommandError when there is no database and it may not be made; EngineRefused, SchemaRefused
  */
 export async function withLocal<T>(
   context: Context,

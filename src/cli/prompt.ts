@@ -4,6 +4,7 @@ import { createInterface } from 'node:readline';
 import { Writable, type Readable } from 'node:stream';
 import { CommandError, UsageError } from './errors.ts';
 import { sanitizeCell, type OutputStream } from './print.ts';
+import { readStandardInput } from './standard-input.ts';
 
 /** A stream that may be a terminal, as process.stdin is. */
 export type InputStream = Readable & { readonly isTTY?: boolean };
@@ -12,12 +13,12 @@ export interface Prompt {
   /**
    * Asks until the answer is good.
    * @param check what is wrong with an answer, or null
-   * @throws CommandFailed when the person leaves (Ctrl-C, Ctrl-D)
+   * @throws CommandError when the person leaves (Ctrl-C, Ctrl-D)
    */
   ask(question: string, check: (answer: string) => string | null): Promise<string>;
-  /** Asks once, without showing the answer, which may hold blanks. @throws CommandFailed as above */
+  /** Asks once, without showing the answer, which may hold blanks. @throws CommandError as above */
   secret(question: string): Promise<string>;
-  /** Asks for a new password twice, without showing it. @throws CommandFailed as above */
+  /** Asks for a new password twice, without showing it. @throws CommandError as above */
   newPassword(question: string, check: (answer: string) => string | null): Promise<string>;
   close(): void;
 }
@@ -106,27 +107,17 @@ export function openPrompt(input: InputStream, screen: OutputStream): Prompt {
 }
 
 /** The longest secret that is read from standard input, in bytes; far above what any rule allows. */
-const longestSecret = 16_384;
+const maxSecretBytes = 16_384;
 
 /**
  * All of standard input as one secret, without the line end behind it.
  * @throws UsageError when there is none, it is too long or no UTF-8
  */
 export async function readSecret(input: Readable): Promise<string> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of input as AsyncIterable<Buffer | string>) {
-    const bytes = Buffer.from(chunk);
-    chunks.push(bytes);
-    size += bytes.length;
-    if (size > longestSecret) throw new UsageError('What came on standard input is too long for a password.');
-  }
-  let text: string;
-  try {
-    text = new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));
-  } catch (error) {
-    throw new UsageError('What came on standard input is not UTF-8 text.', { cause: error });
-  }
+  const text = await readStandardInput(input, maxSecretBytes, {
+    tooLong: 'What came on standard input is too long for a password.',
+    notText: 'What came on standard input is not UTF-8 text.',
+  });
   const secret = text.replace(/\r?\n$/, '');
   if (secret === '')
     throw new UsageError(

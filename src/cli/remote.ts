@@ -92,7 +92,7 @@ export function loginCommand(
   return context.remoteCommand(['login', ...words].join(' '));
 }
 
-/** The sign-in that a command's options mean. @throws CommandFailed when there is none */
+/** The sign-in that a command's options mean. @throws CommandError when there is none */
 export async function savedSignIn(context: Context, options: ServerOptions): Promise<SignIn> {
   const meant = signInFilter(options);
   const found = await credentialsOf(context).find(meant);
@@ -122,7 +122,7 @@ export function createCaller(url: string, token: string | null, retries = 2): Re
 
 /**
  * Does a command's work on the server that its options mean.
- * @throws CommandFailed, UsageError with a sentence for each error that the server answers
+ * @throws CommandError, UsageError with a sentence for each error that the server answers
  */
 export async function withRemote<T>(
   context: Context,
@@ -142,7 +142,7 @@ export function isSdkError(error: unknown, code?: SdkErrorCode): error is SdkErr
   return (
     error instanceof Error &&
     error.name === 'SdkError' &&
-    (code === undefined || (error as SdkError).code === code)
+    (code === undefined || ('code' in error && error.code === code))
   );
 }
 

@@ -6,7 +6,7 @@ import { openPrompt, readSecret, type Prompt } from './prompt.ts';
 import type { Context } from './context.ts';
 import { askSecondFactor, signInStep } from './second-factor-dialogue.ts';
 import type { SignIn } from './credentials.ts';
-import { CommandError, UsageError } from './errors.ts';
+import { CommandError, UsageError, messageOf } from './errors.ts';
 import {
   createCaller,
   credentialsOf,
@@ -51,7 +51,7 @@ const attempts = 3;
 
 /**
  * Signs in and keeps the session in place of an earlier one, which ends.
- * @throws UsageError when something is missing and there is no terminal to ask for it; CommandFailed
+ * @throws UsageError when something is missing and there is no terminal to ask for it; CommandError
  */
 export async function signIn(context: Context, known: SignInDefaults): Promise<SignIn> {
   if (known.url !== undefined) serverUrl(known.url);
@@ -128,7 +128,7 @@ function problemOf(text: string): string | null {
     serverUrl(text);
     return null;
   } catch (error) {
-    return (error as Error).message;
+    return messageOf(error);
   }
 }
 

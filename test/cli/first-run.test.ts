@@ -88,7 +88,7 @@ describe('the questions', () => {
       input.write(typed);
     }
     expect(await left).toMatchObject({
-      name: 'CommandFailed',
+      name: 'CommandError',
       message: expect.stringContaining('nothing was made'),
     });
     expect(errors.text()).toContain('ada@example.com');
@@ -98,7 +98,7 @@ describe('the questions', () => {
   test.each([0, 1, 3, 4, 5])('leaving after %i answers ends it in one sentence', async (count) => {
     const lines = ['Acme', 'Ada', 'ada@example.com', 'correct horse', 'correct horse'].slice(0, count);
     await expect(answer(lines, true)).rejects.toMatchObject({
-      name: 'CommandFailed',
+      name: 'CommandError',
       message: expect.stringContaining('nothing was made'),
     });
   });

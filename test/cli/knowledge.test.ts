@@ -296,8 +296,8 @@ describe('knowledge list, show, remove, search, synonyms', () => {
     });
     for (const [text, line] of [
       ['lonely', /Line 1 of .* only one word/],
-      ['[1, 2', /looks like JSON and is none/],
-      ['[["a", 1]]', /--set/],
+      ['[1, 2', /can't be read as JSON/],
+      ['[["a", 1]]', /a group of synonyms must be a list of words/],
     ] as const) {
       await writeFile(file, text);
       expect((await run(['knowledge', 'synonyms', '--app', appId, '--set', file])).stderr).toMatch(line);

@@ -67,7 +67,7 @@ describe('where a password comes from', () => {
     ['nothing', '', /Nothing came/],
     ['only a line end', '\n', /Nothing came/],
     ['two lines', 'first line\nsecond line\n', /one line/],
-    ['a short one', 'short', /The password must be at least 8 characters/],
+    ['a short one', 'short', /The password must have at least 8 characters/],
     ['too much', 'x'.repeat(20_000), /too long/],
   ])('%s on standard input: exit 2, and it is not repeated', async (_what, input, said) => {
     const outcome = await inProcess([...add, 'x@example.com', '--password-stdin', '--data', data], { input });

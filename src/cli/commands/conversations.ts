@@ -96,7 +96,7 @@ async function accept(remote: Remote, id: string): Promise<StaffConversation> {
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** @throws CommandFailed when no member, or more than one, is called so */
+/** @throws CommandError when no member, or more than one, is called so */
 async function memberId(context: Context, remote: Remote, typed: string): Promise<string> {
   if (uuid.test(typed)) return typed;
   const name = typed.trim().toLowerCase();

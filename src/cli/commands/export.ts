@@ -5,8 +5,9 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { sizeLimits } from '../../protocol/codes.ts';
 import type { WrapHandler, Context } from '../context.ts';
-import { CommandError, UsageError } from '../errors.ts';
+import { CommandError, UsageError, messageOf } from '../errors.ts';
 import { runLocal, withLocal } from '../local.ts';
+import { errorCode } from '../../net/network-errors.ts';
 
 interface ExportFlags {
   readonly visitor?: string;
@@ -84,11 +85,10 @@ async function openNew(file: string): Promise<FileHandle> {
   try {
     return await open(file, 'wx', 0o600);
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
     throw new CommandError(
-      code === 'EEXIST'
+      errorCode(error) === 'EEXIST'
         ? `${file} exists already. Choose another file, or remove it.`
-        : `${file} can't be written: ${message}.`,
+        : `${file} can't be written: ${messageOf(error)}.`,
       { cause: error },
     );
   }

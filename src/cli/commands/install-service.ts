@@ -6,6 +6,7 @@ import type { Command } from 'commander';
 import { settings, type Config } from '../../config.ts';
 import type { WrapHandler, Context } from '../context.ts';
 import { CommandError, UsageError } from '../errors.ts';
+import { errorCode } from '../../net/network-errors.ts';
 
 const unitFile = '/etc/systemd/system/deskbell.service';
 
@@ -41,14 +42,13 @@ async function installService(
   try {
     await writeFile(unitFile, unit, { mode: 0o644, flag: force ? 'w' : 'wx' });
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
+    const code = errorCode(error);
     if (code === 'EEXIST')
       throw new CommandError(`${unitFile} exists already. Add --force to replace it.`, { cause: error });
     const again = context.command(`install-service --user ${user}`);
-    throw new CommandError(
-      `${unitFile} can't be written (${code ?? message}). Run it as root: sudo ${again}`,
-      { cause: error },
-    );
+    throw new CommandError(`${unitFile} can't be written (${code}). Run it as root: sudo ${again}`, {
+      cause: error,
+    });
   }
   if (print.json) return print.document({ file: unitFile, unit });
   print.line('Wrote ', ['bold', unitFile], '.');

@@ -52,9 +52,7 @@ export function addKnowledgeAdd(knowledge: Command, act: WrapHandler): void {
     .action(act<AddFlags>(addKnowledge));
 }
 
-async function addKnowledge(context: Context, flags: AddFlags, args: readonly string[]): Promise<void> {
-  // Of one variadic argument commander makes one list.
-  const paths = args.flat();
+async function addKnowledge(context: Context, flags: AddFlags, paths: readonly string[]): Promise<void> {
   const sites = paths.filter(isAddress);
   if (sites.length > 0 && (flags.url !== undefined || flags.title !== undefined))
     throw new UsageError('--url and --title are for files: pages of a site have their own.');

@@ -6,7 +6,7 @@ import type { FoundPassage, KnowledgeDocument } from '../../protocol/assistant.t
 import type { Output } from '../../protocol/operations.ts';
 import { preview } from '../../text/text.ts';
 import type { WrapHandler, Context } from '../context.ts';
-import { CommandError, UsageError } from '../errors.ts';
+import { CommandError, UsageError, messageOf } from '../errors.ts';
 import { addCommandGroup, wholeNumberOr } from '../command-builder.ts';
 import { readError } from '../knowledge-files.ts';
 import { runLocal, withLocal } from '../local.ts';
@@ -126,13 +126,12 @@ async function removeDocuments(
   { app, source }: { app?: string; source?: string },
   args: readonly string[],
 ): Promise<void> {
-  const typed = args.flat().filter((id) => id !== undefined);
-  if ((typed.length === 0) === (source === undefined))
+  if ((args.length === 0) === (source === undefined))
     throw new UsageError('Say which: either ids, or --app ID --source S.');
   if (source !== undefined && app === undefined)
     throw new UsageError('--source needs --app: the same source may be in several.');
   const removed = await withLocal(context, async (local) => {
-    const ids = typed.slice();
+    const ids = [...args];
     if (source !== undefined) {
       for (let offset = 0; ids.length === 0; offset += 1_000) {
         const { documents, total } = await local.run('knowledge.list', {
@@ -163,7 +162,7 @@ async function search(
 ): Promise<void> {
   const found = await runLocal(context, 'knowledge.search', {
     applicationId: app,
-    query: args.flat().join(' '),
+    query: args.join(' '),
     limit,
   });
   const { print } = context;
@@ -178,7 +177,7 @@ async function search(
 async function ask(context: Context, { app }: { app: string }, args: readonly string[]): Promise<void> {
   const given = await runLocal(context, 'knowledge.ask', {
     applicationId: app,
-    question: args.flat().join(' '),
+    question: args.join(' '),
   });
   const { print } = context;
   if (print.json) return print.document(given);
@@ -251,10 +250,9 @@ async function readSynonyms(file: string): Promise<string[][]> {
   });
   if (/^\s*[[{]/.test(text)) {
     try {
-      const value = JSON.parse(text) as { synonyms?: string[][] } | string[][];
-      return Array.isArray(value) ? value : (value.synonyms ?? []);
+      return groupsOf(JSON.parse(text));
     } catch (error) {
-      throw new CommandError(`${file} looks like JSON and is none: ${(error as Error).message}.`);
+      throw new CommandError(`${file} can't be read as JSON: ${messageOf(error)}.`);
     }
   }
   return text.split(/\r?\n/).flatMap((line, index) => {
@@ -269,4 +267,19 @@ async function readSynonyms(file: string): Promise<string[][]> {
       );
     return words.length === 0 ? [] : [words];
   });
+}
+
+/** The groups of words in what --json printed, or in a list of lists. @throws TypeError for anything else */
+function groupsOf(value: unknown): string[][] {
+  const groups: unknown =
+    typeof value === 'object' && value !== null && 'synonyms' in value ? value.synonyms : value;
+  if (!Array.isArray(groups)) throw new TypeError('it has no list of synonyms');
+  return groups.map((group: unknown) => {
+    if (!isTextList(group)) throw new TypeError('a group of synonyms must be a list of words');
+    return group;
+  });
+}
+
+function isTextList(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((one) => typeof one === 'string');
 }

@@ -6,7 +6,7 @@ import type { Member, Role } from '../../protocol/entities.ts';
 import { openPrompt, readSecret } from '../prompt.ts';
 import type { WrapHandler, Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
-import { addCommandGroup, requireConfirmation } from '../command-builder.ts';
+import { addCommandGroup, requireConfirmation, oneOf } from '../command-builder.ts';
 import { assertDatabase, runLocal } from '../local.ts';
 
 interface PasswordOption {
@@ -24,7 +24,7 @@ interface InviteOptions extends Omit<AddOptions, keyof PasswordOption> {
   readonly baseUrl?: string;
 }
 
-const roles = ['admin', 'operator'];
+const roles: readonly Role[] = ['admin', 'operator'];
 
 export function addMemberCommands(program: Command, act: WrapHandler): void {
   const member = addCommandGroup(program, 'member', 'admins and operators of an organization');
@@ -66,7 +66,10 @@ export function addMemberCommands(program: Command, act: WrapHandler): void {
     .addArgument(new Argument('<ROLE>').choices(roles))
     .action(
       act(async (context, _options, [memberId = '', role]) =>
-        showMember(context, await runLocal(context, 'members.update', { memberId, role: role as Role })),
+        showMember(
+          context,
+          await runLocal(context, 'members.update', { memberId, role: oneOf(roles, role) }),
+        ),
       ),
     );
   password(

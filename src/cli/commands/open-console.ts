@@ -39,7 +39,7 @@ export function addConsoleCommand(program: Command, act: WrapHandler): void {
 
 /**
  * Opens the console and stays until it is left.
- * @throws UsageError where there is no terminal; CommandFailed when no member could sign in
+ * @throws UsageError where there is no terminal; CommandError when no member could sign in
  */
 export async function openConsole(context: Context, flags: ConsoleFlags): Promise<void> {
   const { io, print } = context;

@@ -1,11 +1,13 @@
 // deskbell org …: the organizations of a data folder. Holds no rule.
 import { Argument, Option, type Command } from 'commander';
-import type { OrganizationDetail } from '../../protocol/entities.ts';
+import type { OrganizationDetail, Plan } from '../../protocol/entities.ts';
 import type { RawInput } from '../../protocol/operations.ts';
 import type { WrapHandler, Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
-import { addCommandGroup, requireConfirmation, wholeNumberOr } from '../command-builder.ts';
+import { addCommandGroup, requireConfirmation, wholeNumberOr, oneOf } from '../command-builder.ts';
 import { runLocal } from '../local.ts';
+
+const plans: readonly Plan[] = ['free', 'premium', 'enterprise'];
 
 interface LimitOptions {
   readonly requestsPerMinute?: number | 'plan';
@@ -37,14 +39,14 @@ export function addOrgCommands(program: Command, act: WrapHandler): void {
     ),
   );
   slug(org.command('plan').description('change the plan'))
-    .addArgument(new Argument('<PLAN>').choices(['free', 'premium', 'enterprise']))
+    .addArgument(new Argument('<PLAN>').choices(plans))
     .action(
       act(async (context, _options, [organization, plan]) =>
         show(
           context,
           await runLocal(context, 'organizations.update', {
             organization,
-            plan: plan as OrganizationDetail['plan'],
+            plan: oneOf(plans, plan),
           }),
         ),
       ),

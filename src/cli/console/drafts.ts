@@ -23,7 +23,7 @@ export interface DraftStoreOptions {
   readonly server: string;
   /** The organization's slug. */
   readonly organization: string;
-  /** Runs once after so many milliseconds; answers how to call it off. */
+  /** Runs once after so many milliseconds; answers how to cancel it. */
   readonly after: (ms: number, run: () => void) => () => void;
   /** Told, once for each kind and never during a call, what stands in the way of keeping drafts, as a sentence. */
   readonly onProblem?: (sentence: string) => void;
@@ -32,11 +32,11 @@ export interface DraftStoreOptions {
 /** The longest that a change waits for the disk, in ms: what a crash can take is what was typed in this time. */
 export const draftDelayMs = 400;
 
-const FILE = /^(?<id>[\w-]{1,100})\.json$/;
-const LEFT_OVER_MS = 60_000;
-const MOST_BYTES = 1_000_000;
-const PRIVATE_FOLDER = 0o700;
-const PRIVATE_FILE = 0o600;
+const fileName = /^(?<id>[\w-]{1,100})\.json$/;
+const leftoverMs = 60_000;
+const maxBytes = 1_000_000;
+const privateFolder = 0o700;
+const privateFile = 0o600;
 
 /** Drafts of one organization on one server. Everything on disk is done synchronously: files are small, and nothing may be half done. */
 export function createDraftStore(options: DraftStoreOptions): DraftStore {
@@ -44,123 +44,123 @@ export function createDraftStore(options: DraftStoreOptions): DraftStore {
 }
 
 class DraftFolder implements DraftStore {
-  private readonly folder: string;
-  private readonly options: DraftStoreOptions;
+  readonly #folder: string;
+  readonly #options: DraftStoreOptions;
   /** What is written here, by conversation; null: nothing. */
-  private readonly known = new Map<string, Draft | null>();
+  readonly #known = new Map<string, Draft | null>();
   /** The text that this console knows to be in the file; anything else there is another console's. */
-  private readonly seen = new Map<string, string>();
-  private readonly waiting = new Set<string>();
-  private readonly told = new Set<string>();
-  private callOff: (() => void) | undefined;
-  private written = 0;
+  readonly #seen = new Map<string, string>();
+  readonly #waiting = new Set<string>();
+  readonly #reported = new Set<string>();
+  #cancel: (() => void) | undefined;
+  #written = 0;
 
   constructor(options: DraftStoreOptions) {
-    this.options = options;
+    this.#options = options;
     const place = createHash('sha256')
       .update(`${options.server}\n${options.organization}`)
       .digest('hex')
       .slice(0, 24);
-    this.folder = join(options.stateFolder, 'drafts', place);
-    this.open();
+    this.#folder = join(options.stateFolder, 'drafts', place);
+    this.#open();
   }
 
   get(conversationId: string): Draft | null {
-    if (!this.waiting.has(conversationId)) this.read(conversationId);
-    return this.known.get(conversationId) ?? null;
+    if (!this.#waiting.has(conversationId)) this.#read(conversationId);
+    return this.#known.get(conversationId) ?? null;
   }
 
   set(conversationId: string, draft: Draft): void {
     if (draft.text.trim() === '') return this.remove(conversationId);
     const { text, note } = draft;
-    this.known.set(conversationId, { text, note });
-    this.waiting.add(conversationId);
+    this.#known.set(conversationId, { text, note });
+    this.#waiting.add(conversationId);
     // Not put off by further changes: who types without a pause must not lose all of it.
-    this.callOff ??= this.options.after(draftDelayMs, () => {
-      this.callOff = undefined;
-      this.writeWaiting();
+    this.#cancel ??= this.#options.after(draftDelayMs, () => {
+      this.#cancel = undefined;
+      this.#writeWaiting();
     });
   }
 
   remove(conversationId: string): void {
-    this.waiting.delete(conversationId);
-    this.known.set(conversationId, null);
-    const file = this.file(conversationId);
-    const onDisk = this.parse(file);
-    const seen = this.seen.get(conversationId);
+    this.#waiting.delete(conversationId);
+    this.#known.set(conversationId, null);
+    const file = this.#file(conversationId);
+    const onDisk = this.#parse(file);
+    const seen = this.#seen.get(conversationId);
     // Another console has written something else there since: that was not sent.
     if (onDisk === null || (seen !== undefined && onDisk.text !== seen)) return;
-    this.seen.delete(conversationId);
-    this.attempt('removed', () => unlinkSync(file));
+    this.#seen.delete(conversationId);
+    this.#attempt('removed', () => unlinkSync(file));
   }
 
   ids(): readonly string[] {
     const found = new Set<string>();
-    for (const name of this.names()) {
-      const id = FILE.exec(name)?.groups?.['id'];
+    for (const name of this.#names()) {
+      const id = fileName.exec(name)?.groups?.['id'];
       if (id !== undefined) found.add(id);
     }
-    for (const [id, draft] of this.known) {
-      if (this.waiting.has(id) && draft !== null) found.add(id);
+    for (const [id, draft] of this.#known) {
+      if (this.#waiting.has(id) && draft !== null) found.add(id);
     }
     return [...found].toSorted();
   }
 
   flush(): void {
-    this.callOff?.();
-    this.callOff = undefined;
-    this.writeWaiting();
+    this.#cancel?.();
+    this.#cancel = undefined;
+    this.#writeWaiting();
   }
 
-  private open(): void {
-    this.attempt('kept', () => {
-      mkdirSync(this.folder, { recursive: true, mode: PRIVATE_FOLDER });
+  #open(): void {
+    this.#attempt('kept', () => {
+      mkdirSync(this.#folder, { recursive: true, mode: privateFolder });
       // The folders may be older than this rule, or have been copied.
-      chmodSync(join(this.options.stateFolder, 'drafts'), PRIVATE_FOLDER);
-      chmodSync(this.folder, PRIVATE_FOLDER);
+      chmodSync(join(this.#options.stateFolder, 'drafts'), privateFolder);
+      chmodSync(this.#folder, privateFolder);
     });
-    for (const name of this.names()) {
-      if (name.endsWith('.tmp')) this.sweep(join(this.folder, name));
+    for (const name of this.#names()) {
+      if (name.endsWith('.tmp')) this.#sweep(join(this.#folder, name));
     }
   }
 
   // What a console left behind that was killed while it wrote; a younger one may be another console's at this moment.
-  private sweep(path: string): void {
+  #sweep(path: string): void {
     try {
-      if (statSync(path).mtimeMs < Date.now() - LEFT_OVER_MS) unlinkSync(path);
+      if (statSync(path).mtimeMs < Date.now() - leftoverMs) unlinkSync(path);
     } catch {
       // Another console has removed it already.
     }
   }
 
-  private names(): readonly string[] {
+  #names(): readonly string[] {
     try {
-      return readdirSync(this.folder);
+      return readdirSync(this.#folder);
     } catch {
       return [];
     }
   }
 
-  private file(conversationId: string): string {
-    const plain = FILE.test(`${conversationId}.json`);
+  #file(conversationId: string): string {
+    const plain = fileName.test(`${conversationId}.json`);
     return join(
-      this.folder,
+      this.#folder,
       `${plain ? conversationId : createHash('sha256').update(conversationId).digest('hex')}.json`,
     );
   }
 
-  private read(conversationId: string): void {
-    const draft = this.parse(this.file(conversationId));
+  #read(conversationId: string): void {
+    const draft = this.#parse(this.#file(conversationId));
     // A disk that can't be written must not take away what is in memory.
-    if (draft === null && this.told.has('kept')) return;
-    this.known.set(conversationId, draft);
-    if (draft !== null) this.seen.set(conversationId, draft.text);
+    if (draft === null && this.#reported.has('kept')) return;
+    this.#known.set(conversationId, draft);
+    if (draft !== null) this.#seen.set(conversationId, draft.text);
   }
 
-  private parse(file: string): Draft | null {
+  #parse(file: string): Draft | null {
     let source: string;
     try {
-      if (statSync(file).size > MOST_BYTES) return this.setAside(file);
+      if (statSync(file).size > maxBytes) return this.#setAside(file);
       source = readFileSync(file, 'utf8');
     } catch {
       return null;
@@ -173,37 +173,37 @@ class DraftFolder implements DraftStore {
     } catch {
       // Handled like any other content that is no draft.
     }
-    return this.setAside(file);
+    return this.#setAside(file);
   }
 
-  private setAside(file: string): null {
-    this.attempt('set aside', () => renameSync(file, `${file}.damaged`));
-    this.tell('damaged', `A draft could not be read. Its file is kept as ${file}.damaged.`);
+  #setAside(file: string): null {
+    this.#attempt('set aside', () => renameSync(file, `${file}.damaged`));
+    this.#tell('damaged', `A draft could not be read. Its file is kept as ${file}.damaged.`);
     return null;
   }
 
-  private writeWaiting(): void {
-    for (const id of this.waiting) {
-      const draft = this.known.get(id);
+  #writeWaiting(): void {
+    for (const id of this.#waiting) {
+      const draft = this.#known.get(id);
       if (draft === undefined || draft === null) {
-        this.waiting.delete(id);
+        this.#waiting.delete(id);
         continue;
       }
-      const file = this.file(id);
-      const incoming = `${file}.${process.pid}-${this.written++}.tmp`;
-      const done = this.attempt('kept', () => {
-        mkdirSync(this.folder, { recursive: true, mode: PRIVATE_FOLDER });
-        writeFileSync(incoming, JSON.stringify(draft), { flag: 'wx', mode: PRIVATE_FILE });
+      const file = this.#file(id);
+      const incoming = `${file}.${process.pid}-${this.#written++}.tmp`;
+      const done = this.#attempt('kept', () => {
+        mkdirSync(this.#folder, { recursive: true, mode: privateFolder });
+        writeFileSync(incoming, JSON.stringify(draft), { flag: 'wx', mode: privateFile });
         renameSync(incoming, file);
       });
       // What could not be written waits for the next change, and stays in memory.
       if (!done) continue;
-      this.waiting.delete(id);
-      this.seen.set(id, draft.text);
+      this.#waiting.delete(id);
+      this.#seen.set(id, draft.text);
     }
   }
 
-  private attempt(what: string, run: () => void): boolean {
+  #attempt(what: string, run: () => void): boolean {
     try {
       run();
       return true;
@@ -211,15 +211,15 @@ class DraftFolder implements DraftStore {
       if (error instanceof Error && 'code' in error && error.code === 'ENOENT' && what !== 'kept')
         return true;
       const reason = error instanceof Error ? error.message : String(error);
-      this.tell(what, `Drafts can't be ${what} on disk (${reason}); they last only until you quit.`);
+      this.#tell(what, `Drafts can't be ${what} on disk (${reason}); they last only until you quit.`);
       return false;
     }
   }
 
-  private tell(kind: string, sentence: string): void {
-    if (this.told.has(kind)) return;
-    this.told.add(kind);
+  #tell(kind: string, sentence: string): void {
+    if (this.#reported.has(kind)) return;
+    this.#reported.add(kind);
     // Not inside the call that found it: the listener may not be ready yet, or read drafts again.
-    queueMicrotask(() => this.options.onProblem?.(sentence));
+    queueMicrotask(() => this.#options.onProblem?.(sentence));
   }
 }

@@ -27,13 +27,13 @@ export interface TerminalKind {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-const ESC = '\u001b';
-const BEL = '\u0007';
-const ST = `${ESC}\\`;
-const LONGEST_TITLE = 60;
-const LONGEST_BODY = 160;
+const esc = '\u001b';
+const bel = '\u0007';
+const stringEnd = `${esc}\\`;
+const maxTitle = 60;
+const maxBody = 160;
 // GNU screen drops a longer string; each piece is wrapped by itself.
-const SCREEN_PIECE = 200;
+const screenPiece = 200;
 
 /**
  * What the terminal can do. `DESKBELL_NOTIFY` (`osc9`, `osc777`, `bell`) overrules the guess about notifications.
@@ -100,40 +100,40 @@ export function notificationBytes(
   title: string,
   body: string,
 ): string {
-  const bell = options.bell && kind.bell ? BEL : '';
+  const bell = options.bell && kind.bell ? bel : '';
   if (!options.desktop || kind.desktop === 'none') return bell;
-  const head = harmless(title, LONGEST_TITLE);
-  const text = harmless(body, LONGEST_BODY);
+  const head = harmless(title, maxTitle);
+  const text = harmless(body, maxBody);
   // `9;4;…` and the like are commands of ConEmu and others: a word of ours goes first, never a visitor's digits.
   const sequence =
     kind.desktop === 'osc9'
-      ? `${ESC}]9;Deskbell: ${head}${text === '' ? '' : `: ${text}`}`
-      : `${ESC}]777;notify;${head.replaceAll(';', ',')};${text.replaceAll(';', ',')}`;
+      ? `${esc}]9;Deskbell: ${head}${text === '' ? '' : `: ${text}`}`
+      : `${esc}]777;notify;${head.replaceAll(';', ',')};${text.replaceAll(';', ',')}`;
   return wrapped(sequence, kind.multiplexer) + bell;
 }
 
 /** A sequence without its end, for the terminal behind a multiplexer, which would swallow what it does not know. */
 function wrapped(sequence: string, multiplexer: TerminalKind['multiplexer']): string {
-  if (multiplexer === null) return `${sequence}${ST}`;
-  // Inside the wrapper an ST would end the wrapper, so the sequence ends with BEL.
-  const whole = `${sequence}${BEL}`;
-  if (multiplexer === 'tmux') return `${ESC}Ptmux;${whole.replaceAll(ESC, ESC + ESC)}${ST}`;
+  if (multiplexer === null) return `${sequence}${stringEnd}`;
+  // Inside the wrapper an stringEnd would end the wrapper, so the sequence ends with bel.
+  const whole = `${sequence}${bel}`;
+  if (multiplexer === 'tmux') return `${esc}Ptmux;${whole.replaceAll(esc, esc + esc)}${stringEnd}`;
   let pieces = '';
   let piece = '';
   for (const character of whole) {
-    if (piece.length + character.length > SCREEN_PIECE) {
-      pieces += `${ESC}P${piece}${ST}`;
+    if (piece.length + character.length > screenPiece) {
+      pieces += `${esc}P${piece}${stringEnd}`;
       piece = '';
     }
     piece += character;
   }
-  return `${pieces}${ESC}P${piece}${ST}`;
+  return `${pieces}${esc}P${piece}${stringEnd}`;
 }
 
 /** The bytes that set the window's title (and the name of the pane in tmux). */
 export function titleBytes(kind: TerminalKind, text: string): string {
   return kind.title
-    ? `${ESC}]0;${harmless(text, 2 * LONGEST_TITLE)}${kind.multiplexer === 'screen' ? BEL : ST}`
+    ? `${esc}]0;${harmless(text, 2 * maxTitle)}${kind.multiplexer === 'screen' ? bel : stringEnd}`
     : '';
 }
 
@@ -143,9 +143,9 @@ export function countTitle(count: number, name: string): string {
 }
 
 /** Keeps the title of before on the terminal's stack (XTWINOPS 22). */
-export const pushTitle = `${ESC}[22;0t`;
+export const pushTitle = `${esc}[22;0t`;
 /** Brings it back; a terminal without such a stack is left with none rather than with ours. */
-export const popTitle = `${ESC}]0;${BEL}${ESC}[23;0t`;
+export const popTitle = `${esc}]0;${bel}${esc}[23;0t`;
 
 /**
  * @param name what the title says besides the count, such as the organization's name

@@ -28,14 +28,14 @@ export const namedKeys = [
   'space',
 ] as const;
 
-const NAMED: ReadonlySet<string> = new Set(namedKeys);
+const named: ReadonlySet<string> = new Set(namedKeys);
 
 /** Whether a key writes text where text is written. */
 export function isText(key: string): boolean {
   return key === 'space' || key === 'shift+space' || splitGraphemes(key).length === 1;
 }
 
-const LABELS: Readonly<Record<string, string>> = {
+const keyLabels: Readonly<Record<string, string>> = {
   enter: '↵',
   escape: 'Esc',
   tab: 'Tab',
@@ -55,7 +55,7 @@ const LABELS: Readonly<Record<string, string>> = {
 /** A key as people read it: `^K`, `Alt+A`, `↵`, `⇧Tab`. */
 export function keyLabel(key: string): string {
   const { modifiers, name } = parts(key);
-  const shown = LABELS[name] ?? name;
+  const shown = keyLabels[name] ?? name;
   if (modifiers.length === 0) return shown;
   const letter = splitGraphemes(name).length === 1;
   if (letter && modifiers.length === 1 && modifiers[0] === 'ctrl') return `^${name.toUpperCase()}`;
@@ -67,9 +67,9 @@ export function keyLabel(key: string): string {
   return `${marks.join('')}${capital}${letter ? name.toUpperCase() : shown}`;
 }
 
-const MODIFIERS = ['super', 'hyper', 'ctrl', 'alt', 'shift'] as const;
+const modifierNames = ['super', 'hyper', 'ctrl', 'alt', 'shift'] as const;
 
-const OTHER_NAMES: Readonly<Record<string, string>> = {
+const aliases: Readonly<Record<string, string>> = {
   control: 'ctrl',
   c: 'ctrl',
   '^': 'ctrl',
@@ -99,7 +99,7 @@ function parts(key: string): { modifiers: readonly string[]; name: string } {
 }
 
 // A terminal sends the same bytes for these as for another key.
-const SAME: Readonly<Record<string, string>> = {
+const sameInTerminal: Readonly<Record<string, string>> = {
   'ctrl+m': 'enter',
   'ctrl+i': 'tab',
   'ctrl+h': 'backspace',
@@ -120,19 +120,19 @@ export function canonicalKey(written: string): { key: string } | { problem: stri
   if (splitGraphemes(piece).length === 1) return { key: piece };
   const spelled = piece.replace(/^\^(?=.)/, 'ctrl+').replace(/^([cm])-(?=.)/i, '$1+');
   const { modifiers, name } = parts(spelled);
-  const held = modifiers.map((modifier) => OTHER_NAMES[modifier.toLowerCase()] ?? modifier.toLowerCase());
-  const wrong = held.find((modifier) => !MODIFIERS.some((one) => one === modifier));
+  const held = modifiers.map((modifier) => aliases[modifier.toLowerCase()] ?? modifier.toLowerCase());
+  const wrong = held.find((modifier) => !modifierNames.some((one) => one === modifier));
   if (wrong !== undefined)
     return { problem: `"${piece}" has no modifier "${wrong}"; there are ctrl, alt, shift and super.` };
   const long = splitGraphemes(name).length > 1;
-  const lower = OTHER_NAMES[name.toLowerCase()] ?? name.toLowerCase();
+  const lower = aliases[name.toLowerCase()] ?? name.toLowerCase();
   if (long && /^f\d+$/.test(lower)) {
     return {
       problem: `"${piece}" can't be used: function keys can't be told apart here. Take ctrl+ or alt+ with a letter.`,
     };
   }
-  if (name === '' || (long && !NAMED.has(lower)))
-    return { problem: `there is no key "${piece}". Names: ${[...NAMED].join(', ')}.` };
+  if (name === '' || (long && !named.has(lower)))
+    return { problem: `there is no key "${piece}". Names: ${[...named].join(', ')}.` };
   return assembled(piece, new Set(held), long ? lower : name);
 }
 
@@ -148,15 +148,17 @@ function assembled(
     if (shift && name.toUpperCase() === name.toLowerCase())
       return { problem: `"${piece}": write the character that Shift makes, like "?" or "!".` };
     return {
-      key: `${MODIFIERS.filter((one) => one !== 'shift' && held.has(one))
+      key: `${modifierNames
+        .filter((one) => one !== 'shift' && held.has(one))
         .map((one) => `${one}+`)
         .join('')}${name.toUpperCase()}`,
     };
   }
-  const key = `${MODIFIERS.filter((one) => held.has(one))
+  const key = `${modifierNames
+    .filter((one) => held.has(one))
     .map((one) => `${one}+`)
     .join('')}${letter ? name.toLowerCase() : name}`;
-  const same = SAME[key];
+  const same = sameInTerminal[key];
   if (same !== undefined)
     return { problem: `"${piece}" is the same key as ${same} in a terminal. Take another letter.` };
   return { key };

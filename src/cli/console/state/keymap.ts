@@ -28,10 +28,10 @@ export interface CommandKeys {
   readonly about: string;
 }
 
-const PANES = ['queue', 'conversation'] as const;
-const LISTS = ['queue', 'conversation', 'search', 'menu'] as const;
-const FIELDS = ['composer', 'search', 'menu'] as const;
-const PLACES = ['queue', 'conversation', 'composer', 'search'] as const;
+const panes = ['queue', 'conversation'] as const;
+const lists = ['queue', 'conversation', 'search', 'menu'] as const;
+const fields = ['composer', 'search', 'menu'] as const;
+const places = ['queue', 'conversation', 'composer', 'search'] as const;
 
 const table = {
   // What is done with conversations.
@@ -41,15 +41,15 @@ const table = {
     instead: { search: ['enter'] },
     about: 'open',
   },
-  accept: { keys: ['a'], where: PANES, about: 'accept' },
-  reply: { keys: ['r'], where: PANES, about: 'reply' },
+  accept: { keys: ['a'], where: panes, about: 'accept' },
+  reply: { keys: ['r'], where: panes, about: 'reply' },
   compose: { keys: ['enter', 'i'], where: ['conversation'], about: 'write' },
-  note: { keys: ['N'], where: PANES, about: 'write a note' },
-  nextUnread: { keys: ['n', 'alt+a'], where: PLACES, about: 'next unread' },
-  resolve: { keys: ['x'], where: PANES, about: 'resolve' },
-  release: { keys: ['R'], where: PANES, about: 'release to the queue' },
-  transfer: { keys: ['t'], where: PANES, about: 'transfer to a colleague' },
-  visitor: { keys: ['v'], where: PANES, about: 'about the visitor' },
+  note: { keys: ['N'], where: panes, about: 'write a note' },
+  nextUnread: { keys: ['n', 'alt+a'], where: places, about: 'next unread' },
+  resolve: { keys: ['x'], where: panes, about: 'resolve' },
+  release: { keys: ['R'], where: panes, about: 'release to the queue' },
+  transfer: { keys: ['t'], where: panes, about: 'transfer to a colleague' },
+  visitor: { keys: ['v'], where: panes, about: 'about the visitor' },
   edit: { keys: ['e'], where: ['conversation'], about: 'edit own message' },
   remove: { keys: ['d', 'delete'], where: ['conversation'], about: 'delete own message' },
   retry: { keys: ['s'], where: ['conversation'], about: 'send again' },
@@ -69,25 +69,25 @@ const table = {
   redo: { keys: ['alt+z', 'ctrl+shift+z'], where: ['composer'], about: 'redo' },
 
   // Moving about.
-  down: { keys: ['j', 'down', 'ctrl+n'], where: LISTS, about: 'down' },
-  up: { keys: ['k', 'up', 'ctrl+p'], where: LISTS, about: 'up' },
-  pageDown: { keys: ['pagedown'], where: [...LISTS, 'composer'], about: 'page down' },
-  pageUp: { keys: ['pageup'], where: [...LISTS, 'composer'], about: 'page up' },
-  first: { keys: ['g', 'home'], where: PANES, about: 'first' },
-  last: { keys: ['G', 'end'], where: PANES, about: 'last' },
-  tabPending: { keys: ['1'], where: PANES, about: 'show pending' },
-  tabMine: { keys: ['2'], where: PANES, about: 'show mine' },
-  tabAll: { keys: ['3'], where: PANES, about: 'show all' },
-  tabClosed: { keys: ['4'], where: PANES, about: 'show closed' },
-  search: { keys: ['/'], where: PANES, about: 'search' },
-  nextPane: { keys: ['tab'], where: PLACES, about: 'next pane' },
-  previousPane: { keys: ['shift+tab'], where: PLACES, about: 'previous pane' },
+  down: { keys: ['j', 'down', 'ctrl+n'], where: lists, about: 'down' },
+  up: { keys: ['k', 'up', 'ctrl+p'], where: lists, about: 'up' },
+  pageDown: { keys: ['pagedown'], where: [...lists, 'composer'], about: 'page down' },
+  pageUp: { keys: ['pageup'], where: [...lists, 'composer'], about: 'page up' },
+  first: { keys: ['g', 'home'], where: panes, about: 'first' },
+  last: { keys: ['G', 'end'], where: panes, about: 'last' },
+  tabPending: { keys: ['1'], where: panes, about: 'show pending' },
+  tabMine: { keys: ['2'], where: panes, about: 'show mine' },
+  tabAll: { keys: ['3'], where: panes, about: 'show all' },
+  tabClosed: { keys: ['4'], where: panes, about: 'show closed' },
+  search: { keys: ['/'], where: panes, about: 'search' },
+  nextPane: { keys: ['tab'], where: places, about: 'next pane' },
+  previousPane: { keys: ['shift+tab'], where: places, about: 'previous pane' },
   choose: { keys: ['enter', 'tab'], where: ['menu'], about: 'choose' },
   yes: { keys: ['y', 'enter'], where: ['confirm'], about: 'yes' },
   no: { keys: ['n', 'escape'], where: ['confirm'], about: 'no' },
   back: {
     keys: ['escape'],
-    where: [...PLACES, 'menu'],
+    where: [...places, 'menu'],
     instead: { conversation: ['escape', 'h', 'left'] },
     about: 'back',
   },
@@ -98,36 +98,36 @@ const table = {
     instead: { composer: ['ctrl+p'] },
     about: 'all commands',
   },
-  help: { keys: ['?'], where: PANES, about: 'help' },
-  sound: { keys: ['m'], where: PANES, about: 'notifications on or off' },
-  redraw: { keys: ['ctrl+l'], where: [...PLACES, 'menu', 'confirm'], about: 'draw the screen anew' },
-  quit: { keys: ['q', 'ctrl+c'], where: [...PLACES, 'menu', 'confirm'], about: 'quit' },
+  help: { keys: ['?'], where: panes, about: 'help' },
+  sound: { keys: ['m'], where: panes, about: 'notifications on or off' },
+  redraw: { keys: ['ctrl+l'], where: [...places, 'menu', 'confirm'], about: 'draw the screen anew' },
+  quit: { keys: ['q', 'ctrl+c'], where: [...places, 'menu', 'confirm'], about: 'quit' },
 
   // The caret.
-  left: { keys: ['left', 'ctrl+b'], where: FIELDS, about: 'left' },
-  right: { keys: ['right', 'ctrl+f'], where: FIELDS, about: 'right' },
-  wordLeft: { keys: ['alt+b', 'ctrl+left', 'alt+left'], where: FIELDS, about: 'word left' },
-  wordRight: { keys: ['alt+f', 'ctrl+right', 'alt+right'], where: FIELDS, about: 'word right' },
-  lineStart: { keys: ['ctrl+a', 'home'], where: FIELDS, about: 'beginning of line' },
-  lineEnd: { keys: ['ctrl+e', 'end'], where: FIELDS, about: 'end of line' },
+  left: { keys: ['left', 'ctrl+b'], where: fields, about: 'left' },
+  right: { keys: ['right', 'ctrl+f'], where: fields, about: 'right' },
+  wordLeft: { keys: ['alt+b', 'ctrl+left', 'alt+left'], where: fields, about: 'word left' },
+  wordRight: { keys: ['alt+f', 'ctrl+right', 'alt+right'], where: fields, about: 'word right' },
+  lineStart: { keys: ['ctrl+a', 'home'], where: fields, about: 'beginning of line' },
+  lineEnd: { keys: ['ctrl+e', 'end'], where: fields, about: 'end of line' },
   textStart: { keys: ['alt+<', 'ctrl+home'], where: ['composer'], about: 'beginning of text' },
   textEnd: { keys: ['alt+>', 'ctrl+end'], where: ['composer'], about: 'end of text' },
-  deleteBack: { keys: ['backspace', 'shift+backspace'], where: FIELDS, about: 'delete before caret' },
-  deleteForward: { keys: ['delete', 'ctrl+d'], where: FIELDS, about: 'delete at caret' },
+  deleteBack: { keys: ['backspace', 'shift+backspace'], where: fields, about: 'delete before caret' },
+  deleteForward: { keys: ['delete', 'ctrl+d'], where: fields, about: 'delete at caret' },
   deleteWord: {
     keys: ['ctrl+w', 'alt+backspace', 'ctrl+backspace'],
-    where: FIELDS,
+    where: fields,
     about: 'cut word before caret',
   },
   deleteWordForward: {
     keys: ['alt+d', 'alt+delete', 'ctrl+delete'],
-    where: FIELDS,
+    where: fields,
     about: 'cut word at caret',
   },
-  killToStart: { keys: ['ctrl+u'], where: FIELDS, about: 'cut to line beginning' },
-  killToEnd: { keys: ['ctrl+k'], where: FIELDS, about: 'cut to end of line' },
-  yank: { keys: ['ctrl+y'], where: FIELDS, about: 'put back what was cut' },
-  yankOlder: { keys: ['alt+y'], where: FIELDS, about: 'put back an older cut' },
+  killToStart: { keys: ['ctrl+u'], where: fields, about: 'cut to line beginning' },
+  killToEnd: { keys: ['ctrl+k'], where: fields, about: 'cut to end of line' },
+  yank: { keys: ['ctrl+y'], where: fields, about: 'put back what was cut' },
+  yankOlder: { keys: ['alt+y'], where: fields, about: 'put back an older cut' },
 } as const satisfies Record<string, CommandKeys>;
 
 export type CommandName = keyof typeof table;

@@ -11,34 +11,26 @@ import {
   type List,
   type TextRun,
 } from '../../../text/markdown-tree.ts';
+import { childrenOf, formatBits, parseLexicalRoot, type LexicalNode } from './lexical-nodes.ts';
 import { safeHref } from '../../../text/links.ts';
 
-type Fields = Readonly<Record<string, unknown>>;
+const maxDepth = 64;
 
-const BOLD = 1;
-const ITALIC = 2;
-const CODE = 16;
-const deepest = 64;
-
-const childrenOf = (node: Fields): readonly Fields[] =>
-  Array.isArray(node['children'])
-    ? node['children'].filter((one): one is Fields => typeof one === 'object' && one !== null)
-    : [];
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-function runOf(node: Fields): TextRun {
+function runOf(node: LexicalNode): TextRun {
   const format = typeof node['format'] === 'number' ? node['format'] : 0;
   return {
     kind: 'text',
     text: textOf(node['text']),
-    bold: (format & BOLD) > 0,
-    italic: (format & ITALIC) > 0,
-    code: (format & CODE) > 0,
+    bold: (format & formatBits.bold) > 0,
+    italic: (format & formatBits.italic) > 0,
+    code: (format & formatBits.code) > 0,
   };
 }
 
-function inlinesOf(nodes: readonly Fields[], depth = 0): readonly Inline[] {
-  if (depth > deepest) return [];
+function inlinesOf(nodes: readonly LexicalNode[], depth = 0): readonly Inline[] {
+  if (depth > maxDepth) return [];
   return nodes.flatMap((node): readonly Inline[] => {
     switch (node['type']) {
       case 'linebreak':
@@ -59,12 +51,12 @@ function inlinesOf(nodes: readonly Fields[], depth = 0): readonly Inline[] {
   });
 }
 
-function listOf(node: Fields, depth: number): List {
+function listOf(node: LexicalNode, depth: number): List {
   const items: Item[] = [];
   for (const child of childrenOf(node)) {
     const nested = childrenOf(child).filter(({ type }) => type === 'list');
     const own = inlinesOf(childrenOf(child).filter(({ type }) => type !== 'list'));
-    const lists = depth > deepest ? [] : nested.map((one) => listOf(one, depth + 1));
+    const lists = depth > maxDepth ? [] : nested.map((one) => listOf(one, depth + 1));
     const before = items.at(-1);
     // Lexical puts a nested list into an item of its own.
     if (own.length === 0 && lists.length > 0 && before !== undefined)
@@ -79,7 +71,7 @@ function listOf(node: Fields, depth: number): List {
   };
 }
 
-function blockOf(node: Fields): Block {
+function blockOf(node: LexicalNode): Block {
   if (node['type'] === 'list') return listOf(node, 0);
   const inlines = inlinesOf(childrenOf(node));
   if (node['type'] === 'code')
@@ -96,26 +88,21 @@ export function editableText({
   readonly contentFormat: 'plain' | 'lexical';
 }): string {
   if (contentFormat === 'plain') return content;
-  try {
-    const { root } = JSON.parse(content) as { readonly root: Fields };
-    return writeMarkdown(childrenOf(root).map(blockOf)).trim();
-  } catch {
-    return content;
-  }
+  const root = parseLexicalRoot(content);
+  return root === null ? content : writeMarkdown(childrenOf(root).map(blockOf)).trim();
 }
 
 /** Whether Lexical JSON holds anything that plain text could not say. */
 export function isFormatted(content: string): boolean {
-  try {
-    const { root } = JSON.parse(content) as { readonly root: Fields };
-    return childrenOf(root).some(
+  const root = parseLexicalRoot(content);
+  return (
+    root !== null &&
+    childrenOf(root).some(
       (node) =>
         node['type'] !== 'paragraph' ||
         childrenOf(node).some(
           (one) => one['type'] !== 'linebreak' && (one['type'] !== 'text' || (one['format'] ?? 0) !== 0),
         ),
-    );
-  } catch {
-    return false;
-  }
+    )
+  );
 }

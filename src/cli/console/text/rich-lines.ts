@@ -2,28 +2,23 @@
 // Must not fail on any content and must not let a byte through that a terminal obeys; keeps nothing between calls.
 
 import { safeHref } from '../../../text/links.ts';
+import { childrenOf, formatBits, parseLexicalRoot, type LexicalNode } from '../state/lexical-nodes.ts';
 import { sanitizeText } from '../../../text/sanitize-text.ts';
 import type { Line, Span, Style } from './types.ts';
 import { textOf, widthOf, wrap, wrapHard } from './wrap.ts';
 
-/** What a message is made of (contract: "Rich text"). */
+/** A message's content, as it is stored. */
 export interface Content {
   readonly content: string;
   readonly contentFormat: 'plain' | 'lexical';
 }
 
 // The service refuses more than 32 levels and 2,000 nodes; beyond these it is not from our service.
-const MOST_LEVELS = 64;
-const MOST_NODES = 10_000;
-const LONGEST_ADDRESS = 300;
+const maxLevels = 64;
+const maxNodes = 10_000;
+const maxAddress = 300;
 
-const BOLD = 1;
-const ITALIC = 2;
-const STRIKE = 4;
-const UNDERLINE = 8;
-const CODE = 16;
-
-const BLOCKS: ReadonlySet<unknown> = new Set([
+const blockTypes: ReadonlySet<unknown> = new Set([
   'paragraph',
   'heading',
   'list',
@@ -32,7 +27,7 @@ const BLOCKS: ReadonlySet<unknown> = new Set([
   'quote',
   'horizontalrule',
 ]);
-const KNOWN_INLINE: ReadonlySet<unknown> = new Set([
+const inlineTypes: ReadonlySet<unknown> = new Set([
   'text',
   'linebreak',
   'link',
@@ -41,7 +36,7 @@ const KNOWN_INLINE: ReadonlySet<unknown> = new Set([
   'hashtag',
   'code-highlight',
 ]);
-const LANGUAGE = /^[a-z0-9+#-]{1,32}$/i;
+const languageName = /^[a-z0-9+#-]{1,32}$/i;
 
 /**
  * A message's content as rows, none of them wider than the columns. Every text went through `sanitizeText`. A link is its
@@ -64,163 +59,146 @@ function textLines(text: string, style: Style, columns: number): Line[] {
   return text.split('\n').flatMap((line) => wrap([{ ...style, text: line }], columns));
 }
 
-type Fields = Readonly<Record<string, unknown>>;
-
-class NotATree extends Error {}
+class NotATreeError extends Error {}
 
 function lexicalLines(content: string, columns: number): Line[] | null {
-  let parsed: unknown;
+  const root = parseLexicalRoot(content);
+  if (root === null) return null;
   try {
-    parsed = JSON.parse(content);
-  } catch {
-    return null;
-  }
-  const root = isFields(parsed) ? parsed['root'] : undefined;
-  if (!isFields(root)) return null;
-  try {
-    const flow = new Flow(columns, {}, { nodes: 0, leastColumns: columns / 2 }, 0);
+    const flow = new Flow(columns, {}, { nodes: 0, minColumns: columns / 2 }, 0);
     flow.add(childrenOf(root));
     const lines = trimmed(flow.finish());
     return lines.length === 1 && widthOf(lines[0] ?? []) === 0 ? null : lines;
   } catch (error) {
-    if (error instanceof NotATree) return null;
+    if (error instanceof NotATreeError) return null;
     throw error;
   }
 }
 
-function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function childrenOf(node: Fields): readonly Fields[] {
-  const children = node['children'];
-  return Array.isArray(children) ? children.filter((child: unknown): child is Fields => isFields(child)) : [];
-}
-
 // A type that we don't know stands as a block among blocks (a table), and inside a line among text (a mention).
-function standsAsBlocks(children: readonly Fields[]): boolean {
-  return children.every(({ type }) => !KNOWN_INLINE.has(type));
+function standsAsBlocks(children: readonly LexicalNode[]): boolean {
+  return children.every(({ type }) => !inlineTypes.has(type));
 }
 
 /** What all parts of one message share. */
 interface Whole {
   nodes: number;
   /** However deep it is nested, text keeps so many columns. */
-  readonly leastColumns: number;
+  readonly minColumns: number;
 }
 
 // Gathers the rows of one block. Inline content gathers in a run of spans, which the next block or the end turns into
 // rows.
 class Flow {
-  private readonly columns: number;
-  private readonly style: Style;
-  private readonly whole: Whole;
-  private readonly level: number;
+  readonly #columns: number;
+  readonly #style: Style;
+  readonly #whole: Whole;
+  readonly #level: number;
   /** Whether blocks are set apart by an empty row. */
-  private readonly loose: boolean;
-  private readonly rows: Line[] = [];
-  private run: Span[] = [];
-  private insideLink = false;
+  readonly #loose: boolean;
+  readonly #rows: Line[] = [];
+  #run: Span[] = [];
+  #insideLink = false;
 
   constructor(columns: number, style: Style, whole: Whole, level: number, loose = true) {
-    this.columns = columns;
-    this.style = style;
-    this.whole = whole;
-    this.level = level;
-    this.loose = loose;
+    this.#columns = columns;
+    this.#style = style;
+    this.#whole = whole;
+    this.#level = level;
+    this.#loose = loose;
   }
 
-  add(children: readonly Fields[], style = this.style, level = this.level): void {
+  add(children: readonly LexicalNode[], style = this.#style, level = this.#level): void {
     const asBlocks = standsAsBlocks(children);
-    for (const child of children) this.node(child, style, level + 1, asBlocks);
+    for (const child of children) this.#node(child, style, level + 1, asBlocks);
   }
 
   finish(): Line[] {
-    this.endRun();
-    return this.rows;
+    this.#endRun();
+    return this.#rows;
   }
 
-  private node(node: Fields, style: Style, level: number, asBlocks: boolean): void {
-    this.whole.nodes += 1;
-    if (level > MOST_LEVELS || this.whole.nodes > MOST_NODES) throw new NotATree();
+  #node(node: LexicalNode, style: Style, level: number, asBlocks: boolean): void {
+    this.#whole.nodes += 1;
+    if (level > maxLevels || this.#whole.nodes > maxNodes) throw new NotATreeError();
     const type = node['type'];
-    if (BLOCKS.has(type) || (asBlocks && !KNOWN_INLINE.has(type))) {
-      this.block(this.blockRows(node, style, level));
+    if (blockTypes.has(type) || (asBlocks && !inlineTypes.has(type))) {
+      this.#block(this.#blockRows(node, style, level));
       return;
     }
-    if (type === 'linebreak') this.run.push({ text: '\n' });
-    if (type === 'link' || type === 'autolink') this.link(node, style, level);
+    if (type === 'linebreak') this.#run.push({ text: '\n' });
+    if (type === 'link' || type === 'autolink') this.#link(node, style, level);
     else
-      this.inline(
+      this.#inline(
         node,
-        type === 'text' || !KNOWN_INLINE.has(type) ? formatted(node['format'], style) : style,
+        type === 'text' || !inlineTypes.has(type) ? formatted(node['format'], style) : style,
         level,
       );
   }
 
-  private inline(node: Fields, style: Style, level: number): void {
+  #inline(node: LexicalNode, style: Style, level: number): void {
     const text = node['text'];
-    if (typeof text === 'string' && text !== '') this.run.push({ ...style, text: sanitizeText(text) });
+    if (typeof text === 'string' && text !== '') this.#run.push({ ...style, text: sanitizeText(text) });
     this.add(childrenOf(node), style, level);
   }
 
-  private link(node: Fields, style: Style, level: number): void {
+  #link(node: LexicalNode, style: Style, level: number): void {
     const address = safeHref(node['url']);
-    if (address === null || this.insideLink) return this.inline(node, style, level);
-    const start = this.run.length;
-    const rows = this.rows.length;
-    this.insideLink = true;
-    this.inline(node, { ...style, underline: true, color: 'blue' }, level);
-    this.insideLink = false;
-    const label = this.rows.length === rows ? textOf(this.run.slice(start)).trim() : null;
+    if (address === null || this.#insideLink) return this.#inline(node, style, level);
+    const start = this.#run.length;
+    const rows = this.#rows.length;
+    this.#insideLink = true;
+    this.#inline(node, { ...style, underline: true, color: 'blue' }, level);
+    this.#insideLink = false;
+    const label = this.#rows.length === rows ? textOf(this.#run.slice(start)).trim() : null;
     if (label !== null && saysTheSame(label, address)) return;
     const shown = shortened(address);
-    if (label === '') this.run.push({ ...style, underline: true, color: 'blue', text: shown });
-    else this.run.push({ dim: true, text: this.run.length === 0 ? `(${shown})` : ` (${shown})` });
+    if (label === '') this.#run.push({ ...style, underline: true, color: 'blue', text: shown });
+    else this.#run.push({ dim: true, text: this.#run.length === 0 ? `(${shown})` : ` (${shown})` });
   }
 
-  private blockRows(node: Fields, style: Style, level: number): Line[] {
+  #blockRows(node: LexicalNode, style: Style, level: number): Line[] {
     switch (node['type']) {
       case 'heading':
-        return this.inner(node, { ...style, bold: true }, level, this.columns);
+        return this.#inner(node, { ...style, bold: true }, level, this.#columns);
       case 'list':
-        return this.list(node, style, level);
+        return this.#list(node, style, level);
       case 'code':
-        return this.code(node, level);
+        return this.#code(node, level);
       case 'quote':
-        return this.quote(node, style, level);
+        return this.#quote(node, style, level);
       case 'horizontalrule':
-        return [[{ text: '─'.repeat(Math.min(this.columns, 20)), dim: true }]];
+        return [[{ text: '─'.repeat(Math.min(this.#columns, 20)), dim: true }]];
       default:
-        return this.inner(node, style, level, this.columns);
+        return this.#inner(node, style, level, this.#columns);
     }
   }
 
-  private quote(node: Fields, style: Style, level: number): Line[] {
-    if (this.columns - 2 < this.whole.leastColumns) return this.inner(node, style, level, this.columns);
+  #quote(node: LexicalNode, style: Style, level: number): Line[] {
+    if (this.#columns - 2 < this.#whole.minColumns) return this.#inner(node, style, level, this.#columns);
     const bar: Span = { text: '│ ', dim: true };
-    return this.inner(node, style, level, this.columns - 2).map((row): Line => [bar, ...row]);
+    return this.#inner(node, style, level, this.#columns - 2).map((row): Line => [bar, ...row]);
   }
 
-  private inner(node: Fields, style: Style, level: number, columns: number, loose = this.loose): Line[] {
-    const flow = new Flow(columns, style, this.whole, level, loose);
-    flow.insideLink = this.insideLink;
-    flow.inline(node, style, level);
+  #inner(node: LexicalNode, style: Style, level: number, columns: number, loose = this.#loose): Line[] {
+    const flow = new Flow(columns, style, this.#whole, level, loose);
+    flow.#insideLink = this.#insideLink;
+    flow.#inline(node, style, level);
     return flow.finish();
   }
 
-  private list(node: Fields, style: Style, level: number): Line[] {
+  #list(node: LexicalNode, style: Style, level: number): Line[] {
     const items = childrenOf(node);
     const numbered = node['listType'] === 'number';
     const marks = items.filter((item) => !holdsOnlyLists(item)).length;
     const indent = numbered ? String(marks).length + 2 : 2;
-    const fits = this.columns - indent >= this.whole.leastColumns;
-    const room = fits ? this.columns - indent : this.columns;
+    const fits = this.#columns - indent >= this.#whole.minColumns;
+    const room = fits ? this.#columns - indent : this.#columns;
     let number = 0;
     return items.flatMap((item) => {
-      this.whole.nodes += 1;
-      if (this.whole.nodes > MOST_NODES || level + 1 > MOST_LEVELS) throw new NotATree();
-      const rows = this.inner(item, style, level + 1, room, false);
+      this.#whole.nodes += 1;
+      if (this.#whole.nodes > maxNodes || level + 1 > maxLevels) throw new NotATreeError();
+      const rows = this.#inner(item, style, level + 1, room, false);
       const bare = holdsOnlyLists(item);
       if (!bare) number += 1;
       if (!fits) return rows;
@@ -233,63 +211,63 @@ class Flow {
     });
   }
 
-  private code(node: Fields, level: number): Line[] {
-    const text = codeText(node, level, this.whole);
-    const indent = this.columns > 10 ? '  ' : '';
+  #code(node: LexicalNode, level: number): Line[] {
+    const text = codeText(node, level, this.#whole);
+    const indent = this.#columns > 10 ? '  ' : '';
     const rows = text
       .replace(/\n$/, '')
       .split('\n')
-      .flatMap((line) => wrapHard([{ text: line, color: 'cyan' }], this.columns - indent.length))
+      .flatMap((line) => wrapHard([{ text: line, color: 'cyan' }], this.#columns - indent.length))
       .map((row): Line => (indent === '' ? row : [{ text: indent }, ...row]));
     const language = node['language'];
-    if (typeof language !== 'string' || !LANGUAGE.test(language) || this.columns < 10) return rows;
-    return [...wrap([{ text: `${indent}${language}`, dim: true, italic: true }], this.columns), ...rows];
+    if (typeof language !== 'string' || !languageName.test(language) || this.#columns < 10) return rows;
+    return [...wrap([{ text: `${indent}${language}`, dim: true, italic: true }], this.#columns), ...rows];
   }
 
-  private block(rows: readonly Line[]): void {
-    this.endRun();
+  #block(rows: readonly Line[]): void {
+    this.#endRun();
     if (rows.every((row) => row.length === 0)) {
       // An empty paragraph is the space that its author wanted; several are no more than one.
-      if (this.loose) this.space();
+      if (this.#loose) this.#space();
       return;
     }
-    if (this.loose) this.space();
-    this.rows.push(...rows);
+    if (this.#loose) this.#space();
+    this.#rows.push(...rows);
   }
 
-  private space(): void {
-    if (this.rows.length > 0 && (this.rows.at(-1)?.length ?? 0) > 0) this.rows.push([]);
+  #space(): void {
+    if (this.#rows.length > 0 && (this.#rows.at(-1)?.length ?? 0) > 0) this.#rows.push([]);
   }
 
-  private endRun(): void {
-    if (this.run.length === 0) return;
+  #endRun(): void {
+    if (this.#run.length === 0) return;
     const lines: Span[][] = [[]];
-    for (const span of this.run) {
+    for (const span of this.#run) {
       const [first = '', ...more] = span.text.split('\n');
       lines.at(-1)?.push({ ...span, text: first });
       for (const text of more) lines.push([{ ...span, text }]);
     }
-    this.run = [];
-    const rows = lines.flatMap((line) => wrap(line, this.columns));
-    if (this.loose && rows.some((row) => row.length > 0)) this.space();
-    this.rows.push(...rows);
+    this.#run = [];
+    const rows = lines.flatMap((line) => wrap(line, this.#columns));
+    if (this.#loose && rows.some((row) => row.length > 0)) this.#space();
+    this.#rows.push(...rows);
   }
 }
 
 // Lexical nests a list inside an item of its own, which has no mark.
-function holdsOnlyLists(item: Fields): boolean {
+function holdsOnlyLists(item: LexicalNode): boolean {
   const children = childrenOf(item);
   return children.length > 0 && children.every(({ type }) => type === 'list');
 }
 
-function codeText(node: Fields, level: number, whole: Whole): string {
-  if (level > MOST_LEVELS) throw new NotATree();
+function codeText(node: LexicalNode, level: number, whole: Whole): string {
+  if (level > maxLevels) throw new NotATreeError();
   let text = typeof node['text'] === 'string' ? sanitizeText(node['text']) : '';
   for (const child of childrenOf(node)) {
     whole.nodes += 1;
-    if (whole.nodes > MOST_NODES) throw new NotATree();
+    if (whole.nodes > maxNodes) throw new NotATreeError();
     // A block inside code is a line of it.
-    if (BLOCKS.has(child['type']) && text !== '' && !text.endsWith('\n')) text += '\n';
+    if (blockTypes.has(child['type']) && text !== '' && !text.endsWith('\n')) text += '\n';
     text += child['type'] === 'linebreak' ? '\n' : codeText(child, level + 1, whole);
   }
   return text;
@@ -299,11 +277,11 @@ function formatted(format: unknown, style: Style): Style {
   if (typeof format !== 'number' || !Number.isInteger(format) || format <= 0) return style;
   return {
     ...style,
-    ...((format & BOLD) !== 0 && { bold: true }),
-    ...((format & ITALIC) !== 0 && { italic: true }),
-    ...((format & STRIKE) !== 0 && { strike: true }),
-    ...((format & UNDERLINE) !== 0 && { underline: true }),
-    ...((format & CODE) !== 0 && { color: 'cyan' as const }),
+    ...((format & formatBits.bold) !== 0 && { bold: true }),
+    ...((format & formatBits.italic) !== 0 && { italic: true }),
+    ...((format & formatBits.strike) !== 0 && { strike: true }),
+    ...((format & formatBits.underline) !== 0 && { underline: true }),
+    ...((format & formatBits.code) !== 0 && { color: 'cyan' as const }),
   };
 }
 
@@ -317,7 +295,7 @@ function saysTheSame(label: string, address: string): boolean {
 // Shortened behind the host only: a host that is cut could be any other one.
 function shortened(address: string): string {
   const host = /^[a-z]+:\/\/[^/?#\\]*/i.exec(address)?.[0].length ?? 0;
-  const most = Math.max(LONGEST_ADDRESS, host + 40);
+  const most = Math.max(maxAddress, host + 40);
   return address.length <= most ? address : `${address.slice(0, most - 1)}…`;
 }
 

@@ -38,14 +38,14 @@ interface Measured {
 
 // A keystroke changes one paragraph; all others are found here. Emptied when it holds too many.
 const measured = new Map<string, Measured>();
-const MOST_MEASURED = 500;
-const LONG = 200;
+const maxMeasured = 500;
+const longParagraph = 200;
 // The long paragraph measured last: what most resembles the one that a keystroke made of it.
 let lastLong: Measured | undefined;
 
-const TAB: Cell = { text: '    ', width: 4 };
+const tabCell: Cell = { text: '    ', width: 4 };
 const shownCells = new Map<string, Cell>();
-const MOST_CELLS = 4096;
+const maxCells = 4096;
 
 function cellOf(grapheme: string, columns: number): Cell {
   const cell = shownCells.get(grapheme) ?? newCell(grapheme);
@@ -53,14 +53,14 @@ function cellOf(grapheme: string, columns: number): Cell {
 }
 
 function newCell(grapheme: string): Cell {
-  if (grapheme === '\t') return TAB;
+  if (grapheme === '\t') return tabCell;
   const text = sanitizeGrapheme(grapheme);
   // Where something is not shown, what stands around it must not become one.
   const cell =
     text === grapheme
       ? { text, width: cellWidth(text) }
       : { text: cellEnd + text + cellEnd, width: cellWidth(text) };
-  if (shownCells.size >= MOST_CELLS) shownCells.clear();
+  if (shownCells.size >= maxCells) shownCells.clear();
   // Longer ones are an attack, which must not fill the memory.
   if (grapheme.length <= 32) shownCells.set(grapheme, cell);
   return cell;
@@ -89,12 +89,12 @@ function measure(paragraph: string, columns: number): Measured {
   const key = `${columns}\n${paragraph}`;
   const known = measured.get(key);
   if (known !== undefined) return known;
-  const long = paragraph.length > LONG;
+  const long = paragraph.length > longParagraph;
   const made =
     (long && lastLong?.columns === columns ? measuredFrom(lastLong, paragraph) : undefined) ??
     measuredWhole(paragraph, columns);
   if (long) lastLong = made;
-  if (measured.size >= MOST_MEASURED) measured.clear();
+  if (measured.size >= maxMeasured) measured.clear();
   // Each keystroke makes another long paragraph: keeping them all would cost more than it saves.
   if (!long) measured.set(key, made);
   return made;

@@ -13,17 +13,17 @@ export interface Cell {
   readonly width: number;
 }
 
-const ELLIPSIS = '…';
-const WIDEST_CLUSTER = 6;
-const BLANK = /^[\s\u200b]+$/u;
-const NO_SPACES = /\p{Script=Thai}|\p{Script=Lao}|\p{Script=Khmer}|\p{Script=Myanmar}/u;
-const IDEOGRAPH = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\u3000-\u303f\uff01-\uff60]/u;
+const ellipsis = '…';
+const maxClusterWidth = 6;
+const blankText = /^[\s\u200b]+$/u;
+const noSpaces = /\p{Script=Thai}|\p{Script=Lao}|\p{Script=Khmer}|\p{Script=Myanmar}/u;
+const ideograph = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\u3000-\u303f\uff01-\uff60]/u;
 // Never at the beginning of a row, and never at the end of one (the heart of JIS X 4051's line-breaking rules).
-const CLOSING =
+const closing =
   /^[!%),.:;?\]}¢°’”‰′″℃、。々〉》」』】〕〗〙〛〜ぁぃぅぇぉっゃゅょゎ゛゜ゝゞァィゥェォッャュョヮヵヶ・ーヽヾ！％），．：；？］｝～…‥]/u;
-const OPENING = /^[([{‘“〈《「『【〔〖〘〚（［｛$£¥＄￡￥]/u;
-const BREAK_BEHIND = /^[-\u2010\u2013\u2014/\\?&]/u;
-const NO_CELL: Cell = { text: '', width: 0 };
+const opening = /^[([{‘“〈《「『【〔〖〘〚（［｛$£¥＄￡￥]/u;
+const breakBehind = /^[-\u2010\u2013\u2014/\\?&]/u;
+const noCell: Cell = { text: '', width: 0 };
 let segmenter: Intl.Segmenter | undefined;
 
 /** The columns that a line takes. */
@@ -66,14 +66,14 @@ export function cut(line: Line, columns: number): Line {
     end += 1;
   }
   // A blank before the ellipsis would look as if a word were missing.
-  while (end > 0 && BLANK.test(cells[end - 1]?.text ?? '')) end -= 1;
+  while (end > 0 && blankText.test(cells[end - 1]?.text ?? '')) end -= 1;
   const kept = cells.slice(0, end);
   const style = line[kept.at(-1)?.span ?? 0] ?? { text: '' };
   const short = spansOf(line, kept);
   const last = short.at(-1);
   return last === undefined
-    ? [{ ...style, text: ELLIPSIS }]
-    : [...short.slice(0, -1), { ...last, text: last.text + ELLIPSIS }];
+    ? [{ ...style, text: ellipsis }]
+    : [...short.slice(0, -1), { ...last, text: last.text + ellipsis }];
 }
 
 /**
@@ -93,8 +93,8 @@ export function nextRowStart(
 ): number {
   let width = 0;
   for (let index = start; index < cells.length; index++) {
-    const { text, width: own } = cells[index] ?? NO_CELL;
-    if (width + own > columns && index > start && !(atWords && BLANK.test(text)))
+    const { text, width: own } = cells[index] ?? noCell;
+    if (width + own > columns && index > start && !(atWords && blankText.test(text)))
       return atWords ? breakBefore(cells, start, index) : index;
     width += own;
   }
@@ -117,16 +117,16 @@ function breakBefore(cells: readonly Cell[], start: number, full: number): numbe
   for (let index = full; index > start; index--) {
     const now = cells[index]?.text ?? '';
     const before = cells[index - 1]?.text ?? '';
-    if (BLANK.test(now)) continue;
-    if (BLANK.test(before)) return index;
-    if (NO_SPACES.test(now) && NO_SPACES.test(before)) {
+    if (blankText.test(now)) continue;
+    if (blankText.test(before)) return index;
+    if (noSpaces.test(now) && noSpaces.test(before)) {
       words ??= wordStartsIn(cells, start, Math.min(cells.length, full + lookAhead));
       if (words.has(index)) return index;
       continue;
     }
-    if (CLOSING.test(now) || OPENING.test(before)) continue;
-    if (IDEOGRAPH.test(now) || IDEOGRAPH.test(before)) return index;
-    if (BREAK_BEHIND.test(before) && !BREAK_BEHIND.test(now)) return index;
+    if (closing.test(now) || opening.test(before)) continue;
+    if (ideograph.test(now) || ideograph.test(before)) return index;
+    if (breakBehind.test(before) && !breakBehind.test(now)) return index;
   }
   return full;
 }
@@ -161,14 +161,14 @@ function rowsOf(line: Line, columns: number, atWords: boolean): Line[] {
   // Most lines are short: nothing to cut, nothing to count twice.
   if (widthOf(line) <= room) return [line.filter(({ text }) => text !== '')];
   const cells = cellsOf(line, room).map((cell) =>
-    cell.width > room ? { ...cell, text: ELLIPSIS, width: 1 } : cell,
+    cell.width > room ? { ...cell, text: ellipsis, width: 1 } : cell,
   );
   const starts = rowStarts(cells, room, atWords);
   return starts.map((start, row) => {
     const next = starts[row + 1];
     let end = next ?? cells.length;
     if (atWords && (next !== undefined || widthBetween(cells, start, end) > room)) {
-      while (end > start && BLANK.test(cells[end - 1]?.text ?? '')) end -= 1;
+      while (end > start && blankText.test(cells[end - 1]?.text ?? '')) end -= 1;
     }
     return spansOf(line, cells.slice(start, end));
   });
@@ -195,7 +195,7 @@ function cellsOf(line: Line, columns: number): StyledCell[] {
     const last = cells.at(-1);
     const width = graphemeWidth(text) + (last?.width ?? 0);
     // What `sanitizeText` took apart for the sake of its width was one cluster, and no row should begin inside it.
-    if (last !== undefined && (joins || text === cellEnd) && width <= Math.min(columns, WIDEST_CLUSTER)) {
+    if (last !== undefined && (joins || text === cellEnd) && width <= Math.min(columns, maxClusterWidth)) {
       cells[cells.length - 1] = { text: last.text + text, width, span: last.span };
     } else {
       cells.push({ text, width: graphemeWidth(text), span });

@@ -26,7 +26,7 @@ export interface LineOptions {
 }
 
 /** Lines of text get no longer than this, however wide the window is: lines of 200 columns are hard to read. */
-const longestLine = 110;
+const maxLineLength = 110;
 const groupedWithinMs = 5 * 60_000;
 
 type Kind = 'visitor' | 'own' | 'colleague' | 'assistant' | 'system' | 'note';
@@ -167,11 +167,11 @@ function draw(
             : [{ text: '  ' }, { text: ` ${look.label} `, inverse: kind === 'note', dim: kind !== 'note' }]),
         ],
         [{ text: `${timeOfDay(message.createdAt)} `, dim: true }],
-        Math.min(columns, longestLine + 10),
+        Math.min(columns, maxLineLength + 10),
       ),
     );
   }
-  const content = contentLines(message, Math.max(4, Math.min(columns - 4, longestLine)));
+  const content = contentLines(message, Math.max(4, Math.min(columns - 4, maxLineLength)));
   for (const line of content) lines.push([gutter, ...line]);
   const marks: Span[] = [];
   if (isEdited === true) marks.push({ text: 'you are editing this', color: 'yellow' });
@@ -185,7 +185,7 @@ function draw(
     );
     const last = lines.at(-1) ?? [];
     // Behind the text where there is room, so that nothing jumps when a mark comes.
-    if (content.length > 0 && widthOf(last) + widthOf(tail) + 2 <= Math.min(columns - 1, longestLine + 4))
+    if (content.length > 0 && widthOf(last) + widthOf(tail) + 2 <= Math.min(columns - 1, maxLineLength + 4))
       lines[lines.length - 1] = [...last, { text: '  ' }, ...tail];
     else lines.push(cut([gutter, ...tail], columns));
   }

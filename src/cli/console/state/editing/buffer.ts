@@ -39,8 +39,8 @@ export interface EditBuffer {
 
 /** The most a buffer holds, in UTF-16 units; what goes beyond it is not inserted. Far above what a message may be. */
 export const maxTextLength = 50_000;
-const MOST_UNDOS = 500;
-const MOST_KILLED = 20;
+const maxUndos = 500;
+const maxKilled = 20;
 
 /** A buffer with a text in it, the caret at its end, and nothing to undo. */
 export function bufferOf(text = ''): EditBuffer {
@@ -76,7 +76,7 @@ function edited(buffer: EditBuffer, start: number, end: number, inserted: string
   const grows =
     kind !== 'single' && (buffer.group === kind || (kind === 'blank' && buffer.group === 'typing'));
   const before: Snapshot = { text: buffer.text, caret: buffer.caret };
-  const past = grows ? buffer.past : [...buffer.past.slice(-(MOST_UNDOS - 1)), before];
+  const past = grows ? buffer.past : [...buffer.past.slice(-(maxUndos - 1)), before];
   return { ...buffer, text, caret, goal: null, past, future: [], group: kind, yanked: null };
 }
 
@@ -136,7 +136,7 @@ function killed(
   const again = buffer.group === kind;
   const ring = again
     ? [kind === 'kill-back' ? text + newest : newest + text, ...older]
-    : [text, ...buffer.ring].slice(0, MOST_KILLED);
+    : [text, ...buffer.ring].slice(0, maxKilled);
   return { ...edited(buffer, start, end, '', kind), ring };
 }
 

@@ -19,13 +19,13 @@ export interface Step {
 }
 
 export const emptyHistory: History = { entries: [], walk: null };
-const MOST_ENTRIES = 200;
+const maxEntries = 200;
 
 /** With a text that was sent; one that is there already moves to the end, so that a walk meets it once. */
 export function remember(history: History, text: string): History {
   if (text.trim() === '') return { ...history, walk: null };
   return {
-    entries: [...history.entries.filter((entry) => entry !== text), text].slice(-MOST_ENTRIES),
+    entries: [...history.entries.filter((entry) => entry !== text), text].slice(-maxEntries),
     walk: null,
   };
 }

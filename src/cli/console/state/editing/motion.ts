@@ -5,7 +5,7 @@ import { boundaryAt, nextBoundary, previousBoundary } from '../../../../text/gra
 export { boundaryAt, nextBoundary, previousBoundary };
 
 // A word is found inside such a piece of text, so that a motion costs the same in a long text as in a short one.
-const NEIGHBOURHOOD = 400;
+const segmentLength = 400;
 let words: Intl.Segmenter | undefined;
 
 function wordsIn(text: string): Intl.Segments {
@@ -16,7 +16,7 @@ function wordsIn(text: string): Intl.Segments {
 /** The end of the word that holds or follows an index; the text's length when there is none. */
 export function wordEnd(text: string, at: number): number {
   for (let start = at; start < text.length;) {
-    const stop = boundaryAt(text, Math.min(text.length, start + NEIGHBOURHOOD));
+    const stop = boundaryAt(text, Math.min(text.length, start + segmentLength));
     for (const { index, segment, isWordLike } of wordsIn(text.slice(start, stop))) {
       if (isWordLike === true) return boundaryAt(text, start + index + segment.length);
     }
@@ -28,7 +28,7 @@ export function wordEnd(text: string, at: number): number {
 /** The beginning of the word that holds or precedes an index; 0 when there is none. */
 export function wordStart(text: string, at: number): number {
   for (let stop = at; stop > 0;) {
-    const start = previousBoundary(text, Math.max(1, stop - NEIGHBOURHOOD));
+    const start = previousBoundary(text, Math.max(1, stop - segmentLength));
     let found: number | undefined;
     for (const { index, isWordLike } of wordsIn(text.slice(start, stop))) {
       if (isWordLike === true) found = start + index;
