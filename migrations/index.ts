@@ -7,6 +7,7 @@ import * as webhooks from './0003-webhooks.ts';
 import * as retention from './0004-retention.ts';
 import * as assistant from './0005-assistant.ts';
 import * as signInAndBlocks from './0006-sign-in-and-blocks.ts';
+import * as searchByOrganization from './0007-search-by-organization.ts';
 
 export interface Migration {
   readonly name: string;
@@ -20,4 +21,5 @@ export const migrations: readonly Migration[] = [
   { name: '0004-retention', up: retention.up },
   { name: '0005-assistant', up: assistant.up },
   { name: '0006-sign-in-and-blocks', up: signInAndBlocks.up },
+  { name: '0007-search-by-organization', up: searchByOrganization.up },
 ];

@@ -434,12 +434,15 @@ export interface WordQuery {
 /** The full-text index over messages. Words arrive cut and folded: the engine compares, and cuts nothing. */
 export interface SearchRepository {
   /** Puts a message's words into the index, in place of those it had. */
-  put(messageId: string, words: readonly string[]): Promise<void>;
+  put(messageId: string, organizationId: string, words: readonly string[]): Promise<void>;
   has(messageId: string): Promise<boolean>;
   remove(messageId: string): Promise<number>;
   /** Messages after an id that the index does not have yet, by id. */
   unindexed(after: string, limit: number): Promise<UnindexedMessage[]>;
-  /** The conversations of an organization in which a message matches; at most `limit`, in no order. */
+  /**
+   * The conversations of an organization in which one of its newest 5,000 matching messages is; at most `limit`, in no
+   * order. Takes as long for a word of another organization as for one that nobody uses.
+   */
   conversations(query: WordQuery, organizationId: string, limit: number): Promise<string[]>;
 }
 

@@ -106,7 +106,8 @@ function indexMessages({ engine: { store } }: Service, messages: readonly Uninde
 async function indexMessage({ repositories }: Tx, id: string): Promise<void> {
   const message = await repositories.messages.byId(id);
   if (message === undefined || message.deleted_at !== null) return;
-  await repositories.search.put(id, tokenize(message.content_text ?? message.content));
+  const words = tokenize(message.content_text ?? message.content);
+  await repositories.search.put(id, message.organization_id, words);
 }
 
 async function inBatches<T>(all: readonly T[], work: (some: readonly T[]) => Promise<void>): Promise<void> {
