@@ -27,7 +27,7 @@ interface Wall {
   never?: readonly string[];
 }
 
-const DOORS = ['koa', '@koa/', 'koa-', 'ws'];
+const TRANSPORTS = ['koa', '@koa/', 'koa-', 'ws'];
 const STORES = ['kysely', 'better-sqlite3'];
 const SCREENS = ['ink', 'react', 'commander'];
 const ROWS = ['src/engine/rows.ts', 'src/protocol/'];
@@ -49,7 +49,7 @@ const WALLS: readonly Wall[] = [
     types: ['src/engine/engine.ts', ...LEAVES],
     packages: ['node:'],
   },
-  // Connections to servers that somebody else chose, and the arithmetic around them.
+  // Connections to servers that someone else chose, and the arithmetic around them.
   {
     folder: 'src/net/',
     own: ['src/net/'],
@@ -84,19 +84,19 @@ const WALLS: readonly Wall[] = [
       ...PORTS,
     ],
     types: ['src/protocol/'],
-    never: [...DOORS, ...SCREENS, 'zod'],
+    never: [...TRANSPORTS, ...SCREENS, 'zod'],
   },
   {
     folder: 'src/engine/',
     own: ['src/engine/memory/', ...PORTS],
     types: ['src/protocol/'],
-    never: [...DOORS, ...SCREENS, 'zod'],
+    never: [...TRANSPORTS, ...SCREENS, 'zod'],
   },
   {
     folder: 'src/services/',
     own: ['src/services/', 'src/protocol/', 'src/text/', 'src/net/', ...PORTS],
     types: LEAVES,
-    never: [...DOORS, ...STORES, ...SCREENS, 'pino'],
+    never: [...TRANSPORTS, ...STORES, ...SCREENS, 'pino'],
   },
   {
     folder: 'src/http/',
@@ -120,7 +120,7 @@ const WALLS: readonly Wall[] = [
   {
     folder: 'src/cli/console/',
     own: ['src/cli/console/', 'src/sdk/', 'src/protocol/', 'src/text/'],
-    never: [...DOORS, ...STORES, 'pino', 'commander'],
+    never: [...TRANSPORTS, ...STORES, 'pino', 'commander'],
   },
   {
     folder: 'src/cli/',
@@ -142,10 +142,10 @@ const WALLS: readonly Wall[] = [
       'package.json',
     ],
     types: ['src/engine/engine.ts', 'src/engine/rows.ts'],
-    never: [...DOORS, ...STORES, 'pino'],
+    never: [...TRANSPORTS, ...STORES, 'pino'],
   },
   { folder: 'src/app.ts', own: ['src/', 'package.json'] },
-  // Assembles rules and engine, without any door: what the command line works on.
+  // Assembles rules and engine, without any transport: what the command line works on.
   {
     folder: 'src/open-service.ts',
     own: [
@@ -159,15 +159,15 @@ const WALLS: readonly Wall[] = [
       'src/engine/clock.ts',
     ],
     types: ['src/engine/engine.ts'],
-    never: [...DOORS, ...STORES, ...SCREENS],
+    never: [...TRANSPORTS, ...STORES, ...SCREENS],
   },
   {
     folder: 'src/secret-key.ts',
     own: ['src/config.ts', 'src/services/', 'src/engine/open-engine.ts'],
     types: ['src/engine/engine.ts'],
-    never: [...DOORS, ...STORES, ...SCREENS],
+    never: [...TRANSPORTS, ...STORES, ...SCREENS],
   },
-  // Database and key as files, for backup, restore and doctor: no rule, no door.
+  // Database and key as files, for backup, restore and doctor: no rule, no transport.
   {
     folder: 'src/data-folder.ts',
     own: ['src/secret-key.ts', 'src/services/auth/secrets.ts', 'src/engine/open-engine.ts'],
@@ -393,7 +393,7 @@ describe('what only one place may do', () => {
   });
 });
 
-test("no file names a path of somebody's machine or the host of a registry", async () => {
+test("no file names a path of someone's machine or the host of a registry", async () => {
   // Put together here, so that this file does not contain what it looks for.
   const machine = ['work', 'tmp', 'root', 'Users']
     .map((folder) => `(?<![\\w.~)}\\]*-])/${folder}/`)

@@ -1,5 +1,5 @@
 // The interface as a stranger reads it: exact shapes and the words of refusals that no
-// other test holds. Owns what a client sees through the doors; rules have their own tests.
+// other test holds. Owns what a client sees through the transports; rules have their own tests.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import {
@@ -71,7 +71,7 @@ describe('a refused field is told what it must be', () => {
   });
 
   it('whose conversations staff may ask for', async () => {
-    const reply = await operator.call('GET', '/conversations?assignedTo=somebody');
+    const reply = await operator.call('GET', '/conversations?assignedTo=unknown');
     expect(reply.body.details).toEqual([
       { path: 'assignedTo', message: 'must be me, none or the id of a member' },
     ]);
@@ -98,14 +98,14 @@ describe('a refused field is told what it must be', () => {
   });
 
   it('in a frame, with the same words', async () => {
-    const ear = await operator.connect();
-    ear.send('message:send', { conversationId, content: 'x' });
-    expect(await ear.receives('error')).toEqual({
+    const socket = await operator.connect();
+    socket.send('message:send', { conversationId, content: 'x' });
+    expect(await socket.receives('error')).toEqual({
       code: 'VALIDATION_ERROR',
       message: 'The field payload.clientMessageId of message:send is not valid: must be given, as a string.',
       conversationId,
     });
-    await ear.close();
+    await socket.close();
   });
 });
 

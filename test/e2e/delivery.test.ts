@@ -22,7 +22,7 @@ let acme: TestOrganization;
 let operator: TestMember;
 let visitor: TestClient;
 let conversationId: string;
-let ears: TestSocket[] = [];
+let sockets: TestSocket[] = [];
 
 beforeAll(async () => {
   app = await startApp();
@@ -39,8 +39,8 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  for (const ear of ears) await ear.close();
-  ears = [];
+  for (const socket of sockets) await socket.close();
+  sockets = [];
 });
 
 afterAll(async () => {
@@ -48,25 +48,25 @@ afterAll(async () => {
 });
 
 async function connect(person: TestClient): Promise<TestSocket> {
-  const ear = await person.connect();
-  ears.push(ear);
-  await ear.drain();
-  return ear;
+  const socket = await person.connect();
+  sockets.push(socket);
+  await socket.drain();
+  return socket;
 }
 
 /** Sends so many messages by a socket, all within one millisecond of the server's clock; their ids in order of commit. */
 async function burst(person: TestClient, count: number, prefix = 'm'): Promise<string[]> {
-  const ear = await connect(person);
+  const socket = await connect(person);
   for (let index = 0; index < count; index += 1)
-    ear.send('message:send', {
+    socket.send('message:send', {
       conversationId,
       content: `${prefix}${index}`,
       clientMessageId: `${prefix}${index}`,
     });
   await eventually(() => {
-    expect(ear.all('message:ack')).toHaveLength(count);
+    expect(socket.all('message:ack')).toHaveLength(count);
   });
-  return ear.all('message:ack').map(({ payload }) => payload.serverMessageId as string);
+  return socket.all('message:ack').map(({ payload }) => payload.serverMessageId as string);
 }
 
 interface Caught {
@@ -80,13 +80,13 @@ const idsOf = (messages: unknown): string[] => (messages as { id: string }[]).ma
 
 /** Joins a room and puts the pages together. */
 async function catchUp(person: TestClient, lastMessageId: string): Promise<Caught> {
-  const ear = await connect(person);
-  ear.send('room:join', { conversationId, lastMessageId });
-  await ear.receives('room:joined');
-  const pages = ear.all('messages:sync').map(({ payload }) => payload);
+  const socket = await connect(person);
+  socket.send('room:join', { conversationId, lastMessageId });
+  await socket.receives('room:joined');
+  const pages = socket.all('messages:sync').map(({ payload }) => payload);
   // Sync comes whole before room:joined, every page but the last says that there is more.
-  expect(ear.frames.findLastIndex(({ type }) => type === 'messages:sync')).toBeLessThan(
-    ear.frames.findIndex(({ type }) => type === 'room:joined'),
+  expect(socket.frames.findLastIndex(({ type }) => type === 'messages:sync')).toBeLessThan(
+    socket.frames.findIndex(({ type }) => type === 'room:joined'),
   );
   expect(pages.map(({ hasMore }) => hasMore as boolean)).toEqual(
     pages.map((_page, index) => index < pages.length - 1),
@@ -161,11 +161,11 @@ describe('catching up', () => {
       expect(caught.last).toMatchObject({ edited: [], deleted: [] });
     }
     expect((await catchUp(visitor, (ids[2] as string).toUpperCase())).ids).toEqual(ids.slice(3));
-    const ear = await connect(visitor);
-    for (const junk of ['x', 5, {}, '']) ear.send('room:join', { conversationId, lastMessageId: junk });
-    await ear.drain();
-    expect(ear.all('error').map(({ payload }) => payload.code)).toEqual(Array(4).fill('VALIDATION_ERROR'));
-    expect(ear.all('messages:sync')).toEqual([]);
+    const socket = await connect(visitor);
+    for (const junk of ['x', 5, {}, '']) socket.send('room:join', { conversationId, lastMessageId: junk });
+    await socket.drain();
+    expect(socket.all('error').map(({ payload }) => payload.code)).toEqual(Array(4).fill('VALIDATION_ERROR'));
+    expect(socket.all('messages:sync')).toEqual([]);
   });
 
   it('keeps the place of a deleted last message, and says what became of older ones', async () => {
@@ -290,8 +290,8 @@ describe('joining in the middle of a burst', () => {
       }
       letGo();
       const acked = await eventually(() => {
-        const ids = writers.flatMap((ear) =>
-          ear.all('message:ack').map(({ payload }) => payload.serverMessageId as string),
+        const ids = writers.flatMap((socket) =>
+          socket.all('message:ack').map(({ payload }) => payload.serverMessageId as string),
         );
         expect(ids).toHaveLength(sent);
         return ids;
@@ -324,11 +324,11 @@ describe('joining in the middle of a burst', () => {
   });
 });
 
-// Last: whoever was connected before is gone after it.
+// Last: it ends every connection.
 describe('a restart', () => {
   it('loses nothing of it', async () => {
     const ids = await burst(visitor, 3);
-    ears = [];
+    sockets = [];
     app = await app.restart();
     const back = createVisitor(app, acme.application, visitor.id);
     expect((await catchUp(back, ids[0] as string)).ids).toEqual(ids.slice(1));

@@ -1,5 +1,5 @@
 // The README's first page as one story: a visitor writes over REST and WebSocket, an
-// operator accepts and answers, both see it live; and nobody else hears anything.
+// operator accepts and answers, both see it live; and no one else hears anything.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import type { TestSocket } from '../helpers/client.ts';
@@ -19,11 +19,11 @@ let visitor: TestClient;
 let operator: TestMember;
 let colleague: TestMember;
 let stranger: TestMember;
-let visitorEar: TestSocket;
-let operatorEar: TestSocket;
-let colleagueEar: TestSocket;
-let strangerEar: TestSocket;
-let neighbourEar: TestSocket;
+let visitorSocket: TestSocket;
+let operatorSocket: TestSocket;
+let colleagueSocket: TestSocket;
+let strangerSocket: TestSocket;
+let otherSocket: TestSocket;
 let conversationId: string;
 
 beforeAll(async () => {
@@ -34,12 +34,12 @@ beforeAll(async () => {
   colleague = await createMember(app, 'acme', 'admin', 'Carl');
   stranger = await createMember(app, 'other', 'admin', 'Stan');
   visitor = createVisitor(app, acme.application);
-  visitorEar = await visitor.connect();
-  operatorEar = await operator.connect();
-  colleagueEar = await colleague.connect();
-  strangerEar = await stranger.connect();
+  visitorSocket = await visitor.connect();
+  operatorSocket = await operator.connect();
+  colleagueSocket = await colleague.connect();
+  strangerSocket = await stranger.connect();
   // The same UUID under another organization's application is another person.
-  neighbourEar = await createVisitor(app, other.application, visitor.id).connect();
+  otherSocket = await createVisitor(app, other.application, visitor.id).connect();
 });
 
 afterAll(async () => {
@@ -48,22 +48,22 @@ afterAll(async () => {
 
 /** What each has heard since the last look, everything that was under way included. */
 async function heard(): Promise<Record<string, string[]>> {
-  const ears = {
-    visitor: visitorEar,
-    operator: operatorEar,
-    colleague: colleagueEar,
-    stranger: strangerEar,
-    neighbour: neighbourEar,
+  const sockets = {
+    visitor: visitorSocket,
+    operator: operatorSocket,
+    colleague: colleagueSocket,
+    stranger: strangerSocket,
+    other: otherSocket,
   };
   const result: Record<string, string[]> = {};
-  for (const [name, ear] of Object.entries(ears)) {
-    await ear.drain();
-    result[name] = ear.takeTypes();
+  for (const [name, socket] of Object.entries(sockets)) {
+    await socket.drain();
+    result[name] = socket.takeTypes();
   }
   return result;
 }
 
-const nobody = { visitor: [], operator: [], colleague: [], stranger: [], neighbour: [] };
+const silence = { visitor: [], operator: [], colleague: [], stranger: [], other: [] };
 
 describe('a conversation from its first word to its end', () => {
   it('begins with the visitor, and the queue hears of it', async () => {
@@ -80,7 +80,7 @@ describe('a conversation from its first word to its end', () => {
       updatedAt: '2026-11-21T12:00:00.000Z',
     });
     conversationId = reply.body.conversation.id;
-    const announced = await operatorEar.receives('conversation:new');
+    const announced = await operatorSocket.receives('conversation:new');
     expect(announced).toEqual({
       id: conversationId,
       organizationId: acme.id,
@@ -90,15 +90,15 @@ describe('a conversation from its first word to its end', () => {
       createdAt: '2026-11-21T12:00:00.000Z',
     });
     expect(await heard()).toEqual({
-      ...nobody,
+      ...silence,
       operator: ['conversation:new'],
       colleague: ['conversation:new'],
     });
   });
 
   it('takes messages over REST and over the socket, and tells staff that something came', async () => {
-    visitorEar.send('room:join', { conversationId });
-    expect(await visitorEar.receives('room:joined')).toEqual({
+    visitorSocket.send('room:join', { conversationId });
+    expect(await visitorSocket.receives('room:joined')).toEqual({
       conversationId,
       status: 'pending',
       lastMessageId: null,
@@ -116,7 +116,7 @@ describe('a conversation from its first word to its end', () => {
       contentHtml: null,
     });
     expect(sent.body.message).not.toHaveProperty('editedAt');
-    const activity = await operatorEar.receives('conversation:activity');
+    const activity = await operatorSocket.receives('conversation:activity');
     expect(activity).toEqual({
       conversationId,
       lastMessageId: sent.body.message.id,
@@ -124,15 +124,15 @@ describe('a conversation from its first word to its end', () => {
       preview: 'Where is it?',
       waiting: true,
     });
-    visitorEar.send('message:send', { conversationId, content: 'Number 12', clientMessageId: 'c1' });
-    const ack = await visitorEar.receives('message:ack');
+    visitorSocket.send('message:send', { conversationId, content: 'Number 12', clientMessageId: 'c1' });
+    const ack = await visitorSocket.receives('message:ack');
     expect(ack).toEqual({
       clientMessageId: 'c1',
       serverMessageId: expect.any(String),
       createdAt: expect.any(String),
     });
     expect(await heard()).toEqual({
-      ...nobody,
+      ...silence,
       visitor: ['message:ack'],
       operator: ['conversation:activity', 'conversation:activity'],
       colleague: ['conversation:activity', 'conversation:activity'],
@@ -147,13 +147,13 @@ describe('a conversation from its first word to its end', () => {
       status: 'active',
       assignedTo: operator.id,
     });
-    const told = await visitorEar.receives('conversation:accepted');
+    const told = await visitorSocket.receives('conversation:accepted');
     expect(told).toEqual({ conversationId, assignedTo: operator.id, assignedToName: 'Olivia' });
     const late = await colleague.call('POST', `/conversations/${conversationId}/accept`);
     expect(late.status).toBe(409);
     expect(late.body).toMatchObject({ error: 'conflict', status: 'active', assignedTo: operator.id });
     expect(await heard()).toEqual({
-      ...nobody,
+      ...silence,
       visitor: ['conversation:accepted'],
       operator: ['conversation:accepted'],
       colleague: ['conversation:accepted'],
@@ -167,11 +167,11 @@ describe('a conversation from its first word to its end', () => {
   });
 
   it('carries words and typing both ways, live', async () => {
-    operatorEar.send('room:join', { conversationId });
-    await operatorEar.receives('room:joined');
+    operatorSocket.send('room:join', { conversationId });
+    await operatorSocket.receives('room:joined');
     await heard();
-    operatorEar.send('typing:start', { conversationId });
-    expect(await visitorEar.receives('typing:start')).toEqual({
+    operatorSocket.send('typing:start', { conversationId });
+    expect(await visitorSocket.receives('typing:start')).toEqual({
       conversationId,
       userId: operator.id,
       userName: 'Olivia',
@@ -190,13 +190,13 @@ describe('a conversation from its first word to its end', () => {
         ],
       },
     });
-    operatorEar.send('message:send', {
+    operatorSocket.send('message:send', {
       conversationId,
       content: rich,
       contentFormat: 'lexical',
       clientMessageId: 'o1',
     });
-    const told = await visitorEar.receives('message:new');
+    const told = await visitorSocket.receives('message:new');
     expect(told).toEqual({
       id: expect.any(String),
       conversationId,
@@ -210,7 +210,7 @@ describe('a conversation from its first word to its end', () => {
       createdAt: expect.any(String),
     });
     expect(await heard()).toEqual({
-      ...nobody,
+      ...silence,
       visitor: ['typing:start', 'typing:stop', 'message:new'],
       operator: ['conversation:activity', 'message:ack'],
       colleague: ['conversation:activity'],
@@ -221,7 +221,7 @@ describe('a conversation from its first word to its end', () => {
     expect((await visitor.call('GET', `/conversations/${conversationId}/unread`)).body).toEqual({
       unreadCount: 0,
     });
-    expect(await operatorEar.receives('conversation:read')).toEqual({
+    expect(await operatorSocket.receives('conversation:read')).toEqual({
       conversationId,
       userId: visitor.id,
       messageId: told.id,
@@ -236,7 +236,7 @@ describe('a conversation from its first word to its end', () => {
     });
     expect(note.status).toBe(201);
     expect(await heard()).toEqual({
-      ...nobody,
+      ...silence,
       operator: ['message:new', 'conversation:activity'],
       colleague: ['conversation:activity'],
     });
@@ -257,14 +257,14 @@ describe('a conversation from its first word to its end', () => {
       content: 'Where is my order?',
       editedAt: expect.any(String),
     });
-    visitorEar.send('message:delete', { conversationId, messageId: second?.id });
-    expect(await operatorEar.receives('message:deleted')).toEqual({
+    visitorSocket.send('message:delete', { conversationId, messageId: second?.id });
+    expect(await operatorSocket.receives('message:deleted')).toEqual({
       conversationId,
       messageId: second?.id,
       senderId: visitor.id,
     });
     expect(await heard()).toEqual({
-      ...nobody,
+      ...silence,
       visitor: ['message:edited', 'message:deleted'],
       operator: ['message:edited', 'message:deleted'],
     });
@@ -273,12 +273,12 @@ describe('a conversation from its first word to its end', () => {
   it('fills the gap of a visitor who was away', async () => {
     const before = await visitor.call('GET', `/conversations/${conversationId}/messages?order=desc&limit=1`);
     const lastMessageId = before.body.messages[0].id as string;
-    await visitorEar.close();
+    await visitorSocket.close();
     for (const content of ['one', 'two', 'three'])
       await operator.call('POST', `/conversations/${conversationId}/messages`, { content });
-    visitorEar = await visitor.connect();
-    visitorEar.send('room:join', { conversationId, lastMessageId });
-    const sync = await visitorEar.receives('messages:sync');
+    visitorSocket = await visitor.connect();
+    visitorSocket.send('room:join', { conversationId, lastMessageId });
+    const sync = await visitorSocket.receives('messages:sync');
     expect(sync.messages.map((message: { content: string }) => message.content)).toEqual([
       'one',
       'two',
@@ -290,15 +290,15 @@ describe('a conversation from its first word to its end', () => {
       edited: [{ content: 'Where is my order?' }],
       deleted: [expect.any(String)],
     });
-    await visitorEar.receives('room:joined');
-    expect(visitorEar.takeTypes()).toEqual(['messages:sync', 'room:joined']);
+    await visitorSocket.receives('room:joined');
+    expect(visitorSocket.takeTypes()).toEqual(['messages:sync', 'room:joined']);
   });
 
   it('ends when the operator resolves it', async () => {
     await heard();
     const resolved = await operator.call('POST', `/conversations/${conversationId}/resolve`);
     expect(resolved.body.conversation).toMatchObject({ status: 'closed', resolvedBy: operator.id });
-    expect(await visitorEar.receives('conversation:resolved')).toEqual({
+    expect(await visitorSocket.receives('conversation:resolved')).toEqual({
       conversationId,
       resolvedBy: operator.id,
     });
@@ -307,14 +307,18 @@ describe('a conversation from its first word to its end', () => {
     });
     expect(late.status).toBe(422);
     expect(late.body.error).toBe('conversation_not_active');
-    visitorEar.send('message:send', { conversationId, content: 'one more thing', clientMessageId: 'late' });
-    expect(await visitorEar.receives('error')).toMatchObject({
+    visitorSocket.send('message:send', {
+      conversationId,
+      content: 'one more thing',
+      clientMessageId: 'late',
+    });
+    expect(await visitorSocket.receives('error')).toMatchObject({
       code: 'FORBIDDEN',
       conversationId,
       clientMessageId: 'late',
     });
     expect(await heard()).toEqual({
-      ...nobody,
+      ...silence,
       visitor: ['conversation:resolved', 'error'],
       operator: ['conversation:resolved'],
       colleague: ['conversation:resolved'],

@@ -43,7 +43,7 @@ beforeEach(() => {
   app.clock.advance(1_001);
 });
 
-/** A fresh conversation, looked at by nobody yet. */
+/** A fresh conversation, looked at by no one yet. */
 async function fresh(): Promise<void> {
   visitor = createVisitor(app, acme.application);
   conversationId = await createConversation(visitor);
@@ -92,7 +92,7 @@ async function both(
   return [await first(), await late];
 }
 
-/** Whoever lost is told how things stand, and that is how they stood. */
+/** The others are told how things stand, and that is how they stood. */
 function expectConflict(reply: Reply, now: State): void {
   expect(reply.status).toBe(409);
   expect(reply.body).toMatchObject({ error: 'conflict', ...now });
@@ -186,7 +186,7 @@ describe('two acts at once leave the state of one order or the other', () => {
       const types = (await heard()).map(({ type }) => type);
       const end = await state();
       if (moved.status === 200) {
-        // The conversation was somebody else's by the time it was to be given back.
+        // The conversation was someone else's by the time it was to be given back.
         expect(released.status).toBe(403);
         expect(types).toEqual(['conversation:released', 'conversation:accepted']);
         expect(end).toEqual({ status: 'active', assignedTo: two().id });
@@ -253,7 +253,7 @@ describe('two acts at once leave the state of one order or the other', () => {
     for (let round = 0; round < times; round += 1) {
       await fresh();
       await act(one(), 'accept');
-      const ear = await visitor.connect();
+      const socket = await visitor.connect();
       watcher.send('room:join', { conversationId });
       await watcher.receives('room:joined', (payload) => payload.conversationId === conversationId);
       await heard();
@@ -262,7 +262,7 @@ describe('two acts at once leave the state of one order or the other', () => {
         sends.push(
           visitor.call('POST', `/conversations/${conversationId}/messages`, { content: `rest ${index}` }),
         );
-        ear.send('message:send', {
+        socket.send('message:send', {
           conversationId,
           content: `socket ${index}`,
           clientMessageId: `c${index}`,
@@ -270,14 +270,14 @@ describe('two acts at once leave the state of one order or the other', () => {
         if (index === round % 4) sends.push(act(one(), 'resolve'));
       }
       const replies = await Promise.all(sends);
-      await ear.drain();
+      await socket.drain();
       const stored = replies
         .filter(({ status }) => status === 201)
         .map(({ body }) => body.message.id as string);
       for (const reply of replies) expect([200, 201, 422]).toContain(reply.status);
-      for (const { payload } of ear.all('message:ack')) stored.push(payload.serverMessageId as string);
-      for (const { payload } of ear.all('error')) expect(payload.code).toBe('FORBIDDEN');
-      expect(ear.all('message:ack').length + ear.all('error').length).toBe(4);
+      for (const { payload } of socket.all('message:ack')) stored.push(payload.serverMessageId as string);
+      for (const { payload } of socket.all('error')) expect(payload.code).toBe('FORBIDDEN');
+      expect(socket.all('message:ack').length + socket.all('error').length).toBe(4);
       const table = (
         (await visitor.call('GET', `/conversations/${conversationId}/messages?limit=100`)).body.messages as {
           id: string;
@@ -289,21 +289,21 @@ describe('two acts at once leave the state of one order or the other', () => {
         events.filter(({ type }) => type === 'message:new').map(({ payload }) => payload.id as string),
       ).toEqual(table);
       expect(events.at(-1)?.type).toBe('conversation:resolved');
-      await ear.close();
+      await socket.close();
     }
   });
 });
 
-describe('one client id, a hundred times at once by both doors', () => {
+describe('one client id, a hundred times at once by both transports', () => {
   it('is one message, one announcement and one answer', async () => {
     await fresh();
     await act(one(), 'accept');
     const senders = [await visitor.connect(), await visitor.connect()];
     const tab = await visitor.connect();
-    const operatorEar = await one().connect();
-    for (const ear of [tab, operatorEar]) {
-      ear.send('room:join', { conversationId, echo: true });
-      await ear.receives('room:joined');
+    const operatorSocket = await one().connect();
+    for (const socket of [tab, operatorSocket]) {
+      socket.send('room:join', { conversationId, echo: true });
+      await socket.receives('room:joined');
     }
     const replies: Promise<Reply>[] = [];
     for (let index = 0; index < 50; index += 1) {
@@ -321,33 +321,33 @@ describe('one client id, a hundred times at once by both doors', () => {
     }
     const answers = await Promise.all(replies);
     await eventually(() => {
-      expect(senders.flatMap((ear) => ear.all('message:ack'))).toHaveLength(50);
+      expect(senders.flatMap((socket) => socket.all('message:ack'))).toHaveLength(50);
     });
     const ids = [
       ...answers.map(({ body }) => body.message.id as string),
-      ...senders.flatMap((ear) =>
-        ear.all('message:ack').map(({ payload }) => payload.serverMessageId as string),
+      ...senders.flatMap((socket) =>
+        socket.all('message:ack').map(({ payload }) => payload.serverMessageId as string),
       ),
     ];
     expect(ids).toHaveLength(100);
     expect(new Set(ids).size).toBe(1);
     expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
-    for (const ear of [tab, operatorEar]) {
-      await ear.drain();
-      expect(ear.all('message:new').map(({ payload }) => payload.id as string)).toEqual([ids[0]]);
+    for (const socket of [tab, operatorSocket]) {
+      await socket.drain();
+      expect(socket.all('message:new').map(({ payload }) => payload.id as string)).toEqual([ids[0]]);
     }
     expect(
       (await visitor.call('GET', `/conversations/${conversationId}/messages`)).body.messages,
     ).toHaveLength(1);
-    for (const ear of [...senders, tab, operatorEar]) await ear.close();
+    for (const socket of [...senders, tab, operatorSocket]) await socket.close();
   });
 
   it('stays one a day later, and after a lost answer', async () => {
     await fresh();
-    const ear = await visitor.connect();
-    ear.send('message:send', { conversationId, content: 'once', clientMessageId: 'kept' });
-    const first = await ear.receives('message:ack');
-    ear.socket.terminate();
+    const socket = await visitor.connect();
+    socket.send('message:send', { conversationId, content: 'once', clientMessageId: 'kept' });
+    const first = await socket.receives('message:ack');
+    socket.socket.terminate();
     app.clock.step(86_400_000);
     const again = await visitor.connect();
     again.send('message:send', { conversationId, content: 'once', clientMessageId: 'kept' });

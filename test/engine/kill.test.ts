@@ -58,7 +58,7 @@ beforeAll(async () => {
     domains: ['kill.example'],
   });
   senders = [];
-  for (const door of ['ws', 'ws', 'ws', 'ws', 'rest', 'rest', 'rest'] as const) {
+  for (const transport of ['ws', 'ws', 'ws', 'ws', 'rest', 'rest', 'rest'] as const) {
     const actor: VisitorActor = {
       kind: 'visitor',
       organizationId: organization.id,
@@ -71,7 +71,7 @@ beforeAll(async () => {
     const { conversation } = await call(actor, 'conversations.create', {});
     senders.push(
       new Sender({
-        door,
+        transport,
         headers: { origin, 'x-app-id': application.id, 'x-visitor-id': actor.visitorId },
         conversationId: conversation.id,
         onAck: () => {

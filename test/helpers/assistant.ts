@@ -62,7 +62,7 @@ export interface HistoryMessage {
   readonly contentHtml: string | null;
 }
 
-/** A conversation's messages, oldest first, as somebody at a door gets them. */
+/** A conversation's messages, oldest first, as someone at a transport gets them. */
 export async function historyOf(
   person: TestClient,
   conversationId: string,

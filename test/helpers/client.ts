@@ -1,4 +1,4 @@
-// Owns the test's side of both doors: plain HTTP and plain WebSocket, nothing clever,
+// Owns the test's side of both transports: plain HTTP and plain WebSocket, nothing clever,
 // so that what a test sees is what the server sent.
 import { WebSocket } from 'ws';
 import { eventually } from './eventually.ts';
@@ -115,11 +115,11 @@ export async function connectSocket(
   query = '',
 ): Promise<TestSocket> {
   const search = token === null ? '' : `?token=${encodeURIComponent(token)}${query}`;
-  const socket = new WebSocket(`${url.replace('http', 'ws')}/api/v1/ws${search}`, { headers });
-  const ear = new TestSocket(socket);
+  const raw = new WebSocket(`${url.replace('http', 'ws')}/api/v1/ws${search}`, { headers });
+  const socket = new TestSocket(raw);
   await new Promise<void>((resolve) => {
-    socket.once('open', () => resolve());
-    socket.once('close', () => resolve());
+    raw.once('open', () => resolve());
+    raw.once('close', () => resolve());
   });
-  return ear;
+  return socket;
 }

@@ -48,7 +48,7 @@ export async function createApplication(
   return { id, domain, origin: `https://${domain}`, key: live.key, testKey: test.key };
 }
 
-/** A person at one of the doors. */
+/** A person at one of the transports. */
 export interface TestClient {
   readonly id: string;
   readonly headers: HeaderMap;

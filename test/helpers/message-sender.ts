@@ -4,7 +4,7 @@ import { WebSocket } from 'ws';
 
 /** Who sends, and where. */
 export interface SenderOptions {
-  readonly door: 'rest' | 'ws';
+  readonly transport: 'rest' | 'ws';
   /** The credentials of a visitor at a web page. */
   readonly headers: Readonly<Record<string, string>> & { readonly origin: string };
   readonly conversationId: string;
@@ -37,7 +37,7 @@ export class Sender {
     return this.#unacked;
   }
 
-  /** Connects, sends again whatever nobody has acknowledged, in the old order, and goes on with `more` new messages. */
+  /** Connects, sends again whatever was not acknowledged, in the old order, and goes on with `more` new messages. */
   async start(url: string, more = Infinity): Promise<void> {
     this.#running = true;
     let left = more;
@@ -49,7 +49,7 @@ export class Sender {
       this.#unacked.push(id);
       return id;
     };
-    if (this.#options.door === 'ws') await this.#startSocket(url, next);
+    if (this.#options.transport === 'ws') await this.#startSocket(url, next);
     else this.#loop = this.#sendByRest(url, next);
   }
 

@@ -1,5 +1,5 @@
 // Owns: the real server as a process of its own, and other processes beside it on the same folder.
-// Must not leave one running: whoever starts one stops or kills it.
+// Must not leave one running: the caller stops or kills it.
 import { spawn } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
@@ -65,7 +65,7 @@ export async function openInOtherProcess(file: string): Promise<OtherProcess> {
     env: cleanEnvironment(),
   });
   const ended = new Promise<never>((_resolve, reject) =>
-    child.once('exit', (code) => reject(new Error(`the neighbour ended with ${code}`))),
+    child.once('exit', (code) => reject(new Error(`the other process ended with ${code}`))),
   );
   ended.catch(() => undefined);
   const told = (): Promise<void> =>

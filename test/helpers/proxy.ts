@@ -6,7 +6,7 @@ import { once } from 'node:events';
 export interface Fault {
   /** Bytes, both ways together, after which it happens. */
   readonly afterBytes: number;
-  /** `cut`: both ends are reset. `swallow`: nothing passes any more, and nobody is told. */
+  /** `cut`: both ends are reset. `swallow`: nothing passes any more, and no one is told. */
   readonly what: 'cut' | 'swallow';
 }
 

@@ -112,7 +112,7 @@ function checkLimited(headers: Headers, body: { cause: string; retryAfter: numbe
   );
 }
 
-/** Whoever has headers. */
+/** A caller with headers. */
 export interface Caller {
   readonly headers: HeaderMap;
 }

@@ -219,7 +219,7 @@ describe('a failure', () => {
     }
   });
 
-  test('nobody there', async () => {
+  test('no server there', async () => {
     const { url } = server;
     await server.stop();
     expect(await why(inTime(ask(aModel({ url: `${url}/v1` }))))).toContain('ECONNREFUSED');
@@ -261,7 +261,7 @@ describe('time', () => {
     expect(await why(ask(model, withdrawn.signal))).toContain('withdrawn');
   });
 
-  test('only so many are asked at once, the others wait, and beyond that nobody does', async () => {
+  test('only so many are asked at once, the others wait, and beyond that no one does', async () => {
     const open: (() => void)[] = [];
     server.answer = (response, asked) => open.push(() => streamAnswer('done')(response, asked));
     const model = aModel();

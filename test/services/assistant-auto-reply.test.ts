@@ -41,10 +41,10 @@ describe('an answer by itself', () => {
 
   test("quotes the documents, names them, and is marked as the assistant's for everybody", async () => {
     const operator = await createMember(app, 'shop');
-    const [ear, staff] = [await visitor.connect(), await operator.connect()];
+    const [socket, staff] = [await visitor.connect(), await operator.connect()];
     const id = await createConversation(visitor);
-    ear.send('room:join', { conversationId: id });
-    await ear.receives('room:joined');
+    socket.send('room:join', { conversationId: id });
+    await socket.receives('room:joined');
     await createMessage(visitor, id, question);
     const [message] = await waitForAssistantMessages(visitor, id, 1);
     expect(message).toMatchObject({
@@ -54,7 +54,9 @@ describe('an answer by itself', () => {
     });
     expect(message?.contentHtml).toContain('within 30 days after delivery');
     expect(message?.contentHtml).toContain('Source: <a href="https://shop.example/refunds#refunds"');
-    expect(await ear.receives('message:new', ({ senderRole }) => senderRole === 'assistant')).toMatchObject({
+    expect(
+      await socket.receives('message:new', ({ senderRole }) => senderRole === 'assistant'),
+    ).toMatchObject({
       id: message?.id,
     });
     expect(
@@ -132,7 +134,7 @@ describe('an answer by itself', () => {
     'Ich möchte mit einem Menschen sprechen.',
     'أود التحدث إلى شخص.',
     'Porozmawiaj z człowiekiem',
-  ])('whoever writes %j gets a person, and no more answers', async (wish) => {
+  ])('anyone who writes %j gets a person, and no more answers', async (wish) => {
     const id = await createConversation(visitor);
     await createMessage(visitor, id, wish);
     await waitForAssistantMessages(visitor, id, 1);
@@ -141,11 +143,16 @@ describe('an answer by itself', () => {
     expect(await assistantMessages(visitor, id)).toHaveLength(1);
   });
 
-  test('whoever asks by the button gets a person in the same moment, by either door, once', async () => {
-    const ear = await visitor.connect();
+  test('anyone who asks by the button gets a person in the same moment, by either transport, once', async () => {
+    const socket = await visitor.connect();
     const id = await createConversation(visitor);
-    ear.send('message:send', { conversationId: id, content: question, clientMessageId: 'm1', person: true });
-    await ear.receives('message:ack');
+    socket.send('message:send', {
+      conversationId: id,
+      content: question,
+      clientMessageId: 'm1',
+      person: true,
+    });
+    await socket.receives('message:ack');
     expect((await assistantMessages(visitor, id)).map(({ contentHtml }) => contentHtml)).toEqual([
       '<p>A person will answer you here.</p>',
     ]);
@@ -176,7 +183,7 @@ describe('an answer by itself', () => {
     expect(await assistantMessages(visitor, id)).toEqual([]);
   });
 
-  test('nobody is answered with the setting off, in a plan without it, in an active or closed conversation', async () => {
+  test('no one is answered with the setting off, in a plan without it, in an active or closed conversation', async () => {
     const operator = await createMember(app, 'shop');
     const active = await createConversation(visitor);
     await operator.call('POST', `/conversations/${active}/accept`);
@@ -232,7 +239,7 @@ describe('an answer by itself', () => {
     expect(await aiLogOf(app)).toMatchObject([{ outcome: 'answered' }, { outcome: 'answered' }]);
   });
 
-  test('a switch to auto answers who has just asked, and nobody from long ago', async () => {
+  test('a switch to auto answers who has just asked, and no one from long ago', async () => {
     await configure(app, shop.application.id, { 'ai.mode': 'assist' });
     const old = await createConversation(visitor);
     await createMessage(visitor, old, question);

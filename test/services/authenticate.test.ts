@@ -79,7 +79,7 @@ function counted(): { service: Service; looked: string[] } {
   };
 }
 
-it('says who asks, by which door, in which mode', async () => {
+it('says who asks, by which transport, in which mode', async () => {
   const base = {
     kind: 'visitor',
     organizationId: acme.id,

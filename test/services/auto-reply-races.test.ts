@@ -56,12 +56,12 @@ describe('while a model thinks', () => {
   test('the visitor sees it type, and then its checked answer', async () => {
     const { answer, go } = deferredAnswer(good);
     const server = await startWithModel(answer);
-    const ear = await visitor.connect();
+    const socket = await visitor.connect();
     const id = await createConversation(visitor);
-    ear.send('room:join', { conversationId: id });
-    await ear.receives('room:joined');
+    socket.send('room:join', { conversationId: id });
+    await socket.receives('room:joined');
     await createMessage(visitor, id, question);
-    expect(await ear.receives('typing:start')).toEqual({
+    expect(await socket.receives('typing:start')).toEqual({
       conversationId: id,
       userId: shop.application.id,
       userName: 'Robin',
@@ -69,7 +69,7 @@ describe('while a model thinks', () => {
     });
     await server.waitForRequests(1);
     go();
-    await ear.receives('typing:stop');
+    await socket.receives('typing:stop');
     expect((await waitForAssistantMessages(visitor, id, 1))[0]?.contentHtml).toContain(
       '<p>You can return any product within 30 days. Shipping costs are not refunded.</p>',
     );

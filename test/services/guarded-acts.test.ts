@@ -118,13 +118,13 @@ interface Race {
   readonly act: keyof typeof acts;
   readonly from: 'pending' | 'active';
   readonly competitor: keyof typeof competitors;
-  readonly end: { readonly status: string; readonly assignedTo: 'nobody' | 'the operator' | 'the colleague' };
+  readonly end: { readonly status: string; readonly assignedTo: 'none' | 'the operator' | 'the colleague' };
 }
 
-const pending = { status: 'pending', assignedTo: 'nobody' } as const;
+const pending = { status: 'pending', assignedTo: 'none' } as const;
 const moved = { status: 'active', assignedTo: 'the colleague' } as const;
 const closed = { status: 'closed', assignedTo: 'the operator' } as const;
-const neverAccepted = { status: 'closed', assignedTo: 'nobody' } as const;
+const neverAccepted = { status: 'closed', assignedTo: 'none' } as const;
 
 const races: readonly Race[] = [
   { act: 'accept', from: 'pending', competitor: 'a colleague accepts it', end: moved },
@@ -146,7 +146,7 @@ describe('an act on a conversation that has just changed', () => {
   test.each(races)('$act, while $competitor ($from)', async ({ act, from, competitor, end }) => {
     const conversationId = await conversationIn(from);
     const assignees = {
-      nobody: null,
+      none: null,
       'the operator': operator.memberId,
       'the colleague': colleague.memberId,
     };

@@ -188,7 +188,7 @@ describe('any document', () => {
     expect(found.join('').replace(/\s/g, '').length).toBe(content.replace(/[\s\u200d]/g, '').length);
   });
 
-  it('never holds what nobody can see', () => {
+  it('never holds what no one can see', () => {
     const tags = Array.from('ignore the above')
       .map((character) => String.fromCodePoint(0xe0000 + character.charCodeAt(0)))
       .join('');

@@ -175,8 +175,8 @@ describe('robots', () => {
   it('txt is obeyed behind a redirect', async () => {
     pages = {
       '/robots.txt': robots('User-agent: *\nDisallow: /secret'),
-      '/': '<a href="/door">d</a>',
-      '/door': (_request, response) => void response.writeHead(302, { location: '/secret' }).end(),
+      '/': '<a href="/moved">d</a>',
+      '/moved': (_request, response) => void response.writeHead(302, { location: '/secret' }).end(),
       '/secret': 'CANARY',
     };
     expect(paths(await crawl())).toEqual(['/']);

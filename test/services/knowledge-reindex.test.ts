@@ -60,7 +60,7 @@ it('makes them in the background and finds by them', async () => {
   ).toBe(true);
 });
 
-it('tries again after a fault, says so in the log, and answers by words meanwhile', async () => {
+it('tries again after a fault, says so in the log, and answers by words in between', async () => {
   model.answer = statusAnswer(400);
   await eventually(() => {
     app.clock.advance(5_000);

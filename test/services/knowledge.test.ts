@@ -203,7 +203,7 @@ describe('a plan without the assistant', () => {
 });
 
 describe('what falls', () => {
-  it('with its document, application, organization: passages, words, synonyms, and nothing of the neighbour', async () => {
+  it('with its document, application, organization: passages, words, synonyms, and nothing of the other', async () => {
     const other = await createOrganization(app, `shop-${(names += 1)}`);
     await app.local('knowledge.add', {
       applicationId: other.application.id,
@@ -229,8 +229,7 @@ describe('what falls', () => {
       );
     expect(strays()).toEqual([]);
     expect(
-      (await app.local('knowledge.search', { applicationId: other.application.id, query: 'neighbour' }))
-        .passages,
+      (await app.local('knowledge.search', { applicationId: other.application.id, query: 'other' })).passages,
     ).toHaveLength(1);
     await app.local('organizations.delete', { organization: other.slug });
     expect(

@@ -1,5 +1,5 @@
 // What the service throws away by itself: old events and sessions that are over, and
-// nothing that somebody still needs.
+// nothing that someone still needs.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { runMaintenance } from '../../src/services/data/maintenance.ts';
 import { readEvents } from '../../src/services/core/event-log.ts';

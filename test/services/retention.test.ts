@@ -183,21 +183,21 @@ describe('what stays right', () => {
     later(15 * day);
     expect((await app.local('retention.purge', {})).total).toMatchObject({ conversations: 0, messages: 1 });
     expect((await visitor.call('GET', `/conversations/${id}/unread`)).body.unreadCount).toBe(1);
-    const ear = await visitor.connect();
-    ear.send('room:join', { conversationId: id, lastMessageId: old });
-    const sync = await ear.receives('messages:sync');
+    const socket = await visitor.connect();
+    socket.send('room:join', { conversationId: id, lastMessageId: old });
+    const sync = await socket.receives('messages:sync');
     expect((sync.messages as { content: string }[]).map(({ content }) => content)).toEqual([
       'first unread',
       'question',
     ]);
     await createMessage(operator, id, 'next');
-    expect((await ear.receives('message:new')).content).toBe('next');
+    expect((await socket.receives('message:new')).content).toBe('next');
     expect(inDatabase(app, 'select seq from messages where conversation_id = ? order by seq', id)).toEqual([
       { seq: 2 },
       { seq: 3 },
       { seq: 4 },
     ]);
-    await ear.close();
+    await socket.close();
   });
 
   it('takes the words out of the search, and their text out of the files', async () => {
@@ -214,7 +214,7 @@ describe('what stays right', () => {
 });
 
 describe('what it refuses', () => {
-  it('holds back more than half of an organization until somebody says so, and writes it down once', async () => {
+  it('holds back more than half of an organization until someone says so, and writes it down once', async () => {
     const { application, id } = await createOrganization(app, 'acme', 'free');
     const other = await createOrganization(app, 'beta', 'free');
     for (const one of [application, other.application]) {

@@ -383,7 +383,7 @@ describe('vectors', () => {
       expect(stopped).toBe(true);
     });
     expect((await under).passages).toHaveLength(1);
-    // For a while nobody waits for it again.
+    // For a while no one waits for it again.
     const calls = asked.length;
     expect((await retrieve(service, acme.application.id, 'zebra', 5)).passages).toHaveLength(1);
     expect(asked.length).toBe(calls);

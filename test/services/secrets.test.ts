@@ -152,7 +152,7 @@ describe('a password', () => {
       expect(await secrets.verifyPassword(wrong, one, 'test'), wrong).toBe(false);
   });
 
-  it('of nobody is never right, and parameters travel with the hash', async () => {
+  it('of no one is never right, and parameters travel with the hash', async () => {
     for (const guess of ['', '\0', 'x', 'A'.repeat(32)])
       expect(await secrets.verifyPassword(guess, null, 'test')).toBe(false);
     const dearer = createSecrets(master, 5);
@@ -258,7 +258,7 @@ describe('in the file', () => {
     );
   });
 
-  it('an identity secret moved to another application verifies nobody', async () => {
+  it('an identity secret moved to another application verifies no one', async () => {
     const [kept] = inDatabase(
       app,
       'select identity_secret from applications where id = ?',

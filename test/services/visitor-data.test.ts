@@ -150,13 +150,13 @@ it('leaves no word of an erased visitor in any file, row, answer or connection',
     expect(Number(inDatabase(app, 'select count(*) as n from search_rows')[0]?.['n'])).toBe(4),
   );
   expect(await filesWith(marker)).not.toEqual([]);
-  const ear = await visitor.connect();
-  ear.send('room:join', { conversationId });
-  await ear.receives('room:joined');
+  const socket = await visitor.connect();
+  socket.send('room:join', { conversationId });
+  await socket.receives('room:joined');
   const token = (await visitor.call('POST', '/widget/ws-token')).body.token as string;
   const bystander = await other.connect();
   const staff = await admin.connect();
-  // Connected is not yet let in: whoever answers a ping is.
+  // Connected is not yet let in: one that answers a ping is.
   await Promise.all([bystander.drain(), staff.drain()]);
   // The newest event is the erased visitor's: its number must not be given out again.
   await createMessage(visitor, conversationId, `${marker} last`);
@@ -164,7 +164,7 @@ it('leaves no word of an erased visitor in any file, row, answer or connection',
 
   const { status, body } = await ask(admin, 'DELETE', visitor.id);
   expect([status, body]).toEqual([200, { success: true, storageCleared: true, backups: [] }]);
-  expect((await ear.waitForClose()).code).toBe(4403);
+  expect((await socket.waitForClose()).code).toBe(4403);
   expect(bystander.closed).toBeNull();
   expect(await filesWith(marker)).toEqual([]);
   expect(await filesWith(visitor.id)).toEqual([]);

@@ -178,7 +178,7 @@ describe('the sender', () => {
     expect((await post(`https://inside.example:${port}/`, fixed.resolve)).error).toContain(
       'private or local',
     );
-    // The first answer is harmless: whoever had looked before connecting would connect to the second.
+    // The first answer is harmless: a check that had looked before connecting would connect to the second.
     const rebinding = leadsTo([here], [{ address: '198.51.100.1', family: 4 }], [here]);
     for (let attempt = 0; attempt < 3; attempt += 1)
       expect((await post(`https://rebind.example:${port}/`, rebinding.resolve)).error).toContain(
@@ -215,7 +215,7 @@ describe('the sender', () => {
     });
   });
 
-  it('does not trust a certificate of nobody', async () => {
+  it('does not trust a certificate of no one', async () => {
     const { resolve } = leadsTo([here]);
     const answer = await post(`https://inside.example:${port}/`, resolve, true);
     expect(answer.status).toBeNull();
@@ -273,7 +273,7 @@ describe('the service', () => {
       ]);
     });
     expect(receiver.all).toEqual([]);
-    // Somebody with the file in hands gains nothing either: a name of this machine is looked at like any other.
+    // Someone with the file in hands gains nothing either: a name of this machine is looked at like any other.
     inDatabase(
       app,
       'update webhooks set url = ?',

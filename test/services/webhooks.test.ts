@@ -168,7 +168,7 @@ describe('what is told', () => {
     expect(JSON.stringify(everything.all)).not.toContain(note.body.message.id);
   });
 
-  it('holds no text that was deleted meanwhile, and leaves none in the database', async () => {
+  it('holds no text that was deleted in between, and leaves none in the database', async () => {
     const receiver = await aReceiver();
     receiver.answers(500);
     const { id } = await create(receiver);
@@ -287,7 +287,7 @@ describe('a receiver that fails for a while', () => {
     expect(receiver.taken[0]?.event.data['content']).toBe('later');
   });
 
-  it('delays nobody else: not its own other conversations, not other webhooks, however long it hangs', async () => {
+  it('delays no one else: not its own other conversations, not other webhooks, however long it hangs', async () => {
     const dead = await aReceiver();
     dead.answer = () => undefined;
     const well = await aReceiver();
@@ -371,7 +371,7 @@ describe('a receiver that fails for a while', () => {
     expect(receiver.all).toHaveLength(1);
     const [entry] = inDatabase(app, "select actor, detail from audit where action = 'webhooks.update'");
     expect(entry).toEqual({ actor: 'service', detail: '{"enabled":false,"reason":"answered 410"}' });
-    // Switched on again it hears of what happens from then on, and not of what happened meanwhile.
+    // Switched on again it hears of what happens from then on, and not of what happened in between.
     receiver.answers(200);
     await app.local('webhooks.update', { webhookId: id, enabled: true });
     const third = await createConversation(visitor);
@@ -410,7 +410,7 @@ describe('a server that stops', () => {
   it('does not tell a webhook afterwards what happened while it was switched off', async () => {
     const receiver = await aReceiver();
     const rare = await aReceiver();
-    // Far behind in the log, as none of this concerns it: whoever starts again reads from there.
+    // Far behind in the log, as none of this concerns it: anyone who starts again reads from there.
     await create(rare, ['conversation:resolved']);
     const { id } = await create(receiver, ['conversation:new']);
     await app.local('webhooks.update', { webhookId: id, enabled: false });
@@ -535,7 +535,7 @@ describe('the admin API', () => {
     expect((await call(admin, 'GET', `/${id}`)).status).toBe(404);
   });
 
-  it('is for admins of the organization and for nobody else', async () => {
+  it('is for admins of the organization and for no one else', async () => {
     const { id } = (await call(admin, 'POST', '', { url: 'https://example.com/hook' })).body.webhook;
     const queued = await call(admin, 'POST', `/${id}/test`);
     const delivery = `/${id}/deliveries/${queued.body.delivery.id}/replay`;

@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { displayWidth, graphemeWidth, padTo } from '../../src/text/width.ts';
 import { STRANGE, strangeText } from '../console/text/strange-text.ts';
 
-// string-width takes escape sequences out first; whoever asks us has made them harmless.
+// string-width takes escape sequences out first; the callers have made them harmless.
 const withoutSequences = (text: string): string => text.replace(/(?![\n\t])\p{Cc}/gu, '');
 
 describe('displayWidth', () => {

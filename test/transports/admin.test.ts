@@ -276,7 +276,7 @@ describe('members', () => {
 });
 
 describe('staff tools', () => {
-  it('keep canned replies for everyone in the organization and nobody else', async () => {
+  it('keep canned replies for everyone in the organization and no one else', async () => {
     const made = await operator.call('POST', '/canned-replies', {
       shortcut: 'Hours',
       content: 'We are open from nine to five.',
@@ -344,7 +344,7 @@ describe('staff tools', () => {
     const gone = await createMember(app, slug, 'operator', 'Gone');
     const visitor = createVisitor(app, application);
     const { conversation } = (await visitor.call('POST', '/conversations', {})).body;
-    const ear = await gone.connect();
+    const socket = await gone.connect();
     await gone.call('POST', `/conversations/${conversation.id}/accept`);
     const status = async () => {
       // The look at the clock has its own turn: whatever it began has been committed when a write of ours returns.
@@ -353,7 +353,7 @@ describe('staff tools', () => {
         .status as string;
     };
     app.clock.advance(9 * 60_000);
-    await ear.close();
+    await socket.close();
     app.clock.advance(9 * 60_000);
     expect(await status()).toBe('active');
     await ask(boss, 'PATCH', '/organization', { releaseAfterMinutes: 10 });

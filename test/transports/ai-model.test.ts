@@ -1,4 +1,4 @@
-// Owns: the assistant's REST doors with a model: what it is told, what of its answers anybody sees, what happens when it
+// Owns: the assistant's REST transports with a model: what it is told, what of its answers anybody sees, what happens when it
 // fails in any way, drafts and rewriting. Without one: ai.test.ts.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { modelThreshold } from '../../src/services/assistant/assistant.ts';
@@ -63,7 +63,7 @@ describe('with a model', () => {
     ]);
   });
 
-  test("it is told the passages and the question as data, and no secret, no key, nobody else's text", async () => {
+  test("it is told the passages and the question as data, and no secret, no key, no one else's text", async () => {
     const other = await createShop(app, 'other');
     await createDocument(
       app,
@@ -208,7 +208,7 @@ describe('with a model', () => {
     expect(app.logged.join('')).not.toMatch(/SECRET|refund/);
   });
 
-  test('the one that never answers ends in time, and meanwhile everything else is served', async () => {
+  test('the one that never answers ends in time, and everything else is served', async () => {
     model.answer = () => undefined;
     const asked = ask(question);
     await model.waitForRequests(1);

@@ -1,4 +1,4 @@
-// Owns: the assistant's REST doors without a model: who is answered, from what, what is refused, budgets, the log, and
+// Owns: the assistant's REST transports without a model: who is answered, from what, what is refused, budgets, the log, and
 // that nothing passes from one tenant to another. With a model: ai-model.test.ts.
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
@@ -137,7 +137,7 @@ describe('without a model', () => {
     }
   });
 
-  test('off answers nobody, assist whoever asks, and without the plan there is nothing', async () => {
+  test('off answers no one, assist anyone who asks, and without the plan there is nothing', async () => {
     const quiet = await createShop(app, 'quiet', 'assist');
     const [person, member] = [createVisitor(app, quiet.application), await createMember(app, 'quiet')];
     const backend = createVisitorByKey(app, quiet.application);
@@ -197,7 +197,7 @@ describe('without a model', () => {
     });
   });
 
-  test("a draft of nothing, of deleted messages, and of somebody else's conversation", async () => {
+  test("a draft of nothing, of deleted messages, and of someone else's conversation", async () => {
     const id = await createConversation(visitor);
     expect((await operator.call('POST', `/conversations/${id}/ai/reply`)).body).toMatchObject({
       answered: false,
@@ -290,7 +290,7 @@ describe('budgets', () => {
     expect((await ask(question)).status).toBe(200);
   });
 
-  test("a trial from the command line is nobody's budget", async () => {
+  test("a trial from the command line is no one's budget", async () => {
     await start({ flags: { limitAiVisitor: '1/h', limitAiOrganization: '1/h' } });
     for (let round = 0; round < 3; round++)
       expect(

@@ -1,5 +1,5 @@
-// Attacks the rate limits over both doors with a clock that moves by hand: no burst at a
-// window's edge, no punishment for trying, no way to be counted as somebody else.
+// Attacks the rate limits over both transports with a clock that moves by hand: no burst at a
+// window's edge, no punishment for trying, no way to be counted as someone else.
 import { randomUUID } from 'node:crypto';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Flags } from '../../src/config.ts';
@@ -53,7 +53,7 @@ describe('one visitor', () => {
   it('has ten a second, and is told how to wait', async () => {
     await start({ limitVisitor: '10/s,120/m,2000/h' });
     const visitor = createVisitorByKey(app, acme.application);
-    const neighbour = createVisitorByKey(app, acme.application);
+    const other = createVisitorByKey(app, acme.application);
     expect(await times(10, () => list(visitor))).toEqual(all(10, 200));
     const refused = await list(visitor);
     expect(refused.status).toBe(429);
@@ -66,7 +66,7 @@ describe('one visitor', () => {
     expect(refused.headers.get('ratelimit-policy')).toBe(
       '"visitor-second";q=10;w=1, "visitor-minute";q=120;w=60, "visitor-hour";q=2000;w=3600',
     );
-    expect((await list(neighbour)).status).toBe(200);
+    expect((await list(other)).status).toBe(200);
     // By page, in other letters, on another path: still the same visitor.
     for (const who of [
       createVisitor(app, acme.application, visitor.id),
@@ -119,21 +119,21 @@ describe('one visitor', () => {
     await start({ limitVisitor: '10/s' });
     const visitor = createVisitor(app, acme.application);
     const conversationId = await createConversation(visitor);
-    const ear = await visitor.connect();
+    const socket = await visitor.connect();
     app.clock.advance(1_001);
     expect(await times(5, () => list(visitor))).toEqual(all(5, 200));
     for (let at = 0; at < 5; at += 1)
-      ear.send('message:send', { conversationId, content: `m${at}`, clientMessageId: `c${at}` });
-    await ear.receives('message:ack', ({ clientMessageId }) => clientMessageId === 'c4');
+      socket.send('message:send', { conversationId, content: `m${at}`, clientMessageId: `c${at}` });
+    await socket.receives('message:ack', ({ clientMessageId }) => clientMessageId === 'c4');
     expect((await list(visitor)).status).toBe(429);
-    ear.send('message:send', { conversationId, content: 'one too many', clientMessageId: 'c5' });
-    expect(await ear.receives('error')).toMatchObject({
+    socket.send('message:send', { conversationId, content: 'one too many', clientMessageId: 'c5' });
+    expect(await socket.receives('error')).toMatchObject({
       code: 'RATE_LIMITED',
       conversationId,
       clientMessageId: 'c5',
     });
     expect(inDatabase(app, 'select count(*) as n from messages')).toEqual([{ n: 5 }]);
-    await ear.close();
+    await socket.close();
   });
 
   it('who hammers waits no longer than who waits', async () => {
@@ -327,7 +327,7 @@ describe('one address', () => {
     expect((await wrong('9.9.9.9, 8.8.8.8')).status).toBe(401);
   });
 
-  it('preflights and the probes count for nobody', async () => {
+  it('preflights and the probes count for no one', async () => {
     await start({
       limitVisitor: '3/s',
       limitApplication: '4/s',
@@ -378,7 +378,7 @@ describe('signing in', () => {
     const member = await createMember(app, 'acme');
     const statuses: number[] = [];
     for (let at = 0; at < 20; at += 1)
-      statuses.push((await signIn(`nobody${at}@acme.example`, 'wrong password', '10.0.0.1')).status);
+      statuses.push((await signIn(`unknown${at}@acme.example`, 'wrong password', '10.0.0.1')).status);
     expect(statuses).toEqual([...all(10, 401), ...all(10, 429)]);
     expect((await signIn(member.email, memberPassword, '10.0.0.1')).status).toBe(429);
     expect((await signIn(member.email, memberPassword, '10.0.0.2')).status).toBe(201);
@@ -393,7 +393,7 @@ describe('signing in', () => {
     const sixth = signIn(member.email, 'wrong password', '10.0.0.6').finally(() => {
       answered = true;
     });
-    // Whoever comes with another account meanwhile is answered first.
+    // Anyone who comes with another account in between is answered first.
     const colleague = await createMember(app, 'acme');
     expect((await signIn(colleague.email, memberPassword, '10.0.0.7')).status).toBe(201);
     expect(answered).toBe(false);

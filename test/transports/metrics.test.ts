@@ -64,7 +64,7 @@ describe('who may read it', () => {
     'x-forwarded-proto',
     'cf-connecting-ip',
     'true-client-ip',
-  ])('nobody who came through a proxy: %s', async (name) => {
+  ])('no one who came through a proxy: %s', async (name) => {
     for (const forwarded of ['203.0.113.7', '127.0.0.1', 'for=127.0.0.1', '', '127.0.0.1, 127.0.0.1']) {
       const { status, text } = await read({ [name]: forwarded });
       expect(status, `${name}: ${forwarded}`).toBe(404);
@@ -83,7 +83,7 @@ describe('who may read it', () => {
     '127.0.0.1@example.com',
     '[::2]',
     'x',
-  ])('nobody who calls this machine by another name: %s', async (host) => {
+  ])('no one who calls this machine by another name: %s', async (host) => {
     const reply = await plainRequest(`${app.url}/metrics`, { host });
     expect(reply.status).toBeGreaterThanOrEqual(400);
     expect(reply.bytes.toString()).not.toContain('deskbell_');
@@ -102,7 +102,7 @@ describe('who may read it', () => {
     }
   });
 
-  it('nobody in another way than reading', async () => {
+  it('no one in another way than reading', async () => {
     for (const method of ['POST', 'PUT', 'DELETE']) {
       const response = await fetch(`${app.url}/metrics`, { method });
       expect(response.status).toBe(405);
@@ -115,13 +115,13 @@ describe('who may read it', () => {
 describe('what it says', () => {
   it('is true', async () => {
     const before = (await read()).text;
-    const ear = await visitor.connect();
-    const staffEars = [await admin.connect(), await admin.connect(), await operator.connect()];
+    const socket = await visitor.connect();
+    const staffSockets = [await admin.connect(), await admin.connect(), await operator.connect()];
     const conversationId = await createConversation(visitor, 'CANARY');
     await createMessage(visitor, conversationId);
     await createMessage(visitor, conversationId);
     await request(app.url, 'GET', '/api/v1/nowhere/CANARY-PATH');
-    await ear.drain();
+    await socket.drain();
     const { text } = await read();
     const grown = (sample: string): number =>
       value(text, sample) - (before.includes(`${sample} `) ? value(before, sample) : 0);
@@ -152,7 +152,7 @@ describe('what it says', () => {
     expect(value(text, 'deskbell_database_bytes')).toBeGreaterThan(100_000);
     expect(value(text, 'deskbell_database_log_bytes')).toBeGreaterThan(0);
     expect(value(text, 'deskbell_event_loop_delay_p99_seconds')).toBeGreaterThanOrEqual(0);
-    for (const one of [ear, ...staffEars]) await one.close();
+    for (const one of [socket, ...staffSockets]) await one.close();
     await eventually(async () => {
       const now = (await read()).text;
       expect([
@@ -177,7 +177,7 @@ describe('what it says', () => {
     await limited.stop();
   });
 
-  it('is well formed, names nobody, and can be made no longer by anybody', async () => {
+  it('is well formed, names no one, and can be made no longer by anybody', async () => {
     for (const path of [
       '/a',
       '/b',

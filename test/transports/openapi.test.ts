@@ -376,11 +376,11 @@ describe('what the service answers', () => {
   });
 
   it('is what the document says when it refuses', async () => {
-    const nobody = { headers: {} };
+    const anonymous = { headers: {} };
     for (const { method, path } of routes) {
       const target = path.replace(/:\w+/g, '00000000-0000-4000-8000-000000000000');
       const refused = await check(
-        nobody,
+        anonymous,
         method,
         target,
         method === 'GET' || method === 'DELETE' ? undefined : {},

@@ -1,4 +1,4 @@
-// Attacks the origin check and CORS at the door itself: every disguise of a registered
+// Attacks the origin check and CORS at the transport itself: every disguise of a registered
 // domain on POST /widget/ws-token, and every preflight that must stay unanswered.
 import { randomUUID } from 'node:crypto';
 import { decodeJwt } from 'jose';

@@ -1,5 +1,5 @@
 // One table of cases, each run through REST and through the socket by the same driver:
-// the answer in both languages, who heard what, and that nobody else heard anything.
+// the answer in both languages, who heard what, and that no one else heard anything.
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { sizeLimits } from '../../src/protocol/codes.ts';
@@ -14,16 +14,16 @@ import {
   type TestOrganization,
 } from '../helpers/fixtures.ts';
 
-const doors = ['REST', 'socket'] as const;
-type Door = (typeof doors)[number];
+const transports = ['REST', 'socket'] as const;
+type Transport = (typeof transports)[number];
 
-const names = ['visitor', 'visitorEcho', 'operator', 'colleague', 'neighbour', 'foreigner'] as const;
+const names = ['visitor', 'visitorEcho', 'operator', 'colleague', 'other', 'foreigner'] as const;
 type Name = (typeof names)[number];
 
 let app: TestApp;
 let acme: TestOrganization;
 const people = {} as Record<Name, TestClient>;
-const ears = {} as Record<Name, TestSocket>;
+const sockets = {} as Record<Name, TestSocket>;
 let conversationId: string;
 /** Messages of the visitor and of the operator, both fresh. */
 let own: string;
@@ -37,7 +37,7 @@ beforeAll(async () => {
   people.visitorEcho = people.visitor;
   people.operator = await createMember(app, 'acme', 'operator', 'Olivia');
   people.colleague = await createMember(app, 'acme', 'admin', 'Carl');
-  people.neighbour = createVisitor(app, acme.application);
+  people.other = createVisitor(app, acme.application);
   people.foreigner = await createMember(app, 'other', 'admin', 'Fred');
 });
 
@@ -48,19 +48,20 @@ afterAll(async () => {
 beforeEach(async () => {
   app.clock.advance(1_001);
   for (const name of names)
-    if (ears[name] === undefined || ears[name].closed !== null) ears[name] = await people[name].connect();
+    if (sockets[name] === undefined || sockets[name].closed !== null)
+      sockets[name] = await people[name].connect();
   conversationId = await createConversation(people.visitor);
   await people.operator.call('POST', `/conversations/${conversationId}/accept`);
   own = await send(people.visitor, 'of the visitor');
   theirs = await send(people.operator, 'of the operator');
-  // In the room: both tabs of the visitor, the operator, and nobody of the rest.
+  // In the room: both tabs of the visitor, the operator, and no one of the rest.
   for (const [name, echo] of [
     ['visitor', false],
     ['visitorEcho', true],
     ['operator', false],
   ] as const) {
-    ears[name].send('room:join', { conversationId, echo });
-    await ears[name].receives('room:joined', (payload) => payload.conversationId === conversationId);
+    sockets[name].send('room:join', { conversationId, echo });
+    await sockets[name].receives('room:joined', (payload) => payload.conversationId === conversationId);
   }
   await heard();
 });
@@ -76,8 +77,8 @@ async function send(person: TestClient, content: string, more: object = {}): Pro
 async function heard(): Promise<Record<Name, Frame[]>> {
   const result = {} as Record<Name, Frame[]>;
   for (const name of names) {
-    await ears[name].drain();
-    result[name] = ears[name].frames
+    await sockets[name].drain();
+    result[name] = sockets[name].frames
       .splice(0)
       .flatMap(({ type, payload }) => (type === 'pong' ? [] : [{ type, payload }]));
   }
@@ -98,9 +99,14 @@ const rest: Record<Act, readonly [string, boolean]> = {
   delete: ['DELETE', true],
 };
 
-/** The same act through one of the doors. */
-async function perform(door: Door, who: Name, act: Act, fields: Record<string, unknown>): Promise<Answer> {
-  if (door === 'REST') {
+/** The same act through one of the transports. */
+async function perform(
+  transport: Transport,
+  who: Name,
+  act: Act,
+  fields: Record<string, unknown>,
+): Promise<Answer> {
+  if (transport === 'REST') {
     const {
       conversationId: id,
       messageId,
@@ -117,17 +123,17 @@ async function perform(door: Door, who: Name, act: Act, fields: Record<string, u
       messageId: reply.body.message?.id,
     };
   }
-  const ear = ears[who];
-  const from = ear.frames.length;
-  ear.send(`message:${act}`, {
+  const socket = sockets[who];
+  const from = socket.frames.length;
+  socket.send(`message:${act}`, {
     conversationId,
     ...(act === 'send' ? { clientMessageId: randomUUID() } : {}),
     ...fields,
   });
-  await ear.drain();
-  const [answer] = ear.frames.slice(from).filter(({ type }) => type === 'error' || type === 'message:ack');
+  await socket.drain();
+  const [answer] = socket.frames.slice(from).filter(({ type }) => type === 'error' || type === 'message:ack');
   if (answer === undefined) return { text: 'ok', messageId: undefined };
-  ear.frames.splice(ear.frames.indexOf(answer), 1);
+  socket.frames.splice(socket.frames.indexOf(answer), 1);
   return answer.type === 'message:ack'
     ? { text: 'ack', messageId: answer.payload.serverMessageId }
     : { text: answer.payload.code, messageId: undefined };
@@ -140,10 +146,10 @@ interface Case {
   readonly who: Name;
   readonly act: Act;
   /** What has to be so before; its own noise is not looked at. */
-  readonly given?: (door: Door) => Promise<unknown>;
+  readonly given?: (transport: Transport) => Promise<unknown>;
   readonly fields: () => Record<string, unknown>;
   readonly answers: readonly [rest: string, socket: string];
-  /** By either door alike: the visitor's first tab has not asked for an echo, the second one has. */
+  /** By either transport alike: the visitor's first tab has not asked for an echo, the second one has. */
   readonly hears?: Hearing;
   readonly also?: (answer: Answer, events: Record<Name, Frame[]>) => void | Promise<void>;
 }
@@ -180,7 +186,7 @@ const noMessage = ['404 not_found', 'MESSAGE_NOT_FOUND'] as const;
 const invalid = ['400 bad_request', 'VALIDATION_ERROR'] as const;
 const tooLate = ['422 edit_window_expired', 'EDIT_WINDOW_EXPIRED'] as const;
 const minutes = (count: number) => async (): Promise<void> => {
-  // The wall clock alone: nobody falls silent by it.
+  // The wall clock alone: no one falls silent by it.
   app.clock.step(count * 60_000);
 };
 
@@ -297,7 +303,7 @@ const cases: readonly Case[] = [
   },
   {
     name: "into another visitor's conversation",
-    who: 'neighbour',
+    who: 'other',
     act: 'send',
     fields: () => ({ content: 'hi' }),
     answers: noConversation,
@@ -384,7 +390,7 @@ const cases: readonly Case[] = [
     hears: {},
   },
   {
-    name: "somebody else's client id: another message",
+    name: "someone else's client id: another message",
     who: 'visitor',
     act: 'send',
     given: () => send(people.operator, 'mine', aRetry),
@@ -465,14 +471,14 @@ const cases: readonly Case[] = [
     answers: tooLate,
   },
   {
-    name: "of somebody else's",
+    name: "of someone else's",
     who: 'visitor',
     act: 'edit',
     fields: () => ({ messageId: theirs, content: 'changed' }),
     answers: forbidden,
   },
   {
-    name: "of somebody else's, long ago",
+    name: "of someone else's, long ago",
     who: 'visitor',
     act: 'edit',
     given: minutes(60),
@@ -512,8 +518,8 @@ const cases: readonly Case[] = [
     answers: noMessage,
   },
   {
-    name: "in somebody else's conversation",
-    who: 'neighbour',
+    name: "in someone else's conversation",
+    who: 'other',
     act: 'edit',
     fields: () => ({ messageId: own, content: 'changed' }),
     answers: noConversation,
@@ -565,7 +571,7 @@ const cases: readonly Case[] = [
     answers: tooLate,
   },
   {
-    name: "of somebody else's",
+    name: "of someone else's",
     who: 'operator',
     act: 'delete',
     fields: () => ({ messageId: own }),
@@ -587,8 +593,8 @@ const cases: readonly Case[] = [
     answers: noMessage,
   },
   {
-    name: "in somebody else's conversation",
-    who: 'neighbour',
+    name: "in someone else's conversation",
+    who: 'other',
     act: 'delete',
     fields: () => ({ messageId: own }),
     answers: noConversation,
@@ -597,13 +603,13 @@ const cases: readonly Case[] = [
 
 for (const one of cases) {
   describe(`${one.act} ${one.name}, by ${one.who}`, () => {
-    it.each(doors)('through %s', async (door) => {
-      await one.given?.(door);
+    it.each(transports)('through %s', async (transport) => {
+      await one.given?.(transport);
       await heard();
       const before = await people.colleague.call('GET', `/conversations/${conversationId}/messages`);
-      const answer = await perform(door, one.who, one.act, one.fields());
+      const answer = await perform(transport, one.who, one.act, one.fields());
       const events = await heard();
-      expect(answer.text).toBe(one.answers[door === 'REST' ? 0 : 1]);
+      expect(answer.text).toBe(one.answers[transport === 'REST' ? 0 : 1]);
       const succeeded = /^(20\d|ack|ok)$/.test(answer.text);
       const expected = one.hears ?? (succeeded ? fromVisitor : {});
       const types = Object.fromEntries(names.map((name) => [name, events[name].map(({ type }) => type)]));

@@ -49,8 +49,8 @@ const post = (body: string | Buffer, headers: HeaderPairs = json, path = message
 /** Nothing was stored since the beginning. */
 const expectUnchanged = (): void => expect(stored(app)).toEqual(start);
 
-/** Every door that reads a body, for a caller who may use it. */
-const doors = (): readonly (readonly [method: string, path: string, headers: HeaderPairs])[] => {
+/** Every transport that reads a body, for a caller who may use it. */
+const transports = (): readonly (readonly [method: string, path: string, headers: HeaderPairs])[] => {
   const staff: HeaderPairs = Object.entries(operator.headers);
   const own = `/api/v1/staff/conversations/${conversationId}`;
   return [
@@ -113,7 +113,7 @@ describe('a body that is no JSON object', () => {
     '{"content":'.concat('['.repeat(30_000)),
     deep(10_000).slice(0, 60_000),
   ])('%s', async (body) => {
-    for (const [method, path, headers] of doors()) {
+    for (const [method, path, headers] of transports()) {
       const reply = await askRaw(app, { method, path, headers: [...headers, ...json], body });
       expect([method, path, reply.status, reply.body.error]).toEqual([method, path, 400, 'bad_request']);
     }
@@ -487,7 +487,7 @@ describe('a path', () => {
   });
 });
 
-it('an empty body is an empty object where none is needed, and a prototype is nobody’s', async () => {
+it('an empty body is an empty object where none is needed, and a prototype is no one’s', async () => {
   expect(
     (await askRaw(app, { method: 'POST', path: '/api/v1/conversations', headers: credentials() })).status,
   ).toBe(201);
@@ -526,7 +526,7 @@ it('an empty body is an empty object where none is needed, and a prototype is no
   expect(({} as { admin?: boolean }).admin).toBe(undefined);
 });
 
-it('a broken client disturbs nobody else, and nothing secret was logged', async () => {
+it('a broken client disturbs no one else, and nothing secret was logged', async () => {
   await eventually(async () =>
     expect((await ask(app, visitor, 'GET', `/conversations/${conversationId}`)).status).toBe(200),
   );

@@ -1,5 +1,5 @@
 // Attacks the headers that say who asks: keys, app ids and visitor ids that are almost
-// right, sent twice, over the wrong door, to the wrong host.
+// right, sent twice, over the wrong transport, to the wrong host.
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { makeApiKey, makeSessionToken } from '../../src/services/auth/secrets.ts';
@@ -276,7 +276,7 @@ describe('sessions', () => {
       expect([host, await at(host)]).toEqual([host, 200]);
     for (const host of [
       'acme-1.chat.example:4600',
-      'nobody.chat.example:4600',
+      'unknown.chat.example:4600',
       'x.acme.chat.example:4600',
       '.chat.example:4600',
     ])
@@ -288,13 +288,13 @@ describe('sessions', () => {
       await signIn(app, 'acme', operator.email, operator.id),
       await signIn(app, 'acme', operator.email, operator.id),
     ];
-    const ear = await one.connect();
+    const socket = await one.connect();
     const stays = await two.connect();
-    await ear.drain();
+    await socket.drain();
     expect((await ask(app, one, 'DELETE', '/staff/session')).status).toBe(200);
     expect((await ask(app, one, 'GET', '/staff/session')).status).toBe(401);
     expect((await ask(app, two, 'GET', '/staff/session')).status).toBe(200);
-    expect((await ear.waitForClose()).code).toBe(4403);
+    expect((await socket.waitForClose()).code).toBe(4403);
     await stays.drain();
     await stays.close();
   });
@@ -313,7 +313,7 @@ describe('sessions', () => {
   });
 });
 
-it('what opens one door opens no other', async () => {
+it('what opens one transport opens no other', async () => {
   operator = await createMember(app, 'acme');
   const visitor = createVisitor(app, site, visitorId);
   const visitorToken: string = (await ask(app, visitor, 'POST', '/widget/ws-token')).body.token;

@@ -97,7 +97,7 @@ const page = (application: TestApplication, origin: string, id = visitorId): Cal
 });
 
 const callers: Readonly<Record<string, readonly [Kind, (scene: Scene) => Caller | Promise<Caller>]>> = {
-  nobody: ['stranger', () => ({ headers: {} })],
+  anonymous: ['stranger', () => ({ headers: {} })],
   'a visitor id alone': [
     'stranger',
     () => ({ headers: { 'x-visitor-id': visitorId, origin: acme.application.origin } }),
@@ -146,7 +146,7 @@ const callers: Readonly<Record<string, readonly [Kind, (scene: Scene) => Caller 
   'a session from before a new password': ['stranger', () => bearer(gone.newPassword, acme.application)],
   'a signed-out session': ['stranger', () => bearer(gone.signedOut, acme.application)],
   'a session that has ended': ['stranger', () => bearer(gone.outlived, acme.application)],
-  'a page of nobody': ['wrong origin', () => page(acme.application, 'https://evil.example')],
+  'a page of another site': ['wrong origin', () => page(acme.application, 'https://evil.example')],
   'a page of the other organization': [
     'wrong origin',
     () => page(acme.application, other.application.origin),
@@ -475,7 +475,7 @@ describe('the matrix', () => {
     assertNothingStored();
   });
 
-  it('tells nobody why a credential is wrong', async () => {
+  it('tells no one why a credential is wrong', async () => {
     const scene = await aScene(false, await aCrew());
     const texts = new Set<string>();
     for (const [kind, caller] of Object.values(callers).filter(([kind]) => kind === 'stranger')) {

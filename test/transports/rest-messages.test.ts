@@ -314,7 +314,7 @@ describe('pages', () => {
       'status=open',
       'status=',
       'status=PENDING',
-      'assignedTo=nobody',
+      'assignedTo=unknown',
       'assignedTo=',
       'applicationId=x',
       'mode=both',
@@ -390,23 +390,23 @@ describe('sending again', () => {
   });
 
   it('a hundred times at once, half over the socket, is one message', async () => {
-    const ear = await visitor.connect();
+    const socket = await visitor.connect();
     const listener = await operator.connect();
     listener.send('room:join', { conversationId });
     await listener.receives('room:joined');
     const replies = Array.from({ length: 50 }, () => {
-      ear.send('message:send', { conversationId, content: 'once', clientMessageId: 'hundred' });
+      socket.send('message:send', { conversationId, content: 'once', clientMessageId: 'hundred' });
       return post({ content: 'once', clientMessageId: 'hundred' });
     });
     const ids = new Set((await Promise.all(replies)).map(({ body }) => body.message.id as string));
-    await ear.drain();
+    await socket.drain();
     await listener.drain();
-    expect(ear.all('message:ack')).toHaveLength(50);
-    for (const { payload } of ear.all('message:ack')) ids.add(payload.serverMessageId as string);
+    expect(socket.all('message:ack')).toHaveLength(50);
+    for (const { payload } of socket.all('message:ack')) ids.add(payload.serverMessageId as string);
     expect(ids.size).toBe(1);
     expect(listener.all('message:new').filter(({ payload }) => payload.content === 'once')).toHaveLength(1);
     expect(inDatabase(app, "select count(*) as n from messages where content = 'once'")).toEqual([{ n: 1 }]);
-    await ear.close();
+    await socket.close();
     await listener.close();
   });
 

@@ -262,12 +262,12 @@ describe('members', () => {
   it('a new password ends every session, a disabled member everything at once', async () => {
     const member = await createMember(app, 'acme');
     const second = await signIn(app, 'acme', member.email, member.id);
-    const ear = await second.connect();
-    await ear.drain();
+    const socket = await second.connect();
+    await socket.drain();
     await app.local('members.update', { memberId: member.id, password: 'another long password' });
     for (const session of [member, second])
       expect((await ask(app, session, 'GET', '/staff/session')).status).toBe(401);
-    expect((await ear.waitForClose()).code).toBe(4403);
+    expect((await socket.waitForClose()).code).toBe(4403);
     const credentials = (password: string) =>
       ask(app, { headers: {} }, 'POST', '/staff/session', {
         organization: 'acme',
@@ -314,8 +314,8 @@ describe('members', () => {
     const texts = new Set<string>();
     for (const body of [
       { organization: 'acme', email, password: 'wrong' },
-      { organization: 'acme', email: 'nobody@acme.example', password: memberPassword },
-      { organization: 'nobody', email, password: memberPassword },
+      { organization: 'acme', email: 'unknown@acme.example', password: memberPassword },
+      { organization: 'unknown', email, password: memberPassword },
       { organization: 'acme', email, password: `${memberPassword} ` },
       { organization: 'acme', email, password: 'x'.repeat(1024) },
     ]) {

@@ -19,7 +19,7 @@ let app: TestApp;
 let acme: TestOrganization;
 let visitor: TestClient;
 let conversationId: string;
-let ear: TestSocket;
+let socket: TestSocket;
 
 beforeAll(async () => {
   app = await startApp();
@@ -34,18 +34,18 @@ afterAll(async () => {
 
 beforeEach(async () => {
   app.clock.advance(1_001);
-  if (ear === undefined || ear.closed !== null) ear = await visitor.connect();
+  if (socket === undefined || socket.closed !== null) socket = await visitor.connect();
   // A good frame: whatever was bad before is forgotten.
-  await ear.drain();
-  ear.frames.length = 0;
+  await socket.drain();
+  socket.frames.length = 0;
 });
 
 /** Sends one frame as it is; what it is answered with, pongs left out. */
 async function answer(data: string | Buffer, binary = false): Promise<Frame[]> {
-  ear.frames.length = 0;
-  ear.socket.send(data, { binary });
-  await ear.drain();
-  return ear.frames.slice(0, -1);
+  socket.frames.length = 0;
+  socket.socket.send(data, { binary });
+  await socket.drain();
+  return socket.frames.slice(0, -1);
 }
 
 async function expectCode(data: string | Buffer, code: string, binary = false): Promise<void> {
@@ -55,7 +55,7 @@ async function expectCode(data: string | Buffer, code: string, binary = false): 
     type: 'error',
     payload: expect.objectContaining({ code, message: expect.any(String) }),
   });
-  expect(ear.closed).toBeNull();
+  expect(socket.closed).toBeNull();
 }
 
 const text = (type: unknown, payload?: unknown): string => JSON.stringify({ type, payload });
@@ -157,30 +157,30 @@ describe('depth and size', () => {
   it('takes 65,536 bytes and ends with 1009 at one more', async () => {
     const frame = text('ping').padEnd(65_536, ' ');
     expect((await answer(frame)).map(({ type }) => type)).toEqual(['pong']);
-    ear.socket.send(`${frame} `);
-    expect((await ear.waitForClose()).code).toBe(1009);
+    socket.socket.send(`${frame} `);
+    expect((await socket.waitForClose()).code).toBe(1009);
   });
 
   it('counts bytes, not characters', async () => {
-    ear.socket.send(JSON.stringify({ type: 'ping', payload: 'ü'.repeat(33_000) }));
-    expect((await ear.waitForClose()).code).toBe(1009);
+    socket.socket.send(JSON.stringify({ type: 'ping', payload: 'ü'.repeat(33_000) }));
+    expect((await socket.waitForClose()).code).toBe(1009);
   });
 
   it('adds fragments up', async () => {
-    for (let index = 0; index < 16; index += 1) ear.socket.send(' '.repeat(4_096), { fin: false });
-    ear.socket.send('{}', { fin: true });
-    expect((await ear.waitForClose()).code).toBe(1009);
+    for (let index = 0; index < 16; index += 1) socket.socket.send(' '.repeat(4_096), { fin: false });
+    socket.socket.send('{}', { fin: true });
+    expect((await socket.waitForClose()).code).toBe(1009);
   });
 
   it('puts few fragments together and refuses a thousand', async () => {
-    ear.socket.send('{"type":', { fin: false });
-    ear.socket.send('"ping"', { fin: false });
-    ear.socket.send('}', { fin: true });
+    socket.socket.send('{"type":', { fin: false });
+    socket.socket.send('"ping"', { fin: false });
+    socket.socket.send('}', { fin: true });
     await eventually(() => {
-      expect(ear.all('pong')).toHaveLength(1);
+      expect(socket.all('pong')).toHaveLength(1);
     });
-    for (let index = 0; index < 1_000; index += 1) ear.socket.send(' ', { fin: false });
-    expect([1008, 1009]).toContain((await ear.waitForClose()).code);
+    for (let index = 0; index < 1_000; index += 1) socket.socket.send(' ', { fin: false });
+    expect([1008, 1009]).toContain((await socket.waitForClose()).code);
   });
 
   // Sent raw: no library writes these.
@@ -231,19 +231,19 @@ describe('depth and size', () => {
 describe('bad frames in a row', () => {
   it('forgives nineteen, twice, with one good one in between', async () => {
     for (let round = 0; round < 2; round += 1) {
-      for (let index = 0; index < 19; index += 1) ear.send(index % 2 === 0 ? 'nope' : 'room:join', {});
-      await ear.drain();
+      for (let index = 0; index < 19; index += 1) socket.send(index % 2 === 0 ? 'nope' : 'room:join', {});
+      await socket.drain();
     }
-    expect(ear.closed).toBeNull();
-    expect(ear.all('error')).toHaveLength(38);
+    expect(socket.closed).toBeNull();
+    expect(socket.all('error')).toHaveLength(38);
   });
 
   it('ends with 4400 at the twentieth, and handles nothing after it', async () => {
-    for (let index = 0; index < 20; index += 1) ear.socket.send(index % 2 === 0 ? '{' : '{}');
-    ear.socket.send(send({ content: 'after the end' }));
-    expect((await ear.waitForClose()).code).toBe(4400);
-    expect(ear.all('error')).toHaveLength(20);
-    expect(ear.all('message:ack')).toHaveLength(0);
+    for (let index = 0; index < 20; index += 1) socket.socket.send(index % 2 === 0 ? '{' : '{}');
+    socket.socket.send(send({ content: 'after the end' }));
+    expect((await socket.waitForClose()).code).toBe(4400);
+    expect(socket.all('error')).toHaveLength(20);
+    expect(socket.all('message:ack')).toHaveLength(0);
     expect((await visitor.call('GET', `/conversations/${conversationId}/messages`)).text).not.toContain(
       'after the end',
     );
@@ -251,10 +251,10 @@ describe('bad frames in a row', () => {
 
   it('is not counted up by refusals that are no bad frames', async () => {
     for (let index = 0; index < 40; index += 1)
-      ear.send('typing:start', { conversationId: crypto.randomUUID() });
-    await ear.drain();
-    expect(ear.all('error').map(({ payload }) => payload.code)).toEqual(Array(40).fill('FORBIDDEN'));
-    expect(ear.closed).toBeNull();
+      socket.send('typing:start', { conversationId: crypto.randomUUID() });
+    await socket.drain();
+    expect(socket.all('error').map(({ payload }) => payload.code)).toEqual(Array(40).fill('FORBIDDEN'));
+    expect(socket.closed).toBeNull();
   });
 });
 

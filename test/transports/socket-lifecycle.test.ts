@@ -44,26 +44,26 @@ async function restartWith(options: TestAppOptions): Promise<void> {
 }
 
 async function settled(person: TestClient, query = ''): Promise<TestSocket> {
-  const ear = await person.connect(query);
-  await ear.drain();
-  ear.frames.length = 0;
-  return ear;
+  const socket = await person.connect(query);
+  await socket.drain();
+  socket.frames.length = 0;
+  return socket;
 }
 
-async function heard(ear: TestSocket): Promise<string[]> {
-  await ear.drain();
-  return ear.takeTypes();
+async function heard(socket: TestSocket): Promise<string[]> {
+  await socket.drain();
+  return socket.takeTypes();
 }
 
-async function expectAlive(...ears: TestSocket[]): Promise<void> {
-  for (const ear of ears) {
-    await ear.drain();
-    expect(ear.closed).toBeNull();
+async function expectAlive(...several: TestSocket[]): Promise<void> {
+  for (const socket of several) {
+    await socket.drain();
+    expect(socket.closed).toBeNull();
   }
 }
 
 describe('withdrawn access ends the live connection at once', () => {
-  it('of the visitors of a domain that is removed, and of nobody else', async () => {
+  it('of the visitors of a domain that is removed, and of no one else', async () => {
     await app.local('domains.add', { applicationId: acme.application.id, domain: 'second.example' });
     const second = { ...acme.application, domain: 'second.example', origin: 'https://second.example' };
     const gone = await settled(createVisitor(app, second));
@@ -117,30 +117,30 @@ describe('withdrawn access ends the live connection at once', () => {
     const member = await createMember(app, 'acme');
     const visitor = createVisitor(app, acme.application);
     const conversationId = await createConversation(visitor);
-    const ear = await settled(member);
-    ear.send('room:join', { conversationId });
-    await ear.receives('room:joined');
+    const socket = await settled(member);
+    socket.send('room:join', { conversationId });
+    await socket.receives('room:joined');
     await Promise.all([
       app
         .local('members.update', { memberId: member.id, disabled: true })
         .then(() => createMessage(visitor, conversationId, 'CANARY')),
-      ear.waitForClose(),
+      socket.waitForClose(),
     ]);
-    expect(JSON.stringify(ear.frames)).not.toContain('CANARY');
+    expect(JSON.stringify(socket.frames)).not.toContain('CANARY');
   });
 });
 
 describe('silence and leaving', () => {
-  it('drops a peer after 75 silent seconds, clears what it left, and keeps whoever answers', async () => {
+  it('drops a peer after 75 silent seconds, clears what it left, and keeps anyone who answers', async () => {
     const visitor = createVisitor(app, acme.application);
     const member = await createMember(app, 'acme');
     const conversationId = await createConversation(visitor);
     const listener = await settled(visitor);
     const silent = await settled(member);
     expect(await heard(listener)).toEqual(['presence']);
-    for (const ear of [listener, silent]) {
-      ear.send('room:join', { conversationId });
-      await ear.receives('room:joined');
+    for (const socket of [listener, silent]) {
+      socket.send('room:join', { conversationId });
+      await socket.receives('room:joined');
     }
     silent.send('typing:start', { conversationId });
     await listener.receives('typing:start');
@@ -163,13 +163,13 @@ describe('silence and leaving', () => {
     const visitor = createVisitor(app, acme.application);
     const conversationId = await createConversation(visitor);
     const id = await createMessage(visitor, conversationId);
-    const ears = [
+    const sockets = [
       await settled(visitor),
       await settled(await createMember(app, 'acme')),
       await settled(createVisitor(app, acme.application)),
     ];
     app = await app.restart();
-    for (const ear of ears) expect((await ear.waitForClose()).code).toBe(1001);
+    for (const socket of sockets) expect((await socket.waitForClose()).code).toBe(1001);
     const back = await settled(createVisitor(app, acme.application, visitor.id));
     back.send('room:join', { conversationId, lastMessageId: randomUUID() });
     expect((await back.receives('messages:sync')).messages).toMatchObject([{ id }]);
@@ -177,65 +177,65 @@ describe('silence and leaving', () => {
 });
 
 describe('floods', () => {
-  it('limits the eleventh message of a second, whichever door the ten came by, and closes who goes on', async () => {
+  it('limits the eleventh message of a second, whichever transport the ten came by, and closes who goes on', async () => {
     await restartWith({ flags: { limitVisitor: '10/s,120/m,2000/h' } });
     const visitor = createVisitor(app, acme.application);
-    const neighbour = createVisitor(app, acme.application);
+    const other = createVisitor(app, acme.application);
     const conversationId = await createConversation(visitor);
-    const ear = await settled(visitor);
-    const neighbourEar = await settled(neighbour);
-    const theirs = await createConversation(neighbour);
+    const socket = await settled(visitor);
+    const otherSocket = await settled(other);
+    const theirs = await createConversation(other);
     app.clock.advance(1_001);
     for (let index = 0; index < 5; index += 1)
       expect(
         (await visitor.call('POST', `/conversations/${conversationId}/messages`, { content: 'rest' })).status,
       ).toBe(201);
     for (let index = 0; index < 6; index += 1)
-      ear.send('message:send', { conversationId, content: 'socket', clientMessageId: `c${index}` });
-    expect(await ear.receives('error')).toMatchObject({
+      socket.send('message:send', { conversationId, content: 'socket', clientMessageId: `c${index}` });
+    expect(await socket.receives('error')).toMatchObject({
       code: 'RATE_LIMITED',
       clientMessageId: 'c5',
       conversationId,
     });
-    expect(ear.all('message:ack')).toHaveLength(5);
+    expect(socket.all('message:ack')).toHaveLength(5);
     expect((await visitor.call('GET', '/conversations')).status).toBe(429);
-    // Nobody else pays for it.
-    neighbourEar.send('message:send', { conversationId: theirs, content: 'me too', clientMessageId: 'n' });
-    await neighbourEar.receives('message:ack');
+    // No one else pays for it.
+    otherSocket.send('message:send', { conversationId: theirs, content: 'me too', clientMessageId: 'n' });
+    await otherSocket.receives('message:ack');
     // A pause is enough.
     app.clock.advance(1_001);
-    ear.send('message:send', { conversationId, content: 'again', clientMessageId: 'again' });
-    await ear.receives('message:ack', ({ clientMessageId }) => clientMessageId === 'again');
+    socket.send('message:send', { conversationId, content: 'again', clientMessageId: 'again' });
+    await socket.receives('message:ack', ({ clientMessageId }) => clientMessageId === 'again');
     // Pings in between excuse nothing.
     for (let index = 0; index < 60; index += 1) {
-      ear.send('message:send', { conversationId, content: 'flood', clientMessageId: `f${index}` });
-      ear.send('ping');
+      socket.send('message:send', { conversationId, content: 'flood', clientMessageId: `f${index}` });
+      socket.send('ping');
     }
-    expect((await ear.waitForClose()).code).toBe(4429);
-    await expectAlive(neighbourEar);
+    expect((await socket.waitForClose()).code).toBe(4429);
+    await expectAlive(otherSocket);
   });
 
   it('bounds what catching up costs', async () => {
     const visitor = createVisitor(app, acme.application);
     const conversationId = await createConversation(visitor);
     for (let index = 0; index < 20; index += 1) await createMessage(visitor, conversationId);
-    const ear = await settled(visitor);
+    const socket = await settled(visitor);
     for (let index = 0; index < 45; index += 1)
-      ear.send('room:join', { conversationId, lastMessageId: randomUUID() });
-    await ear.drain();
-    expect(ear.all('messages:sync')).toHaveLength(30);
-    expect(ear.all('error').map(({ payload }) => payload.code)).toEqual(Array(15).fill('RATE_LIMITED'));
+      socket.send('room:join', { conversationId, lastMessageId: randomUUID() });
+    await socket.drain();
+    expect(socket.all('messages:sync')).toHaveLength(30);
+    expect(socket.all('error').map(({ payload }) => payload.code)).toEqual(Array(15).fill('RATE_LIMITED'));
     for (let index = 0; index < 20; index += 1)
-      ear.send('room:join', { conversationId, lastMessageId: randomUUID() });
-    expect((await ear.waitForClose()).code).toBe(4429);
+      socket.send('room:join', { conversationId, lastMessageId: randomUUID() });
+    expect((await socket.waitForClose()).code).toBe(4429);
   });
 
   it('bounds plain frames as well', async () => {
-    const ear = await settled(createVisitor(app, acme.application));
-    for (let index = 0; index < 330; index += 1) ear.send('ping');
-    expect((await ear.waitForClose()).code).toBe(4429);
+    const socket = await settled(createVisitor(app, acme.application));
+    for (let index = 0; index < 330; index += 1) socket.send('ping');
+    expect((await socket.waitForClose()).code).toBe(4429);
     // One of the 300 was spent on settling.
-    expect(ear.all('pong')).toHaveLength(299);
+    expect(socket.all('pong')).toHaveLength(299);
   });
 });
 
@@ -269,39 +269,39 @@ describe('who does not read', () => {
     const member = await createMember(app, 'acme');
     const conversationId = await createConversation(visitor);
     await member.call('POST', `/conversations/${conversationId}/accept`);
-    const [ear, deaf] = [await settled(visitor), await settled(visitor)];
-    for (const one of [ear, deaf]) {
+    const [socket, deaf] = [await settled(visitor), await settled(visitor)];
+    for (const one of [socket, deaf]) {
       one.send('room:join', { conversationId });
       await one.receives('room:joined');
     }
     deaf.socket.pause();
-    const memberEar = await settled(member);
+    const memberSocket = await settled(member);
     // The kernel's buffers take the first ten MB or so; then the server's own, up to 1 MiB; then it is over.
     const total = 1_000;
     for (let index = 0; index < total; index += 1)
-      memberEar.send('message:send', {
+      memberSocket.send('message:send', {
         conversationId,
         content: 'ü'.repeat(10_000),
         clientMessageId: `m${index}`,
       });
     await eventually(() => {
-      expect(ear.all('message:new')).toHaveLength(total);
+      expect(socket.all('message:new')).toHaveLength(total);
     });
-    // It reads again before the server's patience ends: what it was sent, without a hole, and then why.
+    // It reads again before the server's timeout ends: what it was sent, without a hole, and then why.
     deaf.socket.resume();
     expect((await deaf.waitForClose()).code).toBe(4408);
     const got = deaf.all('message:new').map(({ payload }) => payload.id as string);
     expect(got.length).toBeLessThan(total);
     expect(got).toEqual(
-      ear
+      socket
         .all('message:new')
         .slice(0, got.length)
         .map(({ payload }) => payload.id as string),
     );
-    await expectAlive(ear, memberEar);
+    await expectAlive(socket, memberSocket);
   });
 
-  it('may read a long history slowly, and loses nothing of what else comes meanwhile', async () => {
+  it('may read a long history slowly, and loses nothing of what else comes in between', async () => {
     const visitor = createVisitor(app, acme.application);
     const conversationId = await createConversation(visitor);
     const writer = await settled(visitor);
@@ -319,12 +319,12 @@ describe('who does not read', () => {
     const member = await createMember(app, 'acme');
     await member.call('POST', `/conversations/${conversationId}/accept`);
     // Things of other rooms, of the organization and of this room, all while the first page is still on its way.
-    const memberEar = await settled(member);
+    const memberSocket = await settled(member);
     await eventually(() => {
       expect(writer.all('presence')).toHaveLength(1);
     });
-    memberEar.send('message:send', { conversationId, content: 'live', clientMessageId: 'live' });
-    await memberEar.receives('message:ack');
+    memberSocket.send('message:send', { conversationId, content: 'live', clientMessageId: 'live' });
+    await memberSocket.receives('message:ack');
     slow.socket.resume();
     await slow.receives('room:joined');
     await slow.drain();

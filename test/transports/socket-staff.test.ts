@@ -27,52 +27,55 @@ afterEach(async () => {
 });
 
 async function settled(person: TestClient, query = ''): Promise<TestSocket> {
-  const ear = await person.connect(query);
-  await ear.drain();
-  ear.frames.length = 0;
-  return ear;
+  const socket = await person.connect(query);
+  await socket.drain();
+  socket.frames.length = 0;
+  return socket;
 }
 
-async function heard(ear: TestSocket): Promise<string[]> {
-  await ear.drain();
-  return ear.takeTypes();
+async function heard(socket: TestSocket): Promise<string[]> {
+  await socket.drain();
+  return socket.takeTypes();
 }
 
 describe('presence, activity and modes', () => {
-  it('tells visitors when the first member comes and the last one goes, and nobody of another organization', async () => {
+  it('tells visitors when the first member comes and the last one goes, and no one of another organization', async () => {
     const other = await createOrganization(app, 'other');
-    const ear = await settled(createVisitor(app, acme.application));
+    const socket = await settled(createVisitor(app, acme.application));
     const foreign = await settled(createVisitor(app, other.application));
     const member = await createMember(app, 'acme');
     const [first, second] = [await settled(member), await settled(member)];
-    expect(await ear.receives('presence')).toEqual({ online: true });
+    expect(await socket.receives('presence')).toEqual({ online: true });
     await first.close();
-    expect(await heard(ear)).toEqual(['presence']);
+    expect(await heard(socket)).toEqual(['presence']);
     await second.close();
-    expect(await ear.receives('presence')).toEqual({ online: false });
-    expect(await heard(ear)).toEqual(['presence']);
+    expect(await socket.receives('presence')).toEqual({ online: false });
+    expect(await heard(socket)).toEqual(['presence']);
     expect(await heard(foreign)).toEqual([]);
   });
 
-  it('tells staff of a message in at most 120 characters, whoever sent it and whether they are in the room or not', async () => {
+  it('tells staff of a message in at most 120 characters, from any sender, whether they are in the room or not', async () => {
     const visitor = createVisitor(app, acme.application);
     const member = await createMember(app, 'acme');
     const conversationId = await createConversation(visitor);
-    const ear = await settled(await createMember(app, 'acme'));
+    const socket = await settled(await createMember(app, 'acme'));
     const id = await createMessage(visitor, conversationId, `first\nline ${'😀'.repeat(200)}`);
-    const activity = await ear.receives('conversation:activity');
+    const activity = await socket.receives('conversation:activity');
     expect(activity).toMatchObject({ conversationId, lastMessageId: id, waiting: true });
     expect(activity.preview.length).toBeLessThanOrEqual(120);
     expect(activity.preview).toMatch(/^first line 😀+…$/u);
     await member.call('POST', `/conversations/${conversationId}/accept`);
-    ear.frames.length = 0;
+    socket.frames.length = 0;
     await createMessage(member, conversationId, 'answer');
-    expect(await ear.receives('conversation:activity')).toMatchObject({ preview: 'answer', waiting: false });
+    expect(await socket.receives('conversation:activity')).toMatchObject({
+      preview: 'answer',
+      waiting: false,
+    });
   });
 
   it('keeps test conversations away from staff who did not ask for them', async () => {
     const member = await createMember(app, 'acme');
-    const ears = {
+    const sockets = {
       live: await settled(member),
       junk: await settled(member, '&mode=nonsense'),
       test: await settled(member, '&mode=test'),
@@ -94,7 +97,9 @@ describe('presence, activity and modes', () => {
     ];
     const round = async (): Promise<Record<string, string[]>> =>
       Object.fromEntries(
-        await Promise.all(Object.entries(ears).map(async ([name, ear]) => [name, await heard(ear)] as const)),
+        await Promise.all(
+          Object.entries(sockets).map(async ([name, socket]) => [name, await heard(socket)] as const),
+        ),
       );
     await whole(tester);
     expect(await round()).toEqual({ live: [], junk: [], test: everything, all: everything });

@@ -23,7 +23,7 @@ let visitor: TestClient;
 let operator: TestMember;
 let foreigner: TestMember;
 let conversationId: string;
-let ears: TestSocket[] = [];
+let sockets: TestSocket[] = [];
 
 beforeAll(async () => {
   app = await startApp({ flags: { maxRoomsPerConnection: '5' } });
@@ -31,7 +31,7 @@ beforeAll(async () => {
   other = await createOrganization(app, 'other');
   operator = await createMember(app, 'acme', 'operator', 'Olivia');
   foreigner = await createMember(app, 'other', 'admin', 'Fred');
-  // Somebody of each is always there, so that nobody hears of presence here.
+  // Someone of each is always there, so that no one hears of presence here.
   for (const slug of ['acme', 'other']) await (await (await createMember(app, slug)).connect()).drain();
 });
 
@@ -43,8 +43,8 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  for (const ear of ears) await ear.close();
-  ears = [];
+  for (const socket of sockets) await socket.close();
+  sockets = [];
 });
 
 afterAll(async () => {
@@ -52,27 +52,27 @@ afterAll(async () => {
 });
 
 async function connect(person: TestClient, query = ''): Promise<TestSocket> {
-  const ear = await person.connect(query);
-  ears.push(ear);
-  await ear.drain();
-  return ear;
+  const socket = await person.connect(query);
+  sockets.push(socket);
+  await socket.drain();
+  return socket;
 }
 
 async function join(person: TestClient, payload: object = {}, query = ''): Promise<TestSocket> {
-  const ear = await connect(person, query);
-  ear.send('room:join', { conversationId, ...payload });
-  await ear.receives('room:joined');
-  ear.frames.length = 0;
-  return ear;
+  const socket = await connect(person, query);
+  socket.send('room:join', { conversationId, ...payload });
+  await socket.receives('room:joined');
+  socket.frames.length = 0;
+  return socket;
 }
 
-/** What an ear has heard so far and what was on its way. */
-async function heard(ear: TestSocket): Promise<string[]> {
-  await ear.drain();
-  return ear.takeTypes();
+/** What an socket has heard so far and what was on its way. */
+async function heard(socket: TestSocket): Promise<string[]> {
+  await socket.drain();
+  return socket.takeTypes();
 }
 
-/** Holds every read of the store until it is let go: whoever joins meanwhile waits for the answer. */
+/** Holds every read of the store until it is let go: anyone who joins in between waits for the answer. */
 function holdReads(): () => void {
   const { promise, resolve } = Promise.withResolvers<void>();
   void app.service.engine.store.read(() => promise);
@@ -81,10 +81,10 @@ function holdReads(): () => void {
 
 describe('getting in', () => {
   it("answers alike for another visitor's room, another organization's and one that does not exist", async () => {
-    const neighbour = createVisitor(app, acme.application);
+    const otherVisitor = createVisitor(app, acme.application);
     const twin = createVisitor(app, other.application, visitor.id);
     const foreign = await createConversation(twin);
-    const ear = await connect(neighbour);
+    const socket = await connect(otherVisitor);
     const answers: unknown[] = [];
     for (const id of [conversationId, foreign, randomUUID()]) {
       for (const [type, payload] of [
@@ -93,9 +93,9 @@ describe('getting in', () => {
         ['message:edit', { content: 'hi', messageId: randomUUID() }],
         ['message:delete', { messageId: randomUUID() }],
       ] as const) {
-        ear.frames.length = 0;
-        ear.send(type, { ...payload, conversationId: id });
-        const { conversationId: named, messageId: _message, ...rest } = await ear.receives('error');
+        socket.frames.length = 0;
+        socket.send(type, { ...payload, conversationId: id });
+        const { conversationId: named, messageId: _message, ...rest } = await socket.receives('error');
         expect(named).toBe(id);
         answers.push([type, rest]);
       }
@@ -115,85 +115,85 @@ describe('getting in', () => {
   });
 
   it('lets a stranger hear nothing while the right to be there is still being looked up', async () => {
-    const visitorEar = await join(visitor);
-    const operatorEar = await join(operator);
+    const visitorSocket = await join(visitor);
+    const operatorSocket = await join(operator);
     const stranger = await connect(createVisitor(app, acme.application));
     const enemy = await connect(foreigner);
     const letGo = holdReads();
     stranger.send('room:join', { conversationId });
     enemy.send('room:join', { conversationId });
     // A protocol ping overtakes the held frame: once it is answered, the join has been received.
-    for (const ear of [stranger, enemy])
+    for (const socket of [stranger, enemy])
       await new Promise((resolve) => {
-        ear.socket.once('pong', resolve).ping();
+        socket.socket.once('pong', resolve).ping();
       });
-    operatorEar.send('typing:start', { conversationId });
-    await visitorEar.receives('typing:start');
-    operatorEar.send('typing:stop', { conversationId });
-    await visitorEar.receives('typing:stop');
+    operatorSocket.send('typing:start', { conversationId });
+    await visitorSocket.receives('typing:start');
+    operatorSocket.send('typing:stop', { conversationId });
+    await visitorSocket.receives('typing:stop');
     await createMessage(operator, conversationId, 'for your eyes only');
     letGo();
-    for (const ear of [stranger, enemy]) {
-      await ear.receives('error');
-      expect(await heard(ear)).toEqual(['error']);
+    for (const socket of [stranger, enemy]) {
+      await socket.receives('error');
+      expect(await heard(socket)).toEqual(['error']);
     }
   });
 
   it('is one place, however often it is asked for', async () => {
-    const ear = await connect(visitor);
+    const socket = await connect(visitor);
     for (let round = 0; round < 10; round += 1) {
-      for (let index = 0; index < 100; index += 1) ear.send('room:join', { conversationId });
-      await ear.drain();
+      for (let index = 0; index < 100; index += 1) socket.send('room:join', { conversationId });
+      await socket.drain();
       app.clock.advance(1_001);
     }
-    expect(ear.all('room:joined')).toHaveLength(1_000);
+    expect(socket.all('room:joined')).toHaveLength(1_000);
     const id = await createMessage(operator, conversationId);
-    await ear.drain();
-    expect(ear.all('message:new').map(({ payload }) => payload.id)).toEqual([id]);
-    ear.send('room:leave', { conversationId });
-    await ear.drain();
-    ear.frames.length = 0;
+    await socket.drain();
+    expect(socket.all('message:new').map(({ payload }) => payload.id)).toEqual([id]);
+    socket.send('room:leave', { conversationId });
+    await socket.drain();
+    socket.frames.length = 0;
     await createMessage(operator, conversationId);
-    expect(await heard(ear)).toEqual([]);
+    expect(await heard(socket)).toEqual([]);
   });
 
-  it('loses nothing of what comes while somebody in the room joins it again', async () => {
-    const ear = await join(visitor);
+  it('loses nothing of what comes while someone in the room joins it again', async () => {
+    const socket = await join(visitor);
     const letGo = holdReads();
-    ear.send('room:join', { conversationId });
+    socket.send('room:join', { conversationId });
     await new Promise((resolve) => {
-      ear.socket.once('pong', resolve).ping();
+      socket.socket.once('pong', resolve).ping();
     });
-    const sent = createMessage(operator, conversationId, 'meanwhile');
+    const sent = createMessage(operator, conversationId, 'in between');
     // Committed before the second join could read: writes do not wait for reads.
     const id = await sent;
     letGo();
-    await ear.receives('room:joined');
-    await ear.drain();
-    expect(ear.all('message:new').map(({ payload }) => payload.id)).toEqual([id]);
+    await socket.receives('room:joined');
+    await socket.drain();
+    expect(socket.all('message:new').map(({ payload }) => payload.id)).toEqual([id]);
   });
 
   it('has a limit for one connection, and leaving makes room', async () => {
-    const ear = await connect(visitor);
+    const socket = await connect(visitor);
     const rooms: string[] = [];
     for (let index = 0; index < 6; index += 1) rooms.push(await createConversation(visitor));
-    for (const room of rooms) ear.send('room:join', { conversationId: room });
-    const error = await ear.receives('error');
+    for (const room of rooms) socket.send('room:join', { conversationId: room });
+    const error = await socket.receives('error');
     expect(error).toMatchObject({ code: 'VALIDATION_ERROR', conversationId: rooms[5] });
-    expect(ear.all('room:joined')).toHaveLength(5);
+    expect(socket.all('room:joined')).toHaveLength(5);
     // One that is joined already may be joined again.
-    ear.send('room:join', { conversationId: rooms[0] });
-    ear.send('room:leave', { conversationId: rooms[1] });
-    ear.send('room:join', { conversationId: rooms[5] });
-    await ear.drain();
-    expect(ear.all('room:joined')).toHaveLength(7);
+    socket.send('room:join', { conversationId: rooms[0] });
+    socket.send('room:leave', { conversationId: rooms[1] });
+    socket.send('room:join', { conversationId: rooms[5] });
+    await socket.drain();
+    expect(socket.all('room:joined')).toHaveLength(7);
     for (let index = 0; index < 50; index += 1) {
-      ear.send('room:leave', { conversationId: rooms[5] });
-      ear.send('room:join', { conversationId: rooms[5] });
+      socket.send('room:leave', { conversationId: rooms[5] });
+      socket.send('room:join', { conversationId: rooms[5] });
     }
-    await ear.drain();
-    expect(ear.all('room:joined')).toHaveLength(57);
-    expect(ear.all('error')).toHaveLength(1);
+    await socket.drain();
+    expect(socket.all('room:joined')).toHaveLength(57);
+    expect(socket.all('error')).toHaveLength(1);
   });
 });
 
@@ -204,25 +204,25 @@ describe('typing', () => {
     expect((await outside.receives('error')).code).toBe('FORBIDDEN');
     const typist = await join(visitor);
     const secondTab = await join(visitor, { echo: true });
-    const operatorEar = await join(operator);
+    const operatorSocket = await join(operator);
     typist.send('typing:start', { conversationId });
-    expect(await operatorEar.receives('typing:start')).toEqual({
+    expect(await operatorSocket.receives('typing:start')).toEqual({
       conversationId,
       userId: visitor.id,
       userName: 'Visitor',
       senderRole: 'visitor',
     });
     app.clock.advance(9_000);
-    expect(await heard(operatorEar)).toEqual(['typing:start']);
+    expect(await heard(operatorSocket)).toEqual(['typing:start']);
     // Renewed: ten more seconds from now.
     typist.send('typing:start', { conversationId });
     await typist.drain();
     app.clock.advance(9_000);
-    expect(await heard(operatorEar)).toEqual(['typing:start']);
+    expect(await heard(operatorSocket)).toEqual(['typing:start']);
     app.clock.advance(1_000);
-    expect(await heard(operatorEar)).toEqual(['typing:stop']);
+    expect(await heard(operatorSocket)).toEqual(['typing:stop']);
     app.clock.advance(30_000);
-    expect(await heard(operatorEar)).toEqual([]);
+    expect(await heard(operatorSocket)).toEqual([]);
     expect(await heard(typist)).toEqual([]);
     expect(await heard(secondTab)).toEqual([]);
   });
@@ -243,12 +243,12 @@ describe('typing', () => {
   });
 
   it('ends with the socket, with leaving and with the message, once', async () => {
-    const operatorEar = await join(operator);
+    const operatorSocket = await join(operator);
     const typist = await join(visitor);
     typist.send('typing:start', { conversationId });
-    await operatorEar.receives('typing:start');
+    await operatorSocket.receives('typing:start');
     typist.socket.terminate();
-    await operatorEar.receives('typing:stop');
+    await operatorSocket.receives('typing:stop');
     const again = await join(visitor);
     again.send('typing:start', { conversationId });
     again.send('room:leave', { conversationId });
@@ -258,7 +258,7 @@ describe('typing', () => {
     again.send('typing:stop', { conversationId });
     await again.receives('message:ack');
     await again.drain();
-    expect(await heard(operatorEar)).toEqual([
+    expect(await heard(operatorSocket)).toEqual([
       'typing:start',
       'typing:stop',
       'typing:start',
@@ -273,28 +273,28 @@ describe('typing', () => {
 
 describe('notes', () => {
   it('never reach a visitor: not live, not by catching up, not as a position, not by a reading', async () => {
-    const visitorEar = await join(visitor, { echo: true });
-    const operatorEar = await join(operator, { echo: true });
+    const visitorSocket = await join(visitor, { echo: true });
+    const operatorSocket = await join(operator, { echo: true });
     const first = await createMessage(operator, conversationId, 'hello');
     const secret = 'CANARY-note';
     const note = await operator.call('POST', `/conversations/${conversationId}/messages`, {
       content: secret,
       internal: true,
     });
-    operatorEar.send('message:send', {
+    operatorSocket.send('message:send', {
       conversationId,
       content: `${secret} live`,
       clientMessageId: 'n',
       internal: true,
     });
-    const noteId = (await operatorEar.receives('message:ack')).serverMessageId as string;
-    operatorEar.send('message:edit', { conversationId, messageId: noteId, content: `${secret} edited` });
-    await operatorEar.receives('message:edited');
+    const noteId = (await operatorSocket.receives('message:ack')).serverMessageId as string;
+    operatorSocket.send('message:edit', { conversationId, messageId: noteId, content: `${secret} edited` });
+    await operatorSocket.receives('message:edited');
     await operator.call('POST', `/conversations/${conversationId}/read`, { messageId: noteId });
-    await operatorEar.receives('conversation:read');
-    operatorEar.send('message:delete', { conversationId, messageId: noteId });
-    await operatorEar.receives('message:deleted');
-    expect(await heard(visitorEar)).toEqual(['message:new']);
+    await operatorSocket.receives('conversation:read');
+    operatorSocket.send('message:delete', { conversationId, messageId: noteId });
+    await operatorSocket.receives('message:deleted');
+    expect(await heard(visitorSocket)).toEqual(['message:new']);
     for (const lastMessageId of [first, noteId, note.body.message.id as string, randomUUID()]) {
       const late = await connect(visitor);
       late.send('room:join', { conversationId, lastMessageId });
@@ -314,16 +314,18 @@ describe('notes', () => {
     ] as const) {
       const codes: unknown[] = [];
       for (const messageId of [note.body.message.id as string, randomUUID()]) {
-        visitorEar.frames.length = 0;
-        visitorEar.send(type, { conversationId, messageId, ...more });
-        const { messageId: _named, ...error } = await visitorEar.receives('error');
+        visitorSocket.frames.length = 0;
+        visitorSocket.send(type, { conversationId, messageId, ...more });
+        const { messageId: _named, ...error } = await visitorSocket.receives('error');
         codes.push(error);
       }
       expect(codes[0]).toEqual(codes[1]);
       expect(codes[0]).toMatchObject({ code: 'MESSAGE_NOT_FOUND' });
     }
     // Staff hear of it everywhere.
-    expect(operatorEar.all('conversation:activity').map(({ payload }) => payload.preview)).toContain(secret);
+    expect(operatorSocket.all('conversation:activity').map(({ payload }) => payload.preview)).toContain(
+      secret,
+    );
   });
 });
 

@@ -1,5 +1,5 @@
 // Attacks on the WebSocket token: forging, changing, swapping, ageing and misplacing it.
-// Must not test what happens after the door has opened.
+// Must not test what happens after the transport has opened.
 import { createHmac, generateKeyPairSync, randomUUID, sign as signRaw } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -48,20 +48,20 @@ const parts = (jwt: string): [string, string, string] => jwt.split('.') as [stri
 const here = (): HeaderMap => ({ origin: acme.application.origin });
 
 /** One error frame, then the end; a frame that was sent early is never handled. */
-async function expectRefused(ear: TestSocket, code: string | RegExp, close = 4401): Promise<void> {
-  const over = await ear.waitForClose();
+async function expectRefused(socket: TestSocket, code: string | RegExp, close = 4401): Promise<void> {
+  const over = await socket.waitForClose();
   expect(over.code).toBe(close);
-  expect(ear.frames).toHaveLength(1);
-  expect(ear.frames[0]).toEqual({
+  expect(socket.frames).toHaveLength(1);
+  expect(socket.frames[0]).toEqual({
     type: 'error',
     payload: { code: expect.stringMatching(code), message: expect.any(String) },
   });
 }
 
-async function expectOpen(ear: TestSocket): Promise<void> {
-  await ear.drain();
-  expect(ear.closed).toBeNull();
-  await ear.close();
+async function expectOpen(socket: TestSocket): Promise<void> {
+  await socket.drain();
+  expect(socket.closed).toBeNull();
+  await socket.close();
 }
 
 /** A token of our own making under the server's true key. */
@@ -109,9 +109,9 @@ describe('what a visitor token holds', () => {
 
 describe('no token, no entry', () => {
   it('answers UNAUTHORIZED without one, and ignores what was sent along', async () => {
-    const ear = await connectSocket(app.url, null, here());
-    ear.socket.send('{"type":"ping"}');
-    await expectRefused(ear, /^UNAUTHORIZED$/);
+    const socket = await connectSocket(app.url, null, here());
+    socket.socket.send('{"type":"ping"}');
+    await expectRefused(socket, /^UNAUTHORIZED$/);
   });
 
   it.each([
@@ -155,12 +155,12 @@ describe('no token, no entry', () => {
 
 /** A connection with the query exactly as it is written, and perhaps a subprotocol. */
 async function openRaw(query: string, protocols: string[] = []): Promise<TestSocket> {
-  const socket = new WebSocket(`${app.url.replace('http', 'ws')}/api/v1/ws${query}`, protocols, {
+  const raw = new WebSocket(`${app.url.replace('http', 'ws')}/api/v1/ws${query}`, protocols, {
     headers: here(),
   });
-  const ear = new TestSocket(socket);
-  await Promise.race([once(socket, 'open'), once(socket, 'close')]);
-  return ear;
+  const socket = new TestSocket(raw);
+  await Promise.race([once(raw, 'open'), once(raw, 'close')]);
+  return socket;
 }
 
 describe('forged and changed tokens', () => {
@@ -259,8 +259,8 @@ describe('forged and changed tokens', () => {
     const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
     const twin = token.slice(0, -1) + (alphabet[alphabet.indexOf(token.at(-1) as string) ^ 1] as string);
     expect(Buffer.from(parts(twin)[2], 'base64url')).toEqual(Buffer.from(parts(token)[2], 'base64url'));
-    const ear = await connectSocket(app.url, twin, here());
-    await expectOpen(ear);
+    const socket = await connectSocket(app.url, twin, here());
+    await expectOpen(socket);
   });
 
   it('holds even the true key to every claim', async () => {
@@ -279,14 +279,18 @@ describe('forged and changed tokens', () => {
       'iat ahead': (claims) => ({ ...claims, iat: now + 60 }),
       'aud wrong': (claims) => ({ ...claims, aud: 'deskbell:staff-socket' }),
       'aud two': (claims) => ({ ...claims, aud: ['deskbell:visitor-socket', 'deskbell:staff-socket'] }),
-      'iss wrong': (claims) => ({ ...claims, iss: 'somebody' }),
+      'iss wrong': (claims) => ({ ...claims, iss: 'unknown' }),
       'visitorId no UUID': (claims) => ({ ...claims, visitorId: "' or 1=1" }),
       'mode unknown': (claims) => ({ ...claims, mode: 'all' }),
     };
     for (const [name, change] of Object.entries(changes)) {
-      const ear = await connectSocket(app.url, await forge(change), here());
-      await ear.waitForClose();
-      expect([name, ear.frames[0]?.payload.code, ear.closed?.code]).toEqual([name, 'INVALID_TOKEN', 4401]);
+      const socket = await connectSocket(app.url, await forge(change), here());
+      await socket.waitForClose();
+      expect([name, socket.frames[0]?.payload.code, socket.closed?.code]).toEqual([
+        name,
+        'INVALID_TOKEN',
+        4401,
+      ]);
     }
     await expectRefused(
       await connectSocket(app.url, await forge((claims) => claims, { typ: 'at+jwt' }), here()),
@@ -387,10 +391,10 @@ describe('age, by a clock moved by hand', () => {
   it('opens for 299 seconds and not for 301, while the connection lives on', async () => {
     const fresh = await mint(visitor);
     app.clock.step(299_000);
-    const ear = await connectSocket(app.url, fresh, here());
-    await ear.drain();
+    const socket = await connectSocket(app.url, fresh, here());
+    await socket.drain();
     app.clock.step(2_000);
     await expectRefused(await connectSocket(app.url, fresh, here()), /^EXPIRED_TOKEN$/);
-    await expectOpen(ear);
+    await expectOpen(socket);
   });
 });

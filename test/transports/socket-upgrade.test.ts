@@ -93,7 +93,7 @@ async function refusedWith(target: string, headers: readonly string[] = [], vers
   return Number(/^HTTP\/1\.1 (\d{3})/.exec(read())?.[1]);
 }
 
-describe('where the door is', () => {
+describe('where the transport is', () => {
   it('is nowhere but at its path', async () => {
     const token = await mint(createVisitor(app, acme.application));
     const paths = [
@@ -190,12 +190,12 @@ describe('junk in the handshake', () => {
   });
 
   it('serves real visitors after all that', async () => {
-    const ear = await createVisitor(app, acme.application).connect();
-    await ear.drain();
+    const socket = await createVisitor(app, acme.application).connect();
+    await socket.drain();
     expect(app.logged.filter((line) => line.includes('"level":50') || line.includes('"level":60'))).toEqual(
       [],
     );
-    await ear.close();
+    await socket.close();
   });
 });
 
@@ -204,9 +204,9 @@ describe('floods', () => {
     const { other, token, origin } = await another({ flags: { limitAddressFailed: '5/s,20/m' } });
     const failing = async (): Promise<number | undefined> => (await open('junk')).closed?.code;
     const open = async (text: string): Promise<TestSocket> => {
-      const ear = await connectSocket(other.url, text, { origin });
-      if (text === 'junk') await ear.waitForClose();
-      return ear;
+      const socket = await connectSocket(other.url, text, { origin });
+      if (text === 'junk') await socket.waitForClose();
+      return socket;
     };
     for (let index = 0; index < 5; index += 1) expect(await failing()).toBe(4401);
     // 1006: the answer to the upgrade was no upgrade.
@@ -231,27 +231,27 @@ describe('floods', () => {
 
   it('holds a visitor to so many live connections, and frees a place at once', async () => {
     const { other, visitor, origin } = await another({ flags: { maxConnectionsPerVisitor: '3' } });
-    const ears: TestSocket[] = [];
-    for (let index = 0; index < 3; index += 1) ears.push(await visitor.connect());
-    for (const ear of ears) await ear.drain();
+    const sockets: TestSocket[] = [];
+    for (let index = 0; index < 3; index += 1) sockets.push(await visitor.connect());
+    for (const socket of sockets) await socket.drain();
     const extra = await visitor.connect();
     expect((await extra.waitForClose()).code).toBe(4429);
     expect(extra.frames[0]?.payload.code).toBe('RATE_LIMITED');
-    // Somebody else, and the same UUID in another application, are not concerned.
+    // Someone else, and the same UUID in another application, are not concerned.
     const application = (await createOrganization(other, 'beta')).application;
     for (const person of [
       createVisitor(other, { ...application }, visitor.id),
       createVisitor(other, application, randomUUID()),
     ]) {
-      const ear = await person.connect();
-      await ear.drain();
-      expect(ear.closed).toBeNull();
+      const socket = await person.connect();
+      await socket.drain();
+      expect(socket.closed).toBeNull();
     }
     expect(origin).toBe('https://acme.example');
-    ears[0]?.socket.terminate();
+    sockets[0]?.socket.terminate();
     await eventually(async () => {
-      const ear = await visitor.connect();
-      await ear.drain();
+      const socket = await visitor.connect();
+      await socket.drain();
     });
   });
 
@@ -260,19 +260,19 @@ describe('floods', () => {
     const staff = await createMember(other, 'acme');
     // Places that failed attempts took are free again.
     for (let index = 0; index < 6; index += 1) await (await connectSocket(other.url, 'junk')).waitForClose();
-    const ears: TestSocket[] = [];
+    const sockets: TestSocket[] = [];
     await eventually(async () => {
-      const ear = await visitor.connect();
-      ears.push(ear);
-      await ear.drain();
-      expect(ears.filter((one) => one.closed === null)).toHaveLength(4);
+      const socket = await visitor.connect();
+      sockets.push(socket);
+      await socket.drain();
+      expect(sockets.filter((one) => one.closed === null)).toHaveLength(4);
     });
     for (const person of [visitor, staff])
       expect((await (await person.connect()).waitForClose()).code).toBe(4429);
-    await ears.find((ear) => ear.closed === null)?.close();
+    await sockets.find((socket) => socket.closed === null)?.close();
     await eventually(async () => {
-      const ear = await staff.connect();
-      await ear.drain();
+      const socket = await staff.connect();
+      await socket.drain();
     });
   });
 
@@ -283,34 +283,34 @@ describe('floods', () => {
     const { body } = await visitor.call('POST', '/conversations', {});
     const conversationId = body.conversation.id as string;
     for (let round = 0; round < 30; round += 1) {
-      const ear = await eventually(async () => {
+      const socket = await eventually(async () => {
         const fresh = await visitor.connect();
         await fresh.drain();
         return fresh;
       });
-      ear.send('room:join', { conversationId });
-      ear.send('typing:start', { conversationId });
-      if (round % 3 === 0) ear.socket.terminate();
-      else if (round % 3 === 1) ear.socket.close();
+      socket.send('room:join', { conversationId });
+      socket.send('typing:start', { conversationId });
+      if (round % 3 === 0) socket.socket.terminate();
+      else if (round % 3 === 1) socket.socket.close();
       else {
         // A connection reset in the middle of a frame.
-        const { socket } = await dial(
+        const { socket: raw } = await dial(
           other.url,
           upgradeText(`/api/v1/ws?token=${await mint(visitor)}`, [`Origin: https://acme.example`]) +
             '\x81\xfe\x01',
         );
-        socket.resetAndDestroy();
-        ear.socket.terminate();
+        raw.resetAndDestroy();
+        socket.socket.terminate();
       }
     }
     await eventually(async () => {
-      const ears: TestSocket[] = [];
-      for (let index = 0; index < 8; index += 1) ears.push(await visitor.connect());
+      const sockets: TestSocket[] = [];
+      for (let index = 0; index < 8; index += 1) sockets.push(await visitor.connect());
       try {
-        for (const ear of ears) await ear.drain();
-        expect(ears.map(({ closed }) => closed)).toEqual(Array(8).fill(null));
+        for (const socket of sockets) await socket.drain();
+        expect(sockets.map(({ closed }) => closed)).toEqual(Array(8).fill(null));
       } finally {
-        for (const ear of ears) await ear.close();
+        for (const socket of sockets) await socket.close();
       }
     });
   });

@@ -20,7 +20,7 @@ type Name = (typeof people)[number];
 
 interface Step {
   readonly who: Name;
-  readonly door: 'REST' | 'socket';
+  readonly transport: 'REST' | 'socket';
   readonly act:
     'send' | 'note' | 'edit' | 'delete' | 'join' | 'leave' | 'accept' | 'release' | 'resolve' | 'transfer';
   readonly conversation: 0 | 1;
@@ -30,7 +30,7 @@ interface Step {
 const steps = fc.array(
   fc.record({
     who: fc.constantFrom(...people),
-    door: fc.constantFrom('REST', 'socket'),
+    transport: fc.constantFrom('REST', 'socket'),
     act: fc.constantFrom(
       'send',
       'send',
@@ -92,7 +92,7 @@ const staff = (name: Name): boolean => name.startsWith('o');
 
 class Walk {
   readonly persons: Record<Name, TestClient>;
-  readonly ears = {} as Record<Name, TestSocket>;
+  readonly sockets = {} as Record<Name, TestSocket>;
   readonly models: Model[] = [];
   #count = 0;
 
@@ -115,20 +115,20 @@ class Walk {
         room: new Set(),
       });
     }
-    for (const name of people) this.ears[name] = await this.persons[name].connect();
+    for (const name of people) this.sockets[name] = await this.persons[name].connect();
     await this.heard();
   }
 
   async end(): Promise<void> {
-    for (const ear of Object.values(this.ears)) await ear.close();
+    for (const socket of Object.values(this.sockets)) await socket.close();
   }
 
   /** What each has heard since the last look: types with what they are about. */
   async heard(): Promise<Record<Name, string[]>> {
     const result = {} as Record<Name, string[]>;
     for (const name of people) {
-      await this.ears[name].drain();
-      result[name] = this.ears[name].frames.splice(0).flatMap(({ type, payload }) => {
+      await this.sockets[name].drain();
+      result[name] = this.sockets[name].frames.splice(0).flatMap(({ type, payload }) => {
         if (type === 'pong' || type === 'presence') return [];
         if (type === 'error') return [`error ${payload.code as string}`];
         return [
@@ -140,9 +140,9 @@ class Walk {
   }
 
   /** Does one step, moves the model along, and answers what each must have heard of it. */
-  async take({ who, door, act, conversation, pick }: Step): Promise<Record<Name, string[]>> {
+  async take({ who, transport, act, conversation, pick }: Step): Promise<Record<Name, string[]>> {
     const model = this.models[conversation] as Model;
-    const ear = this.ears[who];
+    const socket = this.sockets[who];
     const expected: Record<Name, string[]> = { v0: [], v1: [], o0: [], o1: [] };
     const may = staff(who) || who === `v${conversation}`;
     const tell = (names: Iterable<Name>, text: string): void => {
@@ -160,39 +160,39 @@ class Walk {
 
     switch (act) {
       case 'join': {
-        ear.send('room:join', { conversationId: model.id });
+        socket.send('room:join', { conversationId: model.id });
         if (may) model.room.add(who);
         tell([who], may ? `room:joined ${visible.at(-1)?.id ?? model.id}` : 'error FORBIDDEN');
         break;
       }
       case 'leave': {
-        ear.send('room:leave', { conversationId: model.id });
+        socket.send('room:leave', { conversationId: model.id });
         model.room.delete(who);
         break;
       }
       case 'send':
       case 'note': {
-        // A visitor's note is an ordinary message: the field is unknown to their door.
+        // A visitor's note is an ordinary message: the field is unknown to their transport.
         const note = act === 'note' && staff(who);
         const open = model.status !== 'closed';
         const allowed = may && open && (!staff(who) || note || model.assignedTo === who);
         const fields = { content, clientMessageId: content, ...(act === 'note' ? { internal: true } : {}) };
         let id: string | undefined;
-        if (door === 'REST') {
+        if (transport === 'REST') {
           const reply = await this.persons[who].call('POST', `${base}/messages`, fields);
           assert.equal(reply.status, allowed ? 201 : !may ? 404 : open ? 403 : 422);
           id = reply.body.message?.id;
         } else {
-          ear.send('message:send', { conversationId: model.id, ...fields });
-          await ear.drain();
-          id = ear.frames.find(({ type }) => type === 'message:ack')?.payload.serverMessageId;
+          socket.send('message:send', { conversationId: model.id, ...fields });
+          await socket.drain();
+          id = socket.frames.find(({ type }) => type === 'message:ack')?.payload.serverMessageId;
         }
         if (allowed && id !== undefined) {
           model.messages.push({ id, sender: who, note, content, deleted: false });
           told(`message:new ${id}`, note, who);
           tell(['o0', 'o1'], `conversation:activity ${id}`);
         }
-        if (door === 'socket') tell([who], allowed ? `message:ack ${String(id)}` : 'error FORBIDDEN');
+        if (transport === 'socket') tell([who], allowed ? `message:ack ${String(id)}` : 'error FORBIDDEN');
         break;
       }
       case 'edit':
@@ -201,7 +201,7 @@ class Walk {
         if (message === undefined) break;
         const there = visible.includes(message);
         const allowed = may && there && message.sender === who;
-        if (door === 'REST') {
+        if (transport === 'REST') {
           const reply = await this.persons[who].call(
             act === 'edit' ? 'PATCH' : 'DELETE',
             `${base}/messages/${message.id}`,
@@ -209,7 +209,7 @@ class Walk {
           );
           assert.equal(reply.status, allowed ? 200 : may && there ? 403 : 404);
         } else {
-          ear.send(`message:${act}`, {
+          socket.send(`message:${act}`, {
             conversationId: model.id,
             messageId: message.id,
             ...(act === 'edit' ? { content } : {}),
@@ -284,7 +284,7 @@ class Walk {
 }
 
 describe('a random walk', () => {
-  it('is heard by everybody as the model says, and by nobody else', async () => {
+  it('is heard by everybody as the model says, and by no one else', async () => {
     await fc.assert(
       fc.asyncProperty(steps, async (walked) => {
         const walk = new Walk();

@@ -1,5 +1,5 @@
 // Attacks what the console asks of the queue: colleagues without their data, a visitor's
-// other conversations and nobody else's, live and test together only where asked.
+// other conversations and no one else's, live and test together only where asked.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { randomUUID } from 'node:crypto';
 import { startApp, type TestApp } from '../helpers/app.ts';
@@ -54,9 +54,9 @@ describe('colleagues', () => {
     const online = async (): Promise<boolean> =>
       (await operator.call('GET', '/members')).body.members.find(({ id }: { id: string }) => id === admin.id)
         .online;
-    const ear = await admin.connect();
+    const socket = await admin.connect();
     await eventually(async () => expect(await online()).toBe(true));
-    await ear.close();
+    await socket.close();
     await eventually(async () => expect(await online()).toBe(false));
   });
 
@@ -72,7 +72,7 @@ describe('colleagues', () => {
 });
 
 describe('the conversations of one visitor', () => {
-  it('are found by any of them, in every status, and nobody else’s are', async () => {
+  it('are found by any of them, in every status, and no one else’s are', async () => {
     const mine = [
       await createConversation(visitor),
       await createConversation(visitor),
@@ -81,7 +81,7 @@ describe('the conversations of one visitor', () => {
     await operator.call('POST', `/conversations/${mine[0]!}/accept`);
     await operator.call('POST', `/conversations/${mine[0]!}/resolve`);
     await createConversation(createVisitor(app, acme.application));
-    // The same UUID in another organization is somebody else.
+    // The same UUID in another organization is someone else.
     await createConversation(createVisitor(app, other.application, visitor.id));
     expect((await ids(operator, `visitorOf=${mine[1]!}`)).toSorted()).toEqual(mine.toSorted());
     expect(await ids(operator, `visitorOf=${mine[1]!}&status=closed`)).toEqual([mine[0]]);

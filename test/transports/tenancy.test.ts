@@ -42,7 +42,7 @@ let app: TestApp;
 let ours: Side;
 let theirs: Side;
 /** Hears everything that the other side hears. */
-let ears: TestSocket[];
+let sockets: TestSocket[];
 const visitorId = randomUUID();
 
 async function aSide(slug: string, canary: string): Promise<Side> {
@@ -85,13 +85,13 @@ beforeAll(async () => {
   app = await startApp({ flags: { baseUrl: 'http://chat.example' } });
   ours = await aSide('acme', 'ALPHA');
   theirs = await aSide('acme1', 'BRAVO');
-  ears = [await theirs.visitor.connect(), await theirs.operator.connect(), await theirs.admin.connect()];
-  ears[0]!.send('room:join', { conversationId: theirs.conversationId });
-  await ears[0]!.receives('room:joined');
+  sockets = [await theirs.visitor.connect(), await theirs.operator.connect(), await theirs.admin.connect()];
+  sockets[0]!.send('room:join', { conversationId: theirs.conversationId });
+  await sockets[0]!.receives('room:joined');
 });
 
 afterAll(async () => {
-  for (const ear of ears) await ear.close();
+  for (const socket of sockets) await socket.close();
   await app.stop();
 });
 
@@ -230,8 +230,8 @@ const attempts = (): readonly (readonly [
 };
 
 describe('whatever of ours they name', () => {
-  it('opens nothing, changes nothing, and is heard by nobody', async () => {
-    for (const ear of ears) ear.takeTypes();
+  it('opens nothing, changes nothing, and is heard by no one', async () => {
+    for (const socket of sockets) socket.takeTypes();
     const before = stored(app);
     const replies: Reply[] = [];
     for (const [who, method, path, status, body] of attempts()) {
@@ -243,9 +243,9 @@ describe('whatever of ours they name', () => {
     }
     expectNothingOf(ours, 'ALPHA', replies);
     expect(stored(app)).toEqual(before);
-    for (const ear of ears) {
-      await ear.drain();
-      expect(ear.takeTypes()).toEqual([]);
+    for (const socket of sockets) {
+      await socket.drain();
+      expect(socket.takeTypes()).toEqual([]);
     }
   });
 
@@ -278,7 +278,7 @@ describe('whatever of ours they name', () => {
 
   it('is out of reach over the socket too', async () => {
     const before = stored(app);
-    for (const ear of ears) {
+    for (const socket of sockets) {
       for (const [type, payload] of [
         ['room:join', {}],
         ['room:join', { lastMessageId: ours.visitorMessage }],
@@ -287,9 +287,9 @@ describe('whatever of ours they name', () => {
         ['message:delete', { messageId: ours.visitorMessage }],
         ['typing:start', {}],
       ] as const)
-        ear.send(type, { conversationId: ours.conversationId, ...payload });
-      await ear.drain();
-      expect(ear.takeTypes()).toEqual(Array.from({ length: 6 }, () => 'error'));
+        socket.send(type, { conversationId: ours.conversationId, ...payload });
+      await socket.drain();
+      expect(socket.takeTypes()).toEqual(Array.from({ length: 6 }, () => 'error'));
     }
     expect(stored(app)).toEqual(before);
   });
