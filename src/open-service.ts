@@ -2,7 +2,7 @@
 // Knows nothing of HTTP, sockets or terminals.
 import type { Config } from './config.ts';
 import { createSystemClock } from './engine/clock.ts';
-import type { Clock } from './engine/engine.ts';
+import type { Clock, Engine } from './engine/engine.ts';
 import { openEngine, prepareFolder } from './engine/open-engine.ts';
 import { createOpenAiModel } from './llm/openai-client.ts';
 import { loadMasterKey } from './secret-key.ts';
@@ -16,6 +16,8 @@ export interface ServiceOverrides {
   readonly clock?: Clock | undefined;
   /** log2 of scrypt's N; tests lower it. */
   readonly passwordCost?: number | undefined;
+  /** Puts something around the engine; tests do. */
+  readonly wrapEngine?: ((engine: Engine) => Promise<Engine>) | undefined;
 }
 
 export interface OpenedService {
@@ -39,13 +41,14 @@ export async function openService(
 ): Promise<OpenedService> {
   await prepareFolder(config.data);
   const secrets = createSecrets(await loadMasterKey(config.data, config.secretKey), overrides.passwordCost);
-  const engine = await openEngine({
+  const opened = await openEngine({
     folder: config.data,
     durability: config.durability,
     clock: overrides.clock ?? createSystemClock(),
     keyCheck: secrets.keyCheck,
     as,
   });
+  const engine = (await overrides.wrapEngine?.(opened)) ?? opened;
   const closing = new AbortController();
   const service: Service = {
     engine,

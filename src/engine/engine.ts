@@ -28,9 +28,9 @@ export interface NewEvent extends Omit<EventRow, 'seq' | 'created_at'> {
 
 /** A committed event. */
 export interface CommittedEvent extends EventRow {
-  /** Committed by this node, in this process. */
+  /** Committed by this process: it then has the three below as they were handed in. */
   readonly own: boolean;
-  /** May be absent, also in an own one: it is then loaded from the rows. So may the two below. */
+  /** Absent in another's event: it is then loaded from the rows. */
   readonly payload?: object | undefined;
   readonly activity?: object | undefined;
   readonly originConnectionId?: string | undefined;

@@ -2,14 +2,13 @@
 // lost or out of order; the log is the truth, and a gap is read from it. Every engine's subscribers hear the log through
 // one of these.
 import type { Clock, CommitNotice, CommittedEvent } from './engine.ts';
-import type { EventRow } from './rows.ts';
 
 export interface LogFollowerOptions {
   readonly clock: Pick<Clock, 'after'>;
   /** Events up to this number are told already. */
   readonly position: number;
-  /** Reads a page of the log: rows after a number, oldest first; none at its end. */
-  readonly readAfter: (seq: number) => Promise<readonly EventRow[]>;
+  /** Reads a page of the log: the events after a number, oldest first; none at its end. */
+  readonly readAfter: (seq: number) => Promise<readonly CommittedEvent[]>;
 }
 
 /** After a read that failed, the next one comes so much later, ms. */
@@ -85,11 +84,11 @@ export class LogFollower {
   async #readOn(): Promise<void> {
     while (this.#readAgain && !this.#closed) {
       this.#readAgain = false;
-      const rows = await this.#options.readAfter(this.#position);
-      if (rows.length === 0) break;
+      const events = await this.#options.readAfter(this.#position);
+      if (events.length === 0) break;
       this.#readAgain = true;
       this.#tell(
-        rows.map((row) => this.#early.get(row.seq) ?? { ...row, own: false }),
+        events.map((event) => this.#early.get(event.seq) ?? event),
         null,
       );
     }

@@ -209,9 +209,11 @@ describe('a conversation from its first word to its end', () => {
       contentHtml: '<p><strong>On its way</strong></p>',
       createdAt: expect.any(String),
     });
-    expect(await heard()).toEqual({
+    const all = Object.entries(await heard()).map(([name, types]) => [name, types.toSorted()]);
+    // Neither a signal nor an acknowledgement has a place in the order of the log.
+    expect(Object.fromEntries(all)).toEqual({
       ...silence,
-      visitor: ['typing:start', 'typing:stop', 'message:new'],
+      visitor: ['message:new', 'typing:start', 'typing:stop'],
       operator: ['conversation:activity', 'message:ack'],
       colleague: ['conversation:activity'],
     });

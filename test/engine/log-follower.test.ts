@@ -21,6 +21,7 @@ function row(seq: number): EventRow {
   };
 }
 
+const foreign = (one: EventRow): CommittedEvent => ({ ...one, own: false });
 const own = (seq: number): CommittedEvent => ({ ...row(seq), own: true, payload: { seq } });
 
 /** A follower of a log in memory that reads in pages of three; `failures` reads are refused first. */
@@ -37,7 +38,10 @@ function follow(log: EventRow[], failures = 0) {
     position: 0,
     readAfter: async (seq) => {
       if (left-- > 0) throw new Error('busy');
-      return log.filter((one) => one.seq > seq).slice(0, 3);
+      return log
+        .filter((one) => one.seq > seq)
+        .slice(0, 3)
+        .map(foreign);
     },
   });
   const notices: CommitNotice[] = [];
@@ -61,7 +65,7 @@ it('reads a gap from the log first: others committed in between', async () => {
   follower.hint([own(5)], null);
   expect(events()).toEqual([]);
   await settled();
-  expect(events()).toEqual([...[1, 2, 3, 4].map((seq) => ({ ...row(seq), own: false })), own(5)]);
+  expect(events()).toEqual([...[1, 2, 3, 4].map((seq) => foreign(row(seq))), own(5)]);
   expect([follower.position, follower.foreignCount]).toEqual([5, 4]);
 });
 

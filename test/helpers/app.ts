@@ -11,6 +11,7 @@ import { sizeLimits } from '../../src/protocol/codes.ts';
 import type { OperationName, Output, RawInput } from '../../src/protocol/operations.ts';
 import { execute } from '../../src/services/execute.ts';
 import type { Service } from '../../src/services/service.ts';
+import { engineWrapper } from './hostile-engine.ts';
 import { createTestClock, type TestClock } from './clock.ts';
 
 export interface TestApp {
@@ -75,6 +76,7 @@ async function startOn(folder: string, options: TestAppOptions, clock: TestClock
   );
   const app: App = createApp(config, {
     clock: options.realTime === true ? undefined : clock,
+    wrapEngine: engineWrapper(process.env['DESKBELL_TEST_ENGINE']),
     passwordCost: options.passwordCost ?? 4,
     log: createLog(config.logLevel, destination),
   });

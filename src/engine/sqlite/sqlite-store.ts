@@ -6,6 +6,7 @@ import { sql } from 'kysely';
 import type {
   Clock,
   CommitNotice,
+  CommittedEvent,
   DatabaseCopy,
   Durability,
   Maintenance,
@@ -106,7 +107,7 @@ export class SqliteStore implements Store, Maintenance {
     this.#follower = new LogFollower({
       clock,
       position: readLastSeq(this.#reader),
-      readAfter: (seq) => this.read(({ repositories }) => repositories.events.after(seq, logPageSize)),
+      readAfter: (seq) => this.#readForeign(seq),
     });
     if (options.pollIntervalMs > 0) this.#planWatch();
   }
@@ -211,6 +212,12 @@ export class SqliteStore implements Store, Maintenance {
       this.#epoch += 1;
     }
     this.#follower.hint(events, changed);
+  }
+
+  /** Own events are always hinted at before they can be read: what is only in the log is another process's. */
+  async #readForeign(after: number): Promise<CommittedEvent[]> {
+    const rows = await this.read(({ repositories }) => repositories.events.after(after, logPageSize));
+    return rows.map((row) => ({ ...row, own: false }));
   }
 
   #planWatch(): void {

@@ -1,0 +1,293 @@
+// An engine that keeps every contract of engine.ts and no habit of SQLite's: each call takes time, work runs, is rolled
+// back and runs again, and hints of commits come late, twice, in another order, or only when the log is looked at.
+// What works on it leans on the contract alone. Must not hide a fault of the engine inside.
+import type {
+  CommitNotice,
+  CommittedEvent,
+  Engine,
+  Presence,
+  ReadTx,
+  Signal,
+  Signals,
+  Store,
+  Tx,
+} from '../../src/engine/engine.ts';
+import { LogFollower } from '../../src/engine/log-follower.ts';
+import type { Repositories } from '../../src/engine/repositories.ts';
+
+type Random = () => number;
+
+/** `hostile:SEED` puts the wrapper around an engine; nothing, or `sqlite`, leaves it as it is. */
+export function engineWrapper(
+  setting: string | undefined,
+): ((engine: Engine) => Promise<Engine>) | undefined {
+  if (setting === undefined || setting === '' || setting === 'sqlite') return undefined;
+  const seed = /^hostile:(\d+)$/.exec(setting)?.[1];
+  if (seed === undefined) throw new Error(`DESKBELL_TEST_ENGINE is hostile:SEED or sqlite, not ${setting}`);
+  return (engine) => createHostileEngine(engine, Number(seed));
+}
+
+/** What is on its way to subscribers, of every open engine. */
+const underWay = new Set<() => Promise<boolean>>();
+
+/**
+ * Waits until subscribers have been told of everything that was committed and sent before now.
+ * @returns false where there is no wrapper
+ */
+export async function settleEngines(): Promise<boolean> {
+  if (underWay.size === 0) return false;
+  for (const isUnderWay of underWay)
+    while (underWay.has(isUnderWay) && (await isUnderWay()))
+      await new Promise((resolve) => setTimeout(resolve, 1));
+  return true;
+}
+
+/** Puts the wrapper around an engine. @param seed the same one, the same misfortunes */
+export async function createHostileEngine(inner: Engine, seed: number): Promise<Engine> {
+  const random = createRandom(seed);
+  const position = await inner.store.read(({ repositories }) => repositories.events.lastSeq());
+  const { limiter, seats, maintenance } = inner;
+  const notices = new LateNotices(inner, position, random);
+  const turns = new Turns(random);
+  const isUnderWay = async (): Promise<boolean> => {
+    // Alone: a test may hold all other reads.
+    const last = await inner.store.readAlone(({ repositories }) => repositories.events.lastSeq());
+    return turns.waiting > 0 || notices.waiting > 0 || notices.position < last;
+  };
+  underWay.add(isUnderWay);
+  return {
+    ...inner,
+    store: hostileStore(inner.store, notices, random),
+    limiter: {
+      take: async (checks) => (await someTime(random), limiter.take(checks)),
+      peek: async (checks) => (await someTime(random), limiter.peek(checks)),
+    },
+    presence: hostilePresence(inner.presence, random, turns),
+    seats: { take: async (wanted) => (await someTime(random), seats.take(wanted)) },
+    signals: hostileSignals(inner.signals, turns),
+    maintenance: {
+      sizeBytes: async () => (await someTime(random), maintenance.sizeBytes()),
+      logBytes: () => null,
+      clearRemoved: async () => (await someTime(random), maintenance.clearRemoved()),
+      copies: async () => (await someTime(random), maintenance.copies()),
+      removeCopies: async (madeBefore) => (await someTime(random), maintenance.removeCopies(madeBefore)),
+    },
+    close: async () => {
+      underWay.delete(isUnderWay);
+      notices.close();
+      await inner.close();
+    },
+  };
+}
+
+function hostileStore(store: Store, notices: LateNotices, random: Random): Store {
+  return {
+    read: async (work) => (await someTime(random), store.read((tx) => work(slowReadTx(tx)))),
+    readAlone: async (work) => (await someTime(random), store.readAlone((tx) => work(slowReadTx(tx)))),
+    write: async (scope, work) => {
+      await someTime(random);
+      await runInVain(store, scope, work);
+      const value = await store.write(scope, (tx) => work(slowTx(tx)));
+      // Subscribers may hear of a commit before its caller does.
+      await someTime(random);
+      return value;
+    },
+    alone: async (scope, work) => (await someTime(random), store.alone(scope, (tx) => work(slowTx(tx)))),
+    subscribe: (listener) => notices.subscribe(listener),
+    freshConfiguration: async () => {
+      const fresh = await store.freshConfiguration();
+      await aTurn();
+      return fresh;
+    },
+    stats: () => store.stats(),
+  };
+}
+
+class InVain extends Error {}
+
+/** Runs work and rolls it back, as an engine does whose commit was refused: only the next run counts. */
+async function runInVain<T>(
+  store: Store,
+  scope: Parameters<Store['write']>[0],
+  work: (tx: Tx) => Promise<T>,
+): Promise<void> {
+  try {
+    await store.write(scope, async (tx) => {
+      // An error of the work itself comes again from the run that counts.
+      await work(slowTx(tx)).catch(() => undefined);
+      throw new InVain();
+    });
+  } catch (error) {
+    if (!(error instanceof InVain)) throw error;
+  }
+}
+
+/** Every query takes a turn of the loop, as one that goes to a server does. */
+function slowRepositories(repositories: Repositories): Repositories {
+  const slow: Record<string, unknown> = {};
+  for (const [name, repository] of Object.entries(repositories) as [string, Record<string, unknown>][]) {
+    const methods: Record<string, unknown> = {};
+    for (const [method, run] of Object.entries(repository))
+      methods[method] =
+        typeof run === 'function'
+          ? async (...values: unknown[]) => {
+              await aTurn();
+              return (run as (...all: unknown[]) => unknown).apply(repository, values);
+            }
+          : run;
+    slow[name] = methods;
+  }
+  return slow as unknown as Repositories;
+}
+
+function slowReadTx(tx: ReadTx): ReadTx {
+  return { repositories: slowRepositories(tx.repositories) };
+}
+
+function slowTx(tx: Tx): Tx {
+  const repositories = slowRepositories(tx.repositories);
+  return {
+    get repositories() {
+      // Throws when the transaction is over.
+      void tx.repositories;
+      return repositories;
+    },
+    emit: async (event) => {
+      await aTurn();
+      await tx.emit(event);
+    },
+    configurationEpoch: async () => {
+      await aTurn();
+      return tx.configurationEpoch();
+    },
+    configurationChanged: (organizationId) => tx.configurationChanged(organizationId),
+  };
+}
+
+/** Passes commits on late, twice, in another order, or only with the next look at the log; a follower makes the best of it. */
+class LateNotices {
+  readonly #follower: LogFollower;
+  readonly #random: Random;
+  /** What this process has committed: told with its payload however it is found. */
+  readonly #own = new Map<number, CommittedEvent>();
+  readonly #timers = new Set<NodeJS.Timeout>();
+  readonly #unsubscribe: () => void;
+
+  constructor({ store }: Engine, position: number, random: Random) {
+    this.#random = random;
+    this.#follower = new LogFollower({
+      clock: { after: (ms, run) => this.#later(ms, run) },
+      position,
+      readAfter: async (seq) => {
+        await aTurn();
+        const rows = await store.readAlone(({ repositories }) => repositories.events.after(seq, 7));
+        return rows.map((row) => this.#own.get(row.seq) ?? { ...row, own: false });
+      },
+    });
+    this.#unsubscribe = store.subscribe((notice) => this.#pass(notice));
+  }
+
+  get position(): number {
+    return this.#follower.position;
+  }
+
+  /** How many hints are on their way. */
+  get waiting(): number {
+    return this.#timers.size;
+  }
+
+  subscribe(listener: (notice: CommitNotice) => void): () => void {
+    return this.#follower.subscribe(listener);
+  }
+
+  close(): void {
+    this.#unsubscribe();
+    this.#follower.close();
+    for (const timer of this.#timers) clearTimeout(timer);
+  }
+
+  #pass({ events, configuration }: CommitNotice): void {
+    for (const event of events) if (event.own) this.#own.set(event.seq, event);
+    for (const seq of this.#own.keys()) if (seq <= this.#follower.position) this.#own.delete(seq);
+    if (configuration !== null) this.#later(this.#random() * 5, () => this.#follower.hint([], configuration));
+    const fate = this.#random();
+    if (fate < 0.2) this.#later(20, () => this.#follower.look());
+    else if (fate < 0.6) this.#later(this.#random() * 8, () => this.#follower.hint(events, null));
+    else this.#follower.hint(events, null);
+    if (fate > 0.9) this.#later(this.#random() * 8, () => this.#follower.hint(events, null));
+  }
+
+  #later(ms: number, run: () => void): () => void {
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      run();
+    }, ms);
+    this.#timers.add(timer);
+    return () => {
+      clearTimeout(timer);
+      this.#timers.delete(timer);
+    };
+  }
+}
+
+function hostilePresence(presence: Presence, random: Random, turns: Turns): Presence {
+  return {
+    join: (...who) => presence.join(...who),
+    leave: (...who) => presence.leave(...who),
+    online: async (organizationId) => (await someTime(random), presence.online(organizationId)),
+    present: async (memberIds) => (await someTime(random), presence.present(memberIds)),
+    memberCount: async () => (await someTime(random), presence.memberCount()),
+    awayMs: async (memberId) => (await someTime(random), presence.awayMs(memberId)),
+    subscribe: (listener) => presence.subscribe((...change) => turns.add(() => listener(...change))),
+  };
+}
+
+/** Signals are told late; their order is kept, because a test that waits for one could not know of another. */
+function hostileSignals(signals: Signals, turns: Turns): Signals {
+  return {
+    send: (signal) => signals.send(signal),
+    subscribe: (listener: (signal: Signal) => void) =>
+      signals.subscribe((signal) => turns.add(() => listener(signal))),
+  };
+}
+
+/** Runs one thing after another, each some time later. */
+class Turns {
+  readonly #random: Random;
+  #last: Promise<void> = Promise.resolve();
+  waiting = 0;
+
+  constructor(random: Random) {
+    this.#random = random;
+  }
+
+  add(run: () => void): void {
+    this.waiting += 1;
+    this.#last = this.#last
+      .then(() => someTime(this.#random))
+      .then(run)
+      .finally(() => {
+        this.waiting -= 1;
+      });
+  }
+}
+
+function aTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+/** Mostly a turn of the loop, now and then a few ms. */
+function someTime(random: Random): Promise<void> {
+  return random() < 0.9 ? aTurn() : new Promise((resolve) => setTimeout(resolve, random() * 4));
+}
+
+/** Numbers from 0 to 1 that a seed decides (mulberry32). */
+function createRandom(seed: number): Random {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
