@@ -62,7 +62,7 @@ const piece = fc.oneof(
     '-',
     '+',
     '1x*',
-    '\u0000',
+    '\u0001',
     '--',
   ),
   fc.string({ maxLength: 8 }),
