@@ -8,6 +8,7 @@ import * as retention from './0004-retention.ts';
 import * as assistant from './0005-assistant.ts';
 import * as signInAndBlocks from './0006-sign-in-and-blocks.ts';
 import * as searchByOrganization from './0007-search-by-organization.ts';
+import * as choicesAndLearning from './0008-choices-and-learning.ts';
 
 export interface Migration {
   readonly name: string;
@@ -22,4 +23,5 @@ export const migrations: readonly Migration[] = [
   { name: '0005-assistant', up: assistant.up },
   { name: '0006-sign-in-and-blocks', up: signInAndBlocks.up },
   { name: '0007-search-by-organization', up: searchByOrganization.up },
+  { name: '0008-choices-and-learning', up: choicesAndLearning.up },
 ];

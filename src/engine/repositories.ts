@@ -16,6 +16,7 @@ import type {
   KnowledgeCandidate,
   KnowledgeDocumentRow,
   KnowledgePassageRow,
+  KnowledgeQuestionRow,
   ListedDocument,
   MemberRow,
   MemberTotpRow,
@@ -545,7 +546,7 @@ export interface KnowledgeRepository {
   counts(scope: number, terms: readonly string[]): Promise<ReadonlyMap<string, number>>;
   /** The indexed terms that begin with a text, in order. */
   vocabulary(scope: number, beginning: string): Promise<string[]>;
-  /** The passages that the terms match best, by a measure like BM25; at most `limit`, in no order. */
+  /** The passages whose headings, or all of which, the terms match best, by a measure like BM25; at most `limit`. */
   matching(
     scope: number,
     applicationId: string,
@@ -554,6 +555,15 @@ export interface KnowledgeRepository {
   ): Promise<KnowledgeCandidate[]>;
   /** One passage as `matching` answers it. */
   candidate(scope: number, applicationId: string, row: number): Promise<KnowledgeCandidate | undefined>;
+
+  /** The row of a passage by its id; undefined: the application has none of this id. */
+  rowOf(applicationId: string, id: string): Promise<number | undefined>;
+
+  /** Keeps a question with the passages under a heading. */
+  insertQuestion(row: KnowledgeQuestionRow): Promise<number>;
+  removeQuestion(id: string): Promise<number>;
+  /** The questions kept with documents, oldest first. */
+  questions(documentIds: readonly string[]): Promise<KnowledgeQuestionRow[]>;
 
   /** Passages that this model was not asked about yet. */
   unembedded(
@@ -590,6 +600,8 @@ export interface AiLogRepository {
   ofVisitor(visitorKey: string): Promise<AiLogRow[]>;
   /** Removes at most `limit` rows older than the scope's time, oldest first. */
   removeOld(scope: RetentionScope, limit: number): Promise<number>;
+  /** Remembers which passage a visitor chose after the newest question of a conversation that was answered by choices. */
+  setChosen(conversationId: string, passageId: string): Promise<number>;
   /** Takes the texts out of a conversation's rows since a time. */
   blank(conversationId: string, since: number): Promise<number>;
   /** Organizations with an application that answers by itself. */

@@ -194,6 +194,10 @@ export interface MessageRow {
   /** Readable text of a lexical message, for search and previews; null: the content is the text. */
   content_text: string | null;
   internal: 0 | 1;
+  /** JSON: an array of AiChoice that an assistant's message offers. */
+  choices: string | null;
+  /** The passage that a visitor's message chooses. */
+  choice: string | null;
   client_message_id: string | null;
   created_at: number;
   edited_at: number | null;
@@ -340,6 +344,16 @@ export interface KnowledgeSynonymsRow {
   synonyms: string;
 }
 
+/** A question that a person kept with the passages under a heading of a document. */
+export interface KnowledgeQuestionRow {
+  id: string;
+  application_id: string;
+  document_id: string;
+  heading: string | null;
+  question: string;
+  created_at: number;
+}
+
 export interface AiLogRow {
   /** For an automatic answer, the id of the visitor's message. */
   id: string;
@@ -360,6 +374,10 @@ export interface AiLogRow {
   model: string | null;
   duration_ms: number;
   created_at: number;
+  /** The passage that the visitor chose after this question. */
+  chosen: string | null;
+  /** When a person dealt with a question that had no answer. */
+  settled_at: number | null;
 }
 
 // Rows as the queries join them.

@@ -2,7 +2,7 @@
 // into, answers with their sources, and the log of both. Shapes only; holds no rule.
 import { z } from 'zod';
 import { assistantLimits } from './codes.ts';
-import { timestamp, uuid } from './entities.ts';
+import { aiChoice, timestamp, uuid } from './entities.ts';
 import { text } from './text.ts';
 
 export const knowledgeFormat = z.enum(['markdown', 'html', 'text']);
@@ -57,10 +57,6 @@ export const foundPassages = z.object({
 /** `id` is the document's. */
 export const answerSource = z.object({ id: uuid, title: z.string(), url: z.string().nullable() });
 export type AnswerSource = z.infer<typeof answerSource>;
-
-/** A passage that may be meant; `id` is the passage's, `title` its heading. */
-export const aiChoice = z.object({ id: uuid, title: z.string() });
-export type AiChoice = z.infer<typeof aiChoice>;
 
 /**
  * `text` is constrained Markdown: paragraphs, bold, italic, code, lists, links. `choices` come instead of an answer,

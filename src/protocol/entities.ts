@@ -2,6 +2,7 @@
 // Owns shapes only: how a row becomes one of these is services/core/serializers.ts.
 import { z } from 'zod';
 import { applicationSettings } from './application-settings.ts';
+import { assistantLimits } from './codes.ts';
 import { exactText } from './text.ts';
 
 /** Any letter case comes in; ids are compared and returned in lower case. */
@@ -65,6 +66,10 @@ export const conversation = conversationListItem.extend({
 });
 export type Conversation = z.infer<typeof conversation>;
 
+/** A passage that may be meant; `id` is the passage's, `title` its heading. */
+export const aiChoice = z.object({ id: uuid, title: z.string() });
+export type AiChoice = z.infer<typeof aiChoice>;
+
 /** A message as the send response carries it: without `editedAt`. */
 export const sentMessage = z.object({
   id: uuid,
@@ -78,6 +83,9 @@ export const sentMessage = z.object({
   contentHtml: z.string().nullable(),
   createdAt: timestamp,
   internal: z.literal(true).optional(),
+  /** Titles that the assistant offers; a visitor's message names the chosen one as `choice`. */
+  choices: z.array(aiChoice).max(assistantLimits.choices).optional(),
+  choice: uuid.optional(),
 });
 export type SentMessage = z.infer<typeof sentMessage>;
 

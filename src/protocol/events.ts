@@ -1,6 +1,6 @@
 // Everything a WebSocket client can receive: one union by `type`.
 // Owns the outbound half of the protocol; frames.ts owns the inbound half.
-import type { ContentFormat, ConversationStatus, SenderRole } from './entities.ts';
+import type { AiChoice, ContentFormat, ConversationStatus, SenderRole } from './entities.ts';
 import type { SocketErrorCode } from './codes.ts';
 
 /** A message inside a socket payload. `internal` marks a note that only staff ever receive. */
@@ -16,6 +16,8 @@ export interface SocketMessage {
   type: 'text';
   createdAt: string;
   internal?: true | undefined;
+  choices?: AiChoice[] | undefined;
+  choice?: string | undefined;
 }
 
 /** A message inside `messages:sync`: the conversation is named once, outside; `editedAt` tells what changed. */

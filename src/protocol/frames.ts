@@ -20,6 +20,7 @@ export const clientFrames = {
     clientMessageId: exactText(1, sizeLimits.clientMessageId),
     internal: z.boolean().optional(),
     person: z.boolean().optional(),
+    choice: uuid.optional(),
   }),
   'message:edit': z.object({
     conversationId: uuid,

@@ -12,6 +12,7 @@ import type {
   KnowledgeDocumentRow,
   KnowledgePassageRow,
   KnowledgeSynonymsRow,
+  KnowledgeQuestionRow,
   MemberRow,
   MemberTotpRow,
   MessageRow,
@@ -70,5 +71,8 @@ export interface Database {
   knowledge_vocabulary: { term: string };
   knowledge_scopes: KnowledgeScopeRow;
   knowledge_synonyms: KnowledgeSynonymsRow;
+  knowledge_questions: KnowledgeQuestionRow;
+  /** The FTS5 table of headings alone; `rowid` is KnowledgePassageRow.row. */
+  knowledge_headings: { rowid: number; words: string };
   ai_log: AiLogRow;
 }

@@ -25,6 +25,8 @@ export const assistantOperations = {
     who: 'visitor',
     rest: ['POST', '/ai/answer'],
     input: z.object({
+      /** The id of one of the `choices` of the answer before: the passage itself is the answer. */
+      choice: entity.uuid.optional(),
       question: text(1, assistantLimits.question),
     }),
     output: ai.aiAnswer,

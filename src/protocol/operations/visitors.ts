@@ -85,6 +85,8 @@ export const visitorOperations = {
       clientMessageId: clientMessageId.optional(),
       /** True: the visitor asks for a person, and no assistant answers in this conversation any more. */
       person: z.boolean().optional(),
+      /** The id of one of the `choices` that the assistant offered: it answers with that passage. */
+      choice: entity.uuid.optional(),
     }),
     output: z.object({ message: entity.sentMessage }),
   }),

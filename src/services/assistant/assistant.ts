@@ -6,7 +6,13 @@ import { getPhrases, type Phrases } from './phrases.ts';
 import { answerPrompt, selectPassages, type Turn } from './prompts.ts';
 import { listChoices, listSources, offerMarkdown, quotePassages } from './extractive-answer.ts';
 import { ModelError, type LanguageModel } from './language-model.ts';
-import { isSurer, retrieve, thresholds, type Retrieved } from './knowledge/retrieval/retrieval.ts';
+import {
+  findPassage,
+  isSurer,
+  retrieve,
+  thresholds,
+  type Retrieved,
+} from './knowledge/retrieval/retrieval.ts';
 import type { Service } from '../service.ts';
 
 export interface AnswerScope {
@@ -88,6 +94,28 @@ export async function answerQuestion(
     case 'handover':
       return { answer: nothing, retrieved, outcome: 'person', model: name };
   }
+}
+
+/**
+ * Answers with the passage that a visitor chose, quoted around what they had asked.
+ * @returns null: the application has no such passage, or no longer
+ */
+export async function answerChoice(
+  service: Service,
+  applicationId: string,
+  passageId: string,
+  question: string,
+): Promise<AnswerResult | null> {
+  const passage = await findPassage(service, applicationId, passageId);
+  if (passage === null) return null;
+  const { text, quoted } = quotePassages([passage], question);
+  return {
+    answer: { text, sources: listSources(quoted), answered: true },
+    // The visitor said it.
+    retrieved: { passages: [passage], coverage: passage.coverage, confidence: { answer: 1, choices: 1 } },
+    outcome: 'answered',
+    model: null,
+  };
 }
 
 /** Without a model: the best passage where it is sure enough, else titles to choose from, else that there is none. */

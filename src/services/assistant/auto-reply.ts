@@ -4,6 +4,7 @@
 import type { CommitNotice } from '../../engine/engine.ts';
 import type { ConversationWithVisitor, MessageWithSender } from '../../engine/rows.ts';
 import type { AnswerSource } from '../../protocol/assistant.ts';
+import type { AiChoice } from '../../protocol/entities.ts';
 import type { ApplicationSettings } from '../../protocol/application-settings.ts';
 import { markdownLink } from '../../text/markdown.ts';
 import { limitAiQuestion } from '../auth/rate-limits.ts';
@@ -12,7 +13,7 @@ import { ServiceError } from '../core/errors.ts';
 import { scopeOfConversation } from '../core/scopes.ts';
 import { JobLoop } from '../core/job-loop.ts';
 import type { ReadTx, Service, Tx } from '../service.ts';
-import { answerQuestion } from './assistant.ts';
+import { answerChoice, answerQuestion } from './assistant.ts';
 import { isStopword } from './knowledge/retrieval/stopwords.ts';
 import { terms } from './knowledge/retrieval/terms.ts';
 import { ModelError } from './language-model.ts';
@@ -44,6 +45,8 @@ interface PendingQuestion {
   readonly message: MessageWithSender;
   readonly question: string;
   readonly latest: string;
+  /** The passage that the visitor chose; null: they ask in words. */
+  readonly choice: string | null;
   readonly history: readonly Turn[];
 }
 
@@ -53,6 +56,7 @@ interface GeneratedReply {
   readonly content: MessageContent;
   readonly outcome: 'answered' | 'offered' | 'refused' | 'person' | 'failed';
   readonly sources: readonly AnswerSource[];
+  readonly choices?: readonly AiChoice[] | undefined;
   readonly model: string | null;
   readonly durationMs: number;
 }
@@ -223,8 +227,9 @@ async function findPendingQuestion(
     return null;
   const { question, latest, history } = extractQuestion(newest.toReversed());
   // "Hello", "thanks": there is no question yet. An answer that finds nothing would hand over too early.
-  if (terms(question).every(isStopword) || isCourtesy(latest)) return null;
-  return { conversation, settings, message, question, latest, history };
+  const { choice } = message;
+  if (choice === null && (terms(question).every(isStopword) || isCourtesy(latest))) return null;
+  return { conversation, settings, message, question, latest, choice, history };
 }
 
 /** Finds the answer, or the sentence in its place. An error of the model is an outcome, not an exception. */
@@ -240,17 +245,31 @@ async function generateReply(
   const phrases = getPhrases(settings.locale, question);
   try {
     await limitAiQuestion(service, organizationId, `v:${applicationId}:${mode}:${visitor_id}`);
-    const { answer, outcome, model } = await answerQuestion(
-      service,
-      { organizationId, applicationId },
-      question,
-      { history, latest },
-      signal,
-    );
+    const chosen =
+      pending.choice === null
+        ? null
+        : await answerChoice(service, applicationId, pending.choice, lastQuestion(history) ?? question);
+    const { answer, outcome, model } =
+      chosen ??
+      (await answerQuestion(
+        service,
+        { organizationId, applicationId },
+        question,
+        { history, latest },
+        signal,
+      ));
     const isOver = outcome === 'refused' || outcome === 'person';
     const text = isOver ? `${answer.text} ${phrases.person}` : answer.text;
     const content = await markdownContent(text + sourcesLine(answer.sources, phrases));
-    return { text, content, outcome, sources: answer.sources, model, durationMs: clock.monotonic() - began };
+    return {
+      text,
+      content,
+      outcome,
+      sources: answer.sources,
+      choices: answer.choices,
+      model,
+      durationMs: clock.monotonic() - began,
+    };
   } catch (error) {
     const isLimited = error instanceof ServiceError && error.code === 'rate_limit_exceeded';
     if (!isLimited && !(error instanceof ModelError)) throw error;
@@ -267,6 +286,11 @@ async function generateReply(
   }
 }
 
+/** What the visitor had asked before they chose. */
+function lastQuestion(history: readonly Turn[]): string | undefined {
+  return history.findLast(({ role }) => role === 'visitor')?.text;
+}
+
 function sourcesLine(sources: readonly AnswerSource[], { source }: Phrases): string {
   return sources.length === 0
     ? ''
@@ -278,7 +302,7 @@ async function postReply(
   tx: Tx,
   service: Service,
   pending: PendingQuestion,
-  { text, content, outcome, sources, model, durationMs }: GeneratedReply,
+  { text, content, outcome, sources, choices, model, durationMs }: GeneratedReply,
 ): Promise<void> {
   const { message } = pending;
   const conversation = await tx.repositories.conversations.byId(pending.conversation.id);
@@ -303,7 +327,17 @@ async function postReply(
     });
   }
   if (!isWanted) return;
-  await postAssistantMessage(tx, service, now.conversation, now.settings.ai.name, message.id, content);
+  await postAssistantMessage(
+    tx,
+    service,
+    now.conversation,
+    now.settings.ai.name,
+    message.id,
+    content,
+    choices,
+  );
+  if (pending.choice !== null && outcome === 'answered')
+    await tx.repositories.aiLog.setChosen(conversation.id, pending.choice);
   if (outcome !== 'answered' && outcome !== 'offered')
     await tx.repositories.conversations.muteAssistant(conversation.id, service.engine.clock.now());
 }

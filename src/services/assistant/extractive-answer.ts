@@ -1,6 +1,7 @@
 // Answers without a model: the passages that fit best, quoted word for word around the sentences that the question
 // meets. Text in, text out; finds nothing itself.
-import type { AiChoice, AnswerSource, FoundPassage } from '../../protocol/assistant.ts';
+import type { AnswerSource, FoundPassage } from '../../protocol/assistant.ts';
+import type { AiChoice } from '../../protocol/entities.ts';
 import { assistantLimits } from '../../protocol/codes.ts';
 import { escapeMarkdown, quoteMarkdown } from '../../text/markdown.ts';
 import { headingSeparator } from './knowledge/chunking/blocks.ts';

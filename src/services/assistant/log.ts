@@ -45,6 +45,8 @@ export async function recordAi(tx: Tx, { engine: { clock } }: Service, entry: Ai
     model: entry.model,
     duration_ms: Math.max(0, Math.round(entry.durationMs)),
     created_at: clock.now(),
+    chosen: null,
+    settled_at: null,
   });
   return inserted > 0;
 }

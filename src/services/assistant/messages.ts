@@ -1,6 +1,7 @@
 // What the assistant writes into conversations, and when it falls silent there: inside the transaction of whoever
 // calls, from rows as they are now. Asks no model and finds nothing.
 import type { ApplicationSettings } from '../../protocol/application-settings.ts';
+import type { AiChoice } from '../../protocol/entities.ts';
 import { sizeLimits } from '../../protocol/codes.ts';
 import type { ConversationWithVisitor, MessageRow } from '../../engine/rows.ts';
 import { markdownToLexical, plainLexical } from '../../text/markdown.ts';
@@ -57,6 +58,7 @@ export async function postAssistantMessage(
   name: string,
   answered: string,
   content: MessageContent,
+  choices?: readonly AiChoice[],
 ): Promise<void> {
   const sender = {
     id: conversation.application_id,
@@ -64,7 +66,10 @@ export async function postAssistantMessage(
     label: name,
     memberName: null,
   } as const;
-  await appendMessage(tx, service, conversation, sender, content, { clientMessageId: `ai:${answered}` });
+  await appendMessage(tx, service, conversation, sender, content, {
+    clientMessageId: `ai:${answered}`,
+    choices,
+  });
 }
 
 /**

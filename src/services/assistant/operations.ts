@@ -18,7 +18,7 @@ import { scopeOfConversation, visitorScope } from '../core/scopes.ts';
 import { recordAi, type AiRecord } from './log.ts';
 import { checkRewrite } from './answer-check.ts';
 import { assertPlanHasAi } from '../tenants/applications.ts';
-import { answerQuestion, type AnswerResult } from './assistant.ts';
+import { answerChoice, answerQuestion, type AnswerResult } from './assistant.ts';
 import { getPhrases } from './phrases.ts';
 import { rewritePrompt, type Turn } from './prompts.ts';
 import { badField, ServiceError, notFound } from '../core/errors.ts';
@@ -60,7 +60,15 @@ export async function answerVisitor(
     door: 'answer',
     question: input.question,
   } as const;
-  const { answer } = await answerAndRecord(call, base, () => answerQuestion(service, actor, input.question));
+  const { answer } = await answerAndRecord(
+    call,
+    base,
+    async () =>
+      (input.choice === undefined
+        ? null
+        : await answerChoice(service, applicationId, input.choice, input.question)) ??
+      (await answerQuestion(service, actor, input.question)),
+  );
   return answer;
 }
 

@@ -1,7 +1,7 @@
 // The one writer of messages. Visitors, members and the assistant append through this function: the row, its
 // place in the conversation, what the message changes about the conversation, and the event.
 import type { ConversationWithVisitor, MessageRow, MessageWithSender } from '../../engine/rows.ts';
-import type { SenderRole } from '../../protocol/entities.ts';
+import type { AiChoice, SenderRole } from '../../protocol/entities.ts';
 import { messageAudience } from '../core/audience.ts';
 import { serializeActivity, serializeSocketMessage } from '../core/serializers.ts';
 import type { Service, Tx } from '../service.ts';
@@ -25,6 +25,10 @@ export interface AppendOptions {
   readonly clientMessageId?: string | undefined;
   /** The connection that sent it: it does not receive its own message. */
   readonly connectionId?: string | undefined;
+  /** What an assistant's message offers. */
+  readonly choices?: readonly AiChoice[] | undefined;
+  /** The passage that a visitor's message chooses. */
+  readonly choice?: string | undefined;
 }
 
 export interface AppendedMessage {
@@ -46,7 +50,7 @@ export async function appendMessage(
   conversation: ConversationWithVisitor,
   sender: MessageSender,
   content: MessageContent,
-  { internal = false, clientMessageId, connectionId }: AppendOptions = {},
+  { internal = false, clientMessageId, connectionId, choices, choice }: AppendOptions = {},
 ): Promise<AppendedMessage> {
   const { conversations, messages } = tx.repositories;
   if (clientMessageId !== undefined) {
@@ -66,6 +70,8 @@ export async function appendMessage(
     sender_label: sender.label,
     ...content,
     internal: internal ? 1 : 0,
+    choices: choices === undefined ? null : JSON.stringify(choices),
+    choice: choice ?? null,
     client_message_id: clientMessageId ?? null,
     created_at: now,
     edited_at: null,

@@ -47,6 +47,8 @@ interface SendInput {
   readonly internal?: boolean;
   /** The visitor asks for a human. */
   readonly person?: boolean | undefined;
+  /** The passage that the visitor chooses among those that the assistant offered. */
+  readonly choice?: string | undefined;
 }
 
 /**
@@ -76,6 +78,7 @@ export async function sendMessage(
     internal,
     clientMessageId: input.clientMessageId,
     connectionId: call.connectionId,
+    choice: input.choice,
   });
   if (isNew && actor.kind === 'visitor' && input.person === true)
     await handOffToHuman(tx, call.service, after, message);

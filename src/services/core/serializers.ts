@@ -67,6 +67,8 @@ export function serializeSentMessage(row: MessageWithSender): entity.SentMessage
     contentHtml: row.content_html,
     createdAt: isoTime(row.created_at),
     ...(row.internal === 1 ? { internal: true } : {}),
+    ...(row.choices === null ? {} : { choices: JSON.parse(row.choices) as entity.AiChoice[] }),
+    ...(row.choice === null ? {} : { choice: row.choice }),
   };
 }
 

@@ -2,6 +2,7 @@
 // same ids, its secrets sealed anew under the other server's key. For
 // commands only: a whole organization in one transaction is nothing for a server.
 import { createHash, type Hash } from 'node:crypto';
+import { message } from '../../protocol/entities.ts';
 import type { AnyRow, ExportedTable } from '../../engine/repositories.ts';
 import type { OrganizationRow } from '../../engine/rows.ts';
 import { accessOrganization } from '../core/access.ts';
@@ -294,8 +295,19 @@ function findRowProblem(
   const url = row['url'];
   if (name === 'knowledge_documents' && typeof url === 'string' && !isWebAddress(url))
     return 'holds an address that no document has';
+  const choices = row['choices'];
+  if (name === 'messages' && typeof choices === 'string' && !isChoices(choices))
+    return 'offers something that no assistant offers';
   // HTML goes to browsers as it is: what our own rendering can't have made is not let in.
   const html = row['content_html'];
   if (typeof html === 'string' && sanitize(html) !== html) return 'holds HTML that a message must not have';
   return null;
+}
+
+function isChoices(stored: string): boolean {
+  try {
+    return message.shape.choices.safeParse(JSON.parse(stored)).success;
+  } catch {
+    return false;
+  }
 }

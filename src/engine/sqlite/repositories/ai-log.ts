@@ -24,6 +24,8 @@ const insert = prepare<AiLogRow>()((db, p) =>
       model: p.model,
       duration_ms: p.duration_ms,
       created_at: p.created_at,
+      chosen: p.chosen,
+      settled_at: p.settled_at,
     })
     .onConflict((conflict) => conflict.column('id').doNothing()),
 );
@@ -69,6 +71,21 @@ const removeOld = prepare<Old>()((db, p) =>
         .limit(p.limit),
     ),
 );
+const setChosen = prepare<{ conversation_id: string; chosen: string }>()((db, p) =>
+  db
+    .updateTable('ai_log')
+    .set({ chosen: p.chosen })
+    .where('id', '=', (e) =>
+      e
+        .selectFrom('ai_log')
+        .select('id')
+        .where('conversation_id', '=', p.conversation_id)
+        .where('outcome', '=', 'offered')
+        .orderBy('created_at', 'desc')
+        .orderBy(sql`rowid`, 'desc')
+        .limit(1),
+    ),
+);
 const blank = prepare<{ conversation_id: string; since: number }>()((db, p) =>
   db
     .updateTable('ai_log')
@@ -112,6 +129,8 @@ export function createAiLogRepository(runner: Runner): AiLogRepository {
         cutoff: scope.cutoff,
         limit,
       }),
+    setChosen: (conversationId: string, passageId: string) =>
+      run(runner, setChosen, { conversation_id: conversationId, chosen: passageId }),
     blank: (conversationId: string, since: number) =>
       run(runner, blank, { conversation_id: conversationId, since }),
     automaticOrganizations: async () =>

@@ -32,6 +32,11 @@ export const exportedTables: readonly ExportedTable[] = [
   { name: 'messages', owner: 'organization_id', references: { conversation_id: 'conversations' } },
   { name: 'knowledge_documents', owner: 'organization_id', references: { application_id: 'applications' } },
   {
+    name: 'knowledge_questions',
+    owner: { column: 'application_id', table: 'applications' },
+    references: { application_id: 'applications', document_id: 'knowledge_documents' },
+  },
+  {
     name: 'knowledge_synonyms',
     owner: { column: 'application_id', table: 'applications' },
     references: { application_id: 'applications' },
@@ -55,6 +60,7 @@ export const stayingTables: readonly string[] = [
   'search_rows',
   'knowledge_passages',
   'knowledge_search',
+  'knowledge_headings',
   'knowledge_scopes',
   'knowledge_vocabulary',
   'ai_log',

@@ -6,6 +6,7 @@ import type {
   KnowledgeCandidate,
   KnowledgeDocumentRow,
   KnowledgePassageRow,
+  KnowledgeQuestionRow,
   ListedDocument,
 } from '../../rows.ts';
 import { all, first, prepare, run, type Runner } from '../query.ts';
@@ -138,6 +139,9 @@ const countByApplication = prepare<{ application_id: string }>()((db, p) =>
 const insertWords = prepare<{ rowid: number; heading: string; words: string }>()((db, p) =>
   db.insertInto('knowledge_search').values({ rowid: p.rowid, heading: p.heading, words: p.words }),
 );
+const insertHeading = prepare<{ rowid: number; words: string }>()((db, p) =>
+  db.insertInto('knowledge_headings').values({ rowid: p.rowid, words: p.words }),
+);
 
 const scopeOf = prepare<{ application_id: string }>()((db, p) =>
   db.selectFrom('knowledge_scopes').select('number').where('application_id', '=', p.application_id),
@@ -187,6 +191,32 @@ const matching = prepare<{ query: string; application_id: string; limit: number 
       'found.text_words',
     ])
     .where('k.application_id', '=', p.application_id),
+);
+/** The same by the headings alone, which a common word of the texts can't bury. */
+const matchingHeading = prepare<{ query: string; application_id: string; limit: number }>()((db, p) =>
+  db
+    .selectFrom(
+      db
+        .selectFrom('knowledge_headings')
+        .select('rowid')
+        .where(sql<boolean>`knowledge_headings match ${p.query}`)
+        .orderBy(sql`rank`)
+        .limit(p.limit)
+        .as('found'),
+    )
+    .innerJoin('knowledge_passages as k', 'k.row', 'found.rowid')
+    .innerJoin('knowledge_search as indexed', 'indexed.rowid', 'k.row')
+    .innerJoin('knowledge_documents as d', 'd.id', 'k.document_id')
+    .select(['k.row', 'k.id', 'k.document_id', 'k.heading', 'k.anchor', 'k.text', 'd.title', 'd.url'])
+    .select(['indexed.heading as heading_words', 'indexed.words as text_words'])
+    .where('k.application_id', '=', p.application_id),
+);
+const rowById = prepare<{ id: string; application_id: string }>()((db, p) =>
+  db
+    .selectFrom('knowledge_passages')
+    .select('row')
+    .where('id', '=', p.id)
+    .where('application_id', '=', p.application_id),
 );
 const candidateByRow = prepare<{ row: number; application_id: string }>()((db, p) =>
   db
@@ -242,6 +272,28 @@ const setSynonyms = prepare<{ application_id: string; synonyms: string }>()((db,
     .onConflict((conflict) => conflict.column('application_id').doUpdateSet({ synonyms: p.synonyms })),
 );
 
+const insertQuestion = prepare<KnowledgeQuestionRow>()((db, p) =>
+  db.insertInto('knowledge_questions').values({
+    id: p.id,
+    application_id: p.application_id,
+    document_id: p.document_id,
+    heading: p.heading,
+    question: p.question,
+    created_at: p.created_at,
+  }),
+);
+const removeQuestion = prepare<{ id: string }>()((db, p) =>
+  db.deleteFrom('knowledge_questions').where('id', '=', p.id),
+);
+const questionsOf = prepare<{ document_ids: string }>()((db, p) =>
+  db
+    .selectFrom('knowledge_questions')
+    .selectAll()
+    .where(sql<boolean>`document_id in (select value from json_each(${p.document_ids}))`)
+    .orderBy('created_at')
+    .orderBy('id'),
+);
+
 /** A term as the index has it: begun with its application's number. Digits end at the x, so no two pairs are the same. */
 const indexedTerm = (scope: number, term: string): string => `${scope}x${term}`;
 const bareTerm = (scope: number, indexed: string): string => indexed.slice(indexedTerm(scope, '').length);
@@ -294,6 +346,7 @@ export function createKnowledgeRepository(runner: Runner): KnowledgeRepository {
       const indexed = (terms: readonly string[]): string =>
         terms.map((term) => indexedTerm(scope, term)).join(' ');
       await run(runner, insertWords, { rowid: made.row, heading: indexed(heading), words: indexed(text) });
+      await run(runner, insertHeading, { rowid: made.row, words: indexed(heading) });
     },
     removePassages: (documentId: string) => run(runner, removePassages, { document_id: documentId }),
     passagesOfDocument: async (documentId: string) =>
@@ -322,18 +375,24 @@ export function createKnowledgeRepository(runner: Runner): KnowledgeRepository {
       const rows = await all(runner, vocabulary, { from, to: `${from}\u{10ffff}` });
       return rows.map(({ term }) => bareTerm(scope, term));
     },
-    matching: async (scope, applicationId, terms, limit) =>
-      (
-        await all(runner, matching, {
-          query: toMatch(scope, terms),
-          application_id: applicationId,
-          limit,
-        })
-      ).map((row) => toCandidate(scope, row)),
+    matching: async (scope, applicationId, terms, limit) => {
+      const asked = { query: toMatch(scope, terms), application_id: applicationId };
+      const byHeading = await all(runner, matchingHeading, { ...asked, limit: Math.floor(limit / 3) });
+      const byAll = await all(runner, matching, { ...asked, limit });
+      const found = new Map([...byHeading, ...byAll].map((row) => [row.row, row]));
+      return [...found.values()].slice(0, limit).map((row) => toCandidate(scope, row));
+    },
     candidate: async (scope, applicationId, row) => {
       const found = await first(runner, candidateByRow, { row, application_id: applicationId });
       return found && toCandidate(scope, found);
     },
+
+    rowOf: async (applicationId, id) =>
+      (await first(runner, rowById, { id, application_id: applicationId }))?.row,
+    insertQuestion: (row) => run(runner, insertQuestion, row),
+    removeQuestion: (id) => run(runner, removeQuestion, { id }),
+    questions: (documentIds) =>
+      all(runner, questionsOf, { document_ids: JSON.stringify([...new Set(documentIds)]) }),
 
     unembedded: (model: string, limit: number) => all(runner, unembedded, { model, limit }),
     setEmbedding: (id: string, embedding: Uint8Array | null, model: string) =>

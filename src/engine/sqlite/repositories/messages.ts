@@ -41,6 +41,8 @@ const insert = prepare<MessageRow>()((db, p) =>
       content_html: p.content_html,
       content_text: p.content_text,
       internal: p.internal,
+      choices: p.choices,
+      choice: p.choice,
       client_message_id: p.client_message_id,
       created_at: p.created_at,
       edited_at: p.edited_at,
@@ -67,6 +69,8 @@ const edit = prepare<Edit>()((db, p) =>
       content_html: p.content_html,
       content_text: p.content_text,
       edited_at: p.edited_at,
+      // Other words ask for something else.
+      choice: null,
     })
     .where('id', '=', p.id),
 );
@@ -80,6 +84,8 @@ const remove = prepare<Pick<MessageRow, 'id' | 'changed_seq' | 'deleted_at'>>()(
       content: '',
       content_html: null,
       content_text: null,
+      choices: null,
+      choice: null,
     })
     .where('id', '=', p.id),
 );

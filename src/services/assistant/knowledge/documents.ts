@@ -125,6 +125,7 @@ async function replacePassages(
 ): Promise<void> {
   await knowledge.removePassages(document.id);
   const scope = await knowledge.ensureScope(document.application_id);
+  const kept = await knowledge.questions([document.id]);
   for (const [position, one] of passages.entries()) {
     const { heading, anchor, text } = one;
     await knowledge.insertPassage(
@@ -138,7 +139,16 @@ async function replacePassages(
         text,
       },
       scope,
-      { heading: one.headingTerms, text: one.terms },
+      {
+        // A kept question is found as a heading is.
+        heading: [
+          ...one.headingTerms,
+          ...kept
+            .filter((other) => other.heading === heading)
+            .flatMap(({ question }) => indexTerms(question)),
+        ],
+        text: one.terms,
+      },
     );
   }
 }

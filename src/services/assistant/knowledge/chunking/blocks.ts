@@ -2,7 +2,7 @@
 // order. Shapes and the small things that both readers need; reads no format itself.
 
 /** Rises whenever the same document would be cut or indexed otherwise: what is stored is then made anew. */
-export const chunkerVersion = 2;
+export const chunkerVersion = 3;
 
 /** Between the headings above a passage, outermost first. */
 export const headingSeparator = ' › ';

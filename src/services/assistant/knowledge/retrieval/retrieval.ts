@@ -145,7 +145,9 @@ async function retrieveFrom(
   const found = await findCandidates(index, text, near);
   if (found === null) return emptyResult;
   const ranked = rankCandidates(measureCandidates(found));
-  const passages = deduplicate(ranked).slice(0, most).map(serializePassage);
+  const passages = deduplicate(ranked)
+    .slice(0, most)
+    .map(({ candidate: { candidate, words }, score }) => serializePassage(candidate, words.coverage, score));
   return {
     passages,
     coverage: Math.max(0, ...passages.map((one) => one.coverage)),
@@ -180,13 +182,19 @@ export async function findCandidates(
     const one = rows.has(row) ? undefined : await knowledge.candidate(scope, applicationId, row);
     if (one !== undefined) rows.set(row, one);
   }
+  const kept = await knowledge.questions([...rows.values()].map((one) => one.document_id));
   return {
     question,
     judge,
     signals: measureQuestion(slots, frequencies),
     candidates: [...rows.values()].map((candidate) => ({
       candidate,
-      questions: [],
+      questions: kept
+        .filter(
+          ({ document_id, heading }) =>
+            document_id === candidate.document_id && heading === candidate.heading,
+        )
+        .map((one) => one.question),
       likeness: likeness.get(candidate.row) ?? null,
     })),
   };
@@ -232,6 +240,23 @@ function standardize(values: readonly (number | null)[]): number[] {
   return values.map((value) => (deviation === 0 ? 0 : ((value ?? least) - mean) / deviation));
 }
 
+/** One passage of an application by its id; null: there is none, as after its document changed. */
+export function findPassage(
+  service: Service,
+  applicationId: string,
+  passageId: string,
+): Promise<FoundPassage | null> {
+  return service.engine.store.read(async ({ repositories: { knowledge } }) => {
+    const row = await knowledge.rowOf(applicationId, passageId);
+    const scope = await knowledge.scope(applicationId);
+    const candidate =
+      row === undefined || scope === undefined
+        ? undefined
+        : await knowledge.candidate(scope, applicationId, row);
+    return candidate === undefined ? null : serializePassage(candidate, 1, 0);
+  });
+}
+
 /** What the index knows of an application's words; each is counted once. */
 function createVocabulary(knowledge: ReadTx['repositories']['knowledge'], scope: number): Vocabulary {
   const known = new Map<string, number>();
@@ -269,13 +294,11 @@ function deduplicate(ranked: readonly Ranked<MeasuredCandidate>[]): readonly Ran
   });
 }
 
-function serializePassage({
-  candidate: {
-    candidate: { id, document_id, title, heading, url, anchor, text },
-    words,
-  },
-  score,
-}: Ranked<MeasuredCandidate>): FoundPassage {
+function serializePassage(
+  { id, document_id, title, heading, url, anchor, text }: Candidate,
+  coverage: number,
+  score: number,
+): FoundPassage {
   return {
     id,
     documentId: document_id,
@@ -283,7 +306,7 @@ function serializePassage({
     heading,
     url: url === null || anchor === null || url.includes('#') ? url : `${url}#${encodeURIComponent(anchor)}`,
     text,
-    coverage: round(words.coverage),
+    coverage: round(coverage),
     score: round(score),
   };
 }
