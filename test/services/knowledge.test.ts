@@ -208,7 +208,7 @@ describe('what falls', () => {
     await app.local('knowledge.add', {
       applicationId: other.application.id,
       source: 'a.md',
-      content: 'The NEIGHBOUR stays.',
+      content: 'The wombat stays.',
     });
     await add('a.md', 'The CANARYDOCUMENT sings.', { title: 'CANARYTITLE' });
     await app.local('knowledge.setSynonyms', {
@@ -229,7 +229,7 @@ describe('what falls', () => {
       );
     expect(strays()).toEqual([]);
     expect(
-      (await app.local('knowledge.search', { applicationId: other.application.id, query: 'other' })).passages,
+      (await app.local('knowledge.search', { applicationId: other.application.id, query: 'wombat' })).passages,
     ).toHaveLength(1);
     await app.local('organizations.delete', { organization: other.slug });
     expect(
