@@ -22,6 +22,7 @@ const day = 86_400_000;
 const off = {
   DESKBELL_LIMIT_VISITOR: 'off',
   DESKBELL_LIMIT_APPLICATION: 'off',
+  DESKBELL_LIMIT_ADDRESS: 'off',
   DESKBELL_LIMIT_ADDRESS_NEW: 'off',
 };
 let folder: string;

@@ -106,6 +106,8 @@ export async function createServerFixture(names: readonly string[]): Promise<Ser
     'off',
     '--limit-application',
     'off',
+    '--limit-address',
+    'off',
     '--limit-address-new',
     'off',
     '--limit-address-failed',

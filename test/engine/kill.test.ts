@@ -21,7 +21,7 @@ import { rounds } from '../helpers/rounds.ts';
 const cycles = rounds(4, 20);
 const origin = 'https://kill.example';
 const environment = Object.fromEntries(
-  ['VISITOR', 'APPLICATION', 'ADDRESS_NEW', 'ADDRESS_FAILED'].map((name) => [
+  ['VISITOR', 'APPLICATION', 'ADDRESS', 'ADDRESS_NEW', 'ADDRESS_FAILED'].map((name) => [
     `DESKBELL_LIMIT_${name}`,
     'off',
   ]),
