@@ -74,10 +74,38 @@ const names: Readonly<Record<string, string>> = {
 };
 
 /** What is clean and stays so. It only grows, until it is everything. */
-const clean: readonly string[] = JSON.parse(process.env['X'] ?? '[]');
+const clean: readonly string[] = [
+  'bench',
+  'bin',
+  'CHANGELOG.md',
+  'CONTRIBUTING.md',
+  'README.md',
+  'src/app.ts',
+  'src/config.ts',
+  'src/http',
+  'src/llm',
+  'src/log.ts',
+  'src/net',
+  'src/services/chat',
+  'src/services/content',
+  'src/services/core',
+  'src/services/tenants',
+  'src/services/webhooks',
+  'src/text',
+  'test/architecture',
+  'test/e2e',
+  'test/helpers',
+  'test/llm',
+  'test/services',
+  'test/text',
+  'test/transports',
+];
+
+/** A field of the assistant's log, in its published form. */
+const publishedField = /\bdoor: '(answer|ask|auto|reply|rewrite)'/;
 
 /** Files whose text is data, or which hold the words on purpose. */
-const leftOut = /^test\/(assistant\/(documents|questions)\/|architecture\/words\.test\.ts$)/;
+const leftOut = /^test\/(assistant\/(documents|questions)\/|architecture\/(words|documentation)\.test\.ts$)/;
 
 /** `aDoorOf` and `a-door-of` as "a door of". */
 function separated(text: string): string {
@@ -107,7 +135,8 @@ test('words that were given up stay away', async () => {
       for (const word of findOldWords(file)) found.push(`${file} is called ${word}`);
       const lines = (await readFile(join(repository, file), 'utf8')).split('\n');
       lines.forEach((line, index) => {
-        for (const word of findOldWords(line)) found.push(`${file}:${index + 1}: ${word}`);
+        for (const word of findOldWords(line.replace(publishedField, '')))
+          found.push(`${file}:${index + 1}: ${word}`);
       });
     }
   }

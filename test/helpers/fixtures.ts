@@ -53,7 +53,7 @@ export interface TestClient {
   readonly id: string;
   readonly headers: HeaderMap;
   call(method: string, path: string, body?: unknown, headers?: HeaderMap): Promise<Reply>;
-  /** An open, let-in WebSocket. */
+  /** An open WebSocket that was accepted. */
   connect(query?: string): Promise<TestSocket>;
 }
 

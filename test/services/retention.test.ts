@@ -34,7 +34,7 @@ const texts = async (visitor: TestClient, id: string): Promise<string[]> =>
     }[]
   ).map(({ content }) => content);
 
-/** Moves the wall clock without waking the hourly housekeeping. */
+/** Moves the wall clock without waking the hourly maintenance. */
 const later = (ms: number): void => app.clock.step(ms);
 
 /** Enough young conversations that the old ones are less than half. */
