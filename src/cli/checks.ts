@@ -1,4 +1,4 @@
-// What `deskbell doctor` looks at: each check is one finding, with its remedy where
+// What `deskbell doctor` looks at: each check is one finding, with what to do where
 // something is wrong. Reads only; prints nothing.
 import { constants } from 'node:fs';
 import { access, stat, statfs } from 'node:fs/promises';
@@ -32,14 +32,14 @@ const wrong = (about: string, found: string, fix: string): Finding => ({ about, 
 const mebi = 1_048_576;
 const dayMs = 86_400_000;
 const timeoutMs = 4_000;
-/** Below this a server soon refuses writes. */
+/** With less free space a server soon refuses writes. */
 const minFreeBytes = 100 * mebi;
-/** Above this something keeps the log from being emptied. */
+/** A larger log means that something prevents its checkpoints. */
 const maxLogBytes = 64 * mebi;
-/** Before Deskbell was written. */
+/** Before the first version. */
 const earliestNow = Date.UTC(2026, 0, 1);
 
-/** Every check, in the order in which one would mend. */
+/** Every check, in the order in which to fix what they find. */
 export async function runChecks(config: Config, now: number): Promise<Finding[]> {
   const findings = [checkNodeVersion(process.versions.node, manifest.engines.node)];
   const folder = await stat(config.data).catch(() => null);

@@ -27,7 +27,7 @@ export function requireSubcommand(group: Command): Command {
     const path = commandPath(group);
     throw new UsageError(
       typed === undefined
-        ? `${path} what? One of: ${visibleNames(group)}.`
+        ? `${path} needs a command: ${visibleNames(group)}.`
         : `${path} has no command ${JSON.stringify(typed)}. It has: ${visibleNames(group)}.`,
     );
   });
@@ -116,5 +116,5 @@ export function oneOf<T extends string>(choices: readonly T[], word: string | un
 
 /** @throws UsageError unless --yes was given */
 export function requireConfirmation(yes: boolean | undefined, what: string): void {
-  if (yes !== true) throw new UsageError(`This removes ${what}, for good. Add --yes if you mean it.`);
+  if (yes !== true) throw new UsageError(`This removes ${what} permanently. Add --yes to confirm.`);
 }

@@ -23,7 +23,7 @@ export interface Context {
   readonly data: string | undefined;
   /** A command as it should be typed next, on the same data folder. */
   command(text: string): string;
-  /** A command that works with a sign-in, wherever it is typed. */
+  /** A command that works with a saved session, wherever it is typed. */
   remoteCommand(text: string): string;
 }
 

@@ -22,7 +22,7 @@ export async function findConversationId(context: Context, { call }: Remote, typ
   if (whole.test(typed)) return typed.toLowerCase();
   if (!part.test(typed))
     throw new UsageError(
-      `${JSON.stringify(typed)} is no id of a conversation. See: ${context.remoteCommand('inbox')}`,
+      `${JSON.stringify(typed)} is not the id of a conversation. See: ${context.remoteCommand('inbox')}`,
     );
   const text = typed.toLowerCase();
   const found = new Set<string>();
@@ -39,7 +39,7 @@ export async function findConversationId(context: Context, { call }: Remote, typ
   const [only, ...others] = found;
   if (only === undefined)
     throw new CommandError(
-      `Among the newest there is no conversation ${typed}. Give the whole id; see: ${context.remoteCommand('inbox --status all')}`,
+      `No recent conversation has the id ${typed}. Give the whole id. See: ${context.remoteCommand('inbox --status all')}`,
     );
   if (others.length > 0)
     throw new CommandError(
@@ -59,7 +59,7 @@ export async function getConversation({ call }: Remote, id: string): Promise<Sta
 }
 
 /**
- * Turns a refusal of the rules into what the person should do, with the conversation as it now stands.
+ * Turns a refusal into what the person should do, with the conversation as it now stands.
  * @returns the error to throw in place of the given one
  */
 export async function explainRefusal(
@@ -70,19 +70,19 @@ export async function explainRefusal(
 ): Promise<unknown> {
   if (isSdkError(error, 'not_found') && /conversation/i.test(error.message))
     return new CommandError(
-      `There is no conversation ${id} here. See: ${context.remoteCommand('inbox --status all')}`,
+      `There is no conversation ${id}. See: ${context.remoteCommand('inbox --status all')}`,
       { cause: error },
     );
   if (!isSdkError(error) || ![403, 409, 422].includes(error.status ?? 0)) return error;
   const { status, assignedTo, assignedToName } = await getConversation(remote, id);
   if (status === 'closed')
-    return new CommandError('The conversation is closed; there is nothing more to do in it.', {
+    return new CommandError('The conversation is closed.', {
       cause: error,
     });
   const accept = `Accept it first: ${context.remoteCommand(`accept ${id}`)}`;
   if (status === 'pending')
     return new CommandError(
-      `${isSdkError(error, 'conflict') ? error.message : 'The conversation waits for an operator.'} ${accept}`,
+      `${isSdkError(error, 'conflict') ? error.message : 'The conversation is pending.'} ${accept}`,
       {
         cause: error,
       },

@@ -1,5 +1,5 @@
-// The kept sign-ins: one private file with a token for each server and organization.
-// Never holds a password, and never prints what it holds.
+// The saved sessions: one private file with a token for each server and organization. Never holds a password, and never
+// prints what it holds.
 import { randomBytes } from 'node:crypto';
 import { chmod, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -14,7 +14,7 @@ export interface SignIn {
   readonly organization: string;
   readonly organizationName: string;
   readonly token: string;
-  /** ISO 8601; what the server said when it was kept. Use lets it slide. */
+  /** ISO 8601; what the server said when it was kept. Each use extends it. */
   readonly expiresAt: string;
   readonly member: { readonly id: string; readonly name: string; readonly email: string };
 }
@@ -38,16 +38,16 @@ export interface Credentials {
   list(): Promise<readonly SignIn[]>;
   /** The one that was used last among those that fit. @throws CommandError as above */
   find(wanted: SignInFilter): Promise<SignIn | null>;
-  /** Keeps a sign-in in place of an earlier one for the same server and organization, and makes it the current one. */
+  /** Saves a session in place of an earlier one for the same server and organization, and makes it the current one. */
   save(signIn: SignIn): Promise<void>;
-  /** Forgets one; nothing happens when it is not kept. */
+  /** Removes one; nothing happens when it is not saved. */
   remove(signIn: Pick<SignIn, 'url' | 'organization'>): Promise<void>;
 }
 
 export interface CredentialsOptions {
   /** The folder; made for its owner only when it is missing. */
   readonly folder: string;
-  /** Told once when the file could be read by others and has been closed to them. */
+  /** Called once when the file could be read by others and no longer can. */
   readonly warn: (sentence: string) => void;
   readonly platform?: NodeJS.Platform;
 }
@@ -56,7 +56,7 @@ const othersMayRead = 0o077;
 const othersMayWrite = 0o022;
 const sticky = 0o1000;
 
-/** The kept sign-ins of a folder. Nothing is read or made before it is asked for. */
+/** The saved sessions of a folder. Nothing is read or made before it is asked for. */
 export function openCredentials({
   folder,
   warn,
@@ -75,7 +75,7 @@ export function openCredentials({
       const code = errorCode(error);
       if (code === 'ENOENT' || code === 'ENOTDIR') return [];
       if (error instanceof CommandError) throw error;
-      throw new CommandError(`The kept sign-ins can't be read: ${messageOf(error)}.`, {
+      throw new CommandError(`The saved sessions can't be read: ${messageOf(error)}.`, {
         cause: error,
       });
     }
@@ -96,7 +96,7 @@ export function openCredentials({
     const around = await stat(folder);
     if ((around.mode & othersMayWrite) !== 0 && (around.mode & sticky) === 0)
       throw new CommandError(
-        `Others may write in ${folder}, so the sign-ins there are not used. Close it: chmod go-w ${shellWord(folder)}`,
+        `Others may write in ${folder}, so the sessions there are not used. Close it: chmod go-w ${shellWord(folder)}`,
       );
     if ((found.mode & othersMayRead) === 0) return;
     await chmod(path, 0o600);
@@ -147,7 +147,7 @@ function parsed(text: string): unknown {
   }
 }
 
-// Looked at by hand: a library of schemas would take longer to load than the console may take to appear.
+// Checked by hand: loading a schema library would take longer than the console may take to start.
 function isKept(value: unknown): value is Kept {
   return (
     hasTexts(value, []) &&
@@ -185,7 +185,7 @@ async function replace(path: string, text: string): Promise<void> {
     await rename(fresh, path);
   } catch (error) {
     await rm(fresh, { force: true });
-    throw new CommandError(`The sign-in can't be kept in ${dirname(path)}: ${messageOf(error)}.`, {
+    throw new CommandError(`The session can't be saved in ${dirname(path)}: ${messageOf(error)}.`, {
       cause: error,
     });
   }
@@ -202,7 +202,7 @@ async function takeTurn(lock: string): Promise<() => Promise<void>> {
       return () => rm(lock, { force: true });
     } catch (error) {
       if (errorCode(error) !== 'EEXIST')
-        throw new CommandError(`The sign-in can't be kept in ${dirname(lock)}: ${messageOf(error)}.`, {
+        throw new CommandError(`The session can't be saved in ${dirname(lock)}: ${messageOf(error)}.`, {
           cause: error,
         });
     }

@@ -1,5 +1,5 @@
-// The command line's way to the rules: opens the service on the data folder and
-// calls execute as the local actor. Heavy modules are loaded here and not before.
+// Opens the service on the data folder and calls execute as the local actor. Heavy modules are loaded here and not
+// before.
 import type { OpenedService } from '../open-service.ts';
 import { sizeLimits } from '../protocol/codes.ts';
 import type { OperationName, Output, RawInput } from '../protocol/operations.ts';
@@ -10,11 +10,11 @@ import { CommandError } from './errors.ts';
 
 export interface Local {
   readonly service: Service;
-  /** Runs one operation. @throws Failure */
+  /** Runs one operation. @throws ServiceError */
   run<N extends OperationName>(name: N, input: RawInput<N>): Promise<Output<N>>;
 }
 
-/** Calls the rules of an opened service as the owner of the data folder. */
+/** Calls the operations of an opened service as the owner of the data folder. */
 export function localOn(service: Service): Local {
   return {
     service,
@@ -34,13 +34,13 @@ export async function assertDatabase(context: Context, config: Config = context.
   const { databaseExists } = await import('../engine/open-engine.ts');
   if (await databaseExists(config.data)) return;
   throw new CommandError(
-    `There is no Deskbell database in ${config.data}. Name the right folder with --data DIR, or begin one there: ${context.command('org create NAME')}`,
+    `There is no Deskbell database in ${config.data}. Name the right folder with --data DIR, or create one: ${context.command('org create NAME')}`,
   );
 }
 
 /**
  * Opens the service beside a server that may be running, does the work, closes it again.
- * @throws CommandError when there is no database and it may not be made; EngineRefused, SchemaRefused
+ * @throws CommandError when there is no database and it may not be made; EngineError, SchemaError
  */
 export async function withLocal<T>(
   context: Context,
@@ -49,7 +49,7 @@ export async function withLocal<T>(
 ): Promise<T> {
   const config = context.config();
   if (folder === 'must exist') await assertDatabase(context, config);
-  const opened = await openPatiently(config);
+  const opened = await openWithRetry(config);
   try {
     return await work(localOn(opened.service));
   } finally {
@@ -61,7 +61,7 @@ export async function withLocal<T>(
 const timeoutMs = 5_000;
 
 /** A server or another command may hold the write lock for an instant: a command waits for its turn. */
-async function openPatiently(config: Config): Promise<OpenedService> {
+async function openWithRetry(config: Config): Promise<OpenedService> {
   const { openService } = await import('../open-service.ts');
   const until = performance.now() + timeoutMs;
   for (;;) {

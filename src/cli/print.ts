@@ -66,7 +66,7 @@ export function createPrinter(
 ): Printer {
   const interactive = !json && out.isTTY === true;
 
-  // styleText honours NO_COLOR, but FORCE_COLOR would have it colour a pipe: our promise is terminals only.
+  // styleText honours NO_COLOR, but FORCE_COLOR would make it colour a pipe: colours are for terminals only.
   const styled = (style: Style, text: string): string =>
     interactive ? styleText(style, text, { stream: out, validateStream: true }) : text;
 

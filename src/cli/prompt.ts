@@ -23,12 +23,12 @@ export interface Prompt {
   close(): void;
 }
 
-export const cancelledMessage = 'Stopped; nothing was made.';
+export const cancelledMessage = 'Stopped; nothing was created.';
 
 export function openPrompt(input: InputStream, screen: OutputStream): Prompt {
   let hidden = false;
   const echo = new Writable({
-    // Done at once: a write that waited would be judged by what is hidden later.
+    // Synchronous: a write that waited would be hidden or shown by what is set later.
     write: (chunk: Buffer | string, _encoding, done) => {
       if (!hidden) screen.write(chunk);
       done();

@@ -1,4 +1,4 @@
-// A command's way to a server over its REST API, with a kept sign-in: finds the sign-in,
+// A command's way to a server over its REST API, with a saved session: finds the sign-in,
 // calls, and turns what went wrong into a sentence that says what to do. Prints nothing.
 import { Option, type Command } from 'commander';
 import { mkdir } from 'node:fs/promises';
@@ -13,7 +13,7 @@ import { shellWord, type Context } from './context.ts';
 import { openCredentials, type Credentials, type SignIn } from './credentials.ts';
 import { CommandError, UsageError } from './errors.ts';
 
-/** Where the server is, and which organization; what is left out is the kept sign-in that was used last. */
+/** Where the server is, and which organization; what is left out is the saved session that was used last. */
 export interface ServerOptions {
   readonly url?: string;
   readonly org?: string;
@@ -47,20 +47,20 @@ export function serverUrl(text: string): string {
     url.hash !== ''
   )
     throw new UsageError(
-      `${JSON.stringify(text)} is no address of a server. Write it like https://chat.example.com, without a path.`,
+      `${JSON.stringify(text)} is not the address of a server. Write it like https://chat.example.com, without a path.`,
     );
   if (url.username !== '' || url.password !== '')
     throw new UsageError('Leave name and password out of the address; they are asked for.');
   return url.origin;
 }
 
-/** True when what is sent there can be read on the way. */
+/** Whether what is sent there is not encrypted. */
 export function isPlaintext(url: string): boolean {
   const { protocol, hostname } = new URL(url);
   return protocol === 'http:' && !isLoopbackHost(hostname);
 }
 
-/** The kept sign-ins of the person who runs this. */
+/** The saved sessions of the person who runs this. */
 export function credentialsOf(context: Context): Credentials {
   return openCredentials({ folder: userFolders().config, warn: context.print.note });
 }
@@ -72,7 +72,7 @@ export async function stateFolder(): Promise<string> {
   return state;
 }
 
-/** The options as the kept sign-ins know them. @throws UsageError */
+/** The options as the saved sessions know them. @throws UsageError */
 export function signInFilter({ url, org }: ServerOptions): {
   url: string | undefined;
   organization: string | undefined;
@@ -146,7 +146,7 @@ export function isSdkError(error: unknown, code?: SdkErrorCode): error is SdkErr
   );
 }
 
-/** What a refusal or a silence means to the person who typed the command. */
+/** An error of the server, or none of its answers, as a sentence for the person who typed the command. */
 export function toCommandError(
   context: Context,
   error: SdkError,
@@ -156,7 +156,7 @@ export function toCommandError(
   if (code === 'network') return new CommandError(unreachableMessage(url), { cause: error });
   if (status === 401)
     return new CommandError(
-      `The sign-in to ${organization} at ${url} is over. Sign in again: ${loginCommand(context, { url, organization })}`,
+      `The session of ${organization} at ${url} has ended. Sign in again: ${loginCommand(context, { url, organization })}`,
       {
         cause: error,
       },
@@ -164,11 +164,11 @@ export function toCommandError(
   if (code === 'bad_request') return new UsageError(message, { cause: error });
   if (status === 429)
     return new CommandError(
-      `The server asks to wait${retryAfter === undefined ? '' : ` ${retryAfter} s`}: ${message}`,
+      `Too many requests. Try again${retryAfter === undefined ? ' in a moment' : ` in ${retryAfter} s`}: ${message}`,
       { cause: error },
     );
   if (isRetryable(error))
-    return new CommandError(`${url} is in trouble (${message}). Try again in a moment.`, { cause: error });
+    return new CommandError(`${url} could not answer (${message}). Try again in a moment.`, { cause: error });
   return new CommandError(message, { cause: error });
 }
 

@@ -8,7 +8,7 @@ import { createLineFormat } from './log-lines.ts';
 import { announceServer } from './running-server.ts';
 import { onStopSignal } from './signals.ts';
 
-/** The promise is 10 s; a little less, so that it holds. */
+/** A stop takes at most 10 s; a little less here, so that the process ends in time. */
 const stopWithinMs = 9_500;
 
 /**
@@ -31,12 +31,12 @@ export async function runServer(
   const running = await app.start();
   let withdraw = async (): Promise<void> => undefined;
   try {
-    // A server that can't say where it is serves all the same.
+    // A server that can't write its address file serves all the same.
     withdraw = await announceServer(config.data, addressDocument(running)).catch(() => withdraw);
     await onStart(running);
     await stop.requested;
   } finally {
-    // What hangs then is given up. The timer is unref'd, so that a quicker stop does not wait for it.
+    // What still hangs then is abandoned. The timer is unref'd, so that a quicker stop does not wait for it.
     setTimeout(() => process.exit(0), stopWithinMs).unref();
     await withdraw();
     await app.stop();

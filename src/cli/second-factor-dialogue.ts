@@ -13,7 +13,7 @@ export type NewSession = StaffSession & {
   readonly recoveryCodes?: readonly string[];
 };
 
-/** A right password that is not enough. */
+/** A right password that needs a second factor. */
 export interface SecondFactorNeeded {
   readonly ticket: string;
   readonly methods: readonly SecondFactorMethod[];
@@ -23,7 +23,7 @@ export interface SecondFactorNeeded {
 const timeoutMs = 20_000;
 
 /**
- * One step of a sign-in. Never repeated by itself: that would count as a second guess.
+ * One step of a sign-in. Never retried: that would count as a second guess.
  * @returns the session, or what is still needed
  * @throws SdkError for every other refusal, and where the server can't be reached
  */
@@ -75,7 +75,7 @@ export async function askSecondFactor(
 ): Promise<NewSession> {
   if (dialogue === null)
     throw new CommandError(
-      `This account needs a second factor, and there is no terminal to ask on. For scripts make a token: ${context.remoteCommand('token create')}`,
+      `This account needs a second factor, and there is no terminal to ask on. For scripts create a token: ${context.remoteCommand('token create')}`,
     );
   const { ticket } = needed;
   if (needed.methods.includes('setup')) {

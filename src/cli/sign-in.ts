@@ -30,7 +30,7 @@ export async function signInWithToken(context: Context, typedUrl: string | undef
     return await saveSession(context, url, { ...session, token });
   } catch (error) {
     if (isSdkError(error, 'unauthorized'))
-      throw new CommandError('The token is unknown, revoked or over. Make one: deskbell token create', {
+      throw new CommandError('The token is unknown, revoked or expired. Create one: deskbell token create', {
         cause: error,
       });
     throw isSdkError(error) ? toCommandError(context, error, { url, organization: 'the token' }) : error;
@@ -166,7 +166,7 @@ export async function saveSession(
   try {
     await credentials.save(fresh);
   } catch (error) {
-    // What can't be kept must not stay open either.
+    // A session that can't be saved must not stay open.
     await endSession(fresh);
     throw error;
   }
@@ -174,13 +174,13 @@ export async function saveSession(
   return fresh;
 }
 
-/** Ends a session at its server. @returns whether the server has heard of it */
+/** Ends a session on its server. @returns whether the server has answered */
 export async function endSession({ url, token }: SignIn): Promise<boolean> {
   try {
     await createCaller(url, token, 0)('DELETE', '/staff/session');
     return true;
   } catch (error) {
-    // Over already is as good.
+    // It was over already.
     return isSdkError(error) && error.status === 401;
   }
 }

@@ -240,7 +240,7 @@ describe('backup and restore', () => {
     const data = fresh();
     await aShop(data);
     const { code, stdout } = await deskbell(['backup', join(folder, 'said.backup'), '--data', data]);
-    expect([code, stdout]).toEqual([0, expect.stringContaining('holds the secret key')]);
+    expect([code, stdout]).toEqual([0, expect.stringContaining('contains the secret key')]);
     expect((await deskbell(['backup', join(folder, 'none.backup'), '--data', fresh()])).code).toBe(1);
   });
 });

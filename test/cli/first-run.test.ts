@@ -89,7 +89,7 @@ describe('the questions', () => {
     }
     expect(await left).toMatchObject({
       name: 'CommandError',
-      message: expect.stringContaining('nothing was made'),
+      message: expect.stringContaining('nothing was created'),
     });
     expect(errors.text()).toContain('ada@example.com');
     expect(errors.text()).not.toContain('horse');
@@ -99,7 +99,7 @@ describe('the questions', () => {
     const lines = ['Acme', 'Ada', 'ada@example.com', 'correct horse', 'correct horse'].slice(0, count);
     await expect(answer(lines, true)).rejects.toMatchObject({
       name: 'CommandError',
-      message: expect.stringContaining('nothing was made'),
+      message: expect.stringContaining('nothing was created'),
     });
   });
 });

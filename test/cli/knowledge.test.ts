@@ -170,7 +170,7 @@ describe('knowledge add', () => {
       /^1 document of 1 could not be added\.$/,
     ],
     ['a folder without documents', () => [data], 1, /^There is nothing to read in .*\.md/],
-    ['an address that is none', () => ['ftp://example.com/x'], 2, /is no address of a site/],
+    ['an address that is none', () => ['ftp://example.com/x'], 2, /is not the address of a site/],
     ['a title for two', () => [docs, docs, '--title', 'x'], 2, /single file/],
     ['a title for a folder', () => [docs, '--title', 'x'], 2, /single file/],
     [
@@ -245,7 +245,7 @@ describe('knowledge list, show, remove, search, synonyms', () => {
     expect(stdout).toMatch(/^The first passage answers: +\d+ % +answered from \d+ % on$/m);
     expect(stdout).toMatch(/^One of the first three does: +\d+ % +titles are offered from \d+ % on$/m);
     expect((await run(['knowledge', 'search', '--app', appId, 'zeppelin'])).stdout).toBe(
-      'Nothing in the documents has to do with it.\n',
+      'No passage fits.\n',
     );
     expect((await run(['knowledge', 'search', '--app', appId, 'x'.repeat(1_001)])).code).toBe(2);
     expect(

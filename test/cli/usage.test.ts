@@ -40,7 +40,7 @@ async function expectRefused(
 
 test.each([
   [['frobnicate'], /has no command "frobnicate".*serve/],
-  [['org'], /^deskbell org what\? One of: create, list/],
+  [['org'], /^deskbell org needs a command: create, list/],
   [['org', 'frobnicate'], /deskbell org has no command "frobnicate"/],
   [['org', 'create'], /Missing required argument.*See: deskbell org create --help/],
   [['org', 'create', 'A', 'B'], /Too many arguments/],
@@ -75,7 +75,7 @@ test.each([
     /Unknown option '--password'/,
   ],
   [['demo', '--data', '.'], /leave --data out/],
-  [['healthcheck', '--url', 'nonsense'], /no address/],
+  [['healthcheck', '--url', 'nonsense'], /not an address/],
 ])('wrong usage: deskbell %j', async (args, line) => {
   const elsewhere = join(folder, 'never');
   await expectRefused(args[0] === 'demo' ? args : [...args, '--data', elsewhere], 2, line);

@@ -104,7 +104,7 @@ describe('sessions', () => {
     await login(bob);
     const { items } = await document<{ items: { id: string; current: boolean }[] }>('session', 'list');
     expect(items.map(({ current }) => current)).toEqual([true, false, false]);
-    await expectFailure(2, /Say which session/, ['session', 'end']);
+    await expectFailure(2, /Name a session/, ['session', 'end']);
     expect(await document('session', 'end', items[1]!.id)).toEqual({ items: [{ id: items[1]!.id }] });
     expect((await third.call('GET', '/session')).status).toBe(401);
     expect(await document('session', 'end', '--others')).toEqual({ items: [{ id: items[2]!.id }] });
@@ -141,7 +141,7 @@ describe('tokens', () => {
 
     vi.stubEnv('DESKBELL_CONFIG', join(folder, 'config'));
     expect(await document('token', 'revoke', made.id)).toEqual({ success: true });
-    await expectFailure(1, /unknown, revoked or over/, args, made.token);
+    await expectFailure(1, /unknown, revoked or expired/, args, made.token);
     const session = await request(app.url, 'GET', '/api/v1/staff/session', {
       authorization: `Bearer ${ann.token}`,
     });

@@ -162,7 +162,7 @@ describe('tail --follow', () => {
     const following = follow('--url', app.url);
     await eventually(() => expect(following.said()).toContain('Listening'));
     await app.local('members.update', { memberId: eva.id, disabled: true });
-    await eventually(() => expect(following.said()).toMatch(/is over\. Sign in again: .*login/));
+    await eventually(() => expect(following.said()).toMatch(/has ended\. Sign in again: .*login/));
     expect(await following.end()).toBe(1);
   });
 

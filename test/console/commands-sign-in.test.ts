@@ -67,7 +67,7 @@ describe('login and logout', () => {
       '--url',
       app.url,
     ]);
-    await expectFailure(2, /no address of a server/, ['login', '--url', 'https://x/with/a/path']);
+    await expectFailure(2, /not the address of a server/, ['login', '--url', 'https://x/with/a/path']);
     await expectFailure(2, /Unknown option '--password'/, ['login', '--password', memberPassword]);
     await expectFailure(2, /Nothing came/, [
       'login',
@@ -150,21 +150,21 @@ describe('login and logout', () => {
     expect(await document('login', '--list')).toEqual({ items: [] });
   });
 
-  test('a server that can not be told is forgotten all the same, and that is said', async () => {
+  test('a session whose server can’t be reached is removed here, and the command says so', async () => {
     const proxy = await startProxy(app.url);
     await login(ann, proxy.url);
     await proxy.stop();
     await expectFailure(1, /can't be reached/, ['inbox']);
     const outcome = await inProcess(['logout']);
-    expect(outcome).toMatchObject({ code: 0, stdout: expect.stringMatching(/could not be told/) });
+    expect(outcome).toMatchObject({ code: 0, stdout: expect.stringMatching(/could not be reached/) });
     await expectFailure(1, /not signed in/, ['inbox']);
   });
 
-  test('a session that is over says how to begin another', async () => {
+  test('a session that has ended says how to begin another', async () => {
     const tim = await createMember(app, 'acme', 'operator', 'Tim');
     await login(tim);
     await app.local('members.update', { memberId: tim.id, password: memberPassword });
-    await expectFailure(1, /is over\. Sign in again: .*login --url/, ['inbox']);
+    await expectFailure(1, /has ended\. Sign in again: .*login --url/, ['inbox']);
     await login(tim);
     expect((await inProcess(['inbox'])).code).toBe(0);
   });

@@ -35,7 +35,7 @@ describe('the queue and one conversation', () => {
       status: 'pending',
       lastMessage: { preview: 'Where is it?' },
     });
-    await expectFailure(1, new RegExp(`waits for an operator\\. Accept it first: .*accept ${id}`), [
+    await expectFailure(1, new RegExp(`is pending\\. Accept it first: .*accept ${id}`), [
       'reply',
       id,
       'Soon',
@@ -126,9 +126,9 @@ describe('the queue and one conversation', () => {
   });
 
   test('ids: too short, unknown, malformed, ambiguous', async () => {
-    await expectFailure(2, /no id of a conversation/, ['show', 'abc']);
-    await expectFailure(2, /no id of a conversation/, ['show', '../../admin']);
-    await expectFailure(1, /no conversation 0000000/, ['show', '0000000']);
+    await expectFailure(2, /not the id of a conversation/, ['show', 'abc']);
+    await expectFailure(2, /not the id of a conversation/, ['show', '../../admin']);
+    await expectFailure(1, /No recent conversation has the id 0000000/, ['show', '0000000']);
     await expectFailure(1, /no conversation 00000000-0000/, [
       'accept',
       '00000000-0000-7000-8000-000000000000',
@@ -149,7 +149,7 @@ describe('the queue and one conversation', () => {
       ['note', id, 'x'],
       ['show', id.slice(-10)],
     ])
-      await expectFailure(1, /no conversation/, args);
+      await expectFailure(1, /no conversation|No recent conversation/, args);
   });
 });
 

@@ -1,4 +1,4 @@
-// Owns: the file of kept sign-ins: private whatever the umask, whole when several write at
+// Owns: the file of saved sessions: private whatever the umask, whole when several write at
 // once, and never used when another user could have written it.
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -44,7 +44,7 @@ describe.each([
     terminal = await open(['login'], { columns: 80, rows: 24, environment: environment() });
     await terminal.waitFor('Server (Enter: http://127.0.0.1:4600):');
     await terminal.type('nonsense with blanks\n');
-    await terminal.waitFor('is no address of a server');
+    await terminal.waitFor('is not the address of a server');
     await terminal.type(`${app.url}\n`);
     await terminal.waitFor('Organization');
     await terminal.type('acme\n');

@@ -32,7 +32,7 @@ export function addAiLogCommand(knowledge: Command, act: WrapHandler): void {
 }
 
 async function listLog(context: Context, { org, app, limit, full }: LogFlags): Promise<void> {
-  if (app === undefined && org === undefined) throw new UsageError('Say whose log: --org S or --app ID.');
+  if (app === undefined && org === undefined) throw new UsageError('Give --org S or --app ID.');
   const items: AiLogEntry[] = await withLocal(context, async (local) => {
     const all: AiLogEntry[] = [];
     for (;;) {

@@ -61,7 +61,7 @@ async function createApp(
   });
   const { print } = context;
   if (print.json) return print.document(made);
-  print.line('Made the application ', ['bold', made.name], `: appId ${made.appId}`);
+  print.line('Created the application ', ['bold', made.name], `: appId ${made.appId}`);
   print.line(
     made.domains.length === 0
       ? 'No website may show it yet.'
@@ -81,7 +81,7 @@ async function listApps(context: Context, { org }: { org: string }): Promise<voi
   print.table(
     ['APPID', 'NAME', 'DOMAINS'],
     applications.map((one) => [one.appId, one.name, one.domains.join(', ')]),
-    `No applications yet. Make one: ${context.command(`app create NAME --org ${org}`)}`,
+    `No applications yet. Create one: ${context.command(`app create NAME --org ${org}`)}`,
   );
 }
 
@@ -92,7 +92,7 @@ function showApp({ print }: Context, one: ApplicationDetail): void {
     ['appId', one.appId],
     ['organization', one.organizationId],
     ['domains', one.domains.length === 0 ? 'none' : one.domains.join(', ')],
-    ['made', one.createdAt],
+    ['created', one.createdAt],
     ...settingRows('', one.settings),
   ]);
 }

@@ -41,7 +41,7 @@ async function list(context: Context, options: ServerOptions): Promise<void> {
     contentLines(reply, sizeLimits.contentSocket)
       .map((line) => line.map(({ text }) => text).join(''))
       .join(' ');
-  const empty = `There are no canned replies yet. Make one: ${context.remoteCommand('canned set hello TEXT')}`;
+  const empty = `There are no canned replies yet. Create one: ${context.remoteCommand('canned set hello TEXT')}`;
   return print.table(
     ['SHORTCUT', 'TEXT'],
     replies.map((reply) => [`/${reply.shortcut}`, words(reply)]),
@@ -75,7 +75,7 @@ async function set(
   });
   const { print } = context;
   if (print.json) print.document(reply);
-  else print.line('Kept. In the console, begin a message with ', ['cyan', `/${reply.shortcut}`], '.');
+  else print.line('Saved. In the console, begin a message with ', ['cyan', `/${reply.shortcut}`], '.');
 }
 
 async function remove(
@@ -94,7 +94,7 @@ async function remove(
   });
   const { print } = context;
   if (print.json) print.document({ success: true });
-  else print.line(`The canned reply /${shortcut} is forgotten.`);
+  else print.line(`Removed the canned reply /${shortcut}.`);
 }
 
 /** As it is stored: people type it as they use it, with the slash. */

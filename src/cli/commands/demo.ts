@@ -96,7 +96,7 @@ async function present(
       email,
       password,
     });
-  print.line(['bold', `Deskbell ${version} demo`], '; everything goes when it ends.');
+  print.line(['bold', `Deskbell ${version} demo`], '; everything is removed when it ends.');
   print.line();
   print.line('1. Be the visitor, in a browser: ', ['cyan', page]);
   print.line('   Ask about deliveries, returns or teas, and the assistant answers; then ask for a person.');
@@ -104,9 +104,7 @@ async function present(
   print.block(`   ${context.command('console')}`);
   print.line('3. Or watch everything that happens:');
   print.block(`   ${context.command(`tail --org ${organization}`)}`);
-  print.line(
-    `Over the API you are ${email} of the organization ${organization}, with the password ${password}.`,
-  );
+  print.line(`For the API: ${email} of the organization ${organization}, password ${password}.`);
   print.line();
   printAddress(context, running);
 }

@@ -33,7 +33,7 @@ async function addDomain(
   const { print } = context;
   if (print.json) return print.document(added);
   print.line('Websites at ', ['bold', added.domain], ' may show the application now.');
-  if (added.warning !== undefined) print.note(`Mind: ${added.warning}.`);
+  if (added.warning !== undefined) print.note(`Note: ${added.warning}.`);
   print.next(context.command(`snippet --app ${app}`));
 }
 

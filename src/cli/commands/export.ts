@@ -34,7 +34,7 @@ async function exportData(
   [file]: readonly (string | undefined)[],
 ): Promise<void> {
   if ((flags.visitor === undefined) === (flags.org === undefined))
-    throw new UsageError('Say what to export: either --visitor ID or --org S.');
+    throw new UsageError('Give either --visitor ID or --org S.');
   if (flags.org !== undefined) return exportOrganization(context, flags.org, file);
   const { visitor: visitorId = '', app: applicationId } = flags;
   // The schemas are loaded here and not before: they take longer than most commands.
@@ -75,9 +75,7 @@ async function exportOrganization(
       holdsSecrets: true,
     });
   print.line('Wrote ', ['bold', done.organization.slug], ` to ${resolve(file)}: ${done.rows} rows.`);
-  print.line(
-    'The file holds its API keys and secrets in the clear, for the other server to seal: remove it once it is imported.',
-  );
+  print.line('The file contains API keys and secrets in clear text. Remove it after the import.');
   print.next(`deskbell import ${file} --data OTHER-FOLDER`);
 }
 

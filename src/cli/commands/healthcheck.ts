@@ -24,10 +24,10 @@ export function addHealthcheckCommand(program: Command, act: WrapHandler): void 
 async function checkHealth(context: Context, { url, port }: { url?: string; port?: string }): Promise<void> {
   const base = url ?? `http://127.0.0.1:${context.config({ port }).port}`;
   if (!URL.canParse('/readyz', base))
-    throw new UsageError(`--url ${base} is no address: write for example http://127.0.0.1:4600`);
+    throw new UsageError(`--url ${base} is not an address. Write for example http://127.0.0.1:4600`);
   const address = new URL('/readyz', base);
   const problem = await readinessProblem(address.origin, timeoutMs);
-  if (problem !== null) throw new CommandError(`${address.origin} does not serve: ${problem}.`);
+  if (problem !== null) throw new CommandError(`${address.origin} is not ready: ${problem}.`);
   if (context.print.json) context.print.document({ url: address.origin, ready: true });
-  else context.print.line(`${address.origin} serves.`);
+  else context.print.line(`${address.origin} is ready.`);
 }

@@ -35,10 +35,10 @@ async function importData(context: Context, _options: object, [file = '']: reado
   const { print } = context;
   if (print.json) return print.document({ organization, rows });
   print.line(
-    'Took in ',
+    'Imported ',
     ['bold', organization.slug],
     `: ${rows} rows, with their ids. Its API keys work here now.`,
   );
-  print.line(`Members sign in again. Remove ${file}: it holds secrets.`);
+  print.line(`Members must sign in again. Remove ${file}: it contains secrets.`);
   print.next(context.command(`org show ${organization.slug}`));
 }

@@ -30,7 +30,8 @@ async function installService(
   context: Context,
   { user = userInfo().username, print: only = false, force = false }: ServiceFlags,
 ): Promise<void> {
-  if (!/^[a-z_][a-z0-9_-]{0,31}$/.test(user)) throw new UsageError(`--user ${user} is no name of a user.`);
+  if (!/^[a-z_][a-z0-9_-]{0,31}$/.test(user))
+    throw new UsageError(`--user ${user} is not a valid user name.`);
   const config = context.config();
   const unit = unitText({ user, node: process.execPath, script: process.argv[1] ?? '', config });
   const { print } = context;
@@ -66,7 +67,7 @@ export interface UnitFacts {
 
 /** A unit's words: quoted, and with its own two special characters doubled. */
 function word(text: string): string {
-  if (/[\n\r\0]/.test(text)) throw new UsageError(`${JSON.stringify(text)} can't stand in a unit file.`);
+  if (/[\n\r\0]/.test(text)) throw new UsageError(`${JSON.stringify(text)} can't be written in a unit file.`);
   const plain = text.replaceAll('%', '%%').replaceAll('$', '$$$$');
   return /[\s"'\\;]/.test(plain) ? `"${plain.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"` : plain;
 }

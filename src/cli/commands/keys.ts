@@ -62,7 +62,7 @@ function showKey({ print }: Context, { id, key, mode, applicationId, name }: Api
     ['name', name],
     ['appId', applicationId],
   ]);
-  if (print.interactive) print.line(['dim', 'It belongs on your server, never into a page or an app.']);
+  if (print.interactive) print.line(['dim', 'Keep it on your server, never in a page or an app.']);
 }
 
 async function listKeys(context: Context, { app }: { app: string }): Promise<void> {
@@ -72,7 +72,7 @@ async function listKeys(context: Context, { app }: { app: string }): Promise<voi
   print.table(
     ['ID', 'NAME', 'MODE', 'KEY', 'STATE', 'LAST USED'],
     keys.map((one) => [one.id, one.name, one.mode, one.hint, keyState(one), one.lastUsedAt ?? 'never']),
-    `No keys yet. Make one: ${context.command(`key create --app ${app}`)}`,
+    `No keys yet. Create one: ${context.command(`key create --app ${app}`)}`,
   );
 }
 
@@ -91,7 +91,7 @@ async function rotateKey(
   showKey(context, made);
   if (context.print.interactive)
     context.print.line(
-      grace === 0 ? 'The old key is over.' : `The old key works for ${describeSeconds(grace)} more.`,
+      grace === 0 ? 'The old key has ended.' : `The old key works for ${describeSeconds(grace)} more.`,
     );
 }
 

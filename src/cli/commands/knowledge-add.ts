@@ -121,7 +121,7 @@ async function addSite(
   const start = URL.parse(address);
   if (start === null || !/^https?:$/.test(start.protocol) || start.username !== '')
     throw new UsageError(
-      `${address} is no address of a site: write for example https://www.example.com/help`,
+      `${address} is not the address of a site. Write for example https://www.example.com/help`,
     );
   const { crawlSite } = await import('../../services/assistant/knowledge/crawl/crawler.ts');
   const known = new Map(

@@ -60,8 +60,7 @@ export function addKnowledgeCommands(program: Command, act: WrapHandler): Comman
 }
 
 async function listDocuments(context: Context, { app, org }: { app?: string; org?: string }): Promise<void> {
-  if (app === undefined && org === undefined)
-    throw new UsageError('Say whose documents: --app ID or --org S.');
+  if (app === undefined && org === undefined) throw new UsageError('Give --app ID or --org S.');
   const { print } = context;
   const documents: KnowledgeDocument[] = await withLocal(context, async (local) => {
     const all: KnowledgeDocument[] = [];
@@ -127,9 +126,9 @@ async function removeDocuments(
   args: readonly string[],
 ): Promise<void> {
   if ((args.length === 0) === (source === undefined))
-    throw new UsageError('Say which: either ids, or --app ID --source S.');
+    throw new UsageError('Give either ids, or --app ID --source S.');
   if (source !== undefined && app === undefined)
-    throw new UsageError('--source needs --app: the same source may be in several.');
+    throw new UsageError('--source needs --app: several applications may have the same source.');
   const removed = await withLocal(context, async (local) => {
     const ids = [...args];
     if (source !== undefined) {
@@ -167,7 +166,7 @@ async function search(
   });
   const { print } = context;
   if (print.json) return print.document(found);
-  if (found.passages.length === 0) print.line('Nothing in the documents has to do with it.');
+  if (found.passages.length === 0) print.line('No passage fits.');
   else {
     showPassages(context, found.passages);
     showConfidence(context, found);
@@ -263,7 +262,7 @@ async function readSynonyms(file: string): Promise<string[][]> {
       .filter((word) => word !== '');
     if (words.length === 1)
       throw new UsageError(
-        `Line ${index + 1} of ${file} has only one word: write at least two, with commas between.`,
+        `Line ${index + 1} of ${file} has only one word. Write at least two, separated by commas.`,
       );
     return words.length === 0 ? [] : [words];
   });

@@ -47,7 +47,7 @@ async function login(
   { url, org, email, passwordStdin, tokenStdin }: LoginOptions,
 ): Promise<void> {
   if (tokenStdin === true && (org !== undefined || email !== undefined || passwordStdin === true))
-    throw new UsageError('A token says who you are: leave --org, --email and --password-stdin out.');
+    throw new UsageError('A token already says who you are: leave --org, --email and --password-stdin out.');
   const made =
     tokenStdin === true
       ? await signInWithToken(context, url)
@@ -93,7 +93,7 @@ async function logout(
     (await credentials.list()).filter(({ url }) => url === meant.url).length > 1
   )
     throw new CommandError(
-      `You are signed in to several organizations at ${meant.url}. Say which: --org S, or --all`,
+      `You are signed in to several organizations at ${meant.url}. Give --org S, or --all`,
     );
   const { print } = context;
   const ended = await Promise.all(
@@ -113,7 +113,7 @@ async function logout(
     if (heard) print.line(`Signed out of ${where}.`);
     else
       print.line(
-        `Forgot the sign-in to ${where}, but the server could not be told: the session there ends by ${one.expiresAt}, or when an admin sets a new password.`,
+        `Removed the session of ${where} here, but the server could not be reached. There it ends by ${one.expiresAt}, or when an admin sets a new password.`,
       );
   }
   return undefined;

@@ -205,7 +205,7 @@ async function setPassword(
   const password = await newPassword(context, options);
   showMember(context, await runLocal(context, 'members.update', { memberId, password }));
   if (context.print.interactive)
-    context.print.line('The new password is set; every session of this member is over.');
+    context.print.line('The new password is set; every session of this member has ended.');
 }
 
 async function removeMember(

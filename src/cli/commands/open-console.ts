@@ -58,7 +58,7 @@ export async function openLocalConsole(context: Context, server: ServerAddress):
   await run(context, {}, kept ?? (await signInLocally(context, server, undefined)), loading);
 }
 
-/** The kept sign-in; else, on the server's own machine, one without a password; else the usual questions. */
+/** The saved session; else, on the server's own machine, one without a password; else the usual questions. */
 async function sessionFor(context: Context, flags: ServerOptions): Promise<SignIn> {
   const meant = signInFilter(flags);
   const kept = await credentialsOf(context).find(meant);
@@ -104,12 +104,12 @@ async function run(
     environment: terminalEnvironment(),
     onSignedOut: () => again(context, session),
   });
-  if (code !== 0) throw new CommandError('The console ended because of a fault; what was typed is kept.');
+  if (code !== 0) throw new CommandError('The console ended because of an error. What you typed is kept.');
 }
 
 /** The session is over: the same server and organization, another password. */
 async function again(context: Context, { url, organization, member }: SignIn): Promise<string | null> {
-  context.print.note(`The sign-in to ${organization} at ${url} is over.`);
+  context.print.note(`The session of ${organization} at ${url} has ended.`);
   try {
     const server = await runningServer(context.config().data);
     if (server?.url === url) return (await signInLocally(context, server, organization)).token;

@@ -96,7 +96,7 @@ async function setOrg(
   [organization]: readonly string[],
 ): Promise<void> {
   if (name === undefined && releaseAfter === undefined && secondFactor === undefined)
-    throw new UsageError('Say what to change: --name N, --release-after MINUTES or --second-factor WHO.');
+    throw new UsageError('Give what to change: --name N, --release-after MINUTES or --second-factor WHO.');
   const releaseAfterMinutes = releaseAfter === 'never' ? null : releaseAfter;
   const signIn = secondFactor === undefined ? undefined : { secondFactor };
   const input = { organization, name, releaseAfterMinutes, signIn };
@@ -111,7 +111,7 @@ async function createOrg(
   const made = await runLocal(context, 'organizations.create', { name, slug }, 'may be new');
   const { print } = context;
   if (print.json) return print.document(made);
-  print.line('Made the organization ', ['bold', made.name], `: slug ${made.slug}, plan ${made.plan}.`);
+  print.line('Created the organization ', ['bold', made.name], `: slug ${made.slug}, plan ${made.plan}.`);
   print.next(
     context.command(`app create "Website" --org ${made.slug} --domain example.com`),
     context.command(`member add --org ${made.slug} --email you@example.com --name "You" --role admin`),
@@ -132,7 +132,7 @@ async function listOrgs(context: Context): Promise<void> {
       String(one.members),
       one.id,
     ]),
-    `No organizations yet. Make one: ${context.command('org create NAME')}`,
+    `No organizations yet. Create one: ${context.command('org create NAME')}`,
   );
 }
 
@@ -157,7 +157,7 @@ function show({ print }: Context, one: OrganizationDetail): void {
     ],
     ['assistant', limits.ai ? 'yes' : 'no'],
     ['second factor', one.signIn.secondFactor],
-    ['made', one.createdAt],
+    ['created', one.createdAt],
   ]);
 }
 

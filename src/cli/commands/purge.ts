@@ -43,7 +43,7 @@ async function purge(context: Context, { dryRun = false, yes = false }: PurgeFla
   );
   if (report.organizations.some(({ state }) => state === 'held'))
     print.note(
-      `Mind: more than half of an organization would go at once. If this machine's clock is right, say so: ${context.command('purge --yes')}`,
+      `Note: this would remove more than half of an organization at once. If this machine's clock is right, confirm: ${context.command('purge --yes')}`,
     );
 }
 

@@ -24,7 +24,7 @@ async function restore(
   const { print } = context;
   if (print.json) return print.document({ data: config.data, madeAt, schema: facts.schema, before });
   print.line(`Restored ${config.data} to what it was at ${madeAt}.`);
-  if (before !== null) print.line(`What was there before is in ${before}; it goes by itself after 30 days.`);
-  print.line('What was erased after the backup is back: look into deskbell audit, and erase it again.');
+  if (before !== null) print.line(`The earlier data is in ${before}. It is removed after 30 days.`);
+  print.line('What was erased after the backup is there again. Look into deskbell audit and erase it again.');
   print.next(context.command('doctor'), context.command('serve'));
 }

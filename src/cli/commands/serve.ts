@@ -44,7 +44,7 @@ async function serve(
     print.line(['bold', `Deskbell ${version}`], `, data in ${config.data}`);
     if (config.durability === 'normal')
       print.line(
-        'Durability normal: what was acknowledged survives a crash of the program, not a loss of power.',
+        'Durability normal: acknowledged messages survive a crash of the program, not a loss of power.',
       );
     await sayWhatIsMissing(context, running);
     printAddress(context, running);
@@ -54,7 +54,7 @@ async function serve(
 async function sayWhatIsMissing(context: Context, { service }: RunningApp): Promise<void> {
   const { organizations } = await localOn(service).run('organizations.list', {});
   if (organizations.length > 0) return;
-  context.print.line('There is no organization yet. Make one, in another terminal:');
+  context.print.line('There is no organization yet. Create one in another terminal:');
   context.print.line('  ', ['cyan', context.command('org create "My company"')]);
 }
 
@@ -80,7 +80,7 @@ async function isFirstRun(context: Context, config: Config): Promise<boolean> {
 async function firstRun(context: Context): Promise<FirstResources> {
   const { print } = context;
   print.line(['bold', 'Welcome to Deskbell.'], ` There is nothing yet in ${context.config().data}.`);
-  print.line('A few questions, then it serves. Ctrl-C leaves, and nothing is made.');
+  print.line('A few questions, then the server starts. Ctrl-C leaves, and nothing is created.');
   print.line();
   const answers = await askFirstQuestions(context.io);
   return withLocal(context, (local) => createFirstResources(local, answers), 'may be new');
@@ -99,7 +99,7 @@ async function sayFirstSteps(
   };
   print.line();
   print.line(
-    `Made the organization `,
+    `Created the organization `,
     ['bold', organization.name],
     `, its application and the admin ${member.email}.`,
   );
@@ -108,7 +108,8 @@ async function sayFirstSteps(
     step('Let a website show it:', `domain add --app ${application.appId} example.com`);
   const { parts, widget } = await snippetText(application, context.config().baseUrl ?? url);
   const [, tag] = parts;
-  if (widget && tag !== undefined) print.line('Into the pages of your website, or see deskbell snippet:');
+  if (widget && tag !== undefined)
+    print.line('Put this into the pages of your website, or see deskbell snippet:');
   if (widget && tag !== undefined) print.block(`  ${tag.code}`);
   else step('The lines for your website:', `snippet --app ${application.appId}`);
   step('Watch what happens, in another terminal:', `tail --org ${organization.slug}`);

@@ -47,7 +47,7 @@ async function end(
   { others = false, ...options }: EndOptions,
   [id]: readonly (string | undefined)[],
 ): Promise<void> {
-  if ((id === undefined) !== others) throw new UsageError('Say which session: its ID, or --others.');
+  if ((id === undefined) !== others) throw new UsageError('Name a session: its ID, or --others.');
   const ended = await withRemote(context, options, async (remote) => {
     const ids =
       id === undefined

@@ -27,13 +27,13 @@ async function printSnippet(context: Context, options: Flags & { app: string }):
     print.document({ appId: application.appId, baseUrl, domains: application.domains, snippets: parts });
   else print.block(lines);
   if (!widget)
-    print.note('Mind: this build has no widget.js yet, so these lines speak to the API themselves.');
+    print.note('Note: this build has no widget.js yet, so these lines speak to the API themselves.');
   if (config.baseUrl === null)
     print.note(
-      `Mind: ${baseUrl} is known to this machine only. For a public website give the public address: --base-url https://chat.example.com`,
+      `Note: ${baseUrl} is known to this machine only. For a public website give the public address: --base-url https://chat.example.com`,
     );
   if (application.domains.length === 0)
     print.note(
-      `Mind: no website may show it yet. Let one: ${context.command(`domain add --app ${application.appId} example.com`)}`,
+      `Note: no website may show it yet. Let one: ${context.command(`domain add --app ${application.appId} example.com`)}`,
     );
 }

@@ -73,7 +73,7 @@ async function list(context: Context, options: ServerOptions): Promise<void> {
   return print.table(
     ['ID', 'NAME', 'SCOPES', 'UNTIL', 'LAST USED'],
     tokens.map((one) => [one.id, one.name, one.scopes.join(' '), one.expiresAt, one.lastUsedAt ?? 'never']),
-    `You have no tokens. Make one: ${context.remoteCommand('token create')}`,
+    `You have no tokens. Create one: ${context.remoteCommand('token create')}`,
   );
 }
 

@@ -151,7 +151,7 @@ async function listWebhooks(context: Context, { org }: { org: string }): Promise
   print.table(
     ['ID', 'URL', 'EVENTS', 'STATE', 'WAITING'],
     webhooks.map((one) => fields(one).map(([, value]) => value)),
-    `No webhooks yet. Make one: ${context.command(`webhook create https://example.com/hook --org ${org}`)}`,
+    `No webhooks yet. Create one: ${context.command(`webhook create https://example.com/hook --org ${org}`)}`,
   );
 }
 

@@ -1,5 +1,5 @@
 // What the console is started with. Owns the type only: who reads flags, the
-// environment and the kept sign-in is the command, never the console itself.
+// environment and the saved session is the command, never the console itself.
 
 /** The streams that the console draws to and reads from; the process's own unless told. */
 export interface ConsoleStreams {
