@@ -55,4 +55,46 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .on('sign_in_tickets')
     .column('expires_at')
     .execute();
+
+  // Keyed digest of the address from which the visitor wrote last; null: by API key only. For blocking it.
+  await db.schema.alterTable('visitors').addColumn('address_digest', 'blob').execute();
+  await db.schema
+    .createTable('visitor_blocks')
+    .addColumn('id', 'text', (c) => c.primaryKey())
+    .addColumn('organization_id', 'text', (c) =>
+      c.notNull().references('organizations.id').onDelete('cascade'),
+    )
+    .addColumn('visitor_key', 'text', (c) =>
+      c.notNull().unique().references('visitors.id').onDelete('cascade'),
+    )
+    // Null: until it is lifted.
+    .addColumn('expires_at', 'integer')
+    .addColumn('created_by', 'text', (c) => c.notNull())
+    .addColumn('created_at', 'integer', (c) => c.notNull())
+    .execute();
+  await db.schema
+    .createIndex('visitor_blocks_by_organization')
+    .on('visitor_blocks')
+    .column('organization_id')
+    .execute();
+  await db.schema
+    .createTable('address_blocks')
+    .addColumn('id', 'text', (c) => c.primaryKey())
+    .addColumn('organization_id', 'text', (c) =>
+      c.notNull().references('organizations.id').onDelete('cascade'),
+    )
+    // Keyed digest; the address itself is never kept.
+    .addColumn('digest', 'blob', (c) => c.notNull())
+    // With whom it was blocked.
+    .addColumn('visitor_key', 'text', (c) => c.references('visitors.id').onDelete('cascade'))
+    .addColumn('expires_at', 'integer', (c) => c.notNull())
+    .addColumn('created_by', 'text', (c) => c.notNull())
+    .addColumn('created_at', 'integer', (c) => c.notNull())
+    .addUniqueConstraint('address_blocks_once', ['organization_id', 'digest'])
+    .execute();
+  await db.schema
+    .createIndex('address_blocks_by_visitor')
+    .on('address_blocks')
+    .column('visitor_key')
+    .execute();
 }

@@ -5,6 +5,7 @@ import manifest from '../../package.json' with { type: 'json' };
 import { addConversationCommands } from './commands/conversations.ts';
 import { addAppCommands } from './commands/apps.ts';
 import { addAuditCommand } from './commands/audit.ts';
+import { addBlockCommands } from './commands/blocks.ts';
 import { addBackupCommand } from './commands/backup.ts';
 import { addCannedCommands } from './commands/canned.ts';
 import { addDemoCommand } from './commands/demo.ts';
@@ -110,6 +111,7 @@ function createProgram(io: Io): Command {
   addConversationCommands(program, act);
   addReplyCommands(program, act);
   addCannedCommands(program, act);
+  addBlockCommands(program, act);
   addOrgCommands(program, act);
   addAppCommands(program, act);
   addDomainCommands(program, act);

@@ -3,6 +3,7 @@
 // caller looks at it. Times are ms since the epoch, limits and offsets count rows. Text is compared byte by byte.
 import type { ConversationStatus, Mode } from '../protocol/entities.ts';
 import type {
+  AddressBlockRow,
   AiLogRow,
   ApiKeyRow,
   ApplicationRow,
@@ -31,6 +32,8 @@ import type {
   SignInTicketRow,
   StaffSessionRow,
   UnindexedMessage,
+  VisitorBlockRow,
+  VisitorBlockWithVisitor,
   VisitorRow,
   WebhookDeliveryRow,
   WebhookRow,
@@ -142,6 +145,7 @@ export interface VisitorsRepository {
   has(id: string): Promise<boolean>;
   insert(row: VisitorRow): Promise<number>;
   identify(values: Pick<VisitorRow, 'id' | 'name' | 'email' | 'verified' | 'attributes'>): Promise<number>;
+  setAddressDigest(id: string, digest: Uint8Array): Promise<number>;
 }
 
 /** What the operators' queue shows. */
@@ -474,6 +478,27 @@ export interface InvitationsRepository {
   remove(memberId: string): Promise<number>;
 }
 
+/** Blocks of visitors, and of addresses by their keyed digest. */
+export interface BlocksRepository {
+  /** Of an organization, also those that are over. */
+  visitors(organizationId: string): Promise<VisitorBlockWithVisitor[]>;
+  /** Of an organization, also those that are over. */
+  addresses(organizationId: string): Promise<AddressBlockRow[]>;
+  /** Also one that is over. */
+  ofVisitor(applicationId: string, mode: Mode, visitorId: string): Promise<VisitorBlockRow | undefined>;
+  /** Also one that is over. */
+  ofAddress(organizationId: string, digest: Uint8Array): Promise<AddressBlockRow | undefined>;
+  /** Takes the place of an earlier block of the visitor. */
+  putVisitor(row: VisitorBlockRow): Promise<number>;
+  /** Takes the place of an earlier block of the address. */
+  putAddress(row: AddressBlockRow): Promise<number>;
+  /** Removes a visitor's block with the addresses that were blocked with them. */
+  removeOfVisitor(visitorKey: string): Promise<number>;
+  /** 0 when the organization has no such block. */
+  remove(organizationId: string, id: string): Promise<number>;
+  removeExpired(now: number): Promise<number>;
+}
+
 /** Secrets of authenticators, recovery codes, and sign-ins that wait for one of them. */
 export interface SecondFactorsRepository {
   totpOf(memberId: string): Promise<MemberTotpRow | undefined>;
@@ -630,6 +655,7 @@ export interface Repositories {
   readonly search: SearchRepository;
   readonly stats: StatsRepository;
   readonly invitations: InvitationsRepository;
+  readonly blocks: BlocksRepository;
   readonly secondFactors: SecondFactorsRepository;
   readonly cannedReplies: CannedRepliesRepository;
   readonly knowledge: KnowledgeRepository;

@@ -140,6 +140,36 @@ export interface VisitorRow {
   verified: 0 | 1;
   attributes: string;
   created_at: number;
+  /** Keyed digest of the address from which they wrote last; null: by API key only. */
+  address_digest: Uint8Array | null;
+}
+
+export interface VisitorBlockRow {
+  id: string;
+  organization_id: string;
+  /** VisitorRow.id */
+  visitor_key: string;
+  /** Null: until it is lifted. */
+  expires_at: number | null;
+  /** The member who did it. */
+  created_by: string;
+  created_at: number;
+}
+
+/** A block with whom it concerns. */
+export interface VisitorBlockWithVisitor
+  extends VisitorBlockRow, Pick<VisitorRow, 'visitor_id' | 'application_id' | 'mode' | 'name'> {}
+
+export interface AddressBlockRow {
+  id: string;
+  organization_id: string;
+  /** Keyed digest of the address. */
+  digest: Uint8Array;
+  /** The visitor with whom it was blocked; null: by itself. */
+  visitor_key: string | null;
+  expires_at: number;
+  created_by: string;
+  created_at: number;
 }
 
 export interface ConversationRow {

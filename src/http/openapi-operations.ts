@@ -54,7 +54,7 @@ function errorsOf({ who, rest, errors }: AnyOperation): ErrorCode[] {
     'bad_request',
     'unauthorized',
     ...(isStaff ? (['forbidden'] as const) : []),
-    ...(isWeb ? (['origin_not_allowed'] as const) : []),
+    ...(isWeb ? (['origin_not_allowed', 'visitor_blocked'] as const) : []),
     ...(hasBody ? (['payload_too_large', 'unsupported_media_type'] as const) : []),
     'rate_limit_exceeded',
     'unavailable',

@@ -33,6 +33,7 @@ const components: Readonly<Record<string, z.ZodType>> = {
   ApiKey: entities.apiKey,
   ApiKeyWithSecret: entities.apiKeyWithSecret,
   Member: entities.member,
+  Block: entities.block,
   StaffSession: staffSession,
   StaffToken: staffToken,
   Webhook: webhooks.webhook,

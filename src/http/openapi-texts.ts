@@ -25,6 +25,7 @@ export const errorTexts: Readonly<Record<ErrorCode, string>> = {
     'The password is right and a second factor is needed; `ticket` and `methods` say how to go on.',
   forbidden: 'The caller may not do this.',
   origin_not_allowed: 'The Origin is not registered for the application.',
+  visitor_blocked: 'The visitor, or the address, has been blocked.',
   plan_limit: "The organization's plan does not have this; the message names the one that has.",
   not_found: 'It does not exist, or it is not for the caller.',
   method_not_allowed: 'The path knows other methods; `Allow` names them.',

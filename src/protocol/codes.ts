@@ -9,6 +9,7 @@ export const errorCodes = {
   second_factor: { status: 401, retry: false },
   forbidden: { status: 403, retry: false },
   origin_not_allowed: { status: 403, retry: false },
+  visitor_blocked: { status: 403, retry: false },
   plan_limit: { status: 403, retry: false },
   not_found: { status: 404, retry: false },
   method_not_allowed: { status: 405, retry: false },

@@ -280,6 +280,19 @@ export const stats = figures.extend({
 });
 export type Stats = z.infer<typeof stats>;
 
+/** Who or what is blocked. The address itself is not kept, so it can't be told. */
+export const block = z.object({
+  id: uuid,
+  kind: z.enum(['visitor', 'address']),
+  visitor: z.object({ id: visitorUuid, name: z.string().nullable(), applicationId: uuid, mode }).nullable(),
+  /** null: until it is lifted. */
+  until: timestamp.nullable(),
+  /** The member who did it. */
+  createdBy: uuid,
+  createdAt: timestamp,
+});
+export type Block = z.infer<typeof block>;
+
 /** Everything kept about one visitor, as they may ask for it. Internal notes are staff's own work and not among it. */
 export const visitorData = z.object({
   visitor: visitor.extend({ organizationId: uuid, applicationId: uuid, mode }),

@@ -3,6 +3,7 @@
 // handlers are typed by it; it holds no logic itself. Its rows are in operations/.
 import type { z } from 'zod';
 import { assistantOperations } from './operations/assistant.ts';
+import { blockOperations } from './operations/blocks.ts';
 import { dataOperations } from './operations/data.ts';
 import { adminOperations } from './operations/admin.ts';
 import { signInOperations } from './operations/sign-in.ts';
@@ -17,6 +18,7 @@ export const operations = {
   ...visitorOperations,
   ...staffOperations,
   ...signInOperations,
+  ...blockOperations,
   ...adminOperations,
   ...dataOperations,
   ...assistantOperations,

@@ -15,6 +15,7 @@ import {
   serverScope,
   visitorScope,
 } from './core/scopes.ts';
+import * as blocks from './chat/blocks.ts';
 import * as cannedReplies from './chat/canned-replies.ts';
 import * as applications from './tenants/applications.ts';
 import * as conversations from './chat/conversations.ts';
@@ -136,6 +137,11 @@ export const handlers: { readonly [N in OperationName]: Handler<N> } = {
   'staff.conversations.resolve': writes(conversations.resolveConversation, conversationScope),
   'staff.conversations.transfer': writes(conversations.transferConversation, conversationScope),
   'staff.conversations.read': writes(conversations.readConversation, conversationScope),
+  'visitors.block': writes(blocks.blockVisitor),
+  'visitors.unblock': writes(blocks.unblockVisitor),
+  'blocks.list': reads(blocks.listBlocks),
+  'blocks.create': writes(blocks.blockAddress),
+  'blocks.remove': writes(blocks.removeBlock),
   'cannedReplies.list': reads(cannedReplies.listCannedReplies),
   'cannedReplies.create': writes(cannedReplies.createCannedReply),
   'cannedReplies.update': writes(cannedReplies.updateCannedReply),

@@ -406,7 +406,7 @@ export class Connection {
   /** Checks after every change of configuration whether the connection may stay. */
   async revalidate(): Promise<void> {
     if (this.#closed) return;
-    const reason = await checkAccess(this.#options.service, this.actor);
+    const reason = await checkAccess(this.#options.service, this.actor, this.#options.address);
     if (reason === null) return;
     this.close(
       reason,

@@ -31,6 +31,7 @@ const refusalCodes: Readonly<Partial<Record<SocketErrorCode, keyof typeof closeC
   INVALID_TOKEN: 'unauthorized',
   EXPIRED_TOKEN: 'unauthorized',
   ORIGIN_MISMATCH: 'withdrawn',
+  FORBIDDEN: 'withdrawn',
   APP_NOT_FOUND: 'appNotFound',
   RATE_LIMITED: 'rateLimited',
 };
@@ -171,6 +172,7 @@ export class SocketServer {
         readToken(url),
         request.headersDistinct['origin'] ?? [],
         request.headers.host,
+        address,
       );
       if (actor.kind === 'visitor') {
         const key = `visitor:${actor.applicationId}:${actor.mode}:${actor.visitorId}`;

@@ -375,6 +375,17 @@ describe('what the service answers', () => {
     await check(admin, 'DELETE', `/api/v1/admin/members/${member.id}/sessions`);
   });
 
+  it('is what the document says of blocks', async () => {
+    await check(visitor, 'GET', '/api/v1/visitor');
+    const at = `/api/v1/staff/visitors/${visitor.headers['x-visitor-id']}/block`;
+    await check(admin, 'PUT', at, {});
+    expect((await check(visitor, 'GET', '/api/v1/visitor')).body.error).toBe('visitor_blocked');
+    await check(admin, 'DELETE', at);
+    const { block } = (await check(admin, 'POST', '/api/v1/staff/blocks', { address: '192.0.2.1' })).body;
+    await check(admin, 'GET', '/api/v1/staff/blocks');
+    await check(admin, 'DELETE', `/api/v1/staff/blocks/${block.id}`);
+  });
+
   it('is what the document says when it refuses', async () => {
     const anonymous = { headers: {} };
     for (const { method, path } of routes) {

@@ -96,8 +96,16 @@ function live(api: SdkApi, shell: VisibleHost, first: Panel, makeFrame: MakePane
     void translate(locale);
   }
 
+  const hideIfBlocked = ({ code }: { readonly code: string }): void => {
+    if (code === 'visitor_blocked') api.hide();
+  };
   const undo = [
     api.subscribe(update),
+    api.on('error', (error) => {
+      hideIfBlocked(error);
+      // A socket that is closed for good does not say why; a request does.
+      if (error.code === 'forbidden') void api.listConversations().catch(hideIfBlocked);
+    }),
     api.on('message', (message) => {
       if (message.own) return;
       title.add();

@@ -1,5 +1,6 @@
 // The tables as the query builder sees them, with those that only SQLite has.
 import type {
+  AddressBlockRow,
   AiLogRow,
   ApiKeyRow,
   ApplicationRow,
@@ -22,6 +23,7 @@ import type {
   RecoveryCodeRow,
   SignInTicketRow,
   StaffSessionRow,
+  VisitorBlockRow,
   VisitorRow,
   WebhookDeliveryRow,
   WebhookRow,
@@ -51,6 +53,8 @@ export interface Database {
   recovery_codes: RecoveryCodeRow;
   sign_in_tickets: SignInTicketRow;
   visitors: VisitorRow;
+  visitor_blocks: VisitorBlockRow;
+  address_blocks: AddressBlockRow;
   conversations: ConversationRow;
   participants: ParticipantRow;
   messages: MessageRow;

@@ -4,10 +4,12 @@ import { visitorUuid, uuid } from '../../protocol/entities.ts';
 import type { CachedApplication, CachedSession } from '../core/config-cache.ts';
 import type { HostSiteActor, MemberActor, VisitorActor } from '../core/actor.ts';
 import type { TokenScope } from '../../protocol/sign-in.ts';
-import type { ApiKeyRow, MemberRow, OrganizationRow } from '../../engine/rows.ts';
+import type { ApiKeyRow, OrganizationRow } from '../../engine/rows.ts';
 import { StoreUnavailableError, type Scope, type Tx } from '../../engine/engine.ts';
 import { ServiceError } from '../core/errors.ts';
 import { scopeOfMember } from '../core/scopes.ts';
+import { assertNotBlocked } from './blocked.ts';
+import { demandsSecondFactor } from './second-factor-demand.ts';
 import { countFailedAuth } from './rate-limits.ts';
 import { originMatches, parseOrigin } from './origins.ts';
 import { isMemberToken, readApiKey } from './secrets.ts';
@@ -45,24 +47,26 @@ interface AuthenticatedApplication {
 
 /**
  * A page that asks for the widget's configuration.
- * @throws Failure unauthorized, origin_not_allowed, rate_limit_exceeded
+ * @throws Failure unauthorized, origin_not_allowed, visitor_blocked, rate_limit_exceeded
  */
 export async function authenticateHostSite(
   service: Service,
   credentials: Credentials,
 ): Promise<HostSiteActor> {
   const { application, origin } = await authenticateApplication(service, credentials);
-  return {
+  const actor: HostSiteActor = {
     kind: 'hostSite',
     organizationId: application.organization.id,
     applicationId: application.row.id,
     origin,
   };
+  await assertNotBlocked(service, actor, credentials.address);
+  return actor;
 }
 
 /**
  * A visitor, by API key or by origin.
- * @throws Failure unauthorized, origin_not_allowed, bad_request (visitor id), rate_limit_exceeded
+ * @throws Failure unauthorized, origin_not_allowed, bad_request (visitor id), visitor_blocked, rate_limit_exceeded
  */
 export async function authenticateVisitor(service: Service, credentials: Credentials): Promise<VisitorActor> {
   const epoch = await service.engine.store.freshConfiguration();
@@ -83,6 +87,7 @@ export async function authenticateVisitor(service: Service, credentials: Credent
     keyId,
     origin,
   };
+  await assertNotBlocked(service, actor, credentials.address);
   rememberStanding(actor, epoch);
   return actor;
 }
@@ -234,14 +239,6 @@ export function toMemberActor({ session, member }: CachedSession, origin: string
 export function isSessionActive(service: Service, { session, member, organization }: CachedSession): boolean {
   if (session.expires_at <= service.engine.clock.now() || member.disabled_at !== null) return false;
   return session.second_factor === 1 || !demandsSecondFactor(organization, member);
-}
-
-/** Whether an organization lets a member in with a second factor only. */
-export function demandsSecondFactor(
-  { second_factor: demand }: Pick<OrganizationRow, 'second_factor'>,
-  { role }: Pick<MemberRow, 'role'>,
-): boolean {
-  return demand === 'all' || (demand === 'admins' && role === 'admin');
 }
 
 /** When a session used now would end: 30 days on, 90 days after its start at most. */

@@ -7,6 +7,7 @@ import { mode, uuid, visitorUuid } from '../../protocol/entities.ts';
 import type { SocketErrorCode } from '../../protocol/codes.ts';
 import type { MemberActor, VisitorActor } from '../core/actor.ts';
 import { mayUseHost, toMemberActor, isSessionActive } from './authenticate.ts';
+import { isBlocked } from './blocked.ts';
 import { ServiceError } from '../core/errors.ts';
 import { matchOrigin } from './origin-match.ts';
 import { parseOrigin } from './origins.ts';
@@ -86,6 +87,7 @@ export function createStaffToken(service: Service, actor: MemberActor): Promise<
  * Token + origin of the connection → actor.
  * @param origin every Origin header of the upgrade request
  * @param host its Host header
+ * @param address where it comes from
  * @throws SocketAuthError
  */
 export async function authenticateSocket(
@@ -93,6 +95,7 @@ export async function authenticateSocket(
   token: string | null,
   origin: readonly string[],
   host: string | undefined,
+  address: string,
 ): Promise<VisitorActor | MemberActor> {
   if (token === null)
     throw new SocketAuthError('UNAUTHORIZED', 'The token is missing: connect with ?token=…');
@@ -105,6 +108,8 @@ export async function authenticateSocket(
   const organization = await service.configCache.organization(actor.organizationId);
   if (organization === null || !mayUseHost(service, host, organization))
     throw new SocketAuthError('INVALID_TOKEN', 'The token belongs to another organization than this host.');
+  if (actor.kind === 'visitor' && (await isBlocked(service, actor, address)))
+    throw new SocketAuthError('FORBIDDEN', 'This visitor has been blocked.');
   const wanted = payload.origin;
   if (wanted !== undefined) {
     const parsed = origin.length === 1 ? parseOrigin(origin[0] ?? '') : null;
@@ -184,6 +189,7 @@ async function memberFromClaims(
 export async function checkAccess(
   service: Service,
   actor: VisitorActor | MemberActor,
+  address: string,
 ): Promise<'withdrawn' | 'appNotFound' | null> {
   if (actor.kind === 'member') {
     const found = await service.configCache.sessionById(actor.sessionId);
@@ -197,6 +203,7 @@ export async function checkAccess(
     if (error instanceof ServiceError) return 'withdrawn';
     throw error;
   }
+  if (await isBlocked(service, actor, address)) return 'withdrawn';
   return (await isErased(service, actor)) ? 'withdrawn' : null;
 }
 

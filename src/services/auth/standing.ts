@@ -5,7 +5,9 @@ import type { Actor, MemberActor, VisitorActor } from '../core/actor.ts';
 import { ServiceError } from '../core/errors.ts';
 import { assertAllowed } from '../core/permission.ts';
 import type { Call, Service } from '../service.ts';
+import { assertNotBlockedNow } from './blocked.ts';
 import { matchOrigin } from './origin-match.ts';
+import { demandsSecondFactor } from './second-factor-demand.ts';
 
 /** The configuration's number at which an actor's rights were last found to hold. */
 const verifiedAt = new WeakMap<Actor, number>();
@@ -19,7 +21,7 @@ export function rememberStanding(actor: Actor, epoch: number): void {
  * Writes on behalf of a caller, whose rights are read again in the same transaction.
  * @param scope as for `store.write`
  * @param work gets the call as it stands now: a member's role may be another
- * @throws ServiceError unauthorized, forbidden, origin_not_allowed when the right was withdrawn
+ * @throws ServiceError unauthorized, forbidden, origin_not_allowed, visitor_blocked when the right was withdrawn
  */
 export function writeAs<A extends Actor, T>(
   call: Call<A>,
@@ -30,22 +32,23 @@ export function writeAs<A extends Actor, T>(
 }
 
 async function currentCall<A extends Actor>(tx: Tx, call: Call<A>): Promise<Call<A>> {
-  const { actor, service } = call;
+  const { actor } = call;
   const epoch = await tx.configurationEpoch();
   if (epoch !== null && verifiedAt.get(actor) === epoch) return call;
-  const current = { ...call, actor: (await readActor(tx, service, actor)) as A };
+  const current = { ...call, actor: (await readActor(tx, call)) as A };
   if (call.who !== undefined) assertAllowed(call.who, current);
   if (epoch !== null && current.actor === actor) rememberStanding(actor, epoch);
   return current;
 }
 
 /** The actor as the rows say it now. */
-async function readActor(tx: Tx, service: Service, actor: Actor): Promise<Actor> {
+async function readActor(tx: Tx, { service, actor, address }: Call): Promise<Actor> {
   switch (actor.kind) {
     case 'member':
       return readMember(tx, service, actor);
     case 'visitor':
       await assertVisitorAdmitted(tx, service, actor);
+      await assertNotBlockedNow(tx, service, actor, address);
       return actor;
     case 'hostSite':
     case 'anonymous':
@@ -57,10 +60,13 @@ async function readActor(tx: Tx, service: Service, actor: Actor): Promise<Actor>
 async function readMember(tx: Tx, service: Service, actor: MemberActor): Promise<MemberActor> {
   const session = await tx.repositories.members.sessionById(actor.sessionId);
   const member = await tx.repositories.members.byId(actor.memberId);
+  const organization = await tx.repositories.organizations.byId(actor.organizationId);
   const active =
     session?.member_id === actor.memberId &&
     session.expires_at > service.engine.clock.now() &&
-    member?.disabled_at === null;
+    member?.disabled_at === null &&
+    organization !== undefined &&
+    (session.second_factor === 1 || !demandsSecondFactor(organization, member));
   if (!active) throw new ServiceError('unauthorized', 'The session is over. Sign in again.');
   return member.role === actor.role ? actor : { ...actor, role: member.role };
 }

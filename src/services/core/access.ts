@@ -14,6 +14,7 @@ import type {
 } from '../../engine/rows.ts';
 import type { LocalActor, MemberActor, VisitorActor } from './actor.ts';
 import { badField, notFound } from './errors.ts';
+import { addressDigest } from '../auth/blocked.ts';
 import { limitNewVisitors } from '../auth/rate-limits.ts';
 import type { ReadTx, Tx, VisitorCall } from '../service.ts';
 
@@ -82,9 +83,19 @@ export async function countNewVisitor({ actor, service, address }: VisitorCall):
 }
 
 /** The visitor's row, made on first use: `countNewVisitor` has let them pass. */
-export async function getOrCreateVisitor(tx: Tx, { actor, service }: VisitorCall): Promise<VisitorRow> {
+export async function getOrCreateVisitor(
+  tx: Tx,
+  { actor, service, address }: VisitorCall,
+): Promise<VisitorRow> {
   const found = await findVisitor(tx, actor);
-  if (found !== undefined) return found;
+  // A backend calls for many visitors: its address says nothing of them.
+  const digest =
+    actor.via === 'origin' && address !== null ? addressDigest(service, actor.organizationId, address) : null;
+  if (found !== undefined) {
+    const moved = digest !== null && Buffer.compare(digest, found.address_digest ?? Buffer.alloc(0)) !== 0;
+    if (moved) await tx.repositories.visitors.setAddressDigest(found.id, digest);
+    return found;
+  }
   const row: VisitorRow = {
     id: service.engine.clock.newId(),
     visitor_id: actor.visitorId,
@@ -96,6 +107,7 @@ export async function getOrCreateVisitor(tx: Tx, { actor, service }: VisitorCall
     verified: 0,
     attributes: '{}',
     created_at: service.engine.clock.now(),
+    address_digest: digest,
   };
   await tx.repositories.visitors.insert(row);
   return row;

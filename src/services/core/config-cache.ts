@@ -10,6 +10,7 @@ import type {
   StaffSessionRow,
 } from '../../engine/rows.ts';
 import type { ApplicationSettings } from '../../protocol/application-settings.ts';
+import { visitorBlockKey } from '../auth/blocked.ts';
 import { readSettings } from '../tenants/settings.ts';
 
 export interface CachedApplication {
@@ -27,12 +28,22 @@ export interface CachedSession {
   readonly organization: OrganizationRow;
 }
 
+/** When each block ends (ms), null: never. */
+export interface CachedBlocks {
+  /** By `visitorBlockKey` (services/auth/blocked.ts). */
+  readonly visitors: ReadonlyMap<string, number | null>;
+  /** By the digest in base64. */
+  readonly addresses: ReadonlyMap<string, number>;
+}
+
 export interface ConfigCache {
   application(id: string): Promise<CachedApplication | null>;
   apiKey(digest: Uint8Array): Promise<ApiKeyRow | null>;
   sessionByDigest(digest: Uint8Array): Promise<CachedSession | null>;
   sessionById(id: string): Promise<CachedSession | null>;
   organization(id: string): Promise<OrganizationRow | null>;
+  /** Who and what an organization has blocked, also blocks that are over. */
+  blocks(organizationId: string): Promise<CachedBlocks>;
   /** Every registered domain of every application. */
   allDomains(): Promise<readonly string[]>;
   /** How many visitors have ever been erased, as text. */
@@ -77,6 +88,23 @@ export function createConfigCache(store: Store): ConfigCache {
   const organization = cached(store, (id: string) =>
     store.read(async ({ repositories }) => (await repositories.organizations.byId(id)) ?? null),
   );
+  const blocks = cached(store, (id: string) =>
+    store.read(async ({ repositories }): Promise<CachedBlocks> => {
+      const visitors = await repositories.blocks.visitors(id);
+      const addresses = await repositories.blocks.addresses(id);
+      return {
+        visitors: new Map(
+          visitors.map((row) => [
+            visitorBlockKey(row.application_id, row.mode, row.visitor_id),
+            row.expires_at,
+          ]),
+        ),
+        addresses: new Map(
+          addresses.map((row) => [Buffer.from(row.digest).toString('base64'), row.expires_at]),
+        ),
+      };
+    }),
+  );
   const erasures = cached(store, (_key: 'all') =>
     store.read(({ repositories }) => repositories.visitorData.erasures()),
   );
@@ -93,6 +121,7 @@ export function createConfigCache(store: Store): ConfigCache {
     },
     sessionById,
     organization,
+    blocks,
     allDomains: () => allDomains('all'),
     erasureCount: () => erasures('all'),
   };

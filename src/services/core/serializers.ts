@@ -144,7 +144,7 @@ function serializeParticipant(row: ParticipantRow): entity.Participant {
 }
 
 export function serializeVisitor(
-  row: Omit<VisitorRow, 'id' | 'organization_id' | 'application_id' | 'mode'>,
+  row: Omit<VisitorRow, 'id' | 'organization_id' | 'application_id' | 'mode' | 'address_digest'>,
 ): entity.Visitor {
   return {
     id: row.visitor_id,

@@ -103,6 +103,8 @@ function secretLocation({ name }: ExportedTable, column: string, row: AnyRow, or
 }
 
 function unsealRow({ secrets }: Service, table: ExportedTable, row: AnyRow, organizationId: string): AnyRow {
+  // Made with a key of this server: it says nothing on another.
+  if (table.name === 'visitors') return { ...row, address_digest: null };
   const column = sealedColumns[table.name];
   if (column === undefined) return row;
   const { digest: _keyed, ...rest } = row;
@@ -257,6 +259,7 @@ function sealRow(
 ): AnyRow {
   // Its passages are cut here.
   if (table.name === 'knowledge_documents') return { ...row, edition: 0 };
+  if (table.name === 'visitors') return { ...row, address_digest: null };
   const column = sealedColumns[table.name];
   if (column === undefined) return row;
   const secret = row[column];

@@ -19,7 +19,7 @@ const eraseBatchSize = 200;
  * where several have it, the caller must say which.
  * @throws Failure not_found; bad_request when it names more than one
  */
-async function accessVisitorData(
+export async function accessVisitorData(
   tx: ReadTx,
   { actor }: OwnerCall,
   input: Input<'visitors.export'>,

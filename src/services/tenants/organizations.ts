@@ -6,7 +6,7 @@ import type { OrganizationRow } from '../../engine/rows.ts';
 import { accessOrganization } from '../core/access.ts';
 import { audit } from '../core/audit.ts';
 import { badField, ServiceError } from '../core/errors.ts';
-import { demandsSecondFactor } from '../auth/authenticate.ts';
+import { demandsSecondFactor } from '../auth/second-factor-demand.ts';
 import { organizationQuotas } from './quotas.ts';
 import { isoTime, serializeOrganization } from '../core/serializers.ts';
 import type { OwnerCall, ReadTx, Tx } from '../service.ts';

@@ -56,6 +56,8 @@ export function isAvailable(state: ConsoleState, command: CommandName): boolean 
     case 'aiDraft':
       return item !== undefined && item.status !== 'closed';
     case 'open':
+    case 'block':
+    case 'unblock':
     case 'visitor':
       return item !== undefined;
     case 'edit':
@@ -185,6 +187,8 @@ export const paletteCommands: readonly CommandName[] = [
   'discard',
   'copy',
   'visitor',
+  'block',
+  'unblock',
   'tabPending',
   'tabMine',
   'tabAll',

@@ -90,6 +90,8 @@ export class CommandRunner {
         navigation.setFocus('queue');
       },
       visitor: () => this.#showVisitor(),
+      block: () => this.#block(true),
+      unblock: () => this.#block(false),
       sound: () =>
         context.flash(
           notifications.toggle()
@@ -188,6 +190,17 @@ export class CommandRunner {
     if (this.#state.open === null && !navigation.openTarget('conversation')) return;
     conversation.loadEarlierConversations();
     navigation.setDialog({ kind: 'visitor' });
+  }
+
+  #block(blocked: boolean): void {
+    const { commands, navigation } = this.#parts;
+    const item = targetConversation(this.#state);
+    if (item === undefined) return this.#context.flash('Choose a conversation first.', 'bad');
+    if (!blocked) return void commands.unblock(item);
+    return navigation.ask(`Block ${visitorName(item)}? Their chat closes at once.`, 'block', {
+      command: 'block',
+      item,
+    });
   }
 
   #onMessage(command: OnMessage): void {

@@ -70,6 +70,7 @@ export type Dialog =
 export type Question =
   | { readonly command: 'resolve'; readonly id: string }
   | { readonly command: 'release'; readonly id: string }
+  | { readonly command: 'block'; readonly item: StaffConversationListItem }
   | { readonly command: 'remove'; readonly id: string; readonly messageId: string }
   | { readonly command: 'discard'; readonly key: string }
   | { readonly command: 'quit' };

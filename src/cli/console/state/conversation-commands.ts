@@ -5,7 +5,7 @@ import { asSdkError } from '../../../sdk/error.ts';
 import type { ConsoleContext } from './console-context.ts';
 import { sanitizeLine } from './sanitize-line.ts';
 
-type Name = 'accept' | 'release' | 'resolve' | 'transfer';
+type Name = 'accept' | 'release' | 'resolve' | 'transfer' | 'block' | 'unblock';
 
 export interface ConversationCommands {
   /** True when the conversation is the operator's afterwards. Asked again while it runs, it is the same answer. */
@@ -13,6 +13,9 @@ export interface ConversationCommands {
   release(id: string): Promise<void>;
   resolve(id: string): Promise<void>;
   transfer(id: string, colleague: Colleague): Promise<void>;
+  /** Blocks the visitor of a conversation until the block is lifted. */
+  block(item: StaffConversationListItem): Promise<void>;
+  unblock(item: StaffConversationListItem): Promise<void>;
   /** @throws SdkError */
   loadColleagues(): Promise<void>;
 }
@@ -100,6 +103,22 @@ export function createConversationCommands(context: ConsoleContext): Conversatio
           `${sanitizeLine(colleague.name)} has the conversation with ${visitorName(done)} now.`,
           'good',
         );
+    },
+    block: async (item) => {
+      const { application, mode, visitor } = item;
+      const body = { applicationId: application.id, mode };
+      const done = await once('block', item.id, () =>
+        client.call('PUT', `/visitors/${visitor.id}/block`, body),
+      );
+      if (done !== undefined) context.flash(`Blocked: ${visitorName(item)}.`, 'good');
+    },
+    unblock: async (item) => {
+      const { application, mode, visitor } = item;
+      const query = new URLSearchParams({ applicationId: application.id, mode }).toString();
+      const done = await once('unblock', item.id, () =>
+        client.call('DELETE', `/visitors/${visitor.id}/block?${query}`),
+      );
+      if (done !== undefined) context.flash(`Not blocked any more: ${visitorName(item)}.`, 'good');
     },
     loadColleagues: async () => {
       const { members } = await client.call<{ members: Colleague[] }>('GET', '/members');

@@ -66,6 +66,8 @@ export class Dialogs {
         return undefined;
       case 'release':
         return void commands.release(question.id);
+      case 'block':
+        return void commands.block(question.item);
       case 'remove':
         return void composer.removeMessage(question.id, question.messageId);
       case 'discard':

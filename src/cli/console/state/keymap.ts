@@ -50,6 +50,8 @@ const table = {
   release: { keys: ['R'], where: panes, about: 'release to the queue' },
   transfer: { keys: ['t'], where: panes, about: 'transfer to a colleague' },
   visitor: { keys: ['v'], where: panes, about: 'about the visitor' },
+  block: { keys: ['B'], where: panes, about: 'block the visitor' },
+  unblock: { keys: ['U'], where: panes, about: 'lift the block' },
   edit: { keys: ['e'], where: ['conversation'], about: 'edit own message' },
   remove: { keys: ['d', 'delete'], where: ['conversation'], about: 'delete own message' },
   retry: { keys: ['s'], where: ['conversation'], about: 'send again' },

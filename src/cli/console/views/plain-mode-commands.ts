@@ -81,6 +81,8 @@ export class PlainCommands {
       { name: 'retry', about: 'send again what failed', run: run('retry') },
       { name: 'older', about: 'earlier messages', run: () => void this.#older().catch(model.context.report) },
       { name: 'visitor', about: 'what is known about the visitor', run: () => this.#visitor() },
+      { name: 'block', about: 'the visitor', run: run('block') },
+      { name: 'unblock', about: 'the visitor', run: run('unblock') },
       { name: 'yes', about: 'to what was asked', run: () => this.#answer('yes') },
       { name: 'no', about: 'to what was asked', run: () => this.#answer('no') },
       { name: 'sound', about: 'notifications on or off', run: run('sound') },

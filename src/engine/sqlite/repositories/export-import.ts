@@ -19,6 +19,7 @@ export const exportedTables: readonly ExportedTable[] = [
   { name: 'canned_replies', owner: 'organization_id', references: {} },
   { name: 'webhooks', owner: 'organization_id', references: {} },
   { name: 'visitors', owner: 'organization_id', references: { application_id: 'applications' } },
+  { name: 'visitor_blocks', owner: 'organization_id', references: { visitor_key: 'visitors' } },
   {
     name: 'conversations',
     owner: 'organization_id',
@@ -53,6 +54,7 @@ export const stayingTables: readonly string[] = [
   'events',
   'staff_sessions',
   'invitations',
+  'address_blocks',
   'recovery_codes',
   'sign_in_tickets',
   'webhook_deliveries',

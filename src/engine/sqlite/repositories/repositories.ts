@@ -19,6 +19,7 @@ import { createWebhooksRepository } from './webhooks.ts';
 import { createSearchRepository } from './search.ts';
 import { createStatsRepository } from './stats.ts';
 import { createInvitationsRepository } from './invitations.ts';
+import { createBlocksRepository } from './blocks.ts';
 import { createSecondFactorsRepository } from './second-factors.ts';
 import { createCannedRepliesRepository } from './canned-replies.ts';
 import { createKnowledgeRepository } from './knowledge.ts';
@@ -50,6 +51,7 @@ export function createRepositories(runner: Runner): SqliteRepositories {
     search: createSearchRepository(runner),
     stats: createStatsRepository(runner),
     invitations: createInvitationsRepository(runner),
+    blocks: createBlocksRepository(runner),
     secondFactors: createSecondFactorsRepository(runner),
     cannedReplies: createCannedRepliesRepository(runner),
     knowledge: createKnowledgeRepository(runner),

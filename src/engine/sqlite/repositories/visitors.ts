@@ -24,6 +24,7 @@ const insert = prepare<VisitorRow>()((db, p) =>
     verified: p.verified,
     attributes: p.attributes,
     created_at: p.created_at,
+    address_digest: p.address_digest,
   }),
 );
 const exists = prepare<{ id: string }>()((db, p) =>
@@ -36,12 +37,18 @@ const identify = prepare<Pick<VisitorRow, 'id' | 'name' | 'email' | 'verified' |
     .where('id', '=', p.id),
 );
 
+const setAddressDigest = prepare<{ id: string; address_digest: Uint8Array }>()((db, p) =>
+  db.updateTable('visitors').set({ address_digest: p.address_digest }).where('id', '=', p.id),
+);
+
 export function createVisitorsRepository(runner: Runner): VisitorsRepository {
   return {
     byVisitorId: (applicationId: string, mode: Mode, visitorId: string) =>
       first(runner, byVisitorId, { application_id: applicationId, mode, visitor_id: visitorId }),
     has: async (id: string) => (await first(runner, exists, { id })) !== undefined,
     insert: (row: VisitorRow) => run(runner, insert, row),
+    setAddressDigest: (id: string, digest: Uint8Array) =>
+      run(runner, setAddressDigest, { id, address_digest: digest }),
     identify: (values: Pick<VisitorRow, 'id' | 'name' | 'email' | 'verified' | 'attributes'>) =>
       run(runner, identify, values),
   };
