@@ -96,6 +96,15 @@ describe('an admin whose body is on its way', () => {
   });
 });
 
+it('a member without a second factor is refused once it is demanded', async () => {
+  const operator = await createMember(app, 'acme');
+  const content = { shortcut: 'late', content: 'stored after all?' };
+  const request = await openRequest('POST', '/staff/canned-replies', operator.headers, content);
+  await app.local('organizations.update', { organization: 'acme', signIn: { secondFactor: 'all' } });
+  expect((await request.finish()).status).toBe(401);
+  await app.local('organizations.update', { organization: 'acme', signIn: { secondFactor: 'off' } });
+});
+
 describe('a visitor whose body is on its way', () => {
   async function sending(visitor: TestClient) {
     const conversationId = await createConversation(visitor);
@@ -104,6 +113,23 @@ describe('a visitor whose body is on its way', () => {
       content: 'stored after all?',
     });
   }
+
+  it.each([
+    ['the visitor', {}],
+    ['the address', { address: true }],
+  ])('is refused when %s was blocked', async (what, body) => {
+    const blocks = vi.spyOn(app.service.configCache, 'blocks');
+    const visitor = createVisitor(app, acme.application);
+    const request = await sending(visitor);
+    await eventually(() => expect(blocks).toHaveBeenCalled());
+    const operator = await createMember(app, 'acme');
+    const other = createVisitor(app, acme.application);
+    await createConversation(other);
+    const blocked = what === 'the visitor' ? visitor : other;
+    await operator.call('PUT', `/visitors/${blocked.id}/block`, body);
+    expect(await request.finish()).toEqual({ status: 403, error: 'visitor_blocked' });
+    await operator.call('DELETE', `/visitors/${blocked.id}/block`);
+  });
 
   it('is refused when the key was revoked', async () => {
     const { id, key } = await app.local('keys.create', { applicationId: acme.application.id });
