@@ -295,17 +295,21 @@ export interface AuditRepository {
 }
 
 export interface RetentionRepository {
-  /**
-   * Conversations begun before the window, oldest first: how many messages each loses, and whether it is removed as a
-   * whole.
-   */
+  /** Conversations begun before the window, oldest first, and whether each is removed as a whole. */
   candidates(
     scope: RetentionScope,
     cursor: RetentionCursor,
     limit: number,
-  ): Promise<{ created_at: number; id: string; old_messages: number | null; goes: number }[]>;
-  /** Removes at most `limit` messages older than the window, oldest first. */
-  removeMessages(conversationId: string, cutoff: number, limit: number): Promise<number>;
+  ): Promise<{ created_at: number; id: string; goes: number }[]>;
+  /** Looks at the next messages of a conversation: how many, up to which number, and how many are before the window. */
+  oldMessages(
+    conversationId: string,
+    cutoff: number,
+    after: number,
+    limit: number,
+  ): Promise<{ looked: number; last: number | null; old: number }>;
+  /** Removes messages older than the window, of those with a number above `after` and up to `upTo`. */
+  removeMessages(conversationId: string, cutoff: number, after: number, upTo: number): Promise<number>;
   /** Removes a conversation that has no message left and was silent for the whole window; 0 when it was not. */
   removeConversation(id: string, cutoff: number): Promise<number>;
   /** Visitors from before the window, oldest first, and whether no conversation of theirs stays. */
@@ -342,6 +346,8 @@ export interface VisitorDataRepository {
   access(subject: string): Promise<AuditRow[]>;
   /** Removes at most `limit` messages of the visitor's conversations. */
   removeMessages(visitorKey: string, limit: number): Promise<number>;
+  /** Removes at most `limit` events of the visitor's conversations; not the newest of the log. */
+  removeEvents(visitorKey: string, limit: number): Promise<number>;
   /**
    * Removes the visitor with every row that refers to it, and their events; 0 when there is none. The newest event of
    * the log stays, without content.

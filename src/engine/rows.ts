@@ -449,6 +449,8 @@ export interface QueueRow extends ConversationWithVisitor {
 /** One organization's data of one kind, older than a time (ms). */
 export interface RetentionScope {
   readonly organization_id: string;
+  /** null: all applications of the organization. */
+  readonly application_id: string | null;
   readonly mode: Mode;
   readonly cutoff: number;
 }

@@ -24,7 +24,7 @@ import * as knowledge from './assistant/knowledge/documents.ts';
 import * as members from './tenants/members.ts';
 import * as messages from './chat/messages.ts';
 import * as organizations from './tenants/organizations.ts';
-import { purgeOrganizationData, purge } from './data/retention.ts';
+import { purgeApplicationData, purgeOrganizationData, purge } from './data/retention.ts';
 import type { Call, CallOf, ReadTx, Tx } from './service.ts';
 import * as secondFactor from './auth/second-factor.ts';
 import * as sessions from './auth/sessions.ts';
@@ -169,7 +169,13 @@ export const handlers: { readonly [N in OperationName]: Handler<N> } = {
   'applications.update': writes(applications.updateApplication),
   'applications.identitySecret': writes(applications.revealIdentitySecret),
   'applications.rotateIdentitySecret': writes(applications.rotateIdentitySecret),
-  'applications.delete': writes(applications.deleteApplication),
+  'applications.delete': async (call, input) => {
+    // As with an organization: what is in it goes first, in steps.
+    await purgeApplicationData(call, input);
+    const done = await writes(applications.deleteApplication)(call, input);
+    await call.service.engine.maintenance.clearRemoved();
+    return done;
+  },
   'domains.add': writes(applications.addDomain),
   'domains.remove': writes(applications.removeDomain),
   'domains.list': reads(applications.listDomains),

@@ -122,7 +122,9 @@ describe('what goes', () => {
   });
 
   it('goes on where it was cut off', async () => {
-    const { application } = await createOrganization(app, 'acme', 'free');
+    const { application } = await createOrganization(app, 'acme');
+    const limits = { requestsPerMinute: 10_000, retentionDays: 30 };
+    await app.local('organizations.update', { organization: 'acme', limits });
     const visitor = createVisitor(app, application);
     for (let index = 0; index < 2; index += 1) {
       const id = await createConversation(visitor);

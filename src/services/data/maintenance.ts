@@ -8,6 +8,9 @@ import type { Service } from '../service.ts';
 const eventRetentionMs = 7 * 86_400_000;
 const deliveryRetentionMs = 30 * 86_400_000;
 const intervalMs = 3_600_000;
+/** Removed text leaves the files so soon after it was removed; several removals share one clearing. */
+const clearAfterMs = 5_000;
+const clearAgainAfterMs = 1_000;
 
 /** Deletes what has expired. */
 export async function runMaintenance({ engine }: Service): Promise<void> {
@@ -41,5 +44,31 @@ export function startMaintenance(
       onPurged(await purge(service, { stopped: () => signal.aborted }));
     },
   });
-  return () => loop.stop();
+  const stopClearing = clearAfterRemovals(service, onError);
+  return async () => {
+    stopClearing();
+    await loop.stop();
+  };
+}
+
+/** Clears the files soon after messages were deleted or edited, or configuration was changed. */
+function clearAfterRemovals({ engine }: Service, onError: (error: unknown) => void): () => void {
+  let cancel: (() => void) | null = null;
+  const plan = (ms: number): void => {
+    cancel ??= engine.clock.after(ms, () => {
+      engine.maintenance.clearRemoved().then((cleared) => {
+        cancel = null;
+        // A reader of another process kept a part back.
+        if (!cleared) plan(clearAgainAfterMs);
+      }, onError);
+    });
+  };
+  const unsubscribe = engine.store.subscribe(({ events, configuration }) => {
+    const removed = events.some(({ type }) => type === 'message:deleted' || type === 'message:edited');
+    if (removed || configuration !== null) plan(clearAfterMs);
+  });
+  return () => {
+    unsubscribe();
+    cancel?.();
+  };
 }

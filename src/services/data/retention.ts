@@ -13,11 +13,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Output } from '../../protocol/operations.ts';
 import type { OrganizationRow, RetentionCursor, RetentionScope } from '../../engine/rows.ts';
-import { accessOrganization } from '../core/access.ts';
+import { accessApplication, accessOrganization } from '../core/access.ts';
 import { audit } from '../core/audit.ts';
 import { ServiceError } from '../core/errors.ts';
 import { organizationQuotas } from '../tenants/quotas.ts';
 import { isoTime } from '../core/serializers.ts';
+import { writeSlice, type SliceBudget } from '../core/slices.ts';
 import type { Call, OwnerCall, Service, Tx } from '../service.ts';
 
 type Report = Output<'retention.purge'>;
@@ -33,13 +34,12 @@ const startCursor: RetentionCursor = { created_at: -1, id: '' };
 export const copyRetentionMs = 30 * dayMs;
 /** A clock that is further behind the newest row than this is wrong. */
 const maxClockSkewMs = dayMs;
-/** A step ends after so long, or so many rows: the write lock must be free again within 50 ms. */
-const maxStepMs = 15;
-const maxStepRows = 400;
+/** Removed by one statement. */
 const batchRows = 25;
+/** Removed of the assistant's log by one slice. */
+const aiLogRows = 400;
+const countedRows = 1_000;
 const pageSize = 100;
-/** Between two steps of the same purge, so that others who wait for the lock get it. */
-const pauseMs = 10;
 
 export interface PurgeOptions {
   /** Only counts. */
@@ -95,7 +95,8 @@ async function purgeOrganization(
 ): Promise<Organization> {
   const { retentionDays } = organizationQuotas(row);
   const testDays = Math.min(testRetentionDays, retentionDays ?? testRetentionDays);
-  const testScope: RetentionScope = { organization_id: row.id, mode: 'test', cutoff: now - testDays * dayMs };
+  const whole = { organization_id: row.id, application_id: null };
+  const testScope: RetentionScope = { ...whole, mode: 'test', cutoff: now - testDays * dayMs };
   const test =
     options.dryRun === true
       ? await countExpired(service, testScope, options)
@@ -105,7 +106,7 @@ async function purgeOrganization(
   if (now - row.plan_changed_at < planChangeGraceMs && row.plan_changed_at !== row.created_at)
     return { ...base, state: 'grace', live: zeroCounts() };
   const scope: RetentionScope = {
-    organization_id: row.id,
+    ...whole,
     mode: 'live',
     cutoff: now - retentionDays * dayMs,
   };
@@ -127,14 +128,50 @@ async function purgeOrganization(
 
 /**
  * Removes every conversation and visitor of an organization in small steps, before the organization itself goes.
- * @throws Failure not_found
+ * @throws ServiceError not_found
  */
 export async function purgeOrganizationData(call: OwnerCall, input: { organization: string }): Promise<void> {
   const { id } = await call.service.engine.store.read((tx) =>
     accessOrganization(tx, call.actor, input.organization),
   );
+  await removeAllData(call.service, { organization_id: id, application_id: null });
+}
+
+/**
+ * The same for an application.
+ * @throws ServiceError not_found
+ */
+export async function purgeApplicationData(call: OwnerCall, input: { applicationId: string }): Promise<void> {
+  const row = await call.service.engine.store.read((tx) =>
+    accessApplication(tx, call.actor, input.applicationId),
+  );
+  await removeAllData(call.service, { organization_id: row.organization_id, application_id: row.id });
+  await removeDocuments(call.service, row.organization_id, row.id);
+}
+
+async function removeAllData(
+  service: Service,
+  whose: Pick<RetentionScope, 'organization_id' | 'application_id'>,
+): Promise<void> {
   for (const mode of ['live', 'test'] as const)
-    await removeExpired(call.service, { organization_id: id, mode, cutoff: Number.MAX_SAFE_INTEGER }, {});
+    await removeExpired(service, { ...whose, mode, cutoff: Number.MAX_SAFE_INTEGER }, {});
+}
+
+/** Removes an application's documents, one at a time. */
+async function removeDocuments(
+  service: Service,
+  organizationId: string,
+  applicationId: string,
+): Promise<void> {
+  for (;;) {
+    const [document] = await service.engine.store.read(({ repositories }) =>
+      repositories.knowledge.list(organizationId, applicationId, 1, 0),
+    );
+    if (document === undefined) return;
+    await writeSlice(service, { organization: organizationId }, ({ repositories }) =>
+      repositories.knowledge.remove(document.id),
+    );
+  }
 }
 
 /** Counts page by page, so that the loop stays free between them. */
@@ -147,8 +184,8 @@ async function countExpired(
   const counts = zeroCounts();
   await forEachPage(
     (cursor) => store.read(({ repositories }) => repositories.retention.candidates(scope, cursor, pageSize)),
-    (one) => {
-      counts.messages += one.old_messages ?? 0;
+    async (one) => {
+      counts.messages += await countOldMessages(service, one.id, scope.cutoff);
       counts.conversations += one.goes;
     },
     stopped,
@@ -165,16 +202,35 @@ async function countExpired(
 
 async function forEachPage<R extends RetentionCursor>(
   page: (cursor: RetentionCursor) => Promise<R[]>,
-  look: (row: R) => void,
+  look: (row: R) => void | Promise<void>,
   stopped: (() => boolean) | undefined,
 ): Promise<void> {
   let cursor = startCursor;
   while (stopped?.() !== true) {
     const rows = await page(cursor);
-    rows.forEach(look);
+    for (const row of rows) await look(row);
     const last = rows.at(-1);
     if (last === undefined || rows.length < pageSize) return;
     cursor = last;
+    await sleep(0);
+  }
+}
+
+/** Slice by slice, so that a conversation of any length holds nobody up. */
+async function countOldMessages(
+  { engine: { store } }: Service,
+  conversationId: string,
+  cutoff: number,
+): Promise<number> {
+  let count = 0;
+  for (let after = 0; ;) {
+    const from = after;
+    const slice = await store.read(({ repositories }) =>
+      repositories.retention.oldMessages(conversationId, cutoff, from, countedRows),
+    );
+    count += slice.old;
+    if (slice.last === null || slice.old === 0) return count;
+    after = slice.last;
     await sleep(0);
   }
 }
@@ -196,13 +252,12 @@ async function removeExpired(
     let cursor = startCursor;
     while (options.stopped?.() !== true) {
       const from = cursor;
-      const done = await service.engine.store.write({ organization: scope.organization_id }, (tx) =>
-        step(tx, service, scope, from),
+      const done = await writeSlice(service, { organization: scope.organization_id }, (tx, full) =>
+        step(tx, full, scope, from),
       );
       addCounts(counts, done.removed);
       if (done.over) break;
       cursor = done.cursor;
-      await sleep(pauseMs);
     }
   }
   return counts;
@@ -210,42 +265,40 @@ async function removeExpired(
 
 /** Removes old rows of the assistant's log, which no figure counts any more. */
 async function removeExpiredAiLog(
-  { engine: { store } }: Service,
+  service: Service,
   scope: RetentionScope,
   { stopped }: PurgeOptions,
 ): Promise<void> {
   for (;;) {
-    const removed = await store.write({ organization: scope.organization_id }, ({ repositories }) =>
-      repositories.aiLog.removeOld(scope, maxStepRows),
+    const removed = await writeSlice(service, { organization: scope.organization_id }, ({ repositories }) =>
+      repositories.aiLog.removeOld(scope, aiLogRows),
     );
-    if (removed < maxStepRows || stopped?.() === true) return;
-    await sleep(pauseMs);
+    if (removed < aiLogRows || stopped?.() === true) return;
   }
 }
 
 /** Removes old messages, and conversations that are silent, from where the walk stands until the step is full. */
 async function purgeConversations(
   tx: Tx,
-  service: Service,
+  full: SliceBudget,
   scope: RetentionScope,
   from: RetentionCursor,
 ): Promise<Step> {
-  const full = createStepBudget(service);
+  const { retention } = tx.repositories;
   const removed = zeroCounts();
-  const page = await tx.repositories.retention.candidates(scope, from, pageSize);
+  const page = await retention.candidates(scope, from, pageSize);
   let cursor = from;
   for (const one of page) {
-    let left = one.old_messages ?? 0;
-    while (left > 0) {
-      const messages = await tx.repositories.retention.removeMessages(one.id, scope.cutoff, batchRows);
-      removed.messages += messages;
-      left -= messages;
+    for (let after = 0; ;) {
+      const slice = await retention.oldMessages(one.id, scope.cutoff, after, batchRows);
+      // Numbers follow time: what comes after a slice without an old message is younger.
+      if (slice.last === null || slice.old === 0) break;
+      removed.messages += await retention.removeMessages(one.id, scope.cutoff, after, slice.last);
+      after = slice.last;
       // The walk has not passed this conversation yet: the next step begins with it.
-      if (full(messages) && left > 0) return { cursor, over: false, removed };
-      if (messages === 0) break;
+      if (full(slice.old)) return { cursor, over: false, removed };
     }
-    if (one.goes === 1)
-      removed.conversations += await tx.repositories.retention.removeConversation(one.id, scope.cutoff);
+    if (one.goes === 1) removed.conversations += await retention.removeConversation(one.id, scope.cutoff);
     cursor = one;
     if (full(1)) return { cursor, over: false, removed };
   }
@@ -254,11 +307,10 @@ async function purgeConversations(
 
 async function purgeVisitors(
   tx: Tx,
-  service: Service,
+  full: SliceBudget,
   scope: RetentionScope,
   from: RetentionCursor,
 ): Promise<Step> {
-  const full = createStepBudget(service);
   const removed = zeroCounts();
   const page = await tx.repositories.retention.visitors(scope, from, pageSize);
   let cursor = from;
@@ -268,16 +320,6 @@ async function purgeVisitors(
     if (full(1)) return { cursor, over: false, removed };
   }
   return { cursor, over: page.length < pageSize, removed };
-}
-
-/** @returns a function that takes rows removed just now and says whether the step is full */
-function createStepBudget({ engine: { clock } }: Service): (rows: number) => boolean {
-  const began = clock.monotonic();
-  let rows = 0;
-  return (more) => {
-    rows += more;
-    return rows >= maxStepRows || clock.monotonic() - began >= maxStepMs;
-  };
 }
 
 /** A purge by hand is a row of the audit log, and so is one that waits, once a day. */

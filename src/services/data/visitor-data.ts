@@ -6,13 +6,14 @@ import { serializeAiLogEntry } from '../assistant/log.ts';
 import { writeAs } from '../auth/standing.ts';
 import { audit } from '../core/audit.ts';
 import { badField, notFound } from '../core/errors.ts';
+import { writeSlice } from '../core/slices.ts';
 import { isoTime, serializeConversation, serializeMessage, serializeVisitor } from '../core/serializers.ts';
 import { copyRetentionMs } from './retention.ts';
 import type { OwnerCall, ReadTx } from '../service.ts';
 
 const messagePageSize = 500;
-/** So few that removing them holds the write lock for less than 50 ms. */
-const eraseBatchSize = 200;
+/** Removed by one statement. */
+const eraseBatchSize = 25;
 
 /**
  * The one visitor that is meant. The same UUID under another application or mode is another person, so
@@ -144,13 +145,19 @@ export async function eraseVisitor(
   const { store, maintenance } = call.service.engine;
   const visitor = await store.read((tx) => accessVisitorData(tx, call, input));
   const scope = { organization: visitor.organization_id };
-  // A long history goes in steps, so that no other writer waits for the lock; cut off in the middle, the same call goes on.
-  for (;;) {
-    const removed = await writeAs(call, scope, ({ repositories }) =>
-      repositories.visitorData.removeMessages(visitor.id, eraseBatchSize),
+  // The right to erase is read again before anything goes, and once more at the end.
+  await writeAs(call, scope, async () => undefined);
+  // A long history goes in slices; cut off in the middle, the same call goes on.
+  for (const remove of ['removeMessages', 'removeEvents'] as const)
+    while (
+      !(await writeSlice(call.service, scope, async ({ repositories }, full) => {
+        for (;;) {
+          const removed = await repositories.visitorData[remove](visitor.id, eraseBatchSize);
+          if (removed < eraseBatchSize) return true;
+          if (full(removed)) return false;
+        }
+      }))
     );
-    if (removed < eraseBatchSize) break;
-  }
   await writeAs(call, scope, async (tx) => {
     if ((await tx.repositories.visitorData.remove(visitor.id)) === 0) throw notFound('visitor');
     await tx.repositories.visitorData.countErasure();

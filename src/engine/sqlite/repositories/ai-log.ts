@@ -1,7 +1,7 @@
 // Queries on the log of what the assistant was asked and answered, and on what it has yet to answer.
 import { sql } from 'kysely';
 import type { AiLogRepository } from '../../repositories.ts';
-import type { AiLogRow } from '../../rows.ts';
+import type { AiLogRow, RetentionScope } from '../../rows.ts';
 import { all, first, prepare, run, type Runner } from '../query.ts';
 
 /** One that is there already under the same id is left alone. */
@@ -56,20 +56,19 @@ const ofVisitor = prepare<{ visitor_key: string }>()((db, p) =>
     .orderBy('created_at')
     .orderBy('id'),
 );
-type Old = Pick<AiLogRow, 'organization_id' | 'mode'> & { cutoff: number; limit: number };
+type Old = RetentionScope & { limit: number };
 const removeOld = prepare<Old>()((db, p) =>
-  db
-    .deleteFrom('ai_log')
-    .where('id', 'in', (e) =>
-      e
-        .selectFrom('ai_log as old')
-        .select('old.id')
-        .where('old.organization_id', '=', p.organization_id)
-        .where('old.created_at', '<', p.cutoff)
-        .where('old.mode', '=', p.mode)
-        .orderBy('old.created_at')
-        .limit(p.limit),
-    ),
+  db.deleteFrom('ai_log').where('id', 'in', (e) =>
+    e
+      .selectFrom('ai_log as old')
+      .select('old.id')
+      .where('old.organization_id', '=', p.organization_id)
+      .where(sql<boolean>`(${p.application_id} is null or old.application_id = ${p.application_id})`)
+      .where('old.created_at', '<', p.cutoff)
+      .where('old.mode', '=', p.mode)
+      .orderBy('old.created_at')
+      .limit(p.limit),
+  ),
 );
 const setChosen = prepare<{ conversation_id: string; chosen: string }>()((db, p) =>
   db
@@ -122,13 +121,7 @@ export function createAiLogRepository(runner: Runner): AiLogRepository {
       (await first(runner, count, { organization_id: organizationId, application_id: applicationId }))?.n ??
       0,
     ofVisitor: (visitorKey: string) => all(runner, ofVisitor, { visitor_key: visitorKey }),
-    removeOld: (scope: { organization_id: string; mode: AiLogRow['mode']; cutoff: number }, limit: number) =>
-      run(runner, removeOld, {
-        organization_id: scope.organization_id,
-        mode: scope.mode,
-        cutoff: scope.cutoff,
-        limit,
-      }),
+    removeOld: (scope: RetentionScope, limit: number) => run(runner, removeOld, { ...scope, limit }),
     setChosen: (conversationId: string, passageId: string) =>
       run(runner, setChosen, { conversation_id: conversationId, chosen: passageId }),
     blank: (conversationId: string, since: number) =>

@@ -8,26 +8,28 @@ import { all, first, prepare, run, type Runner } from '../query.ts';
 
 type Page = RetentionScope & { after: number; after_id: string; limit: number };
 
-/** Of the conversation `c`: true when nothing in it is younger than the window, so that it goes as a whole. */
+/**
+ * Of the conversation `c`: true when nothing in it is younger than the window, so that it goes as a whole. Looks at its
+ * newest message only: a conversation may have any number.
+ */
 function isSilent(p: { cutoff: number }) {
-  return sql<number>`(c.created_at < ${p.cutoff} and c.updated_at < ${p.cutoff} and not exists (
-    select 1 from messages as young where young.conversation_id = c.id and young.created_at >= ${p.cutoff}))`;
+  return sql<number>`(c.created_at < ${p.cutoff} and c.updated_at < ${p.cutoff} and coalesce((
+    select newest.created_at from messages as newest where newest.conversation_id = c.id
+      order by newest.seq desc limit 1), 0) < ${p.cutoff})`;
+}
+
+/** One application's rows, or those of all. */
+function ofApplication(p: Page, column: 'c.application_id' | 'v.application_id') {
+  return sql<boolean>`(${p.application_id} is null or ${sql.ref(column)} = ${p.application_id})`;
 }
 
 const candidates = prepare<Page>()((db, p) =>
   db
     .selectFrom('conversations as c')
     .select(['c.id', 'c.created_at'])
-    .select((e) =>
-      e
-        .selectFrom('messages as m')
-        .select((f) => f.fn.countAll<number>().as('n'))
-        .whereRef('m.conversation_id', '=', 'c.id')
-        .where('m.created_at', '<', p.cutoff)
-        .as('old_messages'),
-    )
     .select(isSilent(p).as('goes'))
     .where('c.organization_id', '=', p.organization_id)
+    .where(ofApplication(p, 'c.application_id'))
     .where('c.mode', '=', p.mode)
     .where('c.created_at', '<', p.cutoff)
     .where('c.created_at', '>=', p.after)
@@ -36,18 +38,32 @@ const candidates = prepare<Page>()((db, p) =>
     .orderBy('c.id')
     .limit(p.limit),
 );
-const removeMessages = prepare<{ conversation_id: string; cutoff: number; limit: number }>()((db, p) =>
+type Slice = { conversation_id: string; cutoff: number; after: number; limit: number };
+const oldMessages = prepare<Slice>()((db, p) =>
   db
-    .deleteFrom('messages')
-    .where('id', 'in', (e) =>
+    .selectFrom((e) =>
       e
         .selectFrom('messages as m')
-        .select('m.id')
+        .select(['m.seq', 'm.created_at'])
         .where('m.conversation_id', '=', p.conversation_id)
-        .where('m.created_at', '<', p.cutoff)
+        .where('m.seq', '>', p.after)
         .orderBy('m.seq')
-        .limit(p.limit),
-    ),
+        .limit(p.limit)
+        .as('slice'),
+    )
+    .select((e) => [
+      e.fn.countAll<number>().as('looked'),
+      e.fn.max<number | null>('slice.seq').as('last'),
+      sql<number>`count(*) filter (where slice.created_at < ${p.cutoff})`.as('old'),
+    ]),
+);
+const removeMessages = prepare<Slice>()((db, p) =>
+  db
+    .deleteFrom('messages')
+    .where('conversation_id', '=', p.conversation_id)
+    .where('seq', '>', p.after)
+    .where('seq', '<=', p.limit)
+    .where('created_at', '<', p.cutoff),
 );
 // Looks once more in the statement itself: a message may have come since the page was read.
 const removeConversation = prepare<{ id: string; cutoff: number }>()((db, p) =>
@@ -76,6 +92,7 @@ const visitors = prepare<Page>()((db, p) =>
       ),
     )
     .where('v.organization_id', '=', p.organization_id)
+    .where(ofApplication(p, 'v.application_id'))
     .where('v.mode', '=', p.mode)
     .where('v.created_at', '<', p.cutoff)
     .where('v.created_at', '>=', p.after)
@@ -128,8 +145,14 @@ export function createRetentionRepository(runner: Runner): RetentionRepository {
   return {
     candidates: (scope: RetentionScope, cursor: RetentionCursor, limit: number) =>
       all(runner, candidates, pageOf(scope, cursor, limit)),
-    removeMessages: (conversationId: string, cutoff: number, limit: number) =>
-      run(runner, removeMessages, { conversation_id: conversationId, cutoff, limit }),
+    oldMessages: async (conversationId: string, cutoff: number, after: number, limit: number) =>
+      (await first(runner, oldMessages, { conversation_id: conversationId, cutoff, after, limit })) ?? {
+        looked: 0,
+        last: null,
+        old: 0,
+      },
+    removeMessages: (conversationId: string, cutoff: number, after: number, upTo: number) =>
+      run(runner, removeMessages, { conversation_id: conversationId, cutoff, after, limit: upTo }),
     removeConversation: (id: string, cutoff: number) => run(runner, removeConversation, { id, cutoff }),
     visitors: (scope: RetentionScope, cursor: RetentionCursor, limit: number) =>
       all(runner, visitors, pageOf(scope, cursor, limit)),

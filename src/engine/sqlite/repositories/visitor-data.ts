@@ -66,8 +66,15 @@ const blankNewestEvent = prepare<{ visitor_key: string }>()((db, p) =>
     .where(isNewest)
     .where(ofVisitor(p)),
 );
-const removeEvents = prepare<{ visitor_key: string }>()((db, p) =>
-  db.deleteFrom('events').where(ofVisitor(p)),
+const removeEvents = prepare<{ visitor_key: string; limit: number }>()((db, p) =>
+  db.deleteFrom('events').where('seq', 'in', (e) =>
+    e
+      .selectFrom('events')
+      .select('seq')
+      .where(ofVisitor(p))
+      .where(sql<boolean>`not ${isNewest}`)
+      .limit(p.limit),
+  ),
 );
 const access = prepare<{ subject: string }>()((db, p) =>
   db.selectFrom('audit').selectAll().where('subject', '=', p.subject).orderBy('created_at').orderBy('id'),
@@ -109,9 +116,11 @@ export function createVisitorDataRepository(runner: Runner): VisitorDataReposito
     access: (subject: string) => all(runner, access, { subject }),
     removeMessages: (visitorKey: string, limit: number) =>
       run(runner, removeMessages, { visitor_key: visitorKey, limit }),
+    removeEvents: (visitorKey: string, limit: number) =>
+      run(runner, removeEvents, { visitor_key: visitorKey, limit }),
     remove: async (visitorKey: string) => {
       await run(runner, blankNewestEvent, { visitor_key: visitorKey });
-      await run(runner, removeEvents, { visitor_key: visitorKey });
+      await run(runner, removeEvents, { visitor_key: visitorKey, limit: -1 });
       return run(runner, remove, { visitor_key: visitorKey });
     },
     erasures: async () => (await first(runner, erasures, {}))?.value ?? '0',

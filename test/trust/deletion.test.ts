@@ -1,0 +1,92 @@
+// Deleting much takes many small steps: everybody else is answered throughout.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startApp, type TestApp } from '../helpers/app.ts';
+import { measureLoop } from '../helpers/loop-delay.ts';
+import {
+  createApplication,
+  createConversation,
+  createMessage,
+  createOrganization,
+  createVisitor,
+  createVisitorByKey,
+  type TestApplication,
+  type TestClient,
+} from '../helpers/fixtures.ts';
+
+const messages = 20_000;
+
+let app: TestApp;
+let second: TestApplication;
+let other: TestClient;
+
+beforeAll(async () => {
+  app = await startApp({ realTime: true });
+  const acme = await createOrganization(app, 'acme');
+  second = await createApplication(app, 'acme', 'second.example');
+  other = createVisitor(app, acme.application);
+  await createMessage(other, await createConversation(other));
+});
+afterAll(() => app.stop());
+
+/** A long conversation of a visitor: copies of one message, with their words. */
+async function fill(visitor: TestClient, organizationId: string): Promise<void> {
+  const conversationId = await createConversation(visitor);
+  const template = await createMessage(visitor, conversationId, 'the parcel never arrived');
+  const { store, clock } = app.service.engine;
+  for (let from = 0; from < messages; from += 500)
+    await store.write({ organization: organizationId }, async ({ repositories }) => {
+      const {
+        visitor_name: _visitor,
+        member_name: _member,
+        ...row
+      } = (await repositories.messages.byId(template))!;
+      for (let at = from; at < from + 500; at += 1) {
+        const id = clock.newId();
+        const seq = row.seq + at + 1;
+        await repositories.messages.insert({ ...row, id, seq, changed_seq: seq, client_message_id: null });
+        await repositories.search.put(id, organizationId, ['the', 'parcel', 'never', 'arrived']);
+      }
+    });
+}
+
+/** Runs work beside requests of another visitor: how long it held the loop, and the longest of their answers, ms. */
+async function beside(what: string, work: () => Promise<unknown>): Promise<void> {
+  let over = false;
+  let slowest = 0;
+  const asking = (async () => {
+    while (!over) {
+      const began = performance.now();
+      expect((await other.call('GET', '/conversations')).status).toBe(200);
+      slowest = Math.max(slowest, performance.now() - began);
+    }
+  })();
+  const { p99, longest } = await measureLoop(work);
+  over = true;
+  await asking;
+  process.stdout.write(
+    `${what} with ${messages} messages: the loop is held ${p99.toFixed(1)} ms (p99), ${longest.toFixed(1)} ms at most; ` +
+      `slowest answer ${slowest.toFixed(0)} ms\n`,
+  );
+  expect(p99).toBeLessThan(100);
+  expect(slowest).toBeLessThan(3_000);
+}
+
+describe(`${messages} messages`, () => {
+  it('of an application go without holding the event loop', async () => {
+    const organizationId = (await app.local('applications.get', { applicationId: second.id })).organizationId;
+    await fill(createVisitorByKey(app, second), organizationId);
+    await beside('deleting an application', () =>
+      app.local('applications.delete', { applicationId: second.id }),
+    );
+  });
+
+  it('of a visitor who is erased go without holding the event loop', async () => {
+    const visitor = createVisitorByKey(app, {
+      ...second,
+      ...(await createApplication(app, 'acme', 'third.example')),
+    });
+    const { applications } = await app.local('applications.list', { organization: 'acme' });
+    await fill(visitor, applications[0]!.organizationId);
+    await beside('erasing a visitor', () => app.local('visitors.erase', { visitorId: visitor.id }));
+  });
+});
