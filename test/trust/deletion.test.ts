@@ -50,7 +50,7 @@ async function fill(visitor: TestClient, organizationId: string): Promise<void> 
 }
 
 /** Runs work beside requests of another visitor: how long it held the loop, and the longest of their answers, ms. */
-async function beside(what: string, work: () => Promise<unknown>): Promise<void> {
+async function beside(what: string, work: () => Promise<unknown>): Promise<{ p99: number; slowest: number }> {
   let over = false;
   let slowest = 0;
   const asking = (async () => {
@@ -67,17 +67,18 @@ async function beside(what: string, work: () => Promise<unknown>): Promise<void>
     `${what} with ${messages} messages: the loop is held ${p99.toFixed(1)} ms (p99), ${longest.toFixed(1)} ms at most; ` +
       `slowest answer ${slowest.toFixed(0)} ms\n`,
   );
-  expect(p99).toBeLessThan(100);
-  expect(slowest).toBeLessThan(3_000);
+  return { p99, slowest };
 }
 
 describe(`${messages} messages`, () => {
   it('of an application go without holding the event loop', async () => {
     const organizationId = (await app.local('applications.get', { applicationId: second.id })).organizationId;
     await fill(createVisitorByKey(app, second), organizationId);
-    await beside('deleting an application', () =>
+    const { p99, slowest } = await beside('deleting an application', () =>
       app.local('applications.delete', { applicationId: second.id }),
     );
+    expect(p99).toBeLessThan(100);
+    expect(slowest).toBeLessThan(3_000);
   });
 
   it('of a visitor who is erased go without holding the event loop', async () => {
@@ -87,6 +88,10 @@ describe(`${messages} messages`, () => {
     });
     const { applications } = await app.local('applications.list', { organization: 'acme' });
     await fill(visitor, applications[0]!.organizationId);
-    await beside('erasing a visitor', () => app.local('visitors.erase', { visitorId: visitor.id }));
+    const { p99, slowest } = await beside('erasing a visitor', () =>
+      app.local('visitors.erase', { visitorId: visitor.id }),
+    );
+    expect(p99).toBeLessThan(100);
+    expect(slowest).toBeLessThan(3_000);
   });
 });
