@@ -115,3 +115,14 @@ export async function readText(context: Context, typed: string | undefined, usag
 
 /** Text of this many bytes can't be within the limit of characters any more. */
 const maxTextBytes = sizeLimits.contentRest * 4;
+
+/** A typed text as the content of a message: Lexical for Markdown, else plain. */
+export async function toContent(
+  text: string,
+  markdown = false,
+): Promise<{ content: string; contentFormat: 'plain' | 'lexical' }> {
+  if (!markdown) return { content: text, contentFormat: 'plain' };
+  // Loaded here: most commands need no Markdown.
+  const { markdownToLexical } = await import('../text/markdown.ts');
+  return { content: await markdownToLexical(text), contentFormat: 'lexical' };
+}

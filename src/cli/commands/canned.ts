@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { sizeLimits } from '../../protocol/codes.ts';
 import type { CannedReply } from '../../protocol/entities.ts';
 import type { WrapHandler, Context } from '../context.ts';
-import { readText } from '../conversation-lookup.ts';
+import { readText, toContent } from '../conversation-lookup.ts';
 import { CommandError } from '../errors.ts';
 import { addCommandGroup } from '../command-builder.ts';
 import { addServerOptions, withRemote, type Remote, type ServerOptions } from '../remote.ts';
@@ -55,13 +55,7 @@ async function set(
   [typed = '', given]: readonly (string | undefined)[],
 ): Promise<void> {
   const text = await readText(context, given, `canned set ${typed} TEXT`);
-  const content =
-    options.markdown === true
-      ? {
-          content: await (await import('../../text/markdown.ts')).markdownToLexical(text),
-          contentFormat: 'lexical',
-        }
-      : { content: text, contentFormat: 'plain' };
+  const content = await toContent(text, options.markdown);
   const shortcut = bare(typed);
   const reply = await withRemote(context, options, async (remote) => {
     const old = (await allReplies(remote)).find((one) => one.shortcut === shortcut);

@@ -6,7 +6,7 @@ import { sizeLimits } from '../../protocol/codes.ts';
 import type { SentMessage } from '../../protocol/entities.ts';
 import { isRetryable } from '../../sdk/error.ts';
 import type { WrapHandler, Context } from '../context.ts';
-import { findConversationId, explainRefusal, shortId, readText } from '../conversation-lookup.ts';
+import { findConversationId, explainRefusal, shortId, readText, toContent } from '../conversation-lookup.ts';
 import { addServerOptions, isSdkError, withRemote, type Remote, type ServerOptions } from '../remote.ts';
 
 interface SendOptions extends ServerOptions {
@@ -48,13 +48,7 @@ async function send(
   given: string | undefined,
 ): Promise<void> {
   const text = await readText(context, given, `${kind} ${typed} TEXT`);
-  const content =
-    options.markdown === true
-      ? {
-          content: await (await import('../../text/markdown.ts')).markdownToLexical(text),
-          contentFormat: 'lexical',
-        }
-      : { content: text, contentFormat: 'plain' };
+  const content = await toContent(text, options.markdown);
   const body = {
     ...content,
     clientMessageId: options.once ?? randomUUID(),
