@@ -23,7 +23,7 @@ export interface Prompt {
   close(): void;
 }
 
-export const cancelledMessage = 'Stopped; nothing was created.';
+const cancelledMessage = 'Stopped; nothing was created.';
 
 export function openPrompt(input: InputStream, screen: OutputStream): Prompt {
   let hidden = false;

@@ -34,7 +34,9 @@ const timeoutMs = 2_000;
 /** The server that runs on a data folder, as it said itself and as it answers; null where there is none. */
 export async function runningServer(folder: string): Promise<ServerAddress | null> {
   const said = addressOf(await readFile(fileOf(folder), 'utf8').catch(() => ''));
-  return said !== null && isAlive(said.pid) && (await isReady(said.url)) ? said : null;
+  if (said === null || !isAlive(said.pid)) return null;
+  // Its process number may be another process's by now.
+  return (await readinessProblem(said.url, timeoutMs)) === null ? said : null;
 }
 
 function addressOf(text: string): ServerAddress | null {
@@ -60,11 +62,6 @@ function isAlive(pid: number): boolean {
   } catch (error) {
     return errorCode(error) === 'EPERM';
   }
-}
-
-/** Whether a Deskbell answers there. Its process number may be another process's by now. */
-export async function isReady(url: string): Promise<boolean> {
-  return (await readinessProblem(url, timeoutMs)) === null;
 }
 
 /**

@@ -127,7 +127,7 @@ async function newPassword(context: Context, { passwordStdin }: PasswordOption):
 }
 
 /** What a prompt can say at once; the rule itself is the operation's. */
-export function checkPassword(password: string): string | null {
+function checkPassword(password: string): string | null {
   return password.length < 8 ? 'That is too short: 8 characters or more.' : null;
 }
 

@@ -86,33 +86,16 @@ export function overlayOf(state: ViewState, dialog: Dialog, keymap: Keymap): Ove
   );
   const inner = columns - 4;
   const height = Math.max(1, state.rows - (state.rows < 20 ? 3 : 6));
+  const reader = (title: string, lines: readonly Line[]): Overlay => {
+    const { dialogTop: top } = state;
+    const inSight = scrolled(lines, top, height);
+    return placed(framed(inSight, title, restOf(lines.length, top, height), columns), columns, state);
+  };
   switch (dialog.kind) {
-    case 'help': {
-      const lines = helpLines(state, keymap, inner);
-      return placed(
-        framed(
-          scrolled(lines, state.dialogTop, height),
-          'Help',
-          restOf(lines.length, state.dialogTop, height),
-          columns,
-        ),
-        columns,
-        state,
-      );
-    }
-    case 'visitor': {
-      const lines = visitorLines(state, inner);
-      return placed(
-        framed(
-          scrolled(lines, state.dialogTop, height),
-          'Visitor',
-          restOf(lines.length, state.dialogTop, height),
-          columns,
-        ),
-        columns,
-        state,
-      );
-    }
+    case 'help':
+      return reader('Help', helpLines(state, keymap, inner));
+    case 'visitor':
+      return reader('Visitor', visitorLines(state, inner));
     case 'confirm': {
       const question = wrap([{ text: sanitizeLine(dialog.question) }], inner);
       const keys: Line = [

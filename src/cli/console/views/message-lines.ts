@@ -2,6 +2,7 @@
 // Pure and remembered per message, so that a frame costs what is in sight.
 import type { ShownMessage } from '../state/console-state.ts';
 import { lastSeenMessage, shownMessages } from '../state/shown-messages.ts';
+import { justify } from './line-layout.ts';
 import type { ViewState } from './view-state.ts';
 import type { MessageBlocks } from './viewport.ts';
 import { contentLines } from '../text/rich-lines.ts';
@@ -69,14 +70,6 @@ export function ruleWith(label: string, columns: number, style: Omit<Span, 'text
     ],
     columns,
   );
-}
-
-/** Two ends of one line: the left one gives way. */
-export function bothEnds(left: Line, right: Line, columns: number): Line {
-  const rightWidth = widthOf(right);
-  const room = Math.max(0, columns - rightWidth - (rightWidth > 0 ? 1 : 0));
-  const kept = widthOf(left) > room ? cut(left, room) : left;
-  return [...kept, { text: ' '.repeat(Math.max(0, columns - rightWidth - widthOf(kept))) }, ...right];
 }
 
 function problemOf(message: ShownMessage): string {
@@ -158,7 +151,7 @@ function draw(
   if (!again) {
     if (!compact && !newDay && isUnread !== true) lines.push(blank);
     lines.push(
-      bothEnds(
+      justify(
         [
           gutter,
           { text: nameOf(message, kind, memberId), bold: true, color: look.color },

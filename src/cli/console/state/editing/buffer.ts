@@ -224,10 +224,6 @@ export function moveLineEnd(buffer: EditBuffer): EditBuffer {
   return moved(buffer, lineEnd(buffer.text, buffer.caret));
 }
 
-export function canUndo(buffer: EditBuffer): boolean {
-  return buffer.past.length > 0;
-}
-
 /** Takes back the last group of edits. */
 export function undo(buffer: EditBuffer): EditBuffer {
   const before = buffer.past.at(-1);
