@@ -593,6 +593,15 @@ export interface KnowledgeRepository {
   /** Keeps a question with the passages under a heading. */
   insertQuestion(row: KnowledgeQuestionRow): Promise<number>;
   removeQuestion(id: string): Promise<number>;
+  /** Rows of the passages under a heading of a document, with the terms that the index has of each. */
+  underHeading(
+    scope: number,
+    applicationId: string,
+    documentId: string,
+    heading: string | null,
+  ): Promise<KnowledgeCandidate[]>;
+  /** Puts other terms of the heading into the index. */
+  setHeadingTerms(row: number, scope: number, terms: PassageTerms): Promise<void>;
   /** The questions kept with documents, oldest first. */
   questions(documentIds: readonly string[]): Promise<KnowledgeQuestionRow[]>;
 
@@ -633,6 +642,10 @@ export interface AiLogRepository {
   removeOld(scope: RetentionScope, limit: number): Promise<number>;
   /** Remembers which passage a visitor chose after the newest question of a conversation that was answered by choices. */
   setChosen(conversationId: string, passageId: string): Promise<number>;
+  /** Questions of visitors of live data that had no answer and that no person dealt with, newest first. */
+  gaps(applicationId: string, limit: number): Promise<AiLogRow[]>;
+  /** Marks questions of an application as dealt with. @param at a time, ms */
+  settle(applicationId: string, ids: readonly string[], at: number): Promise<number>;
   /** Takes the texts out of a conversation's rows since a time. */
   blank(conversationId: string, since: number): Promise<number>;
   /** Organizations with an application that answers by itself. */

@@ -70,6 +70,30 @@ export const aiAnswer = z.object({
 });
 export type AiAnswer = z.infer<typeof aiAnswer>;
 
+/** Questions like each other that the documents did not answer. */
+export const knowledgeGap = z.object({
+  /** The newest of them. */
+  question: z.string(),
+  /** How often they were asked. */
+  count: z.int(),
+  /** All of their entries in the log: what `settles` takes. */
+  entries: z.array(uuid),
+  lastAskedAt: timestamp,
+  /** What visitors chose most often among the titles that were offered; null: nothing. */
+  chosen: aiChoice.nullable(),
+});
+export type KnowledgeGap = z.infer<typeof knowledgeGap>;
+
+/** A question that a person kept with the passages under a heading of a document. */
+export const keptQuestion = z.object({
+  id: uuid,
+  documentId: uuid,
+  heading: z.string().nullable(),
+  question: z.string(),
+  createdAt: timestamp,
+});
+export type KeptQuestion = z.infer<typeof keptQuestion>;
+
 export const rewriteStyle = z.enum(['improve', 'shorten', 'friendly', 'formal', 'translate']);
 export type RewriteStyle = z.infer<typeof rewriteStyle>;
 

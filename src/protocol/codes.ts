@@ -92,6 +92,10 @@ export const assistantLimits = {
   source: 2_000,
   /** One document; the REST body limit is lower. */
   content: 2_000_000,
+  /** Questions that are kept with the passages under one heading. */
+  questionsPerHeading: 50,
+  /** Unanswered questions that are looked at, newest first. */
+  gapEntries: 500,
   /** Titles that are offered at once. */
   choices: 3,
   synonymLines: 500,

@@ -21,6 +21,7 @@ import * as applications from './tenants/applications.ts';
 import * as conversations from './chat/conversations.ts';
 import * as invitations from './tenants/invitations.ts';
 import * as knowledge from './assistant/knowledge/documents.ts';
+import * as learning from './assistant/knowledge/learning.ts';
 import * as members from './tenants/members.ts';
 import * as messages from './chat/messages.ts';
 import * as organizations from './tenants/organizations.ts';
@@ -211,6 +212,12 @@ export const handlers: { readonly [N in OperationName]: Handler<N> } = {
   'knowledge.synonyms': reads(knowledge.getSynonyms),
   'knowledge.setSynonyms': writes(knowledge.setSynonyms),
   'knowledge.ask': assistant.askKnowledge,
+  'knowledge.gaps': reads(learning.listGaps),
+  'knowledge.keepReply': preparesAndWrites(learning.prepareReply, learning.keepReply),
+  'knowledge.keepQuestion': writes(learning.keepQuestion),
+  'knowledge.questions': reads(learning.listQuestions),
+  'knowledge.forgetQuestion': writes(learning.forgetQuestion),
+  'knowledge.settleGaps': writes(learning.settleGaps),
   'ai.answer': assistant.answerVisitor,
   'staff.ai.reply': assistant.draftReply,
   'staff.ai.rewrite': assistant.rewriteText,

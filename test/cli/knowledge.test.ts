@@ -261,6 +261,34 @@ describe('knowledge list, show, remove, search, synonyms', () => {
     ).toBe(1);
   });
 
+  it('keep answers a question from then on, and gaps lists those without an answer', async () => {
+    expect(await run(['knowledge', 'gaps', '--app', appId])).toMatchObject({ code: 0, stdout: '' });
+    expect((await run(['knowledge', 'keep', '--app', appId, 'Do you sell zeppelins?'])).code).toBe(2);
+    const mail = await run([
+      'knowledge',
+      'keep',
+      '--app',
+      appId,
+      'Do you sell zeppelins?',
+      '--reply',
+      'Ask a@b.example',
+    ]);
+    expect([mail.code, mail.stderr]).toEqual([1, expect.stringContaining('a@b.example')]);
+    const kept = await run([
+      'knowledge',
+      'keep',
+      '--app',
+      appId,
+      'Do you sell zeppelins?',
+      '--reply',
+      'Yes, in red.',
+    ]);
+    expect([kept.code, kept.stdout]).toEqual([0, expect.stringContaining('Kept.')]);
+    expect((await run(['knowledge', 'ask', '--app', appId, 'do you sell zeppelins'])).stdout).toContain(
+      'Yes, in red.',
+    );
+  });
+
   it('ask shows the answer, its source and its passages', async () => {
     const { code, stdout } = await run(['knowledge', 'ask', '--app', appId, 'How long does a refund take?']);
     expect(code).toBe(0);

@@ -53,6 +53,15 @@ export function addKnowledgeCommands(program: Command, act: WrapHandler): Comman
   )
     .argument('<QUESTION...>')
     .action(act<{ app: string }>(ask));
+  app(knowledge.command('gaps').description('list the questions that the documents did not answer'))
+    .option('--limit <N>', 'how many, at most 100', wholeNumberOr(), 20)
+    .action(act<{ app: string; limit: number }>(listGaps));
+  app(knowledge.command('keep').description('keep an answer to a question as a passage of its own'))
+    .argument('<QUESTION>', 'the question, as its title')
+    .option('--reply <TEXT>', 'the answer')
+    .option('--passage <ID>', 'or the passage that answers it: the question becomes a further heading of it')
+    .option('--reviewed', "names and numbers in it are no person's")
+    .action(act<KeepFlags>(keep));
   app(knowledge.command('synonyms').description('show or set words that mean the same'))
     .option('--set <FILE>', 'a line for each group, as: refund, money back, reimbursement')
     .action(act<{ app: string; set?: string }>(synonyms));
@@ -225,6 +234,50 @@ function showConfidence(
     );
   line('The first passage answers:    ', confidence.answer, thresholds.answer, 'answered');
   line('One of the first three does:  ', confidence.choices, thresholds.choices, 'titles are offered');
+}
+
+async function listGaps(context: Context, { app, limit }: { app: string; limit: number }): Promise<void> {
+  const { gaps } = await runLocal(context, 'knowledge.gaps', { applicationId: app, limit });
+  const { print } = context;
+  if (print.json) return print.document({ items: gaps });
+  const room = Math.min(print.columns, 160) - 36;
+  print.table(
+    ['ASKED', 'LAST', 'QUESTION', 'CHOSEN'],
+    gaps.map((one) => [
+      String(one.count),
+      one.lastAskedAt.slice(0, 16).replace('T', ' '),
+      preview(one.question, Math.max(20, Math.floor(room * 0.7))),
+      preview(one.chosen?.title ?? '', Math.max(10, Math.floor(room * 0.3))),
+    ]),
+    'No question is without an answer.',
+  );
+  if (gaps.length > 0) print.next(context.command(`knowledge keep --app ${app} QUESTION --reply TEXT`));
+}
+
+interface KeepFlags {
+  readonly app: string;
+  readonly reply?: string;
+  readonly passage?: string;
+  readonly reviewed?: boolean;
+}
+
+async function keep(
+  context: Context,
+  { app: applicationId, reply, passage: passageId, reviewed = false }: KeepFlags,
+  [question = '']: readonly string[],
+): Promise<void> {
+  if ((reply === undefined) === (passageId === undefined))
+    throw new UsageError('Say how it is answered: either --reply TEXT or --passage ID.');
+  const kept = await withLocal(context, async (local) => {
+    const { gaps } = await local.run('knowledge.gaps', { applicationId, limit: 100 });
+    // The same words in any case are the gap that was meant.
+    const settles = gaps.find((one) => one.question.toLowerCase() === question.toLowerCase())?.entries ?? [];
+    return passageId === undefined
+      ? local.run('knowledge.keepReply', { applicationId, question, reply: reply ?? '', reviewed, settles })
+      : local.run('knowledge.keepQuestion', { applicationId, passageId, question, reviewed, settles });
+  });
+  if (context.print.json) context.print.document(kept);
+  else context.print.line('Kept. Questions like it find the answer from now on.');
 }
 
 async function synonyms(context: Context, { app, set }: { app: string; set?: string }): Promise<void> {

@@ -53,7 +53,7 @@ export function offerMarkdown(choices: readonly AiChoice[], { didYouMean }: Phra
 }
 
 /** What a passage is called: its own heading, or the document's title where it stands under none. */
-function passageTitle({ title, heading }: FoundPassage): string {
+export function passageTitle({ title, heading }: Pick<FoundPassage, 'title' | 'heading'>): string {
   return heading?.split(headingSeparator).at(-1) ?? title;
 }
 

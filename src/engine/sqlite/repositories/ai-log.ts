@@ -85,6 +85,27 @@ const setChosen = prepare<{ conversation_id: string; chosen: string }>()((db, p)
         .limit(1),
     ),
 );
+const gaps = prepare<{ application_id: string; limit: number }>()((db, p) =>
+  db
+    .selectFrom('ai_log')
+    .selectAll()
+    .where('application_id', '=', p.application_id)
+    .where('mode', '=', 'live')
+    .where('door', 'in', ['answer', 'auto'])
+    .where('outcome', 'in', ['offered', 'refused', 'person'])
+    .where('settled_at', 'is', null)
+    .where('question', '<>', '')
+    .orderBy('created_at', 'desc')
+    .orderBy(sql`rowid`, 'desc')
+    .limit(p.limit),
+);
+const settle = prepare<{ application_id: string; ids: string; at: number }>()((db, p) =>
+  db
+    .updateTable('ai_log')
+    .set({ settled_at: p.at })
+    .where('application_id', '=', p.application_id)
+    .where(sql<boolean>`id in (select value from json_each(${p.ids}))`),
+);
 const blank = prepare<{ conversation_id: string; since: number }>()((db, p) =>
   db
     .updateTable('ai_log')
@@ -124,6 +145,10 @@ export function createAiLogRepository(runner: Runner): AiLogRepository {
     removeOld: (scope: RetentionScope, limit: number) => run(runner, removeOld, { ...scope, limit }),
     setChosen: (conversationId: string, passageId: string) =>
       run(runner, setChosen, { conversation_id: conversationId, chosen: passageId }),
+    gaps: (applicationId: string, limit: number) =>
+      all(runner, gaps, { application_id: applicationId, limit }),
+    settle: (applicationId: string, ids: readonly string[], at: number) =>
+      run(runner, settle, { application_id: applicationId, ids: JSON.stringify(ids), at }),
     blank: (conversationId: string, since: number) =>
       run(runner, blank, { conversation_id: conversationId, since }),
     automaticOrganizations: async () =>

@@ -272,6 +272,20 @@ const setSynonyms = prepare<{ application_id: string; synonyms: string }>()((db,
     .onConflict((conflict) => conflict.column('application_id').doUpdateSet({ synonyms: p.synonyms })),
 );
 
+const removeWords = prepare<{ rowid: number }>()((db, p) =>
+  db.deleteFrom('knowledge_search').where('rowid', '=', p.rowid),
+);
+const removeHeading = prepare<{ rowid: number }>()((db, p) =>
+  db.deleteFrom('knowledge_headings').where('rowid', '=', p.rowid),
+);
+const rowsUnderHeading = prepare<{ document_id: string; heading: string | null }>()((db, p) =>
+  db
+    .selectFrom('knowledge_passages')
+    .select('row')
+    .where('document_id', '=', p.document_id)
+    .where(sql<boolean>`heading is ${p.heading}`)
+    .orderBy('position'),
+);
 const insertQuestion = prepare<KnowledgeQuestionRow>()((db, p) =>
   db.insertInto('knowledge_questions').values({
     id: p.id,
@@ -389,6 +403,21 @@ export function createKnowledgeRepository(runner: Runner): KnowledgeRepository {
 
     rowOf: async (applicationId, id) =>
       (await first(runner, rowById, { id, application_id: applicationId }))?.row,
+    underHeading: async (scope, applicationId, documentId, heading) => {
+      const rows = await all(runner, rowsUnderHeading, { document_id: documentId, heading });
+      const found = await Promise.all(
+        rows.map(({ row }) => first(runner, candidateByRow, { row, application_id: applicationId })),
+      );
+      return found.flatMap((one) => (one === undefined ? [] : [toCandidate(scope, one)]));
+    },
+    setHeadingTerms: async (row, scope, { heading, text }) => {
+      const indexed = (terms: readonly string[]): string =>
+        terms.map((term) => indexedTerm(scope, term)).join(' ');
+      await run(runner, removeWords, { rowid: row });
+      await run(runner, insertWords, { rowid: row, heading: indexed(heading), words: indexed(text) });
+      await run(runner, removeHeading, { rowid: row });
+      await run(runner, insertHeading, { rowid: row, words: indexed(heading) });
+    },
     insertQuestion: (row) => run(runner, insertQuestion, row),
     removeQuestion: (id) => run(runner, removeQuestion, { id }),
     questions: (documentIds) =>

@@ -80,6 +80,41 @@ export function compareNgrams(question: string, passages: readonly ComparedPassa
   return likeness;
 }
 
+/** From this cosine on two questions ask the same, mostly. */
+const alikeFrom = 0.5;
+
+/**
+ * Groups texts by likeness: each joins the group whose first text is most like it, or begins one.
+ * @returns the places of the texts of each group, in order
+ */
+export function groupAlike(texts: readonly string[]): number[][] {
+  const groups: { readonly members: number[] }[] = [];
+  const cutTexts = texts.map(pieces);
+  const rarity = countRarity(cutTexts);
+  const norm = ({ ids, counts }: Pieces): number =>
+    Math.sqrt(ids.reduce((sum, id, at) => sum + (frequencyWeight(counts[at] ?? 1) * rarity(id)) ** 2, 0));
+  const norms = cutTexts.map(norm);
+  for (const [at, mine] of cutTexts.entries()) {
+    for (const [place, id] of mine.ids.entries())
+      weights[id] = frequencyWeight(mine.counts[place] ?? 1) * rarity(id);
+    const likeness = groups.map(({ members: [first = 0] }) => {
+      const other = cutTexts[first];
+      const product =
+        other?.ids.reduce(
+          (sum, id, place) =>
+            sum + (weights[id] ?? 0) * frequencyWeight(other.counts[place] ?? 1) * rarity(id),
+          0,
+        ) ?? 0;
+      return product === 0 ? 0 : product / ((norms[at] ?? 1) * (norms[first] ?? 1));
+    });
+    for (const id of mine.ids) weights[id] = 0;
+    const most = Math.max(0, ...likeness);
+    if (most >= alikeFrom) groups[likeness.indexOf(most)]?.members.push(at);
+    else groups.push({ members: [at] });
+  }
+  return groups.map(({ members }) => members);
+}
+
 /** The tenth occurrence says less than the first. */
 const frequencyWeights = Float64Array.from({ length: 64 }, (_, count) => 1 + Math.log(Math.max(1, count)));
 const frequencyWeight = (count: number): number => frequencyWeights[Math.min(count, 63)] ?? 1;
