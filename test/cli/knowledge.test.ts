@@ -273,7 +273,7 @@ describe('knowledge list, show, remove, search, synonyms', () => {
       '--reply',
       'Ask a@b.example',
     ]);
-    expect([mail.code, mail.stderr]).toEqual([1, expect.stringContaining('a@b.example')]);
+    expect([mail.code, mail.stderr]).toEqual([2, expect.stringContaining('a@b.example')]);
     const kept = await run([
       'knowledge',
       'keep',

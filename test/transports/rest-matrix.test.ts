@@ -216,6 +216,9 @@ const bodies: Readonly<Partial<Record<OperationName, object>>> = {
   'members.update': { role: 'admin' },
   'webhooks.update': { url: 'https://hooks.example/x' },
   'knowledge.setSynonyms': { synonyms: [] },
+  'knowledge.keepReply': { question: 'x', reply: 'y' },
+  'knowledge.keepQuestion': { question: 'x', passageId: randomUUID() },
+  'knowledge.settleGaps': { settles: [] },
 };
 
 /** What of acme's the paths of owners name. */
