@@ -452,7 +452,7 @@ export interface SearchRepository {
   unindexed(after: string, limit: number): Promise<UnindexedMessage[]>;
   /**
    * The conversations of an organization in which one of its newest 5,000 matching messages is; at most `limit`, in no
-   * order. Takes as long for a word of another organization as for one that nobody uses.
+   * order. Takes as long for a word of another organization as for one that occurs nowhere.
    */
   conversations(query: WordQuery, organizationId: string, limit: number): Promise<string[]>;
 }

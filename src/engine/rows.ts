@@ -390,7 +390,7 @@ export interface AiLogRow {
   organization_id: string;
   /** null: a text of no application was rewritten. */
   application_id: string | null;
-  /** VisitorRow.id of whose question or conversation it was; null: nobody's. */
+  /** VisitorRow.id of the visitor whose question or conversation it was; null: of no visitor. */
   visitor_key: string | null;
   conversation_id: string | null;
   mode: Mode;
@@ -418,7 +418,7 @@ export interface ConversationWithVisitor extends ConversationRow {
   visitor_name: string | null;
 }
 
-/** A message with the present names of whoever may have sent it. */
+/** A message with the present name of its sender. */
 export interface MessageWithSender extends MessageRow {
   visitor_name: string | null;
   member_name: string | null;

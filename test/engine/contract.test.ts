@@ -152,7 +152,7 @@ describe.each(Object.entries(engines))('%s', (_name, wrap) => {
       const { events } = hear();
       await Promise.allSettled(
         Array.from({ length: 60 }, (_, index) =>
-          engine.store.write(scopeOf(`c${index}`), async (tx) => {
+          engine.store.write([scopeOf(`e${index}`), scopeOf(`e${index}b`)], async (tx) => {
             await tx.emit(event(`e${index}`));
             if (index % 7 === 0) throw new Error('no');
             if (index % 5 === 0) await tx.emit(event(`e${index}b`));
@@ -286,4 +286,24 @@ describe.each(Object.entries(engines))('%s', (_name, wrap) => {
   it('its id is short, and no other node has it', async () => {
     expect(engine.nodeId).toMatch(/^[0-9a-z]{4,16}$/);
   });
+});
+
+it('the hostile wrapper refuses a write outside of its scope', async () => {
+  folder = await mkdtemp(join(tmpdir(), 'deskbell-contract-'));
+  await prepareFolder(folder);
+  const inner = await openEngine({
+    folder,
+    durability: 'normal',
+    clock: createSystemClock(),
+    keyCheck: 'key',
+    as: 'server',
+  });
+  const { store, close } = await createHostileEngine(inner, 1);
+  const attempts = [scopeOf('other'), { organization: 'other' }, 'server:thing'] as const;
+  for (const scope of attempts)
+    await expect(store.write(scope, (tx) => tx.emit(event('one')))).rejects.toThrow('outside of the scope');
+  await store.write(scopeOf('one'), (tx) => tx.emit(event('one')));
+  await store.write({ organization: 'o' }, (tx) => tx.emit(event('two')));
+  await close();
+  await rm(folder, { recursive: true, force: true });
 });

@@ -216,7 +216,7 @@ describe('several checks in one take', () => {
 });
 
 describe('the clock', () => {
-  it('locks nobody out and frees nobody when it steps back an hour', () => {
+  it('locks no key out and frees none when it steps back an hour', () => {
     const { time, accepts } = aLimiter();
     time.now = 10_000_000;
     expect(accepts(20, 'v', w(10, 1000))).toBe(10);

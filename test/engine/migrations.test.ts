@@ -198,7 +198,7 @@ describe('a database that must not be touched', () => {
 });
 
 describe('who may read the files', () => {
-  it.each(['000', '022'])('nobody but their owner, under umask %s', async (umask) => {
+  it.each(['000', '022'])('readable by their owner alone, under umask %s', async (umask) => {
     const served = await serve(folder, { umask });
     const open = await readdir(folder);
     expect(open).toEqual(

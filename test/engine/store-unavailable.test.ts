@@ -1,4 +1,4 @@
-// Storage in trouble as the doors show it: 503 with Retry-After and never an acknowledgement, while
+// Storage in trouble as the transports show it: 503 with Retry-After and never an acknowledgement, while
 // everything that only reads goes on and the event loop does not stand still.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { databaseFile } from '../../src/engine/open-engine.ts';
@@ -21,7 +21,7 @@ let app: TestApp;
 let acme: TestOrganization;
 let visitor: TestClient;
 let conversationId: string;
-let neighbour: OtherProcess;
+let otherProcess: OtherProcess;
 let watch: Watch;
 
 beforeEach(async () => {
@@ -30,11 +30,11 @@ beforeEach(async () => {
   acme = await createOrganization(app, 'acme');
   visitor = createVisitor(app, acme.application);
   conversationId = await createConversation(visitor);
-  neighbour = await openInOtherProcess(databaseFile(app.folder));
+  otherProcess = await openInOtherProcess(databaseFile(app.folder));
 });
 
 afterEach(async () => {
-  await neighbour.close();
+  await otherProcess.close();
   await app.stop();
   watch.end();
 });
@@ -57,9 +57,9 @@ async function contents(): Promise<string[]> {
 }
 
 describe('another process holds the write lock', () => {
-  it('refuses writes with 503, answers everything else meanwhile, and works again afterwards', async () => {
-    const ear = await visitor.connect();
-    await neighbour.exec('begin immediate');
+  it('refuses writes with 503, answers everything else at the same time, and works again afterwards', async () => {
+    const socket = await visitor.connect();
+    await otherProcess.exec('begin immediate');
     let ticks = 0;
     const counter = setInterval(() => {
       ticks += 1;
@@ -75,24 +75,24 @@ describe('another process holds the write lock', () => {
     });
     expect(health.status).toBe(200);
     expect(await contents()).toEqual([]);
-    await ear.drain();
+    await socket.drain();
     expectUnavailable(await writing);
     clearInterval(counter);
     expect(order).toEqual(['health', 'write']);
     expect(ticks).toBeGreaterThan(4);
-    ear.send('message:send', { conversationId, content: 'refused too', clientMessageId: 'c1' });
-    expect((await ear.receives('error')).clientMessageId).toBe('c1');
-    await neighbour.exec('rollback');
+    socket.send('message:send', { conversationId, content: 'refused too', clientMessageId: 'c1' });
+    expect((await socket.receives('error')).clientMessageId).toBe('c1');
+    await otherProcess.exec('rollback');
     expect((await send('stored')).status).toBe(201);
-    ear.send('message:send', { conversationId, content: 'stored too', clientMessageId: 'c1' });
-    await ear.receives('message:ack');
+    socket.send('message:send', { conversationId, content: 'stored too', clientMessageId: 'c1' });
+    await socket.receives('message:ack');
     expect(await contents()).toEqual(['stored', 'stored too']);
   });
 
   it('lets a short lock pass unnoticed', async () => {
-    await neighbour.exec('begin immediate');
+    await otherProcess.exec('begin immediate');
     const writing = send('patient');
-    await neighbour.exec('rollback');
+    await otherProcess.exec('rollback');
     expect((await writing).status).toBe(201);
   });
 
@@ -101,29 +101,29 @@ describe('another process holds the write lock', () => {
     const backend = createVisitorByKey(app, acme.application);
     const { store } = app.service.engine;
     const epoch = await store.freshConfiguration();
-    await neighbour.exec(
+    await otherProcess.exec(
       'begin immediate; update api_keys set last_used_at = null; update staff_sessions set last_seen_at = 0; commit',
     );
     await eventually(async () => expect(await store.freshConfiguration()).toBeGreaterThan(epoch));
-    await neighbour.exec('begin immediate');
+    await otherProcess.exec('begin immediate');
     for (const reply of [
       await backend.call('GET', '/conversations'),
       await member.call('GET', '/conversations'),
       await member.call('GET', '/session'),
     ])
       expect(reply.status, reply.text).toBe(200);
-    await neighbour.exec('rollback');
+    await otherProcess.exec('rollback');
     expect((await backend.call('GET', '/conversations')).status).toBe(200);
     expect((await member.call('GET', '/conversations')).status).toBe(200);
     expect(app.logged.join('')).not.toContain('internal error');
   });
 
   it('is seen live: what the other process commits reaches the sockets within a second, once', async () => {
-    const ear = await visitor.connect();
-    ear.send('room:join', { conversationId });
-    await ear.receives('room:joined');
+    const socket = await visitor.connect();
+    socket.send('room:join', { conversationId });
+    await socket.receives('room:joined');
     const message = "'0193a000-0000-7000-8000-000000000001'";
-    await neighbour.exec(`
+    await otherProcess.exec(`
       begin immediate;
       insert into messages (id, conversation_id, organization_id, seq, changed_seq, sender_id, sender_role, sender_label, content, content_format, internal, created_at)
         select ${message}, id, organization_id, last_seq + 1, last_seq + 1, 'assistant', 'assistant', 'Bot', 'from elsewhere', 'plain', 0, updated_at from conversations;
@@ -131,14 +131,14 @@ describe('another process holds the write lock', () => {
       insert into events (organization_id, conversation_id, mode, type, audience, actor_id, message_id, created_at)
         select organization_id, id, mode, 'message:new', 'room', 'assistant', ${message}, updated_at from conversations;
       commit`);
-    const heard = await ear.receives('message:new');
+    const heard = await socket.receives('message:new');
     expect(heard).toMatchObject({ content: 'from elsewhere', senderName: 'Bot', conversationId });
     // Our own next event follows it in order, and nothing is heard twice.
     const operator = await createMember(app, 'acme');
     await operator.call('POST', `/conversations/${conversationId}/accept`);
-    await ear.receives('conversation:accepted');
-    await ear.drain();
-    expect(ear.all('message:new')).toHaveLength(1);
+    await socket.receives('conversation:accepted');
+    await socket.drain();
+    expect(socket.all('message:new')).toHaveLength(1);
   });
 });
 

@@ -1,5 +1,5 @@
 // The store's promises, on a real file: group commit, all or nothing, snapshots, order,
-// other processes. Rules and doors are not part of this.
+// other processes. Rules and transports are not part of this.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -21,7 +21,7 @@ import { commitsInLog, watchStatements, type Watch } from '../helpers/storage.ts
 let folder: string;
 let engine: Engine;
 let watch: Watch;
-const neighbours: OtherProcess[] = [];
+const others: OtherProcess[] = [];
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'deskbell-store-'));
@@ -38,16 +38,16 @@ beforeEach(async () => {
 
 afterEach(async () => {
   watch.end();
-  for (const neighbour of neighbours.splice(0)) await neighbour.close();
+  for (const otherProcess of others.splice(0)) await otherProcess.close();
   await engine.close();
   await rm(folder, { recursive: true, force: true });
 });
 
 const file = (): string => databaseFile(folder);
 
-async function neighbour(): Promise<OtherProcess> {
+async function openOther(): Promise<OtherProcess> {
   const made = await openInOtherProcess(file());
-  neighbours.push(made);
+  others.push(made);
   return made;
 }
 
@@ -69,7 +69,7 @@ const put = (key: string) => (tx: Tx) => tx.repositories.meta.set(key, key);
 const get = (key: string): Promise<string | undefined> =>
   engine.store.read(({ repositories }) => repositories.meta.get(key));
 
-/** What somebody else sees of a key. */
+/** What another connection sees of a key. */
 function seenFromOutside(key: string): unknown {
   const other = new Database(file(), { readonly: true });
   try {
@@ -139,7 +139,7 @@ describe('group commit', () => {
       engine.store.write('server', () => {
         throw new Error('at once');
       }),
-      engine.store.write('server', (tx) => tx.repositories.messages.remove('nobody', 1, 1)),
+      engine.store.write('server', (tx) => tx.repositories.messages.remove('unknown', 1, 1)),
       engine.store.write('server', (tx) =>
         tx.repositories.participants.join({
           conversation_id: 'nothing',
@@ -155,7 +155,7 @@ describe('group commit', () => {
     expect(seenFromOutside('fine')).toBe('fine');
   });
 
-  it('answers nobody before the commit', async () => {
+  it('answers no caller before the commit', async () => {
     let answered = false;
     const first = engine.store.write('server', put('early')).then(() => {
       answered = true;
@@ -239,7 +239,7 @@ describe('transactions', () => {
     expect(seen).toEqual([undefined, 'dirty']);
   });
 
-  it('reads from one snapshot, whatever is committed meanwhile', async () => {
+  it('reads from one snapshot, whatever is committed at the same time', async () => {
     const other = new Database(file());
     const seen = await engine.store.read(async ({ repositories }) => {
       const before = await repositories.meta.get('moving');
@@ -335,7 +335,7 @@ describe('events', () => {
     expect(rows).toHaveLength(330 - 48 + 56);
   });
 
-  it('are heard by nobody who has unsubscribed', async () => {
+  it('are not heard after unsubscribing', async () => {
     const heard: CommitNotice[] = [];
     const stop = engine.store.subscribe((notice) => heard.push(notice));
     await engine.store.write('server', (tx) => tx.emit(event('one')));
@@ -349,7 +349,7 @@ describe('other processes', () => {
   it('are noticed when they commit, and not before', async () => {
     const heard: CommitNotice[] = [];
     engine.store.subscribe((notice) => heard.push(notice));
-    const other = await neighbour();
+    const other = await openOther();
     await other.exec("begin immediate; insert into meta values ('theirs', '1')");
     const epoch = await engine.store.freshConfiguration();
     expect(await get('theirs')).toBeUndefined();
@@ -360,7 +360,7 @@ describe('other processes', () => {
   });
 
   it('that hold the write lock cost a refusal after 100 ms and nothing else', async () => {
-    const other = await neighbour();
+    const other = await openOther();
     await other.exec('begin immediate');
     let ticks = 0;
     const counter = setInterval(() => {
@@ -392,7 +392,7 @@ describe('storage that refuses', () => {
       failures += 1;
       throw new Database.SqliteError('disk I/O error', 'SQLITE_IOERR_READ');
     };
-    const other = await neighbour();
+    const other = await openOther();
     await other.exec("insert into meta values ('theirs', '1')");
     await eventually(() => expect(heard).toEqual([{ events: [], configuration: 'all' }]));
     expect(failures).toBe(2);

@@ -7,6 +7,7 @@ import type {
   Engine,
   Presence,
   ReadTx,
+  Scope,
   Signal,
   Signals,
   Store,
@@ -67,7 +68,7 @@ export async function createHostileEngine(inner: Engine, seed: number): Promise<
     signals: hostileSignals(inner.signals, turns),
     maintenance: {
       sizeBytes: async () => (await someTime(random), maintenance.sizeBytes()),
-      logBytes: () => null,
+      logBytes: () => maintenance.logBytes(),
       clearRemoved: async () => (await someTime(random), maintenance.clearRemoved()),
       copies: async () => (await someTime(random), maintenance.copies()),
       removeCopies: async (madeBefore) => (await someTime(random), maintenance.removeCopies(madeBefore)),
@@ -87,12 +88,15 @@ function hostileStore(store: Store, notices: LateNotices, random: Random): Store
     write: async (scope, work) => {
       await someTime(random);
       await runInVain(store, scope, work);
-      const value = await store.write(scope, (tx) => work(slowTx(tx)));
+      const value = await store.write(scope, (tx) => work(slowTx(tx, scope)));
       // Subscribers may hear of a commit before its caller does.
       await someTime(random);
       return value;
     },
-    alone: async (scope, work) => (await someTime(random), store.alone(scope, (tx) => work(slowTx(tx)))),
+    alone: async (scope, work) => (
+      await someTime(random),
+      store.alone(scope, (tx) => work(slowTx(tx, scope)))
+    ),
     subscribe: (listener) => notices.subscribe(listener),
     freshConfiguration: async () => {
       const fresh = await store.freshConfiguration();
@@ -114,7 +118,7 @@ async function runInVain<T>(
   try {
     await store.write(scope, async (tx) => {
       // An error of the work itself comes again from the run that counts.
-      await work(slowTx(tx)).catch(() => undefined);
+      await work(slowTx(tx, scope)).catch(() => undefined);
       throw new InVain();
     });
   } catch (error) {
@@ -144,7 +148,7 @@ function slowReadTx(tx: ReadTx): ReadTx {
   return { repositories: slowRepositories(tx.repositories) };
 }
 
-function slowTx(tx: Tx): Tx {
+function slowTx(tx: Tx, scope: Scope | readonly Scope[]): Tx {
   const repositories = slowRepositories(tx.repositories);
   return {
     get repositories() {
@@ -153,6 +157,10 @@ function slowTx(tx: Tx): Tx {
       return repositories;
     },
     emit: async (event) => {
+      const { organization_id, conversation_id, type } = event;
+      // A conversation that is being opened belongs to its visitor's scope.
+      const parts = type === 'conversation:new' ? ['visitor:'] : [`conversation:${conversation_id}`];
+      assertCovered(scope, organization_id, parts, `the event ${type}`);
       await aTurn();
       await tx.emit(event);
     },
@@ -160,8 +168,30 @@ function slowTx(tx: Tx): Tx {
       await aTurn();
       return tx.configurationEpoch();
     },
-    configurationChanged: (organizationId) => tx.configurationChanged(organizationId),
+    configurationChanged: (organizationId) => {
+      assertCovered(scope, organizationId, ['member:', 'webhook:'], 'a change of configuration');
+      tx.configurationChanged(organizationId);
+    },
   };
+}
+
+/**
+ * A scope that is too narrow shows on no engine with one lock, so what can be known of a write is compared with it.
+ * @param parts of the organization that are wide enough
+ */
+function assertCovered(
+  scope: Scope | readonly Scope[],
+  organization: string,
+  parts: readonly string[],
+  what: string,
+): void {
+  const scopes = Array.isArray(scope) ? (scope as readonly Scope[]) : [scope as Scope];
+  const covers = (one: Scope): boolean => {
+    if (typeof one === 'string') return one === 'server';
+    if (one.organization !== organization) return false;
+    return one.part === undefined || parts.some((part) => one.part?.startsWith(part) === true);
+  };
+  if (!scopes.some(covers)) throw new Error(`${what} lies outside of the scope ${JSON.stringify(scope)}`);
 }
 
 /** Passes commits on late, twice, in another order, or only with the next look at the log; a follower makes the best of it. */

@@ -44,7 +44,7 @@ export async function writeBackup(
   key: Uint8Array,
   madeAt: number,
 ): Promise<{ facts: BackupManifest; keyCheck: string | null }> {
-  // `wx`: nobody else's file is ever written over, and the rights are there before the first byte.
+  // `wx`: no existing file is ever written over, and the rights are there before the first byte.
   await (await open(target, 'wx', 0o600)).close();
   const source = openConnection(database, { durability: 'full', lockTimeoutMs: 5_000 });
   let schema;
@@ -183,7 +183,7 @@ export async function extractDatabase(
   return checkDatabase(target);
 }
 
-/** Opens a database that nobody else has and asks SQLite whether it is whole. */
+/** Opens a database that no other process has open and asks SQLite whether it is whole. */
 function checkDatabase(file: string): string | null {
   let connection: Connection | undefined;
   try {

@@ -10,7 +10,7 @@ export type Connection = Database.Database;
 
 export interface OpenOptions {
   readonly durability: Durability;
-  /** Longest wait for another process's lock, ms. The server's loop stands still meanwhile. */
+  /** Longest wait for another process's lock, ms. The server's loop stands still for so long. */
   readonly lockTimeoutMs: number;
   readonly readonly?: boolean;
 }

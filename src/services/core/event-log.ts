@@ -29,14 +29,13 @@ export async function readEvents(service: Service, afterSeq: number): Promise<Co
 
 /** Completes events that came without a payload. Each keeps its place, also where there is nothing to tell any more. */
 export function loadPayloads(service: Service, events: readonly CommittedEvent[]): Promise<CommittedEvent[]> {
-  return service.engine.store.read(async (tx) => {
-    const complete: CommittedEvent[] = [];
-    for (const event of events)
-      complete.push(
+  return service.engine.store.read((tx) =>
+    Promise.all(
+      events.map(async (event) =>
         event.payload === undefined ? { ...event, ...(await loadEventPayload(tx, event)) } : event,
-      );
-    return complete;
-  });
+      ),
+    ),
+  );
 }
 
 /** The newest position of the log. */

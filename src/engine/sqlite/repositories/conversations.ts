@@ -1,8 +1,7 @@
 // Queries on conversations: a visitor's own, the operators' queue, and the guarded
 // changes of state, each of which matches only the state that it starts from.
 import { sql } from 'kysely';
-import type { ConversationsRepository } from '../../repositories.ts';
-import type { ConversationStatus, Mode } from '../../../protocol/entities.ts';
+import type { ConversationFilter, ConversationsRepository } from '../../repositories.ts';
 import type { ConversationRow, ConversationWithVisitor, QueueRow } from '../../rows.ts';
 import { all, builder, first, prepare, run, type Runner } from '../query.ts';
 
@@ -187,25 +186,7 @@ const holders = prepare<object>()((db) =>
     .where('o.release_after_minutes', 'is not', null),
 );
 
-export interface QueueFilter {
-  readonly organizationId: string;
-  /** Left out: both. */
-  readonly mode?: Mode | undefined;
-  /** A conversation: those of the same visitor. */
-  readonly visitorOf?: string | undefined;
-  readonly status?: ConversationStatus | undefined;
-  /** A member's id, or null for conversations that nobody has. */
-  readonly assignedTo?: string | null | undefined;
-  readonly applicationId?: string | undefined;
-  /** Occurs in the subject, or in the visitor's name or address … */
-  readonly text?: string | undefined;
-  /** … or in a message: the conversations that the search index has found for it. */
-  readonly matching: readonly string[];
-  /** One conversation only. */
-  readonly id?: string | undefined;
-}
-
-function queue(filter: QueueFilter) {
+function queue(filter: ConversationFilter) {
   let query = builder
     .selectFrom('conversations as c')
     .innerJoin('visitors as v', 'v.id', 'c.visitor_key')
@@ -238,7 +219,7 @@ function queue(filter: QueueFilter) {
 }
 
 /** The rows of the operators' queue, with everything that a list line shows. `readerId`: whose unread messages count. */
-function queueRows(filter: QueueFilter, readerId: string) {
+function queueRows(filter: ConversationFilter, readerId: string) {
   return (
     queue(filter)
       .leftJoin('members as assignee', 'assignee.id', 'c.assigned_to')
@@ -337,7 +318,12 @@ export function createConversationsRepository(runner: Runner): ConversationsRepo
           ? []
           : [{ organization_id, member_id: assigned_to, release_after_minutes }],
       ),
-    queue: (filter: QueueFilter, readerId: string, limit: number, offset: number): Promise<QueueRow[]> =>
+    queue: (
+      filter: ConversationFilter,
+      readerId: string,
+      limit: number,
+      offset: number,
+    ): Promise<QueueRow[]> =>
       runner.all(
         queueRows(filter, readerId)
           .orderBy(sql`c.waiting_since is null or c.status <> 'pending'`)
@@ -348,7 +334,7 @@ export function createConversationsRepository(runner: Runner): ConversationsRepo
           .offset(offset)
           .compile(),
       ),
-    countQueue: async (filter: QueueFilter) =>
+    countQueue: async (filter: ConversationFilter) =>
       (
         await runner.first(
           queue(filter)

@@ -1,4 +1,5 @@
-// The log of events: appended by rules, read by whoever catches up.
+// The log of events: appended by rules, read by those who follow it.
+import { sql } from 'kysely';
 import type { EventsRepository } from '../../repositories.ts';
 import type { EventRow } from '../../rows.ts';
 import { all, first, prepare, run, type Runner } from '../query.ts';
@@ -30,6 +31,22 @@ const prune = prepare<{ before: number }>()((db, p) =>
     .where('created_at', '<', p.before)
     .where('seq', '<', (e) => e.selectFrom('events').select((f) => f.fn.max('seq').as('seq'))),
 );
+
+const noId = '00000000-0000-0000-0000-000000000000';
+
+/**
+ * What stays of the log's newest event when its visitor or organization is removed: its number must never be given
+ * twice, so the row stays. A message event without a message tells nothing.
+ */
+export const blankEvent = {
+  conversation_id: noId,
+  actor_id: noId,
+  message_id: null,
+  member_id: null,
+  type: 'message:new',
+  audience: 'room',
+} as const satisfies Partial<EventRow>;
+export const isNewestEvent = sql<boolean>`seq = (select max(seq) from events)`;
 
 /** With `insert`, which only the store calls. */
 export function createEventsRepository(

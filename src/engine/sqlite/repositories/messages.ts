@@ -1,9 +1,9 @@
 // Queries on messages. Order inside a conversation is `seq`, never a time.
-import type { MessagesRepository } from '../../repositories.ts';
+import type { HistoryFilter, MessagesRepository } from '../../repositories.ts';
 import type { MessageRow, MessageWithSender } from '../../rows.ts';
 import { all, builder, first, prepare, run, type Builder, type Runner } from '../query.ts';
 
-/** Messages with the current name of whoever sent them. */
+/** Messages with the current name of the sender. */
 function withSender(db: Builder) {
   return db
     .selectFrom('messages as m')
@@ -108,18 +108,6 @@ const changedSince = prepare<Changes>()((db, p) =>
     .where('m.internal', '<=', p.internal)
     .orderBy('m.seq'),
 );
-
-export interface HistoryFilter {
-  readonly conversationId: string;
-  /** Whether internal notes are among them. */
-  readonly notes: boolean;
-  readonly order: 'asc' | 'desc';
-  /** Only messages after, or before, this sequence number. */
-  readonly afterSeq?: number | undefined;
-  readonly beforeSeq?: number | undefined;
-  readonly limit: number;
-  readonly offset: number;
-}
 
 function page(filter: HistoryFilter) {
   let query = withSender(builder)

@@ -1,6 +1,7 @@
 // Queries on organizations.
 import type { OrganizationsRepository } from '../../repositories.ts';
 import type { OrganizationRow } from '../../rows.ts';
+import { blankEvent, isNewestEvent } from './events.ts';
 import { all, first, prepare, run, type Runner } from '../query.ts';
 
 const byId = prepare<{ id: string }>()((db, p) =>
@@ -60,21 +61,12 @@ const setSecondFactor = prepare<Pick<OrganizationRow, 'id' | 'second_factor'>>()
   db.updateTable('organizations').set({ second_factor: p.second_factor }).where('id', '=', p.id),
 );
 const remove = prepare<{ id: string }>()((db, p) => db.deleteFrom('organizations').where('id', '=', p.id));
-const nobody = '00000000-0000-0000-0000-000000000000';
-// The log's newest number must never be given out twice, so its row stays, of nobody and saying nothing.
 const blankNewestEvent = prepare<{ id: string }>()((db, p) =>
   db
     .updateTable('events')
-    .set({
-      organization_id: nobody,
-      conversation_id: nobody,
-      actor_id: nobody,
-      message_id: null,
-      member_id: null,
-      type: 'message:new',
-    })
-    .where('organization_id', '=', p.id)
-    .where('seq', '=', (e) => e.selectFrom('events').select((f) => f.fn.max('seq').as('seq'))),
+    .set({ ...blankEvent, organization_id: blankEvent.conversation_id })
+    .where(isNewestEvent)
+    .where('organization_id', '=', p.id),
 );
 const removeEvents = prepare<{ id: string }>()((db, p) =>
   db.deleteFrom('events').where('organization_id', '=', p.id),

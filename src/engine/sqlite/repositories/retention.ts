@@ -1,6 +1,6 @@
 // Queries of retention: what is older than an organization keeps, counted and
 // removed in small steps. Which window holds for whom is services/retention.ts.
-import { sql } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import type { RetentionRepository } from '../../repositories.ts';
 import type { Mode } from '../../../protocol/entities.ts';
 import type { RetentionCursor, RetentionScope } from '../../rows.ts';
@@ -9,11 +9,11 @@ import { all, first, prepare, run, type Runner } from '../query.ts';
 type Page = RetentionScope & { after: number; after_id: string; limit: number };
 
 /**
- * Of the conversation `c`: true when nothing in it is younger than the window, so that it goes as a whole. Looks at its
+ * Of the conversation `c`: true when nothing in it is younger than the window, so that it is removed as a whole. Looks at its
  * newest message only: a conversation may have any number.
  */
 function isSilent(p: { cutoff: number }) {
-  return sql<number>`(c.created_at < ${p.cutoff} and c.updated_at < ${p.cutoff} and coalesce((
+  return sql<boolean>`(c.created_at < ${p.cutoff} and c.updated_at < ${p.cutoff} and coalesce((
     select newest.created_at from messages as newest where newest.conversation_id = c.id
       order by newest.seq desc limit 1), 0) < ${p.cutoff})`;
 }
@@ -23,11 +23,16 @@ function ofApplication(p: Page, column: 'c.application_id' | 'v.application_id')
   return sql<boolean>`(${p.application_id} is null or ${sql.ref(column)} = ${p.application_id})`;
 }
 
+/** A condition as a column, in the words of every engine. */
+function asNumber(condition: RawBuilder<boolean>) {
+  return sql<number>`case when ${condition} then 1 else 0 end`;
+}
+
 const candidates = prepare<Page>()((db, p) =>
   db
     .selectFrom('conversations as c')
     .select(['c.id', 'c.created_at'])
-    .select(isSilent(p).as('goes'))
+    .select(asNumber(isSilent(p)).as('goes'))
     .where('c.organization_id', '=', p.organization_id)
     .where(ofApplication(p, 'c.application_id'))
     .where('c.mode', '=', p.mode)
@@ -82,14 +87,14 @@ const visitors = prepare<Page>()((db, p) =>
     .selectFrom('visitors as v')
     .select(['v.id', 'v.created_at'])
     .select((e) =>
-      sql<number>`not exists ${e
-        .selectFrom('conversations as c')
-        .select('c.id')
-        .whereRef('c.visitor_key', '=', 'v.id')
-        .where(sql<boolean>`not ${isSilent(p)}`)} and not exists (
-          select 1 from ai_log as asked where asked.visitor_key = v.id and asked.created_at >= ${p.cutoff})`.as(
-        'goes',
-      ),
+      asNumber(
+        sql<boolean>`not exists ${e
+          .selectFrom('conversations as c')
+          .select('c.id')
+          .whereRef('c.visitor_key', '=', 'v.id')
+          .where(sql<boolean>`not ${isSilent(p)}`)} and not exists (
+          select 1 from ai_log as asked where asked.visitor_key = v.id and asked.created_at >= ${p.cutoff})`,
+      ).as('goes'),
     )
     .where('v.organization_id', '=', p.organization_id)
     .where(ofApplication(p, 'v.application_id'))

@@ -1,18 +1,10 @@
 // Queries on everything that belongs to one visitor: for handing it out whole, and
-// for removing it whole. Whose right that is, services/visitor-data.ts knows.
+// for removing it whole. Whose right that is, services/data/visitor-data.ts knows.
 import { sql } from 'kysely';
-import type { VisitorDataRepository } from '../../repositories.ts';
-import type { LoggedEventType, VisitorRow } from '../../rows.ts';
+import type { VisitorDataRepository, VisitorFilter } from '../../repositories.ts';
+import type { VisitorRow } from '../../rows.ts';
+import { blankEvent, isNewestEvent } from './events.ts';
 import { all, builder, first, prepare, run, type Runner } from '../query.ts';
-
-export interface VisitorFilter {
-  /** The X-Visitor-Id. */
-  readonly visitorId: string;
-  /** null: of every organization. */
-  readonly organizationId: string | null;
-  readonly applicationId?: string | undefined;
-  readonly mode?: VisitorRow['mode'] | undefined;
-}
 
 const conversations = prepare<{ visitor_key: string }>()((db, p) =>
   db
@@ -47,24 +39,10 @@ const remove = prepare<{ visitor_key: string }>()((db, p) =>
   db.deleteFrom('visitors').where('id', '=', p.visitor_key),
 );
 
-const nobody = '00000000-0000-0000-0000-000000000000';
 const ofVisitor = (p: { visitor_key: string }) =>
   sql<boolean>`conversation_id in (select id from conversations where visitor_key = ${p.visitor_key})`;
-const isNewest = sql<boolean>`seq = (select max(seq) from events)`;
-// The log's newest number must never be given out twice, so its row stays and says nothing: an event without a message has no payload.
 const blankNewestEvent = prepare<{ visitor_key: string }>()((db, p) =>
-  db
-    .updateTable('events')
-    .set({
-      conversation_id: nobody,
-      actor_id: nobody,
-      message_id: null,
-      member_id: null,
-      type: 'message:new' satisfies LoggedEventType,
-      audience: 'room',
-    })
-    .where(isNewest)
-    .where(ofVisitor(p)),
+  db.updateTable('events').set(blankEvent).where(isNewestEvent).where(ofVisitor(p)),
 );
 const removeEvents = prepare<{ visitor_key: string; limit: number }>()((db, p) =>
   db.deleteFrom('events').where('seq', 'in', (e) =>
@@ -72,7 +50,7 @@ const removeEvents = prepare<{ visitor_key: string; limit: number }>()((db, p) =
       .selectFrom('events')
       .select('seq')
       .where(ofVisitor(p))
-      .where(sql<boolean>`not ${isNewest}`)
+      .where(sql<boolean>`not ${isNewestEvent}`)
       .limit(p.limit),
   ),
 );

@@ -99,8 +99,8 @@ async function withTimeout<T>(
 /** The cosine of two vectors; 0 where they can't be compared. Stored vectors have length 1 already. */
 function cosineSimilarity(asked: Float32Array, stored: Uint8Array): number {
   if (stored.byteLength !== asked.byteLength) return 0;
-  // SQLite's bytes lie anywhere, floats must lie at a multiple of four.
-  const vector = new Float32Array(stored.slice().buffer);
+  // An engine's bytes may be part of a larger buffer, and floats must lie at a multiple of four: hence the copy.
+  const vector = new Float32Array(new Uint8Array(stored).buffer);
   let product = 0;
   let length = 0;
   for (let index = 0; index < asked.length; index += 1) {
