@@ -162,6 +162,15 @@ describe('tokens', () => {
     expect((await by(made.token, 'GET', '/admin/applications')).status).toBe(403);
   });
 
+  it('are named in the audit log beside their member', async () => {
+    const made = await token(['settings:write']);
+    const path = `/admin/applications/${acme.application.id}/domains`;
+    expect((await by(made.token, 'POST', path, { domain: 'more.example' })).status).toBe(201);
+    const { entries } = (await by(ann.token, 'GET', '/admin/audit')).body;
+    expect(entries[0]).toMatchObject({ action: 'domains.add', actor: `member:${ann.id}/token:${made.id}` });
+    expect(entries[1]).toMatchObject({ action: 'tokens.create', actor: `member:${ann.id}` });
+  });
+
   it('open a socket with conversations:read only, which sends only with conversations:reply', async () => {
     const visitor = createVisitor(app, acme.application);
     const conversationId = await createConversation(visitor);

@@ -144,11 +144,7 @@ export const signInOperations = {
     envelope: 'token',
     input: z.object({
       name,
-      scopes: z
-        .array(tokenScope)
-        .min(1)
-        .max(tokenScope.options.length)
-        .transform((all) => [...new Set(all)]),
+      scopes: z.array(tokenScope).min(1).max(tokenScope.options.length),
       expiresAt: dateTime.describe('at most 366 days from now'),
     }),
     output: staffToken.extend({ token: z.string() }),

@@ -106,7 +106,7 @@ export async function signOutMember(
 export async function createToken(
   tx: Tx,
   call: MemberCall,
-  { name, scopes, expiresAt }: Input<'tokens.create'>,
+  { name, scopes: named, expiresAt }: Input<'tokens.create'>,
 ): Promise<Output<'tokens.create'>> {
   const { actor, service, address } = call;
   const { clock } = service.engine;
@@ -116,6 +116,7 @@ export async function createToken(
     throw badField('expiresAt', 'must be in the future, and at most 366 days from now');
   if ((await liveRows(tx, call)).filter(isToken).length >= maxTokens)
     throw new ServiceError('conflict', `A member has at most ${maxTokens} tokens. Revoke one first.`);
+  const scopes = [...new Set(named)];
   const session = await tx.repositories.members.sessionById(actor.sessionId);
   const token = makeStaffToken();
   const row: StaffSessionRow = {

@@ -68,7 +68,9 @@ export function userId(actor: VisitorActor | MemberActor): string {
 export function actorLabel(actor: Actor): string {
   switch (actor.kind) {
     case 'member':
-      return `member:${actor.memberId}`;
+      return actor.scopes === null
+        ? `member:${actor.memberId}`
+        : `member:${actor.memberId}/token:${actor.sessionId}`;
     case 'visitor':
       return `visitor:${actor.applicationId}`;
     case 'hostSite':

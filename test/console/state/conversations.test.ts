@@ -206,6 +206,32 @@ describe('acts', () => {
     }
   });
 
+  test('block asks first, and names the visitor with application and mode; lifting does not ask', async () => {
+    const item = buildConversation(1);
+    const at = `/visitors/${item.visitor.id}/block`;
+    const bodies: unknown[] = [];
+    const fixture = await createModelFixture([item], {
+      prepare: (staff) => {
+        staff.answers.set(`PUT ${at}`, (body) => {
+          bodies.push(body);
+          return {};
+        });
+        staff.answers.set(`DELETE ${at}`, () => ({}));
+      },
+    });
+    await fixture.press('B', 'n');
+    expect(asked(fixture, 'PUT')).toEqual([]);
+    await fixture.press('B', 'y');
+    expect(asked(fixture, 'PUT')).toHaveLength(1);
+    expect(bodies).toEqual([{ applicationId: item.application.id, mode: item.mode }]);
+    expect(fixture.flash()).toBe('Blocked: Visitor 1.');
+    await fixture.press('U');
+    expect(asked(fixture, 'DELETE')).toEqual([
+      `DELETE ${at}?applicationId=${item.application.id}&mode=${item.mode}`,
+    ]);
+    expect(fixture.flash()).toBe('Not blocked any more: Visitor 1.');
+  });
+
   test('transfer offers the others, those who are here first', async () => {
     const fixture = await createModelFixture([buildConversation(1, mine())], {
       prepare: (staff) =>
