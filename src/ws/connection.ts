@@ -23,6 +23,7 @@ import { execute } from '../services/execute.ts';
 import type { ParticipantCall, Service } from '../services/service.ts';
 import { FrameError, frameIds, readFrame, toErrorPayload, writeEvent, writeFrame } from './frames.ts';
 import type { Hub } from './hub.ts';
+import type { SyncLimits } from './sync-limits.ts';
 
 export interface ConnectionOptions {
   readonly id: string;
@@ -32,6 +33,7 @@ export interface ConnectionOptions {
   readonly log: Log;
   readonly actor: VisitorActor | MemberActor;
   readonly address: string;
+  readonly syncs: SyncLimits;
   readonly maxRooms: number;
   /** The modes in which a staff connection receives events of conversations outside its rooms. */
   readonly modes: readonly Mode[];
@@ -55,10 +57,6 @@ const maxLimitedInARow = 20;
 const frameWindows = [
   { limit: 300, windowMs: 1_000 },
   { limit: 3_000, windowMs: 60_000 },
-];
-const syncWindows = [
-  { limit: 30, windowMs: 1_000 },
-  { limit: 600, windowMs: 60_000 },
 ];
 const closeTimeoutMs = 2_000;
 
@@ -170,7 +168,7 @@ export class Connection {
   }
 
   async #run(frame: ClientFrame): Promise<void> {
-    if (!frame.type.startsWith('message:')) this.#countFrame('frames', frameWindows);
+    if (!frame.type.startsWith('message:')) this.#countFrame();
     switch (frame.type) {
       case 'ping':
         return this.send({ type: 'pong' });
@@ -200,9 +198,9 @@ export class Connection {
   }
 
   /** Frames that are no messages have a limit of their own, per connection. */
-  #countFrame(kind: 'frames' | 'syncs', windows: typeof frameWindows): void {
+  #countFrame(): void {
     const verdict = this.#options.service.engine.localLimiter.take([
-      { key: `c:${kind}:${this.id}`, windows },
+      { key: `c:frames:${this.id}`, windows: frameWindows },
     ]);
     if (!verdict.ok)
       throw new FrameError(
@@ -227,7 +225,7 @@ export class Connection {
    * read has them. So nothing is lost between the two, and nothing sent twice.
    */
   async #join({ conversationId, lastMessageId, echo }: ClientPayloads['room:join']): Promise<void> {
-    if (lastMessageId !== undefined) this.#countFrame('syncs', syncWindows);
+    if (lastMessageId !== undefined) await this.#options.syncs.count(this.#options);
     const before = this.#rooms.get(conversationId);
     this.#assertMayJoin(conversationId);
     const room = this.#enter(conversationId, before, echo);
@@ -236,7 +234,9 @@ export class Connection {
       // A connection that is in the room already and asks for nothing missed is sent everything since, live.
       if (before === undefined) room.syncedThrough = snapshot.eventSeq;
       room.authorized = true;
-      if (snapshot.resumeSeq !== null) await this.#backfill(room, snapshot.resumeSeq);
+      const { resumeSeq } = snapshot;
+      if (resumeSeq !== null)
+        await this.#options.syncs.inTurn(this.#options, () => this.#backfill(room, resumeSeq));
       this.send({
         type: 'room:joined',
         payload: { conversationId, status: snapshot.status, lastMessageId: snapshot.lastMessageId },
@@ -288,11 +288,14 @@ export class Connection {
   async #backfill(room: Room, sinceSeq: number): Promise<void> {
     const { conversationId } = room.subscription;
     let afterSeq = sinceSeq;
-    for (;;) {
-      const page = await backfill(this.#call, { conversationId, afterSeq, sinceSeq });
+    while (!this.#closed) {
+      const from = afterSeq;
+      const page = await this.#options.syncs.readPage(this.#options, () =>
+        backfill(this.#call, { conversationId, afterSeq: from, sinceSeq }),
+      );
       room.syncedThrough = page.eventSeq;
       await this.#sendAndWait({ type: 'messages:sync', payload: page.payload });
-      if (!page.payload.hasMore || this.#closed) return;
+      if (!page.payload.hasMore) return;
       afterSeq = page.lastSeq;
     }
   }

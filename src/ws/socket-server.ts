@@ -18,6 +18,7 @@ import type { Service } from '../services/service.ts';
 import { Connection } from './connection.ts';
 import { writeFrame } from './frames.ts';
 import { Hub } from './hub.ts';
+import { SyncLimits } from './sync-limits.ts';
 
 export interface SocketServerOptions {
   readonly service: Service;
@@ -63,6 +64,7 @@ class Peer {
 export class SocketServer {
   readonly #options: SocketServerOptions;
   readonly #hub: Hub;
+  readonly #syncs: SyncLimits;
   readonly #sockets = new WebSocketServer({
     noServer: true,
     maxPayload: sizeLimits.frameBytes,
@@ -79,6 +81,7 @@ export class SocketServer {
 
   constructor(options: SocketServerOptions) {
     this.#options = options;
+    this.#syncs = new SyncLimits(options.service);
     this.#hub = new Hub(options.service, (error) =>
       options.log.error({ err: String(error) }, 'the hub failed'),
     );
@@ -206,6 +209,7 @@ export class SocketServer {
       log,
       actor,
       address,
+      syncs: this.#syncs,
       maxRooms: config.maxRoomsPerConnection,
       modes: readModes(url),
     });
