@@ -1,52 +1,16 @@
 // Owns running the real command line in tests: the built bin as a process, and `main`
 // in this process with streams of our own. Must not know what a test is about.
 import { spawn } from 'node:child_process';
-import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough, Writable } from 'node:stream';
 import { main } from '../../src/cli/main.ts';
-import { acquireServerLock } from '../../src/engine/sqlite/server-lock.ts';
-import { cleanEnvironment, repository, run, Running, type Outcome } from './command.ts';
-import { eventually } from './eventually.ts';
+import { cleanEnvironment, repository, Running, type Outcome } from './command.ts';
+
+export { ensureBuilt } from './built.ts';
 
 const bin = join(repository, 'bin/deskbell.js');
-
-async function newestChange(folder: string): Promise<number> {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
-  const times = await Promise.all(
-    entries
-      .filter((entry) => entry.isFile())
-      .map(async (entry) => (await stat(join(entry.parentPath, entry.name))).mtimeMs),
-  );
-  return Math.max(0, ...times);
-}
-
-async function isBuilt(): Promise<boolean> {
-  const built = await stat(join(repository, 'dist/cli.mjs')).catch(() => null);
-  if (built === null) return false;
-  const changes = await Promise.all(
-    ['src', 'migrations'].map((folder) => newestChange(join(repository, folder))),
-  );
-  return built.mtimeMs >= Math.max(...changes);
-}
-
-/** Builds dist/ unless it is newer than the sources; one test file at a time. */
-export async function ensureBuilt(): Promise<void> {
-  if (await isBuilt()) return;
-  // The system frees this lock however its holder ends: a build that was killed holds up no later run.
-  const release = await eventually(() => {
-    const held = acquireServerLock(join(repository, 'node_modules', '.deskbell-build.lock'));
-    if (held === null) throw new Error('Another test file is building dist/.');
-    return held;
-  });
-  try {
-    if (!(await isBuilt()))
-      await run(process.execPath, ['esbuild.config.mjs'], { cwd: repository, env: cleanEnvironment() });
-  } finally {
-    release();
-  }
-}
 
 export interface CliOptions {
   /** What comes on standard input. */

@@ -150,6 +150,7 @@ export { password as memberPassword };
 /** A conversation that a visitor has opened; its id. */
 export async function createConversation(visitor: TestClient, subject?: string): Promise<string> {
   const reply = await visitor.call('POST', '/conversations', subject === undefined ? {} : { subject });
+  if (reply.status !== 201 && reply.status !== 200) throw new Error(`${reply.status} ${reply.text}`);
   return reply.body.conversation.id as string;
 }
 
@@ -160,5 +161,6 @@ export async function createMessage(
   content = 'hello',
 ): Promise<string> {
   const reply = await sender.call('POST', `/conversations/${conversationId}/messages`, { content });
+  if (reply.status !== 201 && reply.status !== 200) throw new Error(`${reply.status} ${reply.text}`);
   return reply.body.message.id as string;
 }

@@ -4,10 +4,12 @@ import { spawn } from 'node:child_process';
 import { chmodSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
+import { ensureBuilt } from './built.ts';
 import { runVariable } from './run-mark.ts';
 
 /** Called by Vitest before the first test file. */
-export function setup(): void {
+export async function setup(): Promise<void> {
+  await ensureBuilt();
   const folder = mkdtempSync(join(tmpdir(), 'deskbell-tests-'));
   // A test may start a server as another user, who must find the way to what is in here.
   chmodSync(folder, 0o711);
@@ -22,4 +24,5 @@ export function setup(): void {
   watcher.unref();
   process.env[runVariable] = run;
   process.env['TMPDIR'] = folder;
+  process.env['TEST_RUN_FOLDER'] = folder;
 }

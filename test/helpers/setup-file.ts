@@ -13,9 +13,11 @@ const endTimeoutMs = Number(process.env['TEST_END_TIMEOUT_MS'] ?? 30_000);
 /** npm and others let Node keep compiled code in the temporary folder; it removes nothing. */
 const nodeCache = 'node-compile-cache';
 
-const folder = mkdtempSync(join(tmpdir(), 'file-'));
+// A worker runs one file after another: each begins from the run's folder and mark, not from those of the last.
+const run = (process.env[runVariable] ?? 'alone').split('.')[0] ?? '';
+const folder = mkdtempSync(join(process.env['TEST_RUN_FOLDER'] ?? tmpdir(), 'file-'));
 chmodSync(folder, 0o711);
-const mark = `${process.env[runVariable] ?? 'alone'}.${basename(folder)}`;
+const mark = `${run}.${basename(folder)}`;
 process.env['TMPDIR'] = folder;
 // The command line runs in this process, too, and must not see the settings of the shell.
 for (const name of Object.keys(process.env))
