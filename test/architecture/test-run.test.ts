@@ -25,7 +25,7 @@ async function startRunner(test: string): Promise<Running> {
     `import base from ${JSON.stringify(join(repository, 'vitest.config.ts'))};
     const helper = (name) => ${JSON.stringify(`${repository}/`)} + name;
     export default { test: {
-      ...base.test, include: ['inner.test.ts'], dir: ${JSON.stringify(folder)}, fsModuleCache: false,
+      ...base.test, projects: undefined, include: ['inner.test.ts'], dir: ${JSON.stringify(folder)}, fsModuleCache: false,
       globalSetup: helper(base.test.globalSetup), setupFiles: helper(base.test.setupFiles),
       reporters: ['default', helper(base.test.reporters[1])],
     } };`,

@@ -7,8 +7,10 @@ import { basename, join } from 'node:path';
 import { ensureBuilt } from './built.ts';
 import { runVariable } from './run-mark.ts';
 
-/** Called by Vitest before the first test file. */
+/** Called by Vitest before the first test file, once for each project of a run. */
 export async function setup(): Promise<void> {
+  if (process.env['TEST_RUNNER'] === String(process.pid)) return;
+  process.env['TEST_RUNNER'] = String(process.pid);
   await ensureBuilt();
   const folder = mkdtempSync(join(tmpdir(), 'deskbell-tests-'));
   // A test may start a server as another user, who must find the way to what is in here.

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { build, type BuildOptions } from 'esbuild';
+import { build, stop, type BuildOptions } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createInstance } from '../../src/sdk/instance.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
@@ -43,6 +43,9 @@ async function bundle(entry: string): Promise<Bundle> {
   const text = await shorten(outputFiles[0]!.text);
   return { text, brotli: compress(text).length, inputs: Object.keys(metafile.inputs) };
 }
+
+// esbuild keeps a process of its own for the next build.
+afterAll(() => stop());
 
 describe('the bundles', () => {
   it('the headless core stays within its weight', async () => {
