@@ -1,0 +1,75 @@
+// Owns: what of signing in and blocking goes with an organization to another server: the second factor and the block of
+// a visitor do, with their secrets sealed anew; recovery codes, tokens, sessions and blocks of addresses do not.
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { sizeLimits } from '../../src/protocol/codes.ts';
+import { totpCode, totpStep } from '../../src/services/auth/totp.ts';
+import { exportOrganization, importOrganization } from '../../src/services/data/export-import.ts';
+import { startApp, type TestApp } from '../helpers/app.ts';
+import { request, type Reply } from '../helpers/client.ts';
+import {
+  createConversation,
+  createMember,
+  createOrganization,
+  createVisitor,
+  memberPassword,
+} from '../helpers/fixtures.ts';
+import { inDatabase } from '../helpers/rest-checks.ts';
+
+let from: TestApp;
+let to: TestApp;
+
+beforeEach(async () => {
+  from = await startApp();
+  to = await startApp();
+});
+afterEach(async () => {
+  await from.stop();
+  await to.stop();
+});
+
+const callOf = ({ service }: TestApp) => ({
+  service,
+  actor: { kind: 'local' } as const,
+  address: null,
+  contentLimit: sizeLimits.contentRest,
+});
+
+it('a member shows the same second factor there, and a blocked visitor stays blocked', async () => {
+  const { application } = await createOrganization(from, 'acme');
+  const ann = await createMember(from, 'acme', 'admin', 'Ann');
+  const begun = await ann.call('POST', '/me/totp', { password: memberPassword });
+  const { secret } = begun.body.totp as { secret: string };
+  const code = (app: TestApp, steps = 0): string =>
+    totpCode(secret, totpStep(app.service.engine.clock.now()) + steps);
+  expect((await ann.call('POST', '/me/totp/confirm', { code: code(from) })).status).toBe(200);
+  const visitor = createVisitor(from, application);
+  await createConversation(visitor);
+  await ann.call('PUT', `/visitors/${visitor.id}/block`, { address: true });
+
+  const lines: string[] = [];
+  await exportOrganization(callOf(from), 'acme', async (line) => void lines.push(line));
+  // The sealed secret and the digest of the address are of no use elsewhere: the one travels opened, the other not.
+  const digest = inDatabase(from, 'select digest from address_blocks')[0]?.['digest'] as Uint8Array;
+  expect(lines.join('')).toContain(secret);
+  expect(lines.join('')).not.toContain(Buffer.from(digest).toString('hex'));
+  await importOrganization(callOf(to), async function* read() {
+    yield* lines;
+  });
+
+  expect(inDatabase(to, 'select id from visitors where address_digest is not null')).toEqual([]);
+  const post = (path: string, body: object): Promise<Reply> =>
+    request(to.url, 'POST', `/api/v1/staff${path}`, {}, body);
+  const signIn = { organization: 'acme', email: ann.email, password: memberPassword };
+  const refused = await post('/session', signIn);
+  expect(refused.body).toMatchObject({ error: 'second_factor', methods: ['totp'] });
+  const { ticket } = refused.body as { ticket: string };
+  // What was used up there is used up here.
+  expect((await post('/session/second-factor', { ticket, code: code(to) })).status).toBe(401);
+  expect((await post('/session/second-factor', { ticket, code: code(to, 1) })).status).toBe(201);
+  expect((await createVisitor(to, application, visitor.id).call('GET', '/visitor')).body.error).toBe(
+    'visitor_blocked',
+  );
+  expect((await createVisitor(to, application).call('GET', '/visitor')).status).toBe(200);
+  for (const table of ['recovery_codes', 'sign_in_tickets', 'address_blocks'])
+    expect(inDatabase(to, `select * from ${table}`), table).toEqual([]);
+});
