@@ -60,7 +60,7 @@ export interface ServerFixture {
   /** Ends the server as a loss of power would. */
   killServer(): Promise<void>;
   startServer(): Promise<void>;
-  /** Closes the terminals of a test, and every conversation. */
+  /** Closes the terminals of a test and every conversation, and removes the members' drafts. */
   clear(): Promise<void>;
   /** Ends and removes everything. */
   close(): Promise<void>;
@@ -127,6 +127,7 @@ export async function createServerFixture(names: readonly string[]): Promise<Ser
     DESKBELL_DATA: join(folder, 'no-data'),
     XDG_CACHE_HOME: join(folder, 'cache'),
   });
+  const draftsOf = (name: string): string => join(folder, 'people', name, 'drafts');
   const member = (name: string): { email: string; id: string } => {
     const found = members.get(name);
     if (found === undefined) throw new Error(`There is no member ${name}.`);
@@ -156,6 +157,8 @@ export async function createServerFixture(names: readonly string[]): Promise<Ser
   const clear = async (): Promise<void> => {
     await closeTerminals();
     if (!up) await startServer();
+    // A draft that a failed test left would be asked about in the next one.
+    for (const name of members.keys()) await rm(draftsOf(name), { recursive: true, force: true });
     for (const status of ['pending', 'active']) {
       const { conversations } = await staff('GET', `/conversations?status=${status}&limit=100`);
       for (const { id } of conversations as { id: string }[])

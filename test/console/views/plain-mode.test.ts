@@ -153,7 +153,7 @@ describe('lines', () => {
     expect(fixture.staff.calls.filter((call) => call.startsWith('send'))).toEqual([]);
   });
 
-  test('handing over needs one name that fits', async () => {
+  test('a transfer needs one name that fits', async () => {
     const members = [
       { id: ann, name: 'Ann', role: 'admin', online: true },
       { id: 'c', name: 'Anton', role: 'operator', online: false },
@@ -169,6 +169,18 @@ describe('lines', () => {
     expect(await enter('/transfer an')).toBe('Colleagues: Ann, Anton (offline).\n');
     await enter('/transfer anton');
     expect(fixture.staff.calls.filter((call) => call.startsWith('transfer'))).toHaveLength(1);
+  });
+
+  test('a transfer without another member says so', async () => {
+    const { enter } = await lines([item], {
+      prepare: (staff) => {
+        talk.prepare?.(staff);
+        staff.answers.set('GET /members', () => ({ members: [] }));
+      },
+    });
+    await enter('/list mine');
+    await enter('/open 1');
+    expect(await enter('/transfer ann')).toBe('There is no other member.\n');
   });
 
   test('commands may be shortened, unknown ones are told, help names them all', async () => {

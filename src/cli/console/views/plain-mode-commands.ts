@@ -208,7 +208,9 @@ export class PlainCommands {
     if (item !== undefined && words !== '' && found[0] !== undefined && found.length === 1)
       return commands.transfer(item.id, found[0]);
     const names = colleagues.map(({ name, online }) => `${sanitizeLine(name)}${online ? '' : ' (offline)'}`);
-    return this.#reporter.write(`Colleagues: ${names.join(', ')}.`);
+    return this.#reporter.write(
+      names.length === 0 ? 'There is no other member.' : `Colleagues: ${names.join(', ')}.`,
+    );
   }
 
   #edit(words: string): void {
