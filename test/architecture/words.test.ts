@@ -79,6 +79,7 @@ const clean: readonly string[] = [
   'bin',
   'CHANGELOG.md',
   'CONTRIBUTING.md',
+  'docs',
   'README.md',
   'src/app.ts',
   'src/config.ts',
@@ -94,6 +95,7 @@ const clean: readonly string[] = [
   'src/text',
   'test/architecture',
   'test/e2e',
+  'test/engine',
   'test/helpers',
   'test/llm',
   'test/services',
@@ -112,7 +114,8 @@ function separated(text: string): string {
   return text.replace(/([a-z0-9])([A-Z])/g, '$1 $2').replace(/[-_]/g, ' ');
 }
 
-const wordPattern = new RegExp(`\\b(${Object.keys(words).join('|')})\\b`, 'gi');
+// Cross-Origin-Embedder-Policy is HTTP's own word.
+const wordPattern = new RegExp(`(?<!Cross Origin )\\b(${Object.keys(words).join('|')})\\b`, 'gi');
 const namePattern = new RegExp(
   `(?<![A-Za-z])(${Object.keys(names)
     .flatMap((name) => [name, separated(name).toLowerCase().replaceAll(' ', '-')])
