@@ -272,6 +272,13 @@ export const settings = {
     defaultRateLimits.aiOrganization,
     'questions of one organization to the assistant',
   ),
+  selfServicePlans: setting({
+    flag: 'self-service-plans',
+    variable: 'DESKBELL_SELF_SERVICE_PLANS',
+    fallback: 'refuse',
+    about: "allow: an organization's admins set its plan and limits; otherwise the command line does",
+    parse: oneOf<'refuse' | 'allow'>(['refuse', 'allow']),
+  }),
   webhookPrivate: setting({
     flag: 'webhook-private',
     variable: 'DESKBELL_WEBHOOK_PRIVATE',

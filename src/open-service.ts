@@ -70,6 +70,7 @@ export async function openService(
         aiOrganization: config.limitAiOrganization,
       },
       maxPendingPerVisitor: config.maxPendingPerVisitor,
+      selfServicePlans: config.selfServicePlans === 'allow',
       webhookPrivate: config.webhookPrivate === 'allow',
     },
   };

@@ -46,6 +46,7 @@ const placeholders: Partial<Record<SettingName, string>> = {
   durability: 'full|normal',
   logLevel: 'LEVEL',
   webhookPrivate: 'refuse|allow',
+  selfServicePlans: 'refuse|allow',
   aiUrl: 'URL',
   aiModel: 'NAME',
   aiEmbeddingModel: 'NAME',

@@ -62,7 +62,10 @@ export function createHttpHandler({ service, config, log, demo }: HttpOptions): 
       ctx.status,
     );
     const ms = Math.round(service.engine.clock.monotonic() - started);
-    log.debug({ requestId, method: ctx.method, path: ctx.path, status: ctx.status, ms }, 'request');
+    log.debug(
+      { requestId, method: ctx.method, path: withoutVisitor(ctx.path), status: ctx.status, ms },
+      'request',
+    );
   });
 
   // 2. Is the process alive, does it serve: asked by machines, even while it goes away.
@@ -150,6 +153,11 @@ export function createHttpHandler({ service, config, log, demo }: HttpOptions): 
       goingAway = true;
     },
   };
+}
+
+/** A visitor's id is a secret of the visitor: the log has its beginning only. */
+function withoutVisitor(path: string): string {
+  return path.replace(/(\/visitors\/[^/]{8})[^/]*/, '$1…');
 }
 
 function isRead(ctx: Context): boolean {

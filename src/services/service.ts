@@ -36,6 +36,8 @@ export interface ServiceSettings {
   readonly maxPendingPerVisitor: number;
   /** Whether webhooks may lead to private and local addresses. */
   readonly webhookPrivate: boolean;
+  /** Whether an organization's admins set its plan and limits. */
+  readonly selfServicePlans: boolean;
 }
 
 export interface Service {

@@ -21,7 +21,7 @@ let operator: TestMember;
 let stranger: TestMember;
 
 beforeAll(async () => {
-  app = await startApp();
+  app = await startApp({ flags: { selfServicePlans: 'allow' } });
   acme = await createOrganization(app, 'acme');
   await createOrganization(app, 'other');
   admin = await createMember(app, 'acme', 'admin', 'Ada');

@@ -67,7 +67,7 @@ it('every indexed word begins with its organization', () => {
   for (const term of terms) expect(term).toMatch(/^[0-9a-f]{32}\p{L}/u);
 });
 
-it('takes as long for a word of another tenant as for a word that nobody has', async () => {
+it('takes as long for a word of another tenant as for a word that is in no message', async () => {
   const search = async (q: string): Promise<number> => {
     const began = performance.now();
     const { body } = await spy.call('GET', `/conversations?q=${q}`);

@@ -1,4 +1,4 @@
-// Nobody outside uses up what a team or a known visitor needs: every limit has a share that others can't take.
+// No stranger uses up what a team or a known visitor needs: every limit has a share that others can't take.
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Flags } from '../../src/config.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';

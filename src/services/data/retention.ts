@@ -216,7 +216,7 @@ async function forEachPage<R extends RetentionCursor>(
   }
 }
 
-/** Slice by slice, so that a conversation of any length holds nobody up. */
+/** Slice by slice, so that a conversation of any length blocks no one. */
 async function countOldMessages(
   { engine: { store } }: Service,
   conversationId: string,

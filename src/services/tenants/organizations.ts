@@ -107,6 +107,17 @@ export async function getOrganization(
   return serializeOrganizationDetail(tx, await accessOrganization(tx, call.actor, input.organization));
 }
 
+/** A tenant does not grant itself what others pay for; it may keep its data for a shorter time. */
+function assertOwnerSetsPlans({ actor, service }: OwnerCall, input: Input<'organizations.update'>): void {
+  if (actor.kind === 'local' || service.settings.selfServicePlans) return;
+  const { retentionDays: _own, ...granted } = input.limits ?? {};
+  if (input.plan === undefined && Object.values(granted).every((value) => value === undefined)) return;
+  throw new ServiceError(
+    'forbidden',
+    "The plan and its limits are set by the server's owner, with deskbell org plan and deskbell org limits.",
+  );
+}
+
 /** The columns that an update may change, and what the audit log calls them. */
 const auditedColumns = [
   ['name', 'name'],
@@ -122,7 +133,7 @@ const auditedColumns = [
 /**
  * Changes any of name, plan, own limits and the release of an absent operator's conversations at once. Of the limits
  * what is left out stays, and null goes back to the plan's.
- * @throws ServiceError not_found; plan_limit for limits of its own under another plan than enterprise; conflict where
+ * @throws ServiceError not_found; forbidden for a plan or limits that the server's owner sets; plan_limit for limits of its own under another plan than enterprise; conflict where
  *   the caller would lock themselves out
  */
 export async function updateOrganization(
@@ -131,6 +142,7 @@ export async function updateOrganization(
   input: Input<'organizations.update'>,
 ): Promise<Output<'organizations.update'>> {
   const row = await accessOrganization(tx, call.actor, input.organization);
+  assertOwnerSetsPlans(call, input);
   const {
     limits,
     name = row.name,

@@ -1,0 +1,52 @@
+// A tenant does not grant itself a larger plan, and the log does not hold what opens a visitor's conversations.
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { startApp, type TestApp } from '../helpers/app.ts';
+import {
+  createConversation,
+  createMember,
+  createOrganization,
+  createVisitor,
+  type TestMember,
+  type TestOrganization,
+} from '../helpers/fixtures.ts';
+
+let app: TestApp;
+let acme: TestOrganization;
+let admin: TestMember;
+
+beforeAll(async () => {
+  app = await startApp();
+  acme = await createOrganization(app, 'acme', 'free');
+  admin = await createMember(app, 'acme', 'admin');
+});
+afterAll(() => app.stop());
+
+it.each([
+  [{ plan: 'enterprise' }],
+  [{ plan: 'enterprise', limits: { requestsPerMinute: 1_000_000 } }],
+  [{ limits: { seats: 1_000 } }],
+  [{ name: 'Renamed', limits: { applications: 1_000 } }],
+])('an admin who asks for %j is refused, and nothing is changed', async (change) => {
+  const refused = await admin.call('PATCH', '/../admin/organization', change);
+  expect([refused.status, refused.body.error]).toEqual([403, 'forbidden']);
+  expect((await admin.call('GET', '/../admin/organization')).body.organization).toMatchObject({
+    name: 'acme',
+    plan: 'free',
+  });
+});
+
+it('an admin still names the organization, and the owner sets its plan', async () => {
+  const named = await admin.call('PATCH', '/../admin/organization', { name: 'Acme & Sons' });
+  expect([named.status, named.body.organization?.name]).toEqual([200, 'Acme & Sons']);
+  const { plan } = await app.local('organizations.update', { organization: 'acme', plan: 'premium' });
+  expect(plan).toBe('premium');
+});
+
+it("no line of the log holds a visitor's id", async () => {
+  const visitor = createVisitor(app, acme.application);
+  await createConversation(visitor);
+  expect((await admin.call('GET', `/../admin/visitors/${visitor.id}`)).status).toBe(200);
+  expect((await admin.call('DELETE', `/../admin/visitors/${visitor.id}`)).status).toBe(200);
+  expect(app.logged.join('')).not.toContain(visitor.id);
+  expect(app.logged.join('')).toContain(`/visitors/${visitor.id.slice(0, 8)}…`);
+});
