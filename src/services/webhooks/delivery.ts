@@ -224,8 +224,11 @@ class WebhookDelivery {
     for (const row of due.filter(({ id }) => !queue.busy.has(id)).slice(0, free))
       this.#beginAttempt(queue, row);
     queue.cancelTimer();
-    if (next !== null)
-      queue.cancelTimer = clock.after(Math.min(next - now, maxSleepMs), () => this.#check(queue));
+    if (next === null) return;
+    // From now on, not from before the reading, which may have taken a while.
+    const wait = next - clock.now();
+    if (wait <= 0) this.#check(queue);
+    else queue.cancelTimer = clock.after(Math.min(wait, maxSleepMs), () => this.#check(queue));
   }
 
   #check(queue: WebhookQueue): void {
