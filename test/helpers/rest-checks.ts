@@ -138,8 +138,8 @@ export async function askRaw(app: TestApp, raw: RawRequest): Promise<Reply> {
   return checkReply(await send(app.url, raw), raw.method ?? 'GET', raw.path);
 }
 
-/** Columns that say when something was last used, or how far a webhook has come: no change of what the service holds. */
-const usage = new Set(['last_used_at', 'last_seen_at', 'expires_at', 'position']);
+/** Columns that say when or from where something was last used, or how far a webhook has come: no change of what the service holds. */
+const usage = new Set(['last_used_at', 'last_seen_at', 'address_digest', 'expires_at', 'position']);
 
 type Digests = Readonly<Record<string, string>>;
 

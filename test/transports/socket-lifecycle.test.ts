@@ -275,6 +275,7 @@ describe('who does not read', () => {
       await one.receives('room:joined');
     }
     deaf.socket.pause();
+    const visitors = app.service.metrics.connections.visitor;
     const memberSocket = await settled(member);
     // The kernel's buffers take the first ten MB or so; then the server's own, up to 1 MiB; then it is over.
     const total = 1_000;
@@ -284,11 +285,15 @@ describe('who does not read', () => {
         content: 'ü'.repeat(10_000),
         clientMessageId: `m${index}`,
       });
+    // It reads again as soon as the server has given it up, which then waits only so long for the peer's answer: what
+    // it was sent, without a hole, and then why.
+    await eventually(() => {
+      expect(app.service.metrics.connections.visitor).toBe(visitors - 1);
+    });
+    deaf.socket.resume();
     await eventually(() => {
       expect(socket.all('message:new')).toHaveLength(total);
     });
-    // It reads again before the server's timeout ends: what it was sent, without a hole, and then why.
-    deaf.socket.resume();
     expect((await deaf.waitForClose()).code).toBe(4408);
     const got = deaf.all('message:new').map(({ payload }) => payload.id as string);
     expect(got.length).toBeLessThan(total);
