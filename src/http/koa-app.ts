@@ -41,6 +41,7 @@ export function createHttpHandler({ service, config, log, demo }: HttpOptions): 
   koa.on('error', (error: Error) => log.debug({ message: error.message }, 'a response could not be sent'));
   const documents = siteDocuments(demo !== undefined);
   const knownPaths = new Set([...ownPaths, ...documents.keys()]);
+  const overTls = config.baseUrl?.startsWith('https:') === true;
   let goingAway = false;
 
   // 1. Every answer: a request id, the security headers, an error body when something failed.
@@ -48,6 +49,7 @@ export function createHttpHandler({ service, config, log, demo }: HttpOptions): 
     const requestId = randomUUID();
     const started = service.engine.clock.monotonic();
     ctx.set({ ...commonHeaders(requestId) });
+    if (overTls) ctx.set('Strict-Transport-Security', 'max-age=31536000');
     try {
       await next();
     } catch (error) {
@@ -108,7 +110,7 @@ export function createHttpHandler({ service, config, log, demo }: HttpOptions): 
     const { html, script } = demoPage(demo.appId);
     koa.use(
       servePages({
-        '/demo': { type: 'html', body: html },
+        '/demo': { type: 'html', body: html, inlineStyles: true },
         '/demo.js': { type: 'text/javascript', body: script },
       }),
     );

@@ -4,10 +4,12 @@ import type Koa from 'koa';
 export interface Page {
   readonly type: 'html' | 'css' | 'text/javascript';
   readonly body: string;
+  /** Whether its HTML holds its own styles; otherwise they come from a file. */
+  readonly inlineStyles?: boolean;
 }
 
-const policy =
-  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; img-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
+const policyWith = (styles: string): string =>
+  `default-src 'none'; script-src 'self'; style-src ${styles}; connect-src 'self'; img-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'`;
 
 /** @param pages by path */
 export function servePages(pages: Readonly<Record<string, Page>>): Koa.Middleware {
@@ -17,7 +19,8 @@ export function servePages(pages: Readonly<Record<string, Page>>): Koa.Middlewar
       await next();
       return;
     }
-    ctx.set('Content-Security-Policy', policy);
+    const styles = page.inlineStyles === true ? "'self' 'unsafe-inline'" : "'self'";
+    ctx.set('Content-Security-Policy', policyWith(styles));
     ctx.type = page.type;
     ctx.body = page.body;
   };
