@@ -97,7 +97,11 @@ export const browser = {
  */
 export async function shorten(text, format = browser.format) {
   const { minify } = await import('terser');
-  const { code } = await minify(text, { module: format === 'esm', ecma: 2020, compress: { passes: 2 } });
+  const { code } = await minify(text, {
+    module: format === 'esm',
+    ecma: 2020,
+    compress: { passes: 2, reduce_funcs: false, sequences: 0, hoist_vars: true, booleans: false },
+  });
   return code;
 }
 

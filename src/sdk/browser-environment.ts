@@ -14,7 +14,6 @@ import type {
 
 interface PageEvent {
   readonly type: string;
-  readonly persisted?: boolean;
 }
 
 /** The globals that are used, each of which may be missing or blocked. */
@@ -35,25 +34,26 @@ interface BrowserGlobals {
 
 const globals = globalThis as unknown as BrowserGlobals;
 
+/** A UUID of version 4. `crypto.randomUUID` is there on secure pages only. */
 function newId(): string {
-  // randomUUID is there on secure pages only.
-  const bytes = [...crypto.getRandomValues(new Uint8Array(16))];
-  const digits = bytes.map((byte) => byte.toString(16).padStart(2, '0')).join('');
-  // Two digits are not random: the version, and the variant (of whose four forms "a" is one).
-  return digits.replace(/(.{8})(.{4}).(.{3}).(.{3})/, '$1-$2-4$3-a$4-');
+  // A 0 or 1 becomes four random bits, the 8 the variant and two; version and hyphens stay.
+  return '10000000-1000-4000-8000-100000000000'.replace(/[018]/g, (text) => {
+    const digit = Number(text);
+    const [random = 0] = crypto.getRandomValues(new Uint8Array(1));
+    return (digit ^ (random & (15 >> (digit / 4)))).toString(16);
+  });
 }
 
-function watchPage(listener: (what: 'wake' | 'suspend' | 'resume') => void): Undo {
+function watchPage(listener: (what: 'wake' | 'suspend') => void): Undo {
   const { document } = globals;
   const ending = new AbortController();
-  const hear = ({ type, persisted }: PageEvent): void => {
+  const hear = ({ type }: PageEvent): void => {
     if (type === 'pagehide') listener('suspend');
-    else if (persisted) listener('resume');
     else if (document?.visibilityState === 'visible') listener('wake');
   };
   if (document)
     // The change of visibility comes up from the document.
-    for (const type of ['online', 'offline', 'pagehide', 'pageshow', 'visibilitychange'])
+    for (const type of ['online', 'pagehide', 'pageshow', 'visibilitychange'])
       globals.addEventListener(type, hear, { signal: ending.signal });
   return () => ending.abort();
 }

@@ -6,7 +6,6 @@ import {
   isoTime,
   keysWithPrefix,
   emptyVisitorState,
-  normalizeOutgoing,
   type Context,
   type RawConversation,
   type RawMessage,
@@ -18,8 +17,8 @@ import type { Emitter } from './emitter.ts';
 import { asSdkError, tryOrUndefined, isRetryable, sdkError } from './error.ts';
 import { createHttpClient } from './http.ts';
 import { createConnection } from './connection.ts';
-import { createRooms } from './rooms.ts';
-import { createOutbox } from './outbox.ts';
+import { createRooms, type RoomsContext } from './rooms.ts';
+import { createOutbox, type OutboxContext } from './outbox.ts';
 import { joinTabs, type TabLeader } from './tab-leader.ts';
 import type {
   ConnectionStatus,
@@ -57,19 +56,20 @@ export interface ClientCore {
   stop_(): void;
 }
 
-/** Rooms to listen to besides the open conversation: each costs requests at every reconnect. */
-const maxRooms = 5;
+/** Rooms to listen to besides the open conversation: each costs two requests when the page opens. */
+const maxRooms = 3;
 const pageDefault = 20;
+/** How long a message may be on its way over the socket before it goes by REST. */
+const ackTimeoutMs = 10_000;
 const typingEveryMs = 4_000;
-const typingTimeoutMs = 6_000;
 
 export function createClientCore(store: Store, emit: Emitter<SdkEvents>['emit_']): ClientCore {
   // Both are filled when it starts: before that nothing runs, and nothing around it is touched.
   const options = {} as InitOptions;
   const env = {} as Environment;
   const { state_: state, set_: set } = store;
-  const base = (): string => (options.apiBaseUrl ?? '').replace(/\/+$/, '');
-  const prefix = (): string => `deskbell:${options.appId}:`;
+  let base = '';
+  let prefix = '';
   /** The open conversation's id; empty: none is open. */
   const openId = (): string => state().conversationId ?? '';
   let storage: KeyValueStorage | null = null;
@@ -78,87 +78,94 @@ export function createClientCore(store: Store, emit: Emitter<SdkEvents>['emit_']
   let tabs: TabLeader<TabMessage> | null = null;
   let stopped = false;
   let typingUntil = 0;
-  let cancelTyping: Undo = () => undefined;
-  // What each room:join that is not answered yet asked to catch up from.
-  const asked = new Map<string, string[]>();
+  // The socket was lost: something may have been missed.
+  let missed = false;
+  // The message on its way over the socket; empty: none is.
+  let sendingKey = '';
+  let resolveSending: (message?: RawMessage) => void = () => undefined;
+  // What each room:join that is not answered yet asked to catch up from, in the order of the answers.
+  const asked: string[] = [];
 
   const http = createHttpClient(
     env,
-    () => base() + visitorApiPrefix,
+    () => base + visitorApiPrefix,
     () => ({ 'X-App-Id': options.appId, ...(visitorId && { 'X-Visitor-Id': visitorId }) }),
   );
   const post: Context['broadcast_'] = (...message) => tabs?.broadcast_(message);
   const leads = (): boolean => !!tabs?.isLeader_();
-  const core: Context = {
-    env_: env,
-    http_: http,
-    store_: store,
-    emit_: emit,
-    broadcast_: post,
-    isLeader_: leads,
-    visitorId_: () => visitorId,
-  };
   const report = (error: unknown): void => {
     if (!stopped) emit('error', asSdkError(error));
   };
-
   const setStatus = (connection: ConnectionStatus): void => {
-    if (state().connection === connection) return;
+    const before = state().connection;
+    if (before === connection) return;
     set({ connection });
     emit('connection', { status: connection });
-    if (connection !== 'online') return rooms.disconnect_();
+    missed ||= before === 'online';
+    if (connection !== 'online') {
+      resolveSending();
+      return rooms.disconnect_();
+    }
     for (const [id, after] of rooms.syncCursors_()) listen(id, after);
     if (!leads()) return;
-    // Missed meanwhile: conversations from elsewhere, and whether anybody is there.
-    refreshList().catch(report);
+    // Whether anybody is there may have changed since the page was loaded.
     loadConfig().catch(report);
+    if (!missed) return;
+    missed = false;
+    refreshList().catch(report);
+    if (thread(openId())) rooms.refresh_(openId()).catch(report);
   };
 
   /** Listens to a room from a message on: by this tab's own socket, or by the leader's. */
   const listen = (id: string, after: string): void => {
     if (!leads()) post('subscribe', id, after);
     else if (link.send_('room:join', { conversationId: id, lastMessageId: after, echo: true }))
-      asked.set(id, [...(asked.get(id) ?? []), after]);
+      asked.push(after);
     else link.start_();
   };
 
-  /** Which catching up a frame belongs to, if to any: joins are answered in order. */
-  const answering = ({
-    type,
-    payload = {},
-  }: {
-    readonly type: string;
-    readonly payload?: object;
-  }): string => {
-    const { conversationId: id = '', messages } = payload as {
-      readonly conversationId?: string;
-      readonly messages?: readonly RawMessage[];
-    };
-    const [after = '', ...rest] = asked.get(id) ?? [];
-    if (messages) asked.set(id, [messages.at(-1)?.id ?? after, ...rest]);
-    else if (type === 'room:joined') asked.set(id, rest);
-    return after;
-  };
+  /**
+   * Sends a message over the socket. Its place among the others, and its form, come by catching up. Whatever
+   * else happens, REST may send it again: the service stores it once.
+   */
+  const sendLive: OutboxContext['sendLive_'] = (conversationId, message) =>
+    new Promise((resolve) => {
+      const cursor = thread(conversationId)?.syncCursor_() ?? '';
+      if (!cursor || !link.send_('message:send', { conversationId, ...message })) return resolve(undefined);
+      listen(conversationId, cursor);
+      sendingKey = message.clientMessageId;
+      resolveSending = (stored) => {
+        cancel();
+        sendingKey = '';
+        resolve(stored);
+      };
+      const cancel = env.after(ackTimeoutMs, resolveSending);
+    });
 
-  const refused = ({ code, message, conversationId: id = '' }: EventPayloads['error']): void => {
+  const refused = ({
+    code,
+    message,
+    conversationId = '',
+    clientMessageId = '',
+  }: EventPayloads['error']): void => {
+    // REST says more about why.
+    if (clientMessageId) return resolveSending();
     emit('error', sdkError(code, message));
-    // It does not say which join it refused: begin anew.
-    if (code === 'RATE_LIMITED') link.reconnect_();
-    else if (code === 'FORBIDDEN' && (asked.get(id)?.length ?? 0)) {
-      asked.delete(id);
-      rooms.leave_(id);
-    }
+    if (code === 'RATE_LIMITED') return link.reconnect_();
+    // What else is refused is joining: there is no such conversation any more.
+    asked.shift();
+    rooms.remove_(conversationId);
   };
 
   const storedId = (): string | null | undefined =>
-    tryOrUndefined(() => storage?.getItem(`${prefix()}visitor`));
+    tryOrUndefined(() => storage?.getItem(`${prefix}visitor`));
 
   /** The first act of a visitor: from here on there is an id, and it is kept. */
   const begin = (): void => {
     if (visitorId) return;
     visitorId = options.visitorId?.toLowerCase() ?? storedId() ?? env.newId();
     // Blocked? The visitor lasts as long as the page.
-    tryOrUndefined(() => storage?.setItem(`${prefix()}visitor`, visitorId));
+    tryOrUndefined(() => storage?.setItem(`${prefix}visitor`, visitorId));
     set({ visitorId });
     sending.load_();
     join();
@@ -166,7 +173,7 @@ export function createClientCore(store: Store, emit: Emitter<SdkEvents>['emit_']
   };
 
   const join = (): void => {
-    tabs = joinTabs<TabMessage>(env, prefix() + visitorId, lead, ([name, ...values]) =>
+    tabs = joinTabs<TabMessage>(env, prefix + visitorId, lead, ([name, ...values]) =>
       (heard[name] as (...all: typeof values) => void)(...values),
     );
     post('handshake');
@@ -182,7 +189,6 @@ export function createClientCore(store: Store, emit: Emitter<SdkEvents>['emit_']
 
   const lead = (): void => {
     // Whatever the tab that led before had heard of, this one catches up by itself.
-    setStatus('connecting');
     if (rooms.syncCursors_().length) link.start_();
     else setStatus('idle');
     sending.flush_();
@@ -193,25 +199,35 @@ export function createClientCore(store: Store, emit: Emitter<SdkEvents>['emit_']
     update({ id, createdAt, updatedAt: createdAt, draft: true });
   };
 
+  /** @param key opens it once, however often it is asked for */
+  const create = async (key: string, body: object): Promise<RawConversation> =>
+    (
+      await http.request_<{ conversation: RawConversation }>('POST', '/conversations', {
+        body,
+        headers_: { 'Idempotency-Key': key },
+        retries_: 0,
+      })
+    ).conversation;
+
   const began = (draft: string, conversation: RawConversation): void => {
-    const { id } = conversation;
     rooms.remove_(draft);
-    update(conversation);
+    const { id } = update(conversation);
     if (openId() === draft) set({ conversationId: id });
-    enter(id).catch(report);
+    enter(id, true).catch(report);
   };
 
   const configured = (config: SdkConfig): void => {
-    const { online } = config;
-    const before = state().online;
-    set({ config, online });
-    if (online !== before) emit('presence', { online });
+    set({ config });
+    rooms.setOnline_(config);
   };
 
   const loadConfig = async (): Promise<void> => {
     configured(
-      (await http.request_<{ application: SdkConfig }>('GET', '/widget/config', { revalidate_: true }))
-        .application,
+      (
+        await http.request_<{ application: SdkConfig }>('GET', '/widget/config', {
+          fetch_: { cache: 'no-cache' },
+        })
+      ).application,
     );
   };
 
@@ -225,12 +241,8 @@ export function createClientCore(store: Store, emit: Emitter<SdkEvents>['emit_']
     }>('GET', `/conversations?limit=${limit}&offset=${offset}`);
     const conversations = raw.map(update);
     if (!offset)
-      await Promise.all(
-        conversations
-          .filter(({ status }) => status !== 'closed')
-          .slice(0, maxRooms)
-          .map(({ id }) => enter(id)),
-      );
+      for (const { id } of conversations.filter(({ status }) => status !== 'closed').slice(0, maxRooms))
+        await enter(id);
     return { conversations, total };
   };
 
@@ -241,7 +253,6 @@ export function createClientCore(store: Store, emit: Emitter<SdkEvents>['emit_']
 
   const stopTyping = (): void => {
     const id = openId();
-    cancelTyping();
     if (typingUntil && id) sendTyping(id, false);
     typingUntil = 0;
   };
@@ -256,44 +267,60 @@ export function createClientCore(store: Store, emit: Emitter<SdkEvents>['emit_']
   const forgetVisitor = (): void => {
     standBack();
     sending.close_();
-    for (const name of keysWithPrefix(storage, prefix())) storage?.removeItem(name);
+    for (const name of keysWithPrefix(storage, prefix)) storage?.removeItem(name);
     rooms.clear_();
     visitorId = '';
     set(emptyVisitorState);
   };
 
-  const sending = createOutbox({
-    context_: core,
+  const core: OutboxContext & RoomsContext = {
+    env_: env,
+    http_: http,
+    store_: store,
+    emit_: emit,
+    broadcast_: post,
+    isLeader_: leads,
+    visitorId_: () => visitorId,
+    report_: report,
     storage_: () => storage,
-    prefix_: () => `${prefix()}${visitorId}:`,
-    messages_: (id) => rooms.messages_(id),
+    prefix_: () => `${prefix}${visitorId}:`,
+    messages_: (id) => thread(id),
+    create_: create,
+    sendLive_: sendLive,
     onConversationCreated_: began,
     onDraft_: drafted,
     onChange_: () => rooms.publish_(),
-  });
-  const rooms = createRooms({
-    context_: core,
-    pending_: sending.pending_,
-    matchStored_: sending.matchStored_,
+    pending_: (id) => sending.pending_(id),
+    matchStored_: (message) => {
+      const placed = sending.matchStored_(message, sendingKey);
+      if (placed.key === sendingKey) resolveSending(placed);
+      return placed;
+    },
     join_: listen,
-  });
+  };
+  const sending = createOutbox(core);
+  const rooms = createRooms(core);
   const { open_: enter, update_: update, messages_: thread } = rooms;
 
   const link = createConnection({
     env_: env,
     address_: async () => {
       const { token } = await http.request_<{ token: string }>('POST', '/widget/ws-token', { retries_: 0 });
-      return `${base().replace(/^http/, 'ws')}${socketPath}?token=${token}`;
+      return `${base.replace(/^http/, 'ws')}${socketPath}?token=${token}`;
     },
     onFrame_: (frame) => {
-      if (frame.type === 'error') return refused(frame.payload);
-      const after = answering(frame);
+      const { type, payload } = frame;
+      if (type === 'error') return refused(payload);
+      // Where the catching up began that it belongs to, if it belongs to any.
+      const [after = ''] = asked;
+      if (type === 'messages:sync') asked[0] = payload.messages.at(-1)?.id ?? after;
       rooms.handleFrame_(frame, after);
       post('frame', frame, after);
+      if (type === 'room:joined') asked.shift();
     },
     onStatus_: (status) => {
       // What another connection was asked, this one will not answer.
-      asked.clear();
+      asked.length = 0;
       setStatus(status);
       post('status', status);
     },
@@ -335,19 +362,11 @@ export function createClientCore(store: Store, emit: Emitter<SdkEvents>['emit_']
     retry: sending.retry,
     startConversation: async ({ subject } = {}) => {
       begin();
-      const { conversation } = await http.request_<{ conversation: RawConversation }>(
-        'POST',
-        '/conversations',
-        {
-          body: { subject },
-          idempotencyKey_: env.newId(),
-        },
-      );
-      const { id } = conversation;
-      const made = update(conversation);
+      const made = update(await create(env.newId(), { subject }));
+      const { id } = made;
       post('conversation', made);
       set({ conversationId: id });
-      await enter(id);
+      await enter(id, true);
       return made;
     },
     listConversations: (page) => {
@@ -365,38 +384,11 @@ export function createClientCore(store: Store, emit: Emitter<SdkEvents>['emit_']
       await enter(id);
       return rooms.refresh_(id);
     },
-    loadHistory: async ({ limit = pageDefault } = {}) => {
-      const id = current();
-      await enter(id);
-      const hasMore = (): boolean => !!thread(id)?.hasMore_();
-      return { messages: hasMore() ? await rooms.loadOlder_(id, limit) : [], hasMore: hasMore() };
-    },
-    markRead: async () => {
-      const id = current();
-      const messageId = thread(id)?.list_().at(-1)?.id;
-      if (messageId === undefined) return;
-      update({ id, unread: 0 });
-      await http.request_('POST', `/conversations/${id}/read`, { body: { messageId } });
-    },
-    editMessage: async (messageId, message) => {
-      const id = current();
-      const { message: raw } = await http.request_<{ message: RawMessage }>(
-        'PATCH',
-        `/conversations/${id}/messages/${messageId}`,
-        {
-          body: normalizeOutgoing(message),
-        },
-      );
-      rooms.applyEdit_(id, raw);
-      const edited = thread(id)?.find_(messageId);
-      if (!edited) throw sdkError('unknown');
-      return edited;
-    },
+    loadHistory: async ({ limit = pageDefault } = {}) => rooms.loadOlder_(current(), limit),
+    markRead: async () => rooms.markRead_(current()),
+    editMessage: async (messageId, message) => rooms.edit_(current(), messageId, message),
     deleteMessage: async (messageId) => {
-      const id = current();
-      if (sending.discard_(messageId)) return;
-      await http.request_('DELETE', `/conversations/${id}/messages/${messageId}`);
-      rooms.applyDelete_(id, messageId);
+      if (!sending.discard_(messageId)) await rooms.delete_(current(), messageId);
     },
     identify: async (identity) => {
       begin();
@@ -416,15 +408,15 @@ export function createClientCore(store: Store, emit: Emitter<SdkEvents>['emit_']
       if (!active) return stopTyping();
       const id = openId();
       if (!thread(id)) return;
-      cancelTyping();
-      cancelTyping = env.after(typingTimeoutMs, stopTyping);
       if (env.now() < typingUntil) return;
       typingUntil = env.now() + typingEveryMs;
       sendTyping(id, true);
     },
     start_: async (given, surroundings) => {
-      const { storage: wanted = 'local', config } = Object.assign(options, given);
+      const { appId, apiBaseUrl = '', storage: wanted = 'local', config } = Object.assign(options, given);
       Object.assign(env, surroundings);
+      base = apiBaseUrl.replace(/\/+$/, '');
+      prefix = `deskbell:${appId}:`;
       storage = typeof wanted === 'object' ? wanted : wanted === 'none' ? null : env.storage(wanted);
       unwatch = env.watchPage((what) => {
         if (!visitorId) return;
@@ -447,7 +439,6 @@ export function createClientCore(store: Store, emit: Emitter<SdkEvents>['emit_']
     },
     stop_: () => {
       stopped = true;
-      cancelTyping();
       unwatch();
       standBack();
       sending.close_();

@@ -58,7 +58,6 @@ export function createConnection({
   let cancel: Undo = () => undefined;
 
   const setStatus = (next: ConnectionStatus): void => {
-    if (status === next) return;
     status = next;
     onStatus(next);
   };
@@ -123,7 +122,7 @@ export function createConnection({
       if (frame.type !== 'pong') onFrame(frame);
     };
     opening.onclose = ({ code }) => {
-      if (finalCloseCodes.includes(code)) refuse(sdkError('forbidden', `Closed: ${code}`));
+      if (finalCloseCodes.includes(code)) refuse(sdkError('forbidden'));
       else comeBack();
     };
     // An error is always followed by the close; that of a socket that is cut while it connects concerns nobody.

@@ -58,8 +58,6 @@ export interface OutboxEntry {
   readonly person?: boolean;
   /** Ms since the epoch by the page's clock; entries go out in this order. */
   readonly at: number;
-  /** It has been on its way at least once, so it may be stored already. */
-  readonly tried?: boolean;
   /** Why it was refused for good, as `sdkError` takes it; it waits for a retry. */
   readonly failure?: SdkErrorArgs | undefined;
   /** The stored message that it seems to be: the answer has yet to say so. Empty: none. */
@@ -108,6 +106,8 @@ export interface Context {
   broadcast_(...message: TabMessage): void;
   isLeader_(): boolean;
   visitorId_(): string;
+  /** Tells the page of what failed in the background. */
+  report_(error: unknown): void;
 }
 
 /** What belongs to a visitor, as long as there is none. */
@@ -170,8 +170,8 @@ export const isoTime = (ms: number): string => new Date(ms).toISOString();
 export function normalizeOutgoing(
   message: string | OutgoingMessage,
 ): OutgoingMessage & { readonly contentFormat: ContentFormat } {
-  const whole: OutgoingMessage = typeof message === 'string' ? { content: message } : message;
-  return { ...whole, contentFormat: whole.contentFormat ?? 'plain', content: whole.content.trim() };
+  const { content, ...rest }: OutgoingMessage = typeof message === 'string' ? { content: message } : message;
+  return { contentFormat: 'plain', ...rest, content: content.trim() };
 }
 
 /** The keys in a storage that begin alike. */

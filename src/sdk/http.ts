@@ -2,17 +2,15 @@
 // service that says when to come back. Knows no endpoint.
 import type { ErrorCode, LimitCause } from '../protocol/codes.ts';
 import { asSdkError, tryOrUndefined, sdkError } from './error.ts';
-import type { Environment, HttpResponse } from './types.ts';
+import type { Environment, HttpRequest, HttpResponse } from './types.ts';
 
 export interface RequestOptions {
   readonly body?: object;
-  readonly idempotencyKey_?: string;
+  readonly headers_?: Readonly<Record<string, string>>;
   /** How often to come again when refused with 429 or 503, which says that nothing was done; 2 unless told. */
   readonly retries_?: number;
-  /** Let it finish when the page goes away. */
-  readonly keepalive_?: boolean;
-  /** Ask whether a cached answer still holds. */
-  readonly revalidate_?: boolean;
+  /** How to fetch: `keepalive` lets it finish when the page goes away, `no-cache` asks whether a cached answer still holds. */
+  readonly fetch_?: Pick<HttpRequest, 'keepalive' | 'cache'>;
 }
 
 export interface HttpClient {
@@ -54,7 +52,7 @@ export function createHttpClient(
     options: RequestOptions = {},
     patience = options.retries_ ?? 2,
   ): Promise<unknown> => {
-    const { body, idempotencyKey_ = '', keepalive_ = false, revalidate_ } = options;
+    const { body, headers_, fetch_ } = options;
     const late = new AbortController();
     const { signal } = late;
     const abort = (): void => late.abort();
@@ -69,12 +67,11 @@ export function createHttpClient(
         headers: {
           ...headers(),
           ...(body && { 'Content-Type': 'application/json' }),
-          ...(idempotencyKey_ && { 'Idempotency-Key': idempotencyKey_ }),
+          ...headers_,
         },
         signal,
         ...(body && { body: JSON.stringify(body) }),
-        keepalive: keepalive_,
-        ...(revalidate_ && { cache: 'no-cache' }),
+        ...fetch_,
       });
       text = await response.text();
     } catch (error) {
@@ -87,13 +84,7 @@ export function createHttpClient(
     const { ok, status } = response;
     const answer = tryOrUndefined(() => JSON.parse(text) as object) ?? {};
     if (ok) return answer;
-    // Not a number: whoever answered in the service's place named a date, or nothing.
-    const {
-      error,
-      message,
-      cause,
-      retryAfter = Number(response.headers.get('Retry-After')) || undefined,
-    } = answer as ErrorBody;
+    const { error = 'internal_error', message = `HTTP ${status}`, cause, retryAfter } = answer as ErrorBody;
     const wait = retryAfter ?? 1;
     if (patience && wait <= maxRetryAfterSeconds && (status === 429 || status === 503)) {
       await new Promise<void>((resolve) => {
@@ -101,13 +92,7 @@ export function createHttpClient(
       });
       return call(method, path, options, patience - 1);
     }
-    throw sdkError(
-      error ?? (status < 500 ? 'unknown' : 'internal_error'),
-      message ?? `HTTP ${status}`,
-      status,
-      retryAfter,
-      cause,
-    );
+    throw sdkError(error, message, status, retryAfter, cause);
   };
 
   return {

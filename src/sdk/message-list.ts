@@ -24,8 +24,8 @@ export interface MessageList<M extends ListedMessage> {
    * @param isLast nothing follows but live events
    */
   addSync_(after: string, run: readonly M[], isLast: boolean): M[];
-  /** Takes a live message; false: it was known. */
-  addLive_(message: M): boolean;
+  /** Takes a live message. Answers what is new: nothing where it was known. */
+  addLive_(message: M): M[];
   /** Replaces what is there, unless that is a later version. `undefined`: nothing changed. */
   applyEdit_(id: string, patch: Partial<M>): M | undefined;
   /** Gives a message another key, or the like: nothing that the service knows of. */
@@ -90,7 +90,7 @@ export function createMessageList<M extends ListedMessage>(
     },
     addSync_: (after, run, isLast) => {
       const news: M[] = [];
-      let at = after === beginning && !hasMore ? 0 : indexOf(after) + 1;
+      let at = indexOf(after) + 1;
       // A run from a place that is not here is somebody else's catching up.
       if (!baseline || (!at && after !== baseline)) return news;
       for (const message of run) {
@@ -103,10 +103,10 @@ export function createMessageList<M extends ListedMessage>(
       return news;
     },
     addLive_: (message) => {
-      if (!baseline) return false;
+      if (!baseline) return [];
       const news = insert(all.length, [message]);
       if (settled) baseline = message.id;
-      return news.length > 0;
+      return news;
     },
     applyEdit_: (id, patch) => supersede({ editedAt: null, ...patch, id }, true),
     patch_: mark,

@@ -18,13 +18,16 @@ import { backoff } from './connection.ts';
 import type { MessageList } from './message-list.ts';
 import type { KeyValueStorage, OutgoingMessage, SdkError, SdkMessage, Undo } from './types.ts';
 
-export interface OutboxOptions {
-  readonly context_: Context;
+export interface OutboxContext extends Context {
   /** Null: there is none. */
   storage_(): KeyValueStorage | null;
   prefix_(): string;
   /** The stored messages of a conversation, as far as they are here. */
   messages_(conversationId: string): Pick<MessageList<SdkMessage>, 'find_' | 'patch_'> | undefined;
+  /** Opens a conversation at the service, once for each key. */
+  create_(key: string, body: object): Promise<RawConversation>;
+  /** Sends over the open socket. Answers undefined where that is not certain to have worked: then REST does. */
+  sendLive_?(conversationId: string, message: LiveMessage): Promise<RawMessage | undefined>;
   /** A draft has become a conversation. */
   onConversationCreated_(draft: string, conversation: RawConversation): void;
   /** There is a draft conversation from an earlier page. @param at ms since the epoch */
@@ -32,6 +35,12 @@ export interface OutboxOptions {
   /** What is shown has changed. */
   onChange_(): void;
 }
+
+/** What is sent of an entry. */
+export type LiveMessage = Pick<OutboxEntry, 'content' | 'contentFormat'> & {
+  readonly person: boolean | undefined;
+  readonly clientMessageId: string;
+};
 
 export interface Outbox {
   /** Resolves with the stored message. */
@@ -45,7 +54,8 @@ export interface Outbox {
   /** Takes an unsent message back; false: there is none of that key. */
   discard_(key: string): boolean;
   pending_(conversationId: string): readonly SdkMessage[];
-  matchStored_(message: SdkMessage): SdkMessage;
+  /** @param sendingKey the entry that is on its way over the socket: what comes now and looks like it is it */
+  matchStored_(message: SdkMessage, sendingKey?: string): SdkMessage;
   /** Reads what earlier pages left. */
   load_(): void;
   /** Tells the leader about what it may not know. */
@@ -63,21 +73,12 @@ export interface Outbox {
 /** How far the page's clock may be ahead of the service's before a message of ours is not recognised any more. */
 const maxClockSkewMs = 120_000;
 
-export function createOutbox(options: OutboxOptions): Outbox {
-  const {
-    context_: core,
-    storage_: storage,
-    prefix_: prefix,
-    onChange_: changed,
-    messages_: thread,
-  } = options;
+export function createOutbox(core: OutboxContext): Outbox {
+  const { storage_: storage, prefix_: prefix, onChange_: changed, messages_: thread } = core;
   const { env_: env, http_: http, store_: store, emit_: emit } = core;
   let entries: readonly OutboxEntry[] = [];
   // Who waits, by the entry's key.
-  const waiting = new Map<
-    string,
-    readonly [resolve: (message: SdkMessage) => void, reject: (error: SdkError) => void]
-  >();
+  const waiting = new Map<string, (result: SdkMessage | Promise<never>) => void>();
   // What each entry looks like: the same object as long as the entry is the same.
   const shown = new WeakMap<OutboxEntry, SdkMessage>();
   let busy = false;
@@ -138,7 +139,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
 
   /** Puts an entry last, and answers how it ends. */
   const queue = (entry: Omit<OutboxEntry, 'at'>): Promise<SdkMessage> => {
-    const stored = new Promise<SdkMessage>((resolve, reject) => waiting.set(entry.key, [resolve, reject]));
+    const stored = new Promise<SdkMessage>((resolve) => waiting.set(entry.key, resolve));
     put({ ...entry, at: Math.max(env.now(), (entries.at(-1)?.at ?? 0) + 1) });
     return stored;
   };
@@ -170,7 +171,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
     }
     changed();
     emit('message:sent', message);
-    caller(key)?.[0](message);
+    caller(key)?.(message);
   };
 
   const failed = (key: string, failure: SdkErrorArgs): void => {
@@ -179,45 +180,40 @@ export function createOutbox(options: OutboxOptions): Outbox {
     const refused = { ...entry, failure };
     keep(refused);
     changed();
-    emit('message:failed', present(refused));
-    caller(key)?.[1](sdkError(...failure));
+    const message = present(refused);
+    emit('message:failed', message);
+    caller(key)?.(Promise.reject(message.error as SdkError));
   };
 
   const rename = (draft: string, conversation: RawConversation): void => {
     for (const entry of entries)
       if (entry.conversationId === draft) keep({ ...entry, conversationId: conversation.id, draft: false });
-    options.onConversationCreated_(draft, conversation);
+    core.onConversationCreated_(draft, conversation);
     changed();
   };
 
   const deliver = async ({ key, draft, conversationId: draftId }: OutboxEntry): Promise<void> => {
     if (draft) {
-      const { conversation } = await http.request_<{ conversation: RawConversation }>(
-        'POST',
-        '/conversations',
-        {
-          body: {},
-          idempotencyKey_: draftId,
-          retries_: 0,
-        },
-      );
+      const conversation = await core.create_(draftId, {});
       rename(draftId, conversation);
       core.broadcast_('rename', draftId, conversation);
     }
     const entry = find(key);
     // Taken back meanwhile.
     if (!entry) return;
-    if (!entry.tried) put({ ...entry, tried: true });
     const { content, contentFormat, person, conversationId } = entry;
-    const { message } = await http.request_<{ message: RawMessage }>(
-      'POST',
-      `/conversations/${conversationId}/messages`,
-      {
-        body: { content, contentFormat, person, clientMessageId: key },
+    const body = { content, contentFormat, person, clientMessageId: key };
+    // What seems to be stored already will not be told of again.
+    let message = entry.echo ? undefined : await core.sendLive_?.(conversationId, body);
+    // Taken back meanwhile, with its visitor.
+    if (!message && !find(key)) return;
+    message ??= (
+      await http.request_<{ message: RawMessage }>('POST', `/conversations/${conversationId}/messages`, {
+        body,
         retries_: 0,
-        keepalive_: true,
-      },
-    );
+        fetch_: { keepalive: true },
+      })
+    ).message;
     sent(key, message);
     core.broadcast_('sent', key, message);
   };
@@ -231,7 +227,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
     try {
       await deliver(entry);
       failures = 0;
-      if (store.state_().retryAt !== null) waitUntil(null);
+      waitUntil(null);
     } catch (thrown) {
       const error = asSdkError(thrown);
       const { code, message, status, retryAfter, cause } = error;
@@ -284,23 +280,22 @@ export function createOutbox(options: OutboxOptions): Outbox {
       drop(key);
       core.broadcast_('removed', key);
       changed();
-      caller(key)?.[1](sdkError('destroyed'));
+      caller(key)?.(Promise.reject(sdkError('destroyed')));
       return true;
     },
     pending_: (id) => entries.filter((one) => one.conversationId === id && !one.echo).map(present),
-    matchStored_: (message) => {
+    matchStored_: (message, sendingKey) => {
       const { id, own, conversationId, content, contentFormat, createdAt } = message;
       if (!own) return message;
       const entry =
         entries.find(({ sentAs }) => sentAs === id) ??
         entries.find(
           (one) =>
-            one.tried &&
             !(one.echo || one.sentAs || one.failure) &&
             one.conversationId === conversationId &&
             one.content === content &&
             one.contentFormat === contentFormat &&
-            Date.parse(createdAt) > one.at - maxClockSkewMs,
+            (one.key === sendingKey || Date.parse(createdAt) > one.at - maxClockSkewMs),
         );
       if (!entry) return message;
       const { key } = entry;
@@ -315,7 +310,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
           // What it resembled is looked for anew: this page has no history yet.
           mirror({ ...(JSON.parse(storage()?.getItem(name) ?? '') as OutboxEntry), echo: '' });
         });
-      for (const { draft, conversationId, at } of entries) if (draft) options.onDraft_(conversationId, at);
+      for (const { draft, conversationId, at } of entries) if (draft) core.onDraft_(conversationId, at);
     },
     broadcastPending_: () => {
       for (const entry of entries) if (!entry.sentAs) core.broadcast_('put', entry);
@@ -342,7 +337,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
     close_: () => {
       cancel();
       entries = [];
-      for (const [, reject] of waiting.values()) reject(sdkError('destroyed'));
+      for (const resolve of waiting.values()) resolve(Promise.reject(sdkError('destroyed')));
       waiting.clear();
     },
   };

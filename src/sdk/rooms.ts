@@ -3,29 +3,28 @@
 import type { EventPayloads, EventType } from '../protocol/events.ts';
 import {
   emptyVisitorState,
+  normalizeOutgoing,
   toSdkMessage,
   type Context,
   type RawConversation,
   type RawMessage,
 } from './context.ts';
-import { asSdkError } from './error.ts';
 import type { EventFrame } from './connection.ts';
 import { createMessageList, type MessageList } from './message-list.ts';
-import type { SdkConversation, SdkMessage, TypingPerson } from './types.ts';
+import type { OutgoingMessage, SdkApi, SdkConversation, SdkMessage, TypingPerson } from './types.ts';
 
 interface Room {
   readonly id_: string;
   readonly messages_: MessageList<SdkMessage>;
   /** The first page, under way or come. */
-  ready_: Promise<void> | undefined;
+  ready_?: Promise<void> | undefined;
   typing: readonly TypingPerson[];
   reads: Readonly<Record<string, string>>;
-  /** Raised by whatever may change the unread count. */
-  revision_: number;
+  /** The unread count is the service's, and follows what is heard. */
+  counted_?: boolean;
 }
 
-export interface RoomsOptions {
-  readonly context_: Context;
+export interface RoomsContext extends Context {
   /** What waits to be sent in a conversation, as the page sees it. */
   pending_(conversationId: string): readonly SdkMessage[];
   /** A stored message takes its place: one of ours may be known here by another key. */
@@ -35,21 +34,24 @@ export interface RoomsOptions {
 }
 
 export interface Rooms {
-  /** Loads the newest page once, and listens from there. */
-  open_(id: string): Promise<void>;
-  leave_(id: string): void;
-  loadOlder_(id: string, limit: number): Promise<readonly SdkMessage[]>;
+  /** Loads the newest page once, and listens from there. @param isNew it has just been opened: there is no page */
+  open_(id: string, isNew?: boolean): Promise<void>;
+  loadOlder_: (id: string, limit: number) => ReturnType<SdkApi['loadHistory']>;
   messages_(id: string): MessageList<SdkMessage> | undefined;
   /** Takes a frame. @param after where the catching up began that it belongs to */
   handleFrame_(frame: EventFrame, after: string): void;
-  applyEdit_(id: string, raw: RawMessage): void;
-  applyDelete_(id: string, messageId: string): void;
+  edit_(id: string, messageId: string, message: string | OutgoingMessage): Promise<SdkMessage>;
+  delete_(id: string, messageId: string): Promise<void>;
   /** Where each room's catching up begins. */
   syncCursors_(): readonly [string, string][];
   /** The connection is gone. */
   disconnect_(): void;
-  /** Asks the service how a conversation stands. */
+  /** Somebody of the staff is there, or not any more. */
+  setOnline_(presence: { readonly online: boolean }): void;
+  /** Asks for a conversation itself, which alone tells who has it. */
   refresh_(id: string): Promise<SdkConversation>;
+  /** Marks a conversation as read up to its newest message. */
+  markRead_(id: string): Promise<void>;
   /** A conversation as far as it has been heard of. */
   find_(id: string | null): SdkConversation | undefined;
   /** Takes over a conversation, or what is new about it. */
@@ -72,12 +74,10 @@ type FrameHandlers = {
 
 const pageSize = 30;
 
-export function createRooms({
-  context_: core,
-  pending_: unsent,
-  matchStored_: recognise,
-  join_: listen,
-}: RoomsOptions): Rooms {
+/** How many messages are not the visitor's own. */
+const countForeign = (messages: readonly SdkMessage[]): number => messages.filter(({ own }) => !own).length;
+
+export function createRooms(core: RoomsContext): Rooms {
   const { http_: http, emit_: emit } = core;
   const { state_: state, set_: set } = core.store_;
   const rooms = new Map<string, Room>();
@@ -85,14 +85,11 @@ export function createRooms({
   const find: Rooms['find_'] = (id) => state().conversations.find((one) => one.id === id);
 
   const room = (id: string): Room => {
-    const { typing, reads } = emptyVisitorState;
-    const here = rooms.get(id) ?? {
+    const here: Room = rooms.get(id) ?? {
       id_: id,
-      messages_: createMessageList(recognise),
-      ready_: undefined,
-      typing,
-      reads,
-      revision_: 0,
+      messages_: createMessageList(core.matchStored_),
+      typing: [],
+      reads: {},
     };
     rooms.set(id, here);
     return here;
@@ -104,12 +101,10 @@ export function createRooms({
     const here = rooms.get(id);
     const thread = here?.messages_;
     const { typing, reads } = here ?? emptyVisitorState;
-    const next = id ? [...(thread?.list_() ?? []), ...unsent(id)] : [];
+    const next = id ? [...(thread?.list_() ?? []), ...core.pending_(id)] : [];
     set({
       messages:
-        next.length === messages.length && next.every((one, index) => one === messages[index])
-          ? messages
-          : next,
+        next.every((one, index) => one === messages[index]) && !messages[next.length] ? messages : next,
       loaded: !!(thread?.syncCursor_() ?? ''),
       hasMore: !!thread?.hasMore_(),
       typing,
@@ -150,21 +145,20 @@ export function createRooms({
     if (unread !== before) emit('unread', { count: unread });
   };
 
-  /** New messages: tells the page, and counts what is not the visitor's own. */
+  /** New messages: counts what is not the visitor's own, and tells the page. */
   const arrived = (here: Room, news: readonly SdkMessage[]): void => {
+    const { id_: id } = here;
+    const { unread, updatedAt } = update({ id });
+    const foreign = countForeign(news);
+    const latest = news.at(-1)?.createdAt ?? '';
+    update({
+      id,
+      unread: unread + foreign,
+      updatedAt: latest > updatedAt ? latest : updatedAt,
+    });
     show();
-    for (const message of news) {
-      const { id, key, own, createdAt } = message;
-      // One of ours is known by the key it had before it was stored.
-      if (key === id) emit('message', message);
-      const { unread, updatedAt } = update({ id: here.id_ });
-      if (!own) here.revision_ += 1;
-      update({
-        id: here.id_,
-        unread: own ? unread : unread + 1,
-        updatedAt: createdAt > updatedAt ? createdAt : updatedAt,
-      });
-    }
+    // One of ours is known by the key it had before it was stored.
+    for (const message of news) if (message.key === message.id) emit('message', message);
   };
 
   const edited = (id: string, raw: Partial<RawMessage> & Pick<RawMessage, 'id'>): void => {
@@ -175,40 +169,46 @@ export function createRooms({
   };
 
   const deleted = (conversationId: string, messageId: string): void => {
-    const here = rooms.get(conversationId);
-    const gone = here?.messages_.remove_(messageId);
+    const gone = rooms.get(conversationId)?.messages_.remove_(messageId);
     if (!gone) return;
     show();
     emit('message:deleted', { conversationId, messageId });
     // It may have been one of the unread.
-    if (!gone.own) recount(here);
+    if (!gone.own && (find(conversationId)?.unread ?? 0)) recount(conversationId);
+  };
+
+  const tell = (conversation: SdkConversation): SdkConversation => {
+    core.broadcast_('conversation', conversation);
+    return conversation;
   };
 
   const refresh = async (id: string): Promise<SdkConversation> => {
-    const here = rooms.get(id);
-    const stamp = here?.revision_;
-    const path = `/conversations/${id}`;
-    const [{ conversation }, { unreadCount }] = await Promise.all([
-      http.request_<{ conversation: RawConversation }>('GET', path),
-      http.request_<{ unreadCount: number }>('GET', `${path}/unread`),
-    ]);
+    const { conversation } = await http.request_<{ conversation: RawConversation }>(
+      'GET',
+      `/conversations/${id}`,
+    );
+    return tell(update({ assignedTo: undefined, ...conversation }));
+  };
+
+  /** Asks for the unread count; one tab asks, and tells the others. */
+  const count = async (id: string): Promise<unknown> => {
+    const before = find(id);
+    const { unreadCount } = await http.request_<{ unreadCount: number }>(
+      'GET',
+      `/conversations/${id}/unread`,
+    );
     // Something happened while it was asked: the answer may be older than what was heard.
-    if (stamp !== here?.revision_) return refresh(id);
-    const fresh = update({ assignedTo: undefined, ...conversation, unread: unreadCount });
-    core.broadcast_('conversation', fresh);
-    return fresh;
+    return before === find(id) ? tell(update({ id, unread: unreadCount })) : count(id);
   };
 
-  /** Refreshes in the background; one tab asks, and tells the others. */
-  const again = (id: string): void => {
-    if (core.isLeader_()) refresh(id).catch((error: unknown) => emit('error', asSdkError(error)));
+  const recount = (id: string): void => {
+    if (core.isLeader_()) count(id).catch(core.report_);
   };
 
-  /** The unread count is another than what is being asked for right now. */
-  const recount = (here: Room | undefined): void => {
-    if (!here) return;
-    here.revision_ += 1;
-    again(here.id_);
+  const setOnline = ({ online }: { readonly online: boolean }): void => {
+    if (state().online === online) return;
+    set({ online });
+    emit('presence', { online });
   };
 
   const stopTyping = (here: Room, userId: string): void => {
@@ -235,11 +235,23 @@ export function createRooms({
     return news;
   };
 
+  const open: Rooms['open_'] = (id, isNew) => {
+    const here = room(id);
+    const { messages_: thread } = here;
+    here.ready_ ??= (isNew ? Promise.resolve(thread.addPage_([], false)) : page(here, pageSize)).then(
+      () => core.join_(id, thread.syncCursor_()),
+      (error: unknown) => {
+        here.ready_ = undefined;
+        throw error;
+      },
+    );
+    return here.ready_;
+  };
+
   const heard: FrameHandlers = {
     'message:new': (payload, id, here) => {
       stopTyping(here, payload.senderId);
-      const message = present(payload, id);
-      if (here.messages_.addLive_(message)) arrived(here, [here.messages_.find_(message.id) ?? message]);
+      arrived(here, here.messages_.addLive_(present(payload, id)));
     },
     'messages:sync': ({ messages, hasMore, edited: changes = [], deleted: gone = [] }, id, here, after) => {
       arrived(
@@ -260,46 +272,41 @@ export function createRooms({
       emit('typing', { ...who, conversationId, active: true });
     },
     'typing:stop': ({ userId }, _id, here) => stopTyping(here, userId),
-    'conversation:read': (payload, _id, here) => {
+    'conversation:read': (payload, id, here) => {
       const { userId, messageId } = payload;
       here.reads = { ...here.reads, [userId]: messageId };
       emit('read', payload);
-      if (userId === core.visitorId_()) recount(here);
+      if (userId !== core.visitorId_()) return;
+      if (here.messages_.list_().at(-1)?.id === messageId) update({ id, unread: 0 });
+      else recount(id);
     },
-    'conversation:accepted': ({ assignedTo, assignedToName }, id) =>
-      update({ id, status: 'active', assignedTo, assignedToName }),
+    'conversation:accepted': ({ conversationId: id, ...assignee }) =>
+      update({ id, status: 'active', ...assignee }),
     'conversation:released': (_payload, id) => update({ id, status: 'pending', assignedTo: undefined }),
     'conversation:resolved': (_payload, id) => update({ id, status: 'closed' }),
-    'room:joined': ({ status }, id) => {
-      update({ id, status });
-      again(id);
+    'room:joined': ({ status }, id, here) => {
+      const conversation = update({ id, status });
+      if (!core.isLeader_()) return;
+      const { messages_: thread, counted_ } = here;
+      // What a page without a message from staff adds up to is known.
+      if (counted_ || !countForeign(thread.list_())) tell(conversation);
+      else recount(id);
+      here.counted_ = true;
     },
   };
 
   return {
-    open_: (id) => {
+    open_: open,
+    loadOlder_: async (id, limit) => {
+      await open(id);
       const here = room(id);
-      here.ready_ ??= page(here, pageSize).then(
-        () => listen(id, here.messages_.syncCursor_()),
-        (error: unknown) => {
-          here.ready_ = undefined;
-          throw error;
-        },
-      );
-      return here.ready_;
-    },
-    leave_: (id) => void rooms.delete(id),
-    loadOlder_: (id, limit) => {
-      const here = room(id);
-      return page(here, limit, `&before=${here.messages_.list_()[0]?.id ?? here.messages_.syncCursor_()}`);
+      const { list_: list, hasMore_: hasMore, syncCursor_: cursor } = here.messages_;
+      const messages = hasMore() ? await page(here, limit, `&before=${list()[0]?.id ?? cursor()}`) : [];
+      return { messages, hasMore: hasMore() };
     },
     messages_: (id) => rooms.get(id)?.messages_,
     handleFrame_: ({ type, payload }, after) => {
-      if (type === 'presence') {
-        set({ online: payload.online });
-        emit('presence', payload);
-        return;
-      }
+      if (type === 'presence') return setOnline(payload);
       const { conversationId: id = '' } = payload as { readonly conversationId?: string };
       const here = rooms.get(id);
       // The type says which payload it is: that much TypeScript cannot follow through a table.
@@ -309,8 +316,19 @@ export function createRooms({
       handle(payload, id, here, after);
       show();
     },
-    applyEdit_: edited,
-    applyDelete_: deleted,
+    edit_: async (id, messageId, message) => {
+      const { message: raw } = await http.request_<{ message: RawMessage }>(
+        'PATCH',
+        `/conversations/${id}/messages/${messageId}`,
+        { body: normalizeOutgoing(message) },
+      );
+      edited(id, raw);
+      return rooms.get(id)?.messages_.find_(messageId) ?? present(raw, id);
+    },
+    delete_: async (id, messageId) => {
+      await http.request_('DELETE', `/conversations/${id}/messages/${messageId}`);
+      deleted(id, messageId);
+    },
     syncCursors_: () =>
       [...rooms.values()]
         .map(({ id_, messages_: thread_ }): [string, string] => [id_, thread_.syncCursor_()])
@@ -318,12 +336,22 @@ export function createRooms({
     disconnect_: () => {
       for (const here of rooms.values()) {
         here.messages_.disconnect_();
+        here.counted_ = false;
         // Who stopped meanwhile will not be heard of.
         for (const { userId } of here.typing) stopTyping(here, userId);
       }
       show();
     },
+    setOnline_: setOnline,
     refresh_: refresh,
+    markRead_: async (id) => {
+      const here = room(id);
+      const messageId = here.messages_.list_().at(-1)?.id;
+      if (messageId === undefined) return;
+      here.counted_ = true;
+      update({ id, unread: 0 });
+      await http.request_('POST', `/conversations/${id}/read`, { body: { messageId } });
+    },
     find_: find,
     update_: update,
     remove_: (id) => {

@@ -124,9 +124,7 @@ export function createStaffRooms(options: StaffRoomsOptions): StaffRooms {
     switch (frame.type) {
       case 'message:new': {
         stopTyping(room, frame.payload.senderId);
-        const message = present(frame.payload as StaffRaw, id);
-        if (room.thread.addLive_(message)) arrived([room.thread.find_(message.id) ?? message]);
-        return;
+        return arrived(room.thread.addLive_(present(frame.payload as StaffRaw, id)));
       }
       case 'messages:sync': {
         const { messages, hasMore, edited: changes = [], deleted: gone = [] } = frame.payload;

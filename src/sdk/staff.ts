@@ -2,7 +2,7 @@
 // of a member. In its own entry, so that no visitor's page carries it.
 import { socketPath, visitorApiPrefix } from '../protocol/codes.ts';
 import type { ServerFrame } from '../protocol/events.ts';
-import { createStore, normalizeOutgoing, type Context, type RawMessage } from './context.ts';
+import { createStore, normalizeOutgoing, type RawMessage } from './context.ts';
 import { callSafely, createEmitter } from './emitter.ts';
 import { browserEnvironment } from './browser-environment.ts';
 import { asSdkError, sdkError } from './error.ts';
@@ -82,7 +82,7 @@ export function createStaffClient(options: StaffOptions): StaffClient {
   // Sending is the visitor's, with its own small state: only what it must wait for concerns a member.
   const sendingState = createStore();
   sendingState.subscribe_(({ retryAt }) => set({ retryAt }));
-  const core: Context = {
+  const sending = createOutbox({
     env_: env,
     http_: http,
     store_: sendingState,
@@ -94,12 +94,11 @@ export function createStaffClient(options: StaffOptions): StaffClient {
     broadcast_: () => undefined,
     isLeader_: () => state.session !== null && !stopped,
     visitorId_: () => memberId(),
-  };
-  const sending = createOutbox({
-    context_: core,
+    report_: report,
     storage_: () => options.storage ?? null,
     prefix_: () => `${memberId()}:`,
     messages_: (id) => rooms.messages(id),
+    create_: () => Promise.reject(sdkError('unknown')),
     onConversationCreated_: () => undefined,
     onDraft_: () => undefined,
     onChange_: () => rooms.publish(),

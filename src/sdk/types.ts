@@ -319,7 +319,6 @@ export interface LocksLike {
 export interface HttpResponse {
   readonly ok: boolean;
   readonly status: number;
-  readonly headers: { get(name: string): string | null };
   text(): Promise<string>;
 }
 
@@ -349,5 +348,5 @@ export interface Environment {
   locks: LocksLike | null;
   openChannel: ((name: string) => ChannelLike) | null;
   /** Calls back when the page is worth a new look (shown, online again) or leaves; answers its own undo. */
-  watchPage(listener: (what: 'wake' | 'suspend' | 'resume') => void): Undo;
+  watchPage(listener: (what: 'wake' | 'suspend') => void): Undo;
 }

@@ -100,7 +100,7 @@ export interface Page {
   /** Everything that was heard of an event. */
   received<K extends SdkEventName>(type: K): SdkEvents[K][];
   /** As the browser does when the page leaves, comes back, or is looked at. */
-  emit(what: 'wake' | 'suspend' | 'resume'): void;
+  emit(what: 'wake' | 'suspend'): void;
 }
 
 const eventNames = [
@@ -135,7 +135,7 @@ export function openPage({
   const heard = new Map<SdkEventName, unknown[]>();
   const requests: string[] = [];
   const sockets: WebSocket[] = [];
-  const listeners = new Set<(what: 'wake' | 'suspend' | 'resume') => void>();
+  const listeners = new Set<(what: 'wake' | 'suspend') => void>();
   const instance = create();
   for (const name of eventNames) {
     const list: unknown[] = [];

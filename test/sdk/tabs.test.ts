@@ -232,7 +232,7 @@ it('lets another tab lead while a page sleeps in the back-forward cache, and cat
   await operator.call('POST', `/conversations/${id}/accept`);
   await operator.call('POST', `/conversations/${id}/messages`, { content: 'while you slept' });
   await eventually(() => expect(texts(two)).toContain('while you slept:sent'));
-  one.emit('resume');
+  one.emit('wake');
   await eventually(() => expect(texts(one)).toEqual(['hello:sent', 'while you slept:sent']));
   expect([one.liveSockets, two.liveSockets]).toEqual([0, 1]);
 });

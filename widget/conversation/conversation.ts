@@ -49,6 +49,8 @@ export function createConversation({ api, shell, frame, sound, contact }: Conver
   let editing: SdkMessage | null = null;
   let state = api.getState();
   let caughtUp = false;
+  /** Its messages have just come, and how many of them are unread is not known yet: to mark them is to know. */
+  let justLoaded = false;
 
   chat.prepend(transcript.element, notices.element, ended, form.element);
   frame.element.append(list.element);
@@ -83,8 +85,10 @@ export function createConversation({ api, shell, frame, sound, contact }: Conver
 
   function update(next: SdkState): void {
     if (state.visitorId !== null && next.visitorId === null) contact.clear();
-    state = next;
     const { connection, online, conversations, conversationId, open } = next;
+    if (conversationId !== state.conversationId) justLoaded = false;
+    else if (next.loaded && !state.loaded) justLoaded = next.messages.some(({ own }) => !own);
+    state = next;
     presence.textContent =
       connection === 'connecting' ? words.connecting : online ? words.online : words.away;
     presence.classList.toggle('on', online);
@@ -128,13 +132,15 @@ export function createConversation({ api, shell, frame, sound, contact }: Conver
   function markRead(): void {
     const unread = state.conversations.find(({ id }) => id === state.conversationId)?.unread ?? 0;
     if (
-      unread === 0 ||
+      (unread === 0 && !justLoaded) ||
+      !state.loaded ||
       !state.open ||
       view !== 'chat' ||
       !transcript.atEnd() ||
       document.visibilityState !== 'visible'
     )
       return;
+    justLoaded = false;
     api.markRead().catch(() => undefined);
   }
 
@@ -182,7 +188,8 @@ export function createConversation({ api, shell, frame, sound, contact }: Conver
   /** Shows the visitor's newest conversation that is not over, or the list when all are. */
   async function catchUp(): Promise<void> {
     if (api.getState().visitorId === null || state.conversationId !== null) return;
-    const { conversations } = await api.listConversations();
+    // What is there already is kept up to date: then there is nothing to ask for. Never in the middle of an update.
+    const { conversations } = await (state.conversations.length > 0 ? state : api.listConversations());
     if (
       state.conversationId === null &&
       conversations.length === 0 &&
