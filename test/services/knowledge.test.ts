@@ -229,7 +229,8 @@ describe('what falls', () => {
       );
     expect(strays()).toEqual([]);
     expect(
-      (await app.local('knowledge.search', { applicationId: other.application.id, query: 'wombat' })).passages,
+      (await app.local('knowledge.search', { applicationId: other.application.id, query: 'wombat' }))
+        .passages,
     ).toHaveLength(1);
     await app.local('organizations.delete', { organization: other.slug });
     expect(
