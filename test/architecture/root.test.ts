@@ -19,6 +19,7 @@ const known: Readonly<Record<string, string>> = {
   Dockerfile: 'the container image',
   LICENSE: 'the licence',
   'README.md': 'what a newcomer needs',
+  'SECURITY.md': 'how to report a weakness; GitHub looks for it here',
   bench: 'measurements of speed',
   bin: 'the command',
   docs: 'the documentation, also served at /docs',
