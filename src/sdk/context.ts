@@ -66,6 +66,11 @@ export interface OutboxEntry {
   readonly sentAs: string;
 }
 
+/** A conversation, or what is new about it; `undefined` takes an assignment away. */
+export type ConversationPatch = Pick<SdkConversation, 'id'> & {
+  -readonly [N in keyof SdkConversation]?: SdkConversation[N] | undefined;
+};
+
 /** What one tab says to the others, by name; `status` and `frame` come from the one that leads. */
 export interface TabMessages {
   handshake(): void;
@@ -75,7 +80,7 @@ export interface TabMessages {
   /** Join this room, and catch up from there. */
   subscribe(id: string, after: string): void;
   typing(id: string, active: boolean): void;
-  conversation(conversation: SdkConversation): void;
+  conversation(conversation: ConversationPatch): void;
   /** A draft has become a conversation. */
   rename(draft: string, conversation: RawConversation): void;
   put(entry: OutboxEntry): void;

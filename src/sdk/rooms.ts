@@ -6,6 +6,7 @@ import {
   normalizeOutgoing,
   toSdkMessage,
   type Context,
+  type ConversationPatch,
   type RawConversation,
   type RawMessage,
 } from './context.ts';
@@ -61,11 +62,6 @@ export interface Rooms {
   /** Computes the part of the state that belongs to the open conversation. */
   publish_(): void;
 }
-
-/** A conversation, or what is new about it; `undefined` takes an assignment away. */
-type ConversationPatch = Pick<SdkConversation, 'id'> & {
-  -readonly [N in keyof SdkConversation]?: SdkConversation[N] | undefined;
-};
 
 /** What is done about a frame of a room, by its type. */
 type FrameHandlers = {
@@ -177,9 +173,10 @@ export function createRooms(core: RoomsContext): Rooms {
     if (!gone.own && (find(conversationId)?.unread ?? 0)) recount(conversationId);
   };
 
-  const tell = (conversation: SdkConversation): SdkConversation => {
-    core.broadcast_('conversation', conversation);
-    return conversation;
+  /** Takes over what was asked for, and tells the other tabs that much: they may know the rest better. */
+  const tell = (patch: ConversationPatch): SdkConversation => {
+    core.broadcast_('conversation', patch);
+    return update(patch);
   };
 
   const refresh = async (id: string): Promise<SdkConversation> => {
@@ -187,7 +184,7 @@ export function createRooms(core: RoomsContext): Rooms {
       'GET',
       `/conversations/${id}`,
     );
-    return tell(update({ assignedTo: undefined, ...conversation }));
+    return tell({ assignedTo: undefined, ...conversation });
   };
 
   /** Asks for the unread count; one tab asks, and tells the others. */
@@ -198,7 +195,7 @@ export function createRooms(core: RoomsContext): Rooms {
       `/conversations/${id}/unread`,
     );
     // Something happened while it was asked: the answer may be older than what was heard.
-    return before === find(id) ? tell(update({ id, unread: unreadCount })) : count(id);
+    return before === find(id) ? tell({ id, unread: unreadCount }) : count(id);
   };
 
   const recount = (id: string): void => {
@@ -287,9 +284,8 @@ export function createRooms(core: RoomsContext): Rooms {
     'room:joined': ({ status }, id, here) => {
       const conversation = update({ id, status });
       if (!core.isLeader_()) return;
-      const { messages_: thread, counted_ } = here;
-      // What a page without a message from staff adds up to is known.
-      if (counted_ || !countForeign(thread.list_())) tell(conversation);
+      // Of a page without a message from staff nothing can be unread.
+      if (here.counted_ || !countForeign(here.messages_.list_())) tell(conversation);
       else recount(id);
       here.counted_ = true;
     },

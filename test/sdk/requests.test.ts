@@ -199,6 +199,8 @@ describe('a live conversation', () => {
         ]),
       );
     expect([take(page), take(other)]).toEqual([[], []]);
+    // What the second tab asked for did not change what the first one has counted.
+    for (const one of [page, other]) await eventually(() => expect(one.sdk.getState().unread).toBe(2));
     expect([page.liveSockets, other.liveSockets]).toEqual([1, 0]);
   });
 });
