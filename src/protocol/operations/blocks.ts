@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import * as entity from '../entities.ts';
 import { adminPageInput, dateTime, defineOperation, listOutput, successOutput } from './shared.ts';
+import { text } from '../text.ts';
 
 const visitorRef = {
   visitorId: entity.visitorUuid,
@@ -54,7 +55,7 @@ export const blockOperations = {
     status: 201,
     envelope: 'block',
     input: z.object({
-      address: z.string().trim().min(1).max(100).describe('an IPv4 or IPv6 address; of IPv6 its /64 counts'),
+      address: text(1, 100).describe('an IPv4 or IPv6 address; of IPv6 its /64 counts'),
       until: dateTime.optional().describe('30 days from now unless said'),
     }),
     output: entity.block,
