@@ -188,8 +188,20 @@ const element = { direction: null, format: '', indent: 0, version: 1 } as const;
 
 /** The blocks as the JSON string of a Lexical editor's state (contract: "Rich text"). */
 export function writeLexical(blocks: readonly Block[]): string {
-  const children = blocks.map((block) => lexicalBlock(block));
+  const children = joinLists(blocks).map((block) => lexicalBlock(block));
   return JSON.stringify({ root: { ...element, type: 'root', children } });
+}
+
+/** Lists of one kind that follow each other as one: the editor joins them when it opens the state. */
+function joinLists<T extends Block>(blocks: readonly T[]): (T | List)[] {
+  const joined: (T | List)[] = [];
+  for (const block of blocks) {
+    const last = joined.at(-1);
+    if (block.kind === 'list' && last?.kind === 'list' && last.ordered === block.ordered)
+      joined[joined.length - 1] = { ...last, items: [...last.items, ...block.items] };
+    else joined.push(block);
+  }
+  return joined;
 }
 
 function lexicalBlock(block: Block): LexicalJson {
@@ -221,7 +233,7 @@ function lexicalList(list: List): LexicalJson {
       children.push({ ...element, type: 'listitem', value, children: lexicalInlines(item.inlines) });
     }
     // The editor keeps a nested list in an item of its own, behind the one that it belongs to.
-    for (const nested of item.lists)
+    for (const nested of joinLists(item.lists))
       children.push({ ...element, type: 'listitem', value: value + 1, children: [lexicalList(nested)] });
   });
   return {

@@ -10,8 +10,8 @@ import { findProcesses, killProcesses, runVariable } from './run-mark.ts';
 /** How long a process that was told to end may still take. */
 const endTimeoutMs = Number(process.env['TEST_END_TIMEOUT_MS'] ?? 30_000);
 
-/** npm and others let Node keep compiled code in the temporary folder; it removes nothing. */
-const nodeCache = 'node-compile-cache';
+/** What programs that the tests don't write keep in the temporary folder: Node's compiled code, Chromium's locks. */
+const foreign = /^(?:node-compile-cache$|\.org\.chromium\.)/;
 
 // A worker runs one file after another: each begins from the run's folder and mark, not from those of the last.
 const run = (process.env[runVariable] ?? 'alone').split('.')[0] ?? '';
@@ -31,7 +31,7 @@ async function expectNothingLeft(): Promise<void> {
     await eventually(() => {
       const left = [
         ...findProcesses(mark).map(({ pid, command }) => `process ${pid} (${command})`),
-        ...readdirSync(folder).filter((name) => name !== nodeCache),
+        ...readdirSync(folder).filter((name) => !foreign.test(name)),
       ];
       if (left.length > 0) throw new Error(`this test file leaves behind: ${left.join(', ')}`);
     }, endTimeoutMs);
