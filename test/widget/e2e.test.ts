@@ -330,7 +330,7 @@ test("the assistant's answers are marked, are nobody's reading, and end when a p
   await stage.configure({ 'ai.mode': 'auto', 'ai.name': 'Robin' });
   const { w } = await arrive();
   await w.open();
-  await w.write('How long does a parcel take?');
+  await w.write('How long does delivery of a parcel take?');
   const line = w.log.locator('li', { hasText: 'three days' });
   await line.getByText('Assistant', { exact: true }).waitFor();
   await line.getByText('Robin').waitFor();
