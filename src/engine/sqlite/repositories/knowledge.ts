@@ -164,7 +164,10 @@ const vocabulary = prepare<{ from: string; to: string }>()((db, p) =>
   db.selectFrom('knowledge_vocabulary').select('term').where('term', '>=', p.from).where('term', '<', p.to),
 );
 
-/** The best by BM25, which runs inside the index; only they are joined. */
+/**
+ * The best by BM25, which runs inside the index; only they are joined. The plus keeps SQLite from the index on
+ * applications, which would lead through every passage of one.
+ */
 const matching = prepare<{ query: string; application_id: string; limit: number }>()((db, p) =>
   db
     .selectFrom(
@@ -190,7 +193,7 @@ const matching = prepare<{ query: string; application_id: string; limit: number 
       'found.heading_words',
       'found.text_words',
     ])
-    .where('k.application_id', '=', p.application_id),
+    .where(sql<boolean>`+k.application_id = ${p.application_id}`),
 );
 /** The same by the headings alone, which a common word of the texts can't bury. */
 const matchingHeading = prepare<{ query: string; application_id: string; limit: number }>()((db, p) =>
@@ -209,7 +212,7 @@ const matchingHeading = prepare<{ query: string; application_id: string; limit: 
     .innerJoin('knowledge_documents as d', 'd.id', 'k.document_id')
     .select(['k.row', 'k.id', 'k.document_id', 'k.heading', 'k.anchor', 'k.text', 'd.title', 'd.url'])
     .select(['indexed.heading as heading_words', 'indexed.words as text_words'])
-    .where('k.application_id', '=', p.application_id),
+    .where(sql<boolean>`+k.application_id = ${p.application_id}`),
 );
 const rowById = prepare<{ id: string; application_id: string }>()((db, p) =>
   db

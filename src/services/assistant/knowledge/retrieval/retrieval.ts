@@ -1,5 +1,6 @@
 // Retrieval: from a question to the passages of one application that speak about it,
 // and how much of the question they cover. Reads only; answers nobody and judges no text.
+import { setImmediate as yieldToLoop } from 'node:timers/promises';
 import type { Confidence, FoundPassage } from '../../../../protocol/assistant.ts';
 import { extractQuestions } from './question-extraction.ts';
 import type { KnowledgeCandidate as Candidate, PassageTerms } from '../../../../engine/rows.ts';
@@ -67,17 +68,20 @@ export async function retrieve(
   most: number,
 ): Promise<Retrieved> {
   const near = await findNearestRows(service, applicationId, question, maxCandidates);
-  return service.engine.store.read(async (tx) => {
-    const index = await openIndex(tx, applicationId);
-    if (index === null) return emptyResult;
-    let best = await retrieveFrom(index, question, near, most);
-    if (best.confidence.answer >= thresholds.answer) return best;
-    for (const stretch of extractQuestions(question)) {
-      const found = await retrieveFrom(index, stretch, near, most);
-      if (isSurer(found.confidence, best.confidence)) best = found;
-    }
-    return best;
-  });
+  const find = (text: string): Promise<Retrieved> =>
+    service.engine.store.read(async (tx) => {
+      const index = await openIndex(tx, applicationId);
+      return index === null ? emptyResult : retrieveFrom(index, text, near, most);
+    });
+  let best = await find(question);
+  if (best.confidence.answer >= thresholds.answer) return best;
+  for (const stretch of extractQuestions(question)) {
+    // Over many passages each takes some ten milliseconds: others get a turn in between.
+    await yieldToLoop();
+    const found = await find(stretch);
+    if (isSurer(found.confidence, best.confidence)) best = found;
+  }
+  return best;
 }
 
 /** An answer counts more than a choice, and a choice more than neither. */
