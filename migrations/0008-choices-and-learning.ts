@@ -9,7 +9,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   await db.schema.alterTable('messages').addColumn('choice', 'text').execute();
   // The id of the passage that the visitor chose after this question. Null: none.
   await db.schema.alterTable('ai_log').addColumn('chosen', 'text').execute();
-  // When a person dealt with an unanswered question: it is no gap any more. Null: nobody did.
+  // When a person dealt with an unanswered question: it is no gap any more. Null: not yet.
   await db.schema.alterTable('ai_log').addColumn('settled_at', 'integer').execute();
 
   // By document and heading, because passages are made anew whenever their document changes.

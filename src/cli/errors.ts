@@ -51,10 +51,10 @@ const typedAs: Readonly<Record<string, string>> = {
 
 // Errors of the store by name, not by class: their modules load the database driver.
 const refusals = new Set([
-  'EngineRefused',
-  'SchemaRefused',
+  'EngineRefusedError',
+  'SchemaRefusedError',
   'StoreUnavailable',
-  'BackupRefused',
+  'BackupRefusedError',
   'CommandError',
 ]);
 

@@ -41,7 +41,7 @@ export interface EngineOptions {
 
 /** The engine can't be opened; the message says why and what to do. */
 export class EngineError extends Error {
-  override readonly name = 'EngineRefused';
+  override readonly name = 'EngineRefusedError';
 }
 
 export const databaseFile = (folder: string): string => join(folder, 'deskbell.db');
@@ -54,7 +54,7 @@ export async function databaseExists(folder: string): Promise<boolean> {
 
 /**
  * Makes the folder when it is missing, with rights for its owner only.
- * @throws EngineRefused when it can't be made or used
+ * @throws EngineRefusedError when it can't be made or used
  */
 export async function prepareFolder(folder: string): Promise<void> {
   try {
@@ -87,8 +87,8 @@ async function makeDirectories(folder: string): Promise<void> {
 
 /**
  * Opens, and where needed migrates, the database of a prepared folder.
- * @throws EngineRefused when another server has the folder or the file is no database
- * @throws SchemaRefused when the database is newer than this program
+ * @throws EngineRefusedError when another server has the folder or the file is no database
+ * @throws SchemaRefusedError when the database is newer than this program
  */
 export async function openEngine(options: EngineOptions): Promise<Engine> {
   const { folder, clock } = options;

@@ -669,7 +669,7 @@ export interface Repositories {
   readonly audit: AuditRepository;
   readonly retention: RetentionRepository;
   readonly visitorData: VisitorDataRepository;
-  readonly transferData: TransferRepository;
+  readonly exportImport: TransferRepository;
   readonly webhooks: WebhooksRepository;
   readonly search: SearchRepository;
   readonly stats: StatsRepository;

@@ -181,7 +181,7 @@ export function createClientCore(store: Store, emit: Emitter<SdkEvents>['emit_']
   };
 
   /** Lets another tab lead; this one goes on when it is looked at again. */
-  const standBack = (): void => {
+  const stepDown = (): void => {
     link.stop_();
     tabs?.stepDown_();
     tabs = null;
@@ -265,7 +265,7 @@ export function createClientCore(store: Store, emit: Emitter<SdkEvents>['emit_']
   };
 
   const forgetVisitor = (): void => {
-    standBack();
+    stepDown();
     sending.close_();
     for (const name of keysWithPrefix(storage, prefix)) storage?.removeItem(name);
     rooms.clear_();
@@ -420,7 +420,7 @@ export function createClientCore(store: Store, emit: Emitter<SdkEvents>['emit_']
       storage = typeof wanted === 'object' ? wanted : wanted === 'none' ? null : env.storage(wanted);
       unwatch = env.watchPage((what) => {
         if (!visitorId) return;
-        if (what === 'suspend') standBack();
+        if (what === 'suspend') stepDown();
         else if (!tabs) join();
         link.wake_();
         sending.resume_();
@@ -440,7 +440,7 @@ export function createClientCore(store: Store, emit: Emitter<SdkEvents>['emit_']
     stop_: () => {
       stopped = true;
       unwatch();
-      standBack();
+      stepDown();
       sending.close_();
       http.close_();
     },

@@ -29,7 +29,7 @@ export interface Connection {
   send_(type: string, payload?: object): boolean;
 }
 
-/** The close codes of the protocol after which nobody comes back: bad frames, access withdrawn, no such application. */
+/** The close codes of the protocol after which no client comes back: bad frames, access withdrawn, no such application. */
 export const finalCloseCodes: readonly number[] = [4400, 4403, 4404];
 const pingIntervalMs = 30_000;
 const minBackoffMs = 1_000;
@@ -125,7 +125,7 @@ export function createConnection({
       if (finalCloseCodes.includes(code)) refuse(sdkError('forbidden'));
       else comeBack();
     };
-    // An error is always followed by the close; that of a socket that is cut while it connects concerns nobody.
+    // An error is always followed by the close; that of a socket that is cut while it connects needs no handling.
     opening.onerror = () => undefined;
   };
 

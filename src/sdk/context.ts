@@ -19,7 +19,7 @@ import type {
   Undo,
 } from './types.ts';
 
-/** A message as the service writes it, by whichever door. */
+/** A message as the service writes it, by whichever transport. */
 export interface RawMessage {
   readonly id: string;
   readonly conversationId?: string;

@@ -1,4 +1,4 @@
-// Handlers by event name. A handler that throws stops nobody: its error is thrown
+// Handlers by event name. A handler that throws stops no other: its error is thrown
 // again outside, where the page's own error reporting sees it.
 import type { Undo } from './types.ts';
 
@@ -23,7 +23,7 @@ export function callSafely<T>(handler: (value: T) => void, value: T): void {
 /** An emitter; handlers are called in the order in which they came. */
 export function createEmitter<E>(): Emitter<E> {
   type Run = (event: never) => void;
-  // Replaced whenever it changes, so that whoever goes through it is not disturbed.
+  // Replaced whenever it changes, so that a loop over it is not disturbed.
   let entries: readonly (readonly [keyof E, handler: Run, run: Run])[] = [];
   const add = <K extends keyof E>(type: K, handler: (event: E[K]) => void, run = handler): Undo => {
     const entry = [type, handler, run] as const;

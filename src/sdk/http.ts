@@ -1,4 +1,4 @@
-// REST by fetch: one function, typed errors, a time limit, and patience with a
+// REST by fetch: one function, typed errors, a time limit, and retries with a
 // service that says when to come back. Knows no endpoint.
 import type { ErrorCode, LimitCause } from '../protocol/codes.ts';
 import { asSdkError, tryOrUndefined, sdkError } from './error.ts';
@@ -50,7 +50,7 @@ export function createHttpClient(
     method: string,
     path: string,
     options: RequestOptions = {},
-    patience = options.retries_ ?? 2,
+    retriesLeft = options.retries_ ?? 2,
   ): Promise<unknown> => {
     const { body, headers_, fetch_ } = options;
     const late = new AbortController();
@@ -86,11 +86,11 @@ export function createHttpClient(
     if (ok) return answer;
     const { error = 'internal_error', message = `HTTP ${status}`, cause, retryAfter } = answer as ErrorBody;
     const wait = retryAfter ?? 1;
-    if (patience && wait <= maxRetryAfterSeconds && (status === 429 || status === 503)) {
+    if (retriesLeft && wait <= maxRetryAfterSeconds && (status === 429 || status === 503)) {
       await new Promise<void>((resolve) => {
         env.after(wait * 1000, resolve);
       });
-      return call(method, path, options, patience - 1);
+      return call(method, path, options, retriesLeft - 1);
     }
     throw sdkError(error, message, status, retryAfter, cause);
   };

@@ -1,4 +1,4 @@
-// The SDK's front door: init and getSdkApi, which share one instance until it is destroyed.
+// The SDK's entry: init and getSdkApi, which share one instance until it is destroyed.
 // Must not touch anything while imported.
 import { createInstance, type Instance } from './instance.ts';
 import type { InitOptions, SdkApi } from './types.ts';

@@ -27,7 +27,7 @@ export function createInstance(onEnd: () => void = () => undefined): Instance {
   const ready = new Promise<SdkApi>((...both) => {
     [resolve, reject] = both;
   });
-  // Nobody has to look at it.
+  // No caller has to look at it.
   ready.catch(() => undefined);
   let appId = '';
   let ended = false;

@@ -91,7 +91,7 @@ export function createMessageList<M extends ListedMessage>(
     addSync_: (after, run, isLast) => {
       const news: M[] = [];
       let at = indexOf(after) + 1;
-      // A run from a place that is not here is somebody else's catching up.
+      // A run from a place that is not here is another tab's catching up.
       if (!baseline || (!at && after !== baseline)) return news;
       for (const message of run) {
         supersede(message, true);

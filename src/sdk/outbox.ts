@@ -66,7 +66,7 @@ export interface Outbox {
   resume_(): void;
   /** What other tabs say. */
   readonly tabHandlers_: Pick<TabMessages, 'put' | 'removed' | 'sent' | 'failed' | 'rename'>;
-  /** Rejects whoever waits, and forgets. */
+  /** Rejects the callers that wait, and forgets. */
   close_(): void;
 }
 
@@ -144,7 +144,7 @@ export function createOutbox(core: OutboxContext): Outbox {
     return stored;
   };
 
-  /** Whoever waits for an entry, once. */
+  /** The callers that wait for an entry, once. */
   const caller = (key: string): ReturnType<typeof waiting.get> => {
     const waits = waiting.get(key);
     waiting.delete(key);
@@ -199,13 +199,13 @@ export function createOutbox(core: OutboxContext): Outbox {
       core.broadcast_('rename', draftId, conversation);
     }
     const entry = find(key);
-    // Taken back meanwhile.
+    // Taken back in between.
     if (!entry) return;
     const { content, contentFormat, person, conversationId } = entry;
     const body = { content, contentFormat, person, clientMessageId: key };
     // What seems to be stored already will not be told of again.
     let message = entry.echo ? undefined : await core.sendLive_?.(conversationId, body);
-    // Taken back meanwhile, with its visitor.
+    // Taken back in between, with its visitor.
     if (!message && !find(key)) return;
     message ??= (
       await http.request_<{ message: RawMessage }>('POST', `/conversations/${conversationId}/messages`, {
@@ -305,7 +305,7 @@ export function createOutbox(core: OutboxContext): Outbox {
     },
     load_: () => {
       for (const name of keysWithPrefix(storage(), prefix()))
-        // Somebody else wrote there, or half of it? Not ours to send.
+        // Another script wrote there, or half of it? Not ours to send.
         tryOrUndefined(() => {
           // What it resembled is looked for anew: this page has no history yet.
           mirror({ ...(JSON.parse(storage()?.getItem(name) ?? '') as OutboxEntry), echo: '' });

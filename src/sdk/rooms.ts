@@ -47,7 +47,7 @@ export interface Rooms {
   syncCursors_(): readonly [string, string][];
   /** The connection is gone. */
   disconnect_(): void;
-  /** Somebody of the staff is there, or not any more. */
+  /** A member of the staff is online, or not any more. */
   setOnline_(presence: { readonly online: boolean }): void;
   /** Asks for a conversation itself, which alone tells who has it. */
   refresh_(id: string): Promise<SdkConversation>;
@@ -333,7 +333,7 @@ export function createRooms(core: RoomsContext): Rooms {
       for (const here of rooms.values()) {
         here.messages_.disconnect_();
         here.counted_ = false;
-        // Who stopped meanwhile will not be heard of.
+        // The end of typing in between is not told.
         for (const { userId } of here.typing) stopTyping(here, userId);
       }
       show();

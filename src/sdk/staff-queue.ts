@@ -19,7 +19,7 @@ export interface StaffQueueOptions {
   readonly emit: Emitter<StaffEvents>['emit_'];
   get(): Items;
   set(conversations: Items): void;
-  /** Nobody is signed in, or the client has ended. */
+  /** No member is signed in, or the client has ended. */
   isStopped(): boolean;
   report(error: unknown): void;
 }
@@ -89,7 +89,7 @@ export function createStaffQueue(options: StaffQueueOptions): StaffQueue {
       refreshing.set(id, 'asked');
       get(id)
         .catch((error: unknown) => {
-          // Gone meanwhile: erased, or past its time.
+          // Removed in between: erased, or past its time.
           if (asSdkError(error).status === 404) options.set(options.get().filter((one) => one.id !== id));
           else if (!isRetryable(asSdkError(error))) options.report(error);
         })

@@ -122,7 +122,7 @@ export interface StaffClient {
 
   /**
    * One page of the queue; `state.conversations` grows by it. A reconnect asks for the same pages again,
-   * unless `again` is false: then whoever asked does so themselves.
+   * unless `again` is false: then the caller does so.
    */
   listConversations(
     filter?: QueueFilter,

@@ -164,7 +164,7 @@ export function createStaffClient(options: StaffOptions): StaffClient {
     return state.session?.member.id ?? '';
   }
 
-  /** Somebody signed in: what they had not sent yet goes on, and what somebody else had not stays theirs. */
+  /** A member signed in: what they had not sent yet goes on; what another member had not sent stays theirs. */
   function takeOver(): void {
     if (lastMember === memberId()) return;
     if (lastMember !== '') sending.close_();
@@ -191,7 +191,7 @@ export function createStaffClient(options: StaffOptions): StaffClient {
     asked.clear();
     for (const [id, after] of rooms.syncCursors()) join(id, after);
     sending.resume_();
-    // What happened meanwhile in the queue is not told again: ask for the same pages.
+    // What happened in the queue in between is not told again: ask for the same pages.
     for (const filter of filters) list(filter).catch(report);
   }
 
@@ -257,7 +257,7 @@ export function createStaffClient(options: StaffOptions): StaffClient {
 
   async function begin(fresh: string): Promise<StaffSession> {
     if (state.session !== null && fresh !== token) {
-      // Perhaps somebody else: nothing of the one before may go out in their name meanwhile.
+      // Perhaps another member: nothing of the one before may go out in their name.
       link.stop_();
       set({ session: null });
     }

@@ -189,7 +189,7 @@ export interface SdkEvents {
   /** A conversation is new, or its status, assignment or unread count changed. */
   conversation: SdkConversation;
   typing: TypingPerson & { readonly conversationId: string; readonly active: boolean };
-  /** Somebody's read position moved, the visitor's own included. */
+  /** A read position moved, the visitor's own included. */
   read: { readonly conversationId: string; readonly userId: string; readonly messageId: string };
   unread: { readonly count: number };
   presence: { readonly online: boolean };
@@ -250,7 +250,7 @@ export interface SdkApi {
   identify(identity: Identity): Promise<SdkVisitor>;
   setLocale(locale: string | null): void;
   setTheme(theme: Theme): void;
-  /** Forgets the visitor and everything stored, in all tabs. The next interaction is somebody new. */
+  /** Forgets the visitor and everything stored, in all tabs. The next interaction makes a new visitor. */
   reset(): Promise<void>;
   /** Ends this page's part: sockets, timers, listeners. What was not sent stays in the outbox. `init` works again. */
   destroy(): void;

@@ -9,7 +9,7 @@ import type { ServiceError } from '../services/core/errors.ts';
 
 /** A frame that could not be processed: answered with `error`, never with the end of the connection. */
 export class FrameError extends Error {
-  override readonly name = 'BadFrame';
+  override readonly name = 'BadFrameError';
   readonly code: SocketErrorCode;
   readonly ids: FrameIds;
   constructor(code: SocketErrorCode, message: string, ids: FrameIds = {}) {
@@ -40,7 +40,7 @@ export function frameIds(payload: unknown): FrameIds {
 
 /**
  * @param text one text frame
- * @throws BadFrame
+ * @throws BadFrameError
  */
 export function readFrame(text: string): ClientFrame {
   const parsed = parseJson(text, sizeLimits.jsonDepth);

@@ -1,5 +1,5 @@
-// Owns: holding what the evaluation measured. The floors are what was reached less a small margin: whoever makes the
-// assistant better may raise them, and nobody may lower them to get a change through.
+// Owns: holding what the evaluation measured. The floors are what was reached less a small margin: a change that makes
+// the assistant better may raise them; no change may lower them to get through.
 import { beforeAll, describe, expect, test } from 'vitest';
 import { thresholds } from '../../src/services/assistant/knowledge/retrieval/retrieval.ts';
 import { evaluate, hitRate, tally, type Evaluation, type Judged } from './evaluation.ts';
@@ -26,7 +26,7 @@ describe('without a model', () => {
     expect(asked(evaluation.judged.filter(({ leaked }) => leaked.length > 0))).toEqual([]);
   });
 
-  test('nobody is obeyed, neither a question nor a document', () => {
+  test('no order is obeyed, neither a question nor a document', () => {
     expect(asked(evaluation.judged.filter(({ obeyed }) => obeyed.length > 0))).toEqual([]);
   });
 

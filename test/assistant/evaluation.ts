@@ -1,5 +1,5 @@
 // Owns: asking the question set and judging what came back. Must not print, and must not know how answers are
-// found: it asks by the operation that the doors use, and reads what a visitor would be shown.
+// found: it asks by the operation that the transports use, and reads what a visitor would be shown.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

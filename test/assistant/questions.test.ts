@@ -1,5 +1,5 @@
 // Owns: that the evaluation's own data is sound: every answer that it calls right stands in the document that it names,
-// what it calls foreign stands in somebody else's, and the halves are fair. Must not ask the assistant.
+// what it calls foreign stands in another customer's, and the halves are fair. Must not ask the assistant.
 import { beforeAll, describe, expect, test } from 'vitest';
 import { documentsOf } from './corpus.ts';
 import { questions } from './questions/all.ts';

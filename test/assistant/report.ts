@@ -1,4 +1,4 @@
-// Owns: the evaluation's report, for somebody who has never seen it. Must not count anything itself.
+// Owns: the evaluation's report, for a reader who has never seen it. Must not count anything itself.
 import { hitRate, tally, verdicts, type Evaluation, type Judged, type Tally } from './evaluation.ts';
 import { kinds, type Kind } from './questions/question.ts';
 

@@ -7,7 +7,7 @@ import { createApplication, createOrganization } from '../helpers/fixtures.ts';
 
 let app: TestApp;
 const letters = 'abcdefghijkl'.split('');
-/** By application: what stands in its documents and in nobody else's. */
+/** By application: what stands in its documents and in no other's. */
 const canaries = new Map<string, string>();
 
 beforeAll(async () => {

@@ -173,7 +173,7 @@ describe('in a search', () => {
     expect(await covers(mine, 'chandeliers')).toBe(0);
   });
 
-  test('a word that the neighbours hid from the segmenter is found', async () => {
+  test('a word that the letters around it hid from the segmenter is found', async () => {
     expect(terms('ยางแบนทำอย่างไร')).not.toContain('แบน');
     expect(await covers(mine, 'ยางแบนทำอย่างไร')).toBeGreaterThan(0.7);
   });

@@ -60,6 +60,6 @@ test('wants to know whose', async () => {
     code: 2,
     stderr: expect.stringContaining('--org') as string,
   });
-  expect((await run('knowledge', 'log', '--org', 'nobody')).code).toBe(1);
+  expect((await run('knowledge', 'log', '--org', 'unknown')).code).toBe(1);
   expect((await run('knowledge', 'log', '--org', 'other', '--app', app)).code).toBe(1);
 });

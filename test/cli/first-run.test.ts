@@ -47,7 +47,7 @@ describe('the questions', () => {
       '',
       'Acme',
       'Ada',
-      'nobody',
+      'unknown',
       'ada@example.com',
       'short',
       'first secret',

@@ -8,7 +8,7 @@ import { deskbell, deskbellJson, ensureBuilt, inProcess, temporaryFolder } from 
 import { cleanEnvironment, repository } from '../helpers/command.ts';
 import { eventually } from '../helpers/eventually.ts';
 
-const password = 'pässword-that-nobody-sees';
+const password = 'pässword-that-stays-hidden';
 const add = ['member', 'add', '--org', 'acme', '--name', 'Ada', '--role', 'admin', '--email'];
 
 let data: string;

@@ -118,11 +118,11 @@ test.each([
 });
 
 test.each([
-  [['org', 'show', 'nobody'], /No such organization/],
+  [['org', 'show', 'unknown'], /No such organization/],
   [['app', 'show', someId], /No such application/],
   [['key', 'revoke', someId], /No such API key/],
   [['member', 'disable', someId], /No such member/],
-  [['tail', '--org', 'nobody'], /No such organization/],
+  [['tail', '--org', 'unknown'], /No such organization/],
   [['app', 'create', 'Second', '--org', 'small'], /deskbell org plan small premium/],
 ])('what is not there or not allowed fails with 1: deskbell %j', async (args, line) => {
   await expectRefused([...args, '--data', data], 1, line);

@@ -119,7 +119,7 @@ describe('the queue and one conversation', () => {
     await as(boss, async () => {
       expect(await document('transfer', id, 'boss')).toMatchObject({ assignedTo: boss.id });
       expect(await document('transfer', id, zoe.email)).toMatchObject({ assignedTo: zoe.id });
-      await expectFailure(1, /No member is called Nobody, but: .*Boss/, ['transfer', id, 'Nobody']);
+      await expectFailure(1, /No member is called Unknown, but: .*Boss/, ['transfer', id, 'Unknown']);
     });
     // An operator may not list members, but knows those who have worked.
     await expectFailure(1, /Zoë Transfer has the conversation|No member/, ['transfer', id, 'boss']);

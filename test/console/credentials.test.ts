@@ -129,7 +129,7 @@ test.each([
     JSON.stringify({ version: 1, signIns: [{ ...aSignIn('http://a', 'x'), token: 1 }] }),
     'a token that is none',
   ],
-  [JSON.stringify({ version: 1, signIns: [{ ...aSignIn('http://a', 'x'), member: null }] }), 'nobody'],
+  [JSON.stringify({ version: 1, signIns: [{ ...aSignIn('http://a', 'x'), member: null }] }), 'no member'],
 ])('a damaged file (%s) is named with what to do, and not written over', async (text) => {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   await writeFile(credentials.path, text, { mode: 0o600 });

@@ -56,7 +56,7 @@ afterAll(async () => {
 
 type Told = Pick<SdkMessage, 'id' | 'senderId' | 'senderName' | 'content' | 'contentHtml' | 'editedAt'>;
 
-/** Both sides against what the service answers to somebody who has just arrived. */
+/** Both sides against what the service answers to a client that has just arrived. */
 async function stateLaw(): Promise<void> {
   await eventually(async () => {
     const state = sdk.getState();
@@ -177,7 +177,7 @@ describe('a conversation, seen by both sides', () => {
     const before = page.sockets.length;
     page.sockets.at(-1)!.terminate();
     app.clock.advance(1000);
-    await member.call('PATCH', `/conversations/${id}/messages/${kept.id}`, { content: 'edited meanwhile' });
+    await member.call('PATCH', `/conversations/${id}/messages/${kept.id}`, { content: 'edited in between' });
     await member.call('DELETE', `/conversations/${id}/messages/${gone.id}`);
     await member.call('POST', `/conversations/${id}/messages`, { content: 'missed' });
     await eventually(() => expect(page.sockets.length).toBeGreaterThan(before));

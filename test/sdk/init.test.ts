@@ -1,4 +1,4 @@
-// Owns the front door: what may be called when, who hears what, and that nothing is touched
+// Owns the entry: what may be called when, who hears what, and that nothing is touched
 // by importing. Must not need a conversation.
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
@@ -37,7 +37,7 @@ function options() {
   };
 }
 
-describe('the front door', () => {
+describe('the entry', () => {
   it('touches no global while it is imported', () => {
     const trap = `
       for (const name of ['window', 'document', 'navigator', 'localStorage', 'sessionStorage', 'WebSocket', 'BroadcastChannel', 'fetch'])
@@ -177,7 +177,7 @@ describe('the front door', () => {
 });
 
 describe('events', () => {
-  it('a handler that throws stops nobody, undo undoes its own, once is once', () => {
+  it('a handler that throws stops no other, undo undoes its own, once is once', () => {
     const thrown = vi.fn<(error: unknown) => void>();
     vi.stubGlobal('queueMicrotask', (run: () => void) => {
       try {

@@ -53,7 +53,7 @@ describe('the bundles', () => {
     expect(brotli).toBeLessThanOrEqual(budget);
   });
 
-  it('no visitor carries the staff side, and nobody carries a package', async () => {
+  it('no visitor carries the staff side, and no page carries a package', async () => {
     const visitor = await bundle('index.ts');
     expect(visitor.inputs.filter((file) => file.includes('staff'))).toEqual([]);
     expect(visitor.text).not.toMatch(/staff\/|Bearer/);

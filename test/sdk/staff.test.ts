@@ -101,7 +101,7 @@ describe('what was not sent', () => {
       storage,
       fetch: async (url, request) => {
         const answer = await browserEnvironment().fetch(url, request);
-        // Stored, but whoever asked will never know.
+        // Stored, but the caller will never know.
         if (isSending(url, request)) throw new Error('cut');
         return answer;
       },

@@ -178,7 +178,7 @@ it('waits as long as the service says, and shows until when', async () => {
       },
     },
   });
-  const sending = page.sdk.sendMessage('patience');
+  const sending = page.sdk.sendMessage('later');
   await eventually(() => expect(page.sdk.getState().retryAt).toBe(Date.UTC(2026, 10, 21, 12) + 7_000));
   expect(page.received('error')).toMatchObject([
     { code: 'rate_limit_exceeded', status: 429, retryAfter: 7, cause: 'per_visitor' },
@@ -255,7 +255,7 @@ it('forgets the visitor in all tabs and in storage', async () => {
       }),
     );
   expect(browser.storage.length).toBe(0);
-  await one.sdk.sendMessage('somebody new');
+  await one.sdk.sendMessage('a new visitor');
   expect(one.sdk.getState().visitorId).not.toBe(before);
 });
 

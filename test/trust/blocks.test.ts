@@ -157,7 +157,7 @@ describe('a blocked visitor', () => {
 });
 
 describe('a blocked address', () => {
-  it('is refused whoever calls from it, the configuration of the widget too; an API key is not', async () => {
+  it('refuses every caller from it, the configuration of the widget too; calls with an API key go on', async () => {
     const socket = await from('192.0.2.5').connect();
     const elsewhere = await from('192.0.2.6').connect();
     const made = await ask(app, ann, 'POST', '/staff/blocks', { address: '192.0.2.5' });

@@ -292,10 +292,10 @@ describe('people who use no mouse', () => {
       const region = document.querySelector('deskbell-widget').shadowRoot.querySelector('[aria-live=polite]');
       new MutationObserver((changes) => changes.forEach(({ addedNodes }) => addedNodes.forEach(({ textContent }) => told.push(textContent)))).observe(region, { childList: true });
     })()`);
-    const ear = await stage.operator.connect();
-    ear.send('room:join', { conversationId: id });
-    await ear.receives('room:joined');
-    ear.send('typing:start', { conversationId: id });
+    const socket = await stage.operator.connect();
+    socket.send('room:join', { conversationId: id });
+    await socket.receives('room:joined');
+    socket.send('typing:start', { conversationId: id });
     await w.dialog.getByText('Olivia is typing…').waitFor();
     await sendReply(stage, id, 'It is on its way.');
     await eventually(async () =>
@@ -304,7 +304,7 @@ describe('people who use no mouse', () => {
     const region = page.locator('deskbell-widget [aria-live=polite]');
     await eventually(async () => expect(await region.textContent()).toBe(''));
     expect(await w.log.getAttribute('aria-live')).toBe('off');
-    await ear.close();
+    await socket.close();
   });
 
   test('those who want less motion get none', async () => {
@@ -376,9 +376,9 @@ test('a long history: a window of it is drawn, and all can be reached', async ()
   const id = await newestConversation(stage);
   await acceptConversation(stage, id);
   // Over one socket, which keeps their order without waiting for each.
-  const ear = await stage.operator.connect();
+  const socket = await stage.operator.connect();
   for (let index = 1; index < count; index += 1)
-    ear.send('message:send', {
+    socket.send('message:send', {
       conversationId: id,
       content: `message number ${index}`,
       clientMessageId: `long-${index}`,

@@ -46,7 +46,7 @@ const lowContrastTexts = `(() => {
 
 /** What axe has against the page as it is now, and which texts are hard to read; and a picture of it. */
 export async function checkAccessibility(page: Page, name: string): Promise<unknown[]> {
-  // Colours in the middle of an animation are nobody's choice.
+  // Colours in the middle of an animation are not chosen by the page.
   await page.evaluate(
     `Promise.all(document.querySelector('deskbell-widget').shadowRoot.getAnimations().filter(({ effect }) => effect.getComputedTiming().endTime < 1e6).map(({ finished }) => finished.catch(() => 0)))`,
   );

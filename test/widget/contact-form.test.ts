@@ -267,7 +267,7 @@ describe('what was written before the engine came', () => {
     expect(calls.indexOf('PUT /visitor')).toBeLessThan(calls.indexOf('POST /conversations'));
   });
 
-  test('nobody is interrupted in the middle of a sentence: the form comes when it is sent', async () => {
+  test('no visitor is interrupted in the middle of a sentence: the form comes when it is sent', async () => {
     const one = await arrive('optional');
     const { page, w, form, composer, calls } = one;
     const release = await holdConversationFile(page);

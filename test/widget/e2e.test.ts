@@ -55,23 +55,23 @@ test('a question, an answer, a correction, the end, and another question', async
   expect((await stored(id)).map(({ content }) => content)).toEqual(['Where is my order?']);
 
   await acceptConversation(stage, id);
-  const ear = await stage.operator.connect();
-  ear.send('room:join', { conversationId: id });
-  await ear.receives('room:joined');
-  ear.send('typing:start', { conversationId: id });
+  const socket = await stage.operator.connect();
+  socket.send('room:join', { conversationId: id });
+  await socket.receives('room:joined');
+  socket.send('typing:start', { conversationId: id });
   await w.dialog.getByText('Olivia is typing…').waitFor();
   await sendReply(stage, id, 'Let me look.');
   await w.log.getByText('Let me look.').waitFor();
   await w.dialog.getByText('Olivia is typing…').waitFor({ state: 'hidden' });
   await w.log.getByText('Read', { exact: true }).waitFor();
   // The operator sees that it was read, and that the visitor types.
-  await ear.receives('conversation:read', ({ userId }) => userId !== stage.operator.id);
+  await socket.receives('conversation:read', ({ userId }) => userId !== stage.operator.id);
   await w.field.click();
   await page.keyboard.type('Thanks');
-  await ear.receives('typing:start', ({ senderRole }) => senderRole === 'visitor');
+  await socket.receives('typing:start', ({ senderRole }) => senderRole === 'visitor');
   await page.keyboard.press('Enter');
   await w.log.getByText('Thanks').waitFor();
-  await ear.receives('message:new', ({ content }) => content === 'Thanks');
+  await socket.receives('message:new', ({ content }) => content === 'Thanks');
 
   await w.log.getByText('Thanks').hover();
   await w.log.locator('li', { hasText: 'Thanks' }).getByRole('button', { name: 'Edit' }).click();
@@ -80,14 +80,14 @@ test('a question, an answer, a correction, the end, and another question', async
   await page.keyboard.press('Enter');
   await w.log.getByText('Thank you').waitFor();
   await w.log.getByText('edited').waitFor();
-  await ear.receives('message:edited', ({ content }) => content === 'Thank you');
+  await socket.receives('message:edited', ({ content }) => content === 'Thank you');
 
   await w.log.getByText('Thank you').hover();
   const line = w.log.locator('li', { hasText: 'Thank you' });
   await line.getByRole('button', { name: 'Delete', exact: true }).click();
   await line.getByRole('button', { name: 'Delete for everyone?' }).click();
   await line.waitFor({ state: 'detached' });
-  await ear.receives('message:deleted');
+  await socket.receives('message:deleted');
   expect((await stored(id)).map(({ content }) => content)).toEqual(['Where is my order?', 'Let me look.']);
 
   await stage.operator.call('POST', `/conversations/${id}/resolve`);
@@ -103,7 +103,7 @@ test('a question, an answer, a correction, the end, and another question', async
   await w.button('All conversations').click();
   await w.button(/Closed/).click();
   await w.log.getByText('Let me look.').waitFor();
-  await ear.close();
+  await socket.close();
   expect(complaints).toEqual([]);
 });
 
@@ -239,22 +239,22 @@ test('offline in the middle: said so, kept, sent once, and what was missed is th
   await w.write('while away 1');
   await w.write('while away 2');
   await w.log.getByText('Sending…').first().waitFor();
-  await sendReply(stage, id, 'meanwhile');
-  expect((await stored(id)).map(({ content }) => content)).toEqual(['before', 'meanwhile']);
+  await sendReply(stage, id, 'in between');
+  expect((await stored(id)).map(({ content }) => content)).toEqual(['before', 'in between']);
   await page.context().setOffline(false);
   await w.dialog.getByText('No connection.').waitFor({ state: 'hidden' });
-  await w.log.getByText('meanwhile').waitFor();
+  await w.log.getByText('in between').waitFor();
   await w.log.getByText('Sending…').first().waitFor({ state: 'hidden' });
   await eventually(async () =>
     expect((await stored(id)).map(({ content }) => content)).toEqual([
       'before',
-      'meanwhile',
+      'in between',
       'while away 1',
       'while away 2',
     ]),
   );
   const shown = await w.log.locator('.bubble').allTextContents();
-  expect(shown).toEqual(['Hello! How can we help?', 'before', 'meanwhile', 'while away 1', 'while away 2']);
+  expect(shown).toEqual(['Hello! How can we help?', 'before', 'in between', 'while away 1', 'while away 2']);
 });
 
 test('the server restarts while the visitor writes: nothing is lost, nothing doubled', async () => {
@@ -320,7 +320,7 @@ test('two tabs are one visitor: both show everything, once, over one connection'
   await second.log.getByText('still here?').waitFor();
 });
 
-test("the assistant's answers are marked, are nobody's reading, and end when a person is asked for", async () => {
+test("the assistant's answers are marked, count as no one's reading, and end when a person is asked for", async () => {
   await stage.app.local('organizations.update', { organization: 'acme', plan: 'premium' });
   await stage.app.local('knowledge.add', {
     applicationId: stage.application.id,
@@ -334,7 +334,7 @@ test("the assistant's answers are marked, are nobody's reading, and end when a p
   const line = w.log.locator('li', { hasText: 'three days' });
   await line.getByText('Assistant', { exact: true }).waitFor();
   await line.getByText('Robin').waitFor();
-  // Its own reading of the answer must not look like somebody's reading of the question.
+  // Its own reading of the answer must not look like a person's reading of the question.
   const id = await newestConversation(stage);
   const readHere = (): unknown =>
     inDatabase(stage.app, 'select last_read_seq from participants where conversation_id = ?', id).map(

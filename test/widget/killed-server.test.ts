@@ -67,17 +67,17 @@ test('killed with -9 while the visitor writes: nothing lost, nothing doubled', a
   await w.log.getByText('Sent', { exact: true }).waitFor();
   await w.write('two');
   await server?.stop('SIGKILL');
-  await page.keyboard.type('three, written to nobody');
+  await page.keyboard.type('three, written to no server');
   await page.keyboard.press('Enter');
   await w.log.getByText('Sending…').first().waitFor();
   await serve(port);
   await w.log.getByText('Sending…').first().waitFor({ state: 'hidden' });
   expect(await w.log.getByText('Not sent.').count()).toBe(0);
-  expect(await mine()).toEqual(['one', 'two', 'three, written to nobody']);
+  expect(await mine()).toEqual(['one', 'two', 'three, written to no server']);
   // What the server kept, not what the page remembers.
   await page.reload();
   await w.open();
-  await w.log.getByText('three, written to nobody').waitFor();
-  expect(await mine()).toEqual(['one', 'two', 'three, written to nobody']);
+  await w.log.getByText('three, written to no server').waitFor();
+  expect(await mine()).toEqual(['one', 'two', 'three, written to no server']);
   await page.context().close();
 });

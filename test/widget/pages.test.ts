@@ -55,7 +55,7 @@ async function expectToSend(
 }
 
 describe('before the visitor does anything', () => {
-  test('nothing is stored, nobody is named, nothing is connected; two requests to the launcher, three to the composer', async () => {
+  test('nothing is stored, no visitor is named, nothing is connected; two requests to the launcher, three to the composer', async () => {
     const context = await stage.browser.newContext();
     const page = await context.newPage();
     const requests: string[] = [];
@@ -90,7 +90,7 @@ describe('before the visitor does anything', () => {
       expect.stringMatching(/^\/panel-\w{8}\.js$/),
     ]);
     expect(ours().slice(3)).toEqual([expect.stringMatching(/^\/conversation-\w{8}\.js$/)]);
-    // Looking is not yet writing: still nobody.
+    // Looking is not yet writing: still no visitor.
     expect(await look()).toEqual([0, 0, '', 0, 0]);
     expect(await context.cookies()).toEqual([]);
     await context.close();
@@ -117,7 +117,7 @@ describe('before the visitor does anything', () => {
     const { page, w } = await arriveAt(htmlPage(stage.tag()));
     let refused = 0;
     await page.route(`${conversationFile}*`, (route) => (refused++ < 2 ? route.abort() : route.continue()));
-    await expectToSend({ w }, 'patience');
+    await expectToSend({ w }, 'later');
     expect(refused).toBe(3);
   });
 });
@@ -246,7 +246,7 @@ deskbell('open'); deskbell('close'); deskbell('open');
     );
   });
 
-  test('back from the cache of pages: what came meanwhile is there', async () => {
+  test('back from the cache of pages: what came in between is there', async () => {
     const { page, w } = await arriveAt(htmlPage(stage.tag()));
     await expectToSend({ w }, 'going away');
     const id = await newestConversation(stage);
@@ -364,7 +364,7 @@ describe('hostile pages', () => {
     const { page, w } = await arriveAt(
       htmlPage(stage.tag(), '<script>window.before = new Set(Object.getOwnPropertyNames(window));</script>'),
     );
-    await expectToSend({ w }, 'tidy');
+    await expectToSend({ w }, 'clean');
     expect(
       await page.evaluate(
         `Object.getOwnPropertyNames(window).filter((name) => !before.has(name) && name !== 'before')`,

@@ -27,7 +27,7 @@ interface Answer {
   readonly body: Buffer;
 }
 
-/** A request exactly as given: fetch would tidy the path and unpack the body. */
+/** A request exactly as given: fetch would normalize the path and unpack the body. */
 function ask(path: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const { hostname, port } = new URL(app.url);

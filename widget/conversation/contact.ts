@@ -1,5 +1,5 @@
 // Owns what is known of "who are we talking to" beside the engine: whether the visitor still has to be asked, and
-// what they wrote meanwhile. Outlives a change of language; keeps nothing in the browser.
+// what they wrote before it. Outlives a change of language; keeps nothing in the browser.
 import type { SdkState } from '../../src/sdk/types.ts';
 import type { VisibleHost } from '../launcher/host.ts';
 import type { ComposedContent } from '../panel/serialize.ts';
@@ -13,7 +13,7 @@ export interface Contact {
   /** What stands in the form. */
   name: string;
   email: string;
-  /** Whether the visitor is to be asked now: before the first conversation, and while nobody has named them. */
+  /** Whether the visitor is to be asked now: before the first conversation, and while they have no name. */
   shouldAsk(state: SdkState): boolean;
   /** Answered or skipped. */
   complete(): void;

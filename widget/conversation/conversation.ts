@@ -99,7 +99,7 @@ export function createConversation({ api, shell, frame, sound, contact }: Conver
     const focused = composer.element.contains(shell.root.activeElement);
     if (closed && ended.hidden === true && open) announcer.announce(words.ended);
     ended.hidden = !closed;
-    // Nobody is interrupted in the middle of a sentence: then the form comes when it is to be sent.
+    // No visitor is interrupted in the middle of a sentence: then the form comes when it is to be sent.
     const due = contact.shouldAsk(next);
     asking = due && (asking || contact.pending.length > 0 || composer.isEmpty());
     const answering = form.element.contains(shell.root.activeElement);

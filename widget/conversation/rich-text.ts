@@ -1,5 +1,5 @@
 // Owns drawing a message's content: from the Lexical tree, or plain text, to elements of an allow-list.
-// Trusts nobody, the server included: no HTML is parsed, no address but web, mail and telephone becomes a link.
+// Trusts no text, the server’s included: no HTML is parsed, no address but web, mail and telephone becomes a link.
 import { h } from '../shared/dom.ts';
 import { link } from '../shared/links.ts';
 

@@ -1,4 +1,4 @@
-// Owns the mark in the page's title: how many messages came while nobody looked.
+// Owns the mark in the page's title: how many messages came while the page was not looked at.
 
 /** @param signal aborted when the widget goes: the title is put back */
 export function createTitleBadge(signal: AbortSignal): { add(): void } {

@@ -155,7 +155,7 @@ export function createTranscript({ api, speech, onEdit, onError, onSeen }: Trans
     return result;
   }
 
-  /** The index of the newest message that somebody else has read; -1: none. */
+  /** The index of the newest message that another person has read; -1: none. */
   function lastRead(): number {
     const ids = new Set(
       Object.entries(state.reads).flatMap(([who, id]) => (who === state.visitorId ? [] : [id])),

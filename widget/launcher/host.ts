@@ -7,7 +7,7 @@ export type WidgetOptions = InitOptions;
 
 export interface WidgetHost {
   readonly options: WidgetOptions;
-  /** Null when it could not be had, or nobody asked for it (headless). */
+  /** Null when it could not be had, or was not asked for (headless). */
   readonly config: SdkConfig | null;
   /** The box in the shadow root to put things in; null when nothing is drawn. */
   readonly box: HTMLElement | null;

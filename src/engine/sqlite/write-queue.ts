@@ -245,9 +245,9 @@ export class WriteQueue {
     const { clock, lockTimeoutMs } = this.#options;
     const busy = sqliteCode(error)?.startsWith('SQLITE_BUSY') === true;
     const now = clock.monotonic();
-    const patience = busy ? lockTimeoutMs : 0;
+    const waitMs = busy ? lockTimeoutMs : 0;
     const message = busy ? 'The database is locked by another process.' : 'Storage is out of order.';
-    while (this.#queue[0] !== undefined && now - this.#queue[0].since >= patience)
+    while (this.#queue[0] !== undefined && now - this.#queue[0].since >= waitMs)
       this.#queue.shift()?.reject(new StoreUnavailableError(message, { cause: error }));
     return 'later';
   }

@@ -1,5 +1,5 @@
 // What a model's answer must pass before anybody sees it: the shape, the citations, and that what it says, every number
-// and every address stand in the passages that it cites. Trusts nothing; asks nobody.
+// and every address stand in the passages that it cites. Trusts nothing; asks no model.
 import type { FoundPassage } from '../../protocol/assistant.ts';
 import { constrainMarkdown, markdownText } from '../../text/markdown.ts';
 import { hasVisibleText } from '../../text/text.ts';
@@ -9,7 +9,7 @@ import { bigrams, terms } from './knowledge/retrieval/terms.ts';
 export type CheckedAnswer =
   | { readonly action: 'answer'; readonly text: string; readonly cited: readonly FoundPassage[] }
   | { readonly action: 'clarify'; readonly text: string }
-  /** `why`: for nobody but a test or a person who looks into it. */
+  /** `why`: for a test or a person who looks into it. */
   | { readonly action: 'handover'; readonly why: string };
 
 /** UTF-16 units of an answer; longer ones are no answers. */

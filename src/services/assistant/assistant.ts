@@ -52,7 +52,7 @@ export const modelThreshold = 0.12;
 /**
  * Answers from the documents of one application.
  * @param signal withdraws the question from the model
- * @throws ModelFailed when a model is configured and gives no usable answer
+ * @throws ModelFailedError when a model is configured and gives no usable answer
  */
 export async function answerQuestion(
   service: Service,
@@ -138,7 +138,7 @@ function quoteOrOffer(
   return { answer: { text: phrases.noAnswer, sources: [], answered: false }, outcome: 'refused' };
 }
 
-/** Asks, and once more where the answer has not the agreed shape. @throws ModelFailed */
+/** Asks, and once more where the answer has not the agreed shape. @throws ModelFailedError */
 async function askModel(
   model: LanguageModel,
   question: string,

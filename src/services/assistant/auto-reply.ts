@@ -31,7 +31,7 @@ import type { Turn } from './prompts.ts';
 
 /** Conversations that are answered at once. */
 const maxConcurrent = 4;
-/** Older questions wait for a person: nobody wants a heap of late answers after a long stop. */
+/** Older questions wait for a person: a heap of late answers after a long stop helps no visitor. */
 const maxQuestionAgeMs = 15 * 60_000;
 const maxFound = 500;
 const maxMessages = 20;

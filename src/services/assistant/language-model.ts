@@ -16,7 +16,7 @@ export interface Completion {
 export interface Embeddings {
   /** The model's name: vectors of different models can't be compared. */
   readonly name: string;
-  /** One vector for each text, in order. @throws ModelFailed */
+  /** One vector for each text, in order. @throws ModelFailedError */
   embed(texts: readonly string[], signal: AbortSignal): Promise<readonly Float32Array[]>;
 }
 
@@ -25,7 +25,7 @@ export interface LanguageModel {
   /**
    * Asks once; streaming, time limits and retries are the client's own affair.
    * @returns the answer's text, whole
-   * @throws ModelFailed when there is none: late, broken off, too long, refused
+   * @throws ModelFailedError when there is none: late, broken off, too long, refused
    */
   complete(completion: Completion, signal: AbortSignal): Promise<string>;
   /** null: no embedding model is configured. */
@@ -34,5 +34,5 @@ export interface LanguageModel {
 
 /** The model gave no usable answer. The message is for the log and names no key and no text of anybody's. */
 export class ModelError extends Error {
-  override readonly name = 'ModelFailed';
+  override readonly name = 'ModelFailedError';
 }

@@ -1,4 +1,4 @@
-// The log of what the assistant was asked and answered: written for every door, read by admins, removed by retention
+// The log of what the assistant was asked and answered: written for every transport, read by admins, removed by retention
 // and with its visitor. Nothing of it ever goes to the process's log.
 import type { AiLogEntry, AnswerSource } from '../../protocol/assistant.ts';
 import type { Mode } from '../../protocol/entities.ts';

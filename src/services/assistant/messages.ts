@@ -1,4 +1,4 @@
-// What the assistant writes into conversations, and when it falls silent there: inside the transaction of whoever
+// What the assistant writes into conversations, and when it falls silent there: inside the transaction of the act that
 // calls, from rows as they are now. Asks no model and finds nothing.
 import type { ApplicationSettings } from '../../protocol/application-settings.ts';
 import type { AiChoice } from '../../protocol/entities.ts';

@@ -47,7 +47,7 @@ export async function answerVisitor(
   });
   assertAssistantEnabled(settings);
   await limitAiQuestion(service, organizationId, `v:${applicationId}:${actor.mode}:${actor.visitorId}`);
-  // What is asked belongs to somebody, so that it is handed out and erased with them.
+  // What is asked belongs to a person, so that it is handed out and erased with them.
   await countNewVisitor(call);
   const visitor =
     (await service.engine.store.read((tx) => findVisitor(tx, actor))) ??

@@ -1,5 +1,5 @@
 // What a model is told: the rules, and then passages, conversation and question as data between marks that no text can
-// contain. Builds text; asks nobody. Holds no secret and nothing of another tenant, because it is given none.
+// contain. Builds text; asks no model. Holds no secret and nothing of another tenant, because it is given none.
 import { randomBytes } from 'node:crypto';
 import type { FoundPassage, RewriteStyle } from '../../protocol/assistant.ts';
 import { stripInvisible } from '../../text/strip-invisible.ts';
@@ -122,7 +122,7 @@ Answer with one JSON object and nothing else: {"text": …}. "text" is the rewri
   };
 }
 
-/** New for each prompt, so that nobody can write it into a document beforehand. */
+/** New for each prompt, so that no author can write it into a document beforehand. */
 function createDelimiter(): string {
   return `#${randomBytes(6).toString('hex')}#`;
 }
@@ -153,8 +153,8 @@ const replacedMarkers: Readonly<Record<string, string>> = {
 };
 
 /**
- * A stranger's text without what models have been taught to take for more than text: characters that nobody sees, the
- * marks of chat templates, and lines that begin as if somebody else spoke.
+ * A stranger's text without what models have been taught to take for more than text: characters that are not visible, the
+ * marks of chat templates, and lines that begin as if another speaker began.
  */
 export function neutralizePromptText(text: string): string {
   return stripInvisible(text)

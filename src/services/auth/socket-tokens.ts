@@ -36,7 +36,7 @@ const claims = z.union([visitorClaims, staffClaims]);
 
 /** Why a connection is not let in: one `error` frame with this code, then the end. */
 export class SocketAuthError extends Error {
-  override readonly name = 'SocketRefused';
+  override readonly name = 'SocketRefusedError';
   readonly code: SocketErrorCode;
   constructor(code: SocketErrorCode, message: string) {
     super(message);

@@ -59,19 +59,19 @@ export async function exportOrganization(
   };
   const done = await store.readAlone(async (tx) => {
     const { id, slug, name } = await accessOrganization(tx, call.actor, reference);
-    const { transferData } = tx.repositories;
+    const { exportImport } = tx.repositories;
     const header: Header = {
       format,
       version,
-      schema: await transferData.schema(),
+      schema: await exportImport.schema(),
       exportedAt: isoTime(clock.now()),
       organization: { id, slug, name },
     };
     await put(header);
     let rows = 0;
-    for (const table of transferData.tables) {
+    for (const table of exportImport.tables) {
       for (let after: AnyRow | null = null; ;) {
-        const page: { rows: AnyRow[]; next: AnyRow | null } = await transferData.page(
+        const page: { rows: AnyRow[]; next: AnyRow | null } = await exportImport.page(
           table,
           id,
           after,
@@ -125,7 +125,7 @@ export async function importOrganization(call: Call, lines: Lines): Promise<Expo
   const { store, maintenance } = call.service.engine;
   const header = await verifyFile(lines);
   const done = await store.alone('server', async (tx) => {
-    const schema = await tx.repositories.transferData.schema();
+    const schema = await tx.repositories.exportImport.schema();
     if (header.schema !== schema)
       throw importError(
         `it comes from a server with schema ${header.schema}, and this one has ${schema}. Bring both to the same version of deskbell`,
@@ -219,10 +219,10 @@ async function importRows(
   { organization }: Header,
   lines: AsyncIterable<string>,
 ): Promise<number> {
-  const { transferData } = tx.repositories;
+  const { exportImport } = tx.repositories;
   const known = new Map<string, { table: ExportedTable; columns: readonly string[]; ids: Set<unknown> }>();
-  for (const table of transferData.tables)
-    known.set(table.name, { table, columns: await transferData.columns(table.name), ids: new Set() });
+  for (const table of exportImport.tables)
+    known.set(table.name, { table, columns: await exportImport.columns(table.name), ids: new Set() });
   const logEnd = await tx.repositories.events.lastSeq();
   let rows = -1;
   for await (const line of lines) {
@@ -240,7 +240,7 @@ async function importRows(
     const row = sealRow(call.service, table, incoming, organization.id, logEnd);
     const wrong = findRowProblem(row, columns, table, organization.id, (parent) => known.get(parent)?.ids);
     if (wrong !== null) throw importError(`line ${rows + 1} ${wrong}`);
-    if ((await transferData.insert(table.name, columns, row)) === 0)
+    if ((await exportImport.insert(table.name, columns, row)) === 0)
       throw new ServiceError(
         'conflict',
         `A row of the file is here already (${table.name}, line ${rows + 1}). Nothing was changed.`,

@@ -96,7 +96,7 @@ async function collectVisitorData(
     conversations,
     internalNotes: await tx.repositories.visitorData.countNotes(row.id),
     assistant: (await tx.repositories.aiLog.ofVisitor(row.id))
-      .filter(({ door }) => door !== 'reply')
+      .filter((entry) => entry.door !== 'reply')
       .map(serializeAssistantQuestion),
     access: access.map((one) => ({
       action: one.action,

@@ -46,7 +46,7 @@ export function createRepositories(runner: Runner): SqliteRepositories {
     audit: createAuditRepository(runner),
     retention: createRetentionRepository(runner),
     visitorData: createVisitorDataRepository(runner),
-    transferData: createExportImportRepository(runner),
+    exportImport: createExportImportRepository(runner),
     webhooks: createWebhooksRepository(runner),
     search: createSearchRepository(runner),
     stats: createStatsRepository(runner),

@@ -266,7 +266,7 @@ export async function rechunkStaleDocuments(
     const prepared = await tryChunk(before);
     await store.write({ organization: before.organization_id }, async (tx) => {
       const now = await tx.repositories.knowledge.byId(id);
-      // Updated meanwhile: then it has new passages already.
+      // Updated in between: then it has new passages already.
       if (now === undefined || now.edition === chunkerVersion || now.updated_at !== before.updated_at) return;
       await tx.repositories.knowledge.update({ ...now, edition: chunkerVersion });
       if (prepared !== null) await replacePassages(tx, service, now, prepared);

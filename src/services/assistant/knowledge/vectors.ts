@@ -7,7 +7,7 @@ import type { Service } from '../../service.ts';
 const queryTimeoutMs = 1_500;
 /** How long a batch of passages may take, ms. */
 const batchTimeoutMs = 30_000;
-/** How long nobody waits for a model that did not answer a question in time, ms. */
+/** How long no question waits for a model that did not answer a question in time, ms. */
 const cooldownMs = 30_000;
 const cooldownUntil = new WeakMap<Embeddings, number>();
 const batchSize = 32;
@@ -43,7 +43,7 @@ export async function findNearestRows(
   const nearest: NearRow[] = [];
   for (let after = 0; ;) {
     const from = after;
-    // A page a read: whoever else reads gets a turn in between.
+    // A page a read: other readers get a turn in between.
     const rows = await store.read(({ repositories }) =>
       repositories.knowledge.embedded(applicationId, embeddings.name, from, pageSize),
     );
@@ -122,7 +122,7 @@ function normalizeVector(vector: Float32Array): Uint8Array | null {
 /**
  * Asks the configured model for the vector of every passage that it was not asked about yet, so it goes on where it stopped.
  * @param stop ends it
- * @throws ModelFailed, Error when the model answers something else than a vector for each text
+ * @throws ModelFailedError, Error when the model answers something else than a vector for each text
  */
 export async function embedMissing(service: Service, stop: AbortSignal): Promise<void> {
   const embeddings = service.model?.embeddings ?? null;

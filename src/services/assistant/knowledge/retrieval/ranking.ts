@@ -147,7 +147,7 @@ function getPositions(text: readonly string[]): Map<string, number[]> {
   return places;
 }
 
-/** The share of neighbours in the question that are near each other in the text, in either order. */
+/** The share of adjacent words of the question that are near each other in the text, in either order. */
 function proximity(slots: readonly QueryTerm[], places: ReadonlyMap<string, readonly number[]>): number {
   const near = 4;
   const matter = slots.filter(({ term }) => !isStopword(term));

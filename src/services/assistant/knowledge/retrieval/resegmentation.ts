@@ -1,5 +1,5 @@
 // Cutting anew what the platform's segmenter cut otherwise in a question than in the documents: in scripts that write
-// without blanks, it depends on the neighbours where it sees a word end. Pure; the known words are handed in.
+// without blanks, it depends on the characters around where it sees a word end. Pure; the known words are handed in.
 import { isStopword } from './stopwords.ts';
 
 /** Scripts that are cut by a dictionary of words of several letters; for Han and kana see `pieces`. */

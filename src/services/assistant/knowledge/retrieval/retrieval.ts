@@ -1,5 +1,5 @@
 // Retrieval: from a question to the passages of one application that speak about it,
-// and how much of the question they cover. Reads only; answers nobody and judges no text.
+// and how much of the question they cover. Reads only; writes no answer and judges no text.
 import { setImmediate as yieldToLoop } from 'node:timers/promises';
 import type { Confidence, FoundPassage } from '../../../../protocol/assistant.ts';
 import { extractQuestions } from './question-extraction.ts';

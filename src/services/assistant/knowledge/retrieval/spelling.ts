@@ -3,7 +3,7 @@
 import { isStopword } from './stopwords.ts';
 import { isCommonWord } from './common-words.ts';
 
-/** Shorter words have too many neighbours; from `long` on two slips are forgiven. Characters of a stem. */
+/** Shorter words have too many words near them; from `long` on two slips are forgiven. Characters of a stem. */
 const minLength = 5;
 const twoErrorsLength = 8;
 const maxCorrections = 3;
@@ -35,7 +35,7 @@ export function findCorrections(term: string, known: readonly string[]): string[
 }
 
 /**
- * Letters missed, added, mistaken or swapped with their neighbour (optimal string alignment, after Damerau).
+ * Letters missed, added, mistaken or swapped with the next (optimal string alignment, after Damerau).
  * @returns the number of slips; any number above `most` when there are more
  */
 function editDistance(one: string, other: string, most: number): number {

@@ -75,7 +75,7 @@ const cyrillicEnding =
 const koreanParticle = /(?<=.{2})(?:에서|으로|에게|까지|부터|하고|은|는|이|가|을|를|에|의|와|과|도|로|만)$/u;
 
 /**
- * Suffixes of English first of all, and such of its neighbours' as do no harm there (-en, final -e). It folds
+ * Suffixes of English first of all, and such of related languages as do no harm there (-en, final -e). It folds
  * "cancel, cancelled, cancelling, cancellation" together, and now and then two words that have nothing in common:
  * ranking bears that better than a missed form.
  */
