@@ -56,6 +56,8 @@ export interface OutboxEntry {
   readonly contentFormat: ContentFormat;
   /** A person was asked for. */
   readonly person?: boolean;
+  /** The passage that was chosen. */
+  readonly choice?: string;
   /** Ms since the epoch by the page's clock; entries go out in this order. */
   readonly at: number;
   /** Why it was refused for good, as `sdkError` takes it; it waits for a retry. */

@@ -37,8 +37,7 @@ export interface OutboxContext extends Context {
 }
 
 /** What is sent of an entry. */
-export type LiveMessage = Pick<OutboxEntry, 'content' | 'contentFormat'> & {
-  readonly person: boolean | undefined;
+export type LiveMessage = Pick<OutboxEntry, 'content' | 'contentFormat' | 'person' | 'choice'> & {
   readonly clientMessageId: string;
 };
 
@@ -201,8 +200,9 @@ export function createOutbox(core: OutboxContext): Outbox {
     const entry = find(key);
     // Taken back in between.
     if (!entry) return;
-    const { content, contentFormat, person, conversationId } = entry;
-    const body = { content, contentFormat, person, clientMessageId: key };
+    const { conversationId } = entry;
+    // The service takes of it what it knows: content, contentFormat, person, choice.
+    const body = { ...entry, clientMessageId: key };
     // What seems to be stored already will not be told of again.
     let message = entry.echo ? undefined : await core.sendLive_?.(conversationId, body);
     // Taken back in between, with its visitor.

@@ -57,6 +57,8 @@ export interface SdkMessage {
   /** ISO 8601. The page's own clock until the message is stored. */
   readonly createdAt: string;
   readonly editedAt: string | null;
+  /** Titles that the assistant offers, where it is not sure what was meant. */
+  readonly choices?: { readonly id: string; readonly title: string }[];
   readonly state: DeliveryState;
   /** Why it is `failed`. */
   readonly error?: SdkError;
@@ -206,6 +208,8 @@ export interface OutgoingMessage {
   readonly contentFormat?: ContentFormat;
   /** True: the visitor asks for a person, and the assistant says nothing more. */
   readonly person?: boolean;
+  /** The id of one of a message's `choices`: the assistant answers with that passage. */
+  readonly choice?: string;
 }
 
 export interface SdkApi {

@@ -320,6 +320,27 @@ test('two tabs are one visitor: both show everything, once, over one connection'
   await second.log.getByText('still here?').waitFor();
 });
 
+test('titles that the assistant offers are buttons, chosen by keyboard, and leave with the answer', async () => {
+  await stage.app.local('organizations.update', { organization: 'acme', plan: 'premium' });
+  await stage.app.local('knowledge.add', {
+    applicationId: stage.application.id,
+    source: 'warehouse.md',
+    content: '# Warehouse\n\nPallets leave our warehouse in Lisbon every weekday at noon.',
+  });
+  await stage.configure({ 'ai.mode': 'auto', 'ai.name': 'Robin' });
+  const { w, page } = await arrive();
+  await w.open();
+  await w.write('How bulky may furniture be in your warehouse?');
+  const choice = w.log.getByRole('group').getByRole('button', { name: 'Warehouse', exact: true });
+  await choice.waitFor();
+  await w.button('None of these').waitFor();
+  await choice.focus();
+  await page.keyboard.press('Enter');
+  await w.log.getByText('Lisbon').waitFor();
+  expect(await w.button('None of these').count()).toBe(0);
+  await stage.configure({ 'ai.mode': 'off' });
+});
+
 test("the assistant's answers are marked, count as no one's reading, and end when a person is asked for", async () => {
   await stage.app.local('organizations.update', { organization: 'acme', plan: 'premium' });
   await stage.app.local('knowledge.add', {

@@ -1,7 +1,7 @@
 // Owns showing messages: a window on the history that grows upwards, states of one's own messages, day lines.
 // Draws from the engine's state and keeps none of its own but the scroll position and the window.
 import { sizeLimits } from '../../src/protocol/codes.ts';
-import type { SdkApi, SdkMessage, SdkState } from '../../src/sdk/types.ts';
+import type { OutgoingMessage, SdkApi, SdkMessage, SdkState } from '../../src/sdk/types.ts';
 import { h, icon } from '../shared/dom.ts';
 import { icons } from '../panel/icons.ts';
 import { renderContent } from './rich-text.ts';
@@ -214,6 +214,7 @@ export function createTranscript({ api, speech, onEdit, onError, onSeen }: Trans
           words.retry,
         ),
       );
+    if (offer && message.choices !== undefined) item.append(choices(message.choices));
     if (offer) {
       const ask = (): void =>
         void api.sendMessage({ content: words.personText, person: true }).catch(() => undefined);
@@ -222,6 +223,22 @@ export function createTranscript({ api, speech, onEdit, onError, onSeen }: Trans
     if (foot.some((part) => part !== false)) item.append(h('p', { class: `foot ${delivery}` }, ...foot));
     if (mine && mayChange(message)) item.querySelector('.line')?.append(actions(message));
     return item;
+  }
+
+  /** Buttons for what may be meant. They leave with the answer, so the focus goes to the history. */
+  function choices(offered: NonNullable<SdkMessage['choices']>): HTMLElement {
+    const say = (outgoing: OutgoingMessage) => (): void => {
+      log.focus();
+      void api.sendMessage(outgoing).catch(() => undefined);
+    };
+    const choose = (label: string, outgoing: OutgoingMessage): HTMLElement =>
+      h('button', { type: 'button', class: 'choice', dir: 'auto', click: say(outgoing) }, label);
+    return h(
+      'div',
+      { class: 'choices', role: 'group', 'aria-label': words.assistant },
+      ...offered.map(({ id, title }) => choose(title, { content: title, choice: id })),
+      choose(words.none, { content: words.none, person: true }),
+    );
   }
 
   function bubble(

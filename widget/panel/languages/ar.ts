@@ -64,6 +64,7 @@ export const words: Words = {
   said: 'قال {name}: {text}',
   you: 'أنت',
   assistant: 'المساعد',
+  none: 'لا شيء من هذه',
   person: 'التحدث إلى شخص',
   personText: 'أود التحدث إلى شخص.',
   soundOn: 'الصوت مفعّل',

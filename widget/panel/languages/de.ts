@@ -43,6 +43,7 @@ export const words: Words = {
   said: '{name} schreibt: {text}',
   you: 'Sie',
   assistant: 'Assistent',
+  none: 'Nichts davon',
   person: 'Mit einem Menschen sprechen',
   personText: 'Ich möchte mit einem Menschen sprechen.',
   soundOn: 'Ton an',

@@ -43,6 +43,7 @@ export const words = {
   said: '{name} said: {text}',
   you: 'You',
   assistant: 'Assistant',
+  none: 'None of these',
   person: 'Talk to a person',
   personText: 'I would like to talk to a person.',
   soundOn: 'Sound on',

@@ -43,6 +43,7 @@ export const words: Words = {
   said: '{name} dice: {text}',
   you: 'Usted',
   assistant: 'Asistente',
+  none: 'Ninguno de estos',
   person: 'Hablar con una persona',
   personText: 'Quisiera hablar con una persona.',
   soundOn: 'Sonido activado',

@@ -43,6 +43,7 @@ export const words: Words = {
   said: '{name} dit : {text}',
   you: 'Vous',
   assistant: 'Assistant',
+  none: 'Aucun de ces sujets',
   person: 'Parler à une personne',
   personText: 'Je voudrais parler à une personne.',
   soundOn: 'Son activé',

@@ -43,6 +43,7 @@ export const words: Words = {
   said: '{name} dice: {text}',
   you: 'Lei',
   assistant: 'Assistente',
+  none: 'Nessuno di questi',
   person: 'Parla con una persona',
   personText: 'Vorrei parlare con una persona.',
   soundOn: 'Suono attivo',

@@ -43,6 +43,7 @@ export const words: Words = {
   said: '{name} zegt: {text}',
   you: 'U',
   assistant: 'Assistent',
+  none: 'Geen van deze',
   person: 'Met een mens praten',
   personText: 'Ik wil graag met een mens praten.',
   soundOn: 'Geluid aan',

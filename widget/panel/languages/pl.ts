@@ -58,6 +58,7 @@ export const words: Words = {
   said: '{name} pisze: {text}',
   you: 'Ty',
   assistant: 'Asystent',
+  none: 'Żaden z nich',
   person: 'Porozmawiaj z człowiekiem',
   personText: 'Chcę porozmawiać z człowiekiem.',
   soundOn: 'Dźwięk włączony',

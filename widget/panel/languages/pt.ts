@@ -43,6 +43,7 @@ export const words: Words = {
   said: '{name} disse: {text}',
   you: 'Você',
   assistant: 'Assistente',
+  none: 'Nenhum destes',
   person: 'Falar com uma pessoa',
   personText: 'Gostaria de falar com uma pessoa.',
   soundOn: 'Som ligado',
