@@ -1,5 +1,6 @@
 // Counts what the widget asks the server's API for, journey by journey, in a real browser and under the limits
 // that a server has unless told otherwise.
+import { setTimeout } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { eventually } from '../helpers/eventually.ts';
@@ -12,6 +13,9 @@ import {
   widgetLocators,
   type WidgetFixture,
 } from './fixture.ts';
+
+/** The shortest window of the visitor's limit below. */
+const limitWindowMs = 1_000;
 
 let fixture: WidgetFixture;
 
@@ -83,6 +87,9 @@ test('first message, live messages, and the way back into the conversation', asy
   await eventually(async () => expect(await w.launcher.getAttribute('aria-label')).toContain('1'));
   expect(take()).toEqual([]);
 
+  expect(refused).toEqual([]);
+  // A visitor does not come back within the second for which the limit counts: this test would.
+  await setTimeout(limitWindowMs);
   await page.goto(address);
   await w.launcher.waitFor();
   await eventually(async () => expect(await w.launcher.getAttribute('aria-label')).toContain('1'));
