@@ -14,6 +14,7 @@ import {
   deferredAnswer,
   ModelServer,
   streamAnswer,
+  wholeAnswer,
   type ModelAnswer,
 } from '../helpers/model-server.ts';
 import {
@@ -177,8 +178,62 @@ describe('with a model', () => {
     expect(model.requests).toHaveLength(3);
   });
 
+  test.each([
+    ['in one mark', 'You can return any product within 30 days. Shipping costs are not refunded [1].'],
+    ['one a sentence', 'You can return any product within 30 days [1]. Shipping costs are not refunded. [1]'],
+    [
+      'several in one mark',
+      'You can return any product within 30 days[1, 2]. Shipping costs are not refunded.',
+    ],
+    [
+      'behind thoughts',
+      '<think>Maybe 900 days? [2]</think>\nYou can return any product within 30 days. Shipping costs are not refunded.[1]',
+    ],
+  ])('plain text with citation marks is an answer: %s', async (_name, text) => {
+    // One character a piece: a mark may end in another piece than it begins in.
+    for (const answer of [streamAnswer(text, text.length), wholeAnswer(text)]) {
+      model.answer = answer;
+      const { body } = await ask(question);
+      expect(body).toMatchObject({ text: good, answered: true });
+      expect(body.sources[0]).toMatchObject({ title: 'Refunds' });
+    }
+    expect(model.requests).toHaveLength(2);
+  });
+
+  test('a mark is taken out of an answer, code and links stay as they are', async () => {
+    model.answer = streamAnswer(
+      'Follow a parcel [here](https://shop.example/tracking), `parcels[1]` or [there](https://evil.example/?c=1) [1]',
+    );
+    expect((await ask('How do I follow my 1 parcel from the warehouse in Lisbon?')).body.text).toBe(
+      'Follow a parcel [here](https://shop.example/tracking), `parcels[1]` or there',
+    );
+  });
+
+  test('the one word hands over', async () => {
+    model.answer = streamAnswer('HANDOVER');
+    expect((await ask(question)).body).toMatchObject({ answered: false, sources: [] });
+    expect(await aiLogOf(app)).toMatchObject([{ outcome: 'person', model: 'small-1' }]);
+  });
+
+  test.each([
+    ['an invented citation', `${good} [7]`],
+    ['a citation of nothing', `${good} [0]`],
+    ['another number', 'You can return any product within 365 days after delivery [1].'],
+    ['what no passage says', 'Unicorns approve each of your wishes before breakfast tomorrow [1].'],
+    ['a passage that it does not cite', 'Parcels leave our warehouse in Lisbon every weekday at noon [1].'],
+    ['another address', 'You can return any product within 30 days: www.evil.example [1]'],
+    ['nothing but an image', '![](https://evil.example/x) [1]'],
+    ['an endless text', `${'You can return any product within 30 days. '.repeat(200)}[1]`],
+  ])('in plain text, %s is never shown', async (_name, text) => {
+    model.answer = streamAnswer(text);
+    expect((await ask(question)).body).toMatchObject({ answered: false, sources: [] });
+  });
+
   const failures: readonly (readonly [string, ModelAnswer])[] = [
-    ['no JSON, twice', streamAnswer('Your refund is on its way!')],
+    ['no JSON and no citation mark, twice', streamAnswer('Your refund is on its way!')],
+    ['nothing but a mark', streamAnswer(' [1]')],
+    ['a thought without an end', streamAnswer('<think>You can return any product. [1]')],
+    ['JSON that broke off', streamAnswer('{"action":"answer","answer":"You can return any product [1]')],
     ['another shape', streamAnswer('{"answer": "You can return any product", "citations": [1]}')],
     [
       'citations that are text',
@@ -298,6 +353,10 @@ describe('with a model', () => {
         )
       ).body.text,
     ).toBe('Sie [bekommen](https://shop.example/x) \\<b>20\\</b> EUR x zurück');
+    model.answer = streamAnswer('<think>20 or 30?</think> Sie bekommen 20 EUR.');
+    expect((await operator.call('POST', '/ai/rewrite', { text, style: 'shorten' })).body.text).toBe(
+      'Sie bekommen 20 EUR.',
+    );
     for (const wrong of [
       'Sie bekommen 200 EUR zurück.',
       'Siehe https://evil.example/refunds.',

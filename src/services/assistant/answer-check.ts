@@ -1,5 +1,6 @@
-// What a model's answer must pass before anybody sees it: the shape, the citations, and that what it says, every number
-// and every address stand in the passages that it cites. Trusts nothing; asks no model.
+// What a model's answer must pass before anybody sees it: the shape (our JSON, or plain text with citation marks), the
+// citations, and that what it says, every number and every address stand in the passages that it cites. Trusts nothing;
+// asks no model.
 import type { FoundPassage } from '../../protocol/assistant.ts';
 import { constrainMarkdown, markdownText } from '../../text/markdown.ts';
 import { hasVisibleText } from '../../text/text.ts';
@@ -79,6 +80,40 @@ export function parseJsonObject(raw: string): Readonly<Record<string, unknown>> 
 }
 
 function parseModelAnswer(raw: string): ModelAnswer | null {
+  const said = withoutThoughts(raw);
+  return JSON_SHAPE.test(said) ? parseJsonAnswer(said) : parsePlainAnswer(said);
+}
+
+/** What a model thinks aloud before it answers is no part of the answer. A thought without an end hides all of it. */
+const withoutThoughts = (raw: string): string =>
+  raw.replace(/^\s*<think>[\s\S]*?(?:<\/think>|$)/i, '').trim();
+
+/** Meant as our JSON, whole or damaged: never to be read as text. */
+const JSON_SHAPE = /^(?:```\w*\s*)?\{|"(?:action|answer|citations|text)"\s*:/;
+/** "[1]", "[1, 2]", with the blanks before it. A link's text and a definition of one are no marks. */
+const CITATION_MARK = /[ \t]*\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\](?![(:])/g;
+const CODE_SPAN = /(`[^`]*`)/;
+
+/** Plain text with at least one citation mark, or the one word that hands over. */
+function parsePlainAnswer(text: string): ModelAnswer | null {
+  if (/^["'*]*handover["'*]*\.?$/i.test(text)) return { action: 'handover', answer: '', citations: [] };
+  const citations: number[] = [];
+  const unmarked = text
+    .split(CODE_SPAN)
+    .map((part, index) =>
+      index % 2 === 1
+        ? part
+        : part.replaceAll(CITATION_MARK, (_mark, numbers: string) => {
+            citations.push(...numbers.split(',').map(Number));
+            return '';
+          }),
+    )
+    .join('');
+  if (citations.length === 0 || !hasVisibleText(unmarked)) return null;
+  return { action: 'answer', answer: unmarked.trim(), citations };
+}
+
+function parseJsonAnswer(raw: string): ModelAnswer | null {
   const object = parseJsonObject(raw);
   if (object === null) return null;
   const { action, answer, citations } = object;
@@ -172,10 +207,11 @@ function supportRatio(words: readonly string[], known: ReadonlySet<string>): num
 
 /**
  * The text of a rewritten message, or null when it adds a number or an address that the original does not have, or
- * is no rewriting at all.
+ * is no rewriting at all. An operator reads it before it is sent, so plain text is taken as it is.
  */
 export async function checkRewrite(raw: string, original: string): Promise<string | null> {
-  const text = parseJsonObject(raw)?.['text'];
+  const said = withoutThoughts(raw);
+  const text = JSON_SHAPE.test(said) ? parseJsonObject(said)?.['text'] : said;
   if (
     typeof text !== 'string' ||
     !hasVisibleText(text) ||

@@ -67,7 +67,8 @@ Answer with one JSON object and nothing else: {"action": …, "answer": …, "ci
 - action "answer": the passages answer the question. "answer" says it in the words of the passages, short and plain, in the language of the question, without a greeting or an offer of more help. "citations" lists the numbers of all passages that were used. Numbers, names, prices and addresses only as they stand in the passages.
 - action "clarify": the passages are about this, but it can't be said which part is meant. "answer" is one short question back; "citations" is empty.
 - action "handover": the passages do not answer it, or a person is wanted. "answer" is empty; "citations" is empty.
-Formatting in "answer": Markdown paragraphs, bold, italic, lists and code only. Links only to addresses that stand in the cited passages. No images, no HTML.`;
+Formatting in "answer": Markdown paragraphs, bold, italic, lists and code only. Links only to addresses that stand in the cited passages. No images, no HTML.
+If you cannot write JSON: the answer as plain text, with the number of its passage in brackets behind each sentence, such as [1]; or the single word HANDOVER.`;
   return {
     messages: [
       { role: 'system', content: rules },
