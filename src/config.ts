@@ -52,8 +52,9 @@ function wholeNumber(min: number, max: number): (text: string) => number {
 
 function oneOf<T extends string>(values: readonly T[]): (text: string) => T {
   return (text) => {
-    if (!(values as readonly string[]).includes(text)) throw new Error(`it must be ${values.join(' or ')}`);
-    return text as T;
+    const value = values.find((one) => one === text);
+    if (value === undefined) throw new Error(`it must be ${values.join(' or ')}`);
+    return value;
   };
 }
 
@@ -331,7 +332,7 @@ export function readConfig(
     } catch (error) {
       const source = typed === undefined ? one.variable : `--${one.flag}`;
       throw new ConfigError(
-        `${source} is ${JSON.stringify(text)}, which is not valid: ${(error as Error).message}.`,
+        `${source} is ${JSON.stringify(text)}, which is not valid: ${error instanceof Error ? error.message : String(error)}.`,
       );
     }
   }

@@ -19,6 +19,7 @@ import {
   readBackup,
   restoreCopyName,
   sqliteCode,
+  systemErrorCode,
   writeBackup,
   type BackupManifest,
   type DatabaseReport,
@@ -68,7 +69,7 @@ export async function backUpDataFolder(
     await syncFolder(dirname(target));
     return { file: target, facts };
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT')
+    if (systemErrorCode(error) === 'ENOENT')
       throw new EngineError(`There is no folder ${dirname(target)}.`, { cause: error });
     throw error;
   } finally {
@@ -82,8 +83,7 @@ async function moveToNew(partial: string, target: string): Promise<void> {
   try {
     await link(partial, target);
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'EEXIST')
+    if (systemErrorCode(error) === 'EEXIST')
       throw new EngineError(`${target} exists already. Choose another file, or add --force to replace it.`, {
         cause: error,
       });
@@ -112,7 +112,7 @@ function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
+    return systemErrorCode(error) === 'EPERM';
   }
 }
 

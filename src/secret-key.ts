@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { chmod, open, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Redacted } from './config.ts';
-import { databaseExists, EngineError } from './engine/open-engine.ts';
+import { databaseExists, EngineError, errorMessage, systemErrorCode } from './engine/open-engine.ts';
 
 const keyBytes = 32;
 
@@ -45,10 +45,10 @@ async function readKept(file: string): Promise<Buffer | null> {
       );
     text = await readFile(file, 'utf8');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    if (systemErrorCode(error) === 'ENOENT') return null;
     throw error instanceof EngineError
       ? error
-      : new EngineError(`${file} can't be read: ${(error as Error).message}.`, { cause: error });
+      : new EngineError(`${file} can't be read: ${errorMessage(error)}.`, { cause: error });
   }
   return decode(text, file);
 }
@@ -77,9 +77,9 @@ async function makeKey(file: string): Promise<Buffer> {
     await chmod(file, 0o600);
     return key;
   } catch (error) {
-    const kept = (error as NodeJS.ErrnoException).code === 'EEXIST' ? await readKept(file) : null;
+    const kept = systemErrorCode(error) === 'EEXIST' ? await readKept(file) : null;
     if (kept !== null) return kept;
-    throw new EngineError(`The secret key ${file} can't be written: ${(error as Error).message}.`, {
+    throw new EngineError(`The secret key ${file} can't be written: ${errorMessage(error)}.`, {
       cause: error,
     });
   }

@@ -14,8 +14,8 @@ export function createHistogram(bounds: readonly number[]): HistogramRecorder {
   return {
     add: (value) => {
       let index = 0;
-      while (index < bounds.length && value > (bounds[index] as number)) index += 1;
-      counts[index] = (counts[index] as number) + 1;
+      while (value > (bounds[index] ?? Infinity)) index += 1;
+      counts[index] = (counts[index] ?? 0) + 1;
       sum += value;
     },
     read: () => ({ bounds, counts: counts.slice(), sum }),

@@ -4,13 +4,14 @@ import { randomBytes } from 'node:crypto';
 import { chmod, mkdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Clock, Durability, Engine } from './engine.ts';
+import { errorMessage, systemErrorCode } from './file-errors.ts';
 import { schemaCopyName } from './sqlite/copies.ts';
 import { createPresence } from './memory/presence.ts';
 import { createMemoryJobs } from './memory/jobs.ts';
 import { createMemorySignals } from './memory/signals.ts';
 import { createMemorySeats } from './memory/seats.ts';
 import { createMemoryLimiter, createSlidingWindowLimiter } from './memory/sliding-window-limiter.ts';
-import { enterWal, openConnection, type Connection } from './sqlite/connection.ts';
+import { enterWal, firstRow, openConnection, type Connection } from './sqlite/connection.ts';
 import { SqliteStore } from './sqlite/sqlite-store.ts';
 import { acquireServerLock } from './sqlite/server-lock.ts';
 import { assertNotNewer, migrate, schemaVersion } from './sqlite/migrate.ts';
@@ -24,6 +25,7 @@ export {
   writeBackup,
   type BackupManifest,
 } from './sqlite/backup.ts';
+export { errorMessage, systemErrorCode } from './file-errors.ts';
 export { openConnection, sqliteCode } from './sqlite/connection.ts';
 export { restoreCopyName } from './sqlite/copies.ts';
 export { inspectDatabase, type DatabaseReport } from './sqlite/inspect.ts';
@@ -62,7 +64,7 @@ export async function prepareFolder(folder: string): Promise<void> {
     if (!(await stat(folder)).isDirectory()) throw new Error('it is not a folder');
   } catch (error) {
     throw new EngineError(
-      `The data folder ${folder} can't be used: ${(error as Error).message}. Choose another with --data.`,
+      `The data folder ${folder} can't be used: ${errorMessage(error)}. Choose another with --data.`,
       {
         cause: error,
       },
@@ -75,7 +77,7 @@ async function makeDirectories(folder: string): Promise<void> {
   try {
     await mkdir(folder, { mode: 0o700 });
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
+    const code = systemErrorCode(error);
     if (code === 'EEXIST') return;
     const parent = dirname(folder);
     const parentExists = (await stat(parent).catch(() => null)) !== null;
@@ -140,7 +142,7 @@ async function migrateDatabase(options: EngineOptions): Promise<void> {
     schemaVersion(connection);
   } catch (error) {
     connection?.close();
-    throw new EngineError(`The database ${file} can't be opened: ${(error as Error).message}.`, {
+    throw new EngineError(`The database ${file} can't be opened: ${errorMessage(error)}.`, {
       cause: error,
     });
   }
@@ -164,7 +166,7 @@ async function migrateDatabase(options: EngineOptions): Promise<void> {
 function assertSameKey(connection: Connection, keyCheck: string): void {
   if (schemaVersion(connection) === 0) return;
   const query = builder.selectFrom('meta').select('value').where('key', '=', 'key_check').compile();
-  const kept = connection.prepare(query.sql).get(...query.parameters) as { value: string } | undefined;
+  const kept = firstRow(connection, query);
   if (kept === undefined || kept.value === keyCheck) return;
   throw new EngineError(
     "This database was made with another secret key. Put the right key back (the data folder's secret.key, or DESKBELL_SECRET_KEY); nothing was changed.",

@@ -78,6 +78,7 @@ const WALLS: readonly Wall[] = [
     folder: 'src/engine/sqlite/',
     own: [
       'src/engine/sqlite/',
+      'src/engine/file-errors.ts',
       'src/engine/histogram.ts',
       'src/engine/log-follower.ts',
       'migrations/',

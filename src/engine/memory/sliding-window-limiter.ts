@@ -247,7 +247,7 @@ function checkWindow({ limit, windowMs }: LimitWindow): void {
 }
 
 /** Concatenated or sliced text keeps its pieces, or a whole request, in memory (measured: 500 bytes for one UUID). */
-const flatCopy = (text: string): string => JSON.parse(JSON.stringify(text)) as string;
+const flatCopy = (text: string): string => String(JSON.parse(JSON.stringify(text)));
 
 /** One use of a key named twice in the same take counts once. */
 function isRepeated(checks: readonly LimitCheck[], at: number): boolean {

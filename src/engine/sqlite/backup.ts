@@ -3,6 +3,7 @@
 // and its examination; where it goes and what it replaces is src/data-folder.ts.
 import { createHash } from 'node:crypto';
 import { open, rm, type FileHandle } from 'node:fs/promises';
+import { errorMessage, systemErrorCode } from '../file-errors.ts';
 import { schemaVersion, assertNotNewer } from './migrate.ts';
 import { openConnection, type Connection } from './connection.ts';
 
@@ -101,11 +102,8 @@ async function openToRead(file: string): Promise<FileHandle> {
   try {
     return await open(file, 'r');
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    throw new BackupError(
-      `${file} can't be read: ${code === 'ENOENT' ? 'there is no such file' : message}.`,
-      { cause: error },
-    );
+    const why = systemErrorCode(error) === 'ENOENT' ? 'there is no such file' : errorMessage(error);
+    throw new BackupError(`${file} can't be read: ${why}.`, { cause: error });
   }
 }
 
@@ -132,15 +130,20 @@ async function readTrailer(handle: FileHandle, size: number): Promise<BackupMani
 }
 
 function isManifest(value: unknown): value is BackupManifest {
-  if (typeof value !== 'object' || value === null) return false;
-  const { madeAt, schema, key, bytes, sha256 } = value as Record<keyof BackupManifest, unknown>;
   return (
-    Number.isSafeInteger(madeAt) &&
-    Number.isSafeInteger(schema) &&
-    Number.isSafeInteger(bytes) &&
-    typeof sha256 === 'string' &&
-    typeof key === 'string' &&
-    Buffer.from(key, 'base64').length === 32
+    typeof value === 'object' &&
+    value !== null &&
+    'madeAt' in value &&
+    Number.isSafeInteger(value.madeAt) &&
+    'schema' in value &&
+    Number.isSafeInteger(value.schema) &&
+    'bytes' in value &&
+    Number.isSafeInteger(value.bytes) &&
+    'sha256' in value &&
+    typeof value.sha256 === 'string' &&
+    'key' in value &&
+    typeof value.key === 'string' &&
+    Buffer.from(value.key, 'base64').length === 32
   );
 }
 
@@ -205,8 +208,9 @@ function checkDatabase(file: string): string | null {
 export function keyCheckOf(connection: Connection): string | null {
   const tables = connection.prepare("select 1 from sqlite_master where name = 'meta'").all();
   if (tables.length === 0) throw new BackupError('The database in it is not one of Deskbell.');
-  const row = connection.prepare("select value from meta where key = 'key_check'").get() as
-    { value: string } | undefined;
+  const row = connection
+    .prepare<[], { value: string }>("select value from meta where key = 'key_check'")
+    .get();
   return row?.value ?? null;
 }
 
@@ -215,9 +219,8 @@ export function integrityProblem(
   connection: Connection,
   how: 'quick_check' | 'integrity_check',
 ): string | null {
-  const [first] = connection.pragma(how) as Record<string, string>[];
-  const found = Object.values(first ?? {})[0] ?? 'no answer';
+  const found = connection.prepare<[], string>(`pragma ${how}`).pluck().get() ?? 'no answer';
   if (found !== 'ok') return found;
-  const [orphan] = connection.pragma('foreign_key_check') as { table: string }[];
+  const orphan = connection.prepare<[], { table: string }>('pragma foreign_key_check').get();
   return orphan === undefined ? null : `a row of ${orphan.table} belongs to nothing`;
 }

@@ -28,7 +28,7 @@ export function openConnection(file: string, options: OpenOptions): Connection {
     readonly: options.readonly === true,
   });
   try {
-    const version = connection.prepare('select sqlite_version()').pluck().get() as string;
+    const version = sqliteVersion(connection);
     if (isOlder(version))
       throw new Error(`SQLite ${version} is too old; Deskbell needs ${minSqliteVersion.join('.')} or newer.`);
     // Said outright: better-sqlite3's build falls back to NORMAL at the first write where it was not.
@@ -44,6 +44,16 @@ export function openConnection(file: string, options: OpenOptions): Connection {
     connection.close();
     throw error;
   }
+}
+
+/** The release of SQLite that the driver brings, as `3.54.0`. */
+export function sqliteVersion(connection: Connection): string {
+  return connection.prepare<[], string>('select sqlite_version()').pluck().get() ?? '';
+}
+
+/** The first row of a query that is run once. */
+export function firstRow<R>(connection: Connection, query: CompiledQuery<R>): R | undefined {
+  return connection.prepare<unknown[], R>(query.sql).get(...query.parameters);
 }
 
 /** Puts the file itself into WAL mode, where it is not. Only after the file was accepted: this writes its header. */
@@ -86,20 +96,17 @@ export function createRunner(connection: Connection): Runner {
     let found = statements.get(sql);
     if (found === undefined) {
       // Only texts built per call (filters, lists of ids) can fill this up; the oldest goes.
-      if (statements.size >= most) statements.delete(statements.keys().next().value as string);
+      const [oldest] = statements.keys();
+      if (oldest !== undefined && statements.size >= most) statements.delete(oldest);
       found = connection.prepare(sql);
       statements.set(sql, found);
     }
     return found;
   }
 
-  // Not `async`: a promise per query is enough, and a throw must still become a rejection.
+  // Not `async`: a promise per query is enough, and a throw still becomes a rejection.
   function attempt<T>(work: () => T): Promise<T> {
-    try {
-      return Promise.resolve(work());
-    } catch (error) {
-      return Promise.reject(error as Error);
-    }
+    return new Promise((resolve) => resolve(work()));
   }
 
   return {

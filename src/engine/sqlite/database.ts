@@ -1,4 +1,5 @@
 // The tables as the query builder sees them, with those that only SQLite has.
+import type { Generated } from 'kysely';
 import type {
   AddressBlockRow,
   AiLogRow,
@@ -30,13 +31,13 @@ import type {
 } from '../rows.ts';
 
 export interface SearchRow {
-  id: number;
+  id: Generated<number>;
   message_id: string;
 }
 
 /** The number that begins each of an application's words in the index. */
 export interface KnowledgeScopeRow {
-  number: number;
+  number: Generated<number>;
   application_id: string;
 }
 
@@ -58,7 +59,8 @@ export interface Database {
   conversations: ConversationRow;
   participants: ParticipantRow;
   messages: MessageRow;
-  events: EventRow;
+  /** SQLite numbers the rows. */
+  events: Omit<EventRow, 'seq'> & { seq: Generated<number> };
   audit: AuditRow;
   canned_replies: CannedReplyRow;
   invitations: InvitationRow;
@@ -68,7 +70,7 @@ export interface Database {
   webhooks: WebhookRow;
   webhook_deliveries: WebhookDeliveryRow;
   knowledge_documents: KnowledgeDocumentRow;
-  knowledge_passages: KnowledgePassageRow;
+  knowledge_passages: Omit<KnowledgePassageRow, 'row'> & { row: Generated<number> };
   /** The FTS5 table; `rowid` is KnowledgePassageRow.row. */
   knowledge_search: { rowid: number; heading: string; words: string };
   /** Its words, each once. */

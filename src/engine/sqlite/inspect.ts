@@ -4,7 +4,7 @@ import { migrations } from '../../../migrations/index.ts';
 import { createRepositories } from './repositories/repositories.ts';
 import { schemaVersion } from './migrate.ts';
 import { integrityProblem, keyCheckOf } from './backup.ts';
-import { createRunner, openConnection } from './connection.ts';
+import { createRunner, openConnection, sqliteVersion } from './connection.ts';
 
 export interface DatabaseReport {
   readonly sqliteVersion: string;
@@ -26,11 +26,11 @@ export async function inspectDatabase(file: string): Promise<DatabaseReport> {
   try {
     const schema = schemaVersion(connection);
     return {
-      sqliteVersion: connection.prepare('select sqlite_version()').pluck().get() as string,
+      sqliteVersion: sqliteVersion(connection),
       schema,
       knownSchema: migrations.length,
       keyCheck: keyCheckOf(connection),
-      journalMode: connection.pragma('journal_mode', { simple: true }) as string,
+      journalMode: String(connection.pragma('journal_mode', { simple: true })),
       problem: integrityProblem(connection, 'quick_check'),
       newestTime:
         schema === 0 ? null : await createRepositories(createRunner(connection)).retention.newestTime(),

@@ -11,7 +11,7 @@ export class SchemaError extends Error {
 
 /** The number of migrations that a database has seen; 0 for a new file. */
 export function schemaVersion(connection: Connection): number {
-  return connection.pragma('user_version', { simple: true }) as number;
+  return Number(connection.pragma('user_version', { simple: true }));
 }
 
 /**

@@ -22,6 +22,7 @@ import {
   assertSettings,
   createRunner,
   isStorageError,
+  firstRow,
   openConnection,
   sqliteCode,
   type Connection,
@@ -103,7 +104,7 @@ export class SqliteStore implements Store, Maintenance {
       onIdle: () => this.#planCheckpoint(),
     });
     this.#configurationCount = readConfigurationCount(this.#reader);
-    this.#seenVersion = this.#writer.pragma('data_version', { simple: true }) as number;
+    this.#seenVersion = dataVersion(this.#writer);
     this.#follower = new LogFollower({
       clock,
       position: readLastSeq(this.#reader),
@@ -165,7 +166,7 @@ export class SqliteStore implements Store, Maintenance {
   }
 
   sizeBytes(): Promise<number> {
-    return this.read(async () => (this.#reader.prepare(pageCount.sql).get() as { bytes: number }).bytes);
+    return this.read(async () => firstRow(this.#reader, pageCount)?.bytes ?? 0);
   }
 
   logBytes(): number {
@@ -250,7 +251,7 @@ export class SqliteStore implements Store, Maintenance {
   /** SQLite's `data_version`, which another process's commit changes; the last one where the file can't be asked just now. */
   #currentVersion(): number {
     try {
-      return this.#writer.pragma('data_version', { simple: true }) as number;
+      return dataVersion(this.#writer);
     } catch (error) {
       if (isStorageError(error)) return this.#seenVersion;
       throw error;
@@ -275,13 +276,17 @@ function closedError(): StoreUnavailableError {
 
 function readLastSeq(connection: Connection): number {
   const query = builder.selectFrom('events').select('seq').orderBy('seq', 'desc').limit(1).compile();
-  return (connection.prepare(query.sql).get(...query.parameters) as { seq: number } | undefined)?.seq ?? 0;
+  return firstRow(connection, query)?.seq ?? 0;
 }
 
 function readConfigurationCount(connection: Connection): number {
   const query = builder.selectFrom('meta').select('value').where('key', '=', 'configuration').compile();
-  const row = connection.prepare(query.sql).get(...query.parameters) as { value: string } | undefined;
-  return Number(row?.value ?? 0);
+  return Number(firstRow(connection, query)?.value ?? 0);
+}
+
+/** A number that every commit of another connection changes. */
+function dataVersion(connection: Connection): number {
+  return Number(connection.pragma('data_version', { simple: true }));
 }
 
 function runFirstWrite(writer: Connection, now: number): void {
@@ -292,8 +297,7 @@ function runFirstWrite(writer: Connection, now: number): void {
 /** @returns whether the log is empty now; another connection's reader may keep a part of it */
 function truncateWal(writer: Connection): boolean {
   try {
-    const [result] = writer.pragma('wal_checkpoint(TRUNCATE)') as { busy: number }[];
-    return result?.busy === 0;
+    return writer.prepare<[], { busy: number }>('pragma wal_checkpoint(TRUNCATE)').get()?.busy === 0;
   } catch (error) {
     if (isStorageError(error) || sqliteCode(error) === 'SQLITE_LOCKED') return false;
     throw error;

@@ -1,6 +1,6 @@
 // The API reference: the OpenAPI document as HTML. Every route, event and shape has an id of its own, so that it can be
 // linked to.
-import type { Json, JsonObject } from '../openapi.ts';
+import { asObject, type Json, type JsonObject } from '../openapi-schemas.ts';
 import { elementId, escapeHtml, listHtml, tableHtml } from './html.ts';
 
 /**
@@ -9,7 +9,7 @@ import { elementId, escapeHtml, listHtml, tableHtml } from './html.ts';
  */
 export function apiReference(document: JsonObject): { readonly nav: string; readonly main: string } {
   const chapters = readChapters(document);
-  const schemas = Object.entries(child(child(document, 'components'), 'schemas'));
+  const schemas = children(child(document, 'components'), 'schemas');
   const nav = [
     ...chapters.map(
       ({ title, entries }) =>
@@ -21,7 +21,7 @@ export function apiReference(document: JsonObject): { readonly nav: string; read
 <p>For programs: <a href="/openapi.json">openapi.json</a> (OpenAPI ${escapeHtml(text(document, 'openapi'))}).</p>
 ${chapters.map((chapter) => chapterHtml(chapter, document)).join('\n')}
 <h2 id="shapes">Shapes</h2>
-${schemas.map(([name, schema]) => `<h3 id="shape-${elementId(name)}">${escapeHtml(name)}</h3>\n${fieldsTable(schema as JsonObject)}`).join('\n')}`;
+${schemas.map(([name, schema]) => `<h3 id="shape-${elementId(name)}">${escapeHtml(name)}</h3>\n${fieldsTable(schema)}`).join('\n')}`;
   return { nav, main };
 }
 
@@ -40,20 +40,20 @@ interface Chapter {
 }
 
 function readChapters(document: JsonObject): Chapter[] {
-  const entries: Entry[] = Object.entries(child(document, 'paths')).flatMap(([path, methods]) =>
-    Object.entries(methods as JsonObject).map(([method, operation]) =>
-      readEntry(method.toUpperCase(), path, operation as JsonObject),
+  const entries: Entry[] = children(document, 'paths').flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) =>
+      readEntry(method.toUpperCase(), path, asObject(operation)),
     ),
   );
-  const webhooks = Object.entries(child(document, 'webhooks')).map(([type, item]) =>
-    readEntry('', type, child(item as JsonObject, 'post')),
+  const webhooks = children(document, 'webhooks').map(([type, item]) =>
+    readEntry('', type, child(item, 'post')),
   );
-  const chapters = (document['tags'] as JsonObject[]).map((tag) => {
+  const chapters = objects(document, 'tags').map((tag) => {
     const title = text(tag, 'name');
     return {
       title,
       about: text(tag, 'description'),
-      entries: entries.filter(({ operation }) => (operation['tags'] as string[]).includes(title)),
+      entries: entries.filter(({ operation }) => texts(operation, 'tags').includes(title)),
     };
   });
   return [
@@ -77,9 +77,9 @@ function chapterHtml({ title, about, entries }: Chapter, document: JsonObject): 
 }
 
 function entryHtml({ id, summary, method, path, operation }: Entry, document: JsonObject): string {
-  const parameters = (operation['parameters'] ?? []) as JsonObject[];
+  const parameters = objects(operation, 'parameters');
   const body = bodySchema(operation['requestBody'], document);
-  const answers = Object.entries(child(operation, 'responses'));
+  const answers = children(operation, 'responses');
   const isWebhook = method === '';
   return [
     `<section>`,
@@ -93,7 +93,7 @@ function entryHtml({ id, summary, method, path, operation }: Entry, document: Js
       ? ''
       : `<h4>Parameters</h4>\n${tableHtml(['Name', 'In', 'Type', ''], parameters.map(parameterRow))}`,
     body === null ? '' : `<h4>Body</h4>\n${fieldsTable(body)}`,
-    ...(isWebhook ? [] : answersHtml(answers as [string, JsonObject][], document)),
+    ...(isWebhook ? [] : answersHtml(answers, document)),
     socketHtml(operation['x-websocket']),
     isWebhook || method === ''
       ? ''
@@ -112,14 +112,13 @@ const whoText: Readonly<Record<string, string>> = {
 };
 
 function callers(operation: JsonObject): string {
-  const ways = (operation['security'] as JsonObject[]).map((way) =>
+  const ways = objects(operation, 'security').map((way) =>
     Object.keys(way)
       .map((name) => whoText[name] ?? escapeHtml(name))
       .join(', '),
   );
   const origin =
-    ways.length > 0 &&
-    (operation['security'] as JsonObject[]).some((way) => 'appId' in way && !('apiKey' in way));
+    ways.length > 0 && objects(operation, 'security').some((way) => 'appId' in way && !('apiKey' in way));
   return ways.length === 0
     ? 'No credential.'
     : `With ${ways.join(', or with ')}${origin ? '; without a key the <code>Origin</code> must be registered' : ''}.`;
@@ -153,10 +152,10 @@ function answersHtml(answers: readonly [string, JsonObject][], document: JsonObj
 
 function socketHtml(socket: Json | undefined): string {
   if (socket === undefined) return '';
-  const description = socket as JsonObject;
-  const client = Object.entries(child(description, 'clientFrames')) as [string, JsonObject][];
-  const server = Object.entries(child(description, 'serverFrames')) as [string, JsonObject][];
-  const closing = Object.entries(child(description, 'closeCodes')) as [string, JsonObject][];
+  const description = asObject(socket);
+  const client = children(description, 'clientFrames');
+  const server = children(description, 'serverFrames');
+  const closing = children(description, 'closeCodes');
   return [
     '<h4>Frames that a client sends</h4>',
     tableHtml(
@@ -175,7 +174,9 @@ function socketHtml(socket: Json | undefined): string {
       server.map(([type, frame]) => [`<code>${escapeHtml(type)}</code>`, inline(text(frame, 'description'))]),
     ),
     '<h4>Codes of <code>error</code> frames</h4>',
-    `<p>${(description['errorCodes'] as string[]).map((code) => `<code>${escapeHtml(code)}</code>`).join(' ')}</p>`,
+    `<p>${texts(description, 'errorCodes')
+      .map((code) => `<code>${escapeHtml(code)}</code>`)
+      .join(' ')}</p>`,
     '<h4>Close codes</h4>',
     tableHtml(
       ['Code', 'Why', 'Come back?'],
@@ -191,7 +192,7 @@ function socketHtml(socket: Json | undefined): string {
 /** The JSON shape of a request's or an answer's body; null: it has none. */
 function bodySchema(holder: Json | undefined, document: JsonObject): JsonObject | null {
   if (holder === undefined) return null;
-  const media = child(child(holder as JsonObject, 'content'), 'application/json');
+  const media = child(child(asObject(holder), 'content'), 'application/json');
   return media['schema'] === undefined ? null : resolve(child(media, 'schema'), document);
 }
 
@@ -211,9 +212,8 @@ function fieldsTable(schema: JsonObject): string {
 }
 
 function fieldRows(schema: JsonObject, prefix: string): string[][] {
-  const required = (schema['required'] ?? []) as string[];
-  return Object.entries(child(schema, 'properties')).flatMap(([name, field]) => {
-    const one = field as JsonObject;
+  const required = texts(schema, 'required');
+  return children(schema, 'properties').flatMap(([name, one]) => {
     const path = `${prefix}${name}`;
     const inner =
       one['type'] === 'array' ? fieldRows(child(one, 'items'), `${path}[].`) : fieldRows(one, `${path}.`);
@@ -227,7 +227,7 @@ function typeOf(schema: JsonObject): string {
   if (schema['const'] !== undefined) return `<code>${escapeHtml(JSON.stringify(schema['const']))}</code>`;
   if (Array.isArray(schema['enum']))
     return schema['enum'].map((value) => `<code>${escapeHtml(words(value))}</code>`).join(' ');
-  if (Array.isArray(schema['anyOf'])) return (schema['anyOf'] as JsonObject[]).map(typeOf).join(' or ');
+  if (Array.isArray(schema['anyOf'])) return objects(schema, 'anyOf').map(typeOf).join(' or ');
   if (schema['type'] === 'array') return `list of ${typeOf(child(schema, 'items'))}`;
   if (Array.isArray(schema['type'])) return escapeHtml(schema['type'].map(words).join(' or '));
   return escapeHtml(
@@ -258,8 +258,8 @@ function range(least: Json | undefined, most: Json | undefined, unit: string): s
 
 /** A line to paste into a terminal, with what it needs as variables. */
 function curl({ method, path, operation }: Entry, document: JsonObject): string {
-  const [way = {}] = (operation['security'] as JsonObject[]).toReversed();
-  const parameters = (operation['parameters'] ?? []) as JsonObject[];
+  const [way = {}] = objects(operation, 'security').toReversed();
+  const parameters = objects(operation, 'parameters');
   const target = path.replace(
     /\{(\w+)\}/g,
     (_, name: string) => `$${name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`,
@@ -303,31 +303,46 @@ const exampleTexts: Readonly<Record<string, string>> = {
 
 /** A body that has every required field, and where none is required the first. */
 function example(schema: JsonObject): Json {
-  const required = (schema['required'] ?? []) as string[];
-  const properties = Object.entries(child(schema, 'properties'));
+  const required = texts(schema, 'required');
+  const properties = children(schema, 'properties');
   const wanted =
     required.length === 0 ? properties.slice(0, 1) : properties.filter(([name]) => required.includes(name));
-  return Object.fromEntries(wanted.map(([name, field]) => [name, exampleValue(name, field as JsonObject)]));
+  return Object.fromEntries(wanted.map(([name, field]) => [name, exampleValue(name, field)]));
 }
 
 function exampleValue(name: string, schema: JsonObject): Json {
   if (schema['default'] !== undefined && schema['default'] !== null) return schema['default'];
   if (Array.isArray(schema['enum'])) return schema['enum'][0] ?? null;
-  if (Array.isArray(schema['anyOf'])) return exampleValue(name, schema['anyOf'][0] as JsonObject);
+  if (Array.isArray(schema['anyOf'])) return exampleValue(name, asObject(schema['anyOf'][0]));
   if (schema['type'] === 'object') return schema['properties'] === undefined ? {} : example(schema);
   if (schema['type'] === 'array')
     return Array.from({ length: Number(schema['minItems'] ?? 1) }, () =>
       exampleValue(name, child(schema, 'items')),
     );
-  if (schema['type'] === 'integer' || schema['type'] === 'number')
-    return (schema['minimum'] as number | undefined) ?? 1;
+  if (schema['type'] === 'integer' || schema['type'] === 'number') return schema['minimum'] ?? 1;
   if (schema['type'] === 'boolean') return true;
   return exampleTexts[schema['format'] === 'uuid' ? 'id' : name] ?? name;
 }
 
 function child(object: JsonObject, name: string): JsonObject {
+  return asObject(object[name]);
+}
+
+/** The objects that an object holds under their names. */
+function children(object: JsonObject, name: string): [string, JsonObject][] {
+  return Object.entries(child(object, name)).map(([key, value]) => [key, asObject(value)]);
+}
+
+/** A list of objects; empty where there is none. */
+function objects(object: JsonObject, name: string): JsonObject[] {
   const value = object[name];
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
+  return Array.isArray(value) ? value.map(asObject) : [];
+}
+
+/** A list of texts; empty where there is none. */
+function texts(object: JsonObject, name: string): string[] {
+  const value = object[name];
+  return Array.isArray(value) ? value.filter((one) => typeof one === 'string') : [];
 }
 
 /** A value as a reader sees it. */

@@ -142,7 +142,8 @@ function cached<K extends string, V>(store: Store, load: (key: K) => Promise<V>)
     const value = await load(key);
     // Of an older epoch than the entries by now: a change that was committed while this was being read may not be in it.
     if (value !== null && epoch === fresh) {
-      if (entries.size >= maxEntries) entries.delete(entries.keys().next().value as K);
+      const [oldest] = entries.keys();
+      if (oldest !== undefined && entries.size >= maxEntries) entries.delete(oldest);
       entries.set(key, value);
     }
     return value;

@@ -17,7 +17,7 @@ const insert = prepare<Omit<EventRow, 'seq'>>()((db, p) =>
       message_id: p.message_id,
       member_id: p.member_id,
       created_at: p.created_at,
-    } as EventRow)
+    })
     .returning('seq'),
 );
 const after = prepare<{ seq: number; limit: number }>()((db, p) =>

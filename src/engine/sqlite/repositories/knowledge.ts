@@ -118,7 +118,7 @@ const insertPassage = prepare<Omit<KnowledgePassageRow, 'row' | 'embedding' | 'e
       heading: p.heading,
       anchor: p.anchor,
       text: p.text,
-    } as KnowledgePassageRow)
+    })
     .returning('row'),
 );
 const removePassages = prepare<{ document_id: string }>()((db, p) =>
@@ -147,10 +147,7 @@ const scopeOf = prepare<{ application_id: string }>()((db, p) =>
   db.selectFrom('knowledge_scopes').select('number').where('application_id', '=', p.application_id),
 );
 const makeScope = prepare<{ application_id: string }>()((db, p) =>
-  db
-    .insertInto('knowledge_scopes')
-    .values({ application_id: p.application_id } as { number: number; application_id: string })
-    .returning('number'),
+  db.insertInto('knowledge_scopes').values({ application_id: p.application_id }).returning('number'),
 );
 
 const countMatching = prepare<{ query: string }>()((db, p) =>

@@ -8,10 +8,7 @@ const rowOf = prepare<{ message_id: string }>()((db, p) =>
   db.selectFrom('search_rows').select('id').where('message_id', '=', p.message_id),
 );
 const insertRow = prepare<{ message_id: string }>()((db, p) =>
-  db
-    .insertInto('search_rows')
-    .values({ message_id: p.message_id } as { id: number; message_id: string })
-    .returning('id'),
+  db.insertInto('search_rows').values({ message_id: p.message_id }).returning('id'),
 );
 const insertWords = prepare<{ rowid: number; words: string }>()((db, p) =>
   db.insertInto('search').values({ rowid: p.rowid, words: p.words }),

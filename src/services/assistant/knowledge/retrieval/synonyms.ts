@@ -56,7 +56,8 @@ function getCachedLines(stored: string): Lines {
   const known = cache.get(stored);
   if (known !== undefined) return known;
   const lines = indexLines(parseSynonyms(stored));
-  if (cache.size >= maxCached) cache.delete(cache.keys().next().value as string);
+  const [oldest] = cache.keys();
+  if (oldest !== undefined && cache.size >= maxCached) cache.delete(oldest);
   cache.set(stored, lines);
   return lines;
 }
