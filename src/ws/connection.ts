@@ -80,6 +80,10 @@ export class Connection {
   readonly #limited = { message: 0, other: 0 };
   /** Bytes of missed messages on their way: they were asked for, and are no sign of a slow reader. */
   #backfillBytes = 0;
+  /** Events that wait until its rights have been checked again; null: they hold. */
+  #held: Buffer[] | null = null;
+  /** How often its rights have come into doubt. */
+  #doubts = 0;
   #userName: string;
 
   constructor(options: ConnectionOptions) {
@@ -128,6 +132,8 @@ export class Connection {
       if (text === null)
         throw new FrameError('VALIDATION_ERROR', 'Binary frames are not part of the protocol: send text.');
       frame = readFrame(text);
+      await this.revalidate();
+      if (this.#closed) return;
       await this.#run(frame);
       this.#badFrames = 0;
       this.#limited[limitedKind(frame)] = 0;
@@ -288,7 +294,9 @@ export class Connection {
   async #backfill(room: Room, sinceSeq: number): Promise<void> {
     const { conversationId } = room.subscription;
     let afterSeq = sinceSeq;
-    while (!this.#closed) {
+    for (;;) {
+      await this.revalidate();
+      if (this.#closed) return;
       const from = afterSeq;
       const page = await this.#options.syncs.readPage(this.#options, () =>
         backfill(this.#call, { conversationId, afterSeq: from, sinceSeq }),
@@ -366,21 +374,28 @@ export class Connection {
   /** Typing has no place in the log's order and is not buffered. */
   deliverTyping(event: TypingEvent, frame: Buffer): void {
     const room = this.#rooms.get(event.conversation_id);
-    if (room?.authorized === true && canReceive(event, this.actor, room.subscription)) this.sendBytes(frame);
+    if (room?.authorized === true && canReceive(event, this.actor, room.subscription)) this.push(frame);
   }
 
   #sendEvent(room: Room, event: CommittedEvent, frame?: () => Buffer): void {
     if (event.payload === undefined || !canReceive(event, this.actor, room.subscription)) return;
     if (event.type === 'message:new' && event.seq <= room.syncedThrough) return;
-    this.sendBytes(frame === undefined ? writeEvent(event.type, event.payload) : frame());
+    this.push(frame === undefined ? writeEvent(event.type, event.payload) : frame());
   }
 
   send(frame: ServerFrame): void {
-    this.sendBytes(writeFrame(frame));
+    this.#sendBytes(writeFrame(frame));
+  }
+
+  /** Sends the frame of an event, now or once its rights are known to hold. */
+  push(frame: Buffer): void {
+    if (this.#held === null) this.#sendBytes(frame);
+    else if (this.#held.length < maxBufferedEvents) this.#held.push(frame);
+    else this.close('tooSlow', 'More happened than was read.');
   }
 
   /** Hands bytes to the socket; a connection that lets too much pile up is closed as too slow. */
-  sendBytes(frame: Buffer): void {
+  #sendBytes(frame: Buffer): void {
     const { socket, service } = this.#options;
     if (this.#closed || socket.readyState !== socket.OPEN) return;
     if (socket.bufferedAmount - this.#backfillBytes + frame.length > sizeLimits.unreadBytes) {
@@ -406,15 +421,30 @@ export class Connection {
     });
   }
 
-  /** Checks after every change of configuration whether the connection may stay. */
+  /** Configuration has changed: no frame is handled and no event sent before its rights have been checked again. */
+  doubt(): void {
+    this.#doubts += 1;
+    this.#held ??= [];
+  }
+
+  /** Checks whether the connection may stay, where that is in doubt; closes it, or sends what waited. */
   async revalidate(): Promise<void> {
-    if (this.#closed) return;
-    const reason = await checkAccess(this.#options.service, this.actor, this.#options.address);
-    if (reason === null) return;
-    this.close(
-      reason,
-      reason === 'withdrawn' ? 'Access was withdrawn.' : 'The application does not exist any more.',
-    );
+    while (this.#held !== null && !this.#closed) {
+      const doubts = this.#doubts;
+      const reason = await checkAccess(this.#options.service, this.actor, this.#options.address);
+      if (reason !== null)
+        this.close(
+          reason,
+          reason === 'withdrawn' ? 'Access was withdrawn.' : 'The application does not exist any more.',
+        );
+      else if (doubts === this.#doubts) this.#release();
+    }
+  }
+
+  #release(): void {
+    const held = this.#held ?? [];
+    this.#held = null;
+    for (const frame of held) this.#sendBytes(frame);
   }
 
   /** Ends the connection from our side. */

@@ -3,6 +3,7 @@
 import type { CommitNotice, CommittedEvent, TypingSignal } from '../engine/engine.ts';
 import { canReceive } from '../services/core/audience.ts';
 import { loadPayloads } from '../services/core/event-log.ts';
+import { computeSlice } from '../services/core/slices.ts';
 import type { Service } from '../services/service.ts';
 import type { Connection } from './connection.ts';
 import { writeEvent, writeFrame } from './frames.ts';
@@ -19,6 +20,8 @@ export class Hub {
   readonly #staffByOrganization = new Map<string, Set<Connection>>();
   readonly #visitorsByOrganization = new Map<string, Set<Connection>>();
   readonly #rooms = new Map<string, Set<Connection>>();
+  /** By organization, connections whose rights are to be checked again: each once, however often configuration changes. */
+  readonly #doubtful = new Map<string, Set<Connection>>();
   /** Events that wait for a payload, with all that come after them. */
   readonly #waiting: CommittedEvent[] = [];
   #loading = false;
@@ -104,6 +107,8 @@ export class Hub {
   }
 
   #handleCommit({ events, configuration }: CommitNotice): void {
+    // First, so that no event goes to a connection whose rights this commit or one before it may have ended.
+    if (configuration !== null) this.#doubt(configuration);
     // The usual case: own events, straight from memory.
     if (this.#waiting.length === 0 && events.every(({ payload }) => payload !== undefined))
       for (const event of events) this.#deliver(event);
@@ -111,7 +116,6 @@ export class Hub {
       this.#waiting.push(...events);
       void this.#deliverWaiting();
     }
-    if (configuration !== null) this.#revalidate(configuration).catch(this.#onError);
   }
 
   /** Delivers what waits, in order, with the payloads from the rows. */
@@ -134,16 +138,42 @@ export class Hub {
     }
   }
 
-  async #revalidate(organizations: 'all' | ReadonlySet<string>): Promise<void> {
-    for (const connection of this.#connections) {
-      if (organizations !== 'all' && !organizations.has(connection.organizationId)) continue;
-      try {
-        await connection.revalidate();
-      } catch (error) {
-        // Its rights are unknown now: it is closed and may connect again; the others are checked all the same.
-        connection.close('internal', 'Something went wrong inside the service: connect again.');
-        this.#onError(error);
-      }
+  /** Configuration changed: until a connection has been checked, it handles no frame and is sent no event. */
+  #doubt(organizations: 'all' | ReadonlySet<string>): void {
+    const changed =
+      organizations === 'all'
+        ? new Set([...this.#staffByOrganization.keys(), ...this.#visitorsByOrganization.keys()])
+        : organizations;
+    for (const organizationId of changed) {
+      const underWay = this.#doubtful.has(organizationId);
+      for (const group of [this.#staffByOrganization, this.#visitorsByOrganization])
+        for (const connection of group.get(organizationId) ?? []) {
+          connection.doubt();
+          addTo(this.#doubtful, organizationId, connection);
+        }
+      if (!underWay) void this.#checkDoubtful(organizationId);
+    }
+  }
+
+  /** Staff before visitors; an organization with many connections takes turns with the others. */
+  async #checkDoubtful(organizationId: string): Promise<void> {
+    while (this.#doubtful.has(organizationId))
+      await computeSlice(this.#service, organizationId, async (full) => {
+        for (const connection of this.#doubtful.get(organizationId) ?? []) {
+          removeFrom(this.#doubtful, organizationId, connection);
+          await this.#check(connection);
+          if (full(1)) return;
+        }
+      });
+  }
+
+  async #check(connection: Connection): Promise<void> {
+    try {
+      await connection.revalidate();
+    } catch (error) {
+      // Its rights are unknown now: it is closed and may connect again; the others are checked all the same.
+      connection.close('internal', 'Something went wrong inside the service: connect again.');
+      this.#onError(error);
     }
   }
 
@@ -156,7 +186,7 @@ export class Hub {
     for (const connection of this.#rooms.get(event.conversation_id) ?? [])
       if (!canReceive(event, connection.actor, connection.subscription)) connection.deliver(event, frameOnce);
     for (const connection of staff)
-      if (canReceive(event, connection.actor, connection.subscription)) connection.sendBytes(frameOnce());
+      if (canReceive(event, connection.actor, connection.subscription)) connection.push(frameOnce());
     if (activity !== undefined) this.#sendActivity(event, activity);
   }
 
@@ -164,14 +194,14 @@ export class Hub {
     const frame = writeEvent('conversation:activity', payload);
     const event = { type: 'conversation:activity', organization_id, mode } as const;
     for (const connection of this.#staffByOrganization.get(organization_id) ?? [])
-      if (canReceive(event, connection.actor, connection.subscription)) connection.sendBytes(frame);
+      if (canReceive(event, connection.actor, connection.subscription)) connection.push(frame);
   }
 
   #sendPresence(organizationId: string, online: boolean): void {
     const frame = writeFrame({ type: 'presence', payload: { online } });
     const event = { type: 'presence', organization_id: organizationId } as const;
     for (const connection of this.#visitorsByOrganization.get(organizationId) ?? [])
-      if (canReceive(event, connection.actor, connection.subscription)) connection.sendBytes(frame);
+      if (canReceive(event, connection.actor, connection.subscription)) connection.push(frame);
   }
 }
 

@@ -216,6 +216,7 @@ export class SocketServer {
     peer.connection = connection;
     this.#hub.add(connection);
     // Configuration may have changed between the check of the token and the hub's knowing of this connection.
+    connection.doubt();
     connection.revalidate().catch((error: unknown) => {
       log.error({ err: String(error) }, 'a socket could not be checked again');
       connection.close('internal', 'Something went wrong inside the service: connect again.');

@@ -1,0 +1,129 @@
+// A change of configuration makes every live connection of its organization prove again that it may stay: a few at a
+// time and in turn with other organizations; until then it is sent nothing and nothing is done for it.
+import { setImmediate as yieldToLoop } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { startApp, type TestApp } from '../helpers/app.ts';
+import type { TestSocket } from '../helpers/client.ts';
+import { eventually } from '../helpers/eventually.ts';
+import {
+  createConversation,
+  createMember,
+  createMessage,
+  createOrganization,
+  createVisitor,
+  type TestClient,
+  type TestOrganization,
+} from '../helpers/fixtures.ts';
+
+const connections = 60;
+/** What each check takes by the service's clock; a slice is 15 ms long. */
+const checkMs = 2;
+
+let app: TestApp;
+let acme: TestOrganization;
+let beta: TestOrganization;
+let sockets: TestSocket[];
+let visitor: TestClient;
+
+beforeAll(async () => {
+  app = await startApp();
+  acme = await createOrganization(app, 'acme');
+  beta = await createOrganization(app, 'beta');
+});
+afterAll(() => app.stop());
+
+beforeEach(async () => {
+  visitor = createVisitor(app, acme.application);
+  sockets = await Promise.all(
+    Array.from({ length: connections }, () => createVisitor(app, acme.application).connect()),
+  );
+  sockets.push(await createVisitor(app, beta.application).connect());
+});
+afterEach(async () => {
+  vi.restoreAllMocks();
+  await Promise.all(sockets.filter(({ closed }) => closed === null).map((socket) => socket.close()));
+});
+
+interface Check {
+  readonly applicationId: string;
+  readonly turn: number;
+}
+
+/** Notes every check of a connection with the turn of the loop in which it was made. */
+function watchChecks(before: () => Promise<void> = () => Promise.resolve()): { checks: Check[] } {
+  const { configCache } = app.service;
+  const read = configCache.application;
+  const checks: Check[] = [];
+  let turn = 0;
+  let over = false;
+  void (async () => {
+    while (!over) {
+      await yieldToLoop();
+      turn += 1;
+    }
+  })();
+  app.beforeStop(() => {
+    over = true;
+  });
+  vi.spyOn(configCache, 'application').mockImplementation(async (applicationId) => {
+    checks.push({ applicationId, turn });
+    await before();
+    app.clock.advance(checkMs);
+    return read(applicationId);
+  });
+  return { checks };
+}
+
+const changeConfiguration = (slug: string, name: string): Promise<unknown> =>
+  app.local('organizations.update', { organization: slug, name });
+
+describe('after a change of configuration', () => {
+  it('connections are checked a few in each turn of the loop', async () => {
+    const { checks } = watchChecks();
+    await changeConfiguration('acme', 'Acme');
+    await eventually(() => expect(checks).toHaveLength(connections));
+    const perTurn = new Map<number, number>();
+    for (const { turn } of checks) perTurn.set(turn, (perTurn.get(turn) ?? 0) + 1);
+    expect(Math.max(...perTurn.values())).toBeLessThanOrEqual(Math.ceil(15 / checkMs));
+  });
+
+  it('organizations take turns, however many connections each has', async () => {
+    const { checks } = watchChecks();
+    await Promise.all([changeConfiguration('acme', 'Acme 2'), changeConfiguration('beta', 'Beta 2')]);
+    await eventually(() => expect(checks).toHaveLength(connections + 1));
+    const place = checks.findIndex(({ applicationId }) => applicationId === beta.application.id);
+    expect(place).toBeLessThanOrEqual(2 * Math.ceil(15 / checkMs));
+  });
+
+  it('many changes while connections wait are one check of each', async () => {
+    const hold = Promise.withResolvers<void>();
+    const { checks } = watchChecks(() => hold.promise);
+    for (let change = 0; change < 20; change += 1) await changeConfiguration('acme', `Acme ${change}`);
+    hold.resolve();
+    await Promise.all(sockets.map((socket) => socket.drain()));
+    // The one that was being checked all the while is checked again.
+    expect(checks.length).toBeLessThanOrEqual(connections + 2);
+  });
+
+  it('a withdrawn connection that waits for its check gets no event, and no answer to its next frame', async () => {
+    const operator = await createMember(app, 'acme');
+    const conversationId = await createConversation(visitor);
+    const listener = await visitor.connect();
+    listener.send('room:join', { conversationId });
+    await listener.receives('room:joined');
+    const hold = Promise.withResolvers<void>();
+    const { blocks } = app.service.configCache;
+    vi.spyOn(app.service.configCache, 'blocks').mockImplementation(async (organizationId) => {
+      await hold.promise;
+      return blocks(organizationId);
+    });
+    expect((await operator.call('PUT', `/visitors/${visitor.id}/block`, {})).status).toBe(200);
+    expect((await operator.call('POST', `/conversations/${conversationId}/accept`)).status).toBe(200);
+    await createMessage(operator, conversationId, 'not for you');
+    listener.send('room:join', { conversationId });
+    hold.resolve();
+    expect((await listener.waitForClose()).code).toBe(4403);
+    expect(listener.all('message:new')).toEqual([]);
+    expect(listener.all('room:joined')).toHaveLength(1);
+  });
+});
