@@ -89,6 +89,12 @@ export const conversationId = entity.uuid;
 export const messageId = entity.uuid;
 export const clientMessageId = exactText(1, sizeLimits.clientMessageId);
 export const name = text(1, 100);
+export const organizationSlug = z
+  .string()
+  .regex(
+    /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/,
+    'must be 1 to 63 of a-z, 0-9 and hyphens, and begin and end with a letter or digit',
+  );
 export const organizationRef = text(1, 100).optional().describe('slug or id; an admin may leave it out');
 
 export const messageContent = {

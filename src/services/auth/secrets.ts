@@ -67,17 +67,12 @@ export function createSecrets(masterKey: Uint8Array, passwordCost = 15): Secrets
   const absent = `scrypt$${passwordCost}$8$3$${Buffer.alloc(16).toString('base64url')}$${Buffer.alloc(32).toString('base64url')}`;
 
   const verify = async (password: string, encoded: string): Promise<boolean> => {
-    const [scheme, cost, blockSize, parallel, salt, hash] = encoded.split('$');
-    if (scheme !== 'scrypt' || salt === undefined || hash === undefined) return false;
-    const wanted = Buffer.from(hash, 'base64url');
-    const options = scryptOptions(Number(cost), Number(blockSize), Number(parallel));
-    const found = await scryptAsync(
-      password.normalize('NFC'),
-      Buffer.from(salt, 'base64url'),
-      wanted.length,
-      options,
-    );
-    return timingSafeEqual(found, wanted);
+    const parts = readPasswordHash(encoded);
+    if (parts === null) return false;
+    const { cost, salt, hash } = parts;
+    const options = scryptOptions(cost);
+    const found = await scryptAsync(password.normalize('NFC'), salt, hash.length, options);
+    return timingSafeEqual(found, hash);
   };
 
   return {
@@ -111,12 +106,7 @@ export function createSecrets(masterKey: Uint8Array, passwordCost = 15): Secrets
     hashPassword: (password, asker) =>
       inTurn(asker, async () => {
         const salt = randomBytes(16);
-        const hash = await scryptAsync(
-          password.normalize('NFC'),
-          salt,
-          32,
-          scryptOptions(passwordCost, 8, 3),
-        );
+        const hash = await scryptAsync(password.normalize('NFC'), salt, 32, scryptOptions(passwordCost));
         return `scrypt$${passwordCost}$8$3$${salt.toString('base64url')}$${hash.toString('base64url')}`;
       }),
     verifyPassword: (password, encoded, asker) =>
@@ -127,9 +117,30 @@ export function createSecrets(masterKey: Uint8Array, passwordCost = 15): Secrets
   };
 }
 
-function scryptOptions(cost: number, blockSize: number, parallel: number): ScryptOptions {
+/** The dearest hash that is checked, as log2 of scrypt's N: four times what is made now. */
+const maxPasswordCost = 17;
+const passwordHashForm = /^scrypt\$(\d{1,2})\$8\$3\$([A-Za-z0-9_-]{22})\$([A-Za-z0-9_-]{43})$/;
+
+/** The parts of an encoded hash of a password; null for anything that can't be one of ours. */
+function readPasswordHash(encoded: string): { cost: number; salt: Buffer; hash: Buffer } | null {
+  const [, cost = '', salt, hash] = passwordHashForm.exec(encoded) ?? [];
+  if (salt === undefined || hash === undefined) return null;
+  const parts = {
+    cost: Number(cost),
+    salt: Buffer.from(salt, 'base64url'),
+    hash: Buffer.from(hash, 'base64url'),
+  };
+  return parts.cost >= 1 && parts.cost <= maxPasswordCost ? parts : null;
+}
+
+/** Whether it is the hash of a password, at a cost that a sign-in may take. */
+export function isPasswordHash(encoded: string): boolean {
+  return readPasswordHash(encoded) !== null;
+}
+
+function scryptOptions(cost: number): ScryptOptions {
   // Node's default memory cap is below what these parameters take.
-  return { N: 2 ** cost, r: blockSize, p: parallel, maxmem: 256 * 2 ** cost * blockSize };
+  return { N: 2 ** cost, r: 8, p: 3, maxmem: 256 * 2 ** cost * 8 };
 }
 
 function placeBytes(place: SealPlace): Buffer {
@@ -212,6 +223,11 @@ export function makeInvitationToken(): string {
 /** An application's identity secret, 256 bits. */
 export function makeIdentitySecret(): string {
   return `dbi_${randomBase62(43)}`;
+}
+
+/** True for the form of an identity secret. */
+export function isIdentitySecret(text: string): boolean {
+  return /^dbi_[0-9A-Za-z]{43}$/.test(text);
 }
 
 /** True when `signature` is the hex HMAC-SHA256 of the visitor id under the identity secret. Constant time. */

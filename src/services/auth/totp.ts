@@ -13,6 +13,11 @@ export function makeTotpSecret(): string {
   return encodeBase32(randomBytes(20));
 }
 
+/** True for the form of a secret. */
+export function isTotpSecret(text: string): boolean {
+  return /^[A-Z2-7]{32}$/.test(text);
+}
+
 /** The address that authenticators read, as text or as a QR code. */
 export function totpUri(secret: string, organization: string, account: string): string {
   const label = `${encodeURIComponent(organization)}:${encodeURIComponent(account)}`;

@@ -2,15 +2,16 @@
 // same ids, its secrets sealed anew under the other server's key. For
 // commands only: a whole organization in one transaction is nothing for a server.
 import { createHash, type Hash } from 'node:crypto';
-import { message } from '../../protocol/entities.ts';
+import { organization } from '../../protocol/entities.ts';
 import type { AnyRow, ExportedTable } from '../../engine/repositories.ts';
 import type { OrganizationRow } from '../../engine/rows.ts';
 import { accessOrganization } from '../core/access.ts';
 import { audit } from '../core/audit.ts';
-import { sanitize } from '../content/html.ts';
 import { ServiceError } from '../core/errors.ts';
-import { rechunkStaleDocuments, isWebAddress } from '../assistant/knowledge/documents.ts';
+import { rechunkStaleDocuments } from '../assistant/knowledge/documents.ts';
 import { isoTime } from '../core/serializers.ts';
+import { checkFileRow, createFileSchemas, type FileSchemas } from './imported-rows.ts';
+import { maxWebhooks } from '../webhooks/webhooks.ts';
 import type { Call, OwnerCall, Service, Tx } from '../service.ts';
 
 const format = 'deskbell-organization';
@@ -32,6 +33,8 @@ interface Header {
   readonly exportedAt: string;
   readonly organization: Pick<OrganizationRow, 'id' | 'slug' | 'name'>;
 }
+
+const organizationOfHeader = organization.pick({ id: true, slug: true, name: true });
 
 export interface ExportSummary {
   readonly organization: Header['organization'];
@@ -172,17 +175,18 @@ async function verifyFile(lines: Lines): Promise<Header> {
 
 function readHeader(line: string): Header {
   const value = parseLine(line) as Partial<Header>;
-  const { organization } = value;
-  if (
-    value.format !== format ||
-    typeof organization?.id !== 'string' ||
-    typeof organization.slug !== 'string' ||
-    typeof organization.name !== 'string'
-  )
+  const organization = organizationOfHeader.safeParse(value.organization);
+  if (value.format !== format || !organization.success)
     throw importError('it is no export of an organization');
   if (value.version !== version || typeof value.schema !== 'number')
     throw importError('it was written by another version of deskbell');
-  return { format, version, schema: value.schema, exportedAt: String(value.exportedAt), organization };
+  return {
+    format,
+    version,
+    schema: value.schema,
+    exportedAt: String(value.exportedAt),
+    organization: organization.data,
+  };
 }
 
 function assertEnd(line: string, rows: number, hash: Hash): void {
@@ -212,105 +216,132 @@ async function assertNotPresent(tx: Tx, { organization: { id, slug } }: Header):
     );
 }
 
-/** Puts the rows in, each held against its table and against the rows before it: a file must not reach into another organization. */
-async function importRows(
-  tx: Tx,
-  call: Call,
-  { organization }: Header,
-  lines: AsyncIterable<string>,
-): Promise<number> {
-  const { exportImport } = tx.repositories;
-  const known = new Map<string, { table: ExportedTable; columns: readonly string[]; ids: Set<unknown> }>();
-  for (const table of exportImport.tables)
-    known.set(table.name, { table, columns: await exportImport.columns(table.name), ids: new Set() });
-  const logEnd = await tx.repositories.events.lastSeq();
-  let rows = -1;
-  for await (const line of lines) {
-    rows += 1;
-    const {
-      table: name,
-      row: incoming,
-      end,
-    } = parseLine(line) as { table?: string; row?: AnyRow; end?: unknown };
-    if (rows === 0 || end === true) continue;
-    const entry = known.get(name ?? '');
-    if (entry === undefined || incoming === undefined || incoming === null)
-      throw importError(`line ${rows + 1} names no table of an organization`);
-    const { table, columns, ids } = entry;
-    const row = sealRow(call.service, table, incoming, organization.id, logEnd);
-    const wrong = findRowProblem(row, columns, table, organization.id, (parent) => known.get(parent)?.ids);
-    if (wrong !== null) throw importError(`line ${rows + 1} ${wrong}`);
-    if ((await exportImport.insert(table.name, columns, row)) === 0)
-      throw new ServiceError(
-        'conflict',
-        `A row of the file is here already (${table.name}, line ${rows + 1}). Nothing was changed.`,
-      );
-    if (typeof row['id'] === 'string') ids.add(row['id']);
-  }
-  return rows - 1;
+/** What an import knows while its rows come in, parents before children. */
+interface Import {
+  readonly service: Service;
+  readonly organizationId: string;
+  readonly schemas: FileSchemas;
+  readonly tables: ReadonlyMap<
+    string,
+    { readonly table: ExportedTable; readonly columns: readonly string[] }
+  >;
+  /** The ids of the rows that came in, by table. */
+  readonly ids: ReadonlyMap<string, Set<unknown>>;
+  /** The last number of each conversation. */
+  readonly lastSeqs: Map<unknown, unknown>;
+  /** Where a webhook goes on: the end of the log that it finds here. */
+  readonly logEnd: number;
 }
 
+async function beginImport(tx: Tx, { service }: Call, { organization }: Header): Promise<Import> {
+  const { exportImport, events } = tx.repositories;
+  const tables = new Map<string, { table: ExportedTable; columns: readonly string[] }>();
+  for (const table of exportImport.tables)
+    tables.set(table.name, { table, columns: await exportImport.columns(table.name) });
+  return {
+    service,
+    organizationId: organization.id,
+    schemas: createFileSchemas(service),
+    tables,
+    ids: new Map([...tables.keys()].map((table) => [table, new Set()])),
+    lastSeqs: new Map(),
+    logEnd: await events.lastSeq(),
+  };
+}
+
+/** Puts the rows in. @returns how many */
+async function importRows(tx: Tx, call: Call, header: Header, lines: AsyncIterable<string>): Promise<number> {
+  const state = await beginImport(tx, call, header);
+  let number = 0;
+  for await (const line of lines) {
+    number += 1;
+    if (number > 1) await importRow(tx, state, line, number);
+  }
+  // Without the first line and the last.
+  return number - 2;
+}
+
+/**
+ * Puts the row of one line in, if it is one; the last line is none.
+ * @param number of the line, from 1
+ * @throws ServiceError bad_request for a row that could not have been made here; conflict for one that is here already
+ */
+async function importRow(tx: Tx, state: Import, line: string, number: number): Promise<void> {
+  const {
+    table: name,
+    row: incoming,
+    end,
+  } = parseLine(line) as { table?: string; row?: unknown; end?: unknown };
+  if (end === true) return;
+  const entry = state.tables.get(name ?? '');
+  if (entry === undefined) throw importError(`line ${number} names no table of an organization`);
+  const { table, columns } = entry;
+  const row = checkFileRow(state.schemas, table.name, incoming, (problem) =>
+    importError(`line ${number} (${table.name}) ${problem}`),
+  );
+  const wrong = findRowProblem(state, table, row) ?? (await findStranger(tx, row, state.organizationId));
+  if (wrong !== null) throw importError(`line ${number} (${table.name}) ${wrong}`);
+  if ((await tx.repositories.exportImport.insert(table.name, columns, sealRow(state, table, row))) === 0)
+    throw new ServiceError(
+      'conflict',
+      `A row of the file is here already (${table.name}, line ${number}). Nothing was changed.`,
+    );
+  state.ids.get(table.name)?.add(row['id']);
+  if (table.name === 'conversations') state.lastSeqs.set(row['id'], row['last_seq']);
+}
+
+/** Seals the secrets of a row under this server's key. */
 function sealRow(
-  { secrets }: Service,
+  { service: { secrets }, organizationId, logEnd }: Import,
   table: ExportedTable,
   row: AnyRow,
-  organizationId: string,
-  logEnd: number,
 ): AnyRow {
-  // Its passages are cut here.
-  if (table.name === 'knowledge_documents') return { ...row, edition: 0 };
-  if (table.name === 'visitors') return { ...row, address_digest: null };
   const column = sealedColumns[table.name];
   if (column === undefined) return row;
-  const secret = row[column];
-  if (typeof secret !== 'string') throw importError(`a secret of ${table.name} is missing`);
+  const secret = String(row[column]);
   return {
     ...row,
     [column]: secrets.seal(secret, secretLocation(table, column, row, organizationId)),
     ...(table.name === 'api_keys' ? { digest: secrets.digest(secret) } : {}),
-    // A webhook goes on from the end of the log that it finds here.
     ...(table.name === 'webhooks' ? { position: logEnd } : {}),
   };
 }
 
+/** What is wrong with a row beside those before it: a file must not reach into another organization. */
 function findRowProblem(
-  row: AnyRow,
-  columns: readonly string[],
+  { organizationId, ids, lastSeqs }: Import,
   { name, owner, references }: ExportedTable,
-  organizationId: string,
-  idsOf: (table: string) => ReadonlySet<unknown> | undefined,
+  row: AnyRow,
 ): string | null {
-  if (columns.length !== Object.keys(row).length || !columns.every((column) => Object.hasOwn(row, column)))
-    return `has not the columns of ${name}`;
-  if (
-    !Object.values(row).every(
-      (value) =>
-        value === null ||
-        typeof value === 'string' ||
-        typeof value === 'number' ||
-        value instanceof Uint8Array,
-    )
-  )
-    return 'holds something that no column takes';
   if (typeof owner === 'string' && row[owner] !== organizationId) return 'belongs to another organization';
+  if (name !== 'organizations' && ids.get('organizations')?.size !== 1)
+    return 'comes before its organization';
   for (const [column, parent] of Object.entries(references))
-    if (idsOf(parent)?.has(row[column]) !== true) return `belongs to no row of ${parent} in this file`;
-  const url = row['url'];
-  if (name === 'knowledge_documents' && typeof url === 'string' && !isWebAddress(url))
-    return 'holds an address that no document has';
-  const choices = row['choices'];
-  if (name === 'messages' && typeof choices === 'string' && !isChoices(choices))
-    return 'offers something that no assistant offers';
-  // HTML goes to browsers as it is: what our own rendering can't have made is not let in.
-  const html = row['content_html'];
-  if (typeof html === 'string' && sanitize(html) !== html) return 'holds HTML that a message must not have';
+    if (ids.get(parent)?.has(row[column]) !== true) return `belongs to no row of ${parent} in this file`;
+  if (name === 'webhooks' && (ids.get(name)?.size ?? 0) >= maxWebhooks)
+    return `is one more than the ${maxWebhooks} webhooks that an organization may have`;
+  if (
+    name === 'conversations' &&
+    row['status'] === 'active' &&
+    ids.get('members')?.has(row['assigned_to']) !== true
+  )
+    return 'is assigned to no member in this file';
+  if (name === 'messages' && Number(row['changed_seq']) > Number(lastSeqs.get(row['conversation_id'])))
+    return 'has a number beyond the last of its conversation';
   return null;
 }
 
-function isChoices(stored: string): boolean {
-  try {
-    return message.shape.choices.safeParse(JSON.parse(stored)).success;
-  } catch {
-    return false;
+/** The columns that may name a person who is no longer among the members. */
+const personColumns = ['assigned_to', 'resolved_by', 'created_by', 'user_id', 'sender_id'];
+
+/** A removed member is known by the id alone; the member of another organization would be shown by name. */
+async function findStranger(tx: Tx, row: AnyRow, organizationId: string): Promise<string | null> {
+  for (const column of personColumns) {
+    const id = row[column];
+    if (typeof id !== 'string') continue;
+    const member = await tx.repositories.members.byId(id);
+    if (member !== undefined && member.organization_id !== organizationId)
+      return `names a member of another organization as ${column}`;
   }
+  return null;
 }

@@ -2,6 +2,7 @@
 // also by their admins.
 import { randomBytes } from 'node:crypto';
 import type { Input, Output } from '../../protocol/operations.ts';
+import { organizationSlug } from '../../protocol/operations/shared.ts';
 import type { OrganizationRow } from '../../engine/rows.ts';
 import { accessOrganization } from '../core/access.ts';
 import { audit } from '../core/audit.ts';
@@ -11,8 +12,6 @@ import { organizationQuotas } from './quotas.ts';
 import { isoTime, serializeOrganization } from '../core/serializers.ts';
 import type { OwnerCall, ReadTx, Tx } from '../service.ts';
 
-const slugPattern = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
-
 /** @throws Failure bad_request (slug), conflict (slug taken) */
 export async function createOrganization(
   tx: Tx,
@@ -20,11 +19,8 @@ export async function createOrganization(
   input: Input<'organizations.create'>,
 ): Promise<Output<'organizations.create'>> {
   const slug = input.slug ?? slugify(input.name);
-  if (!slugPattern.test(slug))
-    throw badField(
-      'slug',
-      'must be 1 to 63 of a-z, 0-9 and hyphens, and begin and end with a letter or digit',
-    );
+  const checked = organizationSlug.safeParse(slug);
+  if (!checked.success) throw badField('slug', checked.error.issues[0]?.message ?? 'is no slug');
   if ((await tx.repositories.organizations.bySlug(slug)) !== undefined)
     throw new ServiceError(
       'conflict',

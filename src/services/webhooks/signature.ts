@@ -6,6 +6,11 @@ export function createWebhookSecret(): string {
   return `whsec_${randomBytes(32).toString('base64')}`;
 }
 
+/** True for the form of a signing secret. */
+export function isWebhookSecret(text: string): boolean {
+  return /^whsec_[A-Za-z0-9+/]{43}=$/.test(text);
+}
+
 /**
  * The headers that prove who sent a body.
  * @param secret as made above; the key is what its base64 part stands for

@@ -13,7 +13,7 @@ import { createWebhookSecret } from './signature.ts';
 
 /** Every event of the log can be sent, and nothing else: a new type that is missing in the contract does not compile. */
 const sameEvents: (type: LoggedEventType) => WebhookEvent = (type) => type;
-const maxWebhooks = 20;
+export const maxWebhooks = 20;
 /** How long a delivery is tried for: a day. */
 export const retryForMs = 86_400_000;
 
@@ -35,7 +35,7 @@ export function getSelection(row: WebhookRow): readonly WebhookEvent[] | null {
  * The address of a webhook, in the URL parser's own spelling. What a name leads to is looked at when connecting.
  * @throws Failure bad_request
  */
-function checkUrl(service: Service, text: string): string {
+export function checkUrl(service: Service, text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:'))
     throw badField('url', 'must be a URL that begins with https://');

@@ -1,0 +1,380 @@
+// What a row of an imported file must be: the schemas and rules that hold for what is typed in, column by column.
+// Each row is read by itself; what binds it to other rows is export-import.ts. Stores nothing.
+import { z } from 'zod';
+import { applicationSettingsPatch } from '../../protocol/application-settings.ts';
+import { knowledgeFormat, synonyms } from '../../protocol/assistant.ts';
+import { assistantLimits, sizeLimits } from '../../protocol/codes.ts';
+import * as entity from '../../protocol/entities.ts';
+import {
+  clientMessageId,
+  email,
+  name,
+  organizationSlug,
+  shortcut,
+} from '../../protocol/operations/shared.ts';
+import { exactText, text } from '../../protocol/text.ts';
+import { webhookSelection, webhookUrl } from '../../protocol/webhooks.ts';
+import type * as rows from '../../engine/rows.ts';
+import { isWebAddress } from '../assistant/knowledge/documents.ts';
+import { normaliseDomain } from '../auth/origins.ts';
+import { isIdentitySecret, isPasswordHash, readApiKey } from '../auth/secrets.ts';
+import { isTotpSecret } from '../auth/totp.ts';
+import { prepareContent } from '../content/content.ts';
+import type { Service } from '../service.ts';
+import { noPassword } from '../tenants/members.ts';
+import { defaultSettings, patchSettings } from '../tenants/settings.ts';
+import { isWebhookSecret } from '../webhooks/signature.ts';
+import { checkUrl } from '../webhooks/webhooks.ts';
+
+/** The rows of a file, by table: as they are stored, but with secrets as text. */
+export interface FileRows {
+  organizations: rows.OrganizationRow;
+  applications: Omit<rows.ApplicationRow, 'identity_secret'> & { identity_secret: string };
+  domains: rows.DomainRow;
+  api_keys: Omit<rows.ApiKeyRow, 'digest' | 'sealed'> & { sealed: string };
+  members: rows.MemberRow;
+  member_totp: Omit<rows.MemberTotpRow, 'sealed'> & { sealed: string };
+  canned_replies: rows.CannedReplyRow;
+  webhooks: Omit<rows.WebhookRow, 'sealed'> & { sealed: string };
+  visitors: rows.VisitorRow;
+  visitor_blocks: rows.VisitorBlockRow;
+  conversations: rows.ConversationRow;
+  participants: rows.ParticipantRow;
+  messages: rows.MessageRow;
+  knowledge_documents: rows.KnowledgeDocumentRow;
+  knowledge_questions: rows.KnowledgeQuestionRow;
+  knowledge_synonyms: rows.KnowledgeSynonymsRow;
+  audit: rows.AuditRow;
+}
+
+export type FileTable = keyof FileRows;
+
+/** A schema for every table: a table or a column that is missing here does not compile. */
+export type FileSchemas = { readonly [Table in FileTable]: z.ZodType<FileRows[Table]> };
+
+/** How far another server's clock may be ahead of this one's, ms. */
+const clockSkewMs = 86_400_000;
+/** The longest time that a key which was rotated still works, ms. */
+const maxGraceMs = 90 * 86_400_000;
+/** What the audit log says in one column. */
+const auditText = exactText(0, 1_000);
+const flag = z.union([z.literal(0), z.literal(1)]);
+const count = z.int().min(0);
+
+/**
+ * The schemas of all tables.
+ * @param service whose rules hold
+ */
+export function createFileSchemas(service: Service): FileSchemas {
+  const now = service.engine.clock.now();
+  const past = z
+    .int()
+    .min(0)
+    .max(now + clockSkewMs, "must not be later than this machine's clock");
+  const any = z
+    .int()
+    .min(0)
+    .max(Date.UTC(9999, 11, 31));
+  const row = { id: entity.uuid, created_at: past };
+  const owned = { ...row, organization_id: entity.uuid };
+  const ofApplication = { ...owned, application_id: entity.uuid };
+  return {
+    organizations: organizationRow(past),
+    applications: z.strictObject({
+      ...owned,
+      name,
+      settings: json(applicationSettingsPatch, (patch) => patchSettings(defaultSettings, patch)),
+      identity_secret: z.string().refine(isIdentitySecret, 'is no identity secret'),
+    }),
+    domains: z.strictObject({ ...row, application_id: entity.uuid, domain: domain() }),
+    api_keys: apiKey(
+      z.strictObject({
+        ...ofApplication,
+        mode: entity.mode,
+        name,
+        public_id: z.string(),
+        sealed: z.string(),
+        last_used_at: past.nullable(),
+        expires_at: any.max(now + clockSkewMs + maxGraceMs).nullable(),
+        revoked_at: past.nullable(),
+      }),
+    ),
+    members: z.strictObject({
+      ...owned,
+      email,
+      name,
+      role: entity.role,
+      password_hash: z
+        .string()
+        .refine((hash) => hash === noPassword || isPasswordHash(hash), 'is no hash of a password'),
+      disabled_at: past.nullable(),
+    }),
+    member_totp: z.strictObject({
+      ...owned,
+      member_id: entity.uuid,
+      sealed: z.string().refine(isTotpSecret, 'is no secret of an authenticator'),
+      last_step: count,
+      confirmed_at: past.nullable(),
+    }),
+    canned_replies: rendered(
+      z.strictObject({
+        ...owned,
+        shortcut,
+        content: z.string(),
+        content_format: entity.contentFormat,
+        content_html: z.string().nullable(),
+        updated_at: past,
+      }),
+    ),
+    webhooks: z.strictObject({
+      ...owned,
+      url: webhookUrl.transform((url, context) => attempt(context, () => checkUrl(service, url))),
+      events: json(webhookSelection.unwrap()).nullable(),
+      sealed: z.string().refine(isWebhookSecret, 'is no secret of a webhook'),
+      enabled: flag,
+      position: count,
+    }),
+    visitors: z.strictObject({
+      ...ofApplication,
+      visitor_id: entity.visitorUuid,
+      mode: entity.mode,
+      name: name.nullable(),
+      email: email.nullable(),
+      verified: flag,
+      attributes: json(entity.attributes),
+      address_digest: z.null(),
+    }),
+    visitor_blocks: z.strictObject({
+      ...owned,
+      visitor_key: entity.uuid,
+      expires_at: any.nullable(),
+      created_by: entity.uuid,
+    }),
+    conversations: conversationRow(past),
+    participants: z.strictObject({
+      conversation_id: entity.uuid,
+      user_id: entity.uuid,
+      role: entity.participant.shape.role,
+      joined_at: past,
+      left_at: past.nullable(),
+      last_read_message_id: entity.uuid.nullable(),
+      last_read_seq: count,
+    }),
+    messages: messageRow(past),
+    ...knowledgeRows(past),
+    audit: z.strictObject({
+      ...owned,
+      actor: auditText,
+      action: auditText,
+      subject: auditText,
+      detail: json(entity.auditEntry.shape.detail),
+      address: auditText.nullable(),
+    }),
+  };
+}
+
+/**
+ * Reads a row of a file.
+ * @param refusal the error for what is wrong with it
+ * @returns the row as it may be stored
+ * @throws what `refusal` makes
+ */
+export function checkFileRow(
+  schemas: FileSchemas,
+  table: string,
+  row: unknown,
+  refusal: (problem: string) => Error,
+): Readonly<Record<string, unknown>> {
+  const schema: z.ZodType<object> | undefined = Object.entries(schemas).find(([name]) => name === table)?.[1];
+  if (schema === undefined) throw refusal('is of no table that travels');
+  const read = schema.safeParse(row);
+  if (read.success) return { ...read.data };
+  const [issue] = read.error.issues;
+  if (issue?.code === 'unrecognized_keys') throw refusal(`has an unknown column ${issue.keys[0] ?? ''}`);
+  throw refusal(
+    issue === undefined || issue.path.length === 0
+      ? 'is no row'
+      : `column ${issue.path.join('.')}: ${issue.message}`,
+  );
+}
+
+function organizationRow(past: z.ZodNumber): z.ZodType<rows.OrganizationRow> {
+  return z.strictObject({
+    id: entity.uuid,
+    created_at: past,
+    slug: organizationSlug,
+    name,
+    plan: entity.plan,
+    requests_per_minute: entity.organizationLimits.shape.requestsPerMinute,
+    retention_days: z.union([z.int().min(1), z.literal(-1)]).nullable(),
+    max_applications: entity.organizationLimits.shape.applications,
+    max_seats: entity.organizationLimits.shape.seats,
+    release_after_minutes: z.int().min(1).max(1_440).nullable(),
+    second_factor: entity.secondFactorDemand,
+    plan_changed_at: past,
+  });
+}
+
+function knowledgeRows(
+  past: z.ZodNumber,
+): Pick<FileSchemas, 'knowledge_documents' | 'knowledge_questions' | 'knowledge_synonyms'> {
+  const row = { id: entity.uuid, application_id: entity.uuid, created_at: past };
+  return {
+    knowledge_documents: z.strictObject({
+      ...row,
+      organization_id: entity.uuid,
+      source: text(1, assistantLimits.source),
+      title: exactText(0, assistantLimits.title),
+      url: text(1, assistantLimits.source)
+        .refine(isWebAddress, 'must be an address like https://…')
+        .nullable(),
+      format: knowledgeFormat,
+      content: exactText(1, assistantLimits.content),
+      // Its passages are cut here.
+      edition: z.int().transform(() => 0),
+      updated_at: past,
+    }),
+    knowledge_questions: z.strictObject({
+      ...row,
+      document_id: entity.uuid,
+      heading: z.string().max(assistantLimits.content).nullable(),
+      question: text(1, assistantLimits.title),
+    }),
+    knowledge_synonyms: z.strictObject({ application_id: entity.uuid, synonyms: json(synonyms) }),
+  };
+}
+
+function conversationRow(past: z.ZodNumber): z.ZodType<rows.ConversationRow> {
+  return z
+    .strictObject({
+      id: entity.uuid,
+      organization_id: entity.uuid,
+      application_id: entity.uuid,
+      visitor_key: entity.uuid,
+      mode: entity.mode,
+      status: entity.conversationStatus,
+      subject: text(1, sizeLimits.subject).nullable(),
+      assigned_to: entity.uuid.nullable(),
+      resolved_by: entity.uuid.nullable(),
+      resolved_at: past.nullable(),
+      last_seq: count,
+      waiting_since: past.nullable(),
+      first_response_at: past.nullable(),
+      idempotency_key: clientMessageId.nullable(),
+      assistant_muted_at: past.nullable(),
+      created_at: past,
+      updated_at: past,
+    })
+    .refine(({ status, assigned_to }) => status !== 'active' || assigned_to !== null, {
+      path: ['assigned_to'],
+      error: 'must name a member, because the conversation is active',
+    });
+}
+
+function messageRow(past: z.ZodNumber): z.ZodType<rows.MessageRow> {
+  return rendered(
+    z
+      .strictObject({
+        id: entity.uuid,
+        conversation_id: entity.uuid,
+        organization_id: entity.uuid,
+        seq: count,
+        changed_seq: count,
+        sender_id: entity.uuid,
+        sender_role: entity.senderRole,
+        sender_label: name.nullable(),
+        content: z.string(),
+        content_format: entity.contentFormat,
+        content_html: z.string().nullable(),
+        content_text: z.string().nullable(),
+        internal: flag,
+        choices: json(entity.message.shape.choices.unwrap()).nullable(),
+        choice: entity.uuid.nullable(),
+        client_message_id: clientMessageId.nullable(),
+        created_at: past,
+        edited_at: past.nullable(),
+        deleted_at: past.nullable(),
+      })
+      .refine(({ seq, changed_seq }) => changed_seq >= seq, {
+        path: ['changed_seq'],
+        error: 'must not be before its seq',
+      }),
+  );
+}
+
+interface Content {
+  readonly content: string;
+  readonly content_format: entity.ContentFormat;
+  readonly content_html: string | null;
+  readonly content_text?: string | null;
+  readonly deleted_at?: number | null;
+}
+
+/** Checks a text and makes its HTML anew: what goes to browsers never comes out of a file. */
+function rendered<R extends Content>(schema: z.ZodType<R>): z.ZodType<R> {
+  return schema.transform((row, context) => {
+    if (row.deleted_at !== undefined && row.deleted_at !== null)
+      return { ...row, content: '', content_html: null, content_text: null, choices: null, choice: null };
+    const prepared = prepareContent(row.content, row.content_format, sizeLimits.contentSocket);
+    if (!prepared.ok) return refuse(context, prepared.problem, ['content']);
+    const { content, contentFormat, contentHtml, text: readable } = prepared.value;
+    return {
+      ...row,
+      content,
+      content_html: contentHtml,
+      ...('content_text' in row ? { content_text: contentFormat === 'plain' ? null : readable } : {}),
+    };
+  });
+}
+
+function apiKey(schema: z.ZodType<FileRows['api_keys']>): z.ZodType<FileRows['api_keys']> {
+  return schema.refine(
+    ({ sealed, mode, public_id }) => {
+      const key = readApiKey(sealed);
+      return key?.mode === mode && key.publicId === public_id;
+    },
+    { path: ['sealed'], error: 'is not the API key that the row describes' },
+  );
+}
+
+function domain(): z.ZodType<string> {
+  return z.string().transform((written, context) => {
+    const result = normaliseDomain(written);
+    return result.ok ? result.domain : refuse(context, result.problem);
+  });
+}
+
+/** A column that holds JSON: stored anew as its schema reads it. */
+function json<S extends z.ZodType>(
+  schema: S,
+  complete: (value: z.output<S>) => unknown = (value) => value,
+): z.ZodType<string> {
+  return z.string().transform((stored, context) => {
+    const read = schema.safeParse(parseJson(stored));
+    if (read.success) return JSON.stringify(complete(read.data));
+    for (const { message, path } of read.error.issues)
+      context.issues.push({ code: 'custom', input: stored, message, path });
+    return z.NEVER;
+  });
+}
+
+function parseJson(stored: string): unknown {
+  try {
+    return JSON.parse(stored);
+  } catch {
+    return undefined;
+  }
+}
+
+function attempt<T>(context: z.RefinementCtx, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    return refuse(context, error instanceof Error ? error.message : String(error));
+  }
+}
+
+function refuse(context: z.RefinementCtx, message: string, path: readonly string[] = []): never {
+  context.issues.push({ code: 'custom', input: context.value, message, path: [...path] });
+  return z.NEVER;
+}

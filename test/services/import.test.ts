@@ -1,0 +1,290 @@
+// Attacks `import` with files whose end fits and whose rows could not have been typed in: each is refused with its line,
+// and nothing of it stays. What a good file brings is in test/cli/data-commands.test.ts.
+import { createHash } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { sizeLimits } from '../../src/protocol/codes.ts';
+import { exportOrganization, importOrganization } from '../../src/services/data/export-import.ts';
+import { startApp, type TestApp } from '../helpers/app.ts';
+import {
+  createConversation,
+  createMember,
+  createMessage,
+  createOrganization,
+  createVisitor,
+  type TestMember,
+} from '../helpers/fixtures.ts';
+import { inDatabase } from '../helpers/rest-checks.ts';
+
+type Row = Record<string, unknown>;
+
+let from: TestApp;
+let to: TestApp;
+let lines: string[];
+let stranger: TestMember;
+
+const year9999 = Date.UTC(9999, 0, 1);
+const callOn = ({ service }: TestApp) =>
+  ({ service, actor: { kind: 'local' }, address: null, contentLimit: sizeLimits.contentRest }) as const;
+
+beforeAll(async () => {
+  from = await startApp();
+  to = await startApp();
+  await createOrganization(to, 'other');
+  stranger = await createMember(to, 'other', 'operator', 'Otto Other');
+  const { application } = await createOrganization(from, 'acme');
+  const admin = await createMember(from, 'acme', 'admin');
+  const call = (method: string, path: string, body?: unknown) =>
+    fetch(`${from.url}/api/v1${path}`, {
+      method,
+      headers: { authorization: `Bearer ${admin.token}`, 'content-type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+  const visitor = createVisitor(from, application);
+  const conversation = await createConversation(visitor, 'A subject');
+  await createMessage(visitor, conversation, 'hello');
+  await createMessage(visitor, conversation, 'hello again');
+  for (const [path, body] of [
+    ['/staff/canned-replies', { shortcut: 'hi', content: 'Hello!' }],
+    ['/admin/webhooks', { url: 'https://hooks.example/a', events: ['message:new'] }],
+    [
+      '/admin/knowledge',
+      { applicationId: application.id, source: 'a.md', title: 'A', content: 'Some text to be found.' },
+    ],
+  ] as const)
+    if ((await call('POST', path, body)).status !== 201) throw new Error(path);
+  await call('PUT', `/admin/applications/${application.id}/synonyms`, { synonyms: [['a', 'b']] });
+  await call('PUT', `/staff/visitors/${visitor.id}/block`, {});
+  lines = [];
+  await exportOrganization(callOn(from), 'acme', async (line) => void lines.push(line));
+});
+
+afterAll(async () => {
+  await from.stop();
+  await to.stop();
+});
+
+/** The file with the rows of a table changed, and its end made to fit, as a forger would. */
+function forged(table: string, change: (row: Row, index: number) => unknown): string[] {
+  let index = 0;
+  const body = lines.slice(0, -1).map((line) => {
+    const value = JSON.parse(line) as { table?: string; row: Row };
+    if (value.table !== table) return line;
+    return JSON.stringify({ table, row: change(value.row, index++) });
+  });
+  expect(index, `rows of ${table}`).toBeGreaterThan(0);
+  const sha256 = createHash('sha256')
+    .update(body.map((line) => `${line}\n`).join(''))
+    .digest('hex');
+  return [...body, JSON.stringify({ end: true, rows: body.length - 1, sha256 })];
+}
+
+async function* asLines(file: readonly string[]): AsyncIterable<string> {
+  yield* file;
+}
+
+const importInto = (app: TestApp, file: readonly string[]) =>
+  importOrganization(callOn(app), () => asLines(file));
+
+const numbers = (): unknown[] =>
+  ['organizations', 'applications', 'domains', 'members', 'visitors', 'messages', 'audit', 'webhooks'].map(
+    (table) => inDatabase(to, `select count(*) as n from ${table}`)[0]?.['n'],
+  );
+
+/** What a forged file changes, and the column that its refusal names. */
+const cases: Readonly<
+  Record<string, readonly [table: string, change: (row: Row) => unknown, named: RegExp]>
+> = {
+  'a plan that there is not': ['organizations', (row) => ({ ...row, plan: 'platinum' }), /plan/],
+  'a slug that no address has': ['organizations', (row) => ({ ...row, slug: 'Not A Slug' }), /slug/],
+  'a limit below one': [
+    'organizations',
+    (row) => ({ ...row, requests_per_minute: 0 }),
+    /requests_per_minute/,
+  ],
+  'a retention of no days': ['organizations', (row) => ({ ...row, retention_days: 0 }), /retention_days/],
+  'a plan that changes in the year 9999': [
+    'organizations',
+    (row) => ({ ...row, plan_changed_at: year9999 }),
+    /plan_changed_at/,
+  ],
+  'foreign settings': [
+    'applications',
+    (row) => ({ ...row, settings: JSON.stringify({ behavior: { script: 'https://evil.example' } }) }),
+    /settings\.behavior/,
+  ],
+  'a colour that is none': [
+    'applications',
+    (row) => ({ ...row, settings: JSON.stringify({ appearance: { colors: { primary: 'red;}' } } }) }),
+    /settings\.appearance\.colors\.primary/,
+  ],
+  'settings that are no JSON': ['applications', (row) => ({ ...row, settings: '{' }), /settings/],
+  'an identity secret of one letter': [
+    'applications',
+    (row) => ({ ...row, identity_secret: 'a' }),
+    /identity_secret/,
+  ],
+  'a name too long': ['applications', (row) => ({ ...row, name: 'x'.repeat(101) }), /name/],
+  'the domain *.com': ['domains', (row) => ({ ...row, domain: '*.com' }), /domain/],
+  'the domain null': ['domains', (row) => ({ ...row, domain: 'null' }), /domain/],
+  'an API key that is another': ['api_keys', (row) => ({ ...row, public_id: 'abcdefghijkl' }), /sealed/],
+  'an API key of another mode': [
+    'api_keys',
+    (row) => ({ ...row, mode: row['mode'] === 'live' ? 'test' : 'live' }),
+    /sealed/,
+  ],
+  'a key that ends in the year 9999': ['api_keys', (row) => ({ ...row, expires_at: year9999 }), /expires_at/],
+  'a password at a cost of 2^21': [
+    'members',
+    (row) => ({ ...row, password_hash: String(row['password_hash']).replace(/^scrypt\$\d+/, 'scrypt$21') }),
+    /password_hash/,
+  ],
+  'a password in many rounds': [
+    'members',
+    (row) => ({ ...row, password_hash: String(row['password_hash']).replace('$8$3$', '$8$4000$') }),
+    /password_hash/,
+  ],
+  'a role that there is not': ['members', (row) => ({ ...row, role: 'owner' }), /role/],
+  'an address that is none': ['members', (row) => ({ ...row, email: 'not an address' }), /email/],
+  'a shortcut with blanks': ['canned_replies', (row) => ({ ...row, shortcut: 'a b' }), /shortcut/],
+  'a canned reply of any length': [
+    'canned_replies',
+    (row) => ({ ...row, content: 'x'.repeat(20_000) }),
+    /content/,
+  ],
+  'a webhook into the private network': [
+    'webhooks',
+    (row) => ({ ...row, url: 'http://169.254.169.254/latest' }),
+    /url/,
+  ],
+  'a webhook of an unknown event': [
+    'webhooks',
+    (row) => ({ ...row, events: '["message:everything"]' }),
+    /events/,
+  ],
+  'a webhook with a short secret': ['webhooks', (row) => ({ ...row, sealed: 'whsec_YQ==' }), /sealed/],
+  'a visitor id that is no random UUID': [
+    'visitors',
+    (row) => ({ ...row, visitor_id: '00000000-0000-0000-0000-000000000000' }),
+    /visitor_id/,
+  ],
+  'attributes of any depth': [
+    'visitors',
+    (row) => ({ ...row, attributes: '{"a":{"b":1}}' }),
+    /attributes\.a/,
+  ],
+  'an address digest of its own': [
+    'visitors',
+    (row) => ({ ...row, address_digest: 'abc' }),
+    /address_digest/,
+  ],
+  'a subject too long': [
+    'conversations',
+    (row) => ({ ...row, subject: 'x'.repeat(sizeLimits.subject + 1) }),
+    /subject/,
+  ],
+  'a conversation from the year 9999': [
+    'conversations',
+    (row) => ({ ...row, created_at: year9999 }),
+    /created_at/,
+  ],
+  'a status that there is not': ['conversations', (row) => ({ ...row, status: 'open' }), /status/],
+  'an active conversation of no one': [
+    'conversations',
+    (row) => ({ ...row, status: 'active' }),
+    /assigned_to/,
+  ],
+  'numbers that end too early': ['conversations', (row) => ({ ...row, last_seq: 1 }), /beyond the last/],
+  'half a character': ['messages', (row) => ({ ...row, content: 'a\ud800' }), /content/],
+  'a message of any length': ['messages', (row) => ({ ...row, content: 'x'.repeat(20_000) }), /content/],
+  'a message from the year 9999': ['messages', (row) => ({ ...row, created_at: year9999 }), /created_at/],
+  'a role of a sender that there is not': [
+    'messages',
+    (row) => ({ ...row, sender_role: 'root' }),
+    /sender_role/,
+  ],
+  'a rich text that is none': [
+    'messages',
+    (row) => ({ ...row, content_format: 'lexical', content: '{"root":1}' }),
+    /content/,
+  ],
+  'choices that no assistant offers': [
+    'messages',
+    (row) => ({ ...row, choices: '[{"id":"1","title":"x"}]' }),
+    /choices/,
+  ],
+  'a number that is text': ['messages', (row) => ({ ...row, seq: '1' }), /seq/],
+  'a document with a script for an address': [
+    'knowledge_documents',
+    (row) => ({ ...row, url: 'javascript:alert(1)' }),
+    /url/,
+  ],
+  'synonyms that are none': ['knowledge_synonyms', (row) => ({ ...row, synonyms: '[["one"]]' }), /synonyms/],
+  'a row of the audit log with a tree in it': [
+    'audit',
+    (row) => ({ ...row, detail: '{"a":{"b":1}}' }),
+    /detail/,
+  ],
+  'a column too many': ['visitors', (row) => ({ ...row, is_admin: 1 }), /is_admin/],
+  'a row that is a list': ['visitors', () => [1, 2], /visitors/],
+  'no row': ['visitors', () => null, /visitors/],
+};
+
+describe('a file is refused with the line and the column, and leaves nothing', () => {
+  it.each(Object.keys(cases))('%s', async (name) => {
+    const [table, change, named] = cases[name]!;
+    const before = numbers();
+    const refusal = await importInto(to, forged(table, change)).then(
+      () => 'imported',
+      (error: unknown) => String(error),
+    );
+    expect(refusal).toMatch(
+      new RegExp(
+        `line \\d+ \\(${table === 'conversations' && name.startsWith('numbers') ? 'messages' : table}\\)`,
+      ),
+    );
+    expect(refusal).toMatch(named);
+    expect(refusal).toContain('Nothing was changed.');
+    expect(numbers()).toEqual(before);
+  });
+
+  it('a message in the name of another organization’s member', async () => {
+    const file = forged('messages', (row) => ({ ...row, sender_role: 'operator', sender_id: stranger.id }));
+    await expect(importInto(to, file)).rejects.toThrow(/line \d+ \(messages\) names a member of another/);
+  });
+
+  it('more webhooks than an organization may have', async () => {
+    const [{ row = {} } = {}] = lines
+      .map((line) => JSON.parse(line) as { table?: string; row?: Row })
+      .filter(({ table }) => table === 'webhooks');
+    const more = Array.from({ length: 20 }, (_, index) =>
+      JSON.stringify({
+        table: 'webhooks',
+        row: { ...row, id: `0193a000-0000-7000-8000-0000000000${String(index).padStart(2, '0')}` },
+      }),
+    );
+    const at = lines.findIndex((line) => line.startsWith('{"table":"webhooks"'));
+    const good = lines;
+    lines = [...good.slice(0, at), ...more, ...good.slice(at)];
+    try {
+      await expect(
+        importInto(
+          to,
+          forged('webhooks', (one) => one),
+        ),
+      ).rejects.toThrow(/more than the 20 webhooks/);
+    } finally {
+      lines = good;
+    }
+  });
+});
+
+it('HTML never comes out of a file: it is made from the content', async () => {
+  const html = '<img src=x onerror=alert(1)>';
+  await importInto(
+    to,
+    forged('messages', (row) => ({ ...row, content_html: html, content_text: html })),
+  );
+  const messages = "select * from messages where content like 'hello%' order by id";
+  expect(inDatabase(to, messages)).toEqual(inDatabase(from, messages));
+  expect(inDatabase(to, messages)).toHaveLength(2);
+});
