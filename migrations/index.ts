@@ -9,6 +9,7 @@ import * as assistant from './0005-assistant.ts';
 import * as signInAndBlocks from './0006-sign-in-and-blocks.ts';
 import * as searchByOrganization from './0007-search-by-organization.ts';
 import * as choicesAndLearning from './0008-choices-and-learning.ts';
+import * as passkeys from './0009-passkeys.ts';
 
 export interface Migration {
   readonly name: string;
@@ -24,4 +25,5 @@ export const migrations: readonly Migration[] = [
   { name: '0006-sign-in-and-blocks', up: signInAndBlocks.up },
   { name: '0007-search-by-organization', up: searchByOrganization.up },
   { name: '0008-choices-and-learning', up: choicesAndLearning.up },
+  { name: '0009-passkeys', up: passkeys.up },
 ];

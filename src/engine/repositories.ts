@@ -25,6 +25,8 @@ import type {
   MessageWithSender,
   OrganizationRow,
   ParticipantRow,
+  PasskeyRegistrationRow,
+  PasskeyRow,
   PassageTerms,
   QueueRow,
   RetentionCursor,
@@ -517,13 +519,32 @@ export interface SecondFactorsRepository {
   /** Uses a recovery code up; 0 when the member has no such code. */
   useRecoveryCode(memberId: string, digest: Uint8Array): Promise<number>;
   countRecoveryCodes(memberId: string): Promise<number>;
-  /** Removes every second factor of a member. */
-  removeAllOf(memberId: string): Promise<number>;
+  removeTotp(memberId: string): Promise<number>;
+  removeRecoveryCodes(memberId: string): Promise<number>;
   ticketByDigest(digest: Uint8Array): Promise<SignInTicketRow | undefined>;
   insertTicket(row: SignInTicketRow): Promise<number>;
   setTries(digest: Uint8Array, tries: number): Promise<number>;
   removeTicket(digest: Uint8Array): Promise<number>;
   removeExpiredTickets(now: number): Promise<number>;
+}
+
+/** Passkeys of members, and those that authenticators were asked to make. */
+export interface PasskeysRepository {
+  byId(id: string): Promise<PasskeyRow | undefined>;
+  byCredentialId(credentialId: string): Promise<PasskeyRow | undefined>;
+  /** Oldest first. */
+  byMember(memberId: string): Promise<PasskeyRow[]>;
+  count(memberId: string): Promise<number>;
+  insert(row: PasskeyRow): Promise<number>;
+  setName(id: string, name: string): Promise<number>;
+  setUsed(id: string, counter: number, now: number): Promise<number>;
+  remove(id: string): Promise<number>;
+  removeAllOf(memberId: string): Promise<number>;
+  /** A member has one at a time: the new one takes the place of an older one. */
+  putRegistration(row: PasskeyRegistrationRow): Promise<number>;
+  registrationOf(memberId: string): Promise<PasskeyRegistrationRow | undefined>;
+  removeRegistration(memberId: string): Promise<number>;
+  removeExpiredRegistrations(now: number): Promise<number>;
 }
 
 export interface CannedRepliesRepository {
@@ -676,6 +697,7 @@ export interface Repositories {
   readonly invitations: InvitationsRepository;
   readonly blocks: BlocksRepository;
   readonly secondFactors: SecondFactorsRepository;
+  readonly passkeys: PasskeysRepository;
   readonly cannedReplies: CannedRepliesRepository;
   readonly knowledge: KnowledgeRepository;
   readonly aiLog: AiLogRepository;

@@ -117,6 +117,31 @@ export interface RecoveryCodeRow {
   member_id: string;
 }
 
+export interface PasskeyRow {
+  id: string;
+  organization_id: string;
+  member_id: string;
+  name: string;
+  /** What the authenticator calls it, in base64url. */
+  credential_id: string;
+  /** COSE, in base64url. */
+  public_key: string;
+  /** The newest count of signatures that the authenticator gave; 0: it does not count. */
+  counter: number;
+  /** How a browser reaches the authenticator, separated by blanks. */
+  transports: string;
+  created_at: number;
+  last_used_at: number | null;
+}
+
+/** A passkey that an authenticator was asked to make. */
+export interface PasskeyRegistrationRow {
+  member_id: string;
+  session_id: string;
+  challenge: string;
+  expires_at: number;
+}
+
 /** A right password that waits for the second factor. */
 export interface SignInTicketRow {
   digest: Uint8Array;

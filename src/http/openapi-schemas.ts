@@ -3,7 +3,13 @@ import { z } from 'zod';
 import { applicationSettings, businessHours } from '../protocol/application-settings.ts';
 import { errorCodes } from '../protocol/codes.ts';
 import * as entities from '../protocol/entities.ts';
-import { secondFactorMethod, staffSession, staffToken } from '../protocol/sign-in.ts';
+import {
+  passkey,
+  passkeyRequest,
+  secondFactorMethod,
+  staffSession,
+  staffToken,
+} from '../protocol/sign-in.ts';
 import * as webhooks from '../protocol/webhooks.ts';
 
 export interface JsonObject {
@@ -34,6 +40,7 @@ const components: Readonly<Record<string, z.ZodType>> = {
   ApiKeyWithSecret: entities.apiKeyWithSecret,
   Member: entities.member,
   Block: entities.block,
+  Passkey: passkey,
   StaffSession: staffSession,
   StaffToken: staffToken,
   Webhook: webhooks.webhook,
@@ -127,6 +134,10 @@ export const errorSchema: JsonObject = {
       type: 'array',
       items: { type: 'string', enum: secondFactorMethod.options },
       description: 'With `second_factor`: how the sign-in may go on.',
+    },
+    passkey: {
+      ...jsonSchema(passkeyRequest, 'output', new Map()),
+      description: 'With `second_factor`: what `navigator.credentials.get` needs, as JSON.',
     },
     requestId: { type: 'string', format: 'uuid', description: 'With `internal_error`.' },
   },

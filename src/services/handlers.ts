@@ -27,6 +27,7 @@ import * as messages from './chat/messages.ts';
 import * as organizations from './tenants/organizations.ts';
 import { purgeApplicationData, purgeOrganizationData, purge } from './data/retention.ts';
 import type { Call, CallOf, ReadTx, Tx } from './service.ts';
+import * as passkeys from './auth/passkeys.ts';
 import * as secondFactor from './auth/second-factor.ts';
 import * as sessions from './auth/sessions.ts';
 import * as staffSessions from './auth/staff-sessions.ts';
@@ -114,6 +115,11 @@ export const handlers: { readonly [N in OperationName]: Handler<N> } = {
   'totp.begin': preparesAndWrites(secondFactor.checkOwnPassword, secondFactor.beginTotp, memberScope),
   'totp.confirm': preparesAndWrites(secondFactor.countOwnAttempt, secondFactor.confirmTotp, memberScope),
   'totp.disable': preparesAndWrites(secondFactor.countOwnAttempt, secondFactor.disableTotp, memberScope),
+  'passkeys.list': reads(passkeys.listPasskeys),
+  'passkeys.begin': preparesAndWrites(secondFactor.checkOwnPassword, passkeys.beginPasskey, memberScope),
+  'passkeys.add': passkeys.addPasskey,
+  'passkeys.rename': writes(passkeys.renamePasskey, memberScope),
+  'passkeys.remove': preparesAndWrites(secondFactor.checkOwnPassword, passkeys.removePasskey, memberScope),
   'recoveryCodes.create': preparesAndWrites(
     secondFactor.checkOwnPassword,
     secondFactor.createRecoveryCodes,

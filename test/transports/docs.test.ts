@@ -121,12 +121,13 @@ describe('/docs', () => {
       DOMAIN: acme.application.domain,
     };
     const outcomes: string[] = [];
-    // What they send is right for one person at one moment: a password, a link, a ticket, a code.
+    // What they send is right for one person at one moment: a password, a link, a ticket, a code, a browser's answer.
     const secretsOfTheMoment = new Set([
       'session.create',
       'invitations.accept',
       'session.secondFactor',
       'session.setUpSecondFactor',
+      'passkeys.add',
       'totp.confirm',
       'totp.disable',
     ]);

@@ -9,6 +9,7 @@ import { operations } from '../../src/protocol/operations.ts';
 import { webhookEvents } from '../../src/protocol/webhooks.ts';
 import { routes } from '../../src/http/operation-routes.ts';
 import { totpCode, totpStep } from '../../src/services/auth/totp.ts';
+import { Authenticator, type Asked } from '../helpers/authenticator.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { inProcess } from '../helpers/cli.ts';
 import { request, type HeaderMap, type Reply } from '../helpers/client.ts';
@@ -373,6 +374,29 @@ describe('what the service answers', () => {
     const member = await createMember(app, 'acme');
     await check(admin, 'DELETE', `/api/v1/admin/members/${member.id}/second-factor`);
     await check(admin, 'DELETE', `/api/v1/admin/members/${member.id}/sessions`);
+  });
+
+  it('is what the document says of passkeys', async () => {
+    const me = '/api/v1/staff/me';
+    const { port } = new URL(app.url);
+    const authenticator = new Authenticator(`http://localhost:${port}`, 'localhost');
+    const member = await createMember(app, 'acme');
+    const { options } = (await check(member, 'POST', `${me}/passkeys/options`, { password: memberPassword }))
+      .body;
+    const answer = { name: 'Laptop', response: authenticator.create(options as Asked) };
+    const added = await check(member, 'POST', `${me}/passkeys`, answer);
+    expect(added.body.recoveryCodes).toHaveLength(10);
+    const signIn = { organization: 'acme', email: member.email, password: memberPassword };
+    const refused = await check({ headers: {} }, 'POST', '/api/v1/staff/session', signIn);
+    expect(refused.body.methods).toEqual(['passkey', 'recovery']);
+    await check({ headers: {} }, 'POST', '/api/v1/staff/session/second-factor', {
+      ticket: refused.body.ticket,
+      assertion: authenticator.show(refused.body.passkey as Asked),
+    });
+    await check(member, 'GET', `${me}/passkeys`);
+    const at = `${me}/passkeys/${added.body.passkey.id}`;
+    await check(member, 'PATCH', at, { name: 'Work laptop' });
+    await check(member, 'POST', `${at}/remove`, { password: memberPassword });
   });
 
   it('is what the document says of blocks', async () => {

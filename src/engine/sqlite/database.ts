@@ -21,6 +21,8 @@ import type {
   MetaRow,
   OrganizationRow,
   ParticipantRow,
+  PasskeyRegistrationRow,
+  PasskeyRow,
   RecoveryCodeRow,
   SignInTicketRow,
   StaffSessionRow,
@@ -53,6 +55,8 @@ export interface Database {
   member_totp: MemberTotpRow;
   recovery_codes: RecoveryCodeRow;
   sign_in_tickets: SignInTicketRow;
+  member_passkeys: PasskeyRow;
+  passkey_registrations: PasskeyRegistrationRow;
   visitors: VisitorRow;
   visitor_blocks: VisitorBlockRow;
   address_blocks: AddressBlockRow;

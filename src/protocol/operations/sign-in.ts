@@ -3,7 +3,16 @@
 import { z } from 'zod';
 import { exactText, text } from '../text.ts';
 import * as entity from '../entities.ts';
-import { staffSession, staffToken, tokenScope, totpSecret } from '../sign-in.ts';
+import {
+  passkey,
+  passkeyAssertion,
+  passkeyCreated,
+  passkeyCreation,
+  staffSession,
+  staffToken,
+  tokenScope,
+  totpSecret,
+} from '../sign-in.ts';
 import {
   adminPageInput,
   dateTime,
@@ -28,7 +37,16 @@ export const signInOperations = {
     who: 'anyone',
     rest: ['POST', '/staff/session/second-factor'],
     status: 201,
-    input: z.object({ ticket, code }),
+    input: z
+      .object({
+        ticket,
+        code: code.optional(),
+        assertion: passkeyAssertion.optional().describe('of a passkey, in place of a code'),
+      })
+      .refine((input) => (input.code === undefined) !== (input.assertion === undefined), {
+        path: ['code'],
+        message: 'or an assertion must be there, and not both',
+      }),
     output: session.extend({
       token: z.string(),
       recoveryCodes: recoveryCodes.optional().describe('only where the second factor was just set up'),
@@ -86,6 +104,58 @@ export const signInOperations = {
     who: 'operator',
     rest: ['POST', '/staff/me/totp/disable'],
     input: z.object({ code }),
+    output: successOutput,
+  }),
+  'passkeys.list': defineOperation({
+    summary: 'List the own passkeys, oldest first',
+    audience: 'Staff',
+    errors: [],
+    who: 'operator',
+    rest: ['GET', '/staff/me/passkeys'],
+    input: z.object(adminPageInput),
+    output: z.object({ passkeys: z.array(passkey), ...listOutput }),
+  }),
+  'passkeys.begin': defineOperation({
+    summary: 'Get what a browser needs to make a passkey, good for one answer in five minutes',
+    audience: 'Staff',
+    errors: ['conflict'],
+    who: 'operator',
+    rest: ['POST', '/staff/me/passkeys/options'],
+    status: 201,
+    envelope: 'options',
+    input: z.object({ password }),
+    output: passkeyCreation,
+  }),
+  'passkeys.add': defineOperation({
+    summary: 'Add the passkey that a browser has made; a first second factor ends all other sessions',
+    audience: 'Staff',
+    errors: ['conflict'],
+    who: 'operator',
+    rest: ['POST', '/staff/me/passkeys'],
+    status: 201,
+    input: z.object({ name, response: passkeyCreated }),
+    output: z.object({
+      passkey,
+      recoveryCodes: recoveryCodes.optional().describe('only with the first second factor'),
+    }),
+  }),
+  'passkeys.rename': defineOperation({
+    summary: 'Rename one of the own passkeys',
+    audience: 'Staff',
+    errors: ['not_found'],
+    who: 'operator',
+    rest: ['PATCH', '/staff/me/passkeys/:passkeyId'],
+    envelope: 'passkey',
+    input: z.object({ passkeyId: entity.uuid, name }),
+    output: passkey,
+  }),
+  'passkeys.remove': defineOperation({
+    summary: 'Remove one of the own passkeys',
+    audience: 'Staff',
+    errors: ['not_found', 'conflict'],
+    who: 'operator',
+    rest: ['POST', '/staff/me/passkeys/:passkeyId/remove'],
+    input: z.object({ passkeyId: entity.uuid, password }),
     output: successOutput,
   }),
   'recoveryCodes.create': defineOperation({

@@ -1,10 +1,11 @@
-// The second factor of members: authenticator codes and recovery codes, in a sign-in and in a member's own settings.
-// Codes count once, guesses are limited, and a half-way sign-in is bound to its member and address.
+// The second factor of members: passkeys, authenticator codes and recovery codes in a sign-in, the latter two also in a
+// member's own settings. Each proof counts once, guesses are limited, and a half-way sign-in is bound to its member and
+// address.
 import type { LimitWindow } from '../../engine/engine.ts';
 import type { MemberRow, SignInTicketRow } from '../../engine/rows.ts';
 import { addressKey } from '../../net/ip-ranges.ts';
 import type { Input, Output } from '../../protocol/operations.ts';
-import type { SecondFactorMethod } from '../../protocol/sign-in.ts';
+import type { PasskeyRequest, SecondFactorMethod } from '../../protocol/sign-in.ts';
 import { accessMember } from '../core/access.ts';
 import { audit } from '../core/audit.ts';
 import { ServiceError, badField, rateLimited } from '../core/errors.ts';
@@ -17,6 +18,7 @@ import { openSession, type MemberAccount } from './open-session.ts';
 import { assertAuthNotThrottled, countFailedAuth } from './rate-limits.ts';
 import { makeSignInTicket } from './secrets.ts';
 import { makeRecoveryCodes, makeTotpSecret, matchTotp, normalizeRecoveryCode, totpUri } from './totp.ts';
+import { relyingParty, requestOptions, verifyShown, wentBack } from './webauthn.ts';
 
 const ticketLifeMs = 5 * 60_000;
 const maxTries = 5;
@@ -31,15 +33,42 @@ export async function secondFactorMethods(
   tx: ReadTx,
   { organization, member }: MemberAccount,
 ): Promise<SecondFactorMethod[]> {
-  const { secondFactors } = tx.repositories;
-  const totp = await secondFactors.totpOf(member.id);
-  if (totp === undefined || totp.confirmed_at === null)
-    return demandsSecondFactor(organization, member) ? ['setup'] : [];
-  return (await secondFactors.countRecoveryCodes(member.id)) > 0 ? ['totp', 'recovery'] : ['totp'];
+  const methods = await shownFactors(tx, member.id);
+  if (methods.length === 0) return demandsSecondFactor(organization, member) ? ['setup'] : [];
+  const recovery = (await tx.repositories.secondFactors.countRecoveryCodes(member.id)) > 0;
+  return recovery ? [...methods, 'recovery'] : methods;
+}
+
+/** What a member can show again and again. Recovery codes stand in for it, and end with the last of it. */
+async function shownFactors(tx: ReadTx, memberId: string): Promise<SecondFactorMethod[]> {
+  const { passkeys, secondFactors } = tx.repositories;
+  const totp = await secondFactors.totpOf(memberId);
+  return [
+    ...((await passkeys.count(memberId)) > 0 ? ['passkey' as const] : []),
+    ...(totp !== undefined && totp.confirmed_at !== null ? ['totp' as const] : []),
+  ];
+}
+
+/** Whether a member has a second factor, in whatever form. */
+export async function hasSecondFactor(tx: ReadTx, memberId: string): Promise<boolean> {
+  return (await shownFactors(tx, memberId)).length > 0;
+}
+
+/** A right password that waits for more: what its caller is told. */
+export interface PendingSignIn {
+  readonly ticket: string;
+  readonly methods: readonly SecondFactorMethod[];
+  readonly passkey?: PasskeyRequest;
 }
 
 /** Makes the ticket with which a sign-in goes on from a right password. */
-export async function issueTicket(tx: Tx, call: AnonymousCall, member: MemberRow): Promise<string> {
+export async function issueTicket(
+  tx: Tx,
+  call: AnonymousCall,
+  account: MemberAccount,
+  methods: readonly SecondFactorMethod[],
+): Promise<PendingSignIn> {
+  const { member } = account;
   const { secrets, engine } = call.service;
   const now = engine.clock.now();
   const ticket = makeSignInTicket();
@@ -51,7 +80,39 @@ export async function issueTicket(tx: Tx, call: AnonymousCall, member: MemberRow
     tries: 0,
     expires_at: now + ticketLifeMs,
   });
-  return ticket;
+  return pendingSignIn(tx, call.service, account, { ticket, tries: 0, methods });
+}
+
+async function pendingSignIn(
+  tx: ReadTx,
+  service: Service,
+  { organization, member }: MemberAccount,
+  {
+    ticket,
+    tries,
+    methods,
+  }: {
+    readonly ticket: string;
+    readonly tries: number;
+    readonly methods: readonly SecondFactorMethod[];
+  },
+): Promise<PendingSignIn> {
+  const party = relyingParty(service.settings.baseUrl(), organization.slug);
+  if (party === null || !methods.includes('passkey')) return { ticket, methods };
+  const passkeys = await tx.repositories.passkeys.byMember(member.id);
+  return {
+    ticket,
+    methods,
+    passkey: requestOptions(party, challengeOf(service, ticket, tries), passkeys),
+  };
+}
+
+/**
+ * What a passkey signs in this try: bound to the ticket, and so to its member, address and end. A try has its own, so
+ * each is used once.
+ */
+function challengeOf({ secrets }: Service, ticket: string, tries: number): string {
+  return Buffer.from(secrets.digest(`passkey:${ticket}:${tries}`)).toString('base64url');
 }
 
 function addressDigest({ service, address }: AnonymousCall): Uint8Array {
@@ -59,12 +120,8 @@ function addressDigest({ service, address }: AnonymousCall): Uint8Array {
 }
 
 /** The 401 that says how a sign-in goes on. */
-export function secondFactorNeeded(
-  message: string,
-  ticket: string,
-  methods: readonly SecondFactorMethod[],
-): ServiceError {
-  return new ServiceError('second_factor', message, { secondFactor: { ticket, methods } });
+export function secondFactorNeeded(message: string, secondFactor: PendingSignIn): ServiceError {
+  return new ServiceError('second_factor', message, { secondFactor });
 }
 
 function ticketOver(): ServiceError {
@@ -75,8 +132,8 @@ function ticketOver(): ServiceError {
 }
 
 /**
- * Completes a sign-in with a code; where the organization demands a second factor that is not set up yet, with the first
- * code of the secret that `setUpSecondFactor` gave.
+ * Completes a sign-in with a passkey or a code; where the organization demands a second factor that is not set up yet,
+ * with the first code of the secret that `setUpSecondFactor` gave.
  * @throws ServiceError second_factor while the ticket may be tried again, unauthorized, rate_limit_exceeded
  */
 export async function completeSignIn(
@@ -89,21 +146,58 @@ export async function completeSignIn(
   const digest = service.secrets.digest(input.ticket);
   const member = await memberOfTicket(service, digest);
   if (member !== undefined) await countAttempt(service, member.id);
+  const proof = await readProof(call, digest, input);
   const outcome =
     member === undefined
       ? null
       : await service.engine.store.write(scopeOfMember(member.organization_id, member.id), (tx) =>
-          tryCode(tx, call, digest, input.code),
+          tryProof(tx, call, { ticket: input.ticket, digest, proof }),
         );
   if (outcome !== null && 'session' in outcome) return outcome.session;
   await countFailedAuth(service, address);
   if (outcome === null) throw ticketOver();
-  const { triesLeft, methods } = outcome;
+  const { triesLeft, pending } = outcome;
+  const what = input.assertion === undefined ? 'code' : 'passkey';
   throw secondFactorNeeded(
-    `That code is not right, or was used before. Tries left: ${triesLeft}.`,
-    input.ticket,
-    methods,
+    `That ${what} is not right, or was used before. Tries left: ${triesLeft}.`,
+    pending,
   );
+}
+
+/** What a caller shows: a code, a passkey whose signature was found to be right, or a passkey that proves nothing. */
+type Proof =
+  | { readonly kind: 'code'; readonly code: string }
+  | {
+      readonly kind: 'passkey';
+      readonly id: string;
+      readonly counter: number;
+      /** Which of the ticket's tries it was signed for. */
+      readonly tries: number;
+    }
+  | { readonly kind: 'nothing' };
+
+/** Signatures are verified before the transaction, which waits for nothing but its store. */
+async function readProof(
+  call: AnonymousCall,
+  digest: Uint8Array,
+  { ticket, code, assertion }: Input<'session.secondFactor'>,
+): Promise<Proof> {
+  if (code !== undefined) return { kind: 'code', code };
+  if (assertion === undefined) return { kind: 'nothing' };
+  const { service } = call;
+  const found = await service.engine.store.read(async (tx) => {
+    const waiting = await waitingSignIn(tx, call, digest);
+    const passkey = await tx.repositories.passkeys.byCredentialId(assertion.id);
+    return waiting !== null && passkey?.member_id === waiting.member.id ? { waiting, passkey } : null;
+  });
+  if (found === null) return { kind: 'nothing' };
+  const { waiting, passkey } = found;
+  const { tries } = waiting.ticket;
+  const party = relyingParty(service.settings.baseUrl(), waiting.organization.slug);
+  const shown = party && (await verifyShown(party, challengeOf(service, ticket, tries), passkey, assertion));
+  return shown === null
+    ? { kind: 'nothing' }
+    : { kind: 'passkey', id: passkey.id, counter: shown.counter, tries };
 }
 
 function memberOfTicket({ engine: { store } }: Service, digest: Uint8Array): Promise<MemberRow | undefined> {
@@ -134,31 +228,23 @@ async function waitingSignIn(tx: ReadTx, call: AnonymousCall, digest: Uint8Array
 
 type Outcome =
   | { readonly session: Output<'session.secondFactor'> }
-  | { readonly triesLeft: number; readonly methods: readonly SecondFactorMethod[] }
+  | { readonly triesLeft: number; readonly pending: PendingSignIn }
   | null;
 
-async function tryCode(tx: Tx, call: AnonymousCall, digest: Uint8Array, code: string): Promise<Outcome> {
-  const waiting = await waitingSignIn(tx, call, digest);
+interface Try {
+  readonly ticket: string;
+  readonly digest: Uint8Array;
+  readonly proof: Proof;
+}
+
+async function tryProof(tx: Tx, call: AnonymousCall, attempt: Try): Promise<Outcome> {
+  const waiting = await waitingSignIn(tx, call, attempt.digest);
   if (waiting === null) return null;
-  const { member, organization, methods, ticket } = waiting;
-  const { secondFactors } = tx.repositories;
-  const settingUp = methods.includes('setup');
-  const method = settingUp
-    ? await confirmSecret(tx, call.service, member, code)
-    : await useCode(tx, call.service, member, code);
-  if (method === null) {
-    await audit(tx, call, {
-      organizationId: organization.id,
-      action: 'session.refused',
-      subject: `member:${member.id}`,
-      detail: { secondFactor: true },
-    });
-    const triesLeft = maxTries - ticket.tries - 1;
-    if (triesLeft > 0) await secondFactors.setTries(digest, ticket.tries + 1);
-    else await secondFactors.removeTicket(digest);
-    return triesLeft > 0 ? { triesLeft, methods } : null;
-  }
-  await secondFactors.removeTicket(digest);
+  const { member, organization } = waiting;
+  const settingUp = waiting.methods.includes('setup');
+  const used = await useProof(tx, call.service, waiting, attempt.proof);
+  if ('refused' in used) return refuseTry(tx, call, attempt, waiting, used.refused);
+  await tx.repositories.secondFactors.removeTicket(attempt.digest);
   if (settingUp) {
     await tx.repositories.members.removeOtherSessionsOf(member.id, null);
     tx.configurationChanged(organization.id);
@@ -167,10 +253,66 @@ async function tryCode(tx: Tx, call: AnonymousCall, digest: Uint8Array, code: st
     tx,
     { ...call, actor: { kind: 'anonymous' } },
     { organization, member },
-    { action: 'session.create', secondFactor: true, detail: { secondFactor: method } },
+    { action: 'session.create', secondFactor: true, detail: used.detail },
   );
   if (!settingUp) return { session };
   return { session: { ...session, recoveryCodes: await replaceRecoveryCodes(tx, call.service, member.id) } };
+}
+
+/** Counts a wrong try against its ticket, and says so in the audit log. */
+async function refuseTry(
+  tx: Tx,
+  call: AnonymousCall,
+  { ticket, digest }: Try,
+  waiting: Waiting,
+  why: AuditDetail,
+): Promise<Outcome> {
+  const { organization, member, methods } = waiting;
+  await audit(tx, call, {
+    organizationId: organization.id,
+    action: 'session.refused',
+    subject: `member:${member.id}`,
+    detail: { secondFactor: true, ...why },
+  });
+  const tries = waiting.ticket.tries + 1;
+  if (tries >= maxTries) {
+    await tx.repositories.secondFactors.removeTicket(digest);
+    return null;
+  }
+  await tx.repositories.secondFactors.setTries(digest, tries);
+  const pending = await pendingSignIn(tx, call.service, waiting, { ticket, tries, methods });
+  return { triesLeft: maxTries - tries, pending };
+}
+
+type AuditDetail = Readonly<Record<string, string | boolean>>;
+/** What the audit log says of a proof that was taken, or of one that was not. */
+type Used = { readonly detail: Readonly<Record<string, string>> } | { readonly refused: AuditDetail };
+
+/** Takes what the caller shows, once. */
+async function useProof(tx: Tx, service: Service, waiting: Waiting, proof: Proof): Promise<Used> {
+  const { member, methods } = waiting;
+  if (proof.kind === 'nothing') return { refused: {} };
+  if (proof.kind === 'passkey') return usePasskey(tx, service, waiting, proof);
+  const method = methods.includes('setup')
+    ? await confirmSecret(tx, service, member, proof.code)
+    : await useCode(tx, service, member, proof.code);
+  return method === null ? { refused: {} } : { detail: { secondFactor: method } };
+}
+
+/** Takes a right signature: the try that it was made for must be the present one, and its count must have grown. */
+async function usePasskey(
+  tx: Tx,
+  service: Service,
+  { member, ticket }: Waiting,
+  proof: Extract<Proof, { kind: 'passkey' }>,
+): Promise<Used> {
+  const { passkeys } = tx.repositories;
+  const passkey = await passkeys.byId(proof.id);
+  if (passkey?.member_id !== member.id || ticket.tries !== proof.tries) return { refused: {} };
+  if (wentBack(passkey.counter, proof.counter))
+    return { refused: { passkey: passkey.id, name: passkey.name, cloned: true } };
+  await passkeys.setUsed(passkey.id, proof.counter, service.engine.clock.now());
+  return { detail: { secondFactor: 'passkey', passkey: passkey.id, name: passkey.name } };
 }
 
 /** Takes an authenticator's or a recovery code, once. @returns which it was; null: neither */
@@ -181,9 +323,9 @@ async function useCode(
   code: string,
 ): Promise<'totp' | 'recovery' | null> {
   const { secondFactors } = tx.repositories;
-  const totp = await secondFactors.totpOf(member.id);
-  if (totp === undefined || totp.confirmed_at === null) return null;
-  if (await takeTotp(tx, service, member.id, code)) return 'totp';
+  const shown = await shownFactors(tx, member.id);
+  if (shown.includes('totp') && (await takeTotp(tx, service, member.id, code))) return 'totp';
+  if (shown.length === 0) return null;
   const recovery = normalizeRecoveryCode(code);
   if (recovery === null) return null;
   const used = await secondFactors.useRecoveryCode(member.id, recoveryDigest(service, member.id, recovery));
@@ -227,7 +369,8 @@ function recoveryDigest({ secrets }: Service, memberId: string, code: string): U
   return secrets.digest(`recovery:${memberId}:${code}`);
 }
 
-async function replaceRecoveryCodes(tx: Tx, service: Service, memberId: string): Promise<string[]> {
+/** Makes ten fresh recovery codes in place of the older ones. */
+export async function replaceRecoveryCodes(tx: Tx, service: Service, memberId: string): Promise<string[]> {
   const codes = makeRecoveryCodes();
   await tx.repositories.secondFactors.putRecoveryCodes(
     memberId,
@@ -345,33 +488,48 @@ export async function confirmTotp(
   { code }: Input<'totp.confirm'>,
 ): Promise<Output<'totp.confirm'>> {
   const { actor, service } = call;
-  const { members, secondFactors } = tx.repositories;
-  const totp = await secondFactors.totpOf(actor.memberId);
+  const totp = await tx.repositories.secondFactors.totpOf(actor.memberId);
   if (totp === undefined || totp.confirmed_at !== null)
     throw new ServiceError('conflict', 'There is no secret to confirm. Ask for one first.');
   if ((await confirmSecret(tx, service, { id: actor.memberId }, code)) === null) throw wrongCode();
-  await members.removeOtherSessionsOf(actor.memberId, actor.sessionId);
-  await members.setSecondFactorShown(actor.sessionId);
   await auditOwn(tx, call, 'totp.confirm');
-  return { recoveryCodes: await replaceRecoveryCodes(tx, service, actor.memberId) };
+  return { recoveryCodes: await beginSecondFactor(tx, call) };
 }
 
-/** @throws ServiceError conflict (the organization demands it), bad_request (the code) */
+/** @throws ServiceError conflict (it is off; it is the last and the organization demands one), bad_request (the code) */
 export async function disableTotp(
   tx: Tx,
   call: MemberCall,
   { code }: Input<'totp.disable'>,
 ): Promise<{ success: true }> {
   const { actor, service } = call;
-  const { members, organizations, secondFactors } = tx.repositories;
-  const organization = await organizations.byId(actor.organizationId);
-  if (organization !== undefined && demandsSecondFactor(organization, actor))
-    throw new ServiceError('conflict', 'The organization demands a second factor, so it stays on.');
+  const isLast = (await tx.repositories.passkeys.count(actor.memberId)) === 0;
+  if (isLast) await assertNotDemanded(tx, call);
   if ((await useCode(tx, service, { id: actor.memberId }, code)) === null) throw wrongCode();
-  await secondFactors.removeAllOf(actor.memberId);
-  await members.clearSecondFactorShown(actor.memberId);
+  await tx.repositories.secondFactors.removeTotp(actor.memberId);
+  if (isLast) await endSecondFactor(tx, actor.memberId);
   await auditOwn(tx, call, 'totp.disable');
   return { success: true };
+}
+
+/** @throws ServiceError conflict where the caller must keep a second factor */
+export async function assertNotDemanded(tx: ReadTx, { actor }: MemberCall): Promise<void> {
+  const organization = await tx.repositories.organizations.byId(actor.organizationId);
+  if (organization !== undefined && demandsSecondFactor(organization, actor))
+    throw new ServiceError('conflict', 'The organization demands a second factor, so the last one stays.');
+}
+
+/** What ends with a member's last second factor: the codes that stand in for it, and what sessions have shown. */
+export async function endSecondFactor(tx: Tx, memberId: string): Promise<void> {
+  await tx.repositories.secondFactors.removeRecoveryCodes(memberId);
+  await tx.repositories.members.clearSecondFactorShown(memberId);
+}
+
+/** What begins with a member's first second factor: only the session that set it up goes on. */
+export async function beginSecondFactor(tx: Tx, { actor, service }: MemberCall): Promise<string[]> {
+  await tx.repositories.members.removeOtherSessionsOf(actor.memberId, actor.sessionId);
+  await tx.repositories.members.setSecondFactorShown(actor.sessionId);
+  return replaceRecoveryCodes(tx, service, actor.memberId);
 }
 
 function wrongCode(): ServiceError {
@@ -380,8 +538,7 @@ function wrongCode(): ServiceError {
 
 /** @throws ServiceError conflict where the second factor is off */
 export async function createRecoveryCodes(tx: Tx, call: MemberCall): Promise<Output<'recoveryCodes.create'>> {
-  const totp = await tx.repositories.secondFactors.totpOf(call.actor.memberId);
-  if (totp === undefined || totp.confirmed_at === null)
+  if (!(await hasSecondFactor(tx, call.actor.memberId)))
     throw new ServiceError('conflict', 'The second factor is off. Switch it on first.');
   await auditOwn(tx, call, 'recoveryCodes.create');
   return { recoveryCodes: await replaceRecoveryCodes(tx, call.service, call.actor.memberId) };
@@ -405,7 +562,9 @@ export async function resetSecondFactor(
   const row = await accessMember(tx, call.actor, input.memberId);
   if (call.actor.kind === 'member' && call.actor.memberId === row.id)
     throw new ServiceError('conflict', 'Your own second factor is switched off with a code of it.');
-  await tx.repositories.secondFactors.removeAllOf(row.id);
+  await tx.repositories.secondFactors.removeTotp(row.id);
+  await tx.repositories.secondFactors.removeRecoveryCodes(row.id);
+  await tx.repositories.passkeys.removeAllOf(row.id);
   await tx.repositories.members.removeSessionsOf(row.id);
   tx.configurationChanged(row.organization_id);
   await audit(tx, call, {

@@ -8,7 +8,7 @@ import type { LocalActor } from '../core/actor.ts';
 import { scopeOfMember } from '../core/scopes.ts';
 import { mayUseHost } from './authenticate.ts';
 import { openSession, type MemberAccount } from './open-session.ts';
-import { issueTicket, secondFactorMethods, secondFactorNeeded } from './second-factor.ts';
+import { issueTicket, secondFactorMethods, secondFactorNeeded, type PendingSignIn } from './second-factor.ts';
 import { ServiceError, notFound } from '../core/errors.ts';
 import { addressKey } from '../../net/ip-ranges.ts';
 import {
@@ -51,15 +51,20 @@ export async function signIn(
   const started = await service.engine.store.write(scope, (tx) => startSession(tx, call, found));
   await rememberSignIn(service, attempt);
   if ('session' in started) return started.session;
-  const { ticket, methods } = started;
   throw secondFactorNeeded(
-    methods.includes('setup')
+    started.pending.methods.includes('setup')
       ? 'The organization demands a second factor: set one up to sign in.'
-      : 'The password is right. Give the code of your authenticator, or a recovery code.',
-    ticket,
-    methods,
+      : `The password is right. Now show your second factor: ${started.pending.methods.map((one) => factorNames[one]).join(' or ')}.`,
+    started.pending,
   );
 }
+
+const factorNames: Readonly<Record<SecondFactorMethod, string>> = {
+  passkey: 'a passkey',
+  totp: 'the code of your authenticator',
+  recovery: 'a recovery code',
+  setup: 'a new authenticator',
+};
 
 /** Who tried, for the organization's own log; an organization that does not exist has none. */
 async function auditFailedSignIn(
@@ -99,9 +104,7 @@ async function findMemberAccount(
 }
 
 /** A session, or the ticket that leads to one. */
-type Started =
-  | { readonly session: Output<'session.create'> }
-  | { readonly ticket: string; readonly methods: readonly SecondFactorMethod[] };
+type Started = { readonly session: Output<'session.create'> } | { readonly pending: PendingSignIn };
 
 async function startSession(
   tx: Tx,
@@ -117,7 +120,7 @@ async function startSession(
     );
   const account = { organization, member: current };
   const methods = await secondFactorMethods(tx, account);
-  if (methods.length > 0) return { ticket: await issueTicket(tx, call, current), methods };
+  if (methods.length > 0) return { pending: await issueTicket(tx, call, account, methods) };
   const proof = { action: 'session.create', secondFactor: false };
   return { session: await openSession(tx, { ...call, actor: { kind: 'anonymous' } }, account, proof) };
 }

@@ -1,7 +1,7 @@
 // The error that handlers throw when they refuse. Each transport translates it: status and body, error frame, or
 // exit code.
 import type { ErrorCode, LimitCause } from '../../protocol/codes.ts';
-import type { SecondFactorMethod } from '../../protocol/sign-in.ts';
+import type { PasskeyRequest, SecondFactorMethod } from '../../protocol/sign-in.ts';
 import { StoreUnavailableError, type LimitWindow } from '../../engine/engine.ts';
 import { QueueFullError } from '../../net/fair-limit.ts';
 
@@ -18,7 +18,12 @@ export interface ErrorContext {
   /** For 409: the current state. */
   readonly state?: { readonly status: string; readonly assignedTo: string | null };
   /** For a sign-in that needs a second factor. */
-  readonly secondFactor?: { readonly ticket: string; readonly methods: readonly SecondFactorMethod[] };
+  readonly secondFactor?: {
+    readonly ticket: string;
+    readonly methods: readonly SecondFactorMethod[];
+    /** What a browser needs to show one of the member's passkeys. */
+    readonly passkey?: PasskeyRequest;
+  };
   /** For 429. */
   readonly limit?: {
     readonly cause: LimitCause;

@@ -20,6 +20,7 @@ export async function runMaintenance({ engine }: Service): Promise<void> {
     await repositories.webhooks.prune(now - deliveryRetentionMs);
     await repositories.members.removeExpiredSessions(now);
     await repositories.secondFactors.removeExpiredTickets(now);
+    await repositories.passkeys.removeExpiredRegistrations(now);
     await repositories.blocks.removeExpired(now);
   });
 }

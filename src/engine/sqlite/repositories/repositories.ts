@@ -20,6 +20,7 @@ import { createSearchRepository } from './search.ts';
 import { createStatsRepository } from './stats.ts';
 import { createInvitationsRepository } from './invitations.ts';
 import { createBlocksRepository } from './blocks.ts';
+import { createPasskeysRepository } from './passkeys.ts';
 import { createSecondFactorsRepository } from './second-factors.ts';
 import { createCannedRepliesRepository } from './canned-replies.ts';
 import { createKnowledgeRepository } from './knowledge.ts';
@@ -53,6 +54,7 @@ export function createRepositories(runner: Runner): SqliteRepositories {
     invitations: createInvitationsRepository(runner),
     blocks: createBlocksRepository(runner),
     secondFactors: createSecondFactorsRepository(runner),
+    passkeys: createPasskeysRepository(runner),
     cannedReplies: createCannedRepliesRepository(runner),
     knowledge: createKnowledgeRepository(runner),
     aiLog: createAiLogRepository(runner),

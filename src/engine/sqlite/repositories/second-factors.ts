@@ -80,10 +80,8 @@ export function createSecondFactorsRepository(runner: Runner): SecondFactorsRepo
       run(runner, useCode, { digest, member_id: memberId }),
     countRecoveryCodes: async (memberId: string) =>
       (await first(runner, countCodes, { member_id: memberId }))?.n ?? 0,
-    removeAllOf: async (memberId: string) => {
-      await run(runner, removeCodes, { member_id: memberId });
-      return run(runner, removeTotp, { member_id: memberId });
-    },
+    removeTotp: (memberId: string) => run(runner, removeTotp, { member_id: memberId }),
+    removeRecoveryCodes: (memberId: string) => run(runner, removeCodes, { member_id: memberId }),
     ticketByDigest: (digest: Uint8Array) => first(runner, ticketByDigest, { digest }),
     insertTicket: (row: SignInTicketRow) => run(runner, insertTicket, row),
     setTries: (digest: Uint8Array, tries: number) => run(runner, setTries, { digest, tries }),
