@@ -7,6 +7,7 @@ import { isLocalHostname, isPublicAddress, parseIpHost } from '../net/ip-ranges.
 import type { Finding } from './checks.ts';
 
 const timeoutMs = 20_000;
+const asker = 'doctor';
 
 /** One finding about the model that answers, and one about the model for vectors where there is one. */
 export async function checkModel(config: Config): Promise<Finding[]> {
@@ -19,7 +20,7 @@ export async function checkModel(config: Config): Promise<Finding[]> {
     await tried(about, `${model.name} at ${url.host}`, (signal) =>
       model.complete(
         { messages: [{ role: 'user', content: 'Answer with the word: ready' }], maxTokens: 500 },
-        signal,
+        { asker, signal },
       ),
     ),
   ];
@@ -27,7 +28,7 @@ export async function checkModel(config: Config): Promise<Finding[]> {
   if (embeddings !== null)
     findings.push(
       await tried('vectors', `${embeddings.name} at ${url.host}`, (signal) =>
-        embeddings.embed(['ready'], signal),
+        embeddings.embed(['ready'], { asker, signal }),
       ),
     );
   if (url.protocol === 'http:' && !isInside(url.hostname))

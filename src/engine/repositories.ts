@@ -672,7 +672,7 @@ export interface AiLogRepository {
   /** Organizations with an application that answers by itself. */
   automaticOrganizations(): Promise<string[]>;
   /** Pending conversations that an assistant may answer in and that changed since a time, longest waiting first. */
-  unanswered(since: number, limit: number): Promise<string[]>;
+  unanswered(since: number, limit: number): Promise<{ id: string; organization_id: string }[]>;
 }
 
 /** All tables' queries, as a transaction offers them. */

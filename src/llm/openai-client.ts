@@ -1,15 +1,17 @@
 // The client of a language model: any server with OpenAI's chat completions. Bounds the time, the attempts, the calls at
 // once and the bytes of an answer. It logs nothing, and its errors hold neither prompt nor answer.
 import {
+  ModelBusyError,
   ModelError,
   type Completion,
   type Embeddings,
   type LanguageModel,
+  type ModelCall,
 } from '../services/assistant/language-model.ts';
 import type { Clock } from '../engine/engine.ts';
 import { IncompleteResponseError, readCompletion, readJson, toFields } from './completion-body.ts';
 import { backoffDelay, type Backoff } from '../net/backoff.ts';
-import { createConcurrencyLimit, QueueFullError } from '../net/concurrency-limit.ts';
+import { createFairLimit, QueueFullError, type FairLimit } from '../net/fair-limit.ts';
 import { errorCode } from '../net/network-errors.ts';
 
 export interface OpenAiOptions {
@@ -26,8 +28,8 @@ export interface OpenAiOptions {
   readonly closing?: AbortSignal | undefined;
 }
 
-const maxConcurrent = 8;
-const maxQueued = 64;
+/** Of completions, and once more of vectors: an answer takes seconds, and a question waits 1.5 s for its vector. */
+const turns = { maxRunning: 8, maxRunningPerKey: 4, maxWaiting: 64, maxWaitingPerKey: 16 };
 const maxAttempts = 3;
 /** A server that asks for a longer delay is not asked again. */
 const maxDelayMs = 10_000;
@@ -64,23 +66,22 @@ type Body = Readonly<Record<string, unknown>>;
 /** Creates a client of one model. It connects with the first call. */
 export function createOpenAiModel(options: OpenAiOptions): LanguageModel {
   const { url, model, embeddingModel, clock, timeoutMs } = options;
-  const limit = createConcurrencyLimit(maxConcurrent, maxQueued);
-  /** Runs a call in its turn, within its time, and again where that may help. */
+  const completionTurns = createFairLimit(turns);
+  /** Runs a call in its asker's turn, within its time, waiting included, and again where that may help. */
   const run = async <T>(
-    signal: AbortSignal,
+    inTurn: FairLimit,
+    { asker, signal }: ModelCall,
     attempt: (signal: AbortSignal, touch: () => void) => Promise<T>,
   ): Promise<T> => {
     const outer = options.closing === undefined ? signal : AbortSignal.any([signal, options.closing]);
     try {
-      return await limit(outer, () =>
-        withTimeout(clock, timeoutMs, outer, (inTime, touch) =>
-          withRetries(clock, inTime, () => attempt(inTime, touch)),
-        ),
+      return await withTimeout(clock, timeoutMs, outer, (inTime, touch) =>
+        inTurn(asker, () => withRetries(clock, inTime, () => attempt(inTime, touch)), inTime),
       );
     } catch (error) {
       if (error instanceof ModelError) throw error;
       if (outer.aborted) throw new ModelError('the question was withdrawn');
-      if (error instanceof QueueFullError) throw new ModelError('too many questions wait for the model');
+      if (error instanceof QueueFullError) throw new ModelBusyError('too many questions wait for the model');
       throw error;
     }
   };
@@ -106,11 +107,13 @@ export function createOpenAiModel(options: OpenAiOptions): LanguageModel {
 
   return {
     name: model,
-    complete: (completion, signal) => run(signal, (inTime, touch) => ask(completion, inTime, touch)),
+    complete: (completion, call) =>
+      run(completionTurns, call, (inTime, touch) => ask(completion, inTime, touch)),
     embeddings: embeddingModel === null ? null : createEmbeddings(embeddingModel),
   };
 
   function createEmbeddings(name: string): Embeddings {
+    const embeddingTurns = createFairLimit(turns);
     const embed = (input: readonly string[], signal: AbortSignal): Promise<Float32Array[]> =>
       post(
         options,
@@ -121,11 +124,11 @@ export function createOpenAiModel(options: OpenAiOptions): LanguageModel {
       );
     return {
       name,
-      embed: async (texts, signal) => {
+      embed: async (texts, call) => {
         const vectors: Float32Array[] = [];
         for (let at = 0; at < texts.length; at += textsPerCall) {
           const some = texts.slice(at, at + textsPerCall);
-          vectors.push(...(await run(signal, (inTime) => embed(some, inTime))));
+          vectors.push(...(await run(embeddingTurns, call, (inTime) => embed(some, inTime))));
         }
         if (vectors.some(({ length }) => length !== vectors[0]?.length))
           throw new ModelError(`${url}: its vectors differ in length`);

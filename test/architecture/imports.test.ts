@@ -54,7 +54,7 @@ const WALLS: readonly Wall[] = [
     folder: 'src/net/',
     own: ['src/net/'],
     types: ['src/engine/engine.ts'],
-    packages: ['node:', 'ipaddr.js', 'p-limit'],
+    packages: ['node:', 'ipaddr.js'],
   },
   { folder: 'src/protocol/codes.ts', own: [], packages: [] },
   { folder: 'src/protocol/', own: ['src/protocol/'], packages: ['zod'] },

@@ -2,10 +2,21 @@
 // Must not know what is asked: texts here mean nothing.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createOpenAiModel, type OpenAiOptions } from '../../src/llm/openai-client.ts';
-import { ModelError, type LanguageModel } from '../../src/services/assistant/language-model.ts';
+import {
+  ModelBusyError,
+  ModelError,
+  type LanguageModel,
+} from '../../src/services/assistant/language-model.ts';
 import { createTestClock, type TestClock } from '../helpers/clock.ts';
 import { eventually } from '../helpers/eventually.ts';
-import { statusAnswer, wholeAnswer, delta, ModelServer, streamAnswer } from '../helpers/model-server.ts';
+import {
+  deferredAnswer,
+  statusAnswer,
+  wholeAnswer,
+  delta,
+  ModelServer,
+  streamAnswer,
+} from '../helpers/model-server.ts';
 
 let server: ModelServer;
 let clock: TestClock;
@@ -29,8 +40,11 @@ function aModel(more: Partial<OpenAiOptions> = {}): LanguageModel {
 }
 
 const schema = { name: 'answer', schema: { type: 'object' } };
-const ask = (model: LanguageModel, signal = new AbortController().signal): Promise<string> =>
-  model.complete({ messages: [{ role: 'user', content: 'hello' }], schema, maxTokens: 100 }, signal);
+const ask = (model: LanguageModel, signal = new AbortController().signal, asker = 'acme'): Promise<string> =>
+  model.complete(
+    { messages: [{ role: 'user', content: `hello from ${asker}` }], schema, maxTokens: 100 },
+    { asker, signal },
+  );
 
 /** Why an answer failed; the message must never hold what the server said, nor the key. */
 async function why(asked: Promise<unknown>): Promise<string> {
@@ -261,21 +275,73 @@ describe('time', () => {
     expect(await why(ask(model, withdrawn.signal))).toContain('withdrawn');
   });
 
-  test('only so many are asked at once, the others wait, and beyond that no one does', async () => {
-    const open: (() => void)[] = [];
-    server.answer = (response, asked) => open.push(() => streamAnswer('done')(response, asked));
+  test('one organization has four places and sixteen who wait; the next is told so', async () => {
+    const { answer, go } = deferredAnswer('done');
+    server.answer = answer;
     const model = aModel();
-    const all = Array.from({ length: 72 }, () => ask(model));
-    await server.waitForRequests(8);
-    expect(await why(ask(model))).toContain('too many');
+    const all = Array.from({ length: 20 }, () => ask(model));
+    await server.waitForRequests(4);
+    const refused: unknown = await ask(model).catch((error: unknown) => error);
+    expect(refused).toBeInstanceOf(ModelBusyError);
+    expect(server.requests).toHaveLength(4);
     let answered = 0;
     for (const one of all) void one.then(() => (answered += 1));
     await eventually(() => {
-      expect(open.length).toBeLessThanOrEqual(8);
-      for (const go of open.splice(0)) go();
-      expect(answered).toBe(72);
+      go();
+      expect(answered).toBe(20);
+    });
+  });
+
+  test("an organization's slow answers hold no one else up", async () => {
+    server.answer = silent;
+    const model = aModel();
+    const slow = Array.from({ length: 20 }, () => ask(model).catch(() => 'late'));
+    await server.waitForRequests(4);
+    server.answer = streamAnswer('at once');
+    await expect(ask(model, new AbortController().signal, 'other')).resolves.toBe('at once');
+    expect(server.requests).toHaveLength(5);
+    // Who waits for a place waits within its time: all are over together.
+    clock.advance(30_000);
+    expect(new Set(await Promise.all(slow))).toEqual(new Set(['late']));
+    expect(server.requests).toHaveLength(5);
+  });
+
+  test('where every place is taken, organizations take turns', async () => {
+    const open: ((text: string) => void)[] = [];
+    server.answer = (response, asked) => open.push((text) => streamAnswer(text)(response, asked));
+    const model = aModel();
+    const order: string[] = [];
+    const asking = (asker: string): Promise<unknown> =>
+      ask(model, new AbortController().signal, asker).then(() => order.push(asker));
+    const all = ['a', 'b'].flatMap((asker) => Array.from({ length: 10 }, () => asking(asker)));
+    await server.waitForRequests(8);
+    all.push(asking('c'));
+    // Twelve others wait longer, but those of the same two organizations.
+    for (const place of [9, 10]) {
+      open.shift()?.('a place is free');
+      await server.waitForRequests(place);
+    }
+    expect(server.requests.slice(8).map(({ body }) => body.messages[0]?.content)).toContain('hello from c');
+    await eventually(() => {
+      for (const go of open.splice(0)) go('done');
+      expect(order).toHaveLength(21);
     });
     await Promise.all(all);
+  });
+
+  test('answers under way leave vectors their own places', async () => {
+    server.answer = silent;
+    const model = aModel({ embeddingModel: 'vectors-1' });
+    const slow = Array.from({ length: 5 }, () => ask(model).catch(() => 'late'));
+    await server.waitForRequests(4);
+    server.answer = (response) => {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ data: [{ embedding: [1] }] }));
+    };
+    const call = { asker: 'acme', signal: new AbortController().signal };
+    await expect(model.embeddings?.embed(['one'], call)).resolves.toHaveLength(1);
+    clock.advance(30_000);
+    await Promise.all(slow);
   });
 });
 
@@ -287,7 +353,10 @@ describe('vectors', () => {
     };
   };
   const embed = (texts: readonly string[]) =>
-    aModel({ embeddingModel: 'vectors-1' }).embeddings!.embed(texts, new AbortController().signal);
+    aModel({ embeddingModel: 'vectors-1' }).embeddings!.embed(texts, {
+      asker: 'acme',
+      signal: new AbortController().signal,
+    });
 
   test('come in order, in several calls, even where the server mixes them', async () => {
     embeddings((texts) => texts.map((text, index) => ({ index, embedding: [Number(text), 1] })).toReversed());

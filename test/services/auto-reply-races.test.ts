@@ -210,6 +210,25 @@ describe('while a model thinks', () => {
     expect(app.logged.join('')).not.toContain('could not answer');
   });
 
+  test("one organization's slow answers do not keep another's visitors waiting", async () => {
+    const { answer, go } = deferredAnswer(good);
+    await startWithModel(answer);
+    for (let count = 0; count < 6; count += 1) {
+      const asker = createVisitor(app, shop.application);
+      await createMessage(asker, await createConversation(asker), question);
+    }
+    await model.waitForRequests(4);
+    const other = await createShop(app, 'other');
+    const guest = createVisitor(app, other.application);
+    const id = await createConversation(guest);
+    model.answer = streamAnswer(good);
+    await createMessage(guest, id, question);
+    await waitForAssistantMessages(guest, id, 1);
+    expect(await aiLogOf(app)).toEqual([]);
+    go();
+    await waitForAiLog(app, 6);
+  });
+
   test('two answers to one message are one', async () => {
     await startWithModel(streamAnswer(good));
     const { store } = app.service.engine;

@@ -283,7 +283,7 @@ describe('vectors', () => {
     answer = async (texts) => texts.map(vectorOf);
     const embeddings: Embeddings = {
       name: `letters-${(names += 1)}`,
-      embed: (texts, signal) => {
+      embed: (texts, { signal }) => {
         asked.push([...texts]);
         return answer(texts, signal);
       },

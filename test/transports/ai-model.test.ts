@@ -272,6 +272,26 @@ describe('with a model', () => {
     expect((await asked).status).toBe(502);
   });
 
+  test('an organization with too many waiting questions is told 503, and others are answered', async () => {
+    const { answer, go } = deferredAnswer(answerOf(good, [1]));
+    model.answer = answer;
+    const askers = Array.from({ length: 21 }, () => createVisitor(app, shop.application));
+    const replies = askers.map((asker) => ask(question, asker));
+    // Four are asked, sixteen wait; which one is too many is chance.
+    expect(await Promise.race(replies)).toMatchObject({
+      status: 503,
+      body: {
+        error: 'unavailable',
+        message: 'Too many questions wait for the language model. Try again in a few seconds.',
+      },
+    });
+    model.answer = streamAnswer(answerOf(good, [1]));
+    const other = createVisitor(app, (await createShop(app, 'other')).application);
+    expect((await ask(question, other)).body).toMatchObject({ text: good, answered: true });
+    go();
+    expect((await Promise.all(replies)).filter(({ status }) => status === 200)).toHaveLength(20);
+  });
+
   test('a stop does not wait for it: the question is answered with 502, and is in the log', async () => {
     model.answer = () => undefined;
     const asked = ask(question);

@@ -5,7 +5,7 @@ import { checkAnswer, type CheckedAnswer } from './answer-check.ts';
 import { getPhrases, type Phrases } from './phrases.ts';
 import { answerPrompt, selectPassages, type Turn } from './prompts.ts';
 import { listChoices, listSources, offerMarkdown, quotePassages } from './extractive-answer.ts';
-import { ModelError, type LanguageModel } from './language-model.ts';
+import { ModelError, type LanguageModel, type ModelCall } from './language-model.ts';
 import {
   findPassage,
   isSurer,
@@ -52,11 +52,11 @@ export const modelThreshold = 0.12;
 /**
  * Answers from the documents of one application.
  * @param signal withdraws the question from the model
- * @throws ModelFailedError when a model is configured and gives no usable answer
+ * @throws ModelError when a model is configured and gives no usable answer
  */
 export async function answerQuestion(
   service: Service,
-  { applicationId }: AnswerScope,
+  { organizationId, applicationId }: AnswerScope,
   whole: string,
   { history = [], latest = whole }: AnswerContext = {},
   signal: AbortSignal = new AbortController().signal,
@@ -74,7 +74,10 @@ export async function answerQuestion(
   const nothing: AiAnswer = { text: phrases.noAnswer, sources: [], answered: false };
   if (retrieved.passages.length === 0 || retrieved.confidence.choices < modelThreshold)
     return { answer: nothing, retrieved, outcome: 'refused', model: null };
-  const checked = await askModel(model, question, retrieved, history, signal);
+  const checked = await askModel(model, question, retrieved, history, {
+    asker: organizationId,
+    signal,
+  });
   const { name } = model;
   switch (checked.action) {
     case 'answer':
@@ -138,18 +141,18 @@ function quoteOrOffer(
   return { answer: { text: phrases.noAnswer, sources: [], answered: false }, outcome: 'refused' };
 }
 
-/** Asks, and once more where the answer has not the agreed shape. @throws ModelFailedError */
+/** Asks, and once more where the answer has not the agreed shape. @throws ModelError */
 async function askModel(
   model: LanguageModel,
   question: string,
   retrieved: Retrieved,
   history: readonly Turn[],
-  signal: AbortSignal,
+  call: ModelCall,
 ): Promise<CheckedAnswer> {
   const passages = selectPassages(retrieved.passages);
   const prompt = answerPrompt(question, passages, history);
   for (let tries = 0; tries < 2; tries++) {
-    const checked = await checkAnswer(await model.complete(prompt, signal), passages, question);
+    const checked = await checkAnswer(await model.complete(prompt, call), passages, question);
     if (checked !== null) return checked;
   }
   throw new ModelError('the model did not keep to the form of an answer');

@@ -7,6 +7,7 @@ import type { AnswerSource } from '../../protocol/assistant.ts';
 import type { AiChoice } from '../../protocol/entities.ts';
 import type { ApplicationSettings } from '../../protocol/application-settings.ts';
 import { markdownLink } from '../../text/markdown.ts';
+import { createFairLimit } from '../../net/fair-limit.ts';
 import { limitAiQuestion } from '../auth/rate-limits.ts';
 import type { MessageContent } from '../chat/append-message.ts';
 import { ServiceError } from '../core/errors.ts';
@@ -29,8 +30,8 @@ import { extractQuestion } from './operations.ts';
 import { asksForHuman, getPhrases, isCourtesy, type Phrases } from './phrases.ts';
 import type { Turn } from './prompts.ts';
 
-/** Conversations that are answered at once. */
-const maxConcurrent = 4;
+/** Conversations that are answered at once, those of one organization and of all; the others wait in turn. */
+const turns = { maxRunningPerKey: 4, maxRunning: 16, maxWaiting: Infinity, maxWaitingPerKey: Infinity };
 /** Older questions wait for a person: a heap of late answers after a long stop helps no visitor. */
 const maxQuestionAgeMs = 15 * 60_000;
 const maxFound = 500;
@@ -75,8 +76,9 @@ class AutoReply {
   readonly #service: Service;
   readonly #onError: (error: unknown) => void;
   readonly #stop = new AbortController();
-  /** Conversations that may have a question. */
-  readonly #queue = new Set<string>();
+  readonly #inTurn = createFairLimit(turns);
+  /** Conversations that may have a question, and whose. */
+  readonly #queue = new Map<string, string>();
   /** Conversations that are being answered, with how to abort that. */
   readonly #answering = new Map<string, AbortController>();
   readonly #replies = new Set<Promise<void>>();
@@ -115,7 +117,7 @@ class AutoReply {
       if (type === 'conversation:accepted' || type === 'conversation:resolved')
         this.#answering.get(conversation_id)?.abort();
       else if ((type === 'message:new' || type === 'message:edited') && audience === 'room')
-        this.#enqueue(conversation_id);
+        this.#enqueue(organization_id, conversation_id);
     }
   }
 
@@ -126,37 +128,43 @@ class AutoReply {
       const automatic = new Set(await aiLog.automaticOrganizations());
       return {
         automatic,
-        ids: automatic.size === 0 ? [] : await aiLog.unanswered(clock.now() - maxQuestionAgeMs, maxFound),
+        waiting: automatic.size === 0 ? [] : await aiLog.unanswered(clock.now() - maxQuestionAgeMs, maxFound),
       };
     });
     this.#organizations = found.automatic;
-    for (const id of found.ids) this.#enqueue(id);
+    for (const { id, organization_id } of found.waiting) this.#enqueue(organization_id, id);
   }
 
-  #enqueue(conversationId: string): void {
-    this.#queue.add(conversationId);
-    this.#beginNext();
+  #enqueue(organizationId: string, conversationId: string): void {
+    if (this.#queue.has(conversationId)) return;
+    this.#queue.set(conversationId, organizationId);
+    if (!this.#answering.has(conversationId)) this.#begin(organizationId, conversationId);
   }
 
-  #beginNext(): void {
-    for (const id of this.#queue) {
-      if (this.#stop.signal.aborted || this.#answering.size >= maxConcurrent) return;
-      if (this.#answering.has(id)) continue;
-      this.#queue.delete(id);
-      const abort = new AbortController();
-      this.#answering.set(id, abort);
-      const reply = this.#reply(id, AbortSignal.any([this.#stop.signal, abort.signal]))
-        .catch((error: unknown) => {
-          this.#onError(error);
-          // What could not be read or written is tried again, but not at once.
-          this.#service.engine.clock.after(retryDelayMs, () => this.#enqueue(id));
-        })
-        .finally(() => {
-          this.#answering.delete(id);
-          this.#replies.delete(reply);
-          this.#beginNext();
-        });
-      this.#replies.add(reply);
+  #begin(organizationId: string, id: string): void {
+    const reply = this.#inTurn(organizationId, () => this.#answer(id), this.#stop.signal)
+      .catch((error: unknown) => {
+        if (this.#stop.signal.aborted) return;
+        this.#onError(error);
+        // What could not be read or written is tried again, but not at once.
+        this.#service.engine.clock.after(retryDelayMs, () => this.#enqueue(organizationId, id));
+      })
+      .finally(() => {
+        this.#replies.delete(reply);
+        // Written to while it was being answered.
+        if (this.#queue.has(id) && !this.#stop.signal.aborted) this.#begin(organizationId, id);
+      });
+    this.#replies.add(reply);
+  }
+
+  async #answer(id: string): Promise<void> {
+    this.#queue.delete(id);
+    const abort = new AbortController();
+    this.#answering.set(id, abort);
+    try {
+      await this.#reply(id, AbortSignal.any([this.#stop.signal, abort.signal]));
+    } finally {
+      this.#answering.delete(id);
     }
   }
 

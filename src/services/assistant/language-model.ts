@@ -13,11 +13,18 @@ export interface Completion {
   readonly maxTokens: number;
 }
 
+/** Who asks, and until when. */
+export interface ModelCall {
+  /** Callers are served in turn by this: an organization's id. */
+  readonly asker: string;
+  readonly signal: AbortSignal;
+}
+
 export interface Embeddings {
   /** The model's name: vectors of different models can't be compared. */
   readonly name: string;
-  /** One vector for each text, in order. @throws ModelFailedError */
-  embed(texts: readonly string[], signal: AbortSignal): Promise<readonly Float32Array[]>;
+  /** One vector for each text, in order. @throws ModelError */
+  embed(texts: readonly string[], call: ModelCall): Promise<readonly Float32Array[]>;
 }
 
 export interface LanguageModel {
@@ -25,14 +32,19 @@ export interface LanguageModel {
   /**
    * Asks once; streaming, time limits and retries are the client's own affair.
    * @returns the answer's text, whole
-   * @throws ModelFailedError when there is none: late, broken off, too long, refused
+   * @throws ModelError when there is none: late, broken off, too long, refused
    */
-  complete(completion: Completion, signal: AbortSignal): Promise<string>;
+  complete(completion: Completion, call: ModelCall): Promise<string>;
   /** null: no embedding model is configured. */
   readonly embeddings: Embeddings | null;
 }
 
 /** The model gave no usable answer. The message is for the log and names no key and no text of anybody's. */
 export class ModelError extends Error {
-  override readonly name = 'ModelFailedError';
+  override readonly name: string = 'ModelError';
+}
+
+/** So many calls wait for the model that this one was not even begun. */
+export class ModelBusyError extends ModelError {
+  override readonly name = 'ModelBusyError';
 }

@@ -22,7 +22,7 @@ import { answerChoice, answerQuestion, type AnswerResult } from './assistant.ts'
 import { getPhrases } from './phrases.ts';
 import { rewritePrompt, type Turn } from './prompts.ts';
 import { badField, ServiceError, notFound } from '../core/errors.ts';
-import { ModelError } from './language-model.ts';
+import { ModelBusyError, ModelError } from './language-model.ts';
 import { limitAiQuestion } from '../auth/rate-limits.ts';
 import type { Call, MemberCall, OwnerCall, ReadTx, VisitorCall } from '../service.ts';
 import { readSettings } from '../tenants/settings.ts';
@@ -179,8 +179,9 @@ export async function rewriteText(
   } as const;
   const { answer } = await answerAndRecord(call, base, async () => {
     const prompt = rewritePrompt(text, style, language);
+    const modelCall = { asker: actor.organizationId, signal: new AbortController().signal };
     for (let tries = 0; tries < 2; tries++) {
-      const rewritten = await checkRewrite(await model.complete(prompt, new AbortController().signal), text);
+      const rewritten = await checkRewrite(await model.complete(prompt, modelCall), text);
       if (rewritten !== null)
         return {
           answer: { text: rewritten, sources: [], answered: true },
@@ -281,6 +282,11 @@ async function answerAndRecord<T extends LoggedAnswer>(
   } catch (error) {
     if (!(error instanceof ModelError)) throw error;
     await write({ answer: null, outcome: 'failed', model: service.model?.name ?? null });
+    if (error instanceof ModelBusyError)
+      throw new ServiceError(
+        'unavailable',
+        'Too many questions wait for the language model. Try again in a few seconds.',
+      );
     throw new ServiceError(
       'ai_unavailable',
       'The language model gave no usable answer. Try again, or answer without it.',

@@ -122,7 +122,7 @@ const unanswered = prepare<{ since: number; limit: number }>()((db, p) =>
   db
     .selectFrom('applications as a')
     .innerJoin('conversations as c', 'c.organization_id', 'a.organization_id')
-    .select('c.id')
+    .select(['c.id', 'c.organization_id'])
     .where(automatic)
     .where('c.mode', 'in', ['live', 'test'])
     .where('c.status', '=', 'pending')
@@ -153,7 +153,6 @@ export function createAiLogRepository(runner: Runner): AiLogRepository {
       run(runner, blank, { conversation_id: conversationId, since }),
     automaticOrganizations: async () =>
       (await all(runner, automaticOrganizations, {})).map((row) => row.organization_id),
-    unanswered: async (since: number, limit: number) =>
-      (await all(runner, unanswered, { since, limit })).map((row) => row.id),
+    unanswered: (since: number, limit: number) => all(runner, unanswered, { since, limit }),
   };
 }

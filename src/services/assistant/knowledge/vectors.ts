@@ -9,7 +9,10 @@ const queryTimeoutMs = 1_500;
 const batchTimeoutMs = 30_000;
 /** How long no question waits for a model that did not answer a question in time, ms. */
 const cooldownMs = 30_000;
-const cooldownUntil = new WeakMap<Embeddings, number>();
+/** By organization: its own slow questions must not cost others their vectors. */
+const cooldownUntil = new WeakMap<Embeddings, Map<string, number>>();
+/** Passages of all organizations get their vectors one batch after another, as one asker. */
+const backgroundAsker = 'background';
 const batchSize = 32;
 const pageSize = 1_000;
 /** UTF-16 units of a text that a model is shown. */
@@ -37,8 +40,9 @@ export async function findNearestRows(
   const some = await store.read(({ repositories }) =>
     repositories.knowledge.embedded(applicationId, embeddings.name, 0, 1),
   );
-  if (some.length === 0) return [];
-  const asked = await embedOne(service, embeddings, question);
+  const application = some.length === 0 ? null : await service.configCache.application(applicationId);
+  if (application === null) return [];
+  const asked = await embedOne(service, embeddings, application.organization.id, question);
   if (asked === null) return [];
   const nearest: NearRow[] = [];
   for (let after = 0; ;) {
@@ -60,15 +64,20 @@ export async function findNearestRows(
 async function embedOne(
   service: Service,
   embeddings: Embeddings,
+  organizationId: string,
   text: string,
 ): Promise<Float32Array | null> {
   const { clock } = service.engine;
-  if (clock.monotonic() < (cooldownUntil.get(embeddings) ?? 0)) return null;
+  const until = cooldownUntil.get(embeddings) ?? new Map<string, number>();
+  cooldownUntil.set(embeddings, until);
+  if (clock.monotonic() < (until.get(organizationId) ?? 0)) return null;
   try {
-    const [vector] = await withTimeout(service, queryTimeoutMs, (signal) => embeddings.embed([text], signal));
+    const [vector] = await withTimeout(service, queryTimeoutMs, (signal) =>
+      embeddings.embed([text], { asker: organizationId, signal }),
+    );
     return vector ?? null;
   } catch {
-    cooldownUntil.set(embeddings, clock.monotonic() + cooldownMs);
+    until.set(organizationId, clock.monotonic() + cooldownMs);
     // Whatever it was: the question is answered by words, and the background job reports the fault.
     return null;
   }
@@ -122,7 +131,7 @@ function normalizeVector(vector: Float32Array): Uint8Array | null {
 /**
  * Asks the configured model for the vector of every passage that it was not asked about yet, so it goes on where it stopped.
  * @param stop ends it
- * @throws ModelFailedError, Error when the model answers something else than a vector for each text
+ * @throws ModelError, Error when the model answers something else than a vector for each text
  */
 export async function embedMissing(service: Service, stop: AbortSignal): Promise<void> {
   const embeddings = service.model?.embeddings ?? null;
@@ -137,7 +146,7 @@ export async function embedMissing(service: Service, stop: AbortSignal): Promise
       [title, heading ?? '', text].join('\n').slice(0, maxTextLength).toWellFormed(),
     );
     const vectors = await withTimeout(service, batchTimeoutMs, (signal) =>
-      embeddings.embed(texts, AbortSignal.any([signal, stop])),
+      embeddings.embed(texts, { asker: backgroundAsker, signal: AbortSignal.any([signal, stop]) }),
     );
     if (vectors.length !== rows.length)
       throw new Error(`the embedding model answered ${vectors.length} vectors for ${rows.length} texts`);
