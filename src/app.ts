@@ -1,7 +1,6 @@
 // The composition root of the server: createApp(config) → start(), stop(). Each
 // step remembers how to undo itself; stop() undoes them in reverse, once.
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { Config } from './config.ts';
 import type { PurgeReport } from './protocol/entities.ts';
 import { createHttpHandler } from './http/koa-app.ts';
@@ -150,7 +149,10 @@ function listen(server: Server, { host, port }: Config): Promise<number> {
     server.once('error', (error: NodeJS.ErrnoException) =>
       reject(new Error(listenErrorMessage(error, host, port), { cause: error })),
     );
-    server.listen(port, host, () => resolve((server.address() as AddressInfo).port));
+    server.listen(port, host, () => {
+      const address = server.address();
+      resolve(typeof address === 'object' && address !== null ? address.port : port);
+    });
   });
 }
 

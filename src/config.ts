@@ -138,28 +138,28 @@ export const settings = {
     flag: 'base-url',
     variable: 'DESKBELL_BASE_URL',
     fallback: null,
-    about: 'the address under which the world reaches the service',
+    about: 'the public address, for snippets and links, as https://chat.example.com',
     parse: baseUrl,
   }),
   durability: setting({
     flag: 'durability',
     variable: 'DESKBELL_DURABILITY',
     fallback: 'full',
-    about: 'full: an acknowledged message survives power loss; normal: the death of the process only',
+    about: 'full: an acknowledged message survives a loss of power; normal: a crash of the process only',
     parse: oneOf<Durability>(['full', 'normal']),
   }),
   trustProxy: setting({
     flag: 'trust-proxy',
     variable: 'DESKBELL_TRUST_PROXY',
     fallback: '0',
-    about: 'how many proxies in front of the service to believe',
+    about: 'how many reverse proxies are in front, whose X-Forwarded-For is believed',
     parse: wholeNumber(0, 10),
   }),
   logLevel: setting({
     flag: 'log-level',
     variable: 'DESKBELL_LOG_LEVEL',
     fallback: 'info',
-    about: logLevels.join(', '),
+    about: `how much is logged: ${logLevels.join(', ')}`,
     parse: oneOf<LogLevel>(logLevels),
   }),
   limitVisitor: limitSetting(
@@ -208,14 +208,14 @@ export const settings = {
     flag: 'max-connections-per-visitor',
     variable: 'DESKBELL_MAX_CONNECTIONS_PER_VISITOR',
     fallback: '20',
-    about: 'live connections of one visitor',
+    about: 'WebSocket connections that one visitor may have at once',
     parse: wholeNumber(1, 100_000),
   }),
   maxConnectionsPerAddress: setting({
     flag: 'max-connections-per-address',
     variable: 'DESKBELL_MAX_CONNECTIONS_PER_ADDRESS',
     fallback: '200',
-    about: 'live connections from one address',
+    about: 'WebSocket connections that one address may have at once',
     parse: wholeNumber(1, 1_000_000),
   }),
   maxRoomsPerConnection: setting({
@@ -237,28 +237,28 @@ export const settings = {
     variable: 'DESKBELL_AI_URL',
     fallback: null,
     about:
-      'where an OpenAI-compatible model is asked; without one the assistant quotes. Its key comes from DESKBELL_AI_KEY',
+      'address of an OpenAI-compatible server, whose key is in DESKBELL_AI_KEY; without one the assistant quotes its documents',
     parse: modelUrl,
   }),
   aiModel: setting({
     flag: 'ai-model',
     variable: 'DESKBELL_AI_MODEL',
     fallback: null,
-    about: 'the model that answers',
+    about: 'name of the model that writes answers; needed with --ai-url',
     parse: modelName,
   }),
   aiEmbeddingModel: setting({
     flag: 'ai-embedding-model',
     variable: 'DESKBELL_AI_EMBEDDING_MODEL',
     fallback: null,
-    about: 'the model that makes vectors of texts, for a better search',
+    about: 'name of the model that makes embeddings, for a better search',
     parse: modelName,
   }),
   aiTimeout: setting({
     flag: 'ai-timeout',
     variable: 'DESKBELL_AI_TIMEOUT',
     fallback: '30',
-    about: 'how long an answer of the model may take, in seconds, all attempts together',
+    about: 'seconds that an answer of the model may take, all attempts together',
     parse: wholeNumber(1, 600),
   }),
   limitAiVisitor: limitSetting(
@@ -284,7 +284,7 @@ export const settings = {
     flag: 'webhook-private',
     variable: 'DESKBELL_WEBHOOK_PRIVATE',
     fallback: 'refuse',
-    about: 'allow: webhooks may lead to private and local addresses, and then to http there',
+    about: 'allow: webhooks may call private and local addresses, over http too',
     parse: oneOf<'refuse' | 'allow'>(['refuse', 'allow']),
   }),
 };
@@ -340,8 +340,9 @@ export function readConfig(
   values['secretKey'] = secretKey === undefined ? null : new Redacted(secretKey);
   const aiKey = emptyToUndefined(environment['DESKBELL_AI_KEY']);
   values['aiKey'] = aiKey === undefined ? null : new Redacted(aiKey);
-  assertModelComplete(values as Config);
-  return Object.freeze(values) as Config;
+  const config = Object.freeze(values) as Config;
+  assertModelComplete(config);
+  return config;
 }
 
 function assertModelComplete({ aiUrl, aiModel, aiEmbeddingModel }: Config): void {

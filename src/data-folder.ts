@@ -39,7 +39,7 @@ const reservedFileName = /^(deskbell[.-]|secret\.key)/;
  * Backs up a data folder beside a running server: one file with the database as of one commit and the secret key.
  * @param file where to; replaced only with `force`
  * @param now ms since the epoch
- * @throws EngineRefusedError, BackupRefusedError; nothing is left at `file` then that was not there before
+ * @throws EngineError, BackupError; nothing is left at `file` then that was not there before
  */
 export async function backUpDataFolder(
   config: Config,
@@ -126,7 +126,7 @@ export interface RestoreResult {
  * Puts a backup's database and key into a data folder that no server uses.
  * @param force also where there is a database: it is kept aside first
  * @param now ms since the epoch
- * @throws BackupRefusedError, SchemaRefusedError, EngineRefusedError; the folder's data are as they were then
+ * @throws BackupError, SchemaError, EngineError; the folder's data are as they were then
  */
 export async function restoreDataFolder(
   config: Config,

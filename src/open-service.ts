@@ -31,7 +31,7 @@ export interface OpenedService {
  * Opens the service on its data folder, made where it is missing.
  * @param as a server holds the folder's lock; a command works beside one
  * @param baseUrl the address of the service, null while it is not known
- * @throws EngineRefusedError, SchemaRefusedError
+ * @throws EngineError, SchemaError
  */
 export async function openService(
   config: Config,

@@ -14,7 +14,7 @@ export const secretKeyFile = (folder: string): string => join(folder, 'secret.ke
  * @param folder a prepared data folder
  * @param given the key in base64 from the environment, or null
  * @returns 32 bytes
- * @throws EngineRefusedError when the key is missing, malformed, readable by others, or two keys disagree
+ * @throws EngineError when the key is missing, malformed, readable by others, or two keys disagree
  */
 export async function loadMasterKey(folder: string, given: Redacted | null): Promise<Uint8Array> {
   const file = secretKeyFile(folder);

@@ -51,10 +51,10 @@ const typedAs: Readonly<Record<string, string>> = {
 
 // Errors of the store by name, not by class: their modules load the database driver.
 const refusals = new Set([
-  'EngineRefusedError',
-  'SchemaRefusedError',
-  'StoreUnavailable',
-  'BackupRefusedError',
+  'EngineError',
+  'SchemaError',
+  'StoreUnavailableError',
+  'BackupError',
   'CommandError',
 ]);
 
@@ -63,8 +63,7 @@ export function explain(error: unknown): { readonly code: ExitCode; readonly lin
   if (error instanceof ServiceError)
     return { code: error.code === 'bad_request' ? 2 : 1, line: failureLine(error) };
   if (!(error instanceof Error)) return { code: 1, line: `Unexpected: ${String(error)}` };
-  const driver = [error, error.cause].find((one) => one instanceof Error && isDriverMissing(one)) as
-    Error | undefined;
+  const driver = [error, error.cause].filter((one) => one instanceof Error).find(isDriverMissing);
   if (driver !== undefined)
     return {
       code: 1,

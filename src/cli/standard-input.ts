@@ -1,5 +1,4 @@
 // Reading all of standard input as text, up to a limit. Decides nothing about the text.
-import type { Readable } from 'node:stream';
 import { UsageError } from './errors.ts';
 
 /**
@@ -8,13 +7,13 @@ import { UsageError } from './errors.ts';
  * @throws UsageError
  */
 export async function readStandardInput(
-  input: Readable,
+  input: AsyncIterable<Buffer | string>,
   maxBytes: number,
   problems: { readonly tooLong: string; readonly notText: string },
 ): Promise<string> {
   const chunks: Buffer[] = [];
   let size = 0;
-  for await (const chunk of input as AsyncIterable<Buffer | string>) {
+  for await (const chunk of input) {
     const bytes = Buffer.from(chunk);
     chunks.push(bytes);
     size += bytes.length;

@@ -99,12 +99,12 @@ export interface Store {
    * commit, each rolled back alone when it throws.
    * @param scope what `work` reads and changes; several where it changes several things
    * @param work touches nothing but `tx`: it may run again after a rollback, and only its last run counts
-   * @throws StoreUnavailable when the lock can't be had in time or storage refuses the write
+   * @throws StoreUnavailableError when the lock can't be had in time or storage refuses the write
    */
   write<T>(scope: Scope | readonly Scope[], work: (tx: Tx) => Promise<T>): Promise<T>;
   /**
    * Like `write`, in a commit of its own: `work` runs once, may take long and may wait for files.
-   * @throws StoreUnavailable like `write`
+   * @throws StoreUnavailableError like `write`
    */
   alone<T>(scope: Scope, work: (tx: Tx) => Promise<T>): Promise<T>;
   /** Called after commits of this node and of others, in the order of the log. The answer unsubscribes. */
@@ -159,7 +159,7 @@ export interface StoreStats {
 
 /** The store could not take the operation now; nothing of it was kept. The same call may succeed later. */
 export class StoreUnavailableError extends Error {
-  override readonly name = 'StoreUnavailable';
+  override readonly name = 'StoreUnavailableError';
 }
 
 export interface LimitWindow {

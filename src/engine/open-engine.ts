@@ -43,7 +43,7 @@ export interface EngineOptions {
 
 /** The engine can't be opened; the message says why and what to do. */
 export class EngineError extends Error {
-  override readonly name = 'EngineRefusedError';
+  override readonly name = 'EngineError';
 }
 
 export const databaseFile = (folder: string): string => join(folder, 'deskbell.db');
@@ -56,7 +56,7 @@ export async function databaseExists(folder: string): Promise<boolean> {
 
 /**
  * Makes the folder when it is missing, with rights for its owner only.
- * @throws EngineRefusedError when it can't be made or used
+ * @throws EngineError when it can't be made or used
  */
 export async function prepareFolder(folder: string): Promise<void> {
   try {
@@ -89,8 +89,8 @@ async function makeDirectories(folder: string): Promise<void> {
 
 /**
  * Opens, and where needed migrates, the database of a prepared folder.
- * @throws EngineRefusedError when another server has the folder or the file is no database
- * @throws SchemaRefusedError when the database is newer than this program
+ * @throws EngineError when another server has the folder or the file is no database
+ * @throws SchemaError when the database is newer than this program
  */
 export async function openEngine(options: EngineOptions): Promise<Engine> {
   const { folder, clock } = options;

@@ -4,7 +4,7 @@ import { EventEmitter } from 'node:events';
 import type { Context } from 'koa';
 import koaBody from 'koa-body';
 import { sizeLimits } from '../protocol/codes.ts';
-import { nestsDeeperThan } from '../services/content/json.ts';
+import { isJsonObject, nestsDeeperThan } from '../services/content/json.ts';
 import { badField, ServiceError } from '../services/core/errors.ts';
 
 const parse = koaBody({
@@ -57,10 +57,9 @@ export async function readBody(ctx: Context): Promise<Record<string, unknown>> {
   if (bytes.length === 0) return {};
   checkText(bytes);
   await parse(replay(ctx, bytes), () => Promise.resolve());
-  const { body } = ctx.request as unknown as { body?: unknown };
-  if (typeof body !== 'object' || body === null || Array.isArray(body))
-    throw badField('', 'the body must be a JSON object');
-  return body as Record<string, unknown>;
+  const body: unknown = 'body' in ctx.request ? ctx.request.body : undefined;
+  if (!isJsonObject(body)) throw badField('', 'the body must be a JSON object');
+  return body;
 }
 
 function notJson(): ServiceError {
@@ -108,7 +107,8 @@ function readBytes(ctx: Context): Promise<Buffer> {
     req.once('close', cutShort);
     req.once('end', () => {
       req.off('close', cutShort);
-      resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks));
+      const [first] = chunks;
+      resolve(first !== undefined && chunks.length === 1 ? first : Buffer.concat(chunks));
     });
   });
 }

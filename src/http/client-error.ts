@@ -1,7 +1,7 @@
 // The answer to what is not even HTTP: Node's parser refuses it before any request
 // exists. Same shape as every other refusal; holds no rule.
 import { randomUUID } from 'node:crypto';
-import type { ServerResponse } from 'node:http';
+import { ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { ErrorCode } from '../protocol/codes.ts';
 import { commonHeaders } from './common-headers.ts';
@@ -41,7 +41,9 @@ const refusals: Readonly<Record<string, Refusal>> = {
 export function sendClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
   // As Node's own answer does: an answer that has begun on this connection must not get another one into it.
   const begun =
-    (socket as Duplex & { _httpMessage?: ServerResponse | null })._httpMessage?.headersSent === true;
+    '_httpMessage' in socket &&
+    socket._httpMessage instanceof ServerResponse &&
+    socket._httpMessage.headersSent;
   if (socket.writable && !begun && error.code !== 'ECONNRESET') {
     const refusal = refusals[error.code ?? ''] ?? malformed;
     const body = JSON.stringify({ error: refusal.error, message: refusal.message });

@@ -170,7 +170,7 @@ const ownPaths = ['/healthz', '/readyz', '/widget.js', '/sdk.js', metricsPath];
 
 /** The route that answered, by its pattern; one word for every other path, so that clients can't add labels. */
 function routeOf(ctx: Context, known: ReadonlySet<string>): string {
-  const { _matchedRoute: matched } = ctx as { _matchedRoute?: unknown };
+  const matched: unknown = '_matchedRoute' in ctx ? ctx['_matchedRoute'] : undefined;
   return typeof matched === 'string' ? matched : known.has(ctx.path) ? ctx.path : 'other';
 }
 

@@ -28,7 +28,7 @@ const nanosecondsPerSecond = 1e9;
 
 /**
  * Counts stored messages and the event loop's delay from now on, and serves everything that is counted.
- * @param trustProxy how many proxies in front of the service to believe
+ * @param trustProxy how many reverse proxies are in front, whose X-Forwarded-For is believed
  */
 export function serveMetrics(service: Service, trustProxy: number): Koa.Middleware {
   const { store } = service.engine;
@@ -72,7 +72,7 @@ function isLocalRequest(ctx: Context): boolean {
   return isLoopbackHost(host);
 }
 
-/** @throws Failure not_found for a caller without a credential, so that there is nothing to see; unauthorized, forbidden */
+/** @throws ServiceError not_found for a caller without a credential, so that there is nothing to see; unauthorized, forbidden */
 async function assertAdmin(service: Service, ctx: Context, trustProxy: number): Promise<void> {
   const credentials = readCredentials(ctx, clientAddressOf(ctx, trustProxy));
   if (credentials.authorization.length === 0)

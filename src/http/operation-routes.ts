@@ -38,7 +38,7 @@ export const routes: readonly Route[] = operationNames.flatMap((name) => {
 
 /**
  * @param service what the operations run on
- * @param trustProxy how many proxies in front of the service to believe
+ * @param trustProxy how many reverse proxies are in front, whose X-Forwarded-For is believed
  */
 export function createOperationRouter(service: Service, trustProxy: number): Router {
   const router = new Router({ sensitive: true, strict: true });

@@ -25,7 +25,7 @@ export function readCredentials(ctx: Context, address: string): Credentials {
   };
 }
 
-/** @param trustProxy how many proxies in front of the service to believe */
+/** @param trustProxy how many reverse proxies are in front, whose X-Forwarded-For is believed */
 export function clientAddressOf(ctx: Context, trustProxy: number): string {
   return clientAddress(ctx.req.socket.remoteAddress, ctx.req.headers['x-forwarded-for'], trustProxy);
 }

@@ -1,4 +1,4 @@
-// Failure → status, headers and body. Whatever is not a Failure is an internal
+// ServiceError → status, headers and body. Whatever is not a ServiceError is an internal
 // error: logged with its request id, answered without any inner detail.
 import type { Context } from 'koa';
 import { errorCodes } from '../protocol/codes.ts';

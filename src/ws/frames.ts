@@ -4,12 +4,12 @@ import type { z } from 'zod';
 import { sizeLimits, type ErrorCode, type SocketErrorCode } from '../protocol/codes.ts';
 import type { EventPayloads, EventType, ServerFrame } from '../protocol/events.ts';
 import { clientFrames, type ClientFrame, type ClientFrameType } from '../protocol/frames.ts';
-import { parseJson } from '../services/content/json.ts';
+import { isJsonObject, parseJson } from '../services/content/json.ts';
 import type { ServiceError } from '../services/core/errors.ts';
 
 /** A frame that could not be processed: answered with `error`, never with the end of the connection. */
 export class FrameError extends Error {
-  override readonly name = 'BadFrameError';
+  override readonly name = 'FrameError';
   readonly code: SocketErrorCode;
   readonly ids: FrameIds;
   constructor(code: SocketErrorCode, message: string, ids: FrameIds = {}) {
@@ -28,11 +28,9 @@ const maxEchoedIdLength = 100;
 /** The ids in a payload that has not been checked yet. */
 export function frameIds(payload: unknown): FrameIds {
   const ids: Record<string, string> = {};
-  if (typeof payload !== 'object' || payload === null) return ids;
+  if (!isJsonObject(payload)) return ids;
   for (const name of idNames) {
-    const value: unknown = Object.hasOwn(payload, name)
-      ? (payload as Record<string, unknown>)[name]
-      : undefined;
+    const value = Object.hasOwn(payload, name) ? payload[name] : undefined;
     if (typeof value === 'string' && value.length <= maxEchoedIdLength) ids[name] = value;
   }
   return ids;
@@ -40,7 +38,7 @@ export function frameIds(payload: unknown): FrameIds {
 
 /**
  * @param text one text frame
- * @throws BadFrameError
+ * @throws FrameError
  */
 export function readFrame(text: string): ClientFrame {
   const parsed = parseJson(text, sizeLimits.jsonDepth);
@@ -52,16 +50,16 @@ export function readFrame(text: string): ClientFrame {
     );
   }
   const { value } = parsed;
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
+  if (!isJsonObject(value))
     throw new FrameError('VALIDATION_ERROR', 'The frame must be an object {type, payload}.');
-  const { type, payload } = value as { type?: unknown; payload?: unknown };
-  if (typeof type !== 'string' || !Object.hasOwn(clientFrames, type))
+  const { type, payload } = value;
+  if (!isFrameType(type))
     throw new FrameError(
       'VALIDATION_ERROR',
       `The frame's type must be one of ${Object.keys(clientFrames).join(', ')}.`,
       frameIds(payload),
     );
-  const schema: z.ZodType | null = clientFrames[type as ClientFrameType];
+  const schema: z.ZodType | null = clientFrames[type];
   if (schema === null) return { type, payload: undefined } as ClientFrame;
   const checked = schema.safeParse(payload);
   if (checked.success) return { type, payload: checked.data } as ClientFrame;
@@ -72,6 +70,10 @@ export function readFrame(text: string): ClientFrame {
     `The field ${path} of ${type} is not valid: ${issue?.message ?? 'see the protocol'}.`,
     frameIds(payload),
   );
+}
+
+function isFrameType(type: unknown): type is ClientFrameType {
+  return typeof type === 'string' && Object.hasOwn(clientFrames, type);
 }
 
 /** A frame as bytes: made once for all who receive it. */

@@ -397,4 +397,13 @@ describe('age, by a clock moved by hand', () => {
     await expectRefused(await connectSocket(app.url, fresh, here()), /^EXPIRED_TOKEN$/);
     await expectOpen(socket);
   });
+
+  it('takes a token of a node whose clock is up to five seconds ahead', async () => {
+    const fresh = await mint(visitor);
+    app.clock.step(-5_000);
+    await expectOpen(await connectSocket(app.url, fresh, here()));
+    app.clock.step(-1_000);
+    await expectRefused(await connectSocket(app.url, fresh, here()), /^INVALID_TOKEN$/);
+    app.clock.step(6_000);
+  });
 });

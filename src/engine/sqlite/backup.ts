@@ -9,7 +9,7 @@ import { openConnection, type Connection } from './connection.ts';
 
 /** A file that is no whole backup; the message says in what way. */
 export class BackupError extends Error {
-  override readonly name = 'BackupRefusedError';
+  override readonly name = 'BackupError';
 }
 
 export interface BackupManifest {
@@ -81,7 +81,7 @@ export async function writeBackup(
 
 /**
  * Reads a backup's trailer and holds the file against it.
- * @throws BackupRefusedError when the file is no backup, is cut off, or was changed
+ * @throws BackupError when the file is no backup, is cut off, or was changed
  */
 export async function readBackup(file: string): Promise<BackupManifest> {
   const handle = await openToRead(file);
@@ -163,7 +163,7 @@ async function digest(handle: FileHandle, bytes: number): Promise<string> {
 /**
  * Takes the database out of a backup that has been read, into a new file, and checks it.
  * @returns the database's own note of which key it was made with
- * @throws BackupRefusedError, SchemaRefusedError (a newer schema than this program knows)
+ * @throws BackupError, SchemaError (a newer schema than this program knows)
  */
 export async function extractDatabase(
   file: string,

@@ -6,7 +6,7 @@ import type { Connection } from './connection.ts';
 
 /** A database that this program must not touch; the message says why and what to do. */
 export class SchemaError extends Error {
-  override readonly name = 'SchemaRefusedError';
+  override readonly name = 'SchemaError';
 }
 
 /** The number of migrations that a database has seen; 0 for a new file. */
@@ -15,7 +15,7 @@ export function schemaVersion(connection: Connection): number {
 }
 
 /**
- * @throws SchemaRefusedError when the database has seen migrations that this program does not know
+ * @throws SchemaError when the database has seen migrations that this program does not know
  */
 export function assertNotNewer(connection: Connection, known: readonly Migration[] = migrations): void {
   const version = schemaVersion(connection);

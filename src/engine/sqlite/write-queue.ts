@@ -34,8 +34,8 @@ export interface Commit {
 }
 
 interface QueuedWrite {
-  readonly work: (tx: Tx) => Promise<unknown>;
-  readonly resolve: (value: unknown) => void;
+  /** Runs the operation. What it resolves to answers the caller, after the commit. */
+  readonly work: (tx: Tx) => Promise<() => void>;
   readonly reject: (error: unknown) => void;
   readonly since: number;
   /** Shares its commit with no other. */
@@ -97,8 +97,7 @@ export class WriteQueue {
   add<T>(work: (tx: Tx) => Promise<T>, alone: boolean): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       this.#queue.push({
-        work,
-        resolve: resolve as (value: unknown) => void,
+        work: (tx) => work(tx).then((value) => () => resolve(value)),
         reject,
         since: this.#options.clock.monotonic(),
         alone,
@@ -181,10 +180,10 @@ export class WriteQueue {
     const { tx, end, changed } = this.#begin(events, epoch);
     savepoint.run();
     try {
-      const value = await waiting.work(tx);
+      const answer = await waiting.work(tx);
       end();
       release.run();
-      return { answer: () => waiting.resolve(value), configuration: changed() };
+      return { answer, configuration: changed() };
     } catch (error) {
       end();
       events.length = mark;

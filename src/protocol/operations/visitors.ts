@@ -141,7 +141,7 @@ export const visitorOperations = {
           error: 'must be an object',
           abort: true,
         })
-        .refine((value) => Object.keys(value as object).length <= 20, 'must have at most 20 entries')
+        .refine((value) => Object.keys(value ?? {}).length <= 20, 'must have at most 20 entries')
         .pipe(entity.attributes)
         .optional(),
       signature: exactText(0, 200).optional(),

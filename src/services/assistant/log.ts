@@ -53,7 +53,7 @@ export async function recordAi(tx: Tx, { engine: { clock } }: Service, entry: Ai
 
 /**
  * The log of an organization or one of its applications, newest first.
- * @throws Failure not_found
+ * @throws ServiceError not_found
  */
 export async function listAiLog(
   tx: ReadTx,

@@ -33,7 +33,7 @@ const maxMessages = 30;
 
 /**
  * Answers a visitor's question.
- * @throws Failure plan_limit, forbidden (ai.mode off), rate_limit_exceeded, ai_unavailable
+ * @throws ServiceError plan_limit, forbidden (ai.mode off), rate_limit_exceeded, ai_unavailable
  */
 export async function answerVisitor(
   call: VisitorCall,
@@ -74,7 +74,7 @@ export async function answerVisitor(
 
 /**
  * A draft of an answer from the whole conversation but its internal notes, which a visitor must never see a word of.
- * @throws Failure not_found, plan_limit, forbidden (ai.mode off), rate_limit_exceeded, ai_unavailable
+ * @throws ServiceError not_found, plan_limit, forbidden (ai.mode off), rate_limit_exceeded, ai_unavailable
  */
 export async function draftReply(
   call: MemberCall,
@@ -153,7 +153,7 @@ function turnRole({ sender_role }: MessageWithSender): Turn['role'] {
 
 /**
  * Says an operator's text in another way; a model may add nothing to it.
- * @throws Failure bad_request, plan_limit, ai_model_required, rate_limit_exceeded, ai_unavailable
+ * @throws ServiceError bad_request, plan_limit, ai_model_required, rate_limit_exceeded, ai_unavailable
  */
 export async function rewriteText(
   call: MemberCall,
@@ -197,7 +197,7 @@ export async function rewriteText(
 /**
  * An admin's trial: the answer that a visitor would get, with the passages and how well they fit. Whatever `ai.mode`
  * is, so that it can be tried before it is switched on.
- * @throws Failure not_found, plan_limit, rate_limit_exceeded, ai_unavailable
+ * @throws ServiceError not_found, plan_limit, rate_limit_exceeded, ai_unavailable
  */
 export async function askKnowledge(
   call: OwnerCall,

@@ -47,7 +47,7 @@ interface AuthenticatedApplication {
 
 /**
  * A page that asks for the widget's configuration.
- * @throws Failure unauthorized, origin_not_allowed, visitor_blocked, rate_limit_exceeded
+ * @throws ServiceError unauthorized, origin_not_allowed, visitor_blocked, rate_limit_exceeded
  */
 export async function authenticateHostSite(
   service: Service,
@@ -66,7 +66,7 @@ export async function authenticateHostSite(
 
 /**
  * A visitor, by API key or by origin.
- * @throws Failure unauthorized, origin_not_allowed, bad_request (visitor id), visitor_blocked, rate_limit_exceeded
+ * @throws ServiceError unauthorized, origin_not_allowed, bad_request (visitor id), visitor_blocked, rate_limit_exceeded
  */
 export async function authenticateVisitor(service: Service, credentials: Credentials): Promise<VisitorActor> {
   const epoch = await service.engine.store.freshConfiguration();
@@ -195,7 +195,7 @@ export async function isKnownOrigin(service: Service, header: string): Promise<b
 
 /**
  * A member by session token.
- * @throws Failure unauthorized, rate_limit_exceeded
+ * @throws ServiceError unauthorized, rate_limit_exceeded
  */
 export async function authenticateMember(service: Service, credentials: Credentials): Promise<MemberActor> {
   const epoch = await service.engine.store.freshConfiguration();

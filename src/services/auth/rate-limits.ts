@@ -1,5 +1,5 @@
 // Which limits a call counts against. The numbers are settings and plans; the
-// counting is the engine's limiter; a refusal is a Failure with its cause.
+// counting is the engine's limiter; a refusal is a ServiceError with its cause.
 import type { LimitCause } from '../../protocol/codes.ts';
 import type { LimitCheck, LimitVerdict, LimitWindow } from '../../engine/engine.ts';
 import { addressKey, addressNetworks } from '../../net/ip-ranges.ts';
@@ -28,7 +28,9 @@ function refusal(
   checks: readonly RateLimitCheck[],
   verdict: Extract<LimitVerdict, { ok: false }>,
 ): ServiceError {
-  const { cause, windows } = checks[verdict.failed] as RateLimitCheck;
+  const failed = checks[verdict.failed];
+  if (failed === undefined) throw new Error('The limiter refused a check that it was not asked.');
+  const { cause, windows } = failed;
   service.metrics.rateLimited[cause] += 1;
   return rateLimited(cause, windows, verdict.window, verdict.retryAfterMs);
 }
@@ -150,7 +152,7 @@ function addressChecks(
 /**
  * Counts one question to the assistant, which costs more than other calls, against its asker and the organization.
  * @param asker a visitor or a member, as a key of its own
- * @throws Failure rate_limit_exceeded
+ * @throws ServiceError rate_limit_exceeded
  */
 export function limitAiQuestion(service: Service, organizationId: string, asker: string): Promise<void> {
   const { aiVisitor, aiOrganization } = service.settings.rateLimits;

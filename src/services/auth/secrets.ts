@@ -169,8 +169,8 @@ export function readApiKey(text: string): { readonly mode: Mode; readonly public
   const parts = keyForm.exec(text);
   if (parts === null) return null;
   const [, mode, publicId, , checksum] = parts;
-  if (keyChecksum(text.slice(0, -6)) !== checksum) return null;
-  return { mode: mode as Mode, publicId: publicId as string };
+  if (publicId === undefined || (mode !== 'live' && mode !== 'test')) return null;
+  return keyChecksum(text.slice(0, -6)) === checksum ? { mode, publicId } : null;
 }
 
 function keyChecksum(body: string): string {

@@ -25,7 +25,7 @@ const slowedDelayMs = 1_000;
 
 /**
  * Signs a member in.
- * @throws Failure unauthorized, rate_limit_exceeded; second_factor where the password alone is not enough
+ * @throws ServiceError unauthorized, rate_limit_exceeded; second_factor where the password alone is not enough
  */
 export async function signIn(
   call: AnonymousCall,
@@ -128,7 +128,7 @@ async function startSession(
 /**
  * Signs a member in without a password, for the owner of the data folder, who could set a new one as well. The audit
  * log says so.
- * @throws Failure not_found, conflict (the member is disabled)
+ * @throws ServiceError not_found, conflict (the member is disabled)
  */
 export async function signInLocally(
   tx: Tx,

@@ -20,7 +20,7 @@ export async function listCannedReplies(
   return { cannedReplies: rows.map(serializeCannedReply), total, limit, offset };
 }
 
-/** @throws Failure bad_request (content), conflict (shortcut taken) */
+/** @throws ServiceError bad_request (content), conflict (shortcut taken) */
 export async function createCannedReply(
   tx: Tx,
   call: MemberCall,
@@ -45,7 +45,7 @@ export async function createCannedReply(
   return { cannedReply: serializeCannedReply(row) };
 }
 
-/** What is left out stays. @throws Failure not_found, bad_request, conflict */
+/** What is left out stays. @throws ServiceError not_found, bad_request, conflict */
 export async function updateCannedReply(
   tx: Tx,
   call: MemberCall,
@@ -70,7 +70,7 @@ export async function updateCannedReply(
   return { cannedReply: serializeCannedReply(next) };
 }
 
-/** @throws Failure not_found */
+/** @throws ServiceError not_found */
 export async function deleteCannedReply(
   tx: Tx,
   call: MemberCall,

@@ -21,7 +21,7 @@ export interface RoomSnapshot {
 
 /**
  * @param lastMessageId the newest message that the caller has
- * @throws Failure not_found
+ * @throws ServiceError not_found
  */
 async function readSnapshot(
   tx: ReadTx,
@@ -60,7 +60,7 @@ export interface BackfillPage {
  * One page of missed messages in commit order; the last also says what became of older ones.
  * @param input.afterSeq the page begins after this sequence number
  * @param input.sinceSeq where the whole catching up began
- * @throws Failure not_found
+ * @throws ServiceError not_found
  */
 async function readBackfillPage(
   tx: ReadTx,
@@ -100,7 +100,7 @@ async function readBackfillPage(
 
 /**
  * Joins a room: what the transport needs to begin listening.
- * @throws Failure not_found
+ * @throws ServiceError not_found
  */
 export function resync(
   call: ParticipantCall,
@@ -111,7 +111,7 @@ export function resync(
 
 /**
  * The next page of what was missed.
- * @throws Failure not_found
+ * @throws ServiceError not_found
  */
 export function backfill(
   call: ParticipantCall,

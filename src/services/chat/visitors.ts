@@ -20,7 +20,7 @@ export async function getVisitor(tx: Tx, call: VisitorCall): Promise<Output<'vis
 /**
  * Names a visitor. What a backend says, or a page with a right signature, is verified; an unverified
  * claim never replaces a verified identity.
- * @throws Failure bad_request for a wrong signature
+ * @throws ServiceError bad_request for a wrong signature
  */
 export async function updateVisitor(
   tx: Tx,
@@ -69,7 +69,7 @@ async function isVerified(
   );
 }
 
-/** @throws Failure origin_not_allowed without an Origin */
+/** @throws ServiceError origin_not_allowed without an Origin */
 export async function issueVisitorToken(
   tx: Tx,
   call: VisitorCall,

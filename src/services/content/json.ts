@@ -7,6 +7,11 @@ export const MAX_JSON_DEPTH = 32;
 /** The outcome of {@link parseJson}; `depth` means nested too deeply, `syntax` means not JSON. */
 export type ParsedJson = { ok: true; value: unknown } | { ok: false; reason: 'syntax' | 'depth' };
 
+/** Whether a value is a JSON object: no list, no null. */
+export function isJsonObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const OPEN_ARRAY = 0x5b;

@@ -20,7 +20,7 @@ import type { ReadTx, Tx, VisitorCall } from '../service.ts';
 
 /**
  * A conversation that the caller may read: the visitor's own, or any of the member's organization.
- * @throws Failure not_found
+ * @throws ServiceError not_found
  */
 export async function accessConversation(
   tx: ReadTx,
@@ -41,7 +41,7 @@ export async function accessConversation(
 
 /**
  * A message of a conversation that the caller may read. Deleted ones, and notes for a visitor, are not there.
- * @throws Failure not_found
+ * @throws ServiceError not_found
  */
 export async function accessMessage(
   tx: ReadTx,
@@ -115,7 +115,7 @@ export async function getOrCreateVisitor(
 
 /**
  * The organization that an owner means: a member's own, whatever is asked; the command line's by slug or id.
- * @throws Failure not_found, bad_request
+ * @throws ServiceError not_found, bad_request
  */
 export async function accessOrganization(
   tx: ReadTx,
@@ -123,19 +123,19 @@ export async function accessOrganization(
   reference: string | undefined,
 ): Promise<OrganizationRow> {
   const { organizations } = tx.repositories;
-  if (actor.kind === 'local' && reference === undefined)
-    throw badField('organization', 'is needed: the slug of an organization');
-  const row =
-    reference === undefined
-      ? await organizations.byId((actor as MemberActor).organizationId)
-      : ((await organizations.bySlug(reference.toLowerCase())) ??
-        (await organizations.byId(reference.toLowerCase())));
+  let row: OrganizationRow | undefined;
+  if (reference !== undefined)
+    row =
+      (await organizations.bySlug(reference.toLowerCase())) ??
+      (await organizations.byId(reference.toLowerCase()));
+  else if (actor.kind === 'member') row = await organizations.byId(actor.organizationId);
+  else throw badField('organization', 'is needed: the slug of an organization');
   if (row === undefined || (actor.kind === 'member' && row.id !== actor.organizationId))
     throw notFound('organization');
   return row;
 }
 
-/** @throws Failure not_found */
+/** @throws ServiceError not_found */
 export async function accessApplication(
   tx: ReadTx,
   actor: MemberActor | LocalActor,
@@ -144,7 +144,7 @@ export async function accessApplication(
   return ownRow(actor, await tx.repositories.applications.byId(id), 'application');
 }
 
-/** @throws Failure not_found */
+/** @throws ServiceError not_found */
 export async function accessApiKey(
   tx: ReadTx,
   actor: MemberActor | LocalActor,
@@ -156,7 +156,7 @@ export async function accessApiKey(
   return row;
 }
 
-/** @throws Failure not_found */
+/** @throws ServiceError not_found */
 export async function accessMember(
   tx: ReadTx,
   actor: MemberActor | LocalActor,
@@ -165,12 +165,12 @@ export async function accessMember(
   return ownRow(actor, await tx.repositories.members.byId(id), 'member');
 }
 
-/** @throws Failure not_found */
+/** @throws ServiceError not_found */
 export async function accessCannedReply(tx: ReadTx, actor: MemberActor, id: string): Promise<CannedReplyRow> {
   return ownRow(actor, await tx.repositories.cannedReplies.byId(id), 'canned reply');
 }
 
-/** @throws Failure not_found */
+/** @throws ServiceError not_found */
 export async function accessWebhook(
   tx: ReadTx,
   actor: MemberActor | LocalActor,
@@ -179,7 +179,7 @@ export async function accessWebhook(
   return ownRow(actor, await tx.repositories.webhooks.byId(id), 'webhook');
 }
 
-/** @throws Failure not_found */
+/** @throws ServiceError not_found */
 export async function accessKnowledgeDocument(
   tx: ReadTx,
   actor: MemberActor | LocalActor,

@@ -33,7 +33,7 @@ export async function audit(tx: Tx, call: Call<Actor>, entry: AuditEntry): Promi
 
 /**
  * The log of an organization, newest first; on the command line without one, of the whole server.
- * @throws Failure not_found
+ * @throws ServiceError not_found
  */
 export async function listAudit(
   tx: ReadTx,

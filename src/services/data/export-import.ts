@@ -45,7 +45,7 @@ export interface ExportSummary {
  * Writes an organization as lines of JSON, as of one commit.
  * @param reference slug or id
  * @param write takes one line, without its end
- * @throws Failure not_found
+ * @throws ServiceError not_found
  */
 export async function exportOrganization(
   call: OwnerCall,
@@ -122,7 +122,7 @@ export type Lines = () => AsyncIterable<string>;
 
 /**
  * Takes an organization in, all of it or nothing.
- * @throws Failure bad_request (no such file, cut off, changed, or of another schema); conflict (its slug or an id is taken)
+ * @throws ServiceError bad_request (no such file, cut off, changed, or of another schema); conflict (its slug or an id is taken)
  */
 export async function importOrganization(call: Call, lines: Lines): Promise<ExportSummary> {
   const { store, maintenance } = call.service.engine;

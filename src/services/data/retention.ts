@@ -54,7 +54,7 @@ export interface PurgeOptions {
  * Removes what is older than each organization keeps, and copies of the database older than 30 days. May be cut off
  * anywhere: the next run goes on.
  * @param call who asked, for the audit log; the server's own hourly run leaves a row only where something is held
- * @throws Failure conflict when this machine's clock is behind what is stored
+ * @throws ServiceError conflict when this machine's clock is behind what is stored
  */
 export async function purge(service: Service, options: PurgeOptions = {}, call?: Call): Promise<Report> {
   const { store, maintenance, clock } = service.engine;

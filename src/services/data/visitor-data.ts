@@ -18,7 +18,7 @@ const eraseBatchSize = 25;
 /**
  * The one visitor that is meant. The same UUID under another application or mode is another person, so
  * where several have it, the caller must say which.
- * @throws Failure not_found; bad_request when it names more than one
+ * @throws ServiceError not_found; bad_request when it names more than one
  */
 export async function accessVisitorData(
   tx: ReadTx,
@@ -50,7 +50,7 @@ const auditSubject = (visitor: VisitorRow): string => `visitor:${visitor.id}`;
  * Everything kept about a visitor: who they are, their conversations with all answers to them, how far they have read,
  * who has asked for this before. Not the internal notes: they are staff's working papers, may speak of other people,
  * and no visitor has ever been shown one; their number is given, so that an admin can answer for them by hand.
- * @throws Failure not_found, bad_request
+ * @throws ServiceError not_found, bad_request
  */
 export async function exportVisitor(
   call: OwnerCall,
@@ -136,7 +136,7 @@ async function allMessages(
  * Removes a visitor with everything that is kept about them, notes included, ends their live connections, and empties
  * the database's log, so that no file holds a word of them; copies made before changes of the schema are listed with
  * the day on which they go. The audit log keeps that it was done, by whom and when, and nothing of whom.
- * @throws Failure not_found, bad_request
+ * @throws ServiceError not_found, bad_request
  */
 export async function eraseVisitor(
   call: OwnerCall,

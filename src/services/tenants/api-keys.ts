@@ -42,7 +42,7 @@ async function insertKey(
   return { ...serializeApiKey(row), key: key.text };
 }
 
-/** @throws Failure not_found */
+/** @throws ServiceError not_found */
 export async function createKey(
   tx: Tx,
   call: OwnerCall,
@@ -86,7 +86,7 @@ export async function revealKey(
 
 /**
  * Makes the key's successor; the old one works until the grace period is over.
- * @throws Failure not_found, conflict (revoked already)
+ * @throws ServiceError not_found, conflict (revoked already)
  */
 export async function rotateKey(
   tx: Tx,

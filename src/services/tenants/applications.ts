@@ -12,7 +12,7 @@ import { makeIdentitySecret } from '../auth/secrets.ts';
 import { changedSettings, defaultSettings, patchSettings, readSettings } from './settings.ts';
 import type { OwnerCall, ReadTx, Tx } from '../service.ts';
 
-/** @throws Failure not_found, plan_limit, bad_request (a domain) */
+/** @throws ServiceError not_found, plan_limit, bad_request (a domain) */
 export async function createApplication(
   tx: Tx,
   call: OwnerCall,
@@ -146,7 +146,7 @@ export async function rotateIdentitySecret(
   return { identitySecret };
 }
 
-/** @throws Failure plan_limit when the organization's plan has no assistant */
+/** @throws ServiceError plan_limit when the organization's plan has no assistant */
 export async function assertPlanHasAi(tx: ReadTx, organizationId: string): Promise<void> {
   const organization = await tx.repositories.organizations.byId(organizationId);
   if (organization === undefined || organizationQuotas(organization).ai) return;
@@ -173,7 +173,7 @@ export async function deleteApplication(
   return { success: true };
 }
 
-/** @throws Failure not_found, bad_request, conflict (registered already) */
+/** @throws ServiceError not_found, bad_request, conflict (registered already) */
 export async function addDomain(
   tx: Tx,
   call: OwnerCall,
@@ -214,7 +214,7 @@ async function insertDomain(
   return { row, warning: checked.warning };
 }
 
-/** @throws Failure not_found, bad_request */
+/** @throws ServiceError not_found, bad_request */
 export async function removeDomain(
   tx: Tx,
   call: OwnerCall,

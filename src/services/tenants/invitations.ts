@@ -14,7 +14,7 @@ import type { AnonymousCall, OwnerCall, ReadTx, Tx } from '../service.ts';
 
 const livesMs = 3 * 86_400_000;
 
-/** @throws Failure not_found, plan_limit, conflict (address taken) */
+/** @throws ServiceError not_found, plan_limit, conflict (address taken) */
 export async function inviteMember(
   tx: Tx,
   call: OwnerCall,
@@ -46,7 +46,7 @@ export async function inviteMember(
 
 /**
  * Sets the password of an invited member; the link is used up.
- * @throws Failure unauthorized, rate_limit_exceeded
+ * @throws ServiceError unauthorized, rate_limit_exceeded
  */
 export async function acceptInvitation(
   call: AnonymousCall,

@@ -17,7 +17,7 @@ export const noPassword = 'invited';
 /**
  * Adds a member.
  * @param passwordHash made outside the transaction: hashing takes a fifth of a second
- * @throws Failure not_found, plan_limit, conflict (address taken)
+ * @throws ServiceError not_found, plan_limit, conflict (address taken)
  */
 export async function addMember(
   tx: Tx,

@@ -12,7 +12,7 @@ import { organizationQuotas } from './quotas.ts';
 import { isoTime, serializeOrganization } from '../core/serializers.ts';
 import type { OwnerCall, ReadTx, Tx } from '../service.ts';
 
-/** @throws Failure bad_request (slug), conflict (slug taken) */
+/** @throws ServiceError bad_request (slug), conflict (slug taken) */
 export async function createOrganization(
   tx: Tx,
   call: OwnerCall,
@@ -94,7 +94,7 @@ export async function listOrganizations(tx: ReadTx): Promise<Output<'organizatio
   return { organizations };
 }
 
-/** @throws Failure not_found */
+/** @throws ServiceError not_found */
 export async function getOrganization(
   tx: ReadTx,
   call: OwnerCall,

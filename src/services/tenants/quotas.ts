@@ -34,7 +34,7 @@ export function organizationQuotas(organization: OrganizationRow): OrganizationQ
  * @param have how many there are now
  * @param most how many may be; null: any number
  * @param what in the plural, as `applications`
- * @throws Failure plan_limit, naming the plan that has more
+ * @throws ServiceError plan_limit, naming the plan that has more
  */
 export function assertQuota(
   organization: OrganizationRow,

@@ -19,7 +19,7 @@ const emptyFigures = (): Figures => ({ opened: 0, resolved: 0, firstResponses: [
 
 /**
  * What was opened, answered for the first time and resolved within [from, to); by default the last 30 days.
- * @throws Failure bad_request
+ * @throws ServiceError bad_request
  */
 export async function organizationStats(
   tx: ReadTx,

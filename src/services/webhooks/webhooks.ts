@@ -33,7 +33,7 @@ export function getSelection(row: WebhookRow): readonly WebhookEvent[] | null {
 
 /**
  * The address of a webhook, in the URL parser's own spelling. What a name leads to is looked at when connecting.
- * @throws Failure bad_request
+ * @throws ServiceError bad_request
  */
 export function checkUrl(service: Service, text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null;
@@ -89,7 +89,7 @@ async function loadWebhook(tx: ReadTx, row: WebhookRow): Promise<Webhook> {
 
 /**
  * From now on the organization is told of what happens. The secret is shown here, and again only when asked for.
- * @throws Failure not_found, bad_request (the address), conflict (as many as may be)
+ * @throws ServiceError not_found, bad_request (the address), conflict (as many as may be)
  */
 export async function createWebhook(
   tx: Tx,
@@ -139,7 +139,7 @@ export async function listWebhooks(
   return { webhooks, total: await tx.repositories.webhooks.count(organization.id), limit, offset };
 }
 
-/** @throws Failure not_found */
+/** @throws ServiceError not_found */
 export async function getWebhook(
   tx: ReadTx,
   call: OwnerCall,
@@ -150,7 +150,7 @@ export async function getWebhook(
 
 /**
  * Changes where, what or whether. One that is switched on again receives what happens from then on.
- * @throws Failure not_found, bad_request
+ * @throws ServiceError not_found, bad_request
  */
 export async function updateWebhook(
   tx: Tx,
@@ -211,7 +211,7 @@ export async function revealWebhook(
 
 /**
  * Sends a sample, once. The answer comes before the sending: the delivery's row says how it went.
- * @throws Failure not_found, conflict (switched off)
+ * @throws ServiceError not_found, conflict (switched off)
  */
 export async function testWebhook(
   tx: Tx,
@@ -272,7 +272,7 @@ export async function listDeliveries(
 
 /**
  * Sends a delivery once more, under the same id. One that waits still is tried now, or whatever it waits for is.
- * @throws Failure not_found, conflict (switched off)
+ * @throws ServiceError not_found, conflict (switched off)
  */
 export async function replayDelivery(
   tx: Tx,

@@ -25,7 +25,7 @@ export interface ChunkedDocument {
   })[];
 }
 
-/** @throws Failure bad_request: nothing to read in it */
+/** @throws ServiceError bad_request: nothing to read in it */
 export async function prepareDocument(
   _call: OwnerCall,
   input: Input<'knowledge.add'>,
@@ -42,7 +42,7 @@ export function isWebAddress(address: string): boolean {
   return /^https?:/i.test(address) && safeHref(address) !== null;
 }
 
-/** @throws Failure bad_request when it is nested too deep */
+/** @throws ServiceError bad_request when it is nested too deep */
 async function chunkAndIndex(
   input: Pick<KnowledgeDocumentRow, 'content' | 'format' | 'source'> & {
     readonly title?: string | undefined;
@@ -69,7 +69,7 @@ async function chunkAndIndex(
 
 /**
  * Adds a document, or updates the one that was made from the same source.
- * @throws Failure not_found, plan_limit, bad_request
+ * @throws ServiceError not_found, plan_limit, bad_request
  */
 export async function addDocument(
   tx: Tx,
@@ -169,7 +169,7 @@ export async function listDocuments(
   return { documents: rows.map((row) => serializeDocument(row, row.passages)), total, limit, offset };
 }
 
-/** @throws Failure not_found */
+/** @throws ServiceError not_found */
 export async function getDocument(
   tx: ReadTx,
   call: OwnerCall,
@@ -182,7 +182,7 @@ export async function getDocument(
   };
 }
 
-/** Removes a document with its passages. On every plan: what was put in may always be taken out. @throws Failure not_found */
+/** Removes a document with its passages. On every plan: what was put in may always be taken out. @throws ServiceError not_found */
 export async function removeDocument(
   tx: Tx,
   call: OwnerCall,
@@ -199,7 +199,7 @@ export async function removeDocument(
   return { success: true };
 }
 
-/** What a question finds, with how well. @throws Failure not_found, plan_limit */
+/** What a question finds, with how well. @throws ServiceError not_found, plan_limit */
 export async function searchKnowledge(
   call: OwnerCall,
   input: Input<'knowledge.search'>,
@@ -216,7 +216,7 @@ export async function searchKnowledge(
   return { passages: [...passages], coverage, confidence, thresholds };
 }
 
-/** @throws Failure not_found */
+/** @throws ServiceError not_found */
 export async function getSynonyms(
   tx: ReadTx,
   call: OwnerCall,
@@ -226,7 +226,7 @@ export async function getSynonyms(
   return { synonyms: parseSynonyms(await tx.repositories.knowledge.synonyms(application.id)) };
 }
 
-/** @throws Failure not_found, plan_limit, bad_request */
+/** @throws ServiceError not_found, plan_limit, bad_request */
 export async function setSynonyms(
   tx: Tx,
   call: OwnerCall,

@@ -9,7 +9,7 @@ export const headingSeparator = ' › ';
 
 /** HTML that can't be read in reasonable time. The message ends the sentence "The field content …". */
 export class HtmlDepthError extends Error {
-  override readonly name = 'HtmlTooDeepError';
+  override readonly name = 'HtmlDepthError';
 }
 
 /** A heading, or a stretch of text that belongs together: a paragraph, a list, a table, a piece of code. */

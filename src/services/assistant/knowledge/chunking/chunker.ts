@@ -30,7 +30,7 @@ const maxHeadingLength = 300;
 
 /**
  * @param source names the document where nothing else does
- * @throws HtmlTooDeepError
+ * @throws HtmlDepthError
  */
 export function chunkDocument(
   content: string,

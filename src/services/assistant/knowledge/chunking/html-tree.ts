@@ -19,7 +19,7 @@ export const htmlNamespace = html.NS.HTML;
 /** Beyond what any page needs; the parser's time grows with the square of it. */
 const maxDepth = 256;
 
-/** @throws HtmlTooDeepError */
+/** @throws HtmlDepthError */
 export function parseHtml(source: string): Node {
   let depth = 0;
   const treeAdapter: TreeAdapter<DefaultTreeAdapterMap> = {

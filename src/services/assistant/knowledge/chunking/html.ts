@@ -42,7 +42,7 @@ const hiddenStyle =
   /(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|opacity\s*:\s*0(?:\.0*)?\s*(?:;|!|$)|font-size\s*:\s*0(?:\.0*)?(?:[a-z%]|;|\s|!|$))/i;
 const hiddenClass = /(?:^|\s)(?:sr-only|visually-hidden|visuallyhidden|screen-reader-text|hidden)(?=\s|$)/i;
 
-/** @throws HtmlTooDeepError */
+/** @throws HtmlDepthError */
 export function parseHtmlOutline(source: string): Outline {
   const tree = parseHtml(source);
   const found = { title: null as string | null, base: tree as Node };

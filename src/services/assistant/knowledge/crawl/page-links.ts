@@ -15,7 +15,7 @@ const maxLinks = 5_000;
 
 /**
  * @param robotsTag the header X-Robots-Tag
- * @throws HtmlTooDeepError
+ * @throws HtmlDepthError
  */
 export function extractLinks(html: string, robotsTag: string): PageLinks {
   const links: string[] = [];
