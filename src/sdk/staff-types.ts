@@ -156,6 +156,6 @@ export interface StaffClient {
   release(id: string): Promise<StaffConversation>;
   resolve(id: string): Promise<StaffConversation>;
   transfer(id: string, memberId: string): Promise<StaffConversation>;
-  /** Any other endpoint of the service's below `/staff`; @throws SdkError */
+  /** Any other endpoint of the service's below `/staff`, or one that begins with `/admin/`; @throws SdkError */
   call<T>(method: string, path: string, body?: object): Promise<T>;
 }

@@ -373,7 +373,13 @@ export function createStaffClient(options: StaffOptions): StaffClient {
     release: (id) => act(id, 'release'),
     resolve: (id) => act(id, 'resolve'),
     transfer: (id, memberTo) => act(id, 'transfer', { memberId: memberTo }),
-    call: (method, path, body) => http.request_(method, path, body === undefined ? {} : { body }),
+    call: (method, path, body) =>
+      // The rest of the API lies beside `/staff`.
+      http.request_(
+        method,
+        path.startsWith('/admin/') ? `/..${path}` : path,
+        body === undefined ? {} : { body },
+      ),
   };
 }
 

@@ -59,6 +59,8 @@ export interface SdkMessage {
   readonly editedAt: string | null;
   /** Titles that the assistant offers, where it is not sure what was meant. */
   readonly choices?: { readonly id: string; readonly title: string }[];
+  /** The id of the one that the visitor chose. */
+  readonly choice?: string;
   readonly state: DeliveryState;
   /** Why it is `failed`. */
   readonly error?: SdkError;

@@ -172,6 +172,36 @@ export function declareE2eTests(size: { readonly columns: number; readonly rows:
     expect(await leave(terminal)).toBe(0);
   });
 
+  test('an admin answers a visitor, and keeps the answer for the assistant', async () => {
+    const visitor = await server.aVisitor('Gil Gift');
+    expect(await visitor.asksAssistant('Do you wrap gifts?')).toBe(false);
+    const id = await visitor.ask('Do you wrap gifts?');
+    await server.signIn('Witness');
+    const terminal = await server.console('Witness', size);
+    await terminal.waitFor('Gil Gift');
+    await terminal.press('a');
+    await terminal.waitFor(/yours|You have/);
+    await terminal.type('Any parcel is wrapped as a gift, call 030 1234567.');
+    await terminal.press('enter');
+    await eventually(async () => expect(await visitor.reads(id)).toHaveLength(2));
+    await terminal.press('esc');
+    await terminal.waitFor('x resolve');
+    await terminal.press('Q');
+    await terminal.waitFor('Do you wrap gifts?  write an answer');
+    await terminal.press('esc');
+    await terminal.waitForNo('Questions without an answer');
+    await terminal.press('K');
+    await terminal.waitFor('Kept for the assistant');
+    await terminal.press('enter');
+    await terminal.waitFor('may name a person: 030 1234567');
+    for (let left = ', call 030 1234567.'.length; left > 0; left -= 1) await terminal.press('backspace');
+    await terminal.press('enter');
+    await terminal.waitFor('Kept. Questions like it');
+    expect(await visitor.asksAssistant('Do you wrap gifts?')).toBe(true);
+    expect(await visitor.reads(id)).toHaveLength(2);
+    expect(await leave(terminal)).toBe(0);
+  });
+
   test('what was typed survives the death of the console', async () => {
     const visitor = await server.aVisitor('Dora Draft');
     const id = await visitor.ask('Think about it.');

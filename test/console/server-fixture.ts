@@ -25,6 +25,8 @@ export interface Visitor {
   /** Opens a conversation with a first message. @returns its id */
   ask(text: string, subject?: string): Promise<string>;
   write(conversationId: string, text: string): Promise<void>;
+  /** Asks the assistant. @returns whether it answered */
+  asksAssistant(question: string): Promise<boolean>;
   /** What the visitor sees of a conversation: the texts in order. */
   reads(conversationId: string): Promise<readonly string[]>;
 }
@@ -195,6 +197,8 @@ export async function createServerFixture(names: readonly string[]): Promise<Ser
           return conversation.id as string;
         },
         write,
+        asksAssistant: async (question) =>
+          (await call('POST', '/ai/answer', { question })).answered as boolean,
         reads: async (id) => {
           const { messages } = await call('GET', `/conversations/${id}/messages?limit=100`);
           return (messages as { content: string; contentFormat: string; contentHtml: string | null }[]).map(

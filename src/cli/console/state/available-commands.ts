@@ -55,6 +55,10 @@ export function isAvailable(state: ConsoleState, command: CommandName): boolean 
     case 'note':
     case 'aiDraft':
       return item !== undefined && item.status !== 'closed';
+    case 'gaps':
+      return isAdmin && item !== undefined;
+    case 'keep':
+      return isAdmin && state.open !== null && targetMessage(state, true)?.internal !== true;
     case 'open':
     case 'block':
     case 'unblock':
@@ -186,6 +190,8 @@ export const paletteCommands: readonly CommandName[] = [
   'retry',
   'discard',
   'copy',
+  'keep',
+  'gaps',
   'visitor',
   'block',
   'unblock',

@@ -7,6 +7,7 @@ import type { ConsoleState } from './console-state.ts';
 import type { ConversationController } from './conversation-controller.ts';
 import { visitorName, type ConversationCommands } from './conversation-commands.ts';
 import type { CommandName } from './keymap.ts';
+import type { Learning } from './learning.ts';
 import { editableText } from './lexical-markdown.ts';
 import type { Navigation } from './navigation.ts';
 import type { Notifications } from './notifications.ts';
@@ -19,6 +20,7 @@ export interface CommandRunnerParts {
   readonly conversation: ConversationController;
   readonly composer: ComposerController;
   readonly navigation: Navigation;
+  readonly learning: Learning;
   readonly notifications: Notifications;
 }
 
@@ -89,6 +91,8 @@ export class CommandRunner {
         queue.search.begin();
         navigation.setFocus('queue');
       },
+      gaps: () => void parts.learning.showGaps(),
+      keep: () => parts.learning.beginKeep(),
       visitor: () => this.#showVisitor(),
       block: () => this.#block(true),
       unblock: () => this.#block(false),

@@ -11,6 +11,7 @@ import {
   sendPermission,
   withBuffer,
   type ComposerState,
+  type Keeping,
   type SendPermission,
 } from './composer.ts';
 import type { ConsoleContext, RowMotion } from './console-context.ts';
@@ -39,6 +40,8 @@ export async function toOutgoingMessage(text: string): Promise<OutgoingMessage> 
 /** The composer of the open conversation, kept in the store. */
 export class ComposerController {
   readonly suggestions: Suggestions;
+  /** Keeps a text for the assistant; set by who does. */
+  keep: (text: string, keeping: Keeping) => Promise<void> = async () => undefined;
   readonly #context: ConsoleContext;
   readonly #commands: ConversationCommands;
   readonly #drafts: DraftPersistence;
@@ -69,6 +72,8 @@ export class ComposerController {
     const now = this.#state;
     if (now === null) return false;
     if (this.suggestions.run(command)) return true;
+    // What is kept is for no visitor and no colleague.
+    if (now.keeping !== null && (command === 'toggleNote' || command === 'aiDraft')) return true;
     switch (command) {
       case 'send':
         this.#send(now);
@@ -132,18 +137,45 @@ export class ComposerController {
       buffer: buffers.replaceAll(buffers.cleared(now.buffer), editableText(message)),
       note: message.internal === true,
       editing: message.id,
+      keeping: null,
       before: now.before ?? { buffer: now.buffer, note: now.note },
       ai: null,
       cannedIndex: null,
     }));
   }
 
-  /** What was being written before the change began; false: nothing was being changed. */
+  /** What was being written before a change or something to keep was begun; false: nothing was. */
   cancelEdit(): boolean {
     const now = this.#state;
-    if (now === null || now.editing === null || now.before === null) return false;
-    this.#set({ ...now, ...now.before, editing: null, before: null, cannedIndex: 0 });
+    if (now === null || now.before === null) return false;
+    this.#set({ ...now, ...now.before, editing: null, keeping: null, before: null, cannedIndex: 0 });
     return true;
+  }
+
+  /** Puts a question and its answer into the composer, to be read, changed and kept. */
+  beginKeep(text: string, keeping: Keeping): void {
+    this.#change((now) => ({
+      ...now,
+      buffer: buffers.replaceAll(buffers.cleared(now.buffer), text),
+      note: false,
+      editing: null,
+      keeping,
+      before: now.before ?? { buffer: now.buffer, note: now.note },
+      ai: null,
+      cannedIndex: null,
+    }));
+  }
+
+  /** It is kept. Something else that has been begun since stays. */
+  endKeep(keeping: Keeping): void {
+    if (this.#state?.keeping === keeping) this.cancelEdit();
+  }
+
+  /** Something was pointed out in this text. */
+  refuseKeep(keeping: Keeping, text: string): void {
+    this.#change((now) =>
+      now.keeping === keeping ? { ...now, keeping: { ...keeping, refused: text } } : now,
+    );
   }
 
   async removeMessage(conversationId: string, messageId: string): Promise<void> {
@@ -186,7 +218,8 @@ export class ComposerController {
     // While a message is being changed, the draft is what was there before.
     const { buffer, note } = next.before ?? next;
     this.#drafts.write(next.conversationId, { text: buffer.text, note });
-    if (before?.buffer.text !== next.buffer.text && !next.note && this.#permission(next) === 'answer')
+    const isForVisitor = !next.note && next.keeping === null;
+    if (before?.buffer.text !== next.buffer.text && isForVisitor && this.#permission(next) === 'answer')
       this.#context.client.setTyping(next.conversationId, next.buffer.text !== '');
   }
 
@@ -217,6 +250,7 @@ export class ComposerController {
 
   #send(now: ComposerState): void {
     if (!hasText(now)) return;
+    if (now.keeping !== null) return void this.keep(now.buffer.text, now.keeping).catch(this.#context.report);
     const refusal = this.#refusal(now);
     if (refusal !== null) return this.#context.flash(refusal, 'bad');
     if (now.editing !== null) return void this.#saveEdit(now, now.editing).catch(this.#context.report);

@@ -6,6 +6,15 @@ import type { EditBuffer } from './editing/buffer.ts';
 import type { History } from './editing/history.ts';
 import type { CommandName } from './keymap.ts';
 
+/** An answer that is to be kept for the assistant, being read and changed by the operator. */
+export interface Keeping {
+  readonly applicationId: string;
+  /** The entries of the log that it answers; null: not known yet. */
+  readonly settles: readonly string[] | null;
+  /** The text in which something was pointed out that may be of a person. */
+  readonly refused: string | null;
+}
+
 export interface ComposerState {
   readonly conversationId: string;
   readonly buffer: EditBuffer;
@@ -13,6 +22,8 @@ export interface ComposerState {
   readonly note: boolean;
   /** The id of the own message that is being changed. */
   readonly editing: string | null;
+  /** The text is kept for the assistant, not sent: its first line is the question. */
+  readonly keeping: Keeping | null;
   /** What was being written before the change began. */
   readonly before: { readonly buffer: EditBuffer; readonly note: boolean } | null;
   /** `asking`: a draft by the assistant is on its way; `drafted`: the text is its, and unchanged. */
@@ -55,6 +66,7 @@ export function composerFor(
     buffer: buffers.bufferOf(text),
     note,
     editing: null,
+    keeping: null,
     before: null,
     ai: null,
     history,

@@ -15,6 +15,7 @@ import { ConversationController } from './conversation-controller.ts';
 import { Dialogs } from './dialogs.ts';
 import type { KeyPress } from './key-names.ts';
 import type { CommandName, Keymap } from './keymap.ts';
+import { Learning } from './learning.ts';
 import { Navigation } from './navigation.ts';
 import { startNotifications, type Notifications, type Notifier } from './notifications.ts';
 import { QueueController } from './queue-controller.ts';
@@ -62,12 +63,14 @@ export class ConsoleController {
     const { commands, queue, conversation, composer } = this;
     const navigation = new Navigation(context, { queue, conversation, composer });
     this.#navigation = navigation;
+    const learning = new Learning(context, { composer, navigation });
     this.#runner = new CommandRunner(context, {
       commands,
       queue,
       conversation,
       composer,
       navigation,
+      learning,
       notifications: this.#notifications,
     });
     this.#dialogs = new Dialogs(context, {
@@ -75,6 +78,7 @@ export class ConsoleController {
       queue,
       composer,
       navigation,
+      learning,
       keymap,
       run: this.#runner.run,
     });

@@ -1,5 +1,6 @@
 // What the console shows, as one immutable value without a screen. Owns the types and the initial value; the
 // controllers change it, the views draw it.
+import type { KnowledgeGap } from '../../../protocol/assistant.ts';
 import type {
   CannedReply,
   Colleague,
@@ -52,12 +53,19 @@ export interface Choice {
   readonly note: string;
 }
 
+/** A question without an answer, to be answered or kept with the title that visitors chose. */
+export interface GapChoice {
+  readonly gap: KnowledgeGap;
+  readonly applicationId: string;
+  readonly withTitle: boolean;
+}
+
 export type Dialog =
   | { readonly kind: 'help' }
   | { readonly kind: 'visitor' }
   | {
       readonly kind: 'menu';
-      readonly menu: 'palette' | 'transfer' | 'canned';
+      readonly menu: 'palette' | 'transfer' | 'canned' | 'gaps';
       readonly filter: string;
       readonly index: number;
       readonly loading: boolean;
@@ -73,6 +81,7 @@ export type Question =
   | { readonly command: 'block'; readonly item: StaffConversationListItem }
   | { readonly command: 'remove'; readonly id: string; readonly messageId: string }
   | { readonly command: 'discard'; readonly key: string }
+  | { readonly command: 'keepTitle'; readonly choice: GapChoice; readonly reviewed: boolean }
   | { readonly command: 'quit' };
 
 export interface Flash {
@@ -102,6 +111,8 @@ export interface ConsoleState {
   readonly pending: ReadonlySet<string>;
   readonly colleagues: readonly Colleague[] | null;
   readonly cannedReplies: readonly CannedReply[] | null;
+  /** Questions that the documents did not answer, as they were asked for last. */
+  readonly gaps: readonly GapChoice[];
   /** Conversations with an unsent draft. */
   readonly drafted: ReadonlySet<string>;
   /** The window has the focus, as far as it tells. */
@@ -126,6 +137,7 @@ export function initialState(now: number): ConsoleState {
     pending: new Set(),
     colleagues: null,
     cannedReplies: null,
+    gaps: [],
     drafted: new Set(),
     watched: true,
   };

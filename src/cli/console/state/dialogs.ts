@@ -4,6 +4,7 @@ import type { ComposerController } from './composer-controller.ts';
 import type { ConsoleContext } from './console-context.ts';
 import type { Dialog, Question } from './console-state.ts';
 import type { ConversationCommands } from './conversation-commands.ts';
+import type { Learning } from './learning.ts';
 import type { KeyPress } from './key-names.ts';
 import type { CommandName, Keymap } from './keymap.ts';
 import { menuChoices } from './menus.ts';
@@ -20,6 +21,7 @@ export interface DialogParts {
   readonly queue: QueueController;
   readonly composer: ComposerController;
   readonly navigation: Navigation;
+  readonly learning: Learning;
   readonly keymap: Keymap;
   run(command: CommandName): void;
 }
@@ -54,7 +56,7 @@ export class Dialogs {
   }
 
   #answer(question: Question): void {
-    const { commands, composer, navigation } = this.#parts;
+    const { commands, composer, learning, navigation } = this.#parts;
     navigation.setDialog(null);
     switch (question.command) {
       case 'resolve':
@@ -72,6 +74,8 @@ export class Dialogs {
         return void composer.removeMessage(question.id, question.messageId);
       case 'discard':
         return composer.discard(question.key);
+      case 'keepTitle':
+        return void learning.keepTitle(question.choice, question.reviewed);
       case 'quit':
         return this.#context.runtime.exit(0);
     }
@@ -91,7 +95,7 @@ export class Dialogs {
 
   #choose(menu: Menu): void {
     const { state } = this.#context;
-    const { commands, composer, navigation, keymap, run } = this.#parts;
+    const { commands, composer, learning, navigation, keymap, run } = this.#parts;
     const choice = menuChoices(state, menu, keymap)[menu.index];
     if (choice === undefined) return;
     navigation.setDialog(null);
@@ -104,6 +108,11 @@ export class Dialogs {
       case 'canned': {
         const reply = state.cannedReplies?.find(({ id }) => id === choice.id);
         if (reply !== undefined) composer.suggestions.insertReply(reply);
+        return;
+      }
+      case 'gaps': {
+        const gap = state.gaps[Number(choice.id)];
+        if (gap !== undefined) learning.choose(gap);
         return;
       }
       case 'transfer': {

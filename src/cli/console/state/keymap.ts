@@ -49,6 +49,8 @@ const table = {
   resolve: { keys: ['x'], where: panes, about: 'resolve' },
   release: { keys: ['R'], where: panes, about: 'release to the queue' },
   transfer: { keys: ['t'], where: panes, about: 'transfer to a colleague' },
+  keep: { keys: ['K'], where: ['conversation'], about: 'keep as an answer' },
+  gaps: { keys: ['Q'], where: panes, about: 'unanswered questions' },
   visitor: { keys: ['v'], where: panes, about: 'about the visitor' },
   block: { keys: ['B'], where: panes, about: 'block the visitor' },
   unblock: { keys: ['U'], where: panes, about: 'lift the block' },

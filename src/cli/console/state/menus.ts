@@ -12,6 +12,7 @@ const titles: Readonly<Record<Menu['menu'], string>> = {
   palette: 'Commands',
   transfer: 'Transfer to',
   canned: 'Canned replies',
+  gaps: 'Questions without an answer',
 };
 
 /** What stands in the menu's frame. */
@@ -27,6 +28,7 @@ export function menuEmpty({ menu, filter, loading }: Menu): string {
     palette: 'No command applies here.',
     transfer: 'There is no other member.',
     canned: 'No canned replies yet: deskbell canned set NAME TEXT',
+    gaps: 'The documents answered every question.',
   }[menu];
 }
 
@@ -69,6 +71,13 @@ function allChoices(state: ConsoleState, menu: Menu, keymap: Keymap): readonly C
           detail: role === 'admin' ? 'admin' : '',
           note: online ? '● online' : '○ offline',
         }));
+    case 'gaps':
+      return state.gaps.map(({ gap, withTitle }, index) => ({
+        id: String(index),
+        label: sanitizeLine(gap.question),
+        detail: withTitle ? `keep with: ${sanitizeLine(gap.chosen?.title ?? '')}` : 'write an answer',
+        note: `${gap.count}×`,
+      }));
     default:
       return (state.cannedReplies ?? []).map((reply) => ({
         id: reply.id,

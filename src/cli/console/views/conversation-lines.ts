@@ -127,6 +127,8 @@ function typingText(state: ViewState): string {
 function purpose(state: ViewState, composer: ComposerState): Span {
   const item = openItem(state);
   const name = visitorName(item);
+  if (composer.keeping !== null)
+    return { text: 'Kept for the assistant · first line: the question', color: 'yellow', bold: true };
   if (composer.editing !== null) return { text: 'Changing your message', color: 'yellow', bold: true };
   if (composer.note)
     return { text: ` INTERNAL NOTE · ${name} never sees it `, color: 'yellow', bold: true, inverse: true };
@@ -189,7 +191,7 @@ export function composerBody(
   const focused = state.focus === 'composer' && state.dialog === null;
   const prompt: Span = composer.note
     ? { text: ' ┊ ', color: 'yellow', bold: true }
-    : composer.editing !== null
+    : composer.before !== null
       ? { text: ' ~ ', color: 'yellow', bold: true }
       : { text: ' › ', ...(focused ? { color: 'cyan', bold: true } : { dim: true }) };
   const rest: Span = composer.note ? prompt : { text: '   ' };

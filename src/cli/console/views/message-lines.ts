@@ -169,6 +169,9 @@ function draw(
   const marks: Span[] = [];
   if (isEdited === true) marks.push({ text: 'you are editing this', color: 'yellow' });
   else if (message.editedAt !== null) marks.push({ text: 'edited', dim: true });
+  if (message.choices !== undefined)
+    marks.push({ text: `${message.choices.length} titles offered`, dim: true });
+  if (message.choice !== undefined) marks.push({ text: 'chose this title', dim: true });
   if (isSeen === true) marks.push({ text: '✓ seen', dim: true });
   if (message.state === 'sending') marks.push({ text: '… sending', dim: true });
   if (message.state === 'failed') marks.push({ text: `✗ ${problemOf(message)}`, color: 'red', bold: true });
