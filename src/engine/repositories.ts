@@ -1,6 +1,7 @@
 // The queries that rules may ask for, by table. Every method reads or writes inside the transaction it was reached
 // through. A method that changes rows answers how many it changed; "0 when …" is then part of its contract, and the
-// caller looks at it. Times are ms since the epoch, limits and offsets count rows. Text is compared byte by byte.
+// caller looks at it. Times are ms since the epoch, limits and offsets count rows. Text is compared and
+// ordered byte by byte.
 import type { ConversationStatus, Mode } from '../protocol/entities.ts';
 import type {
   AddressBlockRow,
@@ -417,7 +418,7 @@ export interface WebhooksRepository {
   delivery(id: string): Promise<WebhookDeliveryRow | undefined>;
   /** The id of the earliest delivery that waits in a conversation, or undefined. */
   nextInTurn(webhookId: string, conversationId: string): Promise<string | undefined>;
-  /** What may be attempted at `now`; a time beyond `latest` can't have been meant and is due too. */
+  /** What may be attempted at `now`, longest due first, tests before events; a time beyond `latest` can't have been meant and is due too. */
   due(webhookId: string, now: number, latest: number, limit: number): Promise<WebhookDeliveryRow[]>;
   /** When the next attempt after `now` is due, or null. */
   nextDue(webhookId: string, now: number): Promise<number | null>;
@@ -426,7 +427,7 @@ export interface WebhooksRepository {
   setNextAttempt(id: string, at: number): Promise<number>;
   /** Everything that waits for a later attempt is due now. */
   hasten(webhookId: string, now: number): Promise<number>;
-  /** Newest first. @param status left out: all */
+  /** Newest first; of those made in the same ms, tests (which have no event) last. @param status left out: all */
   deliveries(
     webhookId: string,
     status: WebhookDeliveryRow['status'] | undefined,
@@ -569,7 +570,7 @@ export interface KnowledgeRepository {
   update(row: KnowledgeDocumentRow): Promise<number>;
   /** Removes a document with its passages, their words and vectors. */
   remove(id: string): Promise<number>;
-  /** Documents of an organization, of all its applications (null) or of one, by source. */
+  /** Documents of an organization, of all its applications (null) or of one, by application and source. */
   list(
     organizationId: string,
     applicationId: string | null,

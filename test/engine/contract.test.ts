@@ -1,16 +1,11 @@
 // The contract of engine.ts, once for the engine as it is and once behind the hostile wrapper. What is tested here holds
 // for every engine; what only SQLite promises is in store.test.ts.
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createSystemClock } from '../../src/engine/clock.ts';
 import type { CommittedEvent, CommitNotice, Engine, NewEvent, Tx } from '../../src/engine/engine.ts';
-import { openEngine, prepareFolder } from '../../src/engine/open-engine.ts';
+import { contractEngines, openContractEngine } from '../helpers/contract-engines.ts';
 import { eventually } from '../helpers/eventually.ts';
 import { createHostileEngine } from '../helpers/hostile-engine.ts';
 
-let folder: string;
 let engine: Engine;
 
 function event(name: string): NewEvent {
@@ -33,31 +28,14 @@ const get = (key: string): Promise<string | undefined> =>
   engine.store.read(({ repositories }) => repositories.meta.get(key));
 const scopeOf = (name: string) => ({ organization: 'o', part: `conversation:${name}` }) as const;
 
-const engines: Record<string, (inner: Engine) => Promise<Engine>> = {
-  'the engine as it is': async (inner) => inner,
-  'the engine behind a hostile wrapper, seed 1': (inner) => createHostileEngine(inner, 1),
-  'the engine behind a hostile wrapper, seed 2': (inner) => createHostileEngine(inner, 2),
-};
+describe.each(contractEngines)('%s', (_name, open) => {
+  let remove: () => Promise<void>;
 
-describe.each(Object.entries(engines))('%s', (_name, wrap) => {
   beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'deskbell-contract-'));
-    await prepareFolder(folder);
-    engine = await wrap(
-      await openEngine({
-        folder,
-        durability: 'normal',
-        clock: createSystemClock(),
-        keyCheck: 'key',
-        as: 'server',
-      }),
-    );
+    ({ engine, remove } = await open());
   });
 
-  afterEach(async () => {
-    await engine.close();
-    await rm(folder, { recursive: true, force: true });
-  });
+  afterEach(() => remove());
 
   /** What subscribers hear from now on. */
   function hear(): { notices: CommitNotice[]; events: () => CommittedEvent[] } {
@@ -289,21 +267,12 @@ describe.each(Object.entries(engines))('%s', (_name, wrap) => {
 });
 
 it('the hostile wrapper refuses a write outside of its scope', async () => {
-  folder = await mkdtemp(join(tmpdir(), 'deskbell-contract-'));
-  await prepareFolder(folder);
-  const inner = await openEngine({
-    folder,
-    durability: 'normal',
-    clock: createSystemClock(),
-    keyCheck: 'key',
-    as: 'server',
-  });
-  const { store, close } = await createHostileEngine(inner, 1);
+  const { engine: hostile, remove } = await openContractEngine((inner) => createHostileEngine(inner, 1));
+  const { store } = hostile;
   const attempts = [scopeOf('other'), { organization: 'other' }, 'server:thing'] as const;
   for (const scope of attempts)
     await expect(store.write(scope, (tx) => tx.emit(event('one')))).rejects.toThrow('outside of the scope');
   await store.write(scopeOf('one'), (tx) => tx.emit(event('one')));
   await store.write({ organization: 'o' }, (tx) => tx.emit(event('two')));
-  await close();
-  await rm(folder, { recursive: true, force: true });
+  await remove();
 });

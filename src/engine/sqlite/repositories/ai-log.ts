@@ -1,7 +1,7 @@
 // Queries on the log of what the assistant was asked and answered, and on what it has yet to answer.
-import { sql } from 'kysely';
 import type { AiLogRepository } from '../../repositories.ts';
 import type { AiLogRow, RetentionScope } from '../../rows.ts';
+import { isOneOf, isOrAny, jsonText, withoutIndex } from '../dialect.ts';
 import { all, first, prepare, run, type Runner } from '../query.ts';
 
 /** One that is there already under the same id is left alone. */
@@ -35,7 +35,7 @@ const list = prepare<Listed & { limit: number; offset: number }>()((db, p) =>
     .selectFrom('ai_log')
     .selectAll()
     .where('organization_id', '=', p.organization_id)
-    .where(sql<boolean>`(${p.application_id} is null or application_id = ${p.application_id})`)
+    .where(isOrAny('application_id', p.application_id))
     .orderBy('created_at', 'desc')
     .orderBy('id', 'desc')
     .limit(p.limit)
@@ -46,7 +46,7 @@ const count = prepare<Listed>()((db, p) =>
     .selectFrom('ai_log')
     .select((e) => e.fn.countAll<number>().as('n'))
     .where('organization_id', '=', p.organization_id)
-    .where(sql<boolean>`(${p.application_id} is null or application_id = ${p.application_id})`),
+    .where(isOrAny('application_id', p.application_id)),
 );
 const ofVisitor = prepare<{ visitor_key: string }>()((db, p) =>
   db
@@ -58,17 +58,19 @@ const ofVisitor = prepare<{ visitor_key: string }>()((db, p) =>
 );
 type Old = RetentionScope & { limit: number };
 const removeOld = prepare<Old>()((db, p) =>
-  db.deleteFrom('ai_log').where('id', 'in', (e) =>
-    e
-      .selectFrom('ai_log as old')
-      .select('old.id')
-      .where('old.organization_id', '=', p.organization_id)
-      .where(sql<boolean>`(${p.application_id} is null or old.application_id = ${p.application_id})`)
-      .where('old.created_at', '<', p.cutoff)
-      .where('old.mode', '=', p.mode)
-      .orderBy('old.created_at')
-      .limit(p.limit),
-  ),
+  db
+    .deleteFrom('ai_log')
+    .where('id', 'in', (e) =>
+      e
+        .selectFrom('ai_log as old')
+        .select('old.id')
+        .where('old.organization_id', '=', p.organization_id)
+        .where(isOrAny('old.application_id', p.application_id))
+        .where('old.created_at', '<', p.cutoff)
+        .where('old.mode', '=', p.mode)
+        .orderBy('old.created_at')
+        .limit(p.limit),
+    ),
 );
 const setChosen = prepare<{ conversation_id: string; chosen: string }>()((db, p) =>
   db
@@ -81,7 +83,7 @@ const setChosen = prepare<{ conversation_id: string; chosen: string }>()((db, p)
         .where('conversation_id', '=', p.conversation_id)
         .where('outcome', '=', 'offered')
         .orderBy('created_at', 'desc')
-        .orderBy(sql`rowid`, 'desc')
+        .orderBy('id', 'desc')
         .limit(1),
     ),
 );
@@ -96,7 +98,7 @@ const gaps = prepare<{ application_id: string; limit: number }>()((db, p) =>
     .where('settled_at', 'is', null)
     .where('question', '<>', '')
     .orderBy('created_at', 'desc')
-    .orderBy(sql`rowid`, 'desc')
+    .orderBy('id', 'desc')
     .limit(p.limit),
 );
 const settle = prepare<{ application_id: string; ids: string; at: number }>()((db, p) =>
@@ -104,7 +106,7 @@ const settle = prepare<{ application_id: string; ids: string; at: number }>()((d
     .updateTable('ai_log')
     .set({ settled_at: p.at })
     .where('application_id', '=', p.application_id)
-    .where(sql<boolean>`id in (select value from json_each(${p.ids}))`),
+    .where(isOneOf('id', p.ids)),
 );
 const blank = prepare<{ conversation_id: string; since: number }>()((db, p) =>
   db
@@ -113,20 +115,20 @@ const blank = prepare<{ conversation_id: string; since: number }>()((db, p) =>
     .where('conversation_id', '=', p.conversation_id)
     .where('created_at', '>=', p.since),
 );
-const automatic = sql<boolean>`json_extract(a.settings, '$.ai.mode') = 'auto'`;
+const aiMode = jsonText('a.settings', '$.ai.mode');
 const automaticOrganizations = prepare<object>()((db) =>
-  db.selectFrom('applications as a').select('a.organization_id').distinct().where(automatic),
+  db.selectFrom('applications as a').select('a.organization_id').distinct().where(aiMode, '=', 'auto'),
 );
-// By the index on organization, mode and status: the one on applications would lead through all that ever was (hence the plus).
+// By the index on organization, mode and status: the one on applications would lead through all that ever was.
 const unanswered = prepare<{ since: number; limit: number }>()((db, p) =>
   db
     .selectFrom('applications as a')
     .innerJoin('conversations as c', 'c.organization_id', 'a.organization_id')
     .select(['c.id', 'c.organization_id'])
-    .where(automatic)
+    .where(aiMode, '=', 'auto')
     .where('c.mode', 'in', ['live', 'test'])
     .where('c.status', '=', 'pending')
-    .where(sql<boolean>`+c.application_id = a.id`)
+    .where(withoutIndex('c.application_id'), '=', (e) => e.ref('a.id'))
     .where('c.assistant_muted_at', 'is', null)
     .where('c.updated_at', '>=', p.since)
     .orderBy('c.updated_at')

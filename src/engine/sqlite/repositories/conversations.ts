@@ -3,6 +3,7 @@
 import { sql } from 'kysely';
 import type { ConversationFilter, ConversationsRepository } from '../../repositories.ts';
 import type { ConversationRow, ConversationWithVisitor, QueueRow } from '../../rows.ts';
+import { containsText } from '../dialect.ts';
 import { all, builder, first, prepare, run, type Runner } from '../query.ts';
 
 const byId = prepare<{ id: string }>()((db, p) =>
@@ -204,13 +205,12 @@ function queue(filter: ConversationFilter) {
   else if (filter.assignedTo !== undefined) query = query.where('c.assigned_to', '=', filter.assignedTo);
   if (filter.applicationId !== undefined) query = query.where('c.application_id', '=', filter.applicationId);
   if (filter.text !== undefined) {
-    const pattern = `%${filter.text.replace(/[\\%_]/g, (found) => `\\${found}`)}%`;
-    const holds = (column: string) => sql<boolean>`${sql.ref(column)} like ${pattern} escape '\\'`;
+    const { text } = filter;
     query = query.where((e) =>
       e.or([
-        holds('c.subject'),
-        holds('v.name'),
-        holds('v.email'),
+        containsText('c.subject', text),
+        containsText('v.name', text),
+        containsText('v.email', text),
         ...(filter.matching.length === 0 ? [] : [e('c.id', 'in', filter.matching)]),
       ]),
     );

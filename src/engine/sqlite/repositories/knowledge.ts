@@ -9,6 +9,7 @@ import type {
   KnowledgeQuestionRow,
   ListedDocument,
 } from '../../rows.ts';
+import { isOneOf, isOrAny, withoutIndex } from '../dialect.ts';
 import { all, first, prepare, run, type Runner } from '../query.ts';
 
 const documentById = prepare<{ id: string }>()((db, p) =>
@@ -85,7 +86,7 @@ const listed = prepare<{
         .as('passages'),
     )
     .where('d.organization_id', '=', p.organization_id)
-    .where(sql<boolean>`(${p.application_id} is null or d.application_id = ${p.application_id})`)
+    .where(isOrAny('d.application_id', p.application_id))
     .orderBy('d.application_id')
     .orderBy('d.source')
     .limit(p.limit)
@@ -96,7 +97,7 @@ const countDocuments = prepare<{ organization_id: string; application_id: string
     .selectFrom('knowledge_documents')
     .select((e) => e.fn.countAll<number>().as('n'))
     .where('organization_id', '=', p.organization_id)
-    .where(sql<boolean>`(${p.application_id} is null or application_id = ${p.application_id})`),
+    .where(isOrAny('application_id', p.application_id)),
 );
 const staleDocuments = prepare<{ edition: number; limit: number }>()((db, p) =>
   db
@@ -190,7 +191,7 @@ const matching = prepare<{ query: string; application_id: string; limit: number 
       'found.heading_words',
       'found.text_words',
     ])
-    .where(sql<boolean>`+k.application_id = ${p.application_id}`),
+    .where(withoutIndex('k.application_id'), '=', p.application_id),
 );
 /** The same by the headings alone, which a common word of the texts can't bury. */
 const matchingHeading = prepare<{ query: string; application_id: string; limit: number }>()((db, p) =>
@@ -209,7 +210,7 @@ const matchingHeading = prepare<{ query: string; application_id: string; limit: 
     .innerJoin('knowledge_documents as d', 'd.id', 'k.document_id')
     .select(['k.row', 'k.id', 'k.document_id', 'k.heading', 'k.anchor', 'k.text', 'd.title', 'd.url'])
     .select(['indexed.heading as heading_words', 'indexed.words as text_words'])
-    .where(sql<boolean>`+k.application_id = ${p.application_id}`),
+    .where(withoutIndex('k.application_id'), '=', p.application_id),
 );
 const rowById = prepare<{ id: string; application_id: string }>()((db, p) =>
   db
@@ -283,7 +284,7 @@ const rowsUnderHeading = prepare<{ document_id: string; heading: string | null }
     .selectFrom('knowledge_passages')
     .select('row')
     .where('document_id', '=', p.document_id)
-    .where(sql<boolean>`heading is ${p.heading}`)
+    .where('heading', 'is not distinct from', p.heading)
     .orderBy('position'),
 );
 const insertQuestion = prepare<KnowledgeQuestionRow>()((db, p) =>
@@ -303,7 +304,7 @@ const questionsOf = prepare<{ document_ids: string }>()((db, p) =>
   db
     .selectFrom('knowledge_questions')
     .selectAll()
-    .where(sql<boolean>`document_id in (select value from json_each(${p.document_ids}))`)
+    .where(isOneOf('document_id', p.document_ids))
     .orderBy('created_at')
     .orderBy('id'),
 );

@@ -4,6 +4,7 @@ import { sql, type RawBuilder } from 'kysely';
 import type { RetentionRepository } from '../../repositories.ts';
 import type { Mode } from '../../../protocol/entities.ts';
 import type { RetentionCursor, RetentionScope } from '../../rows.ts';
+import { isOrAny } from '../dialect.ts';
 import { all, first, prepare, run, type Runner } from '../query.ts';
 
 type Page = RetentionScope & { after: number; after_id: string; limit: number };
@@ -18,11 +19,6 @@ function isSilent(p: { cutoff: number }) {
       order by newest.seq desc limit 1), 0) < ${p.cutoff})`;
 }
 
-/** One application's rows, or those of all. */
-function ofApplication(p: Page, column: 'c.application_id' | 'v.application_id') {
-  return sql<boolean>`(${p.application_id} is null or ${sql.ref(column)} = ${p.application_id})`;
-}
-
 /** A condition as a column, in the words of every engine. */
 function asNumber(condition: RawBuilder<boolean>) {
   return sql<number>`case when ${condition} then 1 else 0 end`;
@@ -34,7 +30,7 @@ const candidates = prepare<Page>()((db, p) =>
     .select(['c.id', 'c.created_at'])
     .select(asNumber(isSilent(p)).as('goes'))
     .where('c.organization_id', '=', p.organization_id)
-    .where(ofApplication(p, 'c.application_id'))
+    .where(isOrAny('c.application_id', p.application_id))
     .where('c.mode', '=', p.mode)
     .where('c.created_at', '<', p.cutoff)
     .where('c.created_at', '>=', p.after)
@@ -97,7 +93,7 @@ const visitors = prepare<Page>()((db, p) =>
       ).as('goes'),
     )
     .where('v.organization_id', '=', p.organization_id)
-    .where(ofApplication(p, 'v.application_id'))
+    .where(isOrAny('v.application_id', p.application_id))
     .where('v.mode', '=', p.mode)
     .where('v.created_at', '<', p.cutoff)
     .where('v.created_at', '>=', p.after)

@@ -91,7 +91,7 @@ const nextInTurn = prepare<{ webhook_id: string; conversation_id: string }>()((d
     .where('webhook_id', '=', p.webhook_id)
     .where('status', '=', 'waiting')
     .where('in_turn', '=', 1)
-    .orderBy('event_seq')
+    .orderBy('event_seq', (order) => order.asc().nullsFirst())
     .limit(1),
 );
 // A time too far ahead was written before the clock was set back.
@@ -103,7 +103,7 @@ const due = prepare<{ webhook_id: string; now: number; latest: number; limit: nu
     .where('status', '=', 'waiting')
     .where((e) => e.or([e('next_attempt_at', '<=', p.now), e('next_attempt_at', '>', p.latest)]))
     .orderBy('next_attempt_at')
-    .orderBy('event_seq')
+    .orderBy('event_seq', (order) => order.asc().nullsFirst())
     .limit(p.limit),
 );
 const nextDue = prepare<{ webhook_id: string; now: number }>()((db, p) =>
@@ -167,7 +167,7 @@ const newestFirst = prepare<{ webhook_id: string; limit: number; offset: number 
     .selectAll()
     .where('webhook_id', '=', p.webhook_id)
     .orderBy('created_at', 'desc')
-    .orderBy('event_seq', 'desc')
+    .orderBy('event_seq', (order) => order.desc().nullsLast())
     .orderBy('id', 'desc')
     .limit(p.limit)
     .offset(p.offset),
@@ -184,7 +184,7 @@ const newestFirstOf = prepare<{
     .where('webhook_id', '=', p.webhook_id)
     .where('status', '=', p.status)
     .orderBy('created_at', 'desc')
-    .orderBy('event_seq', 'desc')
+    .orderBy('event_seq', (order) => order.desc().nullsLast())
     .orderBy('id', 'desc')
     .limit(p.limit)
     .offset(p.offset),

@@ -1,0 +1,260 @@
+// The contract of repositories.ts where databases differ: folding of letters, order of texts and of nulls, JSON, lists.
+// Once for the engine as it is and once behind the hostile wrapper.
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Engine, Tx } from '../../src/engine/engine.ts';
+import type {
+  AiLogRow,
+  ApplicationRow,
+  ConversationRow,
+  KnowledgeDocumentRow,
+  WebhookDeliveryRow,
+} from '../../src/engine/rows.ts';
+import { contractEngines } from '../helpers/contract-engines.ts';
+
+const organization = {
+  id: 'o',
+  slug: 'o',
+  name: 'O',
+  plan: 'free',
+  requests_per_minute: null,
+  retention_days: null,
+  max_applications: null,
+  max_seats: null,
+  release_after_minutes: null,
+  second_factor: 'off',
+  plan_changed_at: 0,
+  created_at: 0,
+} as const;
+const application = (id: string, settings = '{}'): ApplicationRow => ({
+  id,
+  organization_id: 'o',
+  name: id,
+  settings,
+  identity_secret: new Uint8Array(1),
+  created_at: 0,
+});
+const conversation = (id: string, more: Partial<ConversationRow> = {}): ConversationRow => ({
+  id,
+  organization_id: 'o',
+  application_id: 'a',
+  visitor_key: 'v',
+  mode: 'live',
+  status: 'pending',
+  subject: null,
+  assigned_to: null,
+  resolved_by: null,
+  resolved_at: null,
+  last_seq: 0,
+  waiting_since: null,
+  first_response_at: null,
+  idempotency_key: null,
+  assistant_muted_at: null,
+  created_at: 1,
+  updated_at: 1,
+  ...more,
+});
+const document = (application_id: string, source: string): KnowledgeDocumentRow => ({
+  id: `${application_id} ${source}`,
+  organization_id: 'o',
+  application_id,
+  source,
+  title: source,
+  url: null,
+  format: 'text',
+  content: '',
+  edition: 0,
+  created_at: 0,
+  updated_at: 0,
+});
+const delivery = (id: string, event_seq: number | null): WebhookDeliveryRow => ({
+  id,
+  webhook_id: 'w',
+  type: event_seq === null ? 'webhook:test' : 'conversation:released',
+  event_seq,
+  event_at: 0,
+  conversation_id: null,
+  actor_id: null,
+  message_id: null,
+  member_id: null,
+  in_turn: 0,
+  status: 'waiting',
+  attempts: 0,
+  next_attempt_at: 5,
+  give_up_at: 9,
+  last_attempt_at: null,
+  duration_ms: null,
+  response_status: null,
+  error: null,
+  created_at: 1,
+});
+const question = (id: string, application_id: string | null): AiLogRow => ({
+  id,
+  organization_id: 'o',
+  application_id,
+  visitor_key: null,
+  conversation_id: 'c',
+  mode: 'live',
+  door: 'answer',
+  actor: 'visitor:v',
+  question: 'Where?',
+  answer: null,
+  outcome: 'offered',
+  sources: '[]',
+  model: null,
+  duration_ms: 0,
+  created_at: 1,
+  chosen: null,
+  settled_at: null,
+});
+
+describe.each(contractEngines)('%s', (_name, open) => {
+  let engine: Engine;
+  let remove: () => Promise<void>;
+
+  beforeEach(async () => {
+    ({ engine, remove } = await open());
+    await write(async ({ repositories: { organizations, applications, visitors } }) => {
+      await organizations.insert(organization);
+      await applications.insert(application('a'));
+      await visitors.insert({
+        id: 'v',
+        visitor_id: 'v',
+        organization_id: 'o',
+        application_id: 'a',
+        mode: 'live',
+        name: 'Zoë 100% O_Neil',
+        email: 'Zoe@Example.COM',
+        verified: 0,
+        attributes: '{}',
+        created_at: 0,
+        address_digest: null,
+      });
+    });
+  });
+
+  afterEach(() => remove());
+
+  const write = (work: (tx: Tx) => Promise<unknown>): Promise<unknown> => engine.store.write('server', work);
+
+  it.each([
+    ['zoe@EXAMPLE.com', true],
+    ['ZOë', true],
+    // Letters beyond ASCII are told apart by their case.
+    ['ZOË', false],
+    ['100%', true],
+    // What is a pattern elsewhere is a text here.
+    ['1%0', false],
+    ['o_n', true],
+    ['o_N', true],
+    ['0_% ', false],
+    ['\\', false],
+  ])('the queue finds %j in a name or an address: %j', async (text, found) => {
+    await write(({ repositories }) => repositories.conversations.insert(conversation('c')));
+    const filter = { organizationId: 'o', matching: [], text };
+    expect(await engine.store.read(({ repositories }) => repositories.conversations.countQueue(filter))).toBe(
+      found ? 1 : 0,
+    );
+  });
+
+  it('documents come in the order of the bytes of their source, of one application or of all', async () => {
+    const sources = ['é', 'b', 'Z', 'a', '😀', '\u{ff5e}'];
+    await write(async ({ repositories: { applications, knowledge } }) => {
+      await applications.insert(application('b'));
+      for (const source of sources) await knowledge.insert(document('b', source));
+      await knowledge.insert(document('a', 'x'));
+    });
+    const list = async (of: string | null): Promise<string[]> =>
+      (await engine.store.read(({ repositories }) => repositories.knowledge.list('o', of, 10, 0))).map(
+        ({ source }) => source,
+      );
+    const ordered = ['Z', 'a', 'b', 'é', '\u{ff5e}', '😀'];
+    expect(await list('b')).toEqual(ordered);
+    expect(await list(null)).toEqual(['x', ...ordered]);
+    expect(await engine.store.read(({ repositories }) => repositories.knowledge.count('o', null))).toBe(7);
+    expect(await engine.store.read(({ repositories }) => repositories.knowledge.count('o', 'a'))).toBe(1);
+  });
+
+  it('of deliveries of one time, those without an event are due first and listed last', async () => {
+    await write(async ({ repositories: { webhooks } }) => {
+      await webhooks.insert({
+        id: 'w',
+        organization_id: 'o',
+        url: 'https://example.com/',
+        events: null,
+        sealed: new Uint8Array(1),
+        enabled: 1,
+        position: 0,
+        created_at: 0,
+      });
+      for (const [id, seq] of [
+        ['two', 2],
+        ['test', null],
+        ['one', 1],
+      ] as const)
+        await webhooks.insertDelivery(delivery(id, seq));
+    });
+    const { due, all, waiting } = await engine.store.read(async ({ repositories: { webhooks } }) => ({
+      due: await webhooks.due('w', 5, 9, 10),
+      all: await webhooks.deliveries('w', undefined, 10, 0),
+      waiting: await webhooks.deliveries('w', 'waiting', 10, 0),
+    }));
+    expect(due.map(({ id }) => id)).toEqual(['test', 'one', 'two']);
+    expect(all.map(({ id }) => id)).toEqual(['two', 'one', 'test']);
+    expect(waiting.map(({ id }) => id)).toEqual(['two', 'one', 'test']);
+  });
+
+  it('the questions of one application, of all, and of no application at all are told apart', async () => {
+    await write(async ({ repositories: { aiLog, conversations } }) => {
+      await conversations.insert(conversation('c'));
+      await aiLog.insert(question('1', 'a'));
+      await aiLog.insert(question('2', null));
+      await aiLog.insert(question('3', 'a'));
+    });
+    const ids = async (of: string | null): Promise<string[]> =>
+      (await engine.store.read(({ repositories }) => repositories.aiLog.list('o', of, 10, 0))).map(
+        ({ id }) => id,
+      );
+    expect(await ids('a')).toEqual(['3', '1']);
+    expect(await ids(null)).toEqual(['3', '2', '1']);
+    const scope = { organization_id: 'o', application_id: 'a', mode: 'live', cutoff: 2 } as const;
+    await write(({ repositories }) => repositories.aiLog.removeOld(scope, 10));
+    expect(await ids(null)).toEqual(['2']);
+  });
+
+  it('of questions of one time the one with the greatest id is the newest, and a list of any length settles them', async () => {
+    await write(async ({ repositories: { aiLog, conversations } }) => {
+      await conversations.insert(conversation('c'));
+      for (const id of ['2', '3', '1']) await aiLog.insert(question(id, 'a'));
+      expect(await aiLog.setChosen('c', 'passage')).toBe(1);
+    });
+    const gaps = (): Promise<AiLogRow[]> =>
+      engine.store.read(({ repositories }) => repositories.aiLog.gaps('a', 10));
+    expect((await gaps()).map(({ id, chosen }) => [id, chosen])).toEqual([
+      ['3', 'passage'],
+      ['2', null],
+      ['1', null],
+    ]);
+    await write(({ repositories }) => repositories.aiLog.settle('a', [], 7));
+    expect(await gaps()).toHaveLength(3);
+    await write(({ repositories }) => repositories.aiLog.settle('a', ['1', '3', 'x"\\'], 7));
+    expect((await gaps()).map(({ id }) => id)).toEqual(['2']);
+  });
+
+  it('an assistant answers by itself where the settings of the application say so', async () => {
+    const settings = ['{}', '{"ai":{}}', '{"ai":{"mode":null}}', '{"ai":{"mode":"assist"}}'];
+    await write(async ({ repositories: { applications, conversations } }) => {
+      for (const [index, text] of settings.entries())
+        await applications.insert(application(`n${index}`, text));
+      for (const id of ['a', 'n3'])
+        await conversations.insert(conversation(`c-${id}`, { application_id: id }));
+    });
+    const found = async (): Promise<unknown[]> =>
+      engine.store.read(async ({ repositories: { aiLog } }) => [
+        await aiLog.automaticOrganizations(),
+        (await aiLog.unanswered(0, 10)).map(({ id }) => id),
+      ]);
+    expect(await found()).toEqual([[], []]);
+    await write(({ repositories }) => repositories.applications.setSettings('a', '{"ai":{"mode":"auto"}}'));
+    expect(await found()).toEqual([['o'], ['c-a']]);
+  });
+});

@@ -1,0 +1,49 @@
+// Owns the engines that the contract tests run on: the one there is, and the same behind the hostile wrapper.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createSystemClock } from '../../src/engine/clock.ts';
+import type { Engine } from '../../src/engine/engine.ts';
+import { openEngine, prepareFolder } from '../../src/engine/open-engine.ts';
+import { createHostileEngine } from './hostile-engine.ts';
+
+export interface ContractEngine {
+  readonly engine: Engine;
+  /** Closes it and removes its folder. */
+  remove(): Promise<void>;
+}
+
+/** Opens an engine in a folder of its own. */
+export async function openContractEngine(wrap: (inner: Engine) => Promise<Engine>): Promise<ContractEngine> {
+  const folder = await mkdtemp(join(tmpdir(), 'deskbell-contract-'));
+  await prepareFolder(folder);
+  const engine = await wrap(
+    await openEngine({
+      folder,
+      durability: 'normal',
+      clock: createSystemClock(),
+      keyCheck: 'key',
+      as: 'server',
+    }),
+  );
+  return {
+    engine,
+    remove: async () => {
+      await engine.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Name and opener of each, for `describe.each`. */
+export const contractEngines: readonly (readonly [string, () => Promise<ContractEngine>])[] = [
+  ['the engine as it is', () => openContractEngine(async (inner) => inner)],
+  [
+    'the engine behind a hostile wrapper, seed 1',
+    () => openContractEngine((inner) => createHostileEngine(inner, 1)),
+  ],
+  [
+    'the engine behind a hostile wrapper, seed 2',
+    () => openContractEngine((inner) => createHostileEngine(inner, 2)),
+  ],
+];
