@@ -115,7 +115,7 @@ export function compress(text) {
   });
 }
 
-/** What runs in browsers: flat files in one folder, names with a hash for all but widget.js, sdk.js and panel.js. */
+/** What runs in browsers: flat files in one folder, names with a hash for all but widget.js, sdk.js, panel.js and security.js. */
 async function buildWeb(bundle, folder) {
   mkdirSync(folder, { recursive: true });
   const hashed = (name, entry, more) =>
@@ -149,6 +149,11 @@ async function buildWeb(bundle, folder) {
     define: { PANEL_FILE: JSON.stringify(panelFile) },
   });
   const sdk = await bundle({ ...browser, entryPoints: { sdk: 'src/sdk/index.ts' }, outdir: folder });
+  const security = await bundle({
+    ...browser,
+    entryPoints: { security: 'widget/security/main.ts' },
+    outdir: folder,
+  });
   for (const name of readdirSync(folder)) {
     const text = await shorten(
       readFileSync(join(folder, name), 'utf8'),
@@ -158,7 +163,7 @@ async function buildWeb(bundle, folder) {
     writeFileSync(join(folder, `${name}.br`), compress(text));
     writeFileSync(join(folder, `${name}.gz`), gzipSync(text, { level: 9 }));
   }
-  return [conversation, panel, widget, sdk];
+  return [conversation, panel, widget, sdk, security];
 }
 
 /** Names of the folders of all packages that ended up in the bundles, such as node_modules/koa. */

@@ -16,6 +16,7 @@ import { metricsPath, serveMetrics } from './metrics.ts';
 import { serveDocuments } from './documents.ts';
 import { createOperationRouter, routes } from './operation-routes.ts';
 import { invitationPage, invitationScript, invitationStyle } from './pages/invitation.ts';
+import { securityPage, securityStyle } from './pages/security.ts';
 import { servePages } from './pages/serve-pages.ts';
 import { siteDocuments } from './pages/site.ts';
 import { headerValues } from './request.ts';
@@ -35,6 +36,15 @@ export interface HttpHandler {
 }
 
 const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+
+/** What members open in a browser. */
+const memberPages = {
+  '/invitation': { type: 'html', body: invitationPage },
+  '/invitation.css': { type: 'css', body: invitationStyle },
+  '/invitation.js': { type: 'text/javascript', body: invitationScript },
+  '/security': { type: 'html', body: securityPage },
+  '/security.css': { type: 'css', body: securityStyle },
+} as const;
 
 export function createHttpHandler({ service, config, log, demo }: HttpOptions): HttpHandler {
   const koa = new Koa({ proxy: false });
@@ -99,13 +109,7 @@ export function createHttpHandler({ service, config, log, demo }: HttpOptions): 
   koa.use(staticFiles());
   koa.use(serveDocuments(documents));
   koa.use(serveMetrics(service, config.trustProxy));
-  koa.use(
-    servePages({
-      '/invitation': { type: 'html', body: invitationPage },
-      '/invitation.css': { type: 'css', body: invitationStyle },
-      '/invitation.js': { type: 'text/javascript', body: invitationScript },
-    }),
-  );
+  koa.use(servePages(memberPages));
   if (demo !== undefined) {
     const { html, script } = demoPage(demo.appId);
     koa.use(

@@ -183,6 +183,13 @@ const WALLS: readonly Wall[] = [
   },
   { folder: 'src/log.ts', own: ['src/config.ts'], packages: ['node:', 'pino'] },
   { folder: 'migrations/', own: ['migrations/'], packages: ['kysely'] },
+  // The page for members' own sign-in: a client of REST, apart from the widget.
+  {
+    folder: 'widget/security/',
+    own: ['widget/security/', 'widget/shared/dom.ts', 'src/protocol/codes.ts'],
+    types: ['src/protocol/'],
+    packages: ['@simplewebauthn/browser', 'uqr'],
+  },
   {
     folder: 'widget/',
     own: ['widget/', 'src/sdk/', 'src/protocol/codes.ts'],

@@ -25,6 +25,10 @@ export function startPage(demo: boolean): string {
           'Try it',
           '<code>deskbell demo</code> serves a shop’s page with the widget on it. Everything in it is removed at the end.',
         ],
+    [
+      '<a href="/security">Sign-in security</a>',
+      'For members: passkeys, authenticator, recovery codes, sessions.',
+    ],
     ['<a href="/readyz">Health</a>', '<code>/readyz</code> answers 200 while the server can store messages.'],
   ];
   const main = `${iconSvg.replace('<svg ', '<svg class="mark" aria-hidden="true" ')}
