@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { randomUUID } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { readConfig } from '../../src/config.ts';
@@ -15,10 +16,11 @@ import type { Actor, VisitorActor } from '../../src/services/core/actor.ts';
 import { execute } from '../../src/services/execute.ts';
 import { eventually } from '../helpers/eventually.ts';
 import { Sender } from '../helpers/message-sender.ts';
-import { serve, type ServerProcess } from '../helpers/process.ts';
-import { rounds } from '../helpers/rounds.ts';
+import { serve, startServing, type ServerProcess } from '../helpers/process.ts';
+import { repeatable, rounds, seededRandom } from '../helpers/rounds.ts';
 
-const cycles = rounds(4, 20);
+const cycles = rounds(4, 1_000);
+const random = seededRandom();
 const origin = 'https://kill.example';
 const environment = Object.fromEntries(
   ['VISITOR', 'APPLICATION', 'ADDRESS', 'ADDRESS_NEW', 'ADDRESS_FAILED'].map((name) => [
@@ -87,16 +89,24 @@ afterAll(async () => {
   await rm(parent, { recursive: true, force: true });
 });
 
-it('keeps every acknowledged message, once, under its id, in its order', async () => {
+it('keeps every acknowledged message, once, under its id, in its order', () =>
+  repeatable('test/engine/kill.test.ts', cycles, async () => {
+    await killAgainAndAgain();
+    expectEverythingKept();
+  }));
+
+/** Each cycle ends a server under load, and every eighth one also ends one while it starts. */
+async function killAgainAndAgain(): Promise<void> {
   let server: ServerProcess | null = null;
   try {
     for (let cycle = 0; cycle < cycles; cycle += 1) {
+      if (cycle % 8 === 7) await killWhileStarting();
       server = await serve(folder, { environment });
       const { url } = server;
       const before = acks;
       await Promise.all(senders.map((sender) => sender.start(url)));
       // Another amount in every cycle, so that the end meets every state of a commit; each sender is in the middle of something.
-      const enough = before + 40 + cycle * rounds(53, 23);
+      const enough = before + Math.floor(200 * random() ** 2);
       await eventually(() => expect(acks).toBeGreaterThan(enough));
       await server.kill();
       server = null;
@@ -113,7 +123,16 @@ it('keeps every acknowledged message, once, under its id, in its order', async (
   } finally {
     await server?.kill();
   }
+}
 
+/** The moment of a kill is the one thing here that is a time: it is to meet the start anywhere. */
+async function killWhileStarting(): Promise<void> {
+  const starting = startServing(folder, { environment });
+  await setTimeout(500 * random());
+  await starting.stop('SIGKILL');
+}
+
+function expectEverythingKept(): void {
   const db = new Database(databaseFile(folder), { readonly: true });
   try {
     expect(db.pragma('integrity_check', { simple: true })).toBe('ok');
@@ -147,7 +166,7 @@ it('keeps every acknowledged message, once, under its id, in its order', async (
   } finally {
     db.close();
   }
-});
+}
 
 function acksDistinct(): number {
   return senders.reduce((sum, sender) => sum + sender.acked.size, 0);

@@ -4,13 +4,36 @@
 /** Whether this is `npm run test:long`. */
 export const isLong = process.env['DESKBELL_TEST_LONG'] === '1';
 
-/** @returns the number of rounds: few in `npm test`, many in `npm run test:long` */
+/** How many rounds instead, where one file is run by hand; empty: as many as the form has. */
+const counted = process.env['DESKBELL_TEST_ROUNDS'] ?? '';
+
+/** @returns the number of rounds: few in `npm test`, many in `npm run test:long`; DESKBELL_TEST_ROUNDS=<number> overrides both */
 export function rounds(few: number, many: number): number {
+  if (counted !== '') return Number(counted);
   return isLong ? many : few;
 }
 
 /** Where random choices begin. A test that fails prints it; DESKBELL_TEST_SEED=<number> repeats the run. */
 export const seed = Number(process.env['DESKBELL_TEST_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
+
+/**
+ * Does random work whose failure says how to repeat it.
+ * @param file the test's, below the repository
+ * @param count how many rounds it has
+ * @throws Error with the command; its cause is what the work threw
+ */
+export async function repeatable(file: string, count: number, work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (cause) {
+    throw new Error(
+      `repeat: DESKBELL_TEST_SEED=${seed} DESKBELL_TEST_ROUNDS=${count} npx vitest run ${file}`,
+      {
+        cause,
+      },
+    );
+  }
+}
 
 /** Parameters of fast-check's `assert`, which prints the seed when it fails. */
 export function runs(few: number, many: number): { numRuns: number; seed: number } {
