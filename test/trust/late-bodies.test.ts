@@ -1,6 +1,7 @@
 // A right that is withdrawn while a request's body is still on its way is not used any more.
 import { connect, type Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { Connection } from '../../src/ws/connection.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { eventually } from '../helpers/eventually.ts';
 import {
@@ -10,6 +11,7 @@ import {
   createOrganization,
   createVisitor,
   createVisitorByKey,
+  type TestApplication,
   type TestClient,
   type TestOrganization,
 } from '../helpers/fixtures.ts';
@@ -162,5 +164,38 @@ describe('a member who is disabled while accepting', () => {
     expect((await request.finish()).status).toBe(401);
     const { body } = await visitor.call('GET', `/conversations/${conversationId}`);
     expect(body.conversation).toMatchObject({ status: 'pending' });
+  });
+});
+
+describe('a visitor whose frame is handled before the connection has been checked again', () => {
+  it.each([
+    [
+      'blocked',
+      (visitor: TestClient, member: TestClient) => member.call('PUT', `/visitors/${visitor.id}/block`, {}),
+    ],
+    [
+      'on a page whose domain was removed',
+      (_visitor: TestClient, _member: TestClient, { id, domain }: TestApplication) =>
+        app.local('domains.remove', { applicationId: id, domain }),
+    ],
+  ])('is refused when %s, and told why', async (_what, withdraw) => {
+    const application = await createApplication(app, 'acme', 'frames.example');
+    const visitor = createVisitor(app, application);
+    const member = await createMember(app, 'acme');
+    const conversationId = await createConversation(visitor);
+    const socket = await visitor.connect();
+    vi.spyOn(Connection.prototype, 'revalidate').mockResolvedValue();
+    await withdraw(visitor, member, application);
+    socket.send('message:send', { conversationId, content: 'stored after all?', clientMessageId: 'late' });
+    await socket.drain();
+    expect(socket.frames.filter(({ type }) => type === 'error')).toEqual([
+      {
+        type: 'error',
+        payload: { code: 'FORBIDDEN', message: expect.any(String), conversationId, clientMessageId: 'late' },
+      },
+    ]);
+    expect(app.logged.join('')).not.toContain('could not be handled');
+    await socket.close();
+    await app.local('applications.delete', { applicationId: application.id });
   });
 });
