@@ -1,5 +1,6 @@
 // Owns everything that is built:
-//   node esbuild.config.mjs             dist/: the program, the browser files, the licences ("npm run build")
+//   node esbuild.config.mjs             dist/: the program, the browser files, the licences, what is in it
+//                                       ("npm run build")
 //   node esbuild.config.mjs --sdk       widget/dist/: the npm package @deskbell/sdk ("npm run build:sdk")
 //   node esbuild.config.mjs --prepare   what "npm ci" does in a clone: dist/ where it can be built, and the
 //                                       package's own command in node_modules/.bin
@@ -178,15 +179,62 @@ function bundledPackages(metafiles) {
   return [...folders].sort();
 }
 
+/** The folders of the packages that an installation brings along: the dependencies and theirs. */
+function installedPackages(names, found = new Set()) {
+  for (const name of names.filter((one) => !found.has(`node_modules/${one}`))) {
+    found.add(`node_modules/${name}`);
+    installedPackages(Object.keys(manifest(`node_modules/${name}`).dependencies ?? {}), found);
+  }
+  return [...found].sort();
+}
+
+function manifest(folder) {
+  return JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8'));
+}
+
 /** One section of the notices: name, version, licence and the licence's text as the package ships it. */
 function notice(folder) {
-  const { name, version, license } = JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8'));
+  const { name, version, license } = manifest(folder);
   if (typeof license !== 'string')
     throw new Error(`${name}@${version} declares no licence: it must not be bundled`);
   const texts = readdirSync(join(root, folder))
     .filter((file) => /^(licen[cs]e|copying|notice)/i.test(file))
     .map((file) => readFileSync(join(root, folder, file), 'utf8').trim());
   return [`${name} ${version} (${license})`, ...texts].join('\n\n');
+}
+
+/** A package as CycloneDX names it. */
+function component(folder, type) {
+  const { name, version, description, license } = manifest(folder);
+  const purl = `pkg:npm/${name.replace('@', '%40')}@${version}`;
+  // An identifier of SPDX stands by itself; two of them with an operator are an expression.
+  const licenses = [/[ (]/.test(license) ? { expression: license } : { license: { id: license } }];
+  return { 'bom-ref': purl, type, name, version, description, scope: 'required', licenses, purl };
+}
+
+/**
+ * The software bill of materials (CycloneDX 1.5). npm's own would name none of the packages that are bundled. Without
+ * a time and a serial number, so that the same sources make the same file.
+ */
+function billOfMaterials(bundled) {
+  const installed = installedPackages(Object.keys(manifest('.').dependencies));
+  // Two copies of one version are one component.
+  const components = new Map(
+    [...new Set([...bundled, ...installed])].map((folder) => {
+      const made = component(folder, 'library');
+      return [made.purl, made];
+    }),
+  );
+  const self = component('.', 'application');
+  return {
+    $schema: 'http://cyclonedx.org/schema/bom-1.5.schema.json',
+    bomFormat: 'CycloneDX',
+    specVersion: '1.5',
+    version: 1,
+    metadata: { component: self },
+    components: [...components.values()],
+    dependencies: [{ ref: self.purl, dependsOn: [...components.keys()] }],
+  };
 }
 
 /** Builds into a fresh folder and then swaps it in, so that nobody meets a half-written dist/. */
@@ -214,8 +262,10 @@ async function build({ build: bundle }) {
     results.push(...(await buildWeb(bundle, join(fresh, 'web'))));
     // Served under /docs as they are; rendered at the first request.
     cpSync(join(root, 'docs'), join(fresh, 'docs'), { recursive: true });
-    const notices = bundledPackages(results.map((result) => result.metafile)).map(notice);
+    const bundled = bundledPackages(results.map((result) => result.metafile));
+    const notices = bundled.map(notice);
     writeFileSync(join(fresh, 'THIRD-PARTY-NOTICES.txt'), `${notices.join(`\n\n${'-'.repeat(72)}\n\n`)}\n`);
+    writeFileSync(join(fresh, 'sbom.cdx.json'), `${JSON.stringify(billOfMaterials(bundled), null, 2)}\n`);
     rmSync(join(root, 'dist'), { recursive: true, force: true });
     renameSync(fresh, join(root, 'dist'));
   } finally {

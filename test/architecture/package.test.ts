@@ -138,6 +138,49 @@ test('the notices name every package that was bundled, with its licence', async 
   expect(notices).not.toMatch(/\((A?GPL|LGPL|SSPL|BUSL|UNLICENSED)/);
 });
 
+interface Component {
+  'bom-ref': string;
+  type: string;
+  name: string;
+  version: string;
+  licenses: ({ license: { id: string } } | { expression: string })[];
+  purl: string;
+}
+
+interface BillOfMaterials {
+  bomFormat: string;
+  specVersion: string;
+  version: number;
+  metadata: { component: Component };
+  components: Component[];
+  dependencies: { ref: string; dependsOn: string[] }[];
+}
+
+test('the bill of materials is CycloneDX, and names what is installed and what was bundled', async () => {
+  const folder = join(installed, 'node_modules/deskbell');
+  const bill = JSON.parse(await readFile(join(folder, 'dist/sbom.cdx.json'), 'utf8')) as BillOfMaterials;
+  const { version } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as { version: string };
+  expect(bill).toMatchObject({ bomFormat: 'CycloneDX', specVersion: '1.5', version: 1 });
+  expect(bill.metadata.component).toMatchObject({ type: 'application', purl: `pkg:npm/deskbell@${version}` });
+  const refs = bill.components.map((one) => one['bom-ref']);
+  expect(refs).toEqual([...new Set(refs)]);
+  expect(bill.dependencies).toEqual([{ ref: bill.metadata.component['bom-ref'], dependsOn: refs }]);
+  for (const { type, name, version: number, purl, licenses } of bill.components) {
+    expect(type).toBe('library');
+    expect(purl).toBe(`pkg:npm/${name.replace('@', '%40')}@${number}`);
+    expect(licenses).toHaveLength(1);
+  }
+  const names = bill.components.map(({ name }) => name);
+  const brought = (await packagesIn(join(installed, 'node_modules'))).filter((name) => name !== 'deskbell');
+  expect(names).toEqual(expect.arrayContaining(brought));
+  const notices = await readFile(join(folder, 'dist/THIRD-PARTY-NOTICES.txt'), 'utf8');
+  const bundled = [...notices.matchAll(/^((?:@[\w-]+\/)?[\w.-]+) \d+\.\d+\.\d+\S* \(/gm)].map(
+    ([, name = '']) => name,
+  );
+  expect(bundled).toContain('ws');
+  expect([...new Set(names)].toSorted()).toEqual([...new Set([...bundled, ...brought])].toSorted());
+});
+
 test('npx runs the installed program', async () => {
   const { version } = JSON.parse(await readFile(join(repository, 'package.json'), 'utf8')) as {
     version: string;
