@@ -106,9 +106,11 @@ function checkLimited(headers: Headers, body: { cause: string; retryAfter: numbe
   expect(Number.isInteger(body.retryAfter) && body.retryAfter >= 1, shown).toBe(true);
   expect(headers.get('retry-after'), shown).toBe(String(body.retryAfter));
   const name = body.cause.replace('per_', '');
-  expect(headers.get('ratelimit'), shown).toMatch(new RegExp(`^"${name}-[a-z]+";r=0;t=${body.retryAfter}$`));
+  expect(headers.get('ratelimit'), shown).toMatch(
+    new RegExp(`^"${name}-[a-z0-9]+";r=0;t=${body.retryAfter}$`),
+  );
   expect(headers.get('ratelimit-policy'), shown).toMatch(
-    new RegExp(`^"${name}-[a-z]+";q=\\d+;w=\\d+(, "${name}-[a-z]+";q=\\d+;w=\\d+)*$`),
+    new RegExp(`^"${name}-[a-z0-9]+";q=\\d+;w=\\d+(, "${name}-[a-z0-9]+";q=\\d+;w=\\d+)*$`),
   );
 }
 

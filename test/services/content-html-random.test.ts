@@ -2,177 +2,12 @@
 // Must not repeat the tables of content-html.
 
 import fc from 'fast-check';
-import type { DefaultTreeAdapterTypes } from 'parse5';
 import { parseFragment, serialize } from 'parse5';
 import { expect, it } from 'vitest';
 import { buildHtml, renderHtml, sanitize } from '../../src/services/content/html.ts';
 import { checkLexical, plainText } from '../../src/services/content/lexical.ts';
+import { bare, TAGS, TEXTS, tree, walk, written } from '../helpers/lexical-trees.ts';
 import { rounds, seed } from '../helpers/rounds.ts';
-
-const TAGS = new Set('p br strong em u s code pre h1 h2 h3 h4 h5 h6 ul ol li a'.split(' '));
-const HTML = 'http://www.w3.org/1999/xhtml';
-const PROTOCOLS = new Set(['http:', 'https:', 'mailto:', 'tel:']);
-
-const TEXTS = [
-  'hi',
-  ' ',
-  '',
-  'a\r\nb',
-  '\n',
-  '<',
-  '>',
-  '&',
-  '"',
-  "'",
-  '`',
-  '<script>alert(1)</script>',
-  '</p>',
-  '</a><a href=x>',
-  '<br />',
-  '&lt;img src=x onerror=alert(1)&gt;',
-  '&amp',
-  '&#60',
-  '<!--',
-  '-->',
-  ']]>',
-  '</code></pre>',
-  '<svg><style>',
-  '<table><td>',
-  '\u00a0',
-  '\u202e',
-  '\u0001',
-  '\u2028',
-  '\ufffe',
-  '😀',
-  '</textarea>',
-  '<plaintext>',
-  '<math><mtext>',
-  '${x}',
-  '__proto__',
-];
-const URLS = [
-  'https://a.example/x',
-  'http://a.example?a=1&b="<>\'',
-  'mailto:a@b.c',
-  'tel:+1',
-  'javascript:alert(1)',
-  ' java\tscript:alert(1)',
-  '/rel',
-  '//evil.example',
-  'https:evil',
-  'https://u:p@evil.example',
-  'https://а.example/ü "x"',
-  'data:text/html,x',
-  'https://a.example/<!--x-->',
-  'mailto:<!--',
-  'https://a.example\\x',
-  'tel:" onclick="x',
-  'mailto:a b ü',
-  'https://a.example/&quot;&#34;',
-  '',
-];
-const TYPES = [
-  'paragraph',
-  'heading',
-  'list',
-  'listitem',
-  'code',
-  'link',
-  'autolink',
-  'text',
-  'linebreak',
-  'quote',
-  'table',
-  'script',
-  '__proto__',
-  'constructor',
-  'code-highlight',
-  'tab',
-  '',
-  7,
-];
-
-const joined = fc.array(fc.constantFrom(...TEXTS), { maxLength: 3 }).map((all) => all.join(''));
-const text = fc
-  .oneof(fc.constantFrom(...TEXTS), joined, fc.string({ unit: 'binary' }))
-  .filter((value) => !value.includes('\0') && value.isWellFormed());
-const anything = fc.constantFrom<unknown>('_blank', 'opener', 'x" onclick="x', '_top', 5, null, {}, [
-  '_blank',
-]);
-const fields = fc.record(
-  {
-    text,
-    format: fc.oneof(fc.nat(31), fc.maxSafeNat()),
-    tag: fc.constantFrom<unknown>('h1', 'h2', 'h6', 'h7', 'script', null),
-    listType: fc.constantFrom<unknown>('bullet', 'number', 'check', 1),
-    language: fc.constantFrom<unknown>('js', 'C++', 'x" onclick="y', 'a b', 4),
-    url: fc.oneof(fc.constantFrom(...URLS), fc.webUrl(), text),
-    target: anything,
-    rel: anything,
-    class: fc.constant('fixed'),
-    style: fc.constant('color:red'),
-  },
-  { requiredKeys: ['text'] },
-);
-const { tree } = fc.letrec((tie) => ({
-  tree: fc
-    .tuple(
-      fc.constantFrom(...TYPES),
-      fields,
-      fc.oneof({ maxDepth: 7 }, fc.constant([]), fc.array(tie('tree'), { maxLength: 5 })),
-    )
-    .map(([type, more, children]) => {
-      // Only some elements carry text of their own in real documents; a linebreak or paragraph that does is rare.
-      const own = type === 'text' || more.text.length % 3 === 0 ? more.text : undefined;
-      return { ...more, type, text: own, children };
-    }),
-}));
-
-interface Seen {
-  texts: string[];
-  faults: string[];
-}
-
-function walk(parent: DefaultTreeAdapterTypes.ParentNode, inLink: boolean, seen: Seen): Seen {
-  for (const node of parent.childNodes) {
-    if (node.nodeName === '#text' && 'value' in node) {
-      seen.texts.push(node.value);
-    } else if ('tagName' in node) {
-      const isLink = node.tagName === 'a';
-      if (!TAGS.has(node.tagName) || node.namespaceURI !== HTML) seen.faults.push(`tag ${node.tagName}`);
-      if (isLink && inLink) seen.faults.push('a link in a link');
-      seen.faults.push(...attributeFaults(node));
-      walk(node, inLink || isLink, seen);
-    } else {
-      seen.faults.push(`node ${node.nodeName}`);
-    }
-  }
-  return seen;
-}
-
-function attributeFaults(node: DefaultTreeAdapterTypes.Element): string[] {
-  const values = new Map(node.attrs.map(({ name, value }) => [name, value]));
-  const allowed = node.tagName === 'a' ? ['href', 'target', 'rel'] : node.tagName === 'code' ? ['class'] : [];
-  const faults = [...values.keys()].filter((name) => !allowed.includes(name));
-  if (!/^language-[a-z0-9+#-]{1,32}$/.test(values.get('class') ?? 'language-x')) faults.push('class');
-  if (node.tagName !== 'a') return faults;
-  // Read with a base, as a browser does: an address that were relative would show as the base's host.
-  const url = new URL(values.get('href') ?? '', 'https://base.invalid/page');
-  if (!PROTOCOLS.has(url.protocol) || url.host === 'base.invalid' || url.username + url.password !== '')
-    faults.push(url.href);
-  const [target, rel] = [values.get('target'), values.get('rel')];
-  if (target !== undefined && (target !== '_blank' || rel !== 'noopener noreferrer')) faults.push('target');
-  if (target === undefined && rel !== undefined) faults.push('rel');
-  return faults;
-}
-
-/** All text of a tree in reading order, as its writer sees it. */
-function written(value: unknown): string {
-  const { text: own = '', children = [] } = value as { text?: string; children?: unknown[] };
-  return own + children.map(written).join('');
-}
-
-const bare = (value: string) => value.replace(/\s+/g, '');
 
 it('makes only allowed, stable HTML of any tree, and loses no text', () => {
   const count = rounds(600, 6_000);
@@ -192,7 +27,7 @@ it('makes only allowed, stable HTML of any tree, and loses no text', () => {
       // What a browser builds must be what was written: any repair of bad nesting would change the tags.
       expect(again.replaceAll('&nbsp;', '\u00a0')).toBe(html);
 
-      const { texts, faults } = walk(parsed, false, { texts: [], faults: [] });
+      const { texts, faults } = walk(parsed);
       expect(faults).toEqual([]);
       const all = bare(children.map(written).join(''));
       expect(bare(texts.join(''))).toBe(all);
