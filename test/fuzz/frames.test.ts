@@ -11,9 +11,9 @@ import { startTenants, type Tenants } from './tenants.ts';
 import { batchOf } from './values.ts';
 
 const frames = rounds(6_000, 1_000_000);
-const framesAtOnce = 240;
+const framesAtOnce = 600;
 /** A server of its own for so many batches: a store that only grows makes each look slower than the last. */
-const batchesPerServer = 120;
+const batchesPerServer = 50;
 
 let tenants: Tenants;
 let lanes: Lane[] = [];
