@@ -43,7 +43,11 @@ const withoutDevtools = {
 const targets = [
   {
     // Splitting keeps what is reached by import() in files of its own, read only when it is used.
-    entryPoints: { cli: 'src/cli/main.ts' },
+    // The worker is a thread's own file: it is started by its name.
+    entryPoints: {
+      cli: 'src/cli/main.ts',
+      'chunk-worker': 'src/services/assistant/knowledge/chunking/chunk-worker.ts',
+    },
     platform: 'node',
     target: 'node22',
     splitting: true,

@@ -70,7 +70,7 @@ export interface OrganizationsRepository {
   setName(id: string, name: string): Promise<number>;
   setReleaseAfter(id: string, minutes: number | null): Promise<number>;
   setSecondFactor(id: string, demand: OrganizationRow['second_factor']): Promise<number>;
-  /** Removes the organization and all it owns; 0 when there is none. The newest event of the log stays, without content. */
+  /** Removes the organization and all it owns but its events; 0 when there is none. The newest event of the log stays, without content. */
   remove(id: string): Promise<number>;
   /** How many applications and enabled members it has. */
   counts(id: string): Promise<{ applications: number; members: number }>;
@@ -281,8 +281,12 @@ export interface EventsRepository {
   after(seq: number, limit: number): Promise<EventRow[]>;
   /** The newest number, 0 for an empty log. */
   lastSeq(): Promise<number>;
-  /** Removes rows made before a time, but never the newest one. */
-  prune(before: number): Promise<number>;
+  /** Looks at the oldest `limit` rows and removes those made before a time, but never the newest of all. */
+  prune(before: number, limit: number): Promise<number>;
+  /** Removes the events of a visitor's conversations with a number above `after` and up to `through`; not the newest of the log. */
+  removeOfVisitor(visitorKey: string, after: number, through: number): Promise<number>;
+  /** The same of an organization. */
+  removeOfOrganization(organizationId: string, after: number, through: number): Promise<number>;
 }
 
 export interface AuditRepository {
@@ -295,6 +299,8 @@ export interface AuditRepository {
   count(organizationId: string | null): Promise<number>;
   /** Whether something was done to an organization after a time. */
   has(organizationId: string, action: string, after: number): Promise<boolean>;
+  /** Removes at most `limit` rows of an organization that itself is removed. */
+  removeOfOrganization(organizationId: string, limit: number): Promise<number>;
 }
 
 export interface RetentionRepository {
@@ -349,12 +355,11 @@ export interface VisitorDataRepository {
   access(subject: string): Promise<AuditRow[]>;
   /** Removes at most `limit` messages of the visitor's conversations. */
   removeMessages(visitorKey: string, limit: number): Promise<number>;
-  /** Removes at most `limit` events of the visitor's conversations; not the newest of the log. */
-  removeEvents(visitorKey: string, limit: number): Promise<number>;
-  /**
-   * Removes the visitor with every row that refers to it, and their events; 0 when there is none. The newest event of
-   * the log stays, without content.
-   */
+  /** Removes at most `limit` deliveries to webhooks of what happened in the visitor's conversations. */
+  removeDeliveries(visitorKey: string, limit: number): Promise<number>;
+  /** Removes at most `limit` of the visitor's conversations. The newest event of the log stays, without content. */
+  removeConversations(visitorKey: string, limit: number): Promise<number>;
+  /** Removes the visitor with every row that refers to it; 0 when there is none. */
   remove(visitorKey: string): Promise<number>;
   /** How many visitors have ever been erased, as text: live connections prove themselves again when it has changed. */
   erasures(): Promise<string>;
@@ -435,8 +440,12 @@ export interface WebhooksRepository {
     offset: number,
   ): Promise<WebhookDeliveryRow[]>;
   countDeliveries(webhookId: string, status: WebhookDeliveryRow['status'] | undefined): Promise<number>;
-  /** Removes what waits no more and was made before a time. */
-  prune(before: number): Promise<number>;
+  /** Removes at most `limit` rows of what waits no more and was made before a time. */
+  prune(before: number, limit: number): Promise<number>;
+  /** Removes at most `limit` deliveries of a webhook. */
+  removeDeliveries(webhookId: string, limit: number): Promise<number>;
+  /** Removes at most `limit` deliveries of what happened in a conversation. */
+  removeDeliveriesOfConversation(conversationId: string, limit: number): Promise<number>;
 }
 
 /** Words that are looked for: all of them must occur, and one that begins with `prefix`. */
@@ -578,6 +587,9 @@ export interface KnowledgeRepository {
     offset: number,
   ): Promise<ListedDocument[]>;
   count(organizationId: string, applicationId: string | null): Promise<number>;
+  /** What the making of a document's passages goes by. */
+  state(id: string): Promise<Pick<KnowledgeDocumentRow, 'edition' | 'updated_at'> | undefined>;
+  setEdition(id: string, edition: number): Promise<number>;
   /** Documents whose passages were not made by this edition of the cutting. */
   stale(edition: number, limit: number): Promise<string[]>;
 
@@ -587,7 +599,8 @@ export interface KnowledgeRepository {
     scope: number,
     terms: PassageTerms,
   ): Promise<void>;
-  removePassages(documentId: string): Promise<number>;
+  /** Removes at most `limit` passages of a document with their words. */
+  removePassages(documentId: string, limit: number): Promise<number>;
   passagesOfDocument(documentId: string): Promise<number>;
   passagesOfApplication(applicationId: string): Promise<number>;
 

@@ -372,7 +372,7 @@ export interface KnowledgeDocumentRow {
   format: KnowledgeFormat;
   /** As it was handed in, so that passages can be cut anew. */
   content: string;
-  /** By which edition of the cutting its passages were made; 0: not cut yet. */
+  /** By which edition of the cutting its passages were made, negative while that edition makes them; 0: not cut yet. */
   edition: number;
   created_at: number;
   updated_at: number;

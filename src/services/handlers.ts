@@ -165,8 +165,10 @@ export const handlers: { readonly [N in OperationName]: Handler<N> } = {
   'organizations.stats': reads(organizationStats),
   'organizations.delete': async (call, input) => {
     // Its conversations go first, in steps: one transaction for them all would hold the write lock for long.
-    await purgeOrganizationData(call, input);
-    const done = await writes(organizations.deleteOrganization, serverScope)(call, input);
+    const walkedThrough = await purgeOrganizationData(call, input);
+    const done = await writeAs(call, serverScope(), (tx, current) =>
+      organizations.deleteOrganization(tx, current, input, walkedThrough),
+    );
     await call.service.engine.maintenance.clearRemoved();
     return done;
   },
@@ -205,15 +207,23 @@ export const handlers: { readonly [N in OperationName]: Handler<N> } = {
   'webhooks.list': reads(webhooks.listWebhooks),
   'webhooks.get': reads(webhooks.getWebhook),
   'webhooks.update': writes(webhooks.updateWebhook),
-  'webhooks.delete': writes(webhooks.deleteWebhook),
+  'webhooks.delete': preparesAndWrites(webhooks.removeDeliveries, webhooks.deleteWebhook),
   'webhooks.reveal': writes(webhooks.revealWebhook),
   'webhooks.test': writes(webhooks.testWebhook),
   'webhooks.deliveries': reads(webhooks.listDeliveries),
   'webhooks.replay': writes(webhooks.replayDelivery),
-  'knowledge.add': preparesAndWrites(knowledge.prepareDocument, knowledge.addDocument),
+  'knowledge.add': async (call, input) => {
+    const prepared = await knowledge.prepareDocument(call, input);
+    const { added, unfinished } = await writeAs(call, organizationScope(call), (tx, current) =>
+      knowledge.addDocument(tx, current, input, prepared),
+    );
+    // What is left of a long document follows in slices.
+    if (unfinished !== null) await knowledge.replacePassages(call.service, unfinished, prepared);
+    return added;
+  },
   'knowledge.list': reads(knowledge.listDocuments),
   'knowledge.get': reads(knowledge.getDocument),
-  'knowledge.remove': writes(knowledge.removeDocument),
+  'knowledge.remove': preparesAndWrites(knowledge.removePassages, knowledge.removeDocument),
   'knowledge.search': knowledge.searchKnowledge,
   'knowledge.synonyms': reads(knowledge.getSynonyms),
   'knowledge.setSynonyms': writes(knowledge.setSynonyms),

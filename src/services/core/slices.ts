@@ -10,8 +10,15 @@ const maxSliceMs = 15;
 const maxSliceRows = 400;
 /** Between two slices, so that others who wait for the lock get it. */
 const pauseMs = 10;
+/** Removed by one statement; rows with words in an index take a millisecond each. */
+const removedRows = 10;
+/** Numbers of the event log that one statement looks at. */
+const logStretch = 200;
 /** One slice at a time; what waits is as much as there is work, which is bounded where it is asked for. */
 const turns = { maxRunning: 1, maxRunningPerKey: 1, maxWaiting: Infinity, maxWaitingPerKey: Infinity };
+
+/** Whose work a slice is: an organization's, or the server's own. */
+type SliceScope = 'server' | OrganizationScope;
 
 /** Takes rows that were worked on just now, and says whether the slice is full. */
 export type SliceBudget = (rows: number) => boolean;
@@ -25,12 +32,13 @@ const computing = new WeakMap<Service['engine'], FairLimit>();
  * @param work does as much as its budget allows; the caller asks again until nothing is left
  */
 export function writeSlice<T>(
-  { engine }: Service,
-  scope: OrganizationScope,
+  service: Service,
+  scope: SliceScope,
   work: (tx: Tx, full: SliceBudget) => Promise<T>,
 ): Promise<T> {
-  return limitOf(writing, engine)(scope.organization, async () => {
-    const done = await engine.store.write(scope, (tx) => work(tx, createBudget(engine)));
+  const { engine } = service;
+  return limitOf(writing, engine)(scope === 'server' ? scope : scope.organization, async () => {
+    const done = await engine.store.write(scope, (tx) => work(tx, sliceBudget(service)));
     await sleep(pauseMs);
     return done;
   });
@@ -41,15 +49,63 @@ export function writeSlice<T>(
  * @param work does as much as its budget allows; the caller asks again until nothing is left
  */
 export function computeSlice<T>(
-  { engine }: Service,
+  service: Service,
   organization: string,
   work: (full: SliceBudget) => Promise<T> | T,
 ): Promise<T> {
-  return limitOf(computing, engine)(organization, async () => {
-    const done = await work(createBudget(engine));
+  return limitOf(computing, service.engine)(organization, async () => {
+    const done = await work(sliceBudget(service));
     await yieldToLoop();
     return done;
   });
+}
+
+/**
+ * Removes rows in slices until none is left.
+ * @param removeSome removes at most so many rows in one statement, and answers how many; fewer: none is left
+ * @param stopped asked between slices; once true, the rest stays
+ */
+export async function removeInSlices(
+  service: Service,
+  scope: SliceScope,
+  removeSome: (tx: Tx, most: number) => Promise<number>,
+  stopped: () => boolean = () => false,
+): Promise<void> {
+  let left = true;
+  while (left && !stopped())
+    left = await writeSlice(service, scope, async (tx, full) => {
+      for (;;) {
+        const removed = await removeSome(tx, removedRows);
+        if (removed < removedRows) return false;
+        if (full(removed)) return true;
+      }
+    });
+}
+
+/**
+ * Goes through the event log in slices, from its beginning to its end.
+ * @param work changes what lies above the number `after` and up to `through`, and answers how many rows it changed
+ * @returns the number that was the last when it began
+ */
+export async function walkLogInSlices(
+  service: Service,
+  scope: SliceScope,
+  work: (tx: Tx, after: number, through: number) => Promise<number>,
+): Promise<number> {
+  const end = await service.engine.store.read(({ repositories }) => repositories.events.lastSeq());
+  for (let position = 0; position < end;) {
+    const from = position;
+    position = await writeSlice(service, scope, async (tx, full) => {
+      let at = from;
+      while (at < end) {
+        const changed = await work(tx, at, at + logStretch);
+        at += logStretch;
+        if (full(changed)) break;
+      }
+      return at;
+    });
+  }
+  return end;
 }
 
 function limitOf(limits: WeakMap<Service['engine'], FairLimit>, engine: Service['engine']): FairLimit {
@@ -58,7 +114,8 @@ function limitOf(limits: WeakMap<Service['engine'], FairLimit>, engine: Service[
   return limit;
 }
 
-function createBudget({ clock }: Service['engine']): SliceBudget {
+/** The budget of one slice, which begins now. */
+export function sliceBudget({ engine: { clock } }: Pick<Service, 'engine'>): SliceBudget {
   const began = clock.monotonic();
   let rows = 0;
   return (more) => {

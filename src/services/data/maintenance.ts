@@ -3,7 +3,8 @@
 import type { Output } from '../../protocol/operations.ts';
 import { JobLoop } from '../core/job-loop.ts';
 import { purge } from './retention.ts';
-import type { Service } from '../service.ts';
+import { removeInSlices } from '../core/slices.ts';
+import type { Service, Tx } from '../service.ts';
 
 const eventRetentionMs = 7 * 86_400_000;
 const deliveryRetentionMs = 30 * 86_400_000;
@@ -12,12 +13,15 @@ const intervalMs = 3_600_000;
 const clearAfterMs = 5_000;
 const clearAgainAfterMs = 1_000;
 
-/** Deletes what has expired. */
-export async function runMaintenance({ engine }: Service): Promise<void> {
+/** Deletes what has expired. @param stopped asked between slices; once true, the rest stays */
+export async function runMaintenance(service: Service, stopped?: () => boolean): Promise<void> {
+  const { engine } = service;
   const now = engine.clock.now();
+  const remove = (some: (tx: Tx, most: number) => Promise<number>): Promise<void> =>
+    removeInSlices(service, 'server', some, stopped);
+  await remove(({ repositories }, most) => repositories.events.prune(now - eventRetentionMs, most));
+  await remove(({ repositories }, most) => repositories.webhooks.prune(now - deliveryRetentionMs, most));
   await engine.store.write('server', async ({ repositories }) => {
-    await repositories.events.prune(now - eventRetentionMs);
-    await repositories.webhooks.prune(now - deliveryRetentionMs);
     await repositories.members.removeExpiredSessions(now);
     await repositories.secondFactors.removeExpiredTickets(now);
     await repositories.passkeys.removeExpiredRegistrations(now);
@@ -41,7 +45,7 @@ export function startMaintenance(
     intervalMs,
     onError,
     run: async (signal) => {
-      await runMaintenance(service).catch(onError);
+      await runMaintenance(service, () => signal.aborted).catch(onError);
       onPurged(await purge(service, { stopped: () => signal.aborted }));
     },
   });

@@ -18,7 +18,9 @@ import { audit } from '../core/audit.ts';
 import { ServiceError } from '../core/errors.ts';
 import { organizationQuotas } from '../tenants/quotas.ts';
 import { isoTime } from '../core/serializers.ts';
-import { writeSlice, type SliceBudget } from '../core/slices.ts';
+import { removeInSlices, walkLogInSlices, writeSlice, type SliceBudget } from '../core/slices.ts';
+import { removeWebhookDeliveries } from '../webhooks/webhooks.ts';
+import { removeDocumentPassages } from '../assistant/knowledge/documents.ts';
 import type { Call, OwnerCall, Service, Tx } from '../service.ts';
 
 type Report = Output<'retention.purge'>;
@@ -128,13 +130,37 @@ async function purgeOrganization(
 
 /**
  * Removes every conversation and visitor of an organization in small steps, before the organization itself goes.
+ * @returns the number up to which the event log holds none of its events
  * @throws ServiceError not_found
  */
-export async function purgeOrganizationData(call: OwnerCall, input: { organization: string }): Promise<void> {
+export async function purgeOrganizationData(
+  call: OwnerCall,
+  input: { organization: string },
+): Promise<number> {
   const { id } = await call.service.engine.store.read((tx) =>
     accessOrganization(tx, call.actor, input.organization),
   );
-  await removeAllData(call.service, { organization_id: id, application_id: null });
+  const { service } = call;
+  const scope = { organization: id };
+  await removeAllData(service, { organization_id: id, application_id: null });
+  for (const application of await service.engine.store.read(({ repositories }) =>
+    repositories.applications.byOrganization(id),
+  ))
+    await removeDocuments(service, id, application.id);
+  await removeAllDeliveries(service, id);
+  await removeInSlices(service, scope, ({ repositories }, most) =>
+    repositories.audit.removeOfOrganization(id, most),
+  );
+  return walkLogInSlices(service, scope, ({ repositories }, after, through) =>
+    repositories.events.removeOfOrganization(id, after, through),
+  );
+}
+
+async function removeAllDeliveries(service: Service, organizationId: string): Promise<void> {
+  const webhooks = await service.engine.store.read(({ repositories }) =>
+    repositories.webhooks.byOrganization(organizationId, Number.MAX_SAFE_INTEGER, 0),
+  );
+  for (const webhook of webhooks) await removeWebhookDeliveries(service, webhook);
 }
 
 /**
@@ -168,6 +194,7 @@ async function removeDocuments(
       repositories.knowledge.list(organizationId, applicationId, 1, 0),
     );
     if (document === undefined) return;
+    await removeDocumentPassages(service, document);
     await writeSlice(service, { organization: organizationId }, ({ repositories }) =>
       repositories.knowledge.remove(document.id),
     );
@@ -298,11 +325,26 @@ async function purgeConversations(
       // The walk has not passed this conversation yet: the next step begins with it.
       if (full(slice.old)) return { cursor, over: false, removed };
     }
+    if (one.goes === 1 && (await removeSomeDeliveries(tx, full, one.id)))
+      return { cursor, over: false, removed };
     if (one.goes === 1) removed.conversations += await retention.removeConversation(one.id, scope.cutoff);
     cursor = one;
     if (full(1)) return { cursor, over: false, removed };
   }
   return { cursor, over: page.length < pageSize, removed };
+}
+
+/** @returns whether the slice is full before all are removed */
+async function removeSomeDeliveries(
+  { repositories: { webhooks } }: Tx,
+  full: SliceBudget,
+  conversationId: string,
+): Promise<boolean> {
+  for (;;) {
+    const removed = await webhooks.removeDeliveriesOfConversation(conversationId, batchRows);
+    if (removed < batchRows) return false;
+    if (full(removed)) return true;
+  }
 }
 
 async function purgeVisitors(

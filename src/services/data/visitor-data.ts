@@ -6,14 +6,12 @@ import { serializeAiLogEntry } from '../assistant/log.ts';
 import { writeAs } from '../auth/standing.ts';
 import { audit } from '../core/audit.ts';
 import { badField, notFound } from '../core/errors.ts';
-import { writeSlice } from '../core/slices.ts';
+import { removeInSlices, walkLogInSlices } from '../core/slices.ts';
 import { isoTime, serializeConversation, serializeMessage, serializeVisitor } from '../core/serializers.ts';
 import { copyRetentionMs } from './retention.ts';
-import type { OwnerCall, ReadTx } from '../service.ts';
+import type { OwnerCall, ReadTx, Tx } from '../service.ts';
 
 const messagePageSize = 500;
-/** Removed by one statement. */
-const eraseBatchSize = 25;
 
 /**
  * The one visitor that is meant. The same UUID under another application or mode is another person, so
@@ -148,17 +146,23 @@ export async function eraseVisitor(
   // The right to erase is read again before anything goes, and once more at the end.
   await writeAs(call, scope, async () => undefined);
   // A long history goes in slices; cut off in the middle, the same call goes on.
-  for (const remove of ['removeMessages', 'removeEvents'] as const)
-    while (
-      !(await writeSlice(call.service, scope, async ({ repositories }, full) => {
-        for (;;) {
-          const removed = await repositories.visitorData[remove](visitor.id, eraseBatchSize);
-          if (removed < eraseBatchSize) return true;
-          if (full(removed)) return false;
-        }
-      }))
+  for (const remove of ['removeMessages', 'removeDeliveries'] as const)
+    await removeInSlices(call.service, scope, ({ repositories }, most) =>
+      repositories.visitorData[remove](visitor.id, most),
     );
+  const walkedThrough = await walkLogInSlices(call.service, scope, ({ repositories }, after, through) =>
+    repositories.events.removeOfVisitor(visitor.id, after, through),
+  );
+  // What happened since: once a conversation is removed, its events could not be told from others.
+  const removeLateEvents = ({ repositories }: Tx): Promise<number> =>
+    repositories.events.removeOfVisitor(visitor.id, walkedThrough, Number.MAX_SAFE_INTEGER);
+  await removeInSlices(call.service, scope, async (tx, most) => {
+    await removeLateEvents(tx);
+    return tx.repositories.visitorData.removeConversations(visitor.id, most);
+  });
   await writeAs(call, scope, async (tx) => {
+    await removeLateEvents(tx);
+    await tx.repositories.visitorData.removeConversations(visitor.id, Number.MAX_SAFE_INTEGER);
     if ((await tx.repositories.visitorData.remove(visitor.id)) === 0) throw notFound('visitor');
     await tx.repositories.visitorData.countErasure();
     // Live connections prove again that they may stay: those of this visitor can't.

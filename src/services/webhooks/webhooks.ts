@@ -6,7 +6,10 @@ import type { LoggedEventType, WebhookDeliveryRow, WebhookRow } from '../../engi
 import { accessOrganization, accessWebhook } from '../core/access.ts';
 import { audit } from '../core/audit.ts';
 import { badField, ServiceError, notFound } from '../core/errors.ts';
+import { scopeOfWebhook } from '../core/scopes.ts';
 import { isoTime } from '../core/serializers.ts';
+import { removeInSlices } from '../core/slices.ts';
+import { writeAs } from '../auth/standing.ts';
 import { parseIpHost, isLocalHostname, isPublicAddress } from '../../net/ip-ranges.ts';
 import type { OwnerCall, ReadTx, Service, Tx } from '../service.ts';
 import { createWebhookSecret } from './signature.ts';
@@ -177,7 +180,30 @@ export async function updateWebhook(
   return loadWebhook(tx, changed);
 }
 
-/** Removes a webhook with the log of its deliveries. */
+/**
+ * Removes the log of a webhook's deliveries, before the webhook itself goes. It is switched off first, so that none come.
+ * @throws ServiceError not_found
+ */
+export async function removeDeliveries(call: OwnerCall, input: Input<'webhooks.delete'>): Promise<void> {
+  const row = await call.service.engine.store.read((tx) => accessWebhook(tx, call.actor, input.webhookId));
+  await writeAs(call, scopeOfWebhook(row), async (tx) => {
+    await tx.repositories.webhooks.disable(row.id);
+    tx.configurationChanged(row.organization_id);
+  });
+  await removeWebhookDeliveries(call.service, row);
+}
+
+/** Removes a webhook's deliveries in slices. */
+export function removeWebhookDeliveries(
+  service: Service,
+  { id, organization_id: organization }: Pick<WebhookRow, 'id' | 'organization_id'>,
+): Promise<void> {
+  return removeInSlices(service, { organization }, ({ repositories }, most) =>
+    repositories.webhooks.removeDeliveries(id, most),
+  );
+}
+
+/** Removes a webhook. */
 export async function deleteWebhook(
   tx: Tx,
   call: OwnerCall,

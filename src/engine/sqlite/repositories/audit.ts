@@ -43,6 +43,13 @@ const countOf = prepare<{ organization_id: string }>()((db, p) =>
 const countAll = prepare<object>()((db) =>
   db.selectFrom('audit').select((e) => e.fn.countAll<number>().as('n')),
 );
+const removeOfOrganization = prepare<{ organization_id: string; limit: number }>()((db, p) =>
+  db
+    .deleteFrom('audit')
+    .where('id', 'in', (e) =>
+      e.selectFrom('audit').select('id').where('organization_id', '=', p.organization_id).limit(p.limit),
+    ),
+);
 const since = prepare<{ organization_id: string; action: string; after: number }>()((db, p) =>
   db
     .selectFrom('audit')
@@ -67,5 +74,7 @@ export function createAuditRepository(runner: Runner): AuditRepository {
       )?.n ?? 0,
     has: async (organizationId: string, action: string, after: number) =>
       (await first(runner, since, { organization_id: organizationId, action, after })) !== undefined,
+    removeOfOrganization: (organizationId: string, limit: number) =>
+      run(runner, removeOfOrganization, { organization_id: organizationId, limit }),
   };
 }

@@ -25,10 +25,11 @@ const after = prepare<{ seq: number; limit: number }>()((db, p) =>
 );
 const last = prepare<object>()((db) => db.selectFrom('events').select('seq').orderBy('seq', 'desc').limit(1));
 // The newest row always stays, so that its number is never given out twice.
-const prune = prepare<{ before: number }>()((db, p) =>
+const prune = prepare<{ before: number; limit: number }>()((db, p) =>
   db
     .deleteFrom('events')
     .where('created_at', '<', p.before)
+    .where('seq', 'in', (e) => e.selectFrom('events').select('seq').orderBy('seq').limit(p.limit))
     .where('seq', '<', (e) => e.selectFrom('events').select((f) => f.fn.max('seq').as('seq'))),
 );
 
@@ -48,6 +49,27 @@ export const blankEvent = {
 } as const satisfies Partial<EventRow>;
 export const isNewestEvent = sql<boolean>`seq = (select max(seq) from events)`;
 
+/** A stretch of the log: its only index is the number. */
+type Stretch = { id: string; after: number; through: number };
+const removeOfVisitor = prepare<Stretch>()((db, p) =>
+  db
+    .deleteFrom('events')
+    .where('seq', '>', p.after)
+    .where('seq', '<=', p.through)
+    .where(sql<boolean>`not ${isNewestEvent}`)
+    .where('conversation_id', 'in', (e) =>
+      e.selectFrom('conversations').select('id').where('visitor_key', '=', p.id),
+    ),
+);
+const removeOfOrganization = prepare<Stretch>()((db, p) =>
+  db
+    .deleteFrom('events')
+    .where('seq', '>', p.after)
+    .where('seq', '<=', p.through)
+    .where(sql<boolean>`not ${isNewestEvent}`)
+    .where('organization_id', '=', p.id),
+);
+
 /** With `insert`, which only the store calls. */
 export function createEventsRepository(
   runner: Runner,
@@ -60,6 +82,10 @@ export function createEventsRepository(
     },
     after: (seq: number, limit: number) => all(runner, after, { seq, limit }),
     lastSeq: async () => (await first(runner, last, {}))?.seq ?? 0,
-    prune: (before: number) => run(runner, prune, { before }),
+    prune: (before: number, limit: number) => run(runner, prune, { before, limit }),
+    removeOfVisitor: (id: string, after: number, through: number) =>
+      run(runner, removeOfVisitor, { id, after, through }),
+    removeOfOrganization: (id: string, after: number, through: number) =>
+      run(runner, removeOfOrganization, { id, after, through }),
   };
 }

@@ -52,6 +52,12 @@ const updateDocument = prepare<
     })
     .where('id', '=', p.id),
 );
+const stateOf = prepare<{ id: string }>()((db, p) =>
+  db.selectFrom('knowledge_documents').select(['edition', 'updated_at']).where('id', '=', p.id),
+);
+const setEdition = prepare<Pick<KnowledgeDocumentRow, 'id' | 'edition'>>()((db, p) =>
+  db.updateTable('knowledge_documents').set({ edition: p.edition }).where('id', '=', p.id),
+);
 const removeDocument = prepare<{ id: string }>()((db, p) =>
   db.deleteFrom('knowledge_documents').where('id', '=', p.id),
 );
@@ -122,8 +128,16 @@ const insertPassage = prepare<Omit<KnowledgePassageRow, 'row' | 'embedding' | 'e
     })
     .returning('row'),
 );
-const removePassages = prepare<{ document_id: string }>()((db, p) =>
-  db.deleteFrom('knowledge_passages').where('document_id', '=', p.document_id),
+const removePassages = prepare<{ document_id: string; limit: number }>()((db, p) =>
+  db
+    .deleteFrom('knowledge_passages')
+    .where('row', 'in', (e) =>
+      e
+        .selectFrom('knowledge_passages')
+        .select('row')
+        .where('document_id', '=', p.document_id)
+        .limit(p.limit),
+    ),
 );
 const countByDocument = prepare<{ document_id: string }>()((db, p) =>
   db
@@ -352,6 +366,8 @@ export function createKnowledgeRepository(runner: Runner): KnowledgeRepository {
           application_id: applicationId,
         })
       )?.n ?? 0,
+    state: (id: string) => first(runner, stateOf, { id }),
+    setEdition: (id: string, edition: number) => run(runner, setEdition, { id, edition }),
     stale: async (edition: number, limit: number) =>
       (await all(runner, staleDocuments, { edition, limit })).map((row) => row.id),
 
@@ -363,7 +379,8 @@ export function createKnowledgeRepository(runner: Runner): KnowledgeRepository {
       await run(runner, insertWords, { rowid: made.row, heading: indexed(heading), words: indexed(text) });
       await run(runner, insertHeading, { rowid: made.row, words: indexed(heading) });
     },
-    removePassages: (documentId: string) => run(runner, removePassages, { document_id: documentId }),
+    removePassages: (documentId: string, limit: number) =>
+      run(runner, removePassages, { document_id: documentId, limit }),
     passagesOfDocument: async (documentId: string) =>
       (await first(runner, countByDocument, { document_id: documentId }))?.n ?? 0,
     passagesOfApplication: async (applicationId: string) =>

@@ -68,9 +68,6 @@ const blankNewestEvent = prepare<{ id: string }>()((db, p) =>
     .where(isNewestEvent)
     .where('organization_id', '=', p.id),
 );
-const removeEvents = prepare<{ id: string }>()((db, p) =>
-  db.deleteFrom('events').where('organization_id', '=', p.id),
-);
 const removeAudit = prepare<{ id: string }>()((db, p) =>
   db.deleteFrom('audit').where('organization_id', '=', p.id),
 );
@@ -161,7 +158,6 @@ export function createOrganizationsRepository(runner: Runner): OrganizationsRepo
       run(runner, setSecondFactor, { id, second_factor: demand }),
     remove: async (id: string) => {
       await run(runner, blankNewestEvent, { id });
-      await run(runner, removeEvents, { id });
       await run(runner, removeAudit, { id });
       return run(runner, remove, { id });
     },

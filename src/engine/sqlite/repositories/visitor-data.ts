@@ -44,15 +44,24 @@ const ofVisitor = (p: { visitor_key: string }) =>
 const blankNewestEvent = prepare<{ visitor_key: string }>()((db, p) =>
   db.updateTable('events').set(blankEvent).where(isNewestEvent).where(ofVisitor(p)),
 );
-const removeEvents = prepare<{ visitor_key: string; limit: number }>()((db, p) =>
-  db.deleteFrom('events').where('seq', 'in', (e) =>
-    e
-      .selectFrom('events')
-      .select('seq')
-      .where(ofVisitor(p))
-      .where(sql<boolean>`not ${isNewestEvent}`)
-      .limit(p.limit),
-  ),
+const removeDeliveries = prepare<{ visitor_key: string; limit: number }>()((db, p) =>
+  db
+    .deleteFrom('webhook_deliveries')
+    .where('id', 'in', (e) =>
+      e
+        .selectFrom('conversations as c')
+        .innerJoin('webhook_deliveries as d', 'd.conversation_id', 'c.id')
+        .select('d.id')
+        .where('c.visitor_key', '=', p.visitor_key)
+        .limit(p.limit),
+    ),
+);
+const removeConversations = prepare<{ visitor_key: string; limit: number }>()((db, p) =>
+  db
+    .deleteFrom('conversations')
+    .where('id', 'in', (e) =>
+      e.selectFrom('conversations').select('id').where('visitor_key', '=', p.visitor_key).limit(p.limit),
+    ),
 );
 const access = prepare<{ subject: string }>()((db, p) =>
   db.selectFrom('audit').selectAll().where('subject', '=', p.subject).orderBy('created_at').orderBy('id'),
@@ -94,13 +103,13 @@ export function createVisitorDataRepository(runner: Runner): VisitorDataReposito
     access: (subject: string) => all(runner, access, { subject }),
     removeMessages: (visitorKey: string, limit: number) =>
       run(runner, removeMessages, { visitor_key: visitorKey, limit }),
-    removeEvents: (visitorKey: string, limit: number) =>
-      run(runner, removeEvents, { visitor_key: visitorKey, limit }),
-    remove: async (visitorKey: string) => {
+    removeDeliveries: (visitorKey: string, limit: number) =>
+      run(runner, removeDeliveries, { visitor_key: visitorKey, limit }),
+    removeConversations: async (visitorKey: string, limit: number) => {
       await run(runner, blankNewestEvent, { visitor_key: visitorKey });
-      await run(runner, removeEvents, { visitor_key: visitorKey, limit: -1 });
-      return run(runner, remove, { visitor_key: visitorKey });
+      return run(runner, removeConversations, { visitor_key: visitorKey, limit });
     },
+    remove: (visitorKey: string) => run(runner, remove, { visitor_key: visitorKey }),
     erasures: async () => (await first(runner, erasures, {}))?.value ?? '0',
     countErasure: () => run(runner, countErasure, {}),
   };

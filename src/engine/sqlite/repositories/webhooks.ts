@@ -202,8 +202,35 @@ const countDeliveriesOf = prepare<{ webhook_id: string; status: WebhookDeliveryR
     .where('webhook_id', '=', p.webhook_id)
     .where('status', '=', p.status),
 );
-const prune = prepare<{ before: number }>()((db, p) =>
-  db.deleteFrom('webhook_deliveries').where('created_at', '<', p.before).where('status', '!=', 'waiting'),
+const prune = prepare<{ before: number; limit: number }>()((db, p) =>
+  db
+    .deleteFrom('webhook_deliveries')
+    .where('id', 'in', (e) =>
+      e
+        .selectFrom('webhook_deliveries')
+        .select('id')
+        .where('created_at', '<', p.before)
+        .where('status', '!=', 'waiting')
+        .limit(p.limit),
+    ),
+);
+const removeDeliveries = prepare<{ webhook_id: string; limit: number }>()((db, p) =>
+  db
+    .deleteFrom('webhook_deliveries')
+    .where('id', 'in', (e) =>
+      e.selectFrom('webhook_deliveries').select('id').where('webhook_id', '=', p.webhook_id).limit(p.limit),
+    ),
+);
+const removeDeliveriesOfConversation = prepare<{ conversation_id: string; limit: number }>()((db, p) =>
+  db
+    .deleteFrom('webhook_deliveries')
+    .where('id', 'in', (e) =>
+      e
+        .selectFrom('webhook_deliveries')
+        .select('id')
+        .where('conversation_id', '=', p.conversation_id)
+        .limit(p.limit),
+    ),
 );
 
 type Status = WebhookDeliveryRow['status'];
@@ -243,6 +270,10 @@ export function createWebhooksRepository(runner: Runner): WebhooksRepository {
         ? await first(runner, countDeliveries, { webhook_id: webhookId })
         : await first(runner, countDeliveriesOf, { webhook_id: webhookId, status })
       )?.count ?? 0,
-    prune: (before: number) => run(runner, prune, { before }),
+    prune: (before: number, limit: number) => run(runner, prune, { before, limit }),
+    removeDeliveries: (webhookId: string, limit: number) =>
+      run(runner, removeDeliveries, { webhook_id: webhookId, limit }),
+    removeDeliveriesOfConversation: (conversationId: string, limit: number) =>
+      run(runner, removeDeliveriesOfConversation, { conversation_id: conversationId, limit }),
   };
 }

@@ -2,7 +2,7 @@
 // from them, synonyms, and a look at what a search finds. Answers no question itself.
 import type { KnowledgeDocument } from '../../../protocol/assistant.ts';
 import type { Input, Output } from '../../../protocol/operations.ts';
-import type { KnowledgeDocumentRow, ListedDocument } from '../../../engine/rows.ts';
+import type { KnowledgeDocumentRow, KnowledgeQuestionRow, ListedDocument } from '../../../engine/rows.ts';
 import { safeHref } from '../../../text/links.ts';
 import { accessApplication, accessKnowledgeDocument, accessOrganization } from '../../core/access.ts';
 import { assertPlanHasAi } from '../../tenants/applications.ts';
@@ -10,11 +10,27 @@ import { audit } from '../../core/audit.ts';
 import { chunkerVersion, HtmlDepthError } from './chunking/blocks.ts';
 import { badField } from '../../core/errors.ts';
 import type { DocumentChunks } from './chunking/chunker.ts';
+import { chunkInTurn } from './chunking/chunk-in-turn.ts';
 import { isoTime } from '../../core/serializers.ts';
+import {
+  computeSlice,
+  removeInSlices,
+  sliceBudget,
+  writeSlice,
+  type SliceBudget,
+} from '../../core/slices.ts';
 import { retrieve, thresholds } from './retrieval/retrieval.ts';
+import { writeAs } from '../../auth/standing.ts';
 import type { OwnerCall, ReadTx, Service, Tx } from '../../service.ts';
 import { parseSynonyms } from './retrieval/synonyms.ts';
 import { indexTerms, terms } from './retrieval/terms.ts';
+
+/** The edition of a document whose passages are being made. */
+const filling = -chunkerVersion;
+/** Removed by one statement: each takes its words out of three indexes. */
+const removedPassages = 10;
+/** What finding the terms of a passage counts in a slice. */
+const indexRows = 10;
 
 /** A document's passages with the terms of each, made before the transaction. */
 export interface ChunkedDocument {
@@ -27,12 +43,16 @@ export interface ChunkedDocument {
 
 /** @throws ServiceError bad_request: nothing to read in it */
 export async function prepareDocument(
-  _call: OwnerCall,
+  { service, actor }: OwnerCall,
   input: Input<'knowledge.add'>,
 ): Promise<ChunkedDocument> {
   if (input.url !== undefined && input.url !== null && !isWebAddress(input.url))
     throw badField('url', 'must be an address like https://…');
-  const prepared = await chunkAndIndex(input);
+  const prepared = await chunkAndIndex(
+    service,
+    actor.kind === 'member' ? actor.organizationId : input.applicationId,
+    input,
+  );
   if (prepared.passages.length === 0) throw badField('content', 'holds no text to be found');
   return prepared;
 }
@@ -44,23 +64,25 @@ export function isWebAddress(address: string): boolean {
 
 /** @throws ServiceError bad_request when it is nested too deep */
 async function chunkAndIndex(
+  service: Service,
+  turnOf: string,
   input: Pick<KnowledgeDocumentRow, 'content' | 'format' | 'source'> & {
     readonly title?: string | undefined;
   },
 ): Promise<ChunkedDocument> {
-  // The parser of HTML is loaded by the first document and not by every start.
-  const { chunkDocument: cutDocument } = await import('./chunking/chunker.ts');
   try {
-    const { title, passages } = cutDocument(input.content, input.format, input.source, input.title ?? null);
+    const { title, passages } = await chunkInTurn(service, turnOf, input);
     const ofTitle = indexTerms(title);
-    return {
-      title,
-      passages: passages.map((one) => ({
-        ...one,
-        headingTerms: [...ofTitle, ...indexTerms(one.heading ?? '')],
-        terms: indexTerms(one.text),
-      })),
-    };
+    const indexed: ChunkedDocument['passages'][number][] = [];
+    while (indexed.length < passages.length)
+      await computeSlice(service, turnOf, (full) => {
+        for (const one of passages.slice(indexed.length)) {
+          const headingTerms = [...ofTitle, ...indexTerms(one.heading ?? '')];
+          indexed.push({ ...one, headingTerms, terms: indexTerms(one.text) });
+          if (full(indexRows)) return;
+        }
+      });
+    return { title, passages: indexed };
   } catch (error) {
     if (error instanceof HtmlDepthError) throw badField('content', error.message);
     throw error;
@@ -69,6 +91,7 @@ async function chunkAndIndex(
 
 /**
  * Adds a document, or updates the one that was made from the same source.
+ * @returns the answer, and the row where some of its passages are still to be made
  * @throws ServiceError not_found, plan_limit, bad_request
  */
 export async function addDocument(
@@ -76,7 +99,7 @@ export async function addDocument(
   call: OwnerCall,
   input: Input<'knowledge.add'>,
   prepared: ChunkedDocument,
-): Promise<Output<'knowledge.add'>> {
+): Promise<{ added: Output<'knowledge.add'>; unfinished: DocumentPassages | null }> {
   const application = await accessApplication(tx, call.actor, input.applicationId);
   await assertPlanHasAi(tx, application.organization_id);
   const { knowledge } = tx.repositories;
@@ -92,22 +115,33 @@ export async function addDocument(
     url: input.url === undefined ? (before?.url ?? null) : input.url,
     format: input.format,
     content: input.content,
-    edition: chunkerVersion,
+    // Until all its passages are there.
+    edition: before === undefined ? filling : 0,
     created_at: before?.created_at ?? now,
-    updated_at: now,
+    updated_at: before === undefined ? now : Math.max(now, before.updated_at + 1),
   };
-  if (before !== undefined && isUnchanged(before, row))
-    return { ...serializeDocument(before, await knowledge.passagesOfDocument(row.id)), change: 'unchanged' };
+  if (before !== undefined && isUnchanged(before, { ...row, edition: chunkerVersion }))
+    return {
+      added: {
+        ...serializeDocument(before, await knowledge.passagesOfDocument(row.id)),
+        change: 'unchanged',
+      },
+      unfinished: null,
+    };
   const change = before === undefined ? 'added' : 'updated';
   await (before === undefined ? knowledge.insert(row) : knowledge.update(row));
-  await replacePassages(tx, call.service, row, prepared);
+  // A short document is whole at once.
+  const left = await replaceSomePassages(tx, call.service, row, prepared, sliceBudget(call.service));
   await audit(tx, call, {
     organizationId: row.organization_id,
     action: 'knowledge.add',
     subject: `application:${application.id}`,
     detail: { document: row.id, source: input.source.slice(0, 200), change },
   });
-  return { ...serializeDocument(row, prepared.passages.length), change };
+  return {
+    added: { ...serializeDocument(row, prepared.passages.length), change },
+    unfinished: left ? row : null,
+  };
 }
 
 function isUnchanged(before: KnowledgeDocumentRow, row: KnowledgeDocumentRow): boolean {
@@ -116,41 +150,77 @@ function isUnchanged(before: KnowledgeDocumentRow, row: KnowledgeDocumentRow): b
   );
 }
 
-/** A document's passages and their words, in place of those it had. */
-async function replacePassages(
+/**
+ * Puts a document's passages in place of those it had, in slices. Cut off in the middle, the background job goes on:
+ * how far it came is in the rows. A question asked in between finds the passages that are there.
+ * @param stopped ends it between two slices
+ */
+export async function replacePassages(
+  service: Service,
+  document: DocumentPassages,
+  prepared: ChunkedDocument,
+  stopped: () => boolean = () => false,
+): Promise<void> {
+  let left = true;
+  while (left && !stopped())
+    left = await writeSlice(service, { organization: document.organization_id }, (tx, full) =>
+      replaceSomePassages(tx, service, document, prepared, full),
+    );
+}
+
+type DocumentPassages = Pick<
+  KnowledgeDocumentRow,
+  'id' | 'organization_id' | 'application_id' | 'updated_at'
+>;
+
+/** First the old passages go, then the new ones come in their order. @returns whether anything is left to do */
+async function replaceSomePassages(
+  tx: Tx,
+  service: Service,
+  document: DocumentPassages,
+  { passages }: ChunkedDocument,
+  full: SliceBudget,
+): Promise<boolean> {
+  const { knowledge } = tx.repositories;
+  const state = await knowledge.state(document.id);
+  // Removed, updated or finished by another since.
+  if (state === undefined || state.updated_at !== document.updated_at || state.edition === chunkerVersion)
+    return false;
+  if (state.edition !== filling) {
+    for (let removed = removedPassages; removed === removedPassages;) {
+      removed = await knowledge.removePassages(document.id, removedPassages);
+      if (full(removed)) return true;
+    }
+    await knowledge.setEdition(document.id, filling);
+  }
+  const kept = await knowledge.questions([document.id]);
+  for (let at = await knowledge.passagesOfDocument(document.id); ; at += 1) {
+    const passage = passages[at];
+    if (passage === undefined) break;
+    await insertPassage(tx, service, document, passage, at, kept);
+    if (full(1)) return true;
+  }
+  await knowledge.setEdition(document.id, chunkerVersion);
+  return false;
+}
+
+async function insertPassage(
   { repositories: { knowledge } }: Tx,
   { engine: { clock } }: Service,
-  document: Pick<KnowledgeDocumentRow, 'id' | 'application_id'>,
-  { passages }: ChunkedDocument,
+  document: DocumentPassages,
+  { heading, anchor, text, headingTerms, terms: words }: ChunkedDocument['passages'][number],
+  position: number,
+  kept: readonly KnowledgeQuestionRow[],
 ): Promise<void> {
-  await knowledge.removePassages(document.id);
-  const scope = await knowledge.ensureScope(document.application_id);
-  const kept = await knowledge.questions([document.id]);
-  for (const [position, one] of passages.entries()) {
-    const { heading, anchor, text } = one;
-    await knowledge.insertPassage(
-      {
-        id: clock.newId(),
-        document_id: document.id,
-        application_id: document.application_id,
-        position,
-        heading,
-        anchor,
-        text,
-      },
-      scope,
-      {
-        // A kept question is found as a heading is.
-        heading: [
-          ...one.headingTerms,
-          ...kept
-            .filter((other) => other.heading === heading)
-            .flatMap(({ question }) => indexTerms(question)),
-        ],
-        text: one.terms,
-      },
-    );
-  }
+  const { id: document_id, application_id } = document;
+  const scope = await knowledge.ensureScope(application_id);
+  // A kept question is found as a heading is.
+  const asked = kept.filter((other) => other.heading === heading);
+  await knowledge.insertPassage(
+    { id: clock.newId(), document_id, application_id, position, heading, anchor, text },
+    scope,
+    { heading: [...headingTerms, ...asked.flatMap(({ question }) => indexTerms(question))], text: words },
+  );
 }
 
 export async function listDocuments(
@@ -182,7 +252,29 @@ export async function getDocument(
   };
 }
 
-/** Removes a document with its passages. On every plan: what was put in may always be taken out. @throws ServiceError not_found */
+/**
+ * Removes a document's passages, before the document itself goes.
+ * @throws ServiceError not_found
+ */
+export async function removePassages(call: OwnerCall, input: Input<'knowledge.remove'>): Promise<void> {
+  const { store } = call.service.engine;
+  const row = await store.read((tx) => accessKnowledgeDocument(tx, call.actor, input.documentId));
+  // The right to remove it is read again before anything goes, and once more at the end.
+  await writeAs(call, { organization: row.organization_id }, async () => undefined);
+  await removeDocumentPassages(call.service, row);
+}
+
+/** Removes a document's passages in slices. */
+export function removeDocumentPassages(
+  service: Service,
+  { id, organization_id: organization }: Pick<KnowledgeDocumentRow, 'id' | 'organization_id'>,
+): Promise<void> {
+  return removeInSlices(service, { organization }, ({ repositories }, most) =>
+    repositories.knowledge.removePassages(id, most),
+  );
+}
+
+/** Removes a document. On every plan: what was put in may always be taken out. @throws ServiceError not_found */
 export async function removeDocument(
   tx: Tx,
   call: OwnerCall,
@@ -263,20 +355,18 @@ export async function rechunkStaleDocuments(
     const before = await store.read(({ repositories }) => repositories.knowledge.byId(id));
     if (before === undefined) continue;
     // The title may have been given by hand: it stays.
-    const prepared = await tryChunk(before);
-    await store.write({ organization: before.organization_id }, async (tx) => {
-      const now = await tx.repositories.knowledge.byId(id);
-      // Updated in between: then it has new passages already.
-      if (now === undefined || now.edition === chunkerVersion || now.updated_at !== before.updated_at) return;
-      await tx.repositories.knowledge.update({ ...now, edition: chunkerVersion });
-      if (prepared !== null) await replacePassages(tx, service, now, prepared);
-    });
+    const prepared = await tryChunk(service, before);
+    if (prepared !== null) await replacePassages(service, before, prepared, stopped);
+    else
+      await writeSlice(service, { organization: before.organization_id }, ({ repositories }) =>
+        repositories.knowledge.setEdition(id, chunkerVersion),
+      );
   }
 }
 
-async function tryChunk(row: KnowledgeDocumentRow): Promise<ChunkedDocument | null> {
+async function tryChunk(service: Service, row: KnowledgeDocumentRow): Promise<ChunkedDocument | null> {
   try {
-    return await chunkAndIndex(row);
+    return await chunkAndIndex(service, row.organization_id, row);
   } catch {
     return null;
   }

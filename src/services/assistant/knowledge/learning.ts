@@ -75,12 +75,8 @@ export async function keepReply(
   input: Input<'knowledge.keepReply'>,
   prepared: ChunkedDocument,
 ): Promise<Output<'knowledge.keepReply'>> {
-  const { change: _added, ...document } = await addDocument(
-    tx,
-    call,
-    toDocument(call.service, input),
-    prepared,
-  );
+  const { added } = await addDocument(tx, call, toDocument(call.service, input), prepared);
+  const { change: _added, ...document } = added;
   await settle(tx, call, document.applicationId, input.settles);
   return document;
 }

@@ -1,0 +1,204 @@
+// Whatever writes or removes many rows does so in many short transactions: no one of them holds the write lock, and
+// with it everyone else, for long. Counted in rows by transaction, on a clock that moves 5 ms at each look.
+import { setImmediate as yieldToLoop } from 'node:timers/promises';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { runMaintenance } from '../../src/services/data/maintenance.ts';
+import { startApp, type TestApp } from '../helpers/app.ts';
+import {
+  createConversation,
+  createMessage,
+  createOrganization,
+  createVisitor,
+  type TestOrganization,
+} from '../helpers/fixtures.ts';
+import { inDatabase } from '../helpers/rest-checks.ts';
+
+const rows = 120;
+const day = 86_400_000;
+/** A slice looks at the clock three times, and a statement removes 25 rows at most. */
+const mostInOneTransaction = 75;
+
+let app: TestApp;
+let acme: TestOrganization;
+
+beforeEach(async () => {
+  app = await startApp();
+  acme = await createOrganization(app, 'acme');
+});
+afterEach(async () => {
+  vi.restoreAllMocks();
+  await app.stop();
+});
+
+const countRows = (table: string): number =>
+  Number(inDatabase(app, `select count(*) as n from ${table}`)[0]?.['n']);
+
+/** By how many rows of a table one transaction changed at most, while `work` ran. */
+async function largestStep(table: string, work: () => Promise<unknown>): Promise<number> {
+  const { store } = app.service.engine;
+  const { monotonic } = app.clock;
+  const write = store.write.bind(store);
+  let looks = 0;
+  let largest = 0;
+  let before = countRows(table);
+  vi.spyOn(app.clock, 'monotonic').mockImplementation(() => monotonic() + 5 * (looks += 1));
+  vi.spyOn(store, 'write').mockImplementation(async (scope, some) => {
+    const done = await write(scope, some);
+    const now = countRows(table);
+    largest = Math.max(largest, Math.abs(now - before));
+    before = now;
+    return done;
+  });
+  await work();
+  vi.restoreAllMocks();
+  return largest;
+}
+
+const sections = (count: number, words: string): string =>
+  Array.from({ length: count }, (_, at) => `## Part ${at}\n\n${`${words} ${at} `.repeat(40)}\n\n`).join('');
+
+const addDocument = (words: string) =>
+  app.local('knowledge.add', {
+    applicationId: acme.application.id,
+    source: 'long.md',
+    format: 'markdown',
+    content: sections(rows, words),
+  });
+
+it('the passages of a long document come, change and go', async () => {
+  expect(await largestStep('knowledge_passages', () => addDocument('parcels and letters'))).toBeLessThan(10);
+  const passages = countRows('knowledge_passages');
+  expect(passages).toBeGreaterThanOrEqual(rows);
+  expect(await largestStep('knowledge_passages', () => addDocument('letters and stamps'))).toBeLessThan(
+    mostInOneTransaction,
+  );
+  expect(countRows('knowledge_passages')).toBe(passages);
+  const { documents } = await app.local('knowledge.list', { applicationId: acme.application.id });
+  expect(
+    await largestStep('knowledge_passages', () =>
+      app.local('knowledge.remove', { documentId: documents[0]!.id }),
+    ),
+  ).toBeLessThan(mostInOneTransaction);
+  expect(countRows('knowledge_passages')).toBe(0);
+});
+
+it('a long document that was cut off in the middle is completed in the background', async () => {
+  await addDocument('parcels and letters');
+  const found = inDatabase(app, 'select heading, text from knowledge_passages order by position');
+  inDatabase(app, 'delete from knowledge_passages where position >= 50');
+  inDatabase(app, 'update knowledge_documents set edition = -edition');
+  const { rechunkStaleDocuments } = await import('../../src/services/assistant/knowledge/documents.ts');
+  await rechunkStaleDocuments(app.service);
+  expect(inDatabase(app, 'select heading, text from knowledge_passages order by position')).toEqual(found);
+  expect(inDatabase(app, 'select 1 from knowledge_documents where edition > 0')).toHaveLength(1);
+});
+
+it('a long document is cut while others are served', async () => {
+  let turns = 0;
+  let over = false;
+  const counting = (async () => {
+    while (!over) {
+      await yieldToLoop();
+      turns += 1;
+    }
+  })();
+  const { prepareDocument } = await import('../../src/services/assistant/knowledge/documents.ts');
+  const { passages } = await prepareDocument(
+    { service: app.service, actor: { kind: 'local' }, address: null, contentLimit: 0 },
+    {
+      applicationId: acme.application.id,
+      source: 'book.md',
+      format: 'markdown',
+      content: sections(rows * 5, 'ink and paper'),
+    },
+  );
+  over = true;
+  await counting;
+  expect(passages.length).toBeGreaterThanOrEqual(rows * 5);
+  expect(turns).toBeGreaterThan(10);
+});
+
+async function addWebhook(): Promise<string> {
+  const webhook = await app.local('webhooks.create', { organization: 'acme', url: 'https://hooks.example/' });
+  const { store, clock } = app.service.engine;
+  await store.write('server', async ({ repositories }) => {
+    for (let at = 0; at < rows; at += 1)
+      await repositories.webhooks.insertDelivery({
+        id: clock.newId(),
+        webhook_id: webhook.id,
+        type: 'message:new',
+        event_seq: at + 1_000,
+        event_at: 0,
+        conversation_id: null,
+        actor_id: null,
+        message_id: null,
+        member_id: null,
+        in_turn: 1,
+        status: 'delivered',
+        attempts: 1,
+        next_attempt_at: null,
+        give_up_at: 0,
+        last_attempt_at: 0,
+        duration_ms: 1,
+        response_status: 200,
+        error: null,
+        created_at: clock.now(),
+      });
+  });
+  return webhook.id;
+}
+
+it('the deliveries of a webhook go before it does', async () => {
+  const webhookId = await addWebhook();
+  expect(
+    await largestStep('webhook_deliveries', () => app.local('webhooks.delete', { webhookId })),
+  ).toBeLessThan(mostInOneTransaction);
+  expect(countRows('webhook_deliveries') + countRows('webhooks')).toBe(0);
+});
+
+async function addEvents(): Promise<void> {
+  const visitor = createVisitor(app, acme.application);
+  const conversationId = await createConversation(visitor);
+  for (let at = 0; at < rows; at += 1) await createMessage(visitor, conversationId);
+}
+
+it('old events and deliveries go', async () => {
+  await addEvents();
+  await addWebhook();
+  app.clock.step(31 * day);
+  expect(await largestStep('events', () => runMaintenance(app.service))).toBeLessThan(mostInOneTransaction);
+  expect(countRows('events')).toBe(1);
+  expect(countRows('webhook_deliveries')).toBe(0);
+  await addWebhook();
+  app.clock.step(31 * day);
+  expect(await largestStep('webhook_deliveries', () => runMaintenance(app.service))).toBeLessThan(
+    mostInOneTransaction,
+  );
+});
+
+it.each(['audit', 'webhook_deliveries', 'knowledge_passages', 'messages'])(
+  "an organization's rows of %s go before it does",
+  async (table) => {
+    await addEvents();
+    await addWebhook();
+    await addDocument('parcels and letters');
+    const { store, clock } = app.service.engine;
+    await store.write('server', async ({ repositories }) => {
+      for (let at = 0; at < rows; at += 1)
+        await repositories.audit.insert({
+          id: clock.newId(),
+          organization_id: acme.id,
+          actor: 'local',
+          action: 'test',
+          subject: `organization:${acme.id}`,
+          detail: '{}',
+          address: null,
+          created_at: clock.now(),
+        });
+    });
+    const most = await largestStep(table, () => app.local('organizations.delete', { organization: 'acme' }));
+    expect(most).toBeLessThanOrEqual(mostInOneTransaction);
+    expect(inDatabase(app, 'select 1 from events where organization_id = ?', acme.id)).toEqual([]);
+    expect(countRows(table)).toBeLessThanOrEqual(1);
+  },
+);
