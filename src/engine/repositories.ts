@@ -74,12 +74,24 @@ export interface OrganizationsRepository {
   remove(id: string): Promise<number>;
   /** How many applications and enabled members it has. */
   counts(id: string): Promise<{ applications: number; members: number }>;
-  /** What live conversations used between two times; storage is all text kept now, in bytes. */
-  usage(
+  /** Its conversations of a mode, oldest first. */
+  conversations(
     id: string,
+    mode: Mode,
+    cursor: RetentionCursor,
+    limit: number,
+  ): Promise<Pick<ConversationRow, 'id' | 'created_at' | 'visitor_key'>[]>;
+  /**
+   * Looks at the next messages of a conversation: up to which number (null: there is none), how many of them were made
+   * between two times, and the bytes of text that all of them keep.
+   */
+  messageUsage(
+    conversationId: string,
     from: number,
     to: number,
-  ): Promise<{ conversations: number; messages: number; visitors: number; storage: number }>;
+    after: number,
+    limit: number,
+  ): Promise<{ last: number | null; messages: number; storage: number }>;
 }
 
 export interface ApplicationsRepository {
@@ -470,13 +482,16 @@ export interface SearchRepository {
 }
 
 export interface StatsRepository {
-  /** The live conversations that something happened to between two times. */
+  /** Live conversations begun before `to`, oldest first; the first responder of those answered between the two times. */
   conversations(
     organizationId: string,
     from: number,
     to: number,
+    cursor: RetentionCursor,
+    limit: number,
   ): Promise<
     {
+      id: string;
       application_id: string;
       created_at: number;
       first_response_at: number | null;

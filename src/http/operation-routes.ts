@@ -21,7 +21,7 @@ import { execute } from '../services/execute.ts';
 import { badField, notFound } from '../services/core/errors.ts';
 import type { Service } from '../services/service.ts';
 import { readBody } from './body-reader.ts';
-import { sendJson } from './responses.ts';
+import { sendJson, sendLongJson } from './responses.ts';
 import { headerValues, readCredentials, clientAddressOf } from './request.ts';
 
 export interface Route {
@@ -52,7 +52,9 @@ export function createOperationRouter(service: Service, trustProxy: number): Rou
         readInput: () => readInput(ctx, operation),
       });
       ctx.status = operation.status ?? 200;
-      sendJson(ctx, operation.envelope === undefined ? output : { [operation.envelope]: output });
+      const body = operation.envelope === undefined ? output : { [operation.envelope]: output };
+      if (operation.long === true) sendLongJson(ctx, body);
+      else sendJson(ctx, body);
       if (operation.cacheable === true) allowCaching(ctx);
     });
   }

@@ -154,15 +154,15 @@ export const handlers: { readonly [N in OperationName]: Handler<N> } = {
   'cannedReplies.update': writes(cannedReplies.updateCannedReply),
   'cannedReplies.delete': writes(cannedReplies.deleteCannedReply),
   'staff.members.list': members.listColleagues,
-  'staff.stats': reads(organizationStats),
+  'staff.stats': organizationStats,
   'invitations.accept': invitations.acceptInvitation,
 
   'organizations.create': writes(organizations.createOrganization, serverScope),
   'organizations.list': reads(organizations.listOrganizations),
   'organizations.get': reads(organizations.getOrganization),
   'organizations.update': writes(organizations.updateOrganization, serverScope),
-  'organizations.usage': reads(organizations.organizationUsage),
-  'organizations.stats': reads(organizationStats),
+  'organizations.usage': organizations.organizationUsage,
+  'organizations.stats': organizationStats,
   'organizations.delete': async (call, input) => {
     // Its conversations go first, in steps: one transaction for them all would hold the write lock for long.
     const walkedThrough = await purgeOrganizationData(call, input);

@@ -1,11 +1,13 @@
-// Whatever writes or removes many rows does so in many short transactions: no one of them holds the write lock, and
-// with it everyone else, for long. Counted in rows by transaction, on a clock that moves 5 ms at each look.
+// Whatever writes, removes or reads many rows does so in many short transactions: no one of them holds the write lock or
+// the event loop, and with it everyone else, for long. Counted in rows by transaction, on a clock that moves 5 ms at each look.
 import { setImmediate as yieldToLoop } from 'node:timers/promises';
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Output } from '../../src/protocol/operations.ts';
 import { runMaintenance } from '../../src/services/data/maintenance.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import {
   createConversation,
+  createMember,
   createMessage,
   createOrganization,
   createVisitor,
@@ -202,3 +204,91 @@ it.each(['audit', 'webhook_deliveries', 'knowledge_passages', 'messages'])(
     expect(countRows(table)).toBeLessThanOrEqual(1);
   },
 );
+
+describe('figures and exports are read in slices', () => {
+  /** Turns of the loop that others had while `work` ran. */
+  async function turnsDuring(work: () => Promise<unknown>): Promise<number> {
+    let turns = 0;
+    let over = false;
+    const counting = (async () => {
+      while (!over) {
+        await yieldToLoop();
+        turns += 1;
+      }
+    })();
+    await work();
+    over = true;
+    await counting;
+    return turns;
+  }
+
+  async function addConversations(count: number, messages: number): Promise<string> {
+    const visitor = createVisitor(app, acme.application);
+    const conversationId = await createConversation(visitor, 'first');
+    const template = await createMessage(visitor, conversationId, 'the parcel never arrived');
+    const { store, clock } = app.service.engine;
+    await store.write('server', async ({ repositories }) => {
+      const {
+        visitor_id: _id,
+        visitor_name: _name,
+        ...conversation
+      } = (await repositories.conversations.byId(conversationId))!;
+      const {
+        visitor_name: _visitor,
+        member_name: _member,
+        ...message
+      } = (await repositories.messages.byId(template))!;
+      for (let at = 0; at < count; at += 1)
+        await repositories.conversations.insert({
+          ...conversation,
+          id: clock.newId(),
+          idempotency_key: null,
+        });
+      for (let at = 0; at < messages; at += 1)
+        await repositories.messages.insert({
+          ...message,
+          id: clock.newId(),
+          seq: message.seq + at + 1,
+          changed_seq: message.seq + at + 1,
+          client_message_id: null,
+        });
+    });
+    return visitor.id;
+  }
+
+  it('what an organization did', async () => {
+    await addConversations(2_000, 0);
+    let opened = 0;
+    const turns = await turnsDuring(async () => {
+      ({
+        stats: { opened },
+      } = await app.local('organizations.stats', { organization: 'acme' }));
+    });
+    expect(opened).toBe(2_001);
+    expect(turns).toBeGreaterThanOrEqual(5);
+  });
+
+  it('what an organization used', async () => {
+    await addConversations(300, 2_000);
+    let used = { conversations: 0, messages: 0, visitors: 0 };
+    const turns = await turnsDuring(async () => {
+      used = await app.local('organizations.usage', { organization: 'acme' });
+    });
+    expect(used).toMatchObject({ conversations: 301, messages: 2_001, visitors: 1 });
+    expect(turns).toBeGreaterThanOrEqual(4);
+  });
+
+  it('what is kept of a visitor, with an answer in pieces that are the same JSON', async () => {
+    const visitorId = await addConversations(3, 2_000);
+    const admin = await createMember(app, 'acme', 'admin');
+    let data: Output<'visitors.export'> | undefined;
+    const turns = await turnsDuring(async () => {
+      data = await app.local('visitors.export', { visitorId });
+    });
+    expect(data?.conversations.flatMap(({ messages }) => messages)).toHaveLength(2_001);
+    expect(turns).toBeGreaterThanOrEqual(10);
+    const { status, headers, body } = await admin.call('GET', `/../admin/visitors/${visitorId}`);
+    expect([status, headers.get('content-length')]).toEqual([200, null]);
+    expect(body.conversations).toEqual(JSON.parse(JSON.stringify(data?.conversations)));
+  });
+});

@@ -19,6 +19,7 @@ export const dataOperations = {
     errors: ['not_found'],
     who: 'admin',
     rest: ['GET', '/admin/visitors/:visitorId'],
+    long: true,
     input: z.object({
       visitorId: entity.uuid,
       applicationId: entity.uuid.optional(),

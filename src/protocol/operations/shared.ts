@@ -42,6 +42,8 @@ export interface Operation<W extends Who, I extends z.ZodType, O extends z.ZodTy
   readonly envelope?: string;
   /** True where the answer may be cached by clients (everything else is no-store). */
   readonly cacheable?: true;
+  /** The answer may be of any size: it is written piece by piece. */
+  readonly long?: true;
 }
 
 /** Types one row. */

@@ -1,17 +1,18 @@
 // The rules of a visitor's own data: handing out everything that is kept about one
 // person, and removing it from every row, file and live connection.
+import type { Message } from '../../protocol/entities.ts';
 import type { Input, Output } from '../../protocol/operations.ts';
-import type { AiLogRow, ConversationRow, MessageWithSender, VisitorRow } from '../../engine/rows.ts';
+import type { AiLogRow, ConversationRow, VisitorRow } from '../../engine/rows.ts';
 import { serializeAiLogEntry } from '../assistant/log.ts';
 import { writeAs } from '../auth/standing.ts';
 import { audit } from '../core/audit.ts';
 import { badField, notFound } from '../core/errors.ts';
-import { removeInSlices, walkLogInSlices } from '../core/slices.ts';
+import { computeSlice, removeInSlices, walkLogInSlices } from '../core/slices.ts';
 import { isoTime, serializeConversation, serializeMessage, serializeVisitor } from '../core/serializers.ts';
 import { copyRetentionMs } from './retention.ts';
-import type { OwnerCall, ReadTx, Tx } from '../service.ts';
+import type { OwnerCall, ReadTx, Service, Tx } from '../service.ts';
 
-const messagePageSize = 500;
+const messagePageSize = 200;
 
 /**
  * The one visitor that is meant. The same UUID under another application or mode is another person, so
@@ -55,10 +56,8 @@ export async function exportVisitor(
   input: Input<'visitors.export'>,
 ): Promise<Output<'visitors.export'>> {
   const { store, clock } = call.service.engine;
-  const { visitor, data } = await store.read(async (tx) => {
-    const row = await accessVisitorData(tx, call, input);
-    return { visitor: row, data: await collectVisitorData(tx, row) };
-  });
+  const visitor = await store.read((tx) => accessVisitorData(tx, call, input));
+  const data = await collectVisitorData(call.service, visitor);
   await writeAs(call, { organization: visitor.organization_id }, (tx) =>
     audit(tx, call, {
       organizationId: visitor.organization_id,
@@ -69,40 +68,48 @@ export async function exportVisitor(
   return { ...data, exportedAt: isoTime(clock.now()) };
 }
 
+/** In slices: a visitor has any number of conversations, and a conversation any number of messages. */
 async function collectVisitorData(
-  tx: ReadTx,
+  service: Service,
   row: VisitorRow,
 ): Promise<Omit<Output<'visitors.export'>, 'exportedAt'>> {
-  const conversations = [];
-  for (const conversation of await tx.repositories.visitorData.conversations(row.id)) {
-    const reading = await tx.repositories.participants.get(conversation.id, row.visitor_id);
+  const readSlice = <T>(work: (tx: ReadTx) => Promise<T>): Promise<T> =>
+    computeSlice(service, row.organization_id, () => service.engine.store.read(work));
+  const conversations: Output<'visitors.export'>['conversations'] = [];
+  for (const conversation of await readSlice((tx) => tx.repositories.visitorData.conversations(row.id))) {
+    const { reading, present } = await readSlice(async ({ repositories: { participants } }) => ({
+      reading: await participants.get(conversation.id, row.visitor_id),
+      present: await participants.present(conversation.id),
+    }));
     conversations.push({
-      ...serializeConversation(conversation, await tx.repositories.participants.present(conversation.id)),
+      ...serializeConversation(conversation, present),
       resolvedAt: conversation.resolved_at === null ? null : isoTime(conversation.resolved_at),
       lastReadMessageId: reading?.last_read_message_id ?? null,
-      messages: (await allMessages(tx, conversation)).map(serializeMessage),
+      messages: await allMessages(readSlice, conversation),
     });
   }
-  const access = await tx.repositories.visitorData.access(auditSubject(row));
-  return {
-    visitor: {
-      ...serializeVisitor(row),
-      organizationId: row.organization_id,
-      applicationId: row.application_id,
-      mode: row.mode,
-    },
-    conversations,
-    internalNotes: await tx.repositories.visitorData.countNotes(row.id),
-    assistant: (await tx.repositories.aiLog.ofVisitor(row.id))
-      .filter((entry) => entry.door !== 'reply')
-      .map(serializeAssistantQuestion),
-    access: access.map((one) => ({
-      action: one.action,
-      actor: one.actor,
-      address: one.address,
-      createdAt: isoTime(one.created_at),
-    })),
-  };
+  return readSlice(async ({ repositories }) => {
+    const access = await repositories.visitorData.access(auditSubject(row));
+    return {
+      visitor: {
+        ...serializeVisitor(row),
+        organizationId: row.organization_id,
+        applicationId: row.application_id,
+        mode: row.mode,
+      },
+      conversations,
+      internalNotes: await repositories.visitorData.countNotes(row.id),
+      assistant: (await repositories.aiLog.ofVisitor(row.id))
+        .filter((entry) => entry.door !== 'reply')
+        .map(serializeAssistantQuestion),
+      access: access.map((one) => ({
+        action: one.action,
+        actor: one.actor,
+        address: one.address,
+        createdAt: isoTime(one.created_at),
+      })),
+    };
+  });
 }
 
 /** A draft for an operator is a paper of staff's, as notes are; what the visitor asked and was told is theirs. */
@@ -112,18 +119,23 @@ function serializeAssistantQuestion(row: AiLogRow): Output<'visitors.export'>['a
 }
 
 async function allMessages(
-  tx: ReadTx,
+  readSlice: <T>(work: (tx: ReadTx) => Promise<T>) => Promise<T>,
   { id: conversationId }: ConversationRow,
-): Promise<MessageWithSender[]> {
-  const messages: MessageWithSender[] = [];
-  for (;;) {
-    const page = await tx.repositories.messages.page({
-      conversationId,
-      notes: false,
-      order: 'asc',
-      afterSeq: messages.at(-1)?.seq ?? 0,
-      limit: messagePageSize,
-      offset: 0,
+): Promise<Message[]> {
+  const messages: Message[] = [];
+  for (let afterSeq = 0; ;) {
+    const after = afterSeq;
+    const page = await readSlice(async (tx) => {
+      const rows = await tx.repositories.messages.page({
+        conversationId,
+        notes: false,
+        order: 'asc',
+        afterSeq: after,
+        limit: messagePageSize,
+        offset: 0,
+      });
+      afterSeq = rows.at(-1)?.seq ?? after;
+      return rows.map(serializeMessage);
     });
     messages.push(...page);
     if (page.length < messagePageSize) return messages;

@@ -3,14 +3,16 @@
 import { randomBytes } from 'node:crypto';
 import type { Input, Output } from '../../protocol/operations.ts';
 import { organizationSlug } from '../../protocol/operations/shared.ts';
-import type { OrganizationRow } from '../../engine/rows.ts';
+import type { Mode } from '../../protocol/entities.ts';
+import type { OrganizationRow, RetentionCursor } from '../../engine/rows.ts';
 import { accessOrganization } from '../core/access.ts';
 import { audit } from '../core/audit.ts';
 import { badField, ServiceError } from '../core/errors.ts';
 import { demandsSecondFactor } from '../auth/second-factor-demand.ts';
 import { organizationQuotas } from './quotas.ts';
 import { isoTime, serializeOrganization } from '../core/serializers.ts';
-import type { OwnerCall, ReadTx, Tx } from '../service.ts';
+import { computeSlice } from '../core/slices.ts';
+import type { OwnerCall, ReadTx, Service, Tx } from '../service.ts';
 
 /** @throws ServiceError bad_request (slug), conflict (slug taken) */
 export async function createOrganization(
@@ -113,6 +115,11 @@ function assertOwnerSetsPlans({ actor, service }: OwnerCall, input: Input<'organ
     "The plan and its limits are set by the server's owner, with deskbell org plan and deskbell org limits.",
   );
 }
+
+/** Conversations and messages that one query looks at, and what it counts in a slice. */
+const usagePage = 100;
+const usageMessages = 500;
+const usageRows = 4;
 
 /** The columns that an update may change, and what the audit log calls them. */
 const auditedColumns = [
@@ -224,26 +231,74 @@ function ownLimits(row: OrganizationRow, limits: Input<'organizations.update'>['
 
 /** What was used since the first of the month, UTC: owners bill by it. */
 export async function organizationUsage(
-  tx: ReadTx,
   call: OwnerCall,
   input: Input<'organizations.usage'>,
 ): Promise<Output<'organizations.usage'>> {
-  const row = await accessOrganization(tx, call.actor, input.organization);
-  const now = call.service.engine.clock.now();
+  const { store, clock } = call.service.engine;
+  const row = await store.read((tx) => accessOrganization(tx, call.actor, input.organization));
+  const now = clock.now();
   const today = new Date(now);
   const from = Date.UTC(today.getUTCFullYear(), today.getUTCMonth(), 1);
-  const used = await tx.repositories.organizations.usage(row.id, from, now + 1);
-  const counts = await tx.repositories.organizations.counts(row.id);
+  const used: Usage = { conversations: 0, messages: 0, storage: 0, visitors: new Set() };
+  for (const mode of ['live', 'test'] as const)
+    await addUsage(call.service, row.id, mode, from, now + 1, used);
+  const counts = await store.read(({ repositories }) => repositories.organizations.counts(row.id));
   return {
     organizationId: row.id,
     from: isoTime(from),
     to: isoTime(now),
     conversations: used.conversations,
     messages: used.messages,
-    visitors: used.visitors,
+    visitors: used.visitors.size,
     seats: counts.members,
     storageBytes: used.storage,
   };
+}
+
+interface Usage {
+  conversations: number;
+  messages: number;
+  storage: number;
+  readonly visitors: Set<string>;
+}
+
+/** In slices: an organization has any number of conversations, and a conversation any number of messages. */
+async function addUsage(
+  service: Service,
+  organizationId: string,
+  mode: Mode,
+  from: number,
+  to: number,
+  used: Usage,
+): Promise<void> {
+  const { store } = service.engine;
+  // Test data counts for nothing but its storage.
+  const live = mode === 'live';
+  let cursor: RetentionCursor = { created_at: -1, id: '' };
+  let after = 0;
+  let left = true;
+  while (left)
+    left = await computeSlice(service, organizationId, (full) =>
+      store.read(async ({ repositories: { organizations } }) => {
+        const page = await organizations.conversations(organizationId, mode, cursor, usagePage);
+        for (const one of page) {
+          for (;;) {
+            const some = await organizations.messageUsage(one.id, from, to, after, usageMessages);
+            used.storage += some.storage;
+            if (live) used.messages += some.messages;
+            if (live && some.messages > 0) used.visitors.add(one.visitor_key);
+            if (some.last === null) break;
+            after = some.last;
+            // The walk has not passed this conversation yet: the next slice goes on in it.
+            if (full(usageRows)) return true;
+          }
+          if (live && one.created_at >= from && one.created_at < to) used.conversations += 1;
+          cursor = one;
+          after = 0;
+        }
+        return page.length === usagePage;
+      }),
+    );
 }
 
 /**

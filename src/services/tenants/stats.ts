@@ -1,12 +1,15 @@
 // Figures of an organization over a span of time: how much came, how fast it was
 // answered and solved. Test conversations count towards none.
+import type { RetentionCursor } from '../../engine/rows.ts';
 import type { Input, Output } from '../../protocol/operations.ts';
 import { badField } from '../core/errors.ts';
 import { isoTime } from '../core/serializers.ts';
-import type { OwnerCall, ReadTx } from '../service.ts';
+import { computeSlice } from '../core/slices.ts';
+import type { OwnerCall, ReadTx, Service } from '../service.ts';
 import { accessOrganization } from '../core/access.ts';
 
 const defaultSpanMs = 30 * 86_400_000;
+const pageSize = 400;
 
 interface Figures {
   opened: number;
@@ -22,11 +25,11 @@ const emptyFigures = (): Figures => ({ opened: 0, resolved: 0, firstResponses: [
  * @throws ServiceError bad_request
  */
 export async function organizationStats(
-  tx: ReadTx,
   call: OwnerCall,
   input: Input<'staff.stats'> & { organization?: string | undefined },
 ): Promise<Output<'staff.stats'>> {
-  const organization = await accessOrganization(tx, call.actor, input.organization);
+  const { store } = call.service.engine;
+  const organization = await store.read((tx) => accessOrganization(tx, call.actor, input.organization));
   // The end is not part of the span, and what happens now is.
   const to = input.to === undefined ? call.service.engine.clock.now() + 1 : Date.parse(input.to);
   const from = input.from === undefined ? to - defaultSpanMs : Date.parse(input.from);
@@ -36,7 +39,7 @@ export async function organizationStats(
   const whole = emptyFigures();
   const byApplication = new Map<string, Figures>();
   const byMember = new Map<string, Figures>();
-  for (const row of await tx.repositories.stats.conversations(organization.id, from, to)) {
+  await forEachConversation(call.service, organization.id, from, to, (row) => {
     const application = figuresOf(byApplication, row.application_id);
     const member = row.resolved_by === null ? [] : [figuresOf(byMember, row.resolved_by)];
     if (within(row.created_at)) for (const one of [whole, application]) one.opened += 1;
@@ -51,8 +54,8 @@ export async function organizationStats(
         one.resolutions.push(row.resolved_at - row.created_at);
       }
     }
-  }
-  const names = await tx.repositories.stats.names(organization.id);
+  });
+  const names = await store.read(({ repositories }) => repositories.stats.names(organization.id));
   return {
     stats: {
       from: isoTime(from),
@@ -72,6 +75,29 @@ export async function organizationStats(
   };
 }
 
+type Row = Awaited<ReturnType<ReadTx['repositories']['stats']['conversations']>>[number];
+
+/** Page by page: an organization has any number of conversations. */
+async function forEachConversation(
+  service: Service,
+  organizationId: string,
+  from: number,
+  to: number,
+  look: (row: Row) => void,
+): Promise<void> {
+  let cursor: RetentionCursor | null = { created_at: -1, id: '' };
+  while (cursor !== null) {
+    const after: RetentionCursor = cursor;
+    cursor = await computeSlice(service, organizationId, async () => {
+      const rows = await service.engine.store.read(({ repositories }) =>
+        repositories.stats.conversations(organizationId, from, to, after, pageSize),
+      );
+      for (const row of rows) look(row);
+      return rows.length < pageSize ? null : (rows.at(-1) ?? null);
+    });
+  }
+}
+
 function figuresOf(all: Map<string, Figures>, id: string): Figures {
   const found = all.get(id) ?? emptyFigures();
   all.set(id, found);
@@ -89,7 +115,7 @@ function serializeFigures({ opened, resolved, firstResponses, resolutions }: Fig
 
 /** Median and 90th percentile by the nearest-rank method, in seconds; null where nothing was measured. */
 function percentiles(values: number[]): { medianSeconds: number | null; p90Seconds: number | null } {
-  const sorted = values.toSorted((one, other) => one - other);
+  const sorted = Float64Array.from(values).sort();
   const rank = (share: number): number | null => {
     const value = sorted[Math.ceil(share * sorted.length) - 1];
     return value === undefined ? null : Math.round(value / 1000);

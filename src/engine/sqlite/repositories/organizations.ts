@@ -1,6 +1,8 @@
 // Queries on organizations.
 import type { OrganizationsRepository } from '../../repositories.ts';
-import type { OrganizationRow } from '../../rows.ts';
+import { sql } from 'kysely';
+import type { Mode } from '../../../protocol/entities.ts';
+import type { OrganizationRow, RetentionCursor } from '../../rows.ts';
 import { blankEvent, isNewestEvent } from './events.ts';
 import { all, first, prepare, run, type Runner } from '../query.ts';
 
@@ -88,58 +90,42 @@ const counts = prepare<{ id: string }>()((db, p) =>
   ]),
 );
 
-const usage = prepare<{ id: string; from: number; to: number }>()((db, p) =>
-  db.selectNoFrom((e) => [
-    e
-      .selectFrom('conversations')
-      .select((f) => f.fn.countAll<number>().as('n'))
-      .where('organization_id', '=', p.id)
-      .where('mode', '=', 'live')
-      .where('created_at', '>=', p.from)
-      .where('created_at', '<', p.to)
-      .as('conversations'),
-    e
-      .selectFrom('messages')
-      .innerJoin('conversations', 'conversations.id', 'messages.conversation_id')
-      .select((f) => f.fn.countAll<number>().as('n'))
-      .where('conversations.organization_id', '=', p.id)
-      .where('conversations.mode', '=', 'live')
-      .where('messages.created_at', '>=', p.from)
-      .where('messages.created_at', '<', p.to)
-      .as('messages'),
-    e
-      .selectFrom('conversations')
-      .innerJoin('messages', 'messages.conversation_id', 'conversations.id')
-      .select((f) => f.fn.count<number>('conversations.visitor_key').distinct().as('n'))
-      .where('conversations.organization_id', '=', p.id)
-      .where('conversations.mode', '=', 'live')
-      .where('messages.created_at', '>=', p.from)
-      .where('messages.created_at', '<', p.to)
-      .as('visitors'),
-    e
-      .selectFrom('messages')
-      .innerJoin('conversations', 'conversations.id', 'messages.conversation_id')
-      .select((f) =>
-        f.fn
-          .coalesce(
-            f.fn.sum<number>(
-              f(
-                f(
-                  f.fn<number>('octet_length', ['messages.content']),
-                  '+',
-                  f.fn.coalesce(f.fn<number>('octet_length', ['messages.content_html']), f.lit(0)),
-                ),
-                '+',
-                f.fn.coalesce(f.fn<number>('octet_length', ['messages.content_text']), f.lit(0)),
-              ),
-            ),
-            f.lit(0),
-          )
-          .as('n'),
-      )
-      .where('conversations.organization_id', '=', p.id)
-      .as('storage'),
-  ]),
+type ConversationPage = { id: string; mode: Mode; after: number; after_id: string; limit: number };
+const conversations = prepare<ConversationPage>()((db, p) =>
+  db
+    .selectFrom('conversations')
+    .select(['id', 'created_at', 'visitor_key'])
+    .where('organization_id', '=', p.id)
+    .where('mode', '=', p.mode)
+    .where('created_at', '>=', p.after)
+    .where((e) => e.or([e('created_at', '>', p.after), e('id', '>', p.after_id)]))
+    .orderBy('created_at')
+    .orderBy('id')
+    .limit(p.limit),
+);
+type MessagePage = { conversation_id: string; from: number; to: number; after: number; limit: number };
+const messageUsage = prepare<MessagePage>()((db, p) =>
+  db
+    .selectFrom((e) =>
+      e
+        .selectFrom('messages as m')
+        .select(['m.seq', 'm.created_at', 'm.content', 'm.content_html', 'm.content_text'])
+        .where('m.conversation_id', '=', p.conversation_id)
+        .where('m.seq', '>', p.after)
+        .orderBy('m.seq')
+        .limit(p.limit)
+        .as('page'),
+    )
+    .select((e) => e.fn.max<number | null>('page.seq').as('last'))
+    .select(
+      sql<number>`count(*) filter (where page.created_at >= ${p.from} and page.created_at < ${p.to})`.as(
+        'messages',
+      ),
+    )
+    .select(
+      sql<number>`coalesce(sum(octet_length(page.content) + coalesce(octet_length(page.content_html), 0)
+        + coalesce(octet_length(page.content_text), 0)), 0)`.as('storage'),
+    ),
 );
 
 export function createOrganizationsRepository(runner: Runner): OrganizationsRepository {
@@ -165,14 +151,13 @@ export function createOrganizationsRepository(runner: Runner): OrganizationsRepo
       const row = await first(runner, counts, { id });
       return { applications: row?.applications ?? 0, members: row?.members ?? 0 };
     },
-    usage: async (id: string, from: number, to: number) => {
-      const row = await first(runner, usage, { id, from, to });
-      return {
-        conversations: row?.conversations ?? 0,
-        messages: row?.messages ?? 0,
-        visitors: row?.visitors ?? 0,
-        storage: row?.storage ?? 0,
-      };
-    },
+    conversations: (id: string, mode: Mode, cursor: RetentionCursor, limit: number) =>
+      all(runner, conversations, { id, mode, after: cursor.created_at, after_id: cursor.id, limit }),
+    messageUsage: async (conversationId: string, from: number, to: number, after: number, limit: number) =>
+      (await first(runner, messageUsage, { conversation_id: conversationId, from, to, after, limit })) ?? {
+        last: null,
+        messages: 0,
+        storage: 0,
+      },
   };
 }
