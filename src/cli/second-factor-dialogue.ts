@@ -77,13 +77,15 @@ export async function askSecondFactor(
     throw new CommandError(
       `This account needs a second factor, and there is no terminal to ask on. For scripts create a token: ${context.remoteCommand('token create')}`,
     );
-  const { ticket } = needed;
-  if (needed.methods.includes('setup')) {
+  const { ticket, methods } = needed;
+  if (methods.includes('setup')) {
     const { totp } = await post<{ totp: TotpSecret }>(url, '/staff/session/second-factor/setup', { ticket });
     showSecret(context, totp);
   }
+  const byPasskey = methods.includes('passkey') && !methods.includes('totp');
+  if (byPasskey) explainPasskey(context, url, methods);
   for (;;) {
-    const code = await askCode(dialogue);
+    const code = await askCode(dialogue, byPasskey ? 'A recovery code: ' : undefined);
     const answer = await signInStep(url, '/staff/session/second-factor', { ticket, code });
     if ('token' in answer) {
       showRecoveryCodes(context, answer.recoveryCodes);
@@ -93,11 +95,32 @@ export async function askSecondFactor(
   }
 }
 
-/** Asks for a code until something is typed. */
-export function askCode(dialogue: Prompt): Promise<string> {
-  return dialogue.ask('Code of your authenticator, or a recovery code: ', (text) =>
-    text === '' ? 'It must not be empty.' : null,
+/** The page on which members manage their sign-in. */
+export function securityPageUrl(url: string): string {
+  return `${url}/security`;
+}
+
+/**
+ * Says what to do where only a browser can show the second factor.
+ * @throws CommandError where no recovery code is left either
+ */
+function explainPasskey({ print }: Context, url: string, methods: readonly SecondFactorMethod[]): void {
+  const page = securityPageUrl(url);
+  if (!methods.includes('recovery'))
+    throw new CommandError(
+      `Your second factor is a passkey, which a terminal can't show. Open ${page} in a browser, set up an authenticator there, and sign in here with its code.`,
+    );
+  print.note(
+    `Your second factor is a passkey, which a terminal can't show. Type a recovery code, or open ${page} in a browser and set up an authenticator first.`,
   );
+}
+
+/** Asks for a code until something is typed. */
+export function askCode(
+  dialogue: Prompt,
+  question = 'Code of your authenticator, or a recovery code: ',
+): Promise<string> {
+  return dialogue.ask(question, (text) => (text === '' ? 'It must not be empty.' : null));
 }
 
 /** Shows what an authenticator needs. */

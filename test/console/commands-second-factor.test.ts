@@ -2,6 +2,7 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { join } from 'node:path';
 import { totpCode, totpStep } from '../../src/services/auth/totp.ts';
+import { Authenticator, type Asked } from '../helpers/authenticator.ts';
 import { ensureBuilt, inProcess } from '../helpers/cli.ts';
 import { request } from '../helpers/client.ts';
 import { openPty, type Terminal } from '../helpers/terminal.ts';
@@ -87,6 +88,38 @@ describe('the second factor', () => {
     } finally {
       await app.local('organizations.update', { organization: 'acme', signIn: { secondFactor: 'off' } });
     }
+  });
+
+  test('by a passkey alone is told what to do on a terminal', async () => {
+    const bob = await createMember(app, 'acme', 'operator', 'Bob');
+    const authenticator = new Authenticator(`http://localhost:${new URL(app.url).port}`, 'localhost');
+    const { options } = (await bob.call('POST', '/me/passkeys/options', { password: memberPassword })).body;
+    const answer = { name: 'Work laptop', response: authenticator.create(options as Asked) };
+    const { recoveryCodes } = (await bob.call('POST', '/me/passkeys', answer)).body;
+
+    const first = await open(loginArgs(bob));
+    await first.waitFor('Password');
+    await first.type(`${memberPassword}\n`);
+    expect(await first.waitFor('A recovery code:')).toContain(`${app.url}/security`);
+    await first.type(`${recoveryCodes[0]}\n`);
+    await first.waitFor('Signed in to acme');
+    expect(await first.ended()).toBe(0);
+    expect(await document('second-factor', 'status')).toMatchObject({
+      enabled: false,
+      recoveryCodesLeft: 9,
+      passkeys: [{ name: 'Work laptop' }],
+    });
+    expect((await inProcess(['second-factor', 'status'])).stdout).toMatch(/passkeys +Work laptop/);
+
+    // Without a recovery code there is no question to ask.
+    await app.service.engine.store.write('server', ({ repositories }) =>
+      repositories.secondFactors.removeRecoveryCodes(bob.id),
+    );
+    const last = await open(loginArgs(bob));
+    await last.waitFor('Password');
+    await last.type(`${memberPassword}\n`);
+    expect(await last.waitFor('set up an authenticator there')).toContain(`${app.url}/security`);
+    expect(await last.ended()).toBe(1);
   });
 
   test('needs a terminal where it asks', async () => {

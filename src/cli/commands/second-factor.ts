@@ -1,5 +1,5 @@
 // deskbell second-factor …: a member's own second factor, at a server. Passwords, codes and secrets are asked for and
-// shown on a terminal only. Holds no rule.
+// shown on a terminal only; passkeys are listed, because only browsers make them. Holds no rule.
 import type { Command } from 'commander';
 import type { Output } from '../../protocol/operations.ts';
 import { addCommandGroup } from '../command-builder.ts';
@@ -7,13 +7,13 @@ import type { Context, WrapHandler } from '../context.ts';
 import { UsageError } from '../errors.ts';
 import { openPrompt, type Prompt } from '../prompt.ts';
 import { addServerOptions, withRemote, type Remote, type ServerOptions } from '../remote.ts';
-import { askCode, showRecoveryCodes, showSecret } from '../second-factor-dialogue.ts';
+import { askCode, securityPageUrl, showRecoveryCodes, showSecret } from '../second-factor-dialogue.ts';
 
 export function addSecondFactorCommands(program: Command, act: WrapHandler): void {
   const group = addCommandGroup(
     program,
     'second-factor',
-    'your own second factor: codes of an authenticator',
+    'your own second factor: codes of an authenticator, and passkeys',
   );
   addServerOptions(group.command('status').description('whether it is on')).action(
     act<ServerOptions>(status),
@@ -30,17 +30,20 @@ export function addSecondFactorCommands(program: Command, act: WrapHandler): voi
 }
 
 async function status(context: Context, options: ServerOptions): Promise<void> {
-  const { totp } = await withRemote(context, options, ({ call }) =>
-    call<{ totp: Output<'totp.get'> }>('GET', '/staff/me/totp'),
-  );
+  const { totp, passkeys, url } = await withRemote(context, options, async ({ call, signIn }) => ({
+    ...(await call<{ totp: Output<'totp.get'> }>('GET', '/staff/me/totp')),
+    ...(await call<Output<'passkeys.list'>>('GET', '/staff/me/passkeys')),
+    url: signIn.url,
+  }));
   const { print } = context;
-  if (print.json) return print.document(totp);
-  if (!totp.enabled)
+  if (print.json) return print.document({ ...totp, passkeys });
+  if (!totp.enabled && passkeys.length === 0)
     return print.line(
-      `The second factor is off. Switch it on: ${context.remoteCommand('second-factor enable')}`,
+      `The second factor is off. Switch it on: ${context.remoteCommand('second-factor enable')}, or with a passkey at ${securityPageUrl(url)}`,
     );
   return print.fields([
-    ['since', totp.enabledAt ?? ''],
+    ['authenticator', totp.enabledAt === null ? 'off' : `since ${totp.enabledAt}`],
+    ['passkeys', passkeys.map(({ name }) => name).join(', ') || `none; add one at ${securityPageUrl(url)}`],
     ['recovery codes left', String(totp.recoveryCodesLeft)],
   ]);
 }
