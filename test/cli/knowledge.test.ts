@@ -1,11 +1,14 @@
 // Attacks `deskbell knowledge` as a person uses it: folders that change, files that are
 // none, a site that moves, and answers that fit a terminal and a program.
+import { randomUUID } from 'node:crypto';
 import { mkdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { inProcess, temporaryFolder } from '../helpers/cli.ts';
+import { request } from '../helpers/client.ts';
+import { serve } from '../helpers/process.ts';
 
 let folder: string;
 let remove: () => Promise<void>;
@@ -422,5 +425,92 @@ describe('knowledge add of a site', () => {
     const { code, stdout } = await run(['knowledge', 'add', base, '--app', appId]);
     expect(code).toBe(1);
     expect(stdout).toContain('private or local address');
+  });
+});
+
+describe('knowledge test', () => {
+  const file = async (text: string): Promise<string> => {
+    const path = join(folder, `questions-${names}.yaml`);
+    await writeFile(path, text);
+    return path;
+  };
+  const test = async (...more: string[]) => run(['knowledge', 'test', '--app', appId, ...more]);
+
+  it("asks the owner's questions, and fails below the bar with what was expected and what came", async () => {
+    await json(add());
+    const path = await file(`
+- question: How long does a refund take?
+  source: ${name('faq/refunds.md')}
+- question: Do you ship to Norway?
+  source: Shipping # a title
+- question: Which quantum telescope tastes of strawberries?
+  refused: true
+- question: How long does a refund really take?
+  source: ${name('note.txt')}
+`);
+    const failed = await test(path);
+    expect(failed).toMatchObject({ code: 1, stderr: expect.stringContaining('Only 3 of 4 are right') });
+    expect(failed.stdout).toMatch(/✗\s+How long does a refund really.*note\.txt.*Refunds/);
+    expect(failed.stdout).not.toContain('Norway');
+    expect((await test(path, '--min', '0.75')).code).toBe(0);
+    expect(await json(['knowledge', 'test', '--app', appId, path, '--min', '0.7'])).toMatchObject({
+      right: 3,
+      total: 4,
+      share: 0.75,
+      min: 0.7,
+      items: [{ passed: true }, { passed: true }, { passed: true, got: 'refused' }, { passed: false }],
+    });
+  });
+
+  it('takes JSON, and says what is wrong with a file', async () => {
+    await json(add());
+    const path = await file(JSON.stringify([{ question: 'Do you ship to Norway?', source: 'shipping' }]));
+    expect((await test(path)).code).toBe(0);
+    for (const [text, problem] of [
+      ['- question: a\n  source: b\n- question: c', 'entry 2: write a list'],
+      ['- question: [', "can't be read as YAML or JSON"],
+      ['question: a', 'write a list'],
+      ['- question: a\n  source: b\n  refused: true', 'entry 1'],
+      ['- &a [x]\n- *a', "can't be read"],
+    ] as const)
+      expect(await test(await file(text)), text).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining(problem),
+      });
+    expect(await test()).toMatchObject({ code: 2, stderr: expect.stringContaining('--since') });
+    expect((await test(path, '--min', '90')).code).toBe(2);
+    expect((await test(path, '--since', 'yesterday')).code).toBe(2);
+  });
+
+  it('asks again what visitors asked, and shows what they would no longer get', async () => {
+    await json(add());
+    const { key } = await json<{ key: string }>(['key', 'create', '--app', appId]);
+    const server = await serve(data);
+    const ask = (question: string) =>
+      request(
+        server.url,
+        'POST',
+        '/api/v1/ai/answer',
+        { authorization: `Bearer ${key}`, 'x-app-id': appId, 'x-visitor-id': randomUUID() },
+        { question },
+      );
+    try {
+      for (const question of [
+        'Do you ship to Norway?',
+        'Do you ship to Norway?',
+        'How long does a refund take?',
+        'Which quantum telescope tastes of strawberries?',
+      ])
+        expect((await ask(question)).status).toBe(200);
+    } finally {
+      await server.stop();
+    }
+    expect((await test('--since', '1h')).stdout).toContain('3 of 3 right');
+
+    await rm(join(docs, 'page.HTML'));
+    await json(add('--prune'));
+    const after = await test('--since', '1h');
+    expect(after).toMatchObject({ code: 1, stderr: expect.stringContaining('Only 2 of 3') });
+    expect(after.stdout).toMatch(/Do you ship to Norway\?\s+answered: Shipping\s+refused/);
   });
 });

@@ -11,6 +11,7 @@ import { addCommandGroup, wholeNumberOr } from '../command-builder.ts';
 import { readError } from '../knowledge-files.ts';
 import { runLocal, withLocal } from '../local.ts';
 import { addKnowledgeAdd } from './knowledge-add.ts';
+import { addKnowledgeTest } from './knowledge-test.ts';
 
 /** @returns the group, for commands of other files */
 export function addKnowledgeCommands(program: Command, act: WrapHandler): Command {
@@ -62,6 +63,7 @@ export function addKnowledgeCommands(program: Command, act: WrapHandler): Comman
     .option('--passage <ID>', 'or the passage that answers it: the question becomes a further heading of it')
     .option('--reviewed', "names and numbers in it are no person's")
     .action(act<KeepFlags>(keep));
+  addKnowledgeTest(knowledge, act);
   app(knowledge.command('synonyms').description('show or set words that mean the same'))
     .option('--set <FILE>', 'a line for each group, as: refund, money back, reimbursement')
     .action(act<{ app: string; set?: string }>(synonyms));
