@@ -87,8 +87,9 @@ async function runOnce(server: Child, kind: 'ws' | 'rest'): Promise<Run> {
     window: Number(values.window),
     sockets: 0,
   };
+  await generator.request<'warm'>(load);
   const before = await server.ask('usage');
-  const result = await generator.request<LoadResult>(load);
+  const result = await generator.next<LoadResult>();
   const after = await server.ask('usage');
   await generator.stop();
   return { ...result, cpuMicros: after.cpuMicros - before.cpuMicros };
@@ -105,7 +106,6 @@ async function messages(deskbell: Child, ceiling: Child, kind: 'ws' | 'rest', wh
   const rate = (list: readonly Run[]): number => of(list, (run) => run.perSecond);
   // In turn: each run is compared with the one beside it, so that a machine that slows down moves both.
   const ratios = own.map((run, index) => run.perSecond / (theirs[index]?.perSecond ?? Number.NaN));
-  // The warm-up is in the processor time and not in the messages: the same share for both.
   const cpu = (list: readonly Run[]): number => of(list, (run) => run.cpuMicros / run.messages);
   const delay = (list: readonly Run[]): string =>
     `${of(list, (run) => run.ackP50).toFixed(1)} / ${of(list, (run) => run.ackP99).toFixed(1)}`;

@@ -76,10 +76,19 @@ export class Child {
    * Sends one message and waits for the one that answers it.
    * @throws Error when the process ends instead
    */
-  async request<T>(message: unknown): Promise<T> {
+  request<T>(message: unknown): Promise<T> {
+    const answer = this.next<T>();
+    this.#process.send(message as object);
+    return answer;
+  }
+
+  /**
+   * The next message of the process.
+   * @throws Error when the process ends instead
+   */
+  async next<T>(): Promise<T> {
     const { promise, resolve } = Promise.withResolvers<T>();
     this.#process.once('message', (answer) => resolve(answer as T));
-    this.#process.send(message as object);
     return Promise.race([
       promise,
       this.#ended.then(() => {

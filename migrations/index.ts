@@ -10,6 +10,7 @@ import * as signInAndBlocks from './0006-sign-in-and-blocks.ts';
 import * as searchByOrganization from './0007-search-by-organization.ts';
 import * as choicesAndLearning from './0008-choices-and-learning.ts';
 import * as passkeys from './0009-passkeys.ts';
+import * as clientIds from './0010-client-ids.ts';
 
 export interface Migration {
   readonly name: string;
@@ -26,4 +27,5 @@ export const migrations: readonly Migration[] = [
   { name: '0007-search-by-organization', up: searchByOrganization.up },
   { name: '0008-choices-and-learning', up: choicesAndLearning.up },
   { name: '0009-passkeys', up: passkeys.up },
+  { name: '0010-client-ids', up: clientIds.up },
 ];

@@ -87,8 +87,14 @@ function isOlder(version: string): boolean {
   return false;
 }
 
-/** Runs compiled queries on one connection, each statement prepared once. */
-export function createRunner(connection: Connection): Runner {
+/**
+ * Runs compiled queries on one connection, each statement prepared once.
+ * @param onWrite is called with the text of each statement that may change rows, before it runs
+ */
+export function createRunner(
+  connection: Connection,
+  onWrite: (sql: string) => void = () => undefined,
+): Runner {
   const statements = new Map<string, Database.Statement>();
   const most = 500;
 
@@ -101,6 +107,7 @@ export function createRunner(connection: Connection): Runner {
       found = connection.prepare(sql);
       statements.set(sql, found);
     }
+    if (!found.readonly) onWrite(sql);
     return found;
   }
 
@@ -116,6 +123,8 @@ export function createRunner(connection: Connection): Runner {
       attempt(() => statement(query.sql).get(...parameters) as R | undefined),
     run: (query, parameters = query.parameters) =>
       attempt(() => statement(query.sql).run(...parameters).changes),
+    insert: (query, parameters = query.parameters) =>
+      attempt(() => Number(statement(query.sql).run(...parameters).lastInsertRowid)),
   };
 }
 

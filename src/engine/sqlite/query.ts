@@ -31,6 +31,8 @@ export interface Runner {
   first<R>(query: CompiledQuery<R>, parameters?: readonly unknown[]): Promise<R | undefined>;
   /** The number of rows changed. */
   run(query: CompiledQuery, parameters?: readonly unknown[]): Promise<number>;
+  /** The number of the row that it inserted. */
+  insert(query: CompiledQuery, parameters?: readonly unknown[]): Promise<number>;
 }
 
 /** Stands for a value that arrives when the query runs. */
@@ -87,4 +89,9 @@ export function first<P, R>(runner: Runner, query: PreparedQuery<P, R>, values: 
 /** Runs a prepared query that answers no rows; the number of rows it changed. */
 export function run<P, R>(runner: Runner, query: PreparedQuery<P, R>, values: P): Promise<number> {
   return runner.run(query.compiled, query.bind(values));
+}
+
+/** Runs a prepared query that inserts one row; the row's number (SQLite's `rowid`). */
+export function insertRow<P, R>(runner: Runner, query: PreparedQuery<P, R>, values: P): Promise<number> {
+  return runner.insert(query.compiled, query.bind(values));
 }

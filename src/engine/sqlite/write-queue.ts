@@ -1,12 +1,15 @@
-// Group commit: operations that arrive together share one transaction, each inside a savepoint of its own, and are
-// answered after one synced commit. Holds no rule and no query of a noun.
+// Group commit: operations that arrive together share one transaction and are answered after one synced commit; one
+// that fails is taken back alone. Holds no rule and no query of a noun.
 import type { Clock, CommittedEvent, NewEvent, Tx } from '../engine.ts';
 import { StoreUnavailableError } from '../engine.ts';
 import { createHistogram } from '../histogram.ts';
-import type { Repositories } from '../repositories.ts';
 import { createRunner, isStorageError, sqliteCode, type Connection } from './connection.ts';
+import { KnownConversations } from './known-conversations.ts';
 import { builder } from './query.ts';
-import { createRepositories } from './repositories/repositories.ts';
+import { advance } from './repositories/conversations.ts';
+import { insertEvent } from './repositories/events.ts';
+import { insertMessage } from './repositories/messages.ts';
+import { createRepositories, type SqliteRepositories } from './repositories/repositories.ts';
 import { sql } from 'kysely';
 
 export interface WriteQueueOptions {
@@ -42,10 +45,12 @@ interface QueuedWrite {
   readonly alone: boolean;
 }
 
-/** What one operation leaves to its group. */
-interface Outcome {
-  readonly answer: () => void;
-  readonly configuration: ReadonlySet<string>;
+/** What a group leaves, once it has run. */
+interface GroupRun {
+  /** One for each operation, called after the commit. */
+  readonly answers: (() => void)[];
+  readonly events: CommittedEvent[];
+  readonly configuration: Set<string>;
 }
 
 /** Bounded so that one commit never holds the loop for more than a few milliseconds. */
@@ -53,6 +58,16 @@ const maxGroupSize = 100;
 const busyRetryMs = 5;
 const nothing: ReadonlySet<string> = new Set();
 
+/** What sending a message changes: `advance` passes its change on to the known row, the others touch none. */
+const keepsConversations: ReadonlySet<string> = new Set(
+  [insertMessage, insertEvent, ...Object.values(advance)].map(({ compiled }) => compiled.sql),
+);
+
+const configurationCount = builder
+  .selectFrom('meta')
+  .select('value')
+  .where('key', '=', 'configuration')
+  .compile();
 const countConfiguration = builder
   .insertInto('meta')
   .values({ key: 'configuration', value: '1' })
@@ -67,16 +82,25 @@ export class WriteQueue {
   readonly commitMs = createHistogram([0.5, 1, 2, 5, 10, 20, 50, 100, 500]);
   readonly #options: WriteQueueOptions;
   readonly #connection: Connection;
-  readonly #repositories: ReturnType<typeof createRepositories>;
+  readonly #repositories: SqliteRepositories;
+  readonly #known = new KnownConversations();
   readonly #statements;
   readonly #queue: QueuedWrite[] = [];
+  /** SQLite's number for the database as others have left it. */
+  #dataVersion: unknown;
+  /** Statements that may have changed rows. */
+  #written = 0;
   #flushing = false;
 
   /** @param connection the one that writes; nothing else writes through it */
   constructor(connection: Connection, options: WriteQueueOptions) {
     this.#options = options;
     this.#connection = connection;
-    this.#repositories = createRepositories(createRunner(connection));
+    const runner = createRunner(connection, (sql) => {
+      this.#written += 1;
+      if (!keepsConversations.has(sql)) this.#known.forget();
+    });
+    this.#repositories = createRepositories(runner, this.#known);
     this.#statements = {
       // IMMEDIATE: a read that later becomes a write can't be refused half way.
       begin: connection.prepare('BEGIN IMMEDIATE'),
@@ -84,6 +108,9 @@ export class WriteQueue {
       savepoint: connection.prepare('SAVEPOINT operation'),
       release: connection.prepare('RELEASE operation'),
       undo: connection.prepare('ROLLBACK TO operation'),
+      rollback: connection.prepare('ROLLBACK'),
+      dataVersion: connection.prepare('pragma data_version').pluck(),
+      configurationCount: connection.prepare<unknown[], { value: string }>(configurationCount.sql),
       countConfiguration: connection.prepare<unknown[], { value: string }>(countConfiguration.sql),
     };
   }
@@ -121,36 +148,28 @@ export class WriteQueue {
 
   /** Commits the operations at the head of the queue. Never throws: each caller gets its own answer. */
   async #commitGroup(): Promise<'now' | 'later'> {
-    const { clock, onCommit, configurationEpoch } = this.#options;
+    const { clock, onCommit } = this.#options;
     try {
       this.#statements.begin.run();
     } catch (error) {
       return this.#refuse(error);
     }
     const group = this.#takeGroup();
-    const answers: (() => void)[] = [];
-    const events: CommittedEvent[] = [];
-    const configuration = new Set<string>();
+    let run: GroupRun;
     let configurationCount: number | null = null;
-    let began = 0;
+    let began: number;
     try {
-      const epoch = configurationEpoch(await this.#readConfigurationCount());
-      for (const waiting of group) {
-        const outcome = await this.#runOne(waiting, events, configuration.size > 0 ? null : epoch);
-        for (const organization of outcome.configuration) configuration.add(organization);
-        answers.push(outcome.answer);
-        // SQLite itself rolls everything back on a full disk or an I/O error: nothing of the group exists then.
-        if (!this.#connection.inTransaction) throw new Error('the transaction was rolled back');
-      }
-      if (configuration.size > 0) configurationCount = this.#countConfiguration();
+      run = (await this.#run(group, false)) ?? (await this.#runAgain(group));
+      if (run.configuration.size > 0) configurationCount = this.#countConfiguration();
       began = clock.monotonic();
       this.#statements.commit.run();
     } catch (error) {
-      if (this.#connection.inTransaction) this.#connection.exec('ROLLBACK');
+      this.#rollBack();
       const lost = new StoreUnavailableError('Storage refused the write.', { cause: error });
       for (const waiting of group) waiting.reject(lost);
       return 'now';
     }
+    const { answers, events, configuration } = run;
     this.groupSizes.add(group.length);
     this.commitMs.add(clock.monotonic() - began);
     for (const answer of answers) answer();
@@ -165,78 +184,105 @@ export class WriteQueue {
     return this.#queue.splice(0, together);
   }
 
-  async #readConfigurationCount(): Promise<number> {
-    return Number((await this.#repositories.meta.get('configuration')) ?? 0);
+  /** The usual group needs no savepoints: only where an operation fails half way are all run once more, with them. */
+  async #runAgain(group: readonly QueuedWrite[]): Promise<GroupRun> {
+    this.#rollBack();
+    this.#statements.begin.run();
+    const run = await this.#run(group, true);
+    if (run === null) throw new Error('an operation with a savepoint could not be undone');
+    return run;
+  }
+
+  /**
+   * Runs operations in the open transaction.
+   * @param guarded each inside a savepoint, so that it can be undone alone
+   * @returns null when one failed after it had written, and nothing undoes it alone
+   */
+  async #run(group: readonly QueuedWrite[], guarded: boolean): Promise<GroupRun | null> {
+    const run: GroupRun = { answers: [], events: [], configuration: new Set() };
+    this.#forgetWhatOthersChanged();
+    const epoch = this.#options.configurationEpoch(this.#readConfigurationCount());
+    for (const waiting of group) {
+      if (
+        !(await this.#runOne(waiting, run, guarded ? 'savepoint' : group.length === 1 ? 'all' : null, epoch))
+      )
+        return null;
+      // SQLite itself rolls everything back on a full disk or an I/O error: nothing of the group exists then.
+      if (!this.#connection.inTransaction) throw new Error('the transaction was rolled back');
+    }
+    return run;
+  }
+
+  /**
+   * Runs one operation. Its answer is given only after the commit.
+   * @param undoing what takes back a failed one: its savepoint, or all of the transaction, which it has to itself
+   * @returns false when it failed after it had written and can't be taken back
+   */
+  async #runOne(
+    { work, reject }: QueuedWrite,
+    { answers, events, configuration }: GroupRun,
+    undoing: 'savepoint' | 'all' | null,
+    epoch: number | null,
+  ): Promise<boolean> {
+    const { savepoint, release } = this.#statements;
+    const heard = events.length;
+    const written = this.#written;
+    const tx = new OperationTx(
+      this.#repositories,
+      this.#options.clock,
+      events,
+      configuration.size > 0 ? null : epoch,
+    );
+    if (undoing === 'savepoint') savepoint.run();
+    try {
+      const answer = await work(tx);
+      tx.end();
+      if (undoing === 'savepoint') release.run();
+      for (const organization of tx.changed) configuration.add(organization);
+      answers.push(answer);
+    } catch (error) {
+      tx.end();
+      events.length = heard;
+      if (this.#connection.inTransaction && this.#written > written && !this.#undo(undoing)) return false;
+      if (undoing === 'savepoint' && this.#connection.inTransaction) release.run();
+      const reason = isStorageError(error)
+        ? new StoreUnavailableError('Storage refused the write.', { cause: error })
+        : error;
+      answers.push(() => reject(reason));
+    }
+    return true;
+  }
+
+  /** Takes a failed operation back; false where nothing takes back just that. */
+  #undo(undoing: 'savepoint' | 'all' | null): boolean {
+    if (undoing === 'savepoint') {
+      this.#statements.undo.run();
+      this.#known.forget();
+    } else if (undoing === 'all') {
+      this.#rollBack();
+      this.#statements.begin.run();
+    }
+    return undoing !== null;
+  }
+
+  #rollBack(): void {
+    this.#known.forget();
+    if (this.#connection.inTransaction) this.#statements.rollback.run();
+  }
+
+  /** The rows that are known hold only while this connection alone has written. */
+  #forgetWhatOthersChanged(): void {
+    const version = this.#statements.dataVersion.get();
+    if (version !== this.#dataVersion) this.#known.forget();
+    this.#dataVersion = version;
+  }
+
+  #readConfigurationCount(): number {
+    return Number(this.#statements.configurationCount.get(...configurationCount.parameters)?.value ?? 0);
   }
 
   #countConfiguration(): number {
     return Number(this.#statements.countConfiguration.get(...countConfiguration.parameters)?.value);
-  }
-
-  /** One operation inside its savepoint. Its answer is given only after the commit. */
-  async #runOne(waiting: QueuedWrite, events: CommittedEvent[], epoch: number | null): Promise<Outcome> {
-    const { savepoint, release, undo } = this.#statements;
-    const mark = events.length;
-    const { tx, end, changed } = this.#begin(events, epoch);
-    savepoint.run();
-    try {
-      const answer = await waiting.work(tx);
-      end();
-      release.run();
-      return { answer, configuration: changed() };
-    } catch (error) {
-      end();
-      events.length = mark;
-      if (this.#connection.inTransaction) {
-        undo.run();
-        release.run();
-      }
-      const reason = isStorageError(error)
-        ? new StoreUnavailableError('Storage refused the write.', { cause: error })
-        : error;
-      return { answer: () => waiting.reject(reason), configuration: nothing };
-    }
-  }
-
-  /** What one operation sees of the transaction, until its end. */
-  #begin(
-    events: CommittedEvent[],
-    epoch: number | null,
-  ): { tx: Tx; end(): void; changed(): ReadonlySet<string> } {
-    const repositories = this.#repositories;
-    const { clock } = this.#options;
-    let configuration: Set<string> | null = null;
-    let over = false;
-    const assertOpen = (): void => {
-      if (over) throw new Error('A transaction was used after its end.');
-    };
-    const tx: Tx = {
-      get repositories(): Repositories {
-        assertOpen();
-        return repositories;
-      },
-      emit: async ({ payload, activity, originConnectionId, ...event }: NewEvent) => {
-        assertOpen();
-        const created_at = clock.now();
-        const seq = await repositories.events.insert({ ...event, created_at });
-        events.push({ ...event, seq, created_at, own: true, payload, activity, originConnectionId });
-      },
-      configurationEpoch: () => {
-        assertOpen();
-        return Promise.resolve(configuration === null ? epoch : null);
-      },
-      configurationChanged: (organizationId) => {
-        assertOpen();
-        (configuration ??= new Set()).add(organizationId);
-      },
-    };
-    return {
-      tx,
-      end: () => {
-        over = true;
-      },
-      changed: () => configuration ?? nothing,
-    };
   }
 
   /** Another process holds the write lock, or storage is out of order: callers that have waited long enough are told. */
@@ -249,5 +295,62 @@ export class WriteQueue {
     while (this.#queue[0] !== undefined && now - this.#queue[0].since >= waitMs)
       this.#queue.shift()?.reject(new StoreUnavailableError(message, { cause: error }));
     return 'later';
+  }
+}
+
+/** What one operation sees of the transaction, until its end. */
+class OperationTx implements Tx {
+  readonly #repositories: SqliteRepositories;
+  readonly #clock: Clock;
+  readonly #events: CommittedEvent[];
+  readonly #epoch: number | null;
+  #configuration: Set<string> | null = null;
+  #over = false;
+
+  constructor(
+    repositories: SqliteRepositories,
+    clock: Clock,
+    events: CommittedEvent[],
+    epoch: number | null,
+  ) {
+    this.#repositories = repositories;
+    this.#clock = clock;
+    this.#events = events;
+    this.#epoch = epoch;
+  }
+
+  get repositories(): SqliteRepositories {
+    this.#assertOpen();
+    return this.#repositories;
+  }
+
+  /** Organizations whose configuration it changed. */
+  get changed(): ReadonlySet<string> {
+    return this.#configuration ?? nothing;
+  }
+
+  end(): void {
+    this.#over = true;
+  }
+
+  async emit(event: NewEvent): Promise<void> {
+    this.#assertOpen();
+    const row = { ...event, created_at: this.#clock.now() };
+    const seq = await this.#repositories.events.insert(row);
+    this.#events.push({ ...row, seq, own: true });
+  }
+
+  configurationEpoch(): Promise<number | null> {
+    this.#assertOpen();
+    return Promise.resolve(this.#configuration === null ? this.#epoch : null);
+  }
+
+  configurationChanged(organizationId: string): void {
+    this.#assertOpen();
+    (this.#configuration ??= new Set()).add(organizationId);
+  }
+
+  #assertOpen(): void {
+    if (this.#over) throw new Error('A transaction was used after its end.');
   }
 }

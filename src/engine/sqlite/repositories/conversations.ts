@@ -4,6 +4,7 @@ import { sql } from 'kysely';
 import type { ConversationFilter, ConversationsRepository } from '../../repositories.ts';
 import type { ConversationRow, ConversationWithVisitor, QueueRow } from '../../rows.ts';
 import { containsText } from '../dialect.ts';
+import type { KnownConversations } from '../known-conversations.ts';
 import { all, builder, first, prepare, run, type Runner } from '../query.ts';
 
 const byId = prepare<{ id: string }>()((db, p) =>
@@ -72,7 +73,7 @@ const stepColumns = ['last_seq', 'waiting_since', 'first_response_at', 'updated_
 const nextSeq = sql<number>`last_seq + 1`;
 
 /** The next sequence number, given by the database, and what the step changes about the conversation. */
-const advance = {
+export const advance = {
   visitor: prepare<At>()((db, p) =>
     db
       .updateTable('conversations')
@@ -276,9 +277,19 @@ function queueRows(filter: ConversationFilter, readerId: string) {
   );
 }
 
-export function createConversationsRepository(runner: Runner): ConversationsRepository {
+/** @param known the rows that the connection knows; left out where others write on the same data */
+export function createConversationsRepository(
+  runner: Runner,
+  known?: KnownConversations,
+): ConversationsRepository {
   return {
-    byId: (id: string): Promise<ConversationWithVisitor | undefined> => first(runner, byId, { id }),
+    byId: async (id: string): Promise<ConversationWithVisitor | undefined> => {
+      const kept = known?.get(id);
+      if (kept !== undefined) return kept;
+      const row = await first(runner, byId, { id });
+      if (row !== undefined) known?.put(row);
+      return row;
+    },
     byIdempotencyKey: async (visitorKey: string, key: string) =>
       (await first(runner, byIdempotencyKey, { visitor_key: visitorKey, idempotency_key: key }))?.id,
     countPending: async (visitorKey: string) =>
@@ -291,6 +302,8 @@ export function createConversationsRepository(runner: Runner): ConversationsRepo
     advance: async (id: string, by: keyof typeof advance, now: number): Promise<Step> => {
       const step = await first(runner, advance[by], { id, now });
       if (step === undefined) throw new Error(`No conversation ${id}.`);
+      const kept = known?.get(id);
+      if (kept !== undefined) known?.put({ ...kept, ...step });
       return step;
     },
     accept: (id: string, memberId: string, now: number) =>

@@ -2,23 +2,20 @@
 import { sql } from 'kysely';
 import type { EventsRepository } from '../../repositories.ts';
 import type { EventRow } from '../../rows.ts';
-import { all, first, prepare, run, type Runner } from '../query.ts';
+import { all, first, insertRow, prepare, run, type Runner } from '../query.ts';
 
-const insert = prepare<Omit<EventRow, 'seq'>>()((db, p) =>
-  db
-    .insertInto('events')
-    .values({
-      organization_id: p.organization_id,
-      conversation_id: p.conversation_id,
-      mode: p.mode,
-      type: p.type,
-      audience: p.audience,
-      actor_id: p.actor_id,
-      message_id: p.message_id,
-      member_id: p.member_id,
-      created_at: p.created_at,
-    })
-    .returning('seq'),
+export const insertEvent = prepare<Omit<EventRow, 'seq'>>()((db, p) =>
+  db.insertInto('events').values({
+    organization_id: p.organization_id,
+    conversation_id: p.conversation_id,
+    mode: p.mode,
+    type: p.type,
+    audience: p.audience,
+    actor_id: p.actor_id,
+    message_id: p.message_id,
+    member_id: p.member_id,
+    created_at: p.created_at,
+  }),
 );
 const after = prepare<{ seq: number; limit: number }>()((db, p) =>
   db.selectFrom('events').selectAll().where('seq', '>', p.seq).orderBy('seq').limit(p.limit),
@@ -75,11 +72,8 @@ export function createEventsRepository(
   runner: Runner,
 ): EventsRepository & { insert(row: Omit<EventRow, 'seq'>): Promise<number> } {
   return {
-    insert: async (row: Omit<EventRow, 'seq'>): Promise<number> => {
-      const inserted = await first(runner, insert, row);
-      if (inserted === undefined) throw new Error('The event log gave no number.');
-      return inserted.seq;
-    },
+    // `seq` is the table's integer key, which SQLite tells without a query.
+    insert: (row: Omit<EventRow, 'seq'>) => insertRow(runner, insertEvent, row),
     after: (seq: number, limit: number) => all(runner, after, { seq, limit }),
     lastSeq: async () => (await first(runner, last, {}))?.seq ?? 0,
     prune: (before: number, limit: number) => run(runner, prune, { before, limit }),

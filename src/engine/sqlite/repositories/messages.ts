@@ -24,7 +24,7 @@ const byClientId = prepare<{ conversation_id: string; sender_id: string; client_
       .where('m.client_message_id', 'is not', null),
 );
 /** One that is there already under the same client id is left alone: the caller then looks for it. */
-const insert = prepare<MessageRow>()((db, p) =>
+export const insertMessage = prepare<MessageRow>()((db, p) =>
   db
     .insertInto('messages')
     .values({
@@ -128,7 +128,7 @@ export function createMessagesRepository(runner: Runner): MessagesRepository {
         sender_id: senderId,
         client_message_id: clientMessageId,
       }),
-    insert: (row: MessageRow) => run(runner, insert, row),
+    insert: (row: MessageRow) => run(runner, insertMessage, row),
     edit: (values: Edit) => run(runner, edit, values),
     remove: (id: string, changedSeq: number, now: number) =>
       run(runner, remove, { id, changed_seq: changedSeq, deleted_at: now }),

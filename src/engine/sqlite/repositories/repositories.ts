@@ -1,5 +1,6 @@
 // All tables' queries, bound to one runner: what a rule reaches through `tx.repositories`.
 import type { Repositories } from '../../repositories.ts';
+import type { KnownConversations } from '../known-conversations.ts';
 import type { Runner } from '../query.ts';
 import { createOrganizationsRepository } from './organizations.ts';
 import { createApplicationsRepository } from './applications.ts';
@@ -31,8 +32,11 @@ export interface SqliteRepositories extends Repositories {
   readonly events: ReturnType<typeof createEventsRepository>;
 }
 
-/** @param runner runs the queries on one connection */
-export function createRepositories(runner: Runner): SqliteRepositories {
+/**
+ * @param runner runs the queries on one connection
+ * @param known the rows that this connection knows, for the one that writes
+ */
+export function createRepositories(runner: Runner, known?: KnownConversations): SqliteRepositories {
   return {
     meta: createMetaRepository(runner),
     organizations: createOrganizationsRepository(runner),
@@ -40,7 +44,7 @@ export function createRepositories(runner: Runner): SqliteRepositories {
     apiKeys: createApiKeysRepository(runner),
     members: createMembersRepository(runner),
     visitors: createVisitorsRepository(runner),
-    conversations: createConversationsRepository(runner),
+    conversations: createConversationsRepository(runner, known),
     participants: createParticipantsRepository(runner),
     messages: createMessagesRepository(runner),
     events: createEventsRepository(runner),
