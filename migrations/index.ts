@@ -11,6 +11,7 @@ import * as searchByOrganization from './0007-search-by-organization.ts';
 import * as choicesAndLearning from './0008-choices-and-learning.ts';
 import * as passkeys from './0009-passkeys.ts';
 import * as clientIds from './0010-client-ids.ts';
+import * as searchNumbers from './0011-search-numbers.ts';
 
 export interface Migration {
   readonly name: string;
@@ -28,4 +29,5 @@ export const migrations: readonly Migration[] = [
   { name: '0008-choices-and-learning', up: choicesAndLearning.up },
   { name: '0009-passkeys', up: passkeys.up },
   { name: '0010-client-ids', up: clientIds.up },
+  { name: '0011-search-numbers', up: searchNumbers.up },
 ];

@@ -30,6 +30,8 @@ export function createIdSource(now: () => number): () => string {
   let used = random.length;
   let time = -1;
   let counter = 0;
+  /** The 48 bits of `time` as text. */
+  let prefix = '';
 
   function takeRandom(bytes: number): number {
     if (used + bytes > random.length) {
@@ -42,19 +44,21 @@ export function createIdSource(now: () => number): () => string {
   /** Half of the counter's room stays free for the other ids of the same ms. */
   const counterStart = (): number => random.readUInt16BE(takeRandom(2)) & 0x7ff;
 
+  function begin(ms: number): void {
+    time = ms;
+    const text = ms.toString(16).padStart(12, '0');
+    prefix = `${text.slice(0, 8)}-${text.slice(8)}-7`;
+    counter = counterStart();
+  }
+
   return () => {
     const current = Math.floor(now());
-    if (current > time || time - current > maxAheadMs) {
-      time = current;
-      counter = counterStart();
-    } else if (counter === 0xfff) {
-      time += 1;
-      counter = counterStart();
-    } else counter += 1;
+    if (current > time || time - current > maxAheadMs) begin(current);
+    else if (counter === 0xfff) begin(time + 1);
+    else counter += 1;
     const at = takeRandom(8);
     const tail = random.toString('hex', at, at + 8);
     const variant = (8 + (Number.parseInt(tail.charAt(0), 16) & 3)).toString(16);
-    const ms = time.toString(16).padStart(12, '0');
-    return `${ms.slice(0, 8)}-${ms.slice(8)}-7${counter.toString(16).padStart(3, '0')}-${variant}${tail.slice(1, 4)}-${tail.slice(4)}`;
+    return `${prefix}${counter.toString(16).padStart(3, '0')}-${variant}${tail.slice(1, 4)}-${tail.slice(4)}`;
   };
 }

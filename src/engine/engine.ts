@@ -20,8 +20,8 @@ export interface Clock {
 export interface NewEvent extends Omit<EventRow, 'seq' | 'created_at'> {
   /** The finished payload, so that the usual delivery needs no query. */
   readonly payload: object;
-  /** For a new message: what staff connections outside the room hear of it. */
-  readonly activity?: object | undefined;
+  /** For a new message: makes what staff connections outside the room hear of it. Called only where one listens. */
+  readonly activity?: (() => object) | undefined;
   /** The connection that caused it: it never hears its own message:new. */
   readonly originConnectionId?: string | undefined;
 }
@@ -32,7 +32,7 @@ export interface CommittedEvent extends EventRow {
   readonly own: boolean;
   /** Absent in another's event: it is then loaded from the rows. */
   readonly payload?: object | undefined;
-  readonly activity?: object | undefined;
+  readonly activity?: (() => object) | undefined;
   readonly originConnectionId?: string | undefined;
 }
 
@@ -173,15 +173,7 @@ export interface LimitCheck {
 }
 
 export type LimitVerdict =
-  | {
-      readonly ok: true;
-      /** The tightest window of each check, in the order of the checks. */
-      readonly state: readonly {
-        readonly remaining: number;
-        readonly resetMs: number;
-        readonly window: LimitWindow;
-      }[];
-    }
+  | { readonly ok: true }
   | {
       readonly ok: false;
       /** Index into the checks. */

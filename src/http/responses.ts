@@ -23,7 +23,7 @@ export function sendError(ctx: Context, error: unknown, requestId: string, log: 
       { name: cause.replace('per_', ''), windows: windows.length === 0 ? [window] : windows },
     ];
     for (const [name, value] of Object.entries(
-      rateLimitHeaders({ ok: false, failed: 0, window, retryAfterMs }, policies),
+      rateLimitHeaders({ failed: 0, window, retryAfterMs }, policies),
     ))
       ctx.set(name, String(value));
   }

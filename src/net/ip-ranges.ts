@@ -53,11 +53,25 @@ export interface LimitedNetwork {
   readonly factor: number;
 }
 
+/** Addresses whose networks are kept: every request asks for those of its own. */
+const maxKept = 1_000;
+const keptNetworks = new Map<string, readonly LimitedNetwork[]>();
+
 /**
  * The networks under which an address is rate limited: itself or its /64, and for IPv6 also its /56 and /48, which
  * many providers give to one customer.
  */
 export function addressNetworks(text: string): readonly LimitedNetwork[] {
+  let networks = keptNetworks.get(text);
+  if (networks === undefined) {
+    if (keptNetworks.size >= maxKept) keptNetworks.clear();
+    networks = readNetworks(text);
+    keptNetworks.set(text, networks);
+  }
+  return networks;
+}
+
+function readNetworks(text: string): readonly LimitedNetwork[] {
   const own: LimitedNetwork = { key: addressKey(text), factor: 1 };
   const canonical = canonicalAddress(text);
   if (canonical === null) return [own];

@@ -23,11 +23,13 @@ import { execute } from '../services/execute.ts';
 import type { ParticipantCall, Service } from '../services/service.ts';
 import { FrameError, frameIds, readFrame, toErrorPayload, writeEvent, writeFrame } from './frames.ts';
 import type { Hub } from './hub.ts';
+import type { SocketWriter } from './socket-writer.ts';
 import type { SyncLimits } from './sync-limits.ts';
 
 export interface ConnectionOptions {
   readonly id: string;
   readonly socket: WebSocket;
+  readonly writer: SocketWriter;
   readonly service: Service;
   readonly hub: Hub;
   readonly log: Log;
@@ -394,31 +396,26 @@ export class Connection {
     else this.close('tooSlow', 'More happened than was read.');
   }
 
-  /** Hands bytes to the socket; a connection that lets too much pile up is closed as too slow. */
+  /** Hands a frame to the socket; a connection that lets too much pile up is closed as too slow. */
   #sendBytes(frame: Buffer): void {
-    const { socket, service } = this.#options;
-    if (this.#closed || socket.readyState !== socket.OPEN) return;
-    if (socket.bufferedAmount - this.#backfillBytes + frame.length > sizeLimits.unreadBytes) {
+    const { writer, service } = this.#options;
+    if (this.#closed || !writer.open) return;
+    if (writer.waitingBytes - this.#backfillBytes + frame.length > sizeLimits.unreadBytes) {
       this.close('tooSlow', 'More than 1 MiB waits to be read.');
       return;
     }
     service.metrics.framesOut += 1;
-    socket.send(frame, { binary: false });
+    writer.write(frame);
   }
 
-  #sendAndWait(frame: ServerFrame): Promise<void> {
-    const { socket, service } = this.#options;
-    if (this.#closed || socket.readyState !== socket.OPEN) return Promise.resolve();
+  async #sendAndWait(frame: ServerFrame): Promise<void> {
+    const { writer, service } = this.#options;
+    if (this.#closed || !writer.open) return;
     const bytes = writeFrame(frame);
     this.#backfillBytes += bytes.length;
     service.metrics.framesOut += 1;
-    return new Promise((resolve) => {
-      // A failing socket is closed by its own event: the error needs no answer here.
-      socket.send(bytes, { binary: false }, () => {
-        this.#backfillBytes -= bytes.length;
-        resolve();
-      });
-    });
+    await writer.writeAndWait(bytes);
+    this.#backfillBytes -= bytes.length;
   }
 
   /** Configuration has changed: no frame is handled and no event sent before its rights have been checked again. */
@@ -450,7 +447,8 @@ export class Connection {
   /** Ends the connection from our side. */
   close(reason: keyof typeof closeCodes, message: string): void {
     if (this.#closed) return;
-    const { socket, service } = this.#options;
+    const { socket, writer, service } = this.#options;
+    writer.flush();
     socket.close(closeCodes[reason].code, message);
     // A peer that does not read will not read the close frame either.
     service.engine.clock.after(closeTimeoutMs, () => socket.terminate());

@@ -76,14 +76,35 @@ function isFrameType(type: unknown): type is ClientFrameType {
   return typeof type === 'string' && Object.hasOwn(clientFrames, type);
 }
 
-/** A frame as bytes: made once for all who receive it. */
+/** A frame as it goes over the wire: made once for all who receive it. */
 export function writeFrame(frame: ServerFrame): Buffer {
-  return Buffer.from(JSON.stringify(frame));
+  return textFrame(JSON.stringify(frame));
 }
 
-/** An event as bytes. Its payload has the shape that its type names: handlers write it so, the event log rebuilds it so. */
+/** An event as a frame. Its payload has the shape that its type names: handlers write it so, the event log rebuilds it so. */
 export function writeEvent(type: EventType, payload: object): Buffer {
-  return Buffer.from(JSON.stringify({ type, payload }));
+  return textFrame(JSON.stringify({ type, payload }));
+}
+
+const finalText = 0x81;
+
+/** An unmasked text frame of one piece (RFC 6455, 5.2). */
+function textFrame(text: string): Buffer {
+  const length = Buffer.byteLength(text);
+  const start = length < 126 ? 2 : length < 0x10000 ? 4 : 10;
+  const frame = Buffer.allocUnsafe(start + length);
+  frame[0] = finalText;
+  if (start === 2) frame[1] = length;
+  else if (start === 4) {
+    frame[1] = 126;
+    frame.writeUInt16BE(length, 2);
+  } else {
+    frame[1] = 127;
+    frame.writeUInt32BE(0, 2);
+    frame.writeUInt32BE(length, 6);
+  }
+  frame.write(text, start);
+  return frame;
 }
 
 /** The socket's code for each code of REST. Not found is forbidden, so that nothing tells whether a conversation exists. */

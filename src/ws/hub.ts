@@ -13,6 +13,8 @@ const retryMs = 1_000;
 /** Payloads that are read at once. */
 const pageSize = 500;
 
+const noConnections: ReadonlySet<Connection> = new Set();
+
 export class Hub {
   readonly #service: Service;
   readonly #onError: (error: unknown) => void;
@@ -182,12 +184,12 @@ export class Hub {
     if (payload === undefined) return;
     let frame: Buffer | undefined;
     const frameOnce = (): Buffer => (frame ??= writeEvent(event.type, payload));
-    const staff = this.#staffByOrganization.get(event.organization_id) ?? [];
+    const staff = this.#staffByOrganization.get(event.organization_id) ?? noConnections;
     for (const connection of this.#rooms.get(event.conversation_id) ?? [])
       if (!canReceive(event, connection.actor, connection.subscription)) connection.deliver(event, frameOnce);
     for (const connection of staff)
       if (canReceive(event, connection.actor, connection.subscription)) connection.push(frameOnce());
-    if (activity !== undefined) this.#sendActivity(event, activity);
+    if (activity !== undefined && staff.size > 0) this.#sendActivity(event, activity());
   }
 
   #sendActivity({ organization_id, mode }: CommittedEvent, payload: object): void {

@@ -12,12 +12,13 @@ import { closeCodes, sizeLimits, socketPath, type SocketErrorCode } from '../pro
 import type { Mode } from '../protocol/entities.ts';
 import { countFailedAuth } from '../services/auth/rate-limits.ts';
 import { authenticateSocket, SocketAuthError } from '../services/auth/socket-tokens.ts';
+import type { ServerFrame } from '../protocol/events.ts';
 import type { MemberActor, VisitorActor } from '../services/core/actor.ts';
 import { ServiceError } from '../services/core/errors.ts';
 import type { Service } from '../services/service.ts';
 import { Connection } from './connection.ts';
-import { writeFrame } from './frames.ts';
 import { Hub } from './hub.ts';
+import { SocketWriter } from './socket-writer.ts';
 import { SyncLimits } from './sync-limits.ts';
 
 export interface SocketServerOptions {
@@ -131,7 +132,7 @@ export class SocketServer {
     return this.#sockets.handleUpgrade(request, stream, head, (socket) => {
       const peer = this.#addPeer(socket);
       if (outcome instanceof Error) this.#refuse(socket, outcome);
-      else this.#accept(peer, outcome, url, address);
+      else this.#accept(peer, new SocketWriter(socket, stream), outcome, url, address);
     });
   }
 
@@ -198,12 +199,19 @@ export class SocketServer {
     }
   }
 
-  #accept(peer: Peer, actor: VisitorActor | MemberActor, url: URL, address: string): void {
+  #accept(
+    peer: Peer,
+    writer: SocketWriter,
+    actor: VisitorActor | MemberActor,
+    url: URL,
+    address: string,
+  ): void {
     const { service, config, log } = this.#options;
     this.#lastConnectionNumber += 1;
     const connection = new Connection({
       id: `${service.engine.nodeId}:${this.#lastConnectionNumber}`,
       socket: peer.socket,
+      writer,
       service,
       hub: this.#hub,
       log,
@@ -230,9 +238,8 @@ export class SocketServer {
       return;
     }
     const reason = refusalCodes[error.code] ?? 'unauthorized';
-    socket.send(writeFrame({ type: 'error', payload: { code: error.code, message: error.message } }), {
-      binary: false,
-    });
+    const frame: ServerFrame = { type: 'error', payload: { code: error.code, message: error.message } };
+    socket.send(JSON.stringify(frame));
     socket.close(closeCodes[reason].code, error.code);
   }
 

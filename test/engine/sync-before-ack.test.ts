@@ -1,8 +1,8 @@
 // Power loss without a power switch: no acknowledgement leaves before the COMMIT of its message has
 // returned, and every COMMIT is a synced one. Together they are the promise; the kill test adds the process.
 import { ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { WebSocket } from 'ws';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { eventually } from '../helpers/eventually.ts';
 import { watchStatements, type Watch } from '../helpers/storage.ts';
@@ -21,7 +21,7 @@ let committed: Set<string>;
 /** What left the server before it was committed. */
 let early: string[];
 let acknowledged: number;
-const originalSend = WebSocket.prototype.send;
+const originalWrite = Socket.prototype.write;
 const originalEnd = ServerResponse.prototype.end;
 
 beforeEach(async () => {
@@ -40,9 +40,11 @@ beforeEach(async () => {
       inserted = [];
     }
   };
-  WebSocket.prototype.send = function send(this: WebSocket, ...args: unknown[]): void {
-    leaves(String(args[0]));
-    Reflect.apply(originalSend, this, args);
+  Socket.prototype.write = function write(this: Socket, ...args: unknown[]): boolean {
+    const [bytes] = args;
+    // The first byte of a text frame. What clients send is masked, and matches nothing.
+    if (Buffer.isBuffer(bytes) && bytes[0] === 0x81) leaves(bytes.toString('latin1'));
+    return Reflect.apply(originalWrite as (...args: unknown[]) => boolean, this, args);
   };
   ServerResponse.prototype.end = function end(this: ServerResponse, ...args: unknown[]): ServerResponse {
     if (this.statusCode === 201) leaves(String(args[0]));
@@ -51,20 +53,21 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  WebSocket.prototype.send = originalSend;
+  Socket.prototype.write = originalWrite;
   ServerResponse.prototype.end = originalEnd;
   watch.end();
   await app.stop();
 });
 
-/** Looks at what the server sends: an ack, a delivery, the answer to a send. */
+/** Looks at what the server sends, which may be several frames: acks, deliveries, the answer to a send. */
 function leaves(text: string): void {
-  const id =
-    /"serverMessageId":"([^"]+)"/.exec(text)?.[1] ??
-    (/"message(:new)?"/.test(text) ? /"id":"([^"]+)"/.exec(text)?.[1] : undefined);
-  if (id === undefined) return;
-  acknowledged += 1;
-  if (!committed.has(id)) early.push(text);
+  for (const [, acked, sent] of text.matchAll(
+    /"serverMessageId":"([^"]+)"|"message(?::new)?"[^{]*\{"id":"([^"]+)"/g,
+  )) {
+    const id = acked ?? sent ?? '';
+    acknowledged += 1;
+    if (!committed.has(id)) early.push(text);
+  }
 }
 
 it('nothing of a message leaves by WebSocket before its commit is on disk: no ack, no delivery', async () => {

@@ -89,13 +89,10 @@ describe('rateLimitHeaders', () => {
     { name: 'application', windows: [w(200, 1000)] },
   ];
 
-  it('names every window once and tells the tightest of each check', () => {
-    const state = [
-      { remaining: 3, resetMs: 1200, window: w(120, 60_000) },
-      { remaining: 199, resetMs: 1000, window: w(200, 1000) },
-    ];
-    expect(rateLimitHeaders({ ok: true, state }, policies)).toEqual({
-      RateLimit: '"visitor-minute";r=3;t=2, "application-second";r=199;t=1',
+  it('names every window once', () => {
+    const refusal = { failed: 0, window: w(120, 60_000), retryAfterMs: 1200 };
+    expect(rateLimitHeaders(refusal, policies)).toMatchObject({
+      RateLimit: '"visitor-minute";r=0;t=2',
       'RateLimit-Policy':
         '"visitor-second";q=10;w=1, "visitor-minute";q=120;w=60, "application-second";q=200;w=1',
     });
@@ -108,10 +105,7 @@ describe('rateLimitHeaders', () => {
       [1001, 2],
       [3_599_999, 3600],
     ] as const) {
-      const headers = rateLimitHeaders(
-        { ok: false, failed: 1, window: w(200, 1000), retryAfterMs: ms },
-        policies,
-      );
+      const headers = rateLimitHeaders({ failed: 1, window: w(200, 1000), retryAfterMs: ms }, policies);
       expect(headers).toMatchObject({
         'Retry-After': String(s),
         RateLimit: `"application-second";r=0;t=${s}`,
@@ -121,7 +115,7 @@ describe('rateLimitHeaders', () => {
   });
 
   it('lets no name break out of its quotes', () => {
-    const verdict = { ok: false, failed: 0, window: w(1, 1000), retryAfterMs: 1 } as const;
+    const verdict = { failed: 0, window: w(1, 1000), retryAfterMs: 1 };
     expect(rateLimitHeaders(verdict, [{ name: 'a"b\\c', windows: [] }]).RateLimit).toBe(
       '"a\\"b\\\\c-second";r=0;t=1',
     );

@@ -1,5 +1,6 @@
 // Full-text search: in any script, over messages, subject and visitor, only in one's
 // own organization, and never for what was deleted.
+import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { searchQuery, updateSearchIndex, tokenize } from '../../src/services/chat/search.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
@@ -12,6 +13,7 @@ import {
   type TestClient,
   type TestMember,
 } from '../helpers/fixtures.ts';
+import { runs } from '../helpers/rounds.ts';
 
 let app: TestApp;
 let visitor: TestClient;
@@ -37,6 +39,28 @@ async function find(q: string, who = operator): Promise<string[]> {
   expect(reply.status).toBe(200);
   return reply.body.conversations.map((one: { id: string }) => one.id);
 }
+
+describe('words', () => {
+  const segmenter = new Intl.Segmenter(undefined, { granularity: 'word' });
+  const segmented = (text: string): string[] =>
+    [...segmenter.segment(text)]
+      .filter(({ isWordLike }) => isWordLike)
+      .map(({ segment }) => segment.toLowerCase());
+  const letter = fc.constantFrom(...Array.from('aBz09_.:\',;- "\n@#'));
+
+  it('are cut in ASCII text where the segmenter cuts them', () => {
+    const text = fc.oneof(
+      fc.string({ unit: 'binary-ascii' }),
+      fc.array(letter).map((letters) => letters.join('')),
+    );
+    fc.assert(
+      fc.property(text, (one) => {
+        expect(tokenize(one)).toEqual(segmented(one));
+      }),
+      runs(2_000, 100_000),
+    );
+  });
+});
 
 describe('search in the queue', () => {
   it.each([

@@ -123,7 +123,7 @@ function eventLine(event: CommittedEvent, columns: number): StyledText[] {
 /** The payload in words. The text of a message is shown as the preview that staff get. */
 function describe({ type, payload, activity, actor_id: actorId }: CommittedEvent): string {
   // Payloads are those of protocol/events.ts; a removed message or conversation leaves none.
-  const facts: Readonly<Record<string, unknown>> = { ...payload, ...activity };
+  const facts: Readonly<Record<string, unknown>> = { ...payload, ...activity?.() };
   const fact = (name: string): string => (typeof facts[name] === 'string' ? facts[name] : '');
   switch (type) {
     case 'message:new':

@@ -5,7 +5,7 @@
 import type { LimitCheck, LimitVerdict, LimitWindow, Limiter, LocalLimiter } from '../engine.ts';
 import { WINDOWS_PER_SLOT, WindowTracks, grown } from './window-tracks.ts';
 
-type TightestWindow = Extract<LimitVerdict, { ok: true }>['state'][number];
+const accepted: LimitVerdict = { ok: true };
 
 const SWEPT_PER_TAKE = 2;
 const RECLAIMED_PER_TAKE = 16;
@@ -99,7 +99,7 @@ export class SlidingWindowLimiter implements LocalLimiter {
       return { ok: false, failed: refused, window, retryAfterMs: CROWDED_RETRY_MS };
     }
     if (counting) this.#count(checks, slots, missing, now);
-    return { ok: true, state: checks.map((check, i) => this.#tightest(check, slots[i]!, now)) };
+    return accepted;
   }
 
   #count(checks: readonly LimitCheck[], slots: number[], missing: number, now: number): void {
@@ -125,28 +125,6 @@ export class SlidingWindowLimiter implements LocalLimiter {
       this.#link(slot, until > 0 ? LIMITED : OPEN);
       this.#limitedUntil[slot] = until;
     }
-  }
-
-  #tightest(check: LimitCheck, slot: number, now: number): TightestWindow {
-    let best: TightestWindow | undefined;
-    for (const window of check.windows) {
-      let remaining = window.limit;
-      let resetMs = 0;
-      if (slot !== NONE) {
-        const track = this.#tracks.find(slot, window, now);
-        remaining = Math.max(0, window.limit - this.#tracks.total(track));
-        resetMs = this.#tracks.untilMore(track, now);
-      }
-      if (!best || remaining < best.remaining || (remaining === best.remaining && resetMs > best.resetMs))
-        best = { remaining, resetMs, window };
-    }
-    return (
-      best ?? {
-        remaining: Number.MAX_SAFE_INTEGER,
-        resetMs: 0,
-        window: { limit: Number.MAX_SAFE_INTEGER, windowMs: 1 },
-      }
-    );
   }
 
   // --- slots: which keys are known, and which may be forgotten ---

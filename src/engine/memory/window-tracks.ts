@@ -89,16 +89,6 @@ export class WindowTracks {
     return until;
   }
 
-  /** Uses that the track (brought up to `now` by {@link find}) holds at present. */
-  total(track: number): number {
-    return this.#total[track]!;
-  }
-
-  /** Milliseconds until the track admits more than it does now; 0 when it holds nothing. */
-  untilMore(track: number, now: number): number {
-    return this.#length[track] === 0 ? 0 : this.#until(track, 0, now);
-  }
-
   /** The longest window of the slot in milliseconds. */
   longestSpan(slot: number): number {
     let longest = 0;

@@ -37,6 +37,12 @@ export interface SearchRow {
   message_id: string;
 }
 
+/** The number that begins each of an organization's words in the index of messages. */
+export interface SearchScopeRow {
+  number: Generated<number>;
+  organization_id: string;
+}
+
 /** The number that begins each of an application's words in the index. */
 export interface KnowledgeScopeRow {
   number: Generated<number>;
@@ -69,6 +75,7 @@ export interface Database {
   canned_replies: CannedReplyRow;
   invitations: InvitationRow;
   search_rows: SearchRow;
+  search_scopes: SearchScopeRow;
   /** The FTS5 table; `rowid` is SearchRow.id. */
   search: { rowid: number; words: string };
   webhooks: WebhookRow;

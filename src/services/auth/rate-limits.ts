@@ -2,6 +2,7 @@
 // counting is the engine's limiter; a refusal is a ServiceError with its cause.
 import type { LimitCause } from '../../protocol/codes.ts';
 import type { LimitCheck, LimitVerdict, LimitWindow } from '../../engine/engine.ts';
+import type { OrganizationRow } from '../../engine/rows.ts';
 import { addressKey, addressNetworks } from '../../net/ip-ranges.ts';
 import type { VisitorActor } from '../core/actor.ts';
 import { rateLimited, type ServiceError } from '../core/errors.ts';
@@ -12,7 +13,11 @@ interface RateLimitCheck extends LimitCheck {
   readonly cause: LimitCause;
 }
 
-function rateLimitChecks(cause: LimitCause, key: string, windows: RateLimitSetting): RateLimitCheck[] {
+function rateLimitChecks(
+  cause: LimitCause,
+  key: string,
+  windows: RateLimitSetting,
+): readonly RateLimitCheck[] {
   return windows === null ? [] : [{ cause, key, windows }];
 }
 
@@ -84,47 +89,84 @@ export async function limitRequest({ service, actor, address }: Call): Promise<v
       // Asked by every page view, and by anyone who has the public app id: it uses up nothing that others need.
       return takeOrThrow(service, addressChecks('w', address, service.settings.rateLimits.addressConfig));
     case 'member':
-      return takeOrThrow(service, await organizationChecks(service, actor.organizationId, 1));
+      return limitOrganization(service, actor.organizationId);
     case 'visitor':
       return limitVisitor(service, actor, address);
   }
 }
 
+async function limitOrganization(service: Service, organizationId: string): Promise<void> {
+  const organization = await service.configCache.organization(organizationId);
+  return takeOrThrow(service, organizationChecks(organization, 1));
+}
+
 async function limitVisitor(service: Service, actor: VisitorActor, address: string | null): Promise<void> {
-  const { visitor, application, address: ofAddress } = service.settings.rateLimits;
-  const { applicationId, mode, visitorId, organizationId, via } = actor;
-  const checks = [
-    ...rateLimitChecks('per_visitor', `v:${applicationId}:${mode}:${visitorId}`, visitor),
-    ...(via === 'origin' ? addressChecks('r', address, ofAddress) : []),
-    ...rateLimitChecks('per_application', `a:${applicationId}`, application),
-    ...(await organizationChecks(service, organizationId, visitorShare)),
-  ];
-  if (application === null) return takeOrThrow(service, checks);
-  const strangers: RateLimitCheck = {
-    cause: 'per_application',
-    key: `as:${applicationId}`,
-    windows: scale(application, strangerShare),
-  };
-  const verdict = await service.engine.limiter.take([...checks, strangers]);
+  const organization = await service.configCache.organization(actor.organizationId);
+  const { checks, strangers } = visitorChecks(service, actor, address, organization);
+  if (strangers === null) return takeOrThrow(service, checks);
+  const verdict = await service.engine.limiter.take(strangers);
   if (verdict.ok) return;
   // Looked up only once the strangers' share is used up: the usual call costs no query.
   if (verdict.failed === checks.length && (await hasConversation(service, actor)))
     return takeOrThrow(service, checks);
-  throw refusal(service, [...checks, strangers], verdict);
+  throw refusal(service, strangers, verdict);
+}
+
+interface VisitorChecks {
+  readonly checks: readonly RateLimitCheck[];
+  /** With the strangers' share as the last; null where the application has no limit. */
+  readonly strangers: readonly RateLimitCheck[] | null;
+}
+
+interface KeptVisitorChecks extends VisitorChecks {
+  readonly service: Service;
+  readonly address: string | null;
+  /** The row that the checks were made of: another row may have other limits. */
+  readonly organization: OrganizationRow | null;
+}
+
+/** The checks of a live connection are the same for every frame. */
+const keptVisitorChecks = new WeakMap<VisitorActor, KeptVisitorChecks>();
+
+function visitorChecks(
+  service: Service,
+  actor: VisitorActor,
+  address: string | null,
+  organization: OrganizationRow | null,
+): VisitorChecks {
+  const kept = keptVisitorChecks.get(actor);
+  if (kept?.service === service && kept.address === address && kept.organization === organization)
+    return kept;
+  const { visitor, application, address: ofAddress } = service.settings.rateLimits;
+  const { applicationId, mode, visitorId, via } = actor;
+  const checks = [
+    ...rateLimitChecks('per_visitor', `v:${applicationId}:${mode}:${visitorId}`, visitor),
+    ...(via === 'origin' ? addressChecks('r', address, ofAddress) : []),
+    ...rateLimitChecks('per_application', `a:${applicationId}`, application),
+    ...organizationChecks(organization, visitorShare),
+  ];
+  const ofStrangers: readonly RateLimitCheck[] =
+    application === null
+      ? []
+      : rateLimitChecks('per_application', `as:${applicationId}`, scale(application, strangerShare));
+  const made = {
+    service,
+    address,
+    organization,
+    checks,
+    strangers: application === null ? null : [...checks, ...ofStrangers],
+  };
+  keptVisitorChecks.set(actor, made);
+  return made;
 }
 
 /** The organization's plan, and of it the share that the caller's kind can use. */
-async function organizationChecks(
-  service: Service,
-  organizationId: string,
-  share: number,
-): Promise<RateLimitCheck[]> {
-  const organization = await service.configCache.organization(organizationId);
+function organizationChecks(organization: OrganizationRow | null, share: number): readonly RateLimitCheck[] {
   if (organization === null) return [];
   const windows = perMinute(organizationQuotas(organization).requestsPerMinute);
-  const whole = rateLimitChecks('per_organization', `o:${organizationId}`, windows);
+  const whole = rateLimitChecks('per_organization', `o:${organization.id}`, windows);
   if (share === 1) return whole;
-  return [...whole, ...rateLimitChecks('per_organization', `ov:${organizationId}`, scale(windows, share))];
+  return [...whole, ...rateLimitChecks('per_organization', `ov:${organization.id}`, scale(windows, share))];
 }
 
 function hasConversation({ engine }: Service, actor: VisitorActor): Promise<boolean> {
@@ -241,6 +283,6 @@ export async function rememberSignIn(service: Service, attempt: SignInAttempt): 
   await service.engine.limiter.take([knownAddress(attempt)]);
 }
 
-function accountChecks(service: Service, { account }: SignInAttempt): RateLimitCheck[] {
+function accountChecks(service: Service, { account }: SignInAttempt): readonly RateLimitCheck[] {
   return rateLimitChecks('per_address', `sf:${account}`, service.settings.rateLimits.accountFailed);
 }

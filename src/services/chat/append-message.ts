@@ -1,9 +1,9 @@
 // The one writer of messages. Visitors, members and the assistant append through this function: the row, its
 // place in the conversation, what the message changes about the conversation, and the event.
 import type { ConversationWithVisitor, MessageRow, MessageWithSender } from '../../engine/rows.ts';
-import type { AiChoice, SenderRole } from '../../protocol/entities.ts';
+import type { AiChoice, SenderRole, SentMessage } from '../../protocol/entities.ts';
 import { messageAudience } from '../core/audience.ts';
-import { serializeActivity, serializeSocketMessage } from '../core/serializers.ts';
+import { serializeActivity, serializeSentMessage } from '../core/serializers.ts';
 import type { Service, Tx } from '../service.ts';
 
 /** Content that was checked and rendered before the transaction, because that takes time. */
@@ -33,6 +33,8 @@ export interface AppendOptions {
 
 export interface AppendedMessage {
   readonly message: MessageWithSender;
+  /** The message as the answer and the event carry it. */
+  readonly sent: SentMessage;
   /** False when the message was stored before, under the same client id. */
   readonly isNew: boolean;
   /** The conversation after the message. */
@@ -55,7 +57,8 @@ export async function appendMessage(
   const { conversations, messages } = tx.repositories;
   if (clientMessageId !== undefined) {
     const earlier = await messages.byClientId(conversation.id, sender.id, clientMessageId);
-    if (earlier !== undefined) return { message: earlier, isNew: false, conversation };
+    if (earlier !== undefined)
+      return { message: earlier, sent: serializeSentMessage(earlier), isNew: false, conversation };
   }
   const now = clock.now();
   const changed = await conversations.advance(conversation.id, internal ? 'note' : stepOf(sender.role), now);
@@ -85,16 +88,17 @@ export async function appendMessage(
     member_name: sender.memberName,
   };
   const after = { ...conversation, ...changed };
+  const sent = serializeSentMessage(message);
   await tx.emit({
     ...conversationEvent(conversation, sender.id),
     type: 'message:new',
     audience: messageAudience(row),
     message_id: row.id,
-    payload: serializeSocketMessage(message),
-    activity: serializeActivity(row, after),
+    payload: sent,
+    activity: () => serializeActivity(row, after),
     originConnectionId: connectionId,
   });
-  return { message, isNew: true, conversation: after };
+  return { message, sent, isNew: true, conversation: after };
 }
 
 function stepOf(role: SenderRole): 'visitor' | 'operator' | 'other' {

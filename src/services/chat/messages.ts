@@ -72,6 +72,7 @@ export async function sendMessage(
   }
   const {
     message,
+    sent,
     isNew,
     conversation: after,
   } = await appendMessage(tx, call.service, conversation, senderOf(actor), content, {
@@ -82,7 +83,7 @@ export async function sendMessage(
   });
   if (isNew && actor.kind === 'visitor' && input.person === true)
     await handOffToHuman(tx, call.service, after, message);
-  return { message: serializeSentMessage(message) };
+  return { message: sent };
 }
 
 function senderOf(actor: VisitorActor | MemberActor): MessageSender {

@@ -47,7 +47,7 @@ export function lastEventSeq(service: Service): Promise<number> {
 export async function loadEventPayload(
   tx: ReadTx,
   row: EventRow,
-): Promise<{ payload?: object; activity?: object }> {
+): Promise<{ payload?: object; activity?: () => object }> {
   const { conversation_id: conversationId, message_id: messageId, actor_id: actorId } = row;
   switch (row.type) {
     case 'message:new':
@@ -58,7 +58,7 @@ export async function loadEventPayload(
       const conversation = await tx.repositories.conversations.byId(conversationId);
       return {
         payload: serializeSocketMessage(message),
-        ...(conversation === undefined ? {} : { activity: serializeActivity(message, conversation) }),
+        ...(conversation === undefined ? {} : { activity: () => serializeActivity(message, conversation) }),
       };
     }
     case 'message:deleted':

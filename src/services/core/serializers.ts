@@ -21,9 +21,12 @@ import { sizeLimits } from '../../protocol/codes.ts';
 import { preview } from '../../text/text.ts';
 import { readSettings } from '../tenants/settings.ts';
 
-/** ISO 8601, UTC, ms. */
+let lastTime = { ms: Number.NaN, text: '' };
+
+/** ISO 8601, UTC, ms. A message says the same time several times, and many are written in one ms. */
 export function isoTime(ms: number): string {
-  return new Date(ms).toISOString();
+  if (ms !== lastTime.ms) lastTime = { ms, text: new Date(ms).toISOString() };
+  return lastTime.text;
 }
 
 const isoOrNull = (ms: number | null): string | null => (ms === null ? null : isoTime(ms));

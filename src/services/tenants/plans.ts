@@ -104,8 +104,7 @@ export interface RateLimitPolicy {
 export interface RateLimitHeaders {
   readonly RateLimit: string;
   readonly 'RateLimit-Policy': string;
-  /** Only on a refusal. */
-  readonly 'Retry-After'?: string;
+  readonly 'Retry-After': string;
 }
 
 const seconds = (ms: number): number => Math.max(1, Math.ceil(ms / 1000));
@@ -121,36 +120,28 @@ function policyName(name: string, { windowMs }: LimitWindow): string {
   return `"${full.replace(/["\\]/g, '\\$&')}"`;
 }
 
+/** A refusal of the limiter. */
+export type LimitRefusal = Extract<LimitVerdict, { ok: false }>;
+
 /**
- * The headers that tell a caller where it stands, as draft-ietf-httpapi-ratelimit-headers (revision 10 and later) has
- * them: each window is a policy of its own, `q` uses in `w` seconds; `r` uses are left and more come in `t` seconds.
- *
- * Takes the limiter's verdict and the policies that were checked, in the order of the checks. Returns header names and
- * values: of an accepted call the tightest window of each check, of a refused one the window that refused, with
- * `Retry-After`. Throws RangeError for a name outside printable ASCII.
+ * The headers of a refusal, as draft-ietf-httpapi-ratelimit-headers (revision 10 and later) has them: each window is a
+ * policy of its own, `q` uses in `w` seconds; `r` uses are left and more come in `t` seconds.
+ * @param policies those that were checked, in the order of the checks
+ * @throws RangeError for a name outside printable ASCII
  */
 export function rateLimitHeaders(
-  verdict: LimitVerdict,
+  { failed, window, retryAfterMs }: Omit<LimitRefusal, 'ok'>,
   policies: readonly RateLimitPolicy[],
 ): RateLimitHeaders {
   const policy = policies
     .flatMap(({ name, windows: all }) =>
-      all.map((window) => `${policyName(name, window)};q=${window.limit};w=${seconds(window.windowMs)}`),
+      all.map((one) => `${policyName(name, one)};q=${one.limit};w=${seconds(one.windowMs)}`),
     )
     .join(', ');
-  const line = (index: number, window: LimitWindow, remaining: number, ms: number): string =>
-    `${policyName(policies[index]?.name ?? 'default', window)};r=${remaining};t=${seconds(ms)}`;
-  if (verdict.ok) {
-    return {
-      RateLimit: verdict.state
-        .map(({ window, remaining, resetMs }, i) => line(i, window, remaining, resetMs))
-        .join(', '),
-      'RateLimit-Policy': policy,
-    };
-  }
+  const name = policyName(policies[failed]?.name ?? 'default', window);
   return {
-    RateLimit: line(verdict.failed, verdict.window, 0, verdict.retryAfterMs),
+    RateLimit: `${name};r=0;t=${seconds(retryAfterMs)}`,
     'RateLimit-Policy': policy,
-    'Retry-After': String(seconds(verdict.retryAfterMs)),
+    'Retry-After': String(seconds(retryAfterMs)),
   };
 }
