@@ -629,8 +629,15 @@ export interface KnowledgeRepository {
   counts(scope: number, terms: readonly string[]): Promise<ReadonlyMap<string, number>>;
   /** The indexed terms that begin with a text, in order. */
   vocabulary(scope: number, beginning: string): Promise<string[]>;
-  /** The passages whose headings, or all of which, the terms match best, by a measure like BM25; at most `limit`. */
+  /** The passages that the terms match best, by a measure like BM25; at most `limit`. */
   matching(
+    scope: number,
+    applicationId: string,
+    terms: readonly string[],
+    limit: number,
+  ): Promise<KnowledgeCandidate[]>;
+  /** The same by their headings alone, which a common word of the texts can't bury. */
+  matchingHeadings(
     scope: number,
     applicationId: string,
     terms: readonly string[],

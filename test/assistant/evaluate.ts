@@ -1,21 +1,27 @@
 // Owns: `npm run evaluate`: its options and its output. Must not judge anything.
 import { parseArgs } from 'node:util';
 import { evaluate } from './evaluation.ts';
+import { figuresTable } from './fit/figures.ts';
+import { evaluateFolder } from './folder-evaluation.ts';
 import { report } from './report.ts';
 
-const help = `npm run evaluate [-- options]
+const help = `npm run evaluate [-- FOLDER] [options]
 
 Asks the assistant a set of questions over a set of documents, and says how many it answered
 rightly, wrongly, not at all, and whether anything passed from one tenant to another.
 Without a model by default. With DESKBELL_AI_URL, DESKBELL_AI_MODEL and DESKBELL_AI_KEY set,
 that model answers from the same passages.
 
+With FOLDER, asks its questions over its documents instead, without a model, and reports in per cent
+by file. FOLDER is what npm run fit takes: documents/, sections.json, *.jsonl.
+
   --list              also name each question that did not go well
   --without-synonyms  as an owner who wrote no synonym list
   --json              everything, machine-readable
 `;
 
-const { values } = parseArgs({
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
   options: {
     list: { type: 'boolean', default: false },
     'without-synonyms': { type: 'boolean', default: false },
@@ -24,8 +30,14 @@ const { values } = parseArgs({
   },
 });
 
+const [folder] = positionals;
 if (values.help) process.stdout.write(help);
-else {
+else if (folder !== undefined) {
+  const figures = await evaluateFolder(folder);
+  process.stdout.write(
+    `${values.json ? JSON.stringify(figures, null, 2) : figuresTable(figures).join('\n')}\n`,
+  );
+} else {
   const evaluation = await evaluate({ environment: process.env, synonyms: !values['without-synonyms'] });
   process.stdout.write(
     `${values.json ? JSON.stringify(evaluation, null, 2) : report(evaluation, values.list)}\n`,

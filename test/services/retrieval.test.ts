@@ -263,6 +263,35 @@ describe('many passages', () => {
     ).toBe('Part 417');
     expect((await find(application.id, 'machine oil')).passages).toHaveLength(5);
   });
+
+  it('do not bury one with the words of the question under general synonyms of them', async () => {
+    const { application } = await fresh();
+    const alike = Array.from(
+      { length: 200 },
+      (_, n) => `## Fee, rate and price ${n}\n\nThe fee is a rate, the rate is a price, and the price a fee.`,
+    );
+    const right = `## Abroad\n\n${'Whatever lies in a box goes by the next ship. '.repeat(12)}Its cost is that of a stamp.`;
+    await add(application.id, 'manual', `# Manual\n\n${[...alike, right, ...alike].join('\n\n')}`);
+    const { passages } = await find(application.id, 'what is the cost of it', 200);
+    expect(passages.map(({ heading }) => heading)).toContain('Abroad');
+  });
+
+  it('are looked up in turns, so that no question holds the others up', async () => {
+    const { application } = await fresh();
+    await add(application.id, 'manual', '# Manual\n\nThe machine needs oil.');
+    let turns = 0;
+    let isAsking = true;
+    const count = (): void => {
+      turns += 1;
+      if (isAsking) setImmediate(count);
+    };
+    setImmediate(count);
+    const words = Array.from({ length: 30 }, (_, n) => `word${n}`).join(' ');
+    await find(application.id, `oil ${words}`);
+    isAsking = false;
+    // The application, its words by eight, headings, texts, vectors, kept questions.
+    expect(turns).toBeGreaterThanOrEqual(8);
+  });
 });
 
 describe('vectors', () => {
@@ -330,6 +359,34 @@ describe('vectors', () => {
     expect(passages[0]?.text).toBe('quiz quota quest');
     expect(coverage).toBe(0);
     expect((await retrieve(service, acme.application.id, 'zebra', 5)).passages[0]?.text).toContain('zebra');
+  });
+
+  it('join the words in one order: what both find stands before what one of them finds', async () => {
+    await add(
+      acme.application.id,
+      'b',
+      '# Beta\n\n## Ale\n\nbeaver ale apple ant\n\n## Rye\n\nbeaver rye rock run\n\n## Aim\n\naim ask air',
+    );
+    const question = 'beaver acorn arch';
+    const headings = async (from: Service): Promise<(string | null)[]> =>
+      (await retrieve(from, acme.application.id, question, 3)).passages.map(({ heading }) => heading);
+    expect(await headings(app.service)).toEqual(['Rye', 'Ale']);
+    await embedMissing(service, never);
+    const joined = await headings(service);
+    expect(joined[0]).toBe('Ale');
+    expect(joined).toContain('Aim');
+  });
+
+  it('make a passage surer that is also near, and no surer one that is far', async () => {
+    await add(
+      acme.application.id,
+      'b',
+      '# Beta\n\n## Zoo\n\nzebra zinc zenith\n\n## Yard\n\nzebra mice moon',
+    );
+    await embedMissing(service, never);
+    const confidence = async (question: string): Promise<number> =>
+      (await retrieve(service, acme.application.id, question, 5)).confidence.answer;
+    expect(await confidence('zenith zzz')).toBeGreaterThan(await confidence('zenith mmm'));
   });
 
   it('never lead into another tenant', async () => {

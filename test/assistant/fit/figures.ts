@@ -5,7 +5,7 @@ import {
   rankCandidates,
   type Weights,
 } from '../../../src/services/assistant/knowledge/retrieval/combination.ts';
-import { thresholds } from '../../../src/services/assistant/knowledge/retrieval/retrieval.ts';
+import type { Confidence } from '../../../src/protocol/assistant.ts';
 import type { Sample } from './samples.ts';
 
 /** In per cent of the questions, but for their number. */
@@ -25,31 +25,46 @@ export interface Figures {
   readonly solved: number;
 }
 
-export function countFigures(samples: readonly Sample[], weights: Weights): Figures {
-  const counts = { hit1: 0, hit3: 0, right: 0, wrong: 0, offered: 0, offeredWithout: 0, handedOver: 0 };
-  for (const { candidates, right, signals } of samples) {
-    const ranked = rankCandidates(candidates, weights);
-    const confidence = judgeConfidence(ranked, signals, weights);
-    const place = ranked.findIndex(({ candidate }) => right.has(candidate));
-    const isAmongThree = place >= 0 && place < 3;
-    if (place === 0) counts.hit1 += 1;
-    if (isAmongThree) counts.hit3 += 1;
-    if (confidence.answer >= thresholds.answer) counts[place === 0 ? 'right' : 'wrong'] += 1;
-    else if (confidence.choices >= thresholds.choices)
-      counts[isAmongThree ? 'offered' : 'offeredWithout'] += 1;
-    else counts.handedOver += 1;
-  }
-  const share = (count: number): number => Math.round((1000 * count) / samples.length) / 10;
+/** What became of a question. */
+export interface Outcome {
+  /** The place of the right passage, from 0; null: not found, or there is none. */
+  readonly place: number | null;
+  readonly action: 'answered' | 'offered' | 'handedOver';
+  /** The right passage is the answer, or among those that are offered. */
+  readonly isRight: boolean;
+}
+
+/** Judges samples as the product would. */
+export function countFigures(samples: readonly Sample[], weights: Weights, thresholds: Confidence): Figures {
+  return toFigures(
+    samples.map(({ candidates, right, signals }): Outcome => {
+      const ranked = rankCandidates(candidates, weights);
+      const confidence = judgeConfidence(ranked, signals, weights);
+      const place = ranked.findIndex(({ candidate }) => right.has(candidate));
+      const found = place < 0 ? null : place;
+      if (confidence.answer >= thresholds.answer)
+        return { place: found, action: 'answered', isRight: place === 0 };
+      const action = confidence.choices >= thresholds.choices ? 'offered' : 'handedOver';
+      return { place: found, action, isRight: found !== null && found < 3 };
+    }),
+  );
+}
+
+/** Counts what became of questions. */
+export function toFigures(outcomes: readonly Outcome[]): Figures {
+  const share = (isCounted: (one: Outcome) => boolean): number =>
+    Math.round((1000 * outcomes.filter(isCounted).length) / outcomes.length) / 10;
+  const isSolved = ({ action, isRight }: Outcome): boolean => action !== 'handedOver' && isRight;
   return {
-    questions: samples.length,
-    hit1: share(counts.hit1),
-    hit3: share(counts.hit3),
-    right: share(counts.right),
-    wrong: share(counts.wrong),
-    offered: share(counts.offered),
-    offeredWithout: share(counts.offeredWithout),
-    handedOver: share(counts.handedOver),
-    solved: share(counts.right + counts.offered),
+    questions: outcomes.length,
+    hit1: share(({ place }) => place === 0),
+    hit3: share(({ place }) => place !== null && place < 3),
+    right: share((one) => one.action === 'answered' && one.isRight),
+    wrong: share((one) => one.action === 'answered' && !one.isRight),
+    offered: share((one) => one.action === 'offered' && one.isRight),
+    offeredWithout: share((one) => one.action === 'offered' && !one.isRight),
+    handedOver: share(({ action }) => action === 'handedOver'),
+    solved: share(isSolved),
   };
 }
 

@@ -15,7 +15,7 @@ export interface Case {
   readonly weight: number;
 }
 
-const steps = 600;
+const steps = 300;
 
 /** The weights under which the right candidates are most probable. @param ridge pulls them towards zero */
 export function fitChoices(choices: readonly Choice[], ridge = 1e-4): number[] {

@@ -3,7 +3,6 @@
 import {
   findCandidates,
   measureCandidates,
-  openIndex,
   type Found,
   type MeasuredCandidate,
 } from '../../../src/services/assistant/knowledge/retrieval/retrieval.ts';
@@ -36,43 +35,57 @@ export async function askFolder(
   applicationId: string,
   question: Pick<Asked, 'ask' | 'group' | 'topic' | 'topicOf'>,
 ): Promise<Asked> {
-  const found = await service.engine.store.read(async (tx) => {
-    const index = await openIndex(tx, applicationId);
-    return index === null ? null : findCandidates(index, question.ask, []);
-  });
+  const found = await findCandidates(service, applicationId, question.ask, []);
   return { ...question, found };
 }
 
 /** Questions that the team answered before, by topic. */
 export type Past = ReadonlyMap<string, readonly string[]>;
 
-/**
- * @param missing topics without an article
- * @param past questions that are kept with their topic's passage
- */
+/** As what the documents are taken. */
+export interface Circumstances {
+  /** Topics without an article. */
+  readonly missing?: ReadonlySet<string>;
+  /** Questions that are kept with their topic's passage. */
+  readonly past?: Past;
+  /** Topics whose article is a kept reply, with the question that is its title. */
+  readonly replies?: ReadonlyMap<string, string>;
+  /** Vectors of passages: draws the likeness of one, higher by the mean for the right one. Left out: there are none. */
+  readonly drawLikeness?: (isRight: boolean) => number;
+}
+
+/** Measures a question's candidates. */
 export function sample(
   { found, topic, topicOf }: Asked,
-  missing: ReadonlySet<string> = new Set(),
-  past: Past = new Map(),
+  { missing = new Set(), past = new Map(), replies = new Map(), drawLikeness }: Circumstances = {},
 ): Sample {
   if (found === null)
     return { candidates: [], right: new Set(), signals: { contentWords: 0, unknownShare: 0 } };
+  const topics = new Map(
+    found.candidates.map(({ candidate: { id }, candidate }) => [id, topicOf(candidate)]),
+  );
   const candidates = found.candidates
-    .filter(({ candidate }) => !missing.has(topicOf(candidate) ?? ''))
-    .map((one) => {
-      const questions = past.get(topicOf(one.candidate) ?? '') ?? [];
+    .filter(({ candidate: { id } }) => !missing.has(topics.get(id) ?? ''))
+    .map(({ candidate }) => {
+      const about = topics.get(candidate.id) ?? '';
+      const questions = past.get(about) ?? [];
+      const reply = replies.get(about);
+      const titled = reply === undefined ? candidate : { ...candidate, title: reply, heading: null };
       // The index has a kept question's words among those of the heading.
-      const heading = [...one.candidate.terms.heading, ...questions.flatMap(terms)];
+      const heading = reply === undefined ? candidate.terms.heading : terms(reply);
       return {
         questions,
-        likeness: null,
-        candidate: { ...one.candidate, terms: { ...one.candidate.terms, heading } },
+        likeness: drawLikeness === undefined ? null : drawLikeness(topic !== null && about === topic),
+        candidate: {
+          ...titled,
+          terms: { text: candidate.terms.text, heading: [...heading, ...questions.flatMap(terms)] },
+        },
       };
     });
   const measured = measureCandidates({ ...found, candidates });
   return {
     candidates: measured,
-    right: new Set(measured.filter(({ candidate }) => topic !== null && topicOf(candidate) === topic)),
+    right: new Set(measured.filter(({ candidate: { id } }) => topic !== null && topics.get(id) === topic)),
     signals: found.signals,
   };
 }

@@ -207,8 +207,8 @@ const matching = prepare<{ query: string; application_id: string; limit: number 
     ])
     .where(withoutIndex('k.application_id'), '=', p.application_id),
 );
-/** The same by the headings alone, which a common word of the texts can't bury. */
-const matchingHeading = prepare<{ query: string; application_id: string; limit: number }>()((db, p) =>
+/** The same by the headings alone. */
+const matchingHeadings = prepare<{ query: string; application_id: string; limit: number }>()((db, p) =>
   db
     .selectFrom(
       db
@@ -408,11 +408,12 @@ export function createKnowledgeRepository(runner: Runner): KnowledgeRepository {
       return rows.map(({ term }) => bareTerm(scope, term));
     },
     matching: async (scope, applicationId, terms, limit) => {
-      const asked = { query: toMatch(scope, terms), application_id: applicationId };
-      const byHeading = await all(runner, matchingHeading, { ...asked, limit: Math.floor(limit / 3) });
-      const byAll = await all(runner, matching, { ...asked, limit });
-      const found = new Map([...byHeading, ...byAll].map((row) => [row.row, row]));
-      return [...found.values()].slice(0, limit).map((row) => toCandidate(scope, row));
+      const asked = { query: toMatch(scope, terms), application_id: applicationId, limit };
+      return (await all(runner, matching, asked)).map((row) => toCandidate(scope, row));
+    },
+    matchingHeadings: async (scope, applicationId, terms, limit) => {
+      const asked = { query: toMatch(scope, terms), application_id: applicationId, limit };
+      return (await all(runner, matchingHeadings, asked)).map((row) => toCandidate(scope, row));
     },
     candidate: async (scope, applicationId, row) => {
       const found = await first(runner, candidateByRow, { row, application_id: applicationId });

@@ -9,10 +9,10 @@ import fitted from './weights.json' with { type: 'json' };
 export interface Signals {
   readonly words: PassageScore;
   readonly likeness: Likeness;
-  /** The share of its own heading that stands in the question, 0 to 1. */
+  /** The share of its own heading, or of a question kept with it, that stands in the question, 0 to 1. */
   readonly headingShare: number;
-  /** By how many standard deviations its vector is nearer to the question's than the other candidates'; 0: unknown. */
-  readonly nearness: number;
+  /** By how many standard deviations its vector is nearer to the question's than the candidates' mean; null: unknown. */
+  readonly nearness: number | null;
 }
 
 /** What was measured of the question itself. */
@@ -30,7 +30,14 @@ export interface Weights {
   readonly choices: readonly number[];
 }
 
-export const weights: Weights = fitted;
+/** Where a model of vectors is configured they are weights of their own: without one nothing is different. */
+export const weights: { readonly words: Weights; readonly vectors: Weights } = fitted;
+
+/**
+ * From these probabilities on a question is answered, or else the titles of the best passages are offered. Chosen by
+ * the fit so that few answers are wrong: a visitor acts on a wrong one, where a choice asks back.
+ */
+export const thresholds: Confidence = fitted.thresholds;
 
 /** The features of a candidate's order, in the order of their weights. */
 export function rankingFeatures(
@@ -47,8 +54,12 @@ export function rankingFeatures(
     likeness.text,
     likeness.both,
     headingShare,
-    nearness,
+    nearness ?? 0,
   ];
+}
+
+function selectWeights(candidates: readonly Signals[]): Weights {
+  return candidates.some(({ nearness }) => nearness !== null) ? weights.vectors : weights.words;
 }
 
 /** A candidate with its place in the order. */
@@ -60,7 +71,7 @@ export interface Ranked<T> {
 /** Candidates in order, best first; equal ones stay as they were. */
 export function rankCandidates<T extends Signals>(
   candidates: readonly T[],
-  { ranking }: Pick<Weights, 'ranking'> = weights,
+  { ranking }: Pick<Weights, 'ranking'> = selectWeights(candidates),
 ): Ranked<T>[] {
   const best = Math.max(0, ...candidates.map(({ words }) => words.score));
   return candidates
@@ -79,7 +90,7 @@ export function confidenceFeatures(
   const margin = (place: number, most: number): number =>
     Math.min(most, first.score - (ranked[place]?.score ?? Number.NEGATIVE_INFINITY)) / 2;
   const entropy = -shares.reduce((sum, share) => sum + (share > 0 ? share * Math.log(share) : 0), 0);
-  const { words, likeness, headingShare } = first.candidate;
+  const { words, likeness, headingShare, nearness } = first.candidate;
   return [
     1,
     first.score / 5,
@@ -94,6 +105,7 @@ export function confidenceFeatures(
     2 * Math.max(likeness.heading, likeness.question),
     headingShare,
     entropy,
+    (nearness ?? 0) / 3,
   ];
 }
 
@@ -101,7 +113,7 @@ export function confidenceFeatures(
 export function judgeConfidence(
   ranked: readonly Ranked<Signals>[],
   question: QuestionSignals,
-  { answer, choices }: Weights = weights,
+  { answer, choices }: Weights = selectWeights(ranked.map(({ candidate }) => candidate)),
 ): Confidence {
   if (ranked.length === 0) return { answer: 0, choices: 0 };
   const features = confidenceFeatures(ranked, question);

@@ -48,17 +48,12 @@ download, export
 upload, import
 connect, link, integrate, integration
 error, failure, fault, bug
-crash, accident, collision
 does not work, is broken, out of order
 help, support, assistance
 contact, reach
 staff, employee, team member, colleague
 owner, administrator
 child, kid, toddler, baby
-dog, puppy
-bicycle, bike, cycle
-car, automobile, vehicle
-tyre, tire
 rent, hire, rental, borrow, lend
 book, reserve, booking, reservation
 appointment, meeting
@@ -67,22 +62,10 @@ customs, duties, import tax
 tax, VAT
 privacy, data protection, GDPR, personal data
 keep, save, retain
-encrypted, encryption
-server, data centre, data center
-availability, uptime, reliable
-vacancy, job, hiring, career, position
-allergy, allergen, allergic
-fridge, refrigerator, refrigerated
-taste, flavour, flavor
-ingredient, contents
-colour, color
 two-factor, 2FA, two step, second factor, MFA
 single sign-on, SSO
-API key, token, API token
-throttled, throttling, rate limit, too many requests
 switch on, turn on, enable, activate
 switch off, turn off, disable, deactivate
-revoke, invalidate, disable
 expire, expiry, expiration, run out, valid until, valid
 late, delay, delayed
 track, tracking, follow
@@ -90,9 +73,6 @@ abroad, international, foreign country, other countries, overseas
 collect, pick up, pickup, fetch
 cash, banknotes
 credit card, debit card, card
-battery, accumulator
-charge, recharge, plug in
-recycle, recycling, dispose, waste
 Preis, Kosten, kostet, kosten, Gebühr, teuer
 Lieferung, Versand, Zustellung
 liefern, versenden, schicken
@@ -112,16 +92,11 @@ Telefon, Handy, anrufen
 kaputt, defekt, beschädigt
 verloren, verlieren, Fundsachen, Fundbüro
 gestohlen, Diebstahl, geklaut
-Fahrrad, Rad, Räder, Fahrräder
-Zug, Züge, Bahn
 Kind, Kinder
-Hund, Hunde
 leihen, mieten, ausleihen, Verleih
 buchen, Buchung, reservieren, Reservierung
 Adresse, Anschrift
-mitnehmen, Mitnahme, mitgenommen
 Mitarbeiter, Angestellte, Personal
-Firma, Unternehmen, Betrieb
 `;
 
 /** The lines as an application's list has them. */

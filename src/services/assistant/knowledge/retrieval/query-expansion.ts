@@ -62,6 +62,9 @@ async function addCorrections(slot: QueryTerm, vocabulary: Vocabulary): Promise<
   const meant = findCorrections(term, await vocabulary.withPrefix(term.slice(0, 1)));
   return {
     term,
-    alternatives: [...alternatives, ...meant.map((one) => ({ terms: [one], weight: correctionWeight }))],
+    alternatives: [
+      ...alternatives,
+      ...meant.map((one) => ({ terms: [one], weight: correctionWeight, isGeneral: false })),
+    ],
   };
 }

@@ -1,7 +1,6 @@
 // What of a message asks: people greet and tell a story before they come to it, and no document speaks of their story.
 // Text in, text out; whether documents speak of a stretch is retrieval's affair.
 import { isStopword } from './stopwords.ts';
-import { isCommonWord } from './common-words.ts';
 import { terms } from './terms.ts';
 
 /** The last ones count: who tells a story ends with the question. */
@@ -33,5 +32,5 @@ export function extractQuestions(message: string): string[] {
 }
 
 function countContentWords(text: string): number {
-  return new Set(terms(text).filter((term) => !isStopword(term) && !isCommonWord(term))).size;
+  return new Set(terms(text).filter((term) => !isStopword(term))).size;
 }

@@ -2,7 +2,6 @@
 // them, weighed by how rare it is in the application's own documents. Pure arithmetic.
 import type { PassageTerms } from '../../../../engine/rows.ts';
 import { isStopword } from './stopwords.ts';
-import { isCommonWord } from './common-words.ts';
 import { bigrams } from './terms.ts';
 
 /** One word of the question with everything that may stand for it. */
@@ -17,6 +16,8 @@ export interface Alternative {
   readonly terms: readonly string[];
   /** What it counts beside the word itself, 0 to 1. */
   readonly weight: number;
+  /** It is of the list for everybody: it must not bury passages with the question's own words. */
+  readonly isGeneral: boolean;
 }
 
 /** Of how many passages how many hold a term. */
@@ -33,26 +34,27 @@ export interface PassageScore {
 
 /** What a word that only carries the question weighs; one of its matter has about 1 to 8. */
 const stopwordWeight = 0.1;
-/** What a word of general use ("find", "long") weighs; less where no document has it, since they put it in another word. */
-const commonWordWeight = 0.5;
-const unseenCommonWordWeight = 0.25;
 /** What a word found only in pieces counts beside the word itself. */
 const bigramWeight = 0.8;
 /** Fewer passages are taken for so many. */
 const minCorpusSize = 100;
 
+/** The terms by which passages are looked for. */
+export interface SearchTerms {
+  /** The question's own words of matter, with their pieces, what they were meant to be, and the owner's synonyms. */
+  readonly own: readonly string[];
+  /** Those of the general synonyms. */
+  readonly general: readonly string[];
+}
+
 /** Every term that may stand for a word of the question's matter: what the index is asked for. */
-export function getSearchTerms(slots: readonly QueryTerm[]): string[] {
+export function getSearchTerms(slots: readonly QueryTerm[]): SearchTerms {
   const matter = slots.filter(({ term }) => !isStopword(term));
-  return [
-    ...new Set(
-      matter.flatMap(({ term, alternatives }) => [
-        term,
-        ...bigrams(term),
-        ...alternatives.flatMap((one) => one.terms),
-      ]),
-    ),
-  ];
+  const alternatives = matter.flatMap((slot) => slot.alternatives);
+  const termsOf = (general: boolean): string[] =>
+    alternatives.filter(({ isGeneral }) => isGeneral === general).flatMap((one) => one.terms);
+  const own = new Set([...matter.flatMap(({ term }) => [term, ...bigrams(term)]), ...termsOf(false)]);
+  return { own: [...own], general: [...new Set(termsOf(true))].filter((term) => !own.has(term)) };
 }
 
 /** Rarer terms weigh more; one that occurs nowhere weighs most, since the documents don't speak of it. */
@@ -91,9 +93,7 @@ export function createRanker(
     );
     // Of words that must stand together the rarest counts, of ways to say it the most usual one.
     const rarities = ways.map((all) => Math.max(...all.map((one) => inverseFrequency(frequencies, one))));
-    const rarity = rarities.length === 0 ? inverseFrequency(frequencies, term) : Math.min(...rarities);
-    if (isCommonWord(term)) return rarity * (rarities.length > 0 ? commonWordWeight : unseenCommonWordWeight);
-    return rarity;
+    return rarities.length === 0 ? inverseFrequency(frequencies, term) : Math.min(...rarities);
   });
   const total = weights.reduce((sum, one) => sum + one, 0);
   if (total === 0 || slots.every(({ term }) => isStopword(term))) return null;

@@ -8,12 +8,15 @@ import {
   createRanker,
   getSearchTerms,
   measureQuestion,
-  type PassageScore,
   type Frequencies,
+  type PassageScore,
+  type QueryTerm,
+  type SearchTerms,
 } from './ranking.ts';
 import {
   judgeConfidence,
   rankCandidates,
+  thresholds,
   type QuestionSignals,
   type Ranked,
   type Signals,
@@ -35,22 +38,25 @@ export interface Retrieved {
   readonly confidence: Confidence;
 }
 
-/**
- * From these probabilities on a question is answered, or else the titles of the best passages are offered. Chosen on
- * training questions so that few answers are wrong: a visitor acts on a wrong one, where a choice asks back.
- */
-export const thresholds: Confidence = { answer: 0.66, choices: 0.28 };
+export { thresholds } from './combination.ts';
+
+type Knowledge = ReadTx['repositories']['knowledge'];
 
 const noLikeness: Likeness = { heading: 0, text: 0, both: 0, question: 0 };
 
 /** Words of a question beyond these ask for nothing more. */
 const maxTerms = 40;
-/** Passages that are looked at closely. */
-const maxCandidates = 60;
-/** A term in more than this share of the passages finds none of them: rarer ones do, where there are any. */
-const commonTermRatio = 0.15;
-/** Below this many passages every term may find. */
-const smallCorpusSize = 400;
+/** Passages that are looked at closely: so many by their headings, by all of them, and by the general synonyms. */
+const maxCandidates = { headings: 40, texts: 50, synonyms: 20, vectors: 60 };
+/**
+ * Occurrences of a question's words that the index goes through: what bounds the time of a question. Rare words come
+ * first, for they tell look-alikes apart.
+ */
+const maxOccurrences = 6_000;
+/** So many words are looked up however often they occur. */
+const minSearched = 2;
+/** Terms that are counted in one turn. */
+const countedAtOnce = 8;
 
 /**
  * The passages of an application that fit a question best, and how sure it is that they answer it.
@@ -67,17 +73,14 @@ export async function retrieve(
   question: string,
   most: number,
 ): Promise<Retrieved> {
-  const near = await findNearestRows(service, applicationId, question, maxCandidates);
-  const find = (text: string): Promise<Retrieved> =>
-    service.engine.store.read(async (tx) => {
-      const index = await openIndex(tx, applicationId);
-      return index === null ? emptyResult : retrieveFrom(index, text, near, most);
-    });
+  const near = await findNearestRows(service, applicationId, question, maxCandidates.vectors);
+  const find = async (text: string): Promise<Retrieved> => {
+    const found = await findCandidates(service, applicationId, text, near);
+    return found === null ? emptyResult : rankFound(found, most);
+  };
   let best = await find(question);
   if (best.confidence.answer >= thresholds.answer) return best;
   for (const stretch of extractQuestions(question)) {
-    // Over many passages each takes some ten milliseconds: others get a turn in between.
-    await yieldToLoop();
     const found = await find(stretch);
     if (isSurer(found.confidence, best.confidence)) best = found;
   }
@@ -91,38 +94,13 @@ export function isSurer(one: Confidence, other: Confidence): boolean {
     : one.choices > other.choices;
 }
 
-/** One application's part of the index, in one snapshot. */
-interface Index {
-  readonly knowledge: ReadTx['repositories']['knowledge'];
-  readonly applicationId: string;
-  readonly scope: number;
-  readonly vocabulary: Vocabulary;
-  readonly synonyms: string | undefined;
-  readonly passages: number;
-}
-
-/** @returns null: the application has no knowledge */
-export async function openIndex(
-  { repositories: { knowledge } }: ReadTx,
-  applicationId: string,
-): Promise<Index | null> {
-  const scope = await knowledge.scope(applicationId);
-  if (scope === undefined) return null;
-  return {
-    knowledge,
-    applicationId,
-    scope,
-    vocabulary: createVocabulary(knowledge, scope),
-    synonyms: await knowledge.synonyms(applicationId),
-    passages: await knowledge.passagesOfApplication(applicationId),
-  };
-}
-
 const emptyResult: Retrieved = { passages: [], coverage: 0, confidence: { answer: 0, choices: 0 } };
 
 /** What a question found before anything is measured of it. */
 export interface Found {
   readonly question: string;
+  /** Its terms, with all that may stand for them. */
+  readonly asked: ReadonlySet<string>;
   readonly signals: QuestionSignals;
   readonly judge: (passage: PassageTerms) => PassageScore;
   readonly candidates: readonly FoundCandidate[];
@@ -140,14 +118,7 @@ export interface MeasuredCandidate extends Signals {
   readonly candidate: Candidate;
 }
 
-async function retrieveFrom(
-  index: Index,
-  text: string,
-  near: readonly NearRow[],
-  most: number,
-): Promise<Retrieved> {
-  const found = await findCandidates(index, text, near);
-  if (found === null) return emptyResult;
+function rankFound(found: Found, most: number): Retrieved {
   const ranked = rankCandidates(measureCandidates(found));
   const passages = deduplicate(ranked)
     .slice(0, most)
@@ -159,39 +130,55 @@ async function retrieveFrom(
   };
 }
 
+/** One look into the index, in a turn of its own. */
+type Step = <T>(work: (knowledge: Knowledge) => Promise<T>) => Promise<T>;
+
+/** What a question asks the index for. */
+interface Query {
+  readonly scope: number;
+  readonly slots: readonly QueryTerm[];
+  readonly frequencies: Frequencies;
+  readonly search: SearchTerms;
+}
+
 /**
- * Looks up what may answer a question.
+ * Looks up what may answer a question. Over many passages each step takes some milliseconds, so others get a turn in
+ * between. What is removed between two steps may still be among the candidates, as if it were removed a moment later.
  * @param near rows by their vectors' nearness, nearest first
- * @returns null: nothing in it says what it is about
+ * @returns null: nothing in it says what it is about, or the application has no knowledge
  */
 export async function findCandidates(
-  { knowledge, applicationId, scope, vocabulary, synonyms, passages: all }: Index,
+  service: Service,
+  applicationId: string,
   text: string,
   near: readonly NearRow[],
 ): Promise<Found | null> {
+  const step: Step = async (work) => {
+    await yieldToLoop();
+    return service.engine.store.read(({ repositories: { knowledge } }) => work(knowledge));
+  };
   const question = stripInvisible(text);
-  const typed = terms(question).slice(0, maxTerms);
-  const slots = await expandQuery(typed, synonyms, vocabulary);
-  const counts = await vocabulary.counts(getSearchTerms(slots));
-  const frequencies: Frequencies = { passages: all, of: (term) => counts.get(term) ?? 0 };
-  const judge = createRanker(slots, frequencies);
-  if (judge === null) return null;
-  const rows = new Map<number, Candidate>();
-  const finding = selectiveTerms(frequencies, [...counts.keys()]);
-  if (finding.length > 0)
-    for (const one of await knowledge.matching(scope, applicationId, finding, maxCandidates))
-      rows.set(one.row, one);
+  const query = await createQuery(step, applicationId, question);
+  const judge = query === null ? null : createRanker(query.slots, query.frequencies);
+  if (query === null || judge === null) return null;
+  const candidates = await lookUp(step, applicationId, query);
   const likeness = new Map(near.map((one) => [one.row, one.likeness]));
-  for (const row of likeness.keys()) {
-    const one = rows.has(row) ? undefined : await knowledge.candidate(scope, applicationId, row);
-    if (one !== undefined) rows.set(row, one);
-  }
-  const kept = await knowledge.questions([...rows.values()].map((one) => one.document_id));
+  const nearest = await step((knowledge) =>
+    Promise.all(
+      [...likeness.keys()]
+        .filter((row) => !candidates.has(row))
+        .map((row) => knowledge.candidate(query.scope, applicationId, row)),
+    ),
+  );
+  for (const one of nearest) if (one !== undefined) candidates.set(one.row, one);
+  const documents = [...candidates.values()].map((one) => one.document_id);
+  const kept = await step((knowledge) => knowledge.questions(documents));
   return {
     question,
+    asked: new Set([...terms(question), ...query.search.own, ...query.search.general]),
     judge,
-    signals: measureQuestion(slots, frequencies),
-    candidates: [...rows.values()].map((candidate) => ({
+    signals: measureQuestion(query.slots, query.frequencies),
+    candidates: [...candidates.values()].map((candidate) => ({
       candidate,
       questions: kept
         .filter(
@@ -204,8 +191,49 @@ export async function findCandidates(
   };
 }
 
+/** @returns null: the application has no knowledge */
+async function createQuery(step: Step, applicationId: string, question: string): Promise<Query | null> {
+  const known = await step(async (knowledge) => ({
+    scope: await knowledge.scope(applicationId),
+    synonyms: await knowledge.synonyms(applicationId),
+    passages: await knowledge.passagesOfApplication(applicationId),
+  }));
+  const { scope, synonyms, passages } = known;
+  if (scope === undefined) return null;
+  const vocabulary = createVocabulary(step, scope);
+  const slots = await expandQuery(terms(question).slice(0, maxTerms), synonyms, vocabulary);
+  const search = getSearchTerms(slots);
+  const counts = await vocabulary.counts([...search.own, ...search.general]);
+  return { scope, slots, search, frequencies: { passages, of: (term) => counts.get(term) ?? 0 } };
+}
+
+/** Passages by their headings and by all of them; by the general synonyms those that the question's own words leave room for. */
+async function lookUp(
+  step: Step,
+  applicationId: string,
+  { scope, search, frequencies }: Query,
+): Promise<Map<number, Candidate>> {
+  const found = new Map<number, Candidate>();
+  const find = async (
+    by: 'matching' | 'matchingHeadings',
+    list: readonly string[],
+    most: number,
+  ): Promise<void> => {
+    if (list.length === 0 || most <= 0) return;
+    const rows = await step((knowledge) => knowledge[by](scope, applicationId, list, most));
+    for (const one of rows) found.set(one.row, one);
+  };
+  // Headings are short: also words that are common in texts find few of them.
+  await find('matchingHeadings', search.own.filter(occurs(frequencies)), maxCandidates.headings);
+  await find('matching', takeRarest(frequencies, search.own), maxCandidates.texts);
+  const synonyms = takeRarest(frequencies, search.general);
+  await find('matchingHeadings', synonyms, maxCandidates.synonyms);
+  await find('matching', synonyms, maxCandidates.texts - found.size);
+  return found;
+}
+
 /** Measures how well each candidate fits. */
-export function measureCandidates({ question, judge, candidates }: Found): MeasuredCandidate[] {
+export function measureCandidates({ question, asked, judge, candidates }: Found): MeasuredCandidate[] {
   const alike = compareNgrams(
     question,
     candidates.map(({ candidate: { title, heading, text }, questions }) => ({
@@ -214,34 +242,38 @@ export function measureCandidates({ question, judge, candidates }: Found): Measu
       questions,
     })),
   );
-  const asked = new Set(terms(question));
   const nearness = standardize(candidates.map(({ likeness }) => likeness));
-  return candidates.map(({ candidate }, at) => ({
+  return candidates.map(({ candidate, questions }, at) => ({
     candidate,
     words: judge(candidate.terms),
     likeness: alike[at] ?? noLikeness,
-    headingShare: shareOfHeading(candidate, asked),
-    nearness: nearness[at] ?? 0,
+    headingShare: shareOfHeading(candidate, questions, asked),
+    nearness: nearness[at] ?? null,
   }));
 }
 
-/** The share of a passage's own heading, or of the title where it has none, that stands in a question. */
-function shareOfHeading({ title, heading }: Candidate, asked: ReadonlySet<string>): number {
-  const own = [...new Set(terms(heading?.split(headingSeparator).at(-1) ?? title))].filter(
-    (term) => !isStopword(term),
-  );
-  return own.length === 0 ? 0 : own.filter((term) => asked.has(term)).length / own.length;
+/** The share of a passage's own heading, or of a question kept with it, that stands in a question, in its own or in other words. */
+function shareOfHeading(
+  { title, heading }: Candidate,
+  questions: readonly string[],
+  asked: ReadonlySet<string>,
+): number {
+  const shares = [heading?.split(headingSeparator).at(-1) ?? title, ...questions].map((text) => {
+    const own = [...new Set(terms(text))].filter((term) => !isStopword(term));
+    return own.length === 0 ? 0 : own.filter((term) => asked.has(term)).length / own.length;
+  });
+  return Math.max(...shares);
 }
 
 /** Models spread their cosines differently: what counts is how far one stands above the others. */
-function standardize(values: readonly (number | null)[]): number[] {
+function standardize(values: readonly (number | null)[]): (number | null)[] {
   const known = values.filter((value) => value !== null);
-  if (known.length === 0) return values.map(() => 0);
   const mean = known.reduce((sum, one) => sum + one, 0) / known.length;
   const deviation = Math.sqrt(known.reduce((sum, one) => sum + (one - mean) ** 2, 0) / known.length);
+  if (known.length === 0 || deviation === 0) return values.map(() => null);
   // One without a vector is as one of the farthest.
   const least = Math.min(...known);
-  return values.map((value) => (deviation === 0 ? 0 : ((value ?? least) - mean) / deviation));
+  return values.map((value) => ((value ?? least) - mean) / deviation);
 }
 
 /** One passage of an application by its id; null: there is none, as after its document changed. */
@@ -262,28 +294,40 @@ export function findPassage(
 }
 
 /** What the index knows of an application's words; each is counted once. */
-function createVocabulary(knowledge: ReadTx['repositories']['knowledge'], scope: number): Vocabulary {
+function createVocabulary(step: Step, scope: number): Vocabulary {
   const known = new Map<string, number>();
   const counts = async (terms: Iterable<string>): Promise<ReadonlyMap<string, number>> => {
     const asked = [...new Set(terms)];
     const unknown = asked.filter((term) => !known.has(term));
-    const found = unknown.length === 0 ? null : await knowledge.counts(scope, unknown);
-    for (const term of unknown) known.set(term, found?.get(term) ?? 0);
+    for (let start = 0; start < unknown.length; start += countedAtOnce) {
+      const some = unknown.slice(start, start + countedAtOnce);
+      const found = await step((knowledge) => knowledge.counts(scope, some));
+      for (const term of some) known.set(term, found.get(term) ?? 0);
+    }
     return new Map(asked.map((term) => [term, known.get(term) ?? 0]));
   };
   return {
     counts,
     count: async (term) => (await counts([term])).get(term) ?? 0,
-    withPrefix: (text) => knowledge.vocabulary(scope, text),
+    withPrefix: (text) => step((knowledge) => knowledge.vocabulary(scope, text)),
   };
 }
 
-/** The terms that are worth looking up: no common ones, or the rarest where all are common. */
-function selectiveTerms({ passages, of }: Frequencies, list: readonly string[]): readonly string[] {
-  const occurring = list.filter((term) => of(term) > 0);
-  if (passages <= smallCorpusSize) return occurring;
-  const rare = occurring.filter((term) => of(term) <= passages * commonTermRatio);
-  return rare.length > 0 ? rare : occurring.toSorted((a, b) => of(a) - of(b)).slice(0, 2);
+const occurs =
+  ({ of }: Frequencies) =>
+  (term: string): boolean =>
+    of(term) > 0;
+
+/** The rarest of the terms that occur, as many as are looked up. */
+function takeRarest(frequencies: Frequencies, list: readonly string[]): readonly string[] {
+  let occurrences = 0;
+  return list
+    .filter(occurs(frequencies))
+    .toSorted((one, other) => frequencies.of(one) - frequencies.of(other))
+    .filter((term, index) => {
+      occurrences += frequencies.of(term);
+      return index < minSearched || occurrences <= maxOccurrences;
+    });
 }
 
 /** The same text from two documents is one passage: the better one. */

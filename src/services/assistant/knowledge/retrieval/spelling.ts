@@ -1,7 +1,6 @@
 // Slips of the finger: which of the words that documents have was probably meant by one
 // that they don't have. Pure; where the words come from is retrieval.ts's affair.
 import { isStopword } from './stopwords.ts';
-import { isCommonWord } from './common-words.ts';
 
 /** Shorter words have too many words near them; from `long` on two slips are forgiven. Characters of a stem. */
 const minLength = 5;
@@ -13,7 +12,7 @@ const alphabeticScript = /^[\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Greek}]
 
 /** Whether it is worth looking for what a term that occurs nowhere was meant to be. */
 export function isCorrectable(term: string): boolean {
-  return term.length >= minLength && alphabeticScript.test(term) && !isStopword(term) && !isCommonWord(term);
+  return term.length >= minLength && alphabeticScript.test(term) && !isStopword(term);
 }
 
 /**

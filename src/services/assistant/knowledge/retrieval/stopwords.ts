@@ -6,10 +6,12 @@ const list = `
 a an the this that these those it its he she they them their we us our you your i me my mine and or but if so than then as at by for from in into of on
 onto to with without within about is are was were be been being am do does did done doing has have had having can could may might shall should will would
 must not no yes how what when where which who whom whose why there here any some all also just only very too more most much many please tell know want
-need like get got give let make hello hi hey thanks thank help question there's i'd i'm i've can't don't what's possible way ok okay
+need like get got give let make hello hi hey thanks thank help question there's i'd i'm i've can't don't what's possible way ok okay because something anything someone
+condition conditions detail details duration guideline guidelines info information option options period policies policy procedure procedures rule rules terms
 der die das ein eine einer eines einem einen und oder aber wenn ob als an am auf aus bei beim durch für gegen im in ist sind war waren sein bin hat haben
 habe kann können könnte darf muss soll sollte will wollen wird werden wie was wann wo wer wen wem warum welche welcher welches ich du er sie es wir ihr
 mir mich mein meine meinen meiner mit nach nicht kein keine noch nur oder ohne sehr so um und uns unser vom von vor zu zum zur man gibt bitte hallo danke
+bedingungen dauer informationen regel regeln regelung regelungen richtlinie richtlinien
 le la les un une des du de et ou mais si au aux ce cet cette ces il elle ils elles on nous vous je tu me moi mon ma mes votre vos notre nos est sont suis
 être avoir avez a ont ai peut puis pouvez faire fait quel quelle quels quelles que qui quoi quand comment où pourquoi combien dans en par pour sur avec sans
 ne pas plus très y bonjour merci l'on c'est qu'est-ce s'il plaît
@@ -27,7 +29,7 @@ i w we z ze na do od po za o u dla przez przy jest są być mam ma mają mogę m
 і й та в у на з що як коли де хто чому чи не до від за для це мені мій моя ви ваш
 bir ve veya ile için bu şu ne nasıl nerede zaman kim neden mı mi mu mü var yok ben benim siz sizin değil daha çok
 och eller att det den en ett som på är av för med till inte hur vad när var vem varför kan jag du vi ni min mitt mina
-的 了 吗 呢 吧 啊 是 在 我 你 您 他 她 它 我们 你们 请 请问 怎么 怎样 怎么样 如何 什么 哪里 哪儿 哪 哪个 谁 为什么 多少 多少钱 几 可以 能 能否 会 要 想 有 没有 和 或 与 也 都 就 不 这 那 这个 那个 把 被 给 对 从
+需要 想要 的 了 吗 呢 吧 啊 是 在 我 你 您 他 她 它 我们 你们 请 请问 怎么 怎样 怎么样 如何 什么 哪里 哪儿 哪 哪个 谁 为什么 多少 多少钱 几 可以 能 能否 会 要 想 有 没有 和 或 与 也 都 就 不 这 那 这个 那个 把 被 给 对 从
 到 嗎 請 請問 怎麼 怎麼樣 什麼 為什麼 為何 哪裡 可否 是否 會 沒有 們 這 個 吗 一下 上 里
 は が を に で と も の か や へ から まで より ね よ な だ です ます ました ません でした ください 何 どう どの どれ どこ いつ 誰 だれ なぜ どうして どのように いくら いくつ できる できます
 でき たい し て た する し ます この その あの これ それ あれ ある いる こと もの 私 あなた い れ られ せ ん ば お ご 方 よう ました ま した なに 教え おし え てください 場合

@@ -27,18 +27,20 @@ const generalWeight = 0.8;
  */
 export function toQueryTerms(asked: readonly string[], stored: string | undefined): QueryTerm[] {
   const alternatives = asked.map((): Alternative[] => []);
-  const widen = (lines: Lines, share: number): void => {
+  const widen = (lines: Lines, weight: number, isGeneral: boolean): void => {
     for (const [start, term] of asked.entries()) {
       for (const { phrase, line } of lines.get(term) ?? []) {
         if (!phrase.every((word, offset) => asked[start + offset] === word)) continue;
-        const others = line.filter((one) => one !== phrase).map((words) => ({ terms: words, weight: share }));
+        const others = line
+          .filter((one) => one !== phrase)
+          .map((words) => ({ terms: words, weight, isGeneral }));
         for (let offset = 0; offset < phrase.length; offset += 1)
           alternatives[start + offset]?.push(...others);
       }
     }
   };
-  if (stored !== undefined) widen(getCachedLines(stored), ownWeight);
-  widen((general ??= indexLines(generalSynonyms)), generalWeight);
+  if (stored !== undefined) widen(getCachedLines(stored), ownWeight, false);
+  widen((general ??= indexLines(generalSynonyms)), generalWeight, true);
   return asked.map((term, index) => ({ term, alternatives: alternatives[index] ?? [] }));
 }
 
