@@ -6,14 +6,14 @@ import { hostname } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Config } from './config.ts';
 import {
-  acquireServerLock,
   BackupError,
   databaseExists,
   databaseFile,
   EngineError,
   extractDatabase,
   inspectDatabase,
-  lockFile,
+  isServed,
+  lockFolder,
   openConnection,
   prepareFolder,
   readBackup,
@@ -142,7 +142,7 @@ export async function restoreDataFolder(
     );
   const folder = config.data;
   await prepareFolder(folder);
-  const unlock = acquireServerLock(lockFile(folder));
+  const unlock = await lockFolder(folder);
   if (unlock === null)
     throw new EngineError(
       `A deskbell server is running on ${folder}. Stop it, then restore; nothing was changed.`,
@@ -279,7 +279,7 @@ export interface DataFolderReport {
 
 /** Looks at a folder that exists, and changes nothing in it. */
 export async function inspectDataFolder(config: Config): Promise<DataFolderReport> {
-  const served = (await exists(lockFile(config.data))) && isServerRunning(config.data);
+  const served = await isServed(config.data);
   if (!(await databaseExists(config.data))) return { serverRunning: served, database: null, key: null };
   const database = await inspectDatabase(databaseFile(config.data)).catch(asError);
   const key = await loadMasterKey(config.data, config.secretKey).catch(asError);
@@ -289,12 +289,6 @@ export async function inspectDataFolder(config: Config): Promise<DataFolderRepor
     database,
     key: !(database instanceof Error) && database.keyCheck === createSecrets(key).keyCheck,
   };
-}
-
-function isServerRunning(folder: string): boolean {
-  const unlock = acquireServerLock(lockFile(folder));
-  unlock?.();
-  return unlock === null;
 }
 
 function asError(error: unknown): Error {

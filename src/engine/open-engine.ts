@@ -11,9 +11,11 @@ import { createMemoryJobs } from './memory/jobs.ts';
 import { createMemorySignals } from './memory/signals.ts';
 import { createMemorySeats } from './memory/seats.ts';
 import { createMemoryLimiter, createSlidingWindowLimiter } from './memory/sliding-window-limiter.ts';
-import { enterWal, firstRow, openConnection, type Connection } from './sqlite/connection.ts';
+import { enterWal, firstRow, openConnection, sqliteCode, type Connection } from './sqlite/connection.ts';
 import { SqliteStore } from './sqlite/sqlite-store.ts';
 import { acquireServerLock } from './sqlite/server-lock.ts';
+import { structureProblem } from './sqlite/backup.ts';
+import { countNames, createDatabaseFile, realFolder } from './sqlite/database-file.ts';
 import { assertNotNewer, migrate, schemaVersion } from './sqlite/migrate.ts';
 import { builder } from './sqlite/query.ts';
 
@@ -29,7 +31,6 @@ export { errorMessage, systemErrorCode } from './file-errors.ts';
 export { openConnection, sqliteCode } from './sqlite/connection.ts';
 export { restoreCopyName } from './sqlite/copies.ts';
 export { inspectDatabase, type DatabaseReport } from './sqlite/inspect.ts';
-export { acquireServerLock } from './sqlite/server-lock.ts';
 
 export interface EngineOptions {
   readonly folder: string;
@@ -47,7 +48,30 @@ export class EngineError extends Error {
 }
 
 export const databaseFile = (folder: string): string => join(folder, 'deskbell.db');
-export const lockFile = (folder: string): string => join(folder, 'deskbell.lock');
+/** A database that is larger is not examined as a whole when a server starts: a gibibyte takes seconds. */
+const maxCheckedBytes = 1_073_741_824;
+
+/** One server per database, however it is reached: the lock lies where the file itself lies. */
+async function lockFile(folder: string): Promise<string> {
+  return join(await realFolder(databaseFile(folder)), 'deskbell.lock');
+}
+
+/**
+ * Takes the lock that a server holds on a folder's database.
+ * @returns gives it back; null: another process holds it
+ */
+export async function lockFolder(folder: string): Promise<(() => void) | null> {
+  return acquireServerLock(await lockFile(folder));
+}
+
+/** Whether a server runs on a folder's database. Makes no file. */
+export async function isServed(folder: string): Promise<boolean> {
+  const file = await lockFile(folder);
+  if ((await stat(file).catch(() => null)) === null) return false;
+  const unlock = acquireServerLock(file);
+  unlock?.();
+  return unlock === null;
+}
 
 /** True when a database lies in the folder. */
 export async function databaseExists(folder: string): Promise<boolean> {
@@ -89,12 +113,12 @@ async function makeDirectories(folder: string): Promise<void> {
 
 /**
  * Opens, and where needed migrates, the database of a prepared folder.
- * @throws EngineError when another server has the folder or the file is no database
+ * @throws EngineError when another server has the database, or the file is none, empty, damaged or has two names
  * @throws SchemaError when the database is newer than this program
  */
 export async function openEngine(options: EngineOptions): Promise<Engine> {
   const { folder, clock } = options;
-  const unlock = options.as === 'server' ? lockFolder(folder) : () => undefined;
+  const unlock = options.as === 'server' ? await lockForServer(folder) : () => undefined;
   try {
     await migrateDatabase(options);
     const store = new SqliteStore({
@@ -125,8 +149,8 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
   }
 }
 
-function lockFolder(folder: string): () => void {
-  const unlock = acquireServerLock(lockFile(folder));
+async function lockForServer(folder: string): Promise<() => void> {
+  const unlock = await lockFolder(folder);
   if (unlock !== null) return unlock;
   throw new EngineError(
     `Another deskbell server is running on ${folder}. Stop it first, or start this one on another folder with --data.`,
@@ -135,20 +159,19 @@ function lockFolder(folder: string): () => void {
 
 async function migrateDatabase(options: EngineOptions): Promise<void> {
   const file = databaseFile(options.folder);
-  let connection;
+  if (!(await databaseExists(options.folder)))
+    await createDatabaseFile(file, async (connection) => {
+      await migrate(connection, async () => undefined);
+      storeKeyCheck(connection, options.keyCheck);
+    });
+  await assertOneName(file);
+  let connection: Connection | undefined;
   try {
     connection = openConnection(file, { durability: options.durability, lockTimeoutMs: 5_000 });
     await chmod(file, 0o600);
-    schemaVersion(connection);
-  } catch (error) {
-    connection?.close();
-    throw new EngineError(`The database ${file} can't be opened: ${errorMessage(error)}.`, {
-      cause: error,
-    });
-  }
-  try {
     const open = connection;
     assertNotNewer(open);
+    await assertWhole(open, file, options.as);
     assertSameKey(open, options.keyCheck);
     enterWal(open);
     await migrate(open, async (version) => {
@@ -158,13 +181,45 @@ async function migrateDatabase(options: EngineOptions): Promise<void> {
       await chmod(copy, 0o600);
     });
     storeKeyCheck(open, options.keyCheck);
+  } catch (error) {
+    throw isDamage(error) ? damaged(file, errorMessage(error), error) : error;
   } finally {
-    connection.close();
+    connection?.close();
   }
 }
 
+/** @throws EngineError where changes through one name would be lost under the other */
+async function assertOneName(file: string): Promise<void> {
+  const names = await countNames(file);
+  if (names === 1) return;
+  throw new EngineError(
+    `${file} has ${names} names (hard links), and a database may have one: changes made under another would be lost. Find them with: find / -samefile ${file}. Remove all but one.`,
+  );
+}
+
+/** A database that is made gets its name when it is complete: an empty one has lost everything. */
+async function assertWhole(connection: Connection, file: string, as: EngineOptions['as']): Promise<void> {
+  if (schemaVersion(connection) === 0) throw damaged(file, 'it is empty, though it was made complete');
+  if (as === 'command' || (await stat(file)).size > maxCheckedBytes) return;
+  const problem = structureProblem(connection, 'quick_check');
+  if (problem !== null) throw damaged(file, problem);
+}
+
+function isDamage(error: unknown): boolean {
+  // A table that is missing was on a page that has been lost: migrations make all of them.
+  return (
+    /^SQLITE_(CORRUPT|NOTADB)/.test(sqliteCode(error) ?? '') || /no such table/.test(errorMessage(error))
+  );
+}
+
+function damaged(file: string, why: string, cause?: unknown): EngineError {
+  return new EngineError(
+    `The database ${file} is damaged: ${why.trim().replaceAll(/\s*\n\s*/g, ' ')}. Restore a backup: deskbell restore FILE --force; what is there is kept aside. Nothing was changed.`,
+    { cause },
+  );
+}
+
 function assertSameKey(connection: Connection, keyCheck: string): void {
-  if (schemaVersion(connection) === 0) return;
   const query = builder.selectFrom('meta').select('value').where('key', '=', 'key_check').compile();
   const kept = firstRow(connection, query);
   if (kept === undefined || kept.value === keyCheck) return;

@@ -214,13 +214,22 @@ export function keyCheckOf(connection: Connection): string | null {
   return row?.value ?? null;
 }
 
+/** @returns the first page or index that SQLite finds wrong, or null */
+export function structureProblem(
+  connection: Connection,
+  how: 'quick_check' | 'integrity_check',
+): string | null {
+  const found = connection.prepare<[], string>(`pragma ${how}`).pluck().get() ?? 'no answer';
+  return found === 'ok' ? null : found;
+}
+
 /** @returns the first thing that SQLite finds wrong, or null */
 export function integrityProblem(
   connection: Connection,
   how: 'quick_check' | 'integrity_check',
 ): string | null {
-  const found = connection.prepare<[], string>(`pragma ${how}`).pluck().get() ?? 'no answer';
-  if (found !== 'ok') return found;
+  const found = structureProblem(connection, how);
+  if (found !== null) return found;
   const orphan = connection.prepare<[], { table: string }>('pragma foreign_key_check').get();
   return orphan === undefined ? null : `a row of ${orphan.table} belongs to nothing`;
 }

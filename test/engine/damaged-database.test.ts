@@ -1,0 +1,136 @@
+// A database that can't be what was stored is refused and left as it is, and one database has one server, by whatever
+// name it is reached.
+import {
+  link,
+  mkdir,
+  mkdtemp,
+  open,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  symlink,
+  truncate,
+  writeFile,
+} from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createSystemClock } from '../../src/engine/clock.ts';
+import type { Engine } from '../../src/engine/engine.ts';
+import { databaseFile, isServed, openEngine } from '../../src/engine/open-engine.ts';
+import { createDatabaseFile } from '../../src/engine/sqlite/database-file.ts';
+import { serve, startServing } from '../helpers/process.ts';
+
+let parent: string;
+let folder: string;
+
+beforeEach(async () => {
+  parent = await mkdtemp(join(tmpdir(), 'deskbell-damaged-'));
+  folder = join(parent, 'data');
+  await mkdir(folder, { mode: 0o700 });
+});
+afterEach(() => rm(parent, { recursive: true, force: true }));
+
+const openAs = (as: 'server' | 'command', where = folder): Promise<Engine> =>
+  openEngine({ folder: where, durability: 'normal', clock: createSystemClock(), keyCheck: 'k', as });
+
+async function refusal(as: 'server' | 'command' = 'server', where = folder): Promise<string> {
+  try {
+    await (await openAs(as, where)).close();
+  } catch (error) {
+    return String(error);
+  }
+  return 'opened';
+}
+
+async function overwrite(position: number, bytes: Buffer): Promise<void> {
+  const handle = await open(databaseFile(folder), 'r+');
+  await handle.write(bytes, 0, bytes.length, position);
+  await handle.close();
+}
+
+describe('a database that has lost something', () => {
+  const cases: Readonly<Record<string, () => Promise<void>>> = {
+    'an empty file': () => writeFile(databaseFile(folder), ''),
+    'all but its first page cut off': () => truncate(databaseFile(folder), 4_096),
+    'a header that says there is no schema': () => overwrite(60, Buffer.alloc(4)),
+    'a first page without tables': () => overwrite(103, Buffer.alloc(2)),
+    'a first page of noise': () => overwrite(0, Buffer.alloc(4_096, 7)),
+    'a page of zeros': () => overwrite(4_096 * 3, Buffer.alloc(4_096)),
+    'a page of noise': () => overwrite(4_096 * 5, Buffer.alloc(4_096, 0x5a)),
+  };
+
+  it.each(Object.keys(cases))('%s is refused with a word on restore, and stays as it is', async (name) => {
+    await (await openAs('server')).close();
+    await cases[name]?.();
+    const before = await readFile(databaseFile(folder));
+    expect(await refusal()).toMatch(
+      /EngineError: The database .* is damaged: .*deskbell restore FILE --force/,
+    );
+    expect((await readFile(databaseFile(folder))).equals(before)).toBe(true);
+  });
+
+  it('is refused by the program, too: no server, no empty service', async () => {
+    await (await serve(folder)).stop();
+    await truncate(databaseFile(folder), 0);
+    const { code, stderr } = await startServing(folder).ended;
+    expect([code, stderr.trim().split('\n')]).toEqual([
+      1,
+      [expect.stringContaining('deskbell restore FILE')],
+    ]);
+    expect((await stat(databaseFile(folder))).size).toBe(0);
+  });
+});
+
+describe('a first start', () => {
+  it('that is cut off leaves no database, so that the next one is a first start again', async () => {
+    const cutOff = createDatabaseFile(databaseFile(folder), async (connection) => {
+      connection.exec('create table half (x)');
+      throw new Error('cut off');
+    });
+    await expect(cutOff).rejects.toThrow('cut off');
+    expect(await readdir(folder)).toEqual([]);
+    expect(await refusal()).toBe('opened');
+  });
+
+  it('of several processes at once makes one database', async () => {
+    const engines = await Promise.all([1, 2, 3].map(() => openAs('command')));
+    const [first, second] = engines;
+    await first?.store.write('server', ({ repositories }) => repositories.meta.set('a', 'b'));
+    expect(await second?.store.read(({ repositories }) => repositories.meta.get('a'))).toBe('b');
+    for (const engine of engines) await engine.close();
+    expect((await readdir(folder)).filter((name) => name.includes('.new-'))).toEqual([]);
+  });
+
+  it('that was cut off behind the name of the database is completed by the next', async () => {
+    await (await openAs('server')).close();
+    await link(databaseFile(folder), `${databaseFile(folder)}.new-0123456789ab`);
+    expect(await refusal()).toBe('opened');
+    expect((await readdir(folder)).filter((name) => name.includes('.new-'))).toEqual([]);
+  });
+});
+
+describe('one server per database', () => {
+  it('also where another folder has a symbolic link to it', async () => {
+    const first = await openAs('server');
+    const other = join(parent, 'other');
+    await mkdir(other);
+    await symlink(databaseFile(folder), databaseFile(other));
+    expect(await refusal('server', other)).toMatch(/Another deskbell server is running/);
+    expect(await isServed(other)).toBe(true);
+    await first.close();
+    expect(await isServed(other)).toBe(false);
+    const second = await openAs('server', other);
+    expect(await refusal('server')).toMatch(/Another deskbell server is running/);
+    await second.close();
+  });
+
+  it.each(['server', 'command'] as const)('and no second name for it, for a %s', async (as) => {
+    await (await openAs('server')).close();
+    await link(databaseFile(folder), join(parent, 'second.db'));
+    expect(await refusal(as)).toMatch(/has 2 names \(hard links\)/);
+    await rm(join(parent, 'second.db'));
+    expect(await refusal(as)).toBe('opened');
+  });
+});
