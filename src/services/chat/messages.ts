@@ -214,7 +214,10 @@ export async function deleteMessage(
   return { success: true };
 }
 
-/** Sender first, then the window: a message of another sender is forbidden however new it is. */
+/**
+ * Sender first, then the window: a message of another sender is forbidden however new it is. The window ends by the
+ * newest time that the store has seen: a clock that is set back opens none again.
+ */
 async function accessOwnMessage(
   tx: Tx,
   call: ParticipantCall,
@@ -228,7 +231,8 @@ async function accessOwnMessage(
     });
   const now = call.service.engine.clock.now();
   const ends = message.created_at + sizeLimits.editWindowMs;
-  if (now > ends)
+  const newest = (await tx.repositories.retention.newestTime()) ?? now;
+  if (Math.max(now, newest) > ends)
     throw new ServiceError(
       'edit_window_expired',
       `Message ${message.id} could be edited or deleted until ${isoTime(ends)}.`,

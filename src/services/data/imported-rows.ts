@@ -53,7 +53,7 @@ export type FileTable = keyof FileRows;
 export type FileSchemas = { readonly [Table in FileTable]: z.ZodType<FileRows[Table]> };
 
 /** How far another server's clock may be ahead of this one's, ms. */
-const clockSkewMs = 86_400_000;
+const clockSkewMs = 60_000;
 /** The longest time that a key which was rotated still works, ms. */
 const maxGraceMs = 90 * 86_400_000;
 /** What the audit log says in one column. */
