@@ -21,7 +21,7 @@ import { backUpDataFolder, restoreDataFolder } from '../../src/data-folder.ts';
 import { readBackup } from '../../src/engine/sqlite/backup.ts';
 import { enterWal, openConnection } from '../../src/engine/sqlite/connection.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
-import { inDatabase } from '../helpers/rest-checks.ts';
+import { rowsOf } from '../helpers/database.ts';
 import { createConversation, createMessage, createOrganization, createVisitor } from '../helpers/fixtures.ts';
 
 const now = Date.UTC(2026, 10, 21, 12);
@@ -83,7 +83,9 @@ it('holds every message and the key, in one file for its owner alone, and comes 
   expect(Buffer.from(facts.key, 'base64')).toEqual(Buffer.from(key, 'base64'));
   const folder = fresh();
   expect((await restoreDataFolder(configOf(folder), backup, false, now)).before).toBeNull();
-  expect(messagesIn(folder)).toEqual(inDatabase(app, 'select * from messages order by conversation_id, seq'));
+  expect(messagesIn(folder)).toEqual(
+    await rowsOf(app, 'select * from messages order by conversation_id, seq'),
+  );
   expect((await readFile(join(folder, 'secret.key'), 'utf8')).trim()).toBe(facts.key);
   for (const name of ['deskbell.db', 'secret.key'])
     expect((await stat(join(folder, name))).mode & 0o777, name).toBe(0o600);

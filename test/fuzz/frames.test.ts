@@ -30,7 +30,7 @@ async function start(): Promise<void> {
 /** Reads the whole store, and ends the server. */
 async function finish(): Promise<void> {
   for (const lane of lanes) lane.end();
-  tenants.expectWallsHeld();
+  await tenants.expectWallsHeld();
   expect(tenants.app.logged.join('')).not.toMatch(/"level":(50|60|"error"|"fatal")/);
   await tenants.app.stop();
 }
@@ -80,7 +80,7 @@ it(`answers ${frames} broken frames as the protocol says`, () =>
       numRuns: Math.ceil(frames / framesAtOnce),
       seed,
     });
-    tenants.expectWallsHeld();
+    await tenants.expectWallsHeld();
     expect(counts.sent).toBeGreaterThanOrEqual(frames);
     // The attack would be none if all were refused, or the limits met it.
     expect(counts.acknowledged).toBeGreaterThan(frames / 50);

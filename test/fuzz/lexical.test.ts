@@ -5,6 +5,7 @@ import { parseFragment, serialize } from 'parse5';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import type { TestSocket } from '../helpers/client.ts';
+import { rowsOf } from '../helpers/database.ts';
 import { eventually } from '../helpers/eventually.ts';
 import {
   createConversation,
@@ -15,7 +16,7 @@ import {
   type TestOrganization,
 } from '../helpers/fixtures.ts';
 import { bare, tree, walk, written } from '../helpers/lexical-trees.ts';
-import { ask, inDatabase } from '../helpers/rest-checks.ts';
+import { ask } from '../helpers/rest-checks.ts';
 import { repeatable, rounds, seed } from '../helpers/rounds.ts';
 import { sanitize } from '../../src/services/content/html.ts';
 import { batchOf, mutated, mutateText, seldom, textMutation } from './values.ts';
@@ -132,11 +133,11 @@ async function takeBatch(contents: readonly string[]): Promise<void> {
   const conversationId = await createConversation(visitor);
   const send = batches % 8 === 0 ? sendByRest : sendBySocket;
   const sent = await send(conversationId, contents);
-  const rows = inDatabase(
+  const rows = (await rowsOf(
     app,
     'select id, content, content_html, content_text from messages where conversation_id = ? order by seq',
     conversationId,
-  ) as unknown as Row[];
+  )) as unknown as Row[];
   expect(rows.map(({ id }) => id)).toEqual(sent);
   for (const row of rows)
     expect({ source: row.content, faults: judge(row) }).toEqual({ source: row.content, faults: [] });

@@ -97,7 +97,7 @@ async function start(): Promise<void> {
 /** Reads the whole store, and ends the server. */
 async function finish(): Promise<void> {
   client.close();
-  tenants.expectWallsHeld();
+  await tenants.expectWallsHeld();
   const log = tenants.app.logged.join('');
   expect(log).not.toMatch(/"level":(50|60|"error"|"fatal")/);
   await tenants.app.stop();
@@ -264,7 +264,7 @@ it(`answers ${requests} broken requests as the contract says, and only to those 
       numRuns: Math.ceil(requests / requestsAtOnce),
       seed,
     });
-    tenants.expectWallsHeld();
+    await tenants.expectWallsHeld();
     // The attack would be none if all were refused.
     expect((statuses.get(200) ?? 0) + (statuses.get(201) ?? 0)).toBeGreaterThan(requests / 10);
   }));

@@ -5,6 +5,7 @@ import { randomUUID } from 'node:crypto';
 
 import { startApp, type TestApp } from '../helpers/app.ts';
 import type { HeaderMap } from '../helpers/client.ts';
+import { rowsOf } from '../helpers/database.ts';
 import {
   createConversation,
   createMember,
@@ -15,7 +16,6 @@ import {
   type TestClient,
   type TestOrganization,
 } from '../helpers/fixtures.ts';
-import { inDatabase } from '../helpers/rest-checks.ts';
 import { idPattern } from './inputs.ts';
 
 export type Slug = 'acme' | 'globex' | 'quiet';
@@ -250,38 +250,41 @@ export class Tenants {
   }
 
   /** To be said when everything is there, before the attack. */
-  begin(): void {
-    this.#quietRows = this.#rowsOfQuiet();
+  async begin(): Promise<void> {
+    this.#quietRows = await this.#rowsOfQuiet();
   }
 
   /**
    * Every row of the organization that is only attacked, without what says when something was last used. That a
    * stranger tried to sign in is written down, as it should be.
    */
-  #rowsOfQuiet(): string {
+  async #rowsOfQuiet(): Promise<string> {
     const { id } = this.organization('quiet');
-    const tables = inDatabase(this.app, ownTables);
-    return tables
-      .map(({ name }) => {
-        const rows = inDatabase(this.app, `select * from "${String(name)}" where organization_id = ?`, id);
+    const tables = await rowsOf(this.app, ownTables);
+    const texts = await Promise.all(
+      tables.map(async ({ name }) => {
+        const rows = await rowsOf(this.app, `select * from "${String(name)}" where organization_id = ?`, id);
         const lasting = rows
           .filter(({ action }) => action !== 'session.refused')
           .map(({ last_seen_at: _seen, last_used_at: _used, position: _at, ...row }) => JSON.stringify(row));
         return `${String(name)}\n${lasting.toSorted().join('\n')}`;
-      })
-      .join('\n\n');
+      }),
+    );
+    return texts.join('\n\n');
   }
 
   /** Reads the whole store and asserts that nothing crossed a wall, and that nothing acknowledged was lost or doubled. */
-  expectWallsHeld(): void {
-    assert.equal(this.#rowsOfQuiet(), this.#quietRows);
-    const owners = this.#owners();
+  async expectWallsHeld(): Promise<void> {
+    assert.equal(await this.#rowsOfQuiet(), this.#quietRows);
+    const owners = await this.#owners();
     const messages = new Map(
-      inDatabase(
-        this.app,
-        `select m.id, m.conversation_id as conversation, m.sender_id as sender, m.internal, m.seq, v.visitor_id as visitor,
+      (
+        await rowsOf(
+          this.app,
+          `select m.id, m.conversation_id as conversation, m.sender_id as sender, m.internal, m.seq, v.visitor_id as visitor,
           c.organization_id as organization from messages m join conversations c on c.id = m.conversation_id
           join visitors v on v.id = c.visitor_key`,
+        )
       ).map((row) => [String(row['id']), row]),
     );
     for (const caller of this.callers) {
@@ -297,12 +300,16 @@ export class Tenants {
       });
       assert.deepEqual({ caller: caller.name, hidden }, { caller: caller.name, hidden: [] });
     }
-    this.#expectAcknowledgedKept(messages);
+    await this.#expectAcknowledgedKept(messages);
   }
 
-  #expectAcknowledgedKept(messages: ReadonlyMap<string, Readonly<Record<string, unknown>>>): void {
+  async #expectAcknowledgedKept(
+    messages: ReadonlyMap<string, Readonly<Record<string, unknown>>>,
+  ): Promise<void> {
     const places = new Map<string, number>();
-    const there = new Set(inDatabase(this.app, 'select id from conversations').map(({ id }) => String(id)));
+    const there = new Set(
+      (await rowsOf(this.app, 'select id from conversations')).map(({ id }) => String(id)),
+    );
     for (const { id, conversationId, senderId } of this.#acknowledged) {
       if (!there.has(conversationId)) continue;
       const row = messages.get(id);
@@ -322,9 +329,9 @@ export class Tenants {
   }
 
   /** The organization of every id in the store. */
-  #owners(): Map<string, string> {
+  async #owners(): Promise<Map<string, string>> {
     const owners = new Map<string, string>();
-    const direct = inDatabase(this.app, ownTables);
+    const direct = await rowsOf(this.app, ownTables);
     const queries = [
       'select id, id as organization from organizations',
       ...direct.map(({ name }) =>
@@ -339,7 +346,7 @@ export class Tenants {
       'select d.id, w.organization_id as organization from webhook_deliveries d join webhooks w on w.id = d.webhook_id',
     ];
     for (const query of queries)
-      for (const { id, organization } of inDatabase(this.app, query))
+      for (const { id, organization } of await rowsOf(this.app, query))
         owners.set(String(id), String(organization));
     return owners;
   }
@@ -355,6 +362,6 @@ export async function startTenants(): Promise<Tenants> {
   const tenants = new Tenants(app);
   for (const slug of ['acme', 'globex', 'quiet'] as const) await tenants.populate(slug);
   await tenants.addOutsiders();
-  tenants.begin();
+  await tenants.begin();
   return tenants;
 }

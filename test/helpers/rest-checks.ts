@@ -196,7 +196,7 @@ function digestTables(connection: Connection): Digests {
   return digests;
 }
 
-/** Runs SQL as a person with the file in hands would. */
+/** Runs SQL as a person with the file in hands would. New tests use `rowsOf` (database.ts), which another engine can answer. */
 export function inDatabase(
   app: TestApp,
   sql: string,

@@ -3,9 +3,9 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { configure } from '../helpers/assistant.ts';
+import { rowsOf } from '../helpers/database.ts';
 import { eventually } from '../helpers/eventually.ts';
 import { Browser, openPage } from '../helpers/sdk-page.ts';
-import { inDatabase } from '../helpers/rest-checks.ts';
 import { createOrganization, type TestOrganization } from '../helpers/fixtures.ts';
 
 let app: TestApp;
@@ -18,8 +18,10 @@ beforeAll(async () => {
 });
 afterAll(() => app.stop());
 
-const muted = (id: string): unknown =>
-  inDatabase(app, 'select assistant_muted_at from conversations where id = ?', id)[0]?.['assistant_muted_at'];
+const muted = async (id: string): Promise<unknown> =>
+  (await rowsOf(app, 'select assistant_muted_at from conversations where id = ?', id))[0]?.[
+    'assistant_muted_at'
+  ];
 
 it('a message that asks for a person silences the assistant, and the visitor hears that a person comes', async () => {
   const page = openPage({
@@ -30,9 +32,9 @@ it('a message that asks for a person silences the assistant, and the visitor hea
   });
   try {
     const first = await page.sdk.sendMessage({ content: 'Hello' });
-    expect(muted(first.conversationId)).toBeNull();
+    expect(await muted(first.conversationId)).toBeNull();
     await page.sdk.sendMessage({ content: 'A person, please', person: true });
-    expect(muted(first.conversationId)).not.toBeNull();
+    expect(await muted(first.conversationId)).not.toBeNull();
     await eventually(() =>
       expect(
         page.sdk

@@ -10,7 +10,7 @@ import {
   historyOf,
   waitForAssistantMessages,
 } from '../helpers/assistant.ts';
-import { inDatabase } from '../helpers/rest-checks.ts';
+import { rowsOf } from '../helpers/database.ts';
 import {
   createConversation,
   createMessage,
@@ -92,7 +92,7 @@ describe('in a conversation', () => {
     expect((await assistantSays(id, 3))[2]?.contentHtml).toContain(other?.title);
     expect((await historyOf(visitor, id)).map((one) => (one as Offering).choice)).toContain(other?.id);
     expect((await aiLogOf(app)).map(({ outcome }) => outcome)).toEqual(['answered', 'answered', 'offered']);
-    expect(inDatabase(app, `select chosen from ai_log where outcome = 'offered'`)).toEqual([
+    expect(await rowsOf(app, `select chosen from ai_log where outcome = 'offered'`)).toEqual([
       { chosen: other?.id },
     ]);
   });
@@ -102,7 +102,7 @@ describe('in a conversation', () => {
     await visitor.call('POST', `/conversations/${id}/messages`, { content: 'None of these', person: true });
     expect((await assistantSays(id, 2))[1]?.contentHtml).toContain('A person will answer you here.');
     await createMessage(visitor, id, 'Can I return a product?');
-    expect(inDatabase(app, `select chosen from ai_log where outcome = 'offered'`)).toEqual([
+    expect(await rowsOf(app, `select chosen from ai_log where outcome = 'offered'`)).toEqual([
       { chosen: null },
     ]);
   });
@@ -110,7 +110,7 @@ describe('in a conversation', () => {
   test('a passage of another application, or one that is no more, is as if its words were asked', async () => {
     const other = await createShop(app, 'other');
     const foreign = await createDocument(app, other.application.id, 'secret.md', '# Delivery\n\nCANARY.');
-    const [row] = inDatabase(app, `select id from knowledge_passages where document_id = '${foreign}'`);
+    const [row] = await rowsOf(app, `select id from knowledge_passages where document_id = '${foreign}'`);
     const { id } = await offered();
     await visitor.call('POST', `/conversations/${id}/messages`, {
       content: 'Do you deliver to every country of the European Union?',
@@ -129,8 +129,9 @@ describe('in a conversation', () => {
     });
     const { id: messageId } = body.message as { id: string };
     await visitor.call('PATCH', `/conversations/${id}/messages/${messageId}`, { content: 'thanks' });
-    const stored = (): unknown[] => inDatabase(app, `select choice from messages where id = '${messageId}'`);
-    expect(stored()).toEqual([{ choice: null }]);
+    const stored = async (): Promise<unknown[]> =>
+      await rowsOf(app, `select choice from messages where id = '${messageId}'`);
+    expect(await stored()).toEqual([{ choice: null }]);
   });
 
   test('a choice that is no id is refused', async () => {

@@ -11,6 +11,7 @@ import {
   aiLogOf,
   waitForAssistantMessages,
 } from '../helpers/assistant.ts';
+import { rowsOf } from '../helpers/database.ts';
 import { eventually } from '../helpers/eventually.ts';
 import {
   answerOf,
@@ -20,7 +21,6 @@ import {
   streamAnswer,
   type ModelAnswer,
 } from '../helpers/model-server.ts';
-import { inDatabase } from '../helpers/rest-checks.ts';
 import {
   createConversation,
   createMember,
@@ -248,7 +248,7 @@ describe('while a model thinks', () => {
     const operator = await createMember(app, 'shop');
     const id = await createConversation(visitor);
     await operator.call('POST', `/conversations/${id}/accept`);
-    inDatabase(app, 'update conversations set assistant_muted_at = null');
+    await rowsOf(app, 'update conversations set assistant_muted_at = null');
     await visitor.call('POST', `/conversations/${id}/messages`, { content: question, person: true });
     expect(await assistantMessages(visitor, id)).toEqual([]);
   });

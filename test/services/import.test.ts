@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sizeLimits } from '../../src/protocol/codes.ts';
 import { exportOrganization, importOrganization } from '../../src/services/data/export-import.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
+import { rowsOf } from '../helpers/database.ts';
 import {
   createConversation,
   createMember,
@@ -13,7 +14,6 @@ import {
   createVisitor,
   type TestMember,
 } from '../helpers/fixtures.ts';
-import { inDatabase } from '../helpers/rest-checks.ts';
 
 type Row = Record<string, unknown>;
 
@@ -85,9 +85,11 @@ async function* asLines(file: readonly string[]): AsyncIterable<string> {
 const importInto = (app: TestApp, file: readonly string[]) =>
   importOrganization(callOn(app), () => asLines(file));
 
-const numbers = (): unknown[] =>
-  ['organizations', 'applications', 'domains', 'members', 'visitors', 'messages', 'audit', 'webhooks'].map(
-    (table) => inDatabase(to, `select count(*) as n from ${table}`)[0]?.['n'],
+const numbers = async (): Promise<unknown[]> =>
+  Promise.all(
+    ['organizations', 'applications', 'domains', 'members', 'visitors', 'messages', 'audit', 'webhooks'].map(
+      async (table) => (await rowsOf(to, `select count(*) as n from ${table}`))[0]?.['n'],
+    ),
   );
 
 /** What a forged file changes, and the column that its refusal names. */
@@ -232,7 +234,7 @@ const cases: Readonly<
 describe('a file is refused with the line and the column, and leaves nothing', () => {
   it.each(Object.keys(cases))('%s', async (name) => {
     const [table, change, named] = cases[name]!;
-    const before = numbers();
+    const before = await numbers();
     const refusal = await importInto(to, forged(table, change)).then(
       () => 'imported',
       (error: unknown) => String(error),
@@ -244,7 +246,7 @@ describe('a file is refused with the line and the column, and leaves nothing', (
     );
     expect(refusal).toMatch(named);
     expect(refusal).toContain('Nothing was changed.');
-    expect(numbers()).toEqual(before);
+    expect(await numbers()).toEqual(before);
   });
 
   it('a message in the name of another organization’s member', async () => {
@@ -285,6 +287,6 @@ it('HTML never comes out of a file: it is made from the content', async () => {
     forged('messages', (row) => ({ ...row, content_html: html, content_text: html })),
   );
   const messages = "select * from messages where content like 'hello%' order by id";
-  expect(inDatabase(to, messages)).toEqual(inDatabase(from, messages));
-  expect(inDatabase(to, messages)).toHaveLength(2);
+  expect(await rowsOf(to, messages)).toEqual(await rowsOf(from, messages));
+  expect(await rowsOf(to, messages)).toHaveLength(2);
 });

@@ -2,9 +2,9 @@
 // question uses them, and an endpoint that is away, late or wrong changes no answer.
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { startApp, type TestApp } from '../helpers/app.ts';
+import { rowsOf } from '../helpers/database.ts';
 import { eventually } from '../helpers/eventually.ts';
 import { statusAnswer, ModelServer, type ModelAnswer } from '../helpers/model-server.ts';
-import { inDatabase } from '../helpers/rest-checks.ts';
 import { createOrganization, type TestOrganization } from '../helpers/fixtures.ts';
 
 let model: ModelServer;
@@ -38,16 +38,17 @@ afterEach(async () => {
   await model.stop();
 });
 
-const missing = (): unknown[] => inDatabase(app, 'select id from knowledge_passages where embedding is null');
+const missing = async (): Promise<unknown[]> =>
+  await rowsOf(app, 'select id from knowledge_passages where embedding is null');
 const find = async (query: string): Promise<string[]> =>
   (await app.local('knowledge.search', { applicationId: acme.application.id, query })).passages.map(
     ({ text }) => text,
   );
 
 async function embedded(): Promise<void> {
-  await eventually(() => {
+  await eventually(async () => {
     app.clock.advance(5_000);
-    expect(missing()).toEqual([]);
+    expect(await missing()).toEqual([]);
   });
 }
 
@@ -62,16 +63,16 @@ it('makes them in the background and finds by them', async () => {
 
 it('tries again after a fault, says so in the log, and answers by words in between', async () => {
   model.answer = statusAnswer(400);
-  await eventually(() => {
+  await eventually(async () => {
     app.clock.advance(5_000);
     expect(app.logged.some((line) => line.includes('knowledge could not be kept up'))).toBe(true);
   });
   expect(app.logged.join('')).not.toContain('sk-SECRET');
   expect(await find('zebra')).toEqual(['zebra zeal']);
   model.answer = vectors;
-  await eventually(() => {
+  await eventually(async () => {
     app.clock.advance(60_000);
-    expect(missing()).toEqual([]);
+    expect(await missing()).toEqual([]);
   });
   model.answer = statusAnswer(400);
   expect(await find('zebra')).toEqual(['zebra zeal']);
@@ -80,7 +81,7 @@ it('tries again after a fault, says so in the log, and answers by words in betwe
 it('stops at once with the server, even in the middle of a call', async () => {
   model.answer = () => undefined;
   const before = model.requests.length;
-  await eventually(() => {
+  await eventually(async () => {
     app.clock.advance(5_000);
     expect(model.requests.length).toBeGreaterThan(before);
   });

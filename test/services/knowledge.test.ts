@@ -6,8 +6,8 @@ import { exportOrganization, importOrganization } from '../../src/services/data/
 import { ServiceError } from '../../src/services/core/errors.ts';
 import { rechunkStaleDocuments } from '../../src/services/assistant/knowledge/documents.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
+import { rowsOf } from '../helpers/database.ts';
 import { eventually } from '../helpers/eventually.ts';
-import { inDatabase } from '../helpers/rest-checks.ts';
 import { createOrganization, type TestOrganization } from '../helpers/fixtures.ts';
 
 let app: TestApp;
@@ -34,14 +34,14 @@ const search = async (query: string, on = app): Promise<string[]> =>
   (await on.local('knowledge.search', { applicationId: acme.application.id, query })).passages.map(
     ({ text }) => text,
   );
-const indexRows = (): Record<string, unknown>[] =>
-  inDatabase(
+const indexRows = async (): Promise<Record<string, unknown>[]> =>
+  await rowsOf(
     app,
     `select k.id, k.text, s.words from knowledge_passages k left join knowledge_search s on s.rowid = k.row where k.application_id = '${acme.application.id}' order by k.row`,
   );
 /** Rows of the index that belong to no passage. */
-const strays = (): unknown[] =>
-  inDatabase(
+const strays = async (): Promise<unknown[]> =>
+  await rowsOf(
     app,
     'select rowid from knowledge_search where rowid not in (select row from knowledge_passages)',
   );
@@ -79,23 +79,23 @@ describe('adding', () => {
     expect(await search('wombat')).toEqual([]);
     expect(await search('capybara')).toEqual(['The capybara swims.']);
     expect(await list()).toHaveLength(1);
-    expect(strays()).toEqual([]);
+    expect(await strays()).toEqual([]);
   });
 
   it('what is unchanged changes nothing: no row, no time, no trace', async () => {
     await add('a.md', '# A\n\nText.', { url: 'https://a.example/' });
     const before = [
-      inDatabase(app, 'select * from knowledge_documents'),
-      indexRows(),
-      inDatabase(app, 'select id from audit'),
+      await rowsOf(app, 'select * from knowledge_documents'),
+      await indexRows(),
+      await rowsOf(app, 'select id from audit'),
     ];
     app.clock.step(1_000);
     expect((await add('a.md', '# A\n\nText.', { url: 'https://a.example/' })).change).toBe('unchanged');
     expect((await add('a.md', '# A\n\nText.')).change).toBe('unchanged');
     expect([
-      inDatabase(app, 'select * from knowledge_documents'),
-      indexRows(),
-      inDatabase(app, 'select id from audit'),
+      await rowsOf(app, 'select * from knowledge_documents'),
+      await indexRows(),
+      await rowsOf(app, 'select id from audit'),
     ]).toEqual(before);
     expect((await add('a.md', '# A\n\nText.', { url: null })).change).toBe('updated');
     expect((await add('a.md', '# A\n\nText.', { url: null, title: 'B' })).change).toBe('updated');
@@ -108,7 +108,7 @@ describe('adding', () => {
     );
     expect(changes.filter((change) => change === 'added')).toHaveLength(1);
     expect(await list()).toHaveLength(1);
-    expect(indexRows()).toHaveLength(1);
+    expect(await indexRows()).toHaveLength(1);
   });
 
   it('refuses what can neither be found nor stored, and keeps what was there', async () => {
@@ -151,7 +151,7 @@ describe('adding', () => {
     expect(passages).toBeGreaterThan(1_600);
     expect(await search('capybara needle')).toContain('The needle is a capybara.');
     expect((await app.local('knowledge.remove', { documentId: (await list())[0]!.id })).success).toBe(true);
-    expect(strays()).toEqual([]);
+    expect(await strays()).toEqual([]);
   });
 
   it('leaves a trace without the content', async () => {
@@ -161,7 +161,7 @@ describe('adding', () => {
       synonyms: [['SECRETSONG', 'bird']],
     });
     await app.local('knowledge.remove', { documentId: id });
-    const rows = inDatabase(
+    const rows = await rowsOf(
       app,
       `select action, actor, subject, detail from audit where action like 'knowledge.%' and organization_id = '${acme.id}' order by rowid`,
     );
@@ -224,19 +224,19 @@ describe('what falls', () => {
       'knowledge_synonyms',
       'knowledge_scopes',
     ])
-      expect(JSON.stringify(inDatabase(app, `select * from ${table}`)).toLowerCase(), table).not.toContain(
+      expect(JSON.stringify(await rowsOf(app, `select * from ${table}`)).toLowerCase(), table).not.toContain(
         'canary',
       );
-    expect(strays()).toEqual([]);
+    expect(await strays()).toEqual([]);
     expect(
       (await app.local('knowledge.search', { applicationId: other.application.id, query: 'wombat' }))
         .passages,
     ).toHaveLength(1);
     await app.local('organizations.delete', { organization: other.slug });
     expect(
-      inDatabase(app, `select * from knowledge_passages where application_id = '${other.application.id}'`),
+      await rowsOf(app, `select * from knowledge_passages where application_id = '${other.application.id}'`),
     ).toEqual([]);
-    inDatabase(app, "insert into knowledge_search(knowledge_search, rank) values ('integrity-check', 0)");
+    await rowsOf(app, "insert into knowledge_search(knowledge_search, rank) values ('integrity-check', 0)");
   });
 
   it('leaves no byte in the file', async () => {
@@ -281,11 +281,11 @@ describe('passages of another edition', () => {
   it('are cut anew by the server, with the title that was given, and only once', async () => {
     await add('a.md', '# Heading\n\nThe wombat sleeps.', { title: 'Given' });
     await add('b.html', '<p>The capybara swims.', { format: 'html' });
-    inDatabase(
+    await rowsOf(
       app,
       `update knowledge_documents set edition = 0 where application_id = '${acme.application.id}'`,
     );
-    inDatabase(app, `delete from knowledge_passages where application_id = '${acme.application.id}'`);
+    await rowsOf(app, `delete from knowledge_passages where application_id = '${acme.application.id}'`);
     expect(await search('wombat')).toEqual([]);
     await eventually(async () => {
       app.clock.advance(5_000);
@@ -293,10 +293,10 @@ describe('passages of another edition', () => {
       expect(await search('capybara')).toEqual(['The capybara swims.']);
     });
     expect((await list())[0]).toMatchObject({ title: 'Given' });
-    const before = indexRows();
+    const before = await indexRows();
     expect(before).toHaveLength(2);
     await rechunkStaleDocuments(app.service);
-    expect(indexRows()).toEqual(before);
+    expect(await indexRows()).toEqual(before);
   });
 });
 
@@ -386,7 +386,7 @@ describe('export and import', () => {
         });
         expect(await codeOf(importInto(target, forged)), JSON.stringify(change)).toBe('bad_request');
       }
-      expect(inDatabase(target, 'select * from knowledge_documents')).toEqual([]);
+      expect(await rowsOf(target, 'select * from knowledge_documents')).toEqual([]);
     } finally {
       await target.stop();
     }

@@ -4,8 +4,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { findPersonal } from '../../src/services/assistant/knowledge/learning.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { createShop } from '../helpers/assistant.ts';
+import { rowsOf } from '../helpers/database.ts';
 import { createVisitor, type TestClient, type TestOrganization } from '../helpers/fixtures.ts';
-import { inDatabase } from '../helpers/rest-checks.ts';
 
 let app: TestApp;
 let shop: TestOrganization;
@@ -44,11 +44,11 @@ test('unanswered questions are grouped by likeness, the most frequent first', as
 
 test('a visitor who asks a thousand times, and chooses each time, teaches nothing', async () => {
   const before = await ask('Do you gift wrap?');
-  const [passage] = inDatabase(app, 'select id from knowledge_passages limit 1');
-  const columns = inDatabase(app, "select name from pragma_table_info('ai_log')")
+  const [passage] = await rowsOf(app, 'select id from knowledge_passages limit 1');
+  const columns = (await rowsOf(app, "select name from pragma_table_info('ai_log')"))
     .map(({ name }) => String(name))
     .filter((name) => name !== 'id' && name !== 'chosen');
-  inDatabase(
+  await rowsOf(
     app,
     `with recursive series(value) as (select 1 union all select value + 1 from series where value < 1000)
      insert into ai_log (id, chosen, ${columns.join(', ')})
@@ -56,8 +56,8 @@ test('a visitor who asks a thousand times, and chooses each time, teaches nothin
      from ai_log a, series where a.question = 'Do you gift wrap?'`,
   );
   expect(await ask('Do you gift wrap?')).toEqual(before);
-  expect(inDatabase(app, 'select * from knowledge_questions')).toEqual([]);
-  inDatabase(app, "delete from ai_log where id like 'copy-%'");
+  expect(await rowsOf(app, 'select * from knowledge_questions')).toEqual([]);
+  await rowsOf(app, "delete from ai_log where id like 'copy-%'");
 });
 
 test('a kept reply answers like questions, and the gap is closed', async () => {
@@ -124,7 +124,7 @@ test("another organization's passage and entries can't be named", async () => {
     }),
   ).rejects.toMatchObject({ code: 'not_found' });
   await createVisitor(app, other.application).call('POST', '/ai/answer', { question: 'Any unicorns here?' });
-  const [entry] = inDatabase(app, `select id from ai_log where application_id = '${other.application.id}'`);
+  const [entry] = await rowsOf(app, `select id from ai_log where application_id = '${other.application.id}'`);
   await app.local('knowledge.settleGaps', { applicationId, settles: [String(entry?.['id'])] });
   const list = await app.local('knowledge.gaps', { applicationId: other.application.id });
   expect(list.gaps).toHaveLength(1);

@@ -6,8 +6,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { runMaintenance } from '../../src/services/data/maintenance.ts';
 import { purge } from '../../src/services/data/retention.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
+import { rowsOf } from '../helpers/database.ts';
 import { eventually } from '../helpers/eventually.ts';
-import { stored, inDatabase } from '../helpers/rest-checks.ts';
+import { stored } from '../helpers/rest-checks.ts';
 import {
   createConversation,
   createMember,
@@ -43,8 +44,8 @@ async function youngOnes(visitor: TestClient, count: number): Promise<void> {
     await createMessage(visitor, await createConversation(visitor), 'young');
 }
 
-const count = (table: string): number =>
-  Number(inDatabase(app, `select count(*) as n from ${table}`)[0]?.['n']);
+const count = async (table: string): Promise<number> =>
+  Number((await rowsOf(app, `select count(*) as n from ${table}`))[0]?.['n']);
 
 describe('what goes', () => {
   it('takes messages past the window to the minute, in every status, and leaves the rest alone', async () => {
@@ -81,10 +82,10 @@ describe('what goes', () => {
       expect(await texts(visitor, id)).toEqual(['just young enough']);
     expect((await visitor.call('GET', `/conversations/${silent}`)).status).toBe(404);
     expect((await visitor.call('GET', '/conversations')).body.total).toBe(3);
-    expect(inDatabase(app, 'select content from messages where organization_id = ?', other.id)).toEqual([
+    expect(await rowsOf(app, 'select content from messages where organization_id = ?', other.id)).toEqual([
       { content: 'kept for ever' },
     ]);
-    expect(inDatabase(app, 'select status from conversations where id = ?', active)).toEqual([
+    expect(await rowsOf(app, 'select status from conversations where id = ?', active)).toEqual([
       { status: 'active' },
     ]);
     for (const table of ['applications', 'members', 'visitors', 'api_keys', 'domains'])
@@ -112,8 +113,10 @@ describe('what goes', () => {
     expect(stored(app)).toEqual(before);
     const real = await app.local('retention.purge', {});
     expect({ ...real, dryRun: true }).toEqual(dry);
-    expect([count('conversations'), count('messages'), count('visitors')]).toEqual([4, 4, 1]);
-    const [row] = inDatabase(app, "select detail from audit where action = 'retention.purge'");
+    expect([await count('conversations'), await count('messages'), await count('visitors')]).toEqual([
+      4, 4, 1,
+    ]);
+    const [row] = await rowsOf(app, "select detail from audit where action = 'retention.purge'");
     expect(JSON.parse(String(row?.['detail']))).toMatchObject({
       conversations: 3,
       messages: 120,
@@ -138,7 +141,7 @@ describe('what goes', () => {
     expect(first.total.messages).toBeLessThan(500);
     const second = await purge(app.service);
     expect(first.total.messages + second.total.messages).toBe(500);
-    expect(count('messages')).toBe(3);
+    expect(await count('messages')).toBe(3);
     expect((await purge(app.service)).total).toEqual({ conversations: 0, messages: 0, visitors: 0 });
   });
 
@@ -149,7 +152,7 @@ describe('what goes', () => {
     later(31 * day);
     await youngOnes(createVisitor(app, application), 2);
     app.clock.advance(3_600_000);
-    await eventually(() => expect(count('messages')).toBe(2));
+    await eventually(async () => expect(await count('messages')).toBe(2));
     await eventually(() => expect(app.logged.join('')).toContain('retention removed'));
   });
 
@@ -194,7 +197,7 @@ describe('what stays right', () => {
     ]);
     await createMessage(operator, id, 'next');
     expect((await socket.receives('message:new')).content).toBe('next');
-    expect(inDatabase(app, 'select seq from messages where conversation_id = ? order by seq', id)).toEqual([
+    expect(await rowsOf(app, 'select seq from messages where conversation_id = ? order by seq', id)).toEqual([
       { seq: 2 },
       { seq: 3 },
       { seq: 4 },
@@ -207,11 +210,11 @@ describe('what stays right', () => {
     const visitor = createVisitor(app, application);
     await createMessage(visitor, await createConversation(visitor), 'hippopotamus');
     app.clock.advance(1_000);
-    await eventually(() => expect(count('search_rows')).toBe(1));
+    await eventually(async () => expect(await count('search_rows')).toBe(1));
     later(31 * day);
     await youngOnes(createVisitor(app, application), 2);
     await app.local('retention.purge', {});
-    expect(inDatabase(app, "select rowid from search where search match 'hippopotamus'")).toEqual([]);
+    expect(await rowsOf(app, "select rowid from search where search match 'hippopotamus'")).toEqual([]);
   });
 });
 
@@ -236,14 +239,14 @@ describe('what it refuses', () => {
         live: { conversations: 3, messages: 3, visitors: 1 },
       });
     }
-    expect(inDatabase(app, 'select count(*) as n from messages where organization_id = ?', id)).toEqual([
+    expect(await rowsOf(app, 'select count(*) as n from messages where organization_id = ?', id)).toEqual([
       { n: 5 },
     ]);
     // Exactly half is not more than half.
-    expect(inDatabase(app, 'select count(*) as n from messages where organization_id = ?', other.id)).toEqual(
-      [{ n: 3 }],
-    );
-    expect(inDatabase(app, "select organization_id from audit where action = 'retention.held'")).toEqual([
+    expect(
+      await rowsOf(app, 'select count(*) as n from messages where organization_id = ?', other.id),
+    ).toEqual([{ n: 3 }]);
+    expect(await rowsOf(app, "select organization_id from audit where action = 'retention.held'")).toEqual([
       { organization_id: id },
     ]);
     app.clock.advance(3_600_000);
@@ -253,7 +256,7 @@ describe('what it refuses', () => {
       messages: 3,
       visitors: 1,
     });
-    expect(inDatabase(app, 'select count(*) as n from messages where organization_id = ?', id)).toEqual([
+    expect(await rowsOf(app, 'select count(*) as n from messages where organization_id = ?', id)).toEqual([
       { n: 2 },
     ]);
   });
@@ -271,7 +274,7 @@ describe('what it refuses', () => {
     later(-app.clock.now());
     await expect(purge(app.service)).rejects.toThrow(/clock says 1970.*nothing was removed/);
     await runMaintenance(app.service);
-    expect(count('messages')).toBe(3);
+    expect(await count('messages')).toBe(3);
   });
 
   it('waits 7 days after a downgrade', async () => {
@@ -309,5 +312,5 @@ it('lets test data go after 7 days, whatever the plan, and live data stay', asyn
     state: 'kept',
     test: { conversations: 1, messages: 1, visitors: 1 },
   });
-  expect(inDatabase(app, 'select content from messages')).toEqual([{ content: 'live' }]);
+  expect(await rowsOf(app, 'select content from messages')).toEqual([{ content: 'live' }]);
 });

@@ -10,8 +10,8 @@ import {
 } from '../../src/services/assistant/knowledge/retrieval/retrieval.ts';
 import type { Service } from '../../src/services/service.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
+import { rowsOf } from '../helpers/database.ts';
 import { eventually } from '../helpers/eventually.ts';
-import { inDatabase } from '../helpers/rest-checks.ts';
 import { createApplication, createOrganization, type TestOrganization } from '../helpers/fixtures.ts';
 
 let app: TestApp;
@@ -168,7 +168,7 @@ describe('synonyms', () => {
   it('that are broken in the database widen nothing', async () => {
     const { application } = await fresh();
     await add(application.id, 'a', 'A reimbursement takes fourteen days.');
-    inDatabase(app, `insert into knowledge_synonyms values ('${application.id}', '{"not": ["a list"')`);
+    await rowsOf(app, `insert into knowledge_synonyms values ('${application.id}', '{"not": ["a list"')`);
     expect((await find(application.id, 'reimbursement')).passages).toHaveLength(1);
   });
 });
@@ -223,13 +223,15 @@ describe('tenants', () => {
     await add(other.application.id, 'a', 'The refund policy of CANARY.');
     // As if the two shared a number.
     const number = Number(
-      inDatabase(
-        app,
-        `select number from knowledge_scopes where application_id = '${other.application.id}'`,
+      (
+        await rowsOf(
+          app,
+          `select number from knowledge_scopes where application_id = '${other.application.id}'`,
+        )
       )[0]?.['number'],
     );
-    inDatabase(app, `delete from knowledge_scopes where application_id = '${other.application.id}'`);
-    inDatabase(
+    await rowsOf(app, `delete from knowledge_scopes where application_id = '${other.application.id}'`);
+    await rowsOf(
       app,
       `update knowledge_scopes set number = ${number} where application_id = '${acme.application.id}'`,
     );
@@ -329,8 +331,8 @@ describe('vectors', () => {
     );
   });
 
-  const rows = (): Record<string, unknown>[] =>
-    inDatabase(
+  const rows = async (): Promise<Record<string, unknown>[]> =>
+    await rowsOf(
       app,
       `select text, embedding, embedding_model from knowledge_passages where application_id = '${acme.application.id}' order by row`,
     );
@@ -344,7 +346,7 @@ describe('vectors', () => {
           (text) => text.includes('quiz quota quest') && text.includes('Qualm') && text.includes('Alpha'),
         ),
     ).toBe(true);
-    expect(rows().every((row) => (row['embedding'] as Uint8Array).byteLength === 26 * 4)).toBe(true);
+    expect((await rows()).every((row) => (row['embedding'] as Uint8Array).byteLength === 26 * 4)).toBe(true);
     asked = [];
     await embedMissing(service, never);
     expect(asked).toEqual([]);
@@ -465,10 +467,10 @@ describe('vectors', () => {
       return texts.map(vectorOf);
     };
     await expect(embedMissing(service, never)).rejects.toThrow('away');
-    const done = rows().filter((row) => row['embedding'] !== null).length;
+    const done = (await rows()).filter((row) => row['embedding'] !== null).length;
     expect(done).toBeGreaterThan(0);
     await embedMissing(service, never);
-    expect(rows().filter((row) => row['embedding'] === null)).toEqual([]);
+    expect((await rows()).filter((row) => row['embedding'] === null)).toEqual([]);
   });
 
   it('that the model has none of are not asked for for ever', async () => {

@@ -13,7 +13,8 @@ import {
   signatureMatches,
 } from '../../src/services/auth/secrets.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
-import { ask, inDatabase } from '../helpers/rest-checks.ts';
+import { rowsOf } from '../helpers/database.ts';
+import { ask } from '../helpers/rest-checks.ts';
 import {
   createOrganization,
   createVisitor,
@@ -209,10 +210,12 @@ describe('in the file', () => {
     await app.stop();
   });
 
-  it('no key, password or identity secret lies open', () => {
+  it('no key, password or identity secret lies open', async () => {
     const everything = JSON.stringify(
-      ['api_keys', 'applications', 'members', 'staff_sessions', 'audit'].flatMap((table) =>
-        inDatabase(app, `select * from ${table}`),
+      await Promise.all(
+        ['api_keys', 'applications', 'members', 'staff_sessions', 'audit'].map((table) =>
+          rowsOf(app, `select * from ${table}`),
+        ),
       ),
       (_key, value: unknown) =>
         value !== null && typeof value === 'object' && 'data' in value
@@ -230,11 +233,11 @@ describe('in the file', () => {
   });
 
   it('a key’s ciphertext moved to another row is not shown, and the server goes on', async () => {
-    const rows = inDatabase(
+    const rows = (await rowsOf(
       app,
       'select id, organization_id from api_keys where mode = ? order by created_at',
       'live',
-    ) as {
+    )) as {
       id: string;
       organization_id: string;
     }[];
@@ -243,7 +246,7 @@ describe('in the file', () => {
       rows.find((row) => row.organization_id === other.id)!,
     ];
     expect((await app.local('keys.reveal', { keyId: ours.id })).key).toBe(acme.application.key);
-    inDatabase(
+    await rowsOf(
       app,
       'update api_keys set sealed = (select sealed from api_keys where id = ?) where id = ?',
       theirs.id,
@@ -259,11 +262,11 @@ describe('in the file', () => {
   });
 
   it('an identity secret moved to another application verifies no one', async () => {
-    const [kept] = inDatabase(
+    const [kept] = (await rowsOf(
       app,
       'select identity_secret from applications where id = ?',
       other.application.id,
-    ) as {
+    )) as {
       identity_secret: Uint8Array;
     }[];
     const theirs = app.service.secrets.open(kept!.identity_secret, {
@@ -271,7 +274,7 @@ describe('in the file', () => {
       row: other.application.id,
       organizationId: other.id,
     });
-    inDatabase(
+    await rowsOf(
       app,
       'update applications set identity_secret = (select identity_secret from applications where id = ?) where id = ?',
       other.application.id,

@@ -7,8 +7,8 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { purge } from '../../src/services/data/retention.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { request, type Reply } from '../helpers/client.ts';
+import { rowsOf } from '../helpers/database.ts';
 import { eventually } from '../helpers/eventually.ts';
-import { inDatabase } from '../helpers/rest-checks.ts';
 import {
   createConversation,
   createMember,
@@ -134,7 +134,7 @@ it('never takes two people with one id for one person', async () => {
   expect(refused.body.details[0].path).toBe('applicationId');
   expect((await ask(admin, 'GET', id, `?applicationId=${second.id}`)).body.details[0].path).toBe('mode');
   expect((await ask(admin, 'DELETE', id, `?applicationId=${second.id}&mode=live`)).status).toBe(200);
-  expect(inDatabase(app, 'select content from messages order by content')).toEqual([
+  expect(await rowsOf(app, 'select content from messages order by content')).toEqual([
     { content: 'acme.example' },
     { content: 'test' },
   ]);
@@ -146,8 +146,8 @@ it('leaves no word of an erased visitor in any file, row, answer or connection',
   const kept = await createConversation(other);
   await createMessage(other, kept, 'kept');
   app.clock.advance(1_000);
-  await eventually(() =>
-    expect(Number(inDatabase(app, 'select count(*) as n from search_rows')[0]?.['n'])).toBe(4),
+  await eventually(async () =>
+    expect(Number((await rowsOf(app, 'select count(*) as n from search_rows'))[0]?.['n'])).toBe(4),
   );
   expect(await filesWith(marker)).not.toEqual([]);
   const socket = await visitor.connect();
@@ -168,15 +168,15 @@ it('leaves no word of an erased visitor in any file, row, answer or connection',
   expect(bystander.closed).toBeNull();
   expect(await filesWith(marker)).toEqual([]);
   expect(await filesWith(visitor.id)).toEqual([]);
-  expect(inDatabase(app, "select actor, detail from audit where action = 'visitors.erase'")).toEqual([
+  expect(await rowsOf(app, "select actor, detail from audit where action = 'visitors.erase'")).toEqual([
     { actor: `member:${admin.id}`, detail: '{}' },
   ]);
   expect((await ask(admin, 'GET', visitor.id)).status).toBe(404);
   expect((await ask(admin, 'DELETE', visitor.id)).status).toBe(404);
   expect((await admin.call('GET', `/conversations/${conversationId}`)).status).toBe(404);
   expect((await admin.call('GET', `/conversations?q=${marker}`)).body.total).toBe(0);
-  expect(inDatabase(app, "insert into search(search) values ('integrity-check')")).toEqual([]);
-  expect(inDatabase(app, 'pragma foreign_key_check')).toEqual([]);
+  expect(await rowsOf(app, "insert into search(search) values ('integrity-check')")).toEqual([]);
+  expect(await rowsOf(app, 'pragma foreign_key_check')).toEqual([]);
 
   // A token from before opens nothing; the id is a stranger's now.
   const late = await (
@@ -195,12 +195,12 @@ it('erases a long history in steps, and again after it was cut off', async () =>
   const { visitor, conversationId } = await aMarkedVisitor();
   for (let index = 0; index < 450; index += 1)
     await createMessage(visitor, conversationId, `${marker} ${index}`);
-  const [row] = inDatabase(app, 'select id from visitors where visitor_id = ?', visitor.id);
+  const [row] = await rowsOf(app, 'select id from visitors where visitor_id = ?', visitor.id);
   // As a killed process leaves it: a part is gone.
   await app.service.engine.store.write('server', ({ repositories }) =>
     repositories.visitorData.removeMessages(String(row?.['id']), 200),
   );
-  expect(Number(inDatabase(app, 'select count(*) as n from messages')[0]?.['n'])).toBeGreaterThan(200);
+  expect(Number((await rowsOf(app, 'select count(*) as n from messages'))[0]?.['n'])).toBeGreaterThan(200);
   expect((await ask(admin, 'DELETE', visitor.id)).status).toBe(200);
   expect(await filesWith(marker)).toEqual([]);
 });

@@ -9,9 +9,9 @@ import { isPublicAddress } from '../../src/net/ip-ranges.ts';
 import { signatureHeaders } from '../../src/services/webhooks/signature.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { createTestClock } from '../helpers/clock.ts';
+import { rowsOf } from '../helpers/database.ts';
 import { eventually } from '../helpers/eventually.ts';
 import { Receiver } from '../helpers/receiver.ts';
-import { inDatabase } from '../helpers/rest-checks.ts';
 import { createOrganization } from '../helpers/fixtures.ts';
 
 const inside = [
@@ -274,7 +274,7 @@ describe('the service', () => {
     });
     expect(receiver.all).toEqual([]);
     // Someone with the file in hands gains nothing either: a name of this machine is looked at like any other.
-    inDatabase(
+    await rowsOf(
       app,
       'update webhooks set url = ?',
       receiver.url.replace('http://127.0.0.1', 'https://localhost'),

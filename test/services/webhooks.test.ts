@@ -7,9 +7,9 @@ import { runMaintenance } from '../../src/services/data/maintenance.ts';
 import { retryDelay } from '../../src/services/webhooks/attempts.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { request } from '../helpers/client.ts';
+import { rowsOf } from '../helpers/database.ts';
 import { eventually } from '../helpers/eventually.ts';
 import { isSigned, Receiver } from '../helpers/receiver.ts';
-import { inDatabase } from '../helpers/rest-checks.ts';
 import {
   createConversation,
   createMember,
@@ -184,7 +184,7 @@ describe('what is told', () => {
     await settles(id, (rows) =>
       rows.some(({ status, type }) => status === 'skipped' && type === 'message:new'),
     );
-    expect(JSON.stringify(inDatabase(app, 'select * from webhook_deliveries'))).not.toContain('CANARY');
+    expect(JSON.stringify(await rowsOf(app, 'select * from webhook_deliveries'))).not.toContain('CANARY');
   });
 });
 
@@ -369,7 +369,7 @@ describe('a receiver that fails for a while', () => {
     await createConversation(visitor);
     await deliveries(id);
     expect(receiver.all).toHaveLength(1);
-    const [entry] = inDatabase(app, "select actor, detail from audit where action = 'webhooks.update'");
+    const [entry] = await rowsOf(app, "select actor, detail from audit where action = 'webhooks.update'");
     expect(entry).toEqual({ actor: 'service', detail: '{"enabled":false,"reason":"answered 410"}' });
     // Switched on again it hears of what happens from then on, and not of what happened in between.
     receiver.answers(200);
@@ -430,9 +430,9 @@ describe('a server that stops', () => {
     const { id } = await create(receiver, ['conversation:new']);
     await app.local('webhooks.update', { webhookId: id, enabled: false });
     // As another process leaves it: made at the present end of the log, then an event, and only then the server looks.
-    const kept = inDatabase(app, 'select max(seq) as seq from events')[0]?.['seq'] as number;
+    const kept = (await rowsOf(app, 'select max(seq) as seq from events'))[0]?.['seq'] as number;
     const conversationId = await createConversation(visitor, 'in between');
-    inDatabase(app, 'update webhooks set enabled = 1, position = ?', kept);
+    await rowsOf(app, 'update webhooks set enabled = 1, position = ?', kept);
     app.clock.advance(1_000);
     const taken = await receiver.has(1);
     expect(taken.map(({ event }) => event.data['id'])).toEqual([conversationId]);
@@ -522,11 +522,11 @@ describe('the admin API', () => {
     expect(changed.body.webhook.events).toEqual(['message:new']);
     expect((await call(admin, 'PATCH', `/${id}`, { events: null })).body.webhook.events).toBeNull();
     expect((await call(admin, 'POST', `/${id}/reveal`)).body.webhook.secret).toBe(secret);
-    expect(inDatabase(app, "select count(*) as n from audit where action = 'webhooks.reveal'")).toEqual([
+    expect(await rowsOf(app, "select count(*) as n from audit where action = 'webhooks.reveal'")).toEqual([
       { n: 1 },
     ]);
     expect(
-      Buffer.from(inDatabase(app, 'select sealed from webhooks')[0]?.['sealed'] as Uint8Array).includes(
+      Buffer.from((await rowsOf(app, 'select sealed from webhooks'))[0]?.['sealed'] as Uint8Array).includes(
         secret.slice(6, 20),
       ),
     ).toBe(false);

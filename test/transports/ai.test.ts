@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { startApp, type TestApp, type TestAppOptions } from '../helpers/app.ts';
 import { createDocument, createShop, configure } from '../helpers/assistant.ts';
 import type { Reply } from '../helpers/client.ts';
-import { inDatabase } from '../helpers/rest-checks.ts';
+import { rowsOf } from '../helpers/database.ts';
 import {
   createConversation,
   createMember,
@@ -207,7 +207,9 @@ describe('without a model', () => {
     expect((await operator.call('POST', `/conversations/${id}/ai/reply`)).body.answered).toBe(true);
     await visitor.call('DELETE', `/conversations/${id}/messages/${message}`);
     expect((await operator.call('POST', `/conversations/${id}/ai/reply`)).body.answered).toBe(false);
-    expect(JSON.stringify(inDatabase(app, "select * from ai_log where question like '%CANARY%'"))).toBe('[]');
+    expect(JSON.stringify(await rowsOf(app, "select * from ai_log where question like '%CANARY%'"))).toBe(
+      '[]',
+    );
     const foreign = await createMember(app, 'other');
     expect((await foreign.call('POST', `/conversations/${id}/ai/reply`)).status).toBe(404);
     expect((await operator.call('POST', `/conversations/${randomUUID()}/ai/reply`)).status).toBe(404);
@@ -259,7 +261,7 @@ describe('without a model', () => {
     const data = await app.local('visitors.export', { visitorId: asker.id });
     expect(data.assistant).toMatchObject([{ question: `CANARY-ASKED ${question}`, conversationId: null }]);
     await app.local('visitors.erase', { visitorId: asker.id });
-    expect(inDatabase(app, "select * from ai_log where question like '%CANARY-ASKED%'")).toEqual([]);
+    expect(await rowsOf(app, "select * from ai_log where question like '%CANARY-ASKED%'")).toEqual([]);
   });
 
   test('the process log has no word of any question or answer', () => {

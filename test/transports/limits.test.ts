@@ -6,16 +6,9 @@ import type { Flags } from '../../src/config.ts';
 import { makeApiKey } from '../../src/services/auth/secrets.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import type { Reply } from '../helpers/client.ts';
+import { rowsOf } from '../helpers/database.ts';
 import { eventually } from '../helpers/eventually.ts';
-import {
-  ask,
-  askRaw,
-  expectCleanLog,
-  checkReply,
-  inDatabase,
-  stored,
-  type Caller,
-} from '../helpers/rest-checks.ts';
+import { ask, askRaw, expectCleanLog, checkReply, stored, type Caller } from '../helpers/rest-checks.ts';
 import { request } from '../helpers/client.ts';
 import {
   createConversation,
@@ -132,7 +125,7 @@ describe('one visitor', () => {
       conversationId,
       clientMessageId: 'c5',
     });
-    expect(inDatabase(app, 'select count(*) as n from messages')).toEqual([{ n: 5 }]);
+    expect(await rowsOf(app, 'select count(*) as n from messages')).toEqual([{ n: 5 }]);
     await socket.close();
   });
 
@@ -172,7 +165,9 @@ describe('one visitor', () => {
     const replies = await Promise.all(Array.from({ length: 10 }, open));
     expect(replies.map(({ status }) => status)).toEqual(all(10, 429));
     const admin = await createMember(app, 'acme', 'admin');
-    const [{ id } = { id: '' }] = inDatabase(app, 'select id from conversations limit 1') as { id: string }[];
+    const [{ id } = { id: '' }] = (await rowsOf(app, 'select id from conversations limit 1')) as {
+      id: string;
+    }[];
     await admin.call('POST', `/conversations/${id}/resolve`);
     expect(await times(2, open)).toEqual([201, 429]);
   });

@@ -4,16 +4,9 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { makeApiKey, makeSessionToken } from '../../src/services/auth/secrets.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
+import { rowsOf } from '../helpers/database.ts';
 import { exchange, requestBytes, type HeaderPairs } from '../helpers/raw-http.ts';
-import {
-  ask,
-  askRaw,
-  expectCleanLog,
-  idsOf,
-  checkReply,
-  inDatabase,
-  stored,
-} from '../helpers/rest-checks.ts';
+import { ask, askRaw, expectCleanLog, idsOf, checkReply, stored } from '../helpers/rest-checks.ts';
 import {
   createMember,
   createApplication,
@@ -237,7 +230,7 @@ describe('X-Visitor-Id', () => {
     const lower = createVisitorByKey(app, site, 'live', v);
     expect((await ask(app, lower, 'GET', `/conversations/${made.body.conversation.id}`)).status).toBe(200);
     expect((await ask(app, upper, 'GET', '/visitor')).body.visitor.id).toBe(v);
-    expect(inDatabase(app, 'select count(*) as n from visitors where lower(visitor_id) = ?', v)).toEqual([
+    expect(await rowsOf(app, 'select count(*) as n from visitors where lower(visitor_id) = ?', v)).toEqual([
       { n: 1 },
     ]);
   });
@@ -256,7 +249,7 @@ describe('X-Visitor-Id', () => {
       ),
     );
     expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([200, 201]));
-    expect(inDatabase(app, 'select count(*) as n from visitors where visitor_id = ?', fresh.id)).toEqual([
+    expect(await rowsOf(app, 'select count(*) as n from visitors where visitor_id = ?', fresh.id)).toEqual([
       { n: 1 },
     ]);
   });

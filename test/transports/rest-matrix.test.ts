@@ -7,7 +7,8 @@ import { operations, type OperationName } from '../../src/protocol/operations.ts
 import { makeApiKey } from '../../src/services/auth/secrets.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import type { Reply } from '../helpers/client.ts';
-import { ask, expectCleanLog, inDatabase, stored, type Caller } from '../helpers/rest-checks.ts';
+import { rowsOf } from '../helpers/database.ts';
+import { ask, expectCleanLog, stored, type Caller } from '../helpers/rest-checks.ts';
 import {
   createConversation,
   createMember,
@@ -392,7 +393,7 @@ beforeAll(async () => {
   const spare = await createApplication(app, 'acme', 'spare.example');
   things['applicationId'] = spare.id;
   things['keyId'] = (await app.local('keys.list', { applicationId: spare.id })).keys[0]!.id;
-  const [session] = inDatabase(app, 'select id from staff_sessions');
+  const [session] = await rowsOf(app, 'select id from staff_sessions');
   things['sessionId'] = String(session?.['id']);
   things['tokenId'] = String(session?.['id']);
   things['memberId'] = (await createMember(app, 'acme')).id;
@@ -406,7 +407,7 @@ beforeAll(async () => {
     await app.local('knowledge.add', { applicationId: spare.id, source: 'a.md', content: 'CANARY-KNOWLEDGE' })
   ).id;
   // Switched off: nothing leaves the machine.
-  inDatabase(app, 'update webhooks set enabled = 0');
+  await rowsOf(app, 'update webhooks set enabled = 0');
   things['cannedReplyId'] = (
     await ask(app, await createMember(app, 'acme', 'admin'), 'POST', '/staff/canned-replies', {
       shortcut: 'hi',

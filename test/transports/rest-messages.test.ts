@@ -3,7 +3,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startApp, type TestApp } from '../helpers/app.ts';
-import { ask, askRaw, expectCleanLog, idsOf, inDatabase, stored } from '../helpers/rest-checks.ts';
+import { rowsOf } from '../helpers/database.ts';
+import { ask, askRaw, expectCleanLog, idsOf, stored } from '../helpers/rest-checks.ts';
 import {
   createConversation,
   createMember,
@@ -405,7 +406,9 @@ describe('sending again', () => {
     for (const { payload } of socket.all('message:ack')) ids.add(payload.serverMessageId as string);
     expect(ids.size).toBe(1);
     expect(listener.all('message:new').filter(({ payload }) => payload.content === 'once')).toHaveLength(1);
-    expect(inDatabase(app, "select count(*) as n from messages where content = 'once'")).toEqual([{ n: 1 }]);
+    expect(await rowsOf(app, "select count(*) as n from messages where content = 'once'")).toEqual([
+      { n: 1 },
+    ]);
     await socket.close();
     await listener.close();
   });
@@ -519,7 +522,7 @@ describe('the 15 minutes', () => {
     const history = await ask(app, visitor, 'GET', `/conversations/${own}/messages?after=${one}`);
     expect(idsOf(history.body.messages)).toEqual([two]);
     expect((await ask(app, operator, 'GET', `/staff/conversations/${own}/messages`)).text).not.toContain(one);
-    expect(JSON.stringify(inDatabase(app, 'select * from messages where id = ?', one))).not.toMatch(
+    expect(JSON.stringify(await rowsOf(app, 'select * from messages where id = ?', one))).not.toMatch(
       /CANARY|edited"/,
     );
   });

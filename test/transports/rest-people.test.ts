@@ -4,7 +4,8 @@ import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import type { HeaderMap } from '../helpers/client.ts';
-import { ask, askRaw, expectCleanLog, inDatabase, stored, type Caller } from '../helpers/rest-checks.ts';
+import { rowsOf } from '../helpers/database.ts';
+import { ask, askRaw, expectCleanLog, stored, type Caller } from '../helpers/rest-checks.ts';
 import {
   createConversation,
   createMember,
@@ -25,11 +26,11 @@ let identitySecret: string;
 beforeAll(async () => {
   app = await startApp();
   acme = await createOrganization(app, 'acme');
-  const [row] = inDatabase(
+  const [row] = (await rowsOf(
     app,
     'select identity_secret from applications where id = ?',
     acme.application.id,
-  ) as {
+  )) as {
     identity_secret: Uint8Array;
   }[];
   identitySecret = app.service.secrets.open(row!.identity_secret, {
@@ -208,10 +209,10 @@ describe('members', () => {
     expect(outcomes.find((outcome) => outcome.status === 'rejected')).toMatchObject({
       reason: { code: 'conflict' },
     });
-    const [last] = inDatabase(
+    const [last] = (await rowsOf(
       app,
       "select m.id from members m join organizations o on o.id = m.organization_id where o.slug = 'admins' and m.role = 'admin'",
-    ) as { id: string }[];
+    )) as { id: string }[];
     const before = stored(app);
     await expect(app.local('members.remove', { memberId: last!.id })).rejects.toMatchObject({
       code: 'conflict',
@@ -459,7 +460,7 @@ it('the audit log has who, what, when and from where, and no secret', async () =
   await app.local('members.update', { memberId: member.id, disabled: false });
   await app.local('members.remove', { memberId: member.id });
   await ask(app, admin, 'DELETE', '/staff/session');
-  const rows = inDatabase(app, 'select * from audit where organization_id = ? order by rowid', id) as {
+  const rows = (await rowsOf(app, 'select * from audit where organization_id = ? order by rowid', id)) as {
     actor: string;
     action: string;
     subject: string;
@@ -525,11 +526,13 @@ it('an update is one row of the audit log with the fields that changed, and none
   const { id } = await app.local('organizations.create', { name: 'Once', slug: 'once' });
   const application = await app.local('applications.create', { organization: 'once', name: 'a' });
   const member = await createMember(app, 'once');
-  const details = () =>
-    inDatabase(
-      app,
-      "select action, detail from audit where organization_id = ? and action like '%.update' order by rowid",
-      id,
+  const details = async () =>
+    (
+      await rowsOf(
+        app,
+        "select action, detail from audit where organization_id = ? and action like '%.update' order by rowid",
+        id,
+      )
     ).map((row) => [row['action'], JSON.parse(String(row['detail']))]);
   await app.local('organizations.update', {
     organization: 'once',
@@ -567,9 +570,9 @@ it('an update is one row of the audit log with the fields that changed, and none
     ['applications.update', { fields: 'name,appearance.colors.primary,behavior.greeting,locale' }],
     ['members.update', { fields: 'role,password', role: 'admin', previousRole: 'operator', password: true }],
   ];
-  expect(details()).toEqual(expected);
+  expect(await details()).toEqual(expected);
   await app.local('organizations.update', { organization: 'once', plan: 'enterprise', limits: { seats: 9 } });
   await app.local('applications.update', { applicationId: application.id, locale: 'de', ai: {} });
   await app.local('members.update', { memberId: member.id, role: 'admin', disabled: false });
-  expect(details()).toEqual(expected);
+  expect(await details()).toEqual(expected);
 });

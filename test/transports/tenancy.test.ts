@@ -11,7 +11,8 @@ import { execute } from '../../src/services/execute.ts';
 import { ServiceError } from '../../src/services/core/errors.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import type { TestSocket, Reply } from '../helpers/client.ts';
-import { ask, expectCleanLog, inDatabase, stored, type Caller } from '../helpers/rest-checks.ts';
+import { rowsOf } from '../helpers/database.ts';
+import { ask, expectCleanLog, stored, type Caller } from '../helpers/rest-checks.ts';
 import {
   createConversation,
   createMember,
@@ -96,22 +97,18 @@ afterAll(async () => {
 });
 
 /** Every id that belongs to a side, and every word that it wrote; the visitor's UUID belongs to both. */
-function belongings(side: Side, canary: string): string[] {
+async function belongings(side: Side, canary: string): Promise<string[]> {
   const id = side.organization.id;
-  const rows = [
-    'applications',
-    'api_keys',
-    'members',
-    'staff_sessions',
-    'visitors',
-    'conversations',
-    'messages',
-  ].flatMap((table) => inDatabase(app, `select id from ${table} where organization_id = ?`, id));
-  return [id, ...rows.map((row) => row['id'] as string), canary, canary.toLowerCase()];
+  const rows = await Promise.all(
+    ['applications', 'api_keys', 'members', 'staff_sessions', 'visitors', 'conversations', 'messages'].map(
+      (table) => rowsOf(app, `select id from ${table} where organization_id = ?`, id),
+    ),
+  );
+  return [id, ...rows.flat().map((row) => row['id'] as string), canary, canary.toLowerCase()];
 }
 
-function expectNothingOf(side: Side, canary: string, replies: readonly Reply[]): void {
-  const theirThings = belongings(side, canary);
+async function expectNothingOf(side: Side, canary: string, replies: readonly Reply[]): Promise<void> {
+  const theirThings = await belongings(side, canary);
   for (const { text } of replies)
     for (const thing of theirThings)
       expect(text.includes(thing), `${thing} in ${text.slice(0, 300)}`).toBe(false);
@@ -156,7 +153,7 @@ describe('slugs', () => {
     const { audit: _longer, ...after } = stored(app);
     expect(after).toEqual(before);
     // Organizations that exist have it in their own logs, without saying whose address it was.
-    expect(inDatabase(app, "select distinct subject from audit where action = 'session.refused'")).toEqual([
+    expect(await rowsOf(app, "select distinct subject from audit where action = 'session.refused'")).toEqual([
       { subject: 'member:unknown' },
     ]);
   });
@@ -241,7 +238,7 @@ describe('whatever of ours they name', () => {
         expect([path, reply.body.total]).toEqual([path, 0]);
       replies.push(reply);
     }
-    expectNothingOf(ours, 'ALPHA', replies);
+    await expectNothingOf(ours, 'ALPHA', replies);
     expect(stored(app)).toEqual(before);
     for (const socket of sockets) {
       await socket.drain();
@@ -318,8 +315,8 @@ it('the same UUID is two people: names, lists, idempotency keys', async () => {
   const lists = await Promise.all(
     [ours.visitor, theirs.visitor].map((who) => ask(app, who, 'GET', '/conversations')),
   );
-  expectNothingOf(theirs, 'BRAVO', [lists[0]!]);
-  expectNothingOf(ours, 'ALPHA', [lists[1]!]);
+  await expectNothingOf(theirs, 'BRAVO', [lists[0]!]);
+  await expectNothingOf(ours, 'ALPHA', [lists[1]!]);
 });
 
 describe('what owners may do', () => {
@@ -441,16 +438,18 @@ describe('what owners may do', () => {
 });
 
 it('deleting one organization leaves every row of the other', async () => {
-  const rowsOf = (id: string): string =>
+  const everyRow = async (id: string): Promise<string> =>
     JSON.stringify(
-      ['applications', 'api_keys', 'members', 'visitors', 'conversations', 'messages', 'audit'].map((table) =>
-        inDatabase(app, `select * from ${table} where organization_id = ? order by id`, id),
+      await Promise.all(
+        ['applications', 'api_keys', 'members', 'visitors', 'conversations', 'messages', 'audit'].map(
+          (table) => rowsOf(app, `select * from ${table} where organization_id = ? order by id`, id),
+        ),
       ),
     );
-  const before = rowsOf(theirs.organization.id);
+  const before = await everyRow(theirs.organization.id);
   await app.local('organizations.delete', { organization: 'acme' });
-  expect(rowsOf(theirs.organization.id)).toBe(before);
-  expect((JSON.parse(rowsOf(ours.organization.id)) as unknown[][]).flat()).toEqual([]);
+  expect(await everyRow(theirs.organization.id)).toBe(before);
+  expect((JSON.parse(await everyRow(ours.organization.id)) as unknown[][]).flat()).toEqual([]);
   for (const [who, path] of [
     [ours.visitor, '/conversations'],
     [ours.byKey, '/conversations'],

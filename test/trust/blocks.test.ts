@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { connectSocket, request, type Reply } from '../helpers/client.ts';
+import { rowsOf } from '../helpers/database.ts';
 import {
   createApplication,
   createConversation,
@@ -16,7 +17,7 @@ import {
   type TestMember,
   type TestOrganization,
 } from '../helpers/fixtures.ts';
-import { ask, inDatabase } from '../helpers/rest-checks.ts';
+import { ask } from '../helpers/rest-checks.ts';
 import { runMaintenance } from '../../src/services/data/maintenance.ts';
 
 let app: TestApp;
@@ -125,7 +126,7 @@ describe('a blocked visitor', () => {
     expect((await ask(app, ann, 'GET', '/staff/blocks')).body.total).toBe(0);
     expect((await block({ until: inDays(0) })).status).toBe(400);
     await runMaintenance(app.service);
-    expect(inDatabase(app, 'select * from visitor_blocks')).toEqual([]);
+    expect(await rowsOf(app, 'select * from visitor_blocks')).toEqual([]);
   });
 
   it('costs no read once the blocks are known', async () => {
@@ -152,7 +153,9 @@ describe('a blocked visitor', () => {
     );
     expect(data.text).toContain('visitors.block');
     await app.local('visitors.erase', { visitorId: visitor.id });
-    expect(inDatabase(app, 'select id from visitor_blocks union select id from address_blocks')).toEqual([]);
+    expect(await rowsOf(app, 'select id from visitor_blocks union select id from address_blocks')).toEqual(
+      [],
+    );
   });
 });
 
@@ -230,10 +233,10 @@ describe('a blocked address', () => {
     await block({ address: true });
     await ask(app, ann, 'POST', '/staff/blocks', { address: '203.0.113.77' });
     for (const table of ['visitors', 'address_blocks', 'visitor_blocks', 'audit']) {
-      const text = JSON.stringify(inDatabase(app, `select * from ${table}`));
+      const text = JSON.stringify(await rowsOf(app, `select * from ${table}`));
       for (const address of ['192.0.2.5', '203.0.113.77']) expect(text, table).not.toContain(address);
     }
-    const digests = inDatabase(app, 'select digest from address_blocks').map((row) => row['digest']);
+    const digests = (await rowsOf(app, 'select digest from address_blocks')).map((row) => row['digest']);
     expect(digests).toHaveLength(2);
   });
 });

@@ -6,6 +6,7 @@ import { totpCode, totpStep } from '../../src/services/auth/totp.ts';
 import { exportOrganization, importOrganization } from '../../src/services/data/export-import.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { request, type Reply } from '../helpers/client.ts';
+import { rowsOf } from '../helpers/database.ts';
 import {
   createConversation,
   createMember,
@@ -13,7 +14,6 @@ import {
   createVisitor,
   memberPassword,
 } from '../helpers/fixtures.ts';
-import { inDatabase } from '../helpers/rest-checks.ts';
 
 let from: TestApp;
 let to: TestApp;
@@ -49,14 +49,14 @@ it('a member shows the same second factor there, and a blocked visitor stays blo
   const lines: string[] = [];
   await exportOrganization(callOf(from), 'acme', async (line) => void lines.push(line));
   // The sealed secret and the digest of the address are of no use elsewhere: the one travels opened, the other not.
-  const digest = inDatabase(from, 'select digest from address_blocks')[0]?.['digest'] as Uint8Array;
+  const digest = (await rowsOf(from, 'select digest from address_blocks'))[0]?.['digest'] as Uint8Array;
   expect(lines.join('')).toContain(secret);
   expect(lines.join('')).not.toContain(Buffer.from(digest).toString('hex'));
   await importOrganization(callOf(to), async function* read() {
     yield* lines;
   });
 
-  expect(inDatabase(to, 'select id from visitors where address_digest is not null')).toEqual([]);
+  expect(await rowsOf(to, 'select id from visitors where address_digest is not null')).toEqual([]);
   const post = (path: string, body: object): Promise<Reply> =>
     request(to.url, 'POST', `/api/v1/staff${path}`, {}, body);
   const signIn = { organization: 'acme', email: ann.email, password: memberPassword };
@@ -71,5 +71,5 @@ it('a member shows the same second factor there, and a blocked visitor stays blo
   );
   expect((await createVisitor(to, application).call('GET', '/visitor')).status).toBe(200);
   for (const table of ['recovery_codes', 'sign_in_tickets', 'address_blocks'])
-    expect(inDatabase(to, `select * from ${table}`), table).toEqual([]);
+    expect(await rowsOf(to, `select * from ${table}`), table).toEqual([]);
 });

@@ -8,8 +8,8 @@ import { sizeLimits } from '../../src/protocol/codes.ts';
 import { Authenticator, type Asked, type Lies } from '../helpers/authenticator.ts';
 import { connectSocket, request, type Reply } from '../helpers/client.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
+import { rowsOf } from '../helpers/database.ts';
 import { createMember, createOrganization, memberPassword, type TestMember } from '../helpers/fixtures.ts';
-import { inDatabase } from '../helpers/rest-checks.ts';
 
 const page = 'https://chat.example';
 
@@ -60,8 +60,8 @@ async function show(authenticator: Authenticator, lies: Lies = {}, who = ann): P
   const { ticket, passkey } = await half(who);
   return post('/session/second-factor', { ticket, assertion: authenticator.show(passkey, lies) });
 }
-const audits = (action: string): unknown[] =>
-  inDatabase(app, `select detail from audit where action = '${action}'`).map((row) =>
+const audits = async (action: string): Promise<unknown[]> =>
+  (await rowsOf(app, `select detail from audit where action = '${action}'`)).map((row) =>
     JSON.parse(String(row['detail'])),
   );
 
@@ -138,7 +138,7 @@ describe('a registration', () => {
     const { body } = await ann.call('GET', '/me/passkeys');
     expect(body.passkeys.map(({ name }: { name: string }) => name)).toEqual(['Laptop', 'Phone']);
     expect((await ann.call('GET', '/me/totp')).body.totp.recoveryCodesLeft).toBe(10);
-    expect(audits('passkeys.add')).toEqual([{ name: 'Laptop' }, { name: 'Phone' }]);
+    expect(await audits('passkeys.add')).toEqual([{ name: 'Laptop' }, { name: 'Phone' }]);
   });
 
   it.each<[string, Lies]>([
@@ -161,7 +161,7 @@ describe('a registration', () => {
     const response = device().create(await begin(), lies);
     const reply = await ann.call('POST', '/me/passkeys', { name: 'Laptop', response });
     expect([reply.status, reply.body.details?.[0]?.path]).toEqual([400, 'response']);
-    expect(inDatabase(app, 'select id from member_passkeys')).toEqual([]);
+    expect(await rowsOf(app, 'select id from member_passkeys')).toEqual([]);
   });
 
   it("takes the organization's own host", async () => {
@@ -232,7 +232,7 @@ describe('a sign-in', () => {
     expect(body.sessions[0]).toMatchObject({ current: true, secondFactor: true });
     const [kept] = (await ann.call('GET', '/me/passkeys')).body.passkeys;
     expect(kept.lastUsedAt).not.toBeNull();
-    expect(audits('session.create').at(-1)).toEqual({
+    expect((await audits('session.create')).at(-1)).toEqual({
       secondFactor: 'passkey',
       passkey: kept.id,
       name: 'Laptop',
@@ -348,13 +348,13 @@ describe('a sign-in', () => {
     expect((await show(key, { counter: 0 })).status).toBe(401);
     const [{ id }] = (await ann.call('GET', '/me/passkeys')).body.passkeys;
     const refused = { secondFactor: true, passkey: id, name: 'Laptop', cloned: true };
-    expect(audits('session.refused')).toEqual([refused, refused]);
+    expect(await audits('session.refused')).toEqual([refused, refused]);
     // Only a right signature says anything about a clone.
     const { ticket, passkey } = await half();
     const assertion = key.show(passkey, { counter: 1 }) as { response: { signature: string } };
     assertion.response.signature = Buffer.from('no signature').toString('base64url');
     await post('/session/second-factor', { ticket, assertion });
-    expect(audits('session.refused').at(-1)).toEqual({ secondFactor: true });
+    expect((await audits('session.refused')).at(-1)).toEqual({ secondFactor: true });
     expect((await show(key, { counter: 9 })).status).toBe(201);
   });
 
@@ -414,8 +414,8 @@ describe('their member', () => {
       password: memberPassword,
     });
     expect(signedIn.status).toBe(201);
-    expect(audits('passkeys.rename')).toEqual([{ name: 'Work laptop' }]);
-    expect(audits('passkeys.remove')).toEqual([{ name: 'Work laptop' }]);
+    expect(await audits('passkeys.rename')).toEqual([{ name: 'Work laptop' }]);
+    expect(await audits('passkeys.remove')).toEqual([{ name: 'Work laptop' }]);
   });
 
   it('has no token do any of it', async () => {
@@ -459,13 +459,13 @@ describe('their member', () => {
     const reset = `/api/v1/admin/members/${bob.id}/second-factor`;
     const bearer = { authorization: `Bearer ${ann.token}` };
     expect((await request(app.url, 'DELETE', reset, bearer)).status).toBe(200);
-    expect(inDatabase(app, 'select * from member_passkeys')).toEqual([]);
-    expect(inDatabase(app, 'select * from passkey_registrations')).toEqual([]);
-    expect(inDatabase(app, 'select * from recovery_codes')).toEqual([]);
+    expect(await rowsOf(app, 'select * from member_passkeys')).toEqual([]);
+    expect(await rowsOf(app, 'select * from passkey_registrations')).toEqual([]);
+    expect(await rowsOf(app, 'select * from recovery_codes')).toEqual([]);
     const eve = await createMember(app, 'acme');
     await add(device(), eve);
     await app.local('members.remove', { memberId: eve.id });
-    expect(inDatabase(app, 'select * from member_passkeys')).toEqual([]);
+    expect(await rowsOf(app, 'select * from member_passkeys')).toEqual([]);
   });
 
   it('takes them along to another server, and leaves recovery codes and challenges behind', async () => {

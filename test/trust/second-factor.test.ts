@@ -3,8 +3,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { connectSocket, request, type Reply } from '../helpers/client.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
+import { rowsOf } from '../helpers/database.ts';
 import { createMember, createOrganization, memberPassword, type TestMember } from '../helpers/fixtures.ts';
-import { expectCleanLog, inDatabase } from '../helpers/rest-checks.ts';
+import { expectCleanLog } from '../helpers/rest-checks.ts';
 import { matchTotp, totpCode, totpStep } from '../../src/services/auth/totp.ts';
 
 let app: TestApp;
@@ -238,13 +239,17 @@ describe('switching it on and off', () => {
   it('keeps no secret, code or ticket in a readable column, the audit log or the log', async () => {
     const { secret, recoveryCodes } = await enable();
     const waiting = await ticket();
-    const dump = ['member_totp', 'recovery_codes', 'sign_in_tickets', 'audit']
-      .map((table) => JSON.stringify(inDatabase(app, `select * from ${table}`)))
-      .join('');
+    const dump = JSON.stringify(
+      await Promise.all(
+        ['member_totp', 'recovery_codes', 'sign_in_tickets', 'audit'].map((table) =>
+          rowsOf(app, `select * from ${table}`),
+        ),
+      ),
+    );
     for (const one of [secret, waiting, ...recoveryCodes]) expect(dump).not.toContain(one);
-    expect(inDatabase(app, 'select sealed from member_totp')).toHaveLength(1);
+    expect(await rowsOf(app, 'select sealed from member_totp')).toHaveLength(1);
     expectCleanLog(app, [secret, waiting, ...recoveryCodes]);
-    const actions = inDatabase(app, 'select action from audit').map((row) => row['action']);
+    const actions = (await rowsOf(app, 'select action from audit')).map((row) => row['action']);
     expect(actions).toContain('totp.confirm');
   });
 });

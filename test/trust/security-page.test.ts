@@ -9,9 +9,9 @@ import { totpCode, totpStep } from '../../src/services/auth/totp.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { launchBrowser, openBrowserPage, type BrowserPage } from '../helpers/browser.ts';
 import { request, type Reply } from '../helpers/client.ts';
+import { rowsOf } from '../helpers/database.ts';
 import { eventually } from '../helpers/eventually.ts';
 import { createMember, createOrganization, memberPassword, type TestMember } from '../helpers/fixtures.ts';
-import { inDatabase } from '../helpers/rest-checks.ts';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 /** Where pictures go; nowhere unless asked for. */
@@ -87,7 +87,7 @@ async function addPasskey(page: Page, name = 'Laptop'): Promise<void> {
 
 const signOut = (page: Page): Promise<void> => page.getByRole('button', { name: 'Sign out' }).click();
 const code = (secret: string): string => totpCode(secret, totpStep(app.clock.now()));
-const sessions = (): number => inDatabase(app, 'select id from staff_sessions').length;
+const sessions = async (): Promise<number> => (await rowsOf(app, 'select id from staff_sessions')).length;
 
 describe('a passkey', () => {
   it('is made, shown, renamed and removed, and its recovery codes are shown once', async () => {
@@ -154,7 +154,7 @@ describe('a passkey', () => {
     await givePassword(page);
     await page.getByRole('button', { name: 'Use a passkey' }).click();
     await page.getByText('That passkey is not right, or was used before. Tries left: 4.').waitFor();
-    const refusals = inDatabase(app, "select detail from audit where action = 'session.refused'");
+    const refusals = await rowsOf(app, "select detail from audit where action = 'session.refused'");
     expect(refusals.map(({ detail }) => JSON.parse(String(detail)))).toEqual([
       expect.objectContaining({ cloned: true, name: 'Laptop' }),
     ]);
@@ -168,7 +168,7 @@ describe('a passkey', () => {
     await signIn(page);
     await addPasskey(page);
     await page.getByRole('dialog').getByRole('alert').getByText(/./).waitFor();
-    expect(inDatabase(app, 'select id from member_passkeys')).toEqual([]);
+    expect(await rowsOf(app, 'select id from member_passkeys')).toEqual([]);
   });
 
   it('is refused by a device that does not verify its user', async () => {
@@ -180,7 +180,7 @@ describe('a passkey', () => {
       .getByRole('alert')
       .getByText('No passkey was shown, or it took too long. Try again.')
       .waitFor();
-    expect(inDatabase(app, 'select id from member_passkeys')).toEqual([]);
+    expect(await rowsOf(app, 'select id from member_passkeys')).toEqual([]);
   });
 });
 
@@ -205,7 +205,7 @@ describe('the page', () => {
     await page.getByRole('button', { name: 'Switch off' }).click();
     await answer(page, { Code: code(secret) }, 'Switch off');
     await page.getByRole('button', { name: 'Set up an authenticator' }).waitFor();
-    expect(inDatabase(app, 'select id from member_totp')).toEqual([]);
+    expect(await rowsOf(app, 'select id from member_totp')).toEqual([]);
   });
 
   it('sets one up in the sign-in where the organization demands it', async () => {
@@ -217,7 +217,7 @@ describe('the page', () => {
     await page.getByLabel('The code that it shows').fill(code(secret));
     await page.getByRole('button', { name: 'Go on' }).click();
     await page.getByRole('region', { name: 'Your recovery codes' }).waitFor();
-    expect(inDatabase(app, 'select second_factor from staff_sessions order by created_at')).toContainEqual({
+    expect(await rowsOf(app, 'select second_factor from staff_sessions order by created_at')).toContainEqual({
       second_factor: 1,
     });
   });
@@ -225,13 +225,13 @@ describe('the page', () => {
   it('lists sessions and ends them, its own with itself', async () => {
     const { page } = await visit();
     await signIn(page);
-    expect(sessions()).toBe(2);
+    expect(await sessions()).toBe(2);
     await page.getByRole('button', { name: /^End the session/ }).click();
     await answer(page, {}, 'End');
-    await eventually(() => expect(sessions()).toBe(1));
+    await eventually(async () => expect(await sessions()).toBe(1));
     expect((await ann.call('GET', '/session')).status).toBe(401);
     await page.goto('about:blank');
-    await eventually(() => expect(sessions()).toBe(0));
+    await eventually(async () => expect(await sessions()).toBe(0));
   });
 
   it('says why a sign-in is refused, and keeps what was typed', async () => {

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Output } from '../../src/protocol/operations.ts';
 import { runMaintenance } from '../../src/services/data/maintenance.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
+import { rowsOf } from '../helpers/database.ts';
 import {
   createConversation,
   createMember,
@@ -13,7 +14,6 @@ import {
   createVisitor,
   type TestOrganization,
 } from '../helpers/fixtures.ts';
-import { inDatabase } from '../helpers/rest-checks.ts';
 
 const rows = 120;
 const day = 86_400_000;
@@ -32,8 +32,8 @@ afterEach(async () => {
   await app.stop();
 });
 
-const countRows = (table: string): number =>
-  Number(inDatabase(app, `select count(*) as n from ${table}`)[0]?.['n']);
+const countRows = async (table: string): Promise<number> =>
+  Number((await rowsOf(app, `select count(*) as n from ${table}`))[0]?.['n']);
 
 /** By how many rows of a table one transaction changed at most, while `work` ran. */
 async function largestStep(table: string, work: () => Promise<unknown>): Promise<number> {
@@ -42,11 +42,11 @@ async function largestStep(table: string, work: () => Promise<unknown>): Promise
   const write = store.write.bind(store);
   let looks = 0;
   let largest = 0;
-  let before = countRows(table);
+  let before = await countRows(table);
   vi.spyOn(app.clock, 'monotonic').mockImplementation(() => monotonic() + 5 * (looks += 1));
   vi.spyOn(store, 'write').mockImplementation(async (scope, some) => {
     const done = await write(scope, some);
-    const now = countRows(table);
+    const now = await countRows(table);
     largest = Math.max(largest, Math.abs(now - before));
     before = now;
     return done;
@@ -69,30 +69,30 @@ const addDocument = (words: string) =>
 
 it('the passages of a long document come, change and go', async () => {
   expect(await largestStep('knowledge_passages', () => addDocument('parcels and letters'))).toBeLessThan(10);
-  const passages = countRows('knowledge_passages');
+  const passages = await countRows('knowledge_passages');
   expect(passages).toBeGreaterThanOrEqual(rows);
   expect(await largestStep('knowledge_passages', () => addDocument('letters and stamps'))).toBeLessThan(
     mostInOneTransaction,
   );
-  expect(countRows('knowledge_passages')).toBe(passages);
+  expect(await countRows('knowledge_passages')).toBe(passages);
   const { documents } = await app.local('knowledge.list', { applicationId: acme.application.id });
   expect(
     await largestStep('knowledge_passages', () =>
       app.local('knowledge.remove', { documentId: documents[0]!.id }),
     ),
   ).toBeLessThan(mostInOneTransaction);
-  expect(countRows('knowledge_passages')).toBe(0);
+  expect(await countRows('knowledge_passages')).toBe(0);
 });
 
 it('a long document that was cut off in the middle is completed in the background', async () => {
   await addDocument('parcels and letters');
-  const found = inDatabase(app, 'select heading, text from knowledge_passages order by position');
-  inDatabase(app, 'delete from knowledge_passages where position >= 50');
-  inDatabase(app, 'update knowledge_documents set edition = -edition');
+  const found = await rowsOf(app, 'select heading, text from knowledge_passages order by position');
+  await rowsOf(app, 'delete from knowledge_passages where position >= 50');
+  await rowsOf(app, 'update knowledge_documents set edition = -edition');
   const { rechunkStaleDocuments } = await import('../../src/services/assistant/knowledge/documents.ts');
   await rechunkStaleDocuments(app.service);
-  expect(inDatabase(app, 'select heading, text from knowledge_passages order by position')).toEqual(found);
-  expect(inDatabase(app, 'select 1 from knowledge_documents where edition > 0')).toHaveLength(1);
+  expect(await rowsOf(app, 'select heading, text from knowledge_passages order by position')).toEqual(found);
+  expect(await rowsOf(app, 'select 1 from knowledge_documents where edition > 0')).toHaveLength(1);
 });
 
 it('a long document is cut while others are served', async () => {
@@ -155,7 +155,7 @@ it('the deliveries of a webhook go before it does', async () => {
   expect(
     await largestStep('webhook_deliveries', () => app.local('webhooks.delete', { webhookId })),
   ).toBeLessThan(mostInOneTransaction);
-  expect(countRows('webhook_deliveries') + countRows('webhooks')).toBe(0);
+  expect((await countRows('webhook_deliveries')) + (await countRows('webhooks'))).toBe(0);
 });
 
 async function addEvents(): Promise<void> {
@@ -169,8 +169,8 @@ it('old events and deliveries go', async () => {
   await addWebhook();
   app.clock.step(31 * day);
   expect(await largestStep('events', () => runMaintenance(app.service))).toBeLessThan(mostInOneTransaction);
-  expect(countRows('events')).toBe(1);
-  expect(countRows('webhook_deliveries')).toBe(0);
+  expect(await countRows('events')).toBe(1);
+  expect(await countRows('webhook_deliveries')).toBe(0);
   await addWebhook();
   app.clock.step(31 * day);
   expect(await largestStep('webhook_deliveries', () => runMaintenance(app.service))).toBeLessThan(
@@ -200,8 +200,8 @@ it.each(['audit', 'webhook_deliveries', 'knowledge_passages', 'messages'])(
     });
     const most = await largestStep(table, () => app.local('organizations.delete', { organization: 'acme' }));
     expect(most).toBeLessThanOrEqual(mostInOneTransaction);
-    expect(inDatabase(app, 'select 1 from events where organization_id = ?', acme.id)).toEqual([]);
-    expect(countRows(table)).toBeLessThanOrEqual(1);
+    expect(await rowsOf(app, 'select 1 from events where organization_id = ?', acme.id)).toEqual([]);
+    expect(await countRows(table)).toBeLessThanOrEqual(1);
   },
 );
 

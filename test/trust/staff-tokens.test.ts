@@ -6,6 +6,7 @@ import { tokenScope } from '../../src/protocol/sign-in.ts';
 import { requiredScopes } from '../../src/protocol/token-scopes.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { connectSocket, request, type Reply } from '../helpers/client.ts';
+import { rowsOf } from '../helpers/database.ts';
 import {
   createConversation,
   createMember,
@@ -15,7 +16,7 @@ import {
   type TestMember,
   type TestOrganization,
 } from '../helpers/fixtures.ts';
-import { expectCleanLog, inDatabase } from '../helpers/rest-checks.ts';
+import { expectCleanLog } from '../helpers/rest-checks.ts';
 
 let app: TestApp;
 let acme: TestOrganization;
@@ -113,7 +114,7 @@ describe('tokens', () => {
     expect((await ann.call('DELETE', `/sessions/${made.id}`)).status).toBe(404);
     expect((await ann.call('DELETE', `/tokens/${made.id}`)).status).toBe(200);
     expect((await by(made.token, 'GET', '/staff/session')).status).toBe(401);
-    const dump = JSON.stringify(inDatabase(app, 'select * from audit'));
+    const dump = JSON.stringify(await rowsOf(app, 'select * from audit'));
     expect(dump).toContain('tokens.create');
     expect(dump).not.toContain(made.token);
     expectCleanLog(app, [made.token]);

@@ -3,8 +3,8 @@
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { openBrowserPage, type BrowserPage } from '../helpers/browser.ts';
+import { rowsOf } from '../helpers/database.ts';
 import { eventually } from '../helpers/eventually.ts';
-import { inDatabase } from '../helpers/rest-checks.ts';
 import {
   acceptConversation,
   sendReply,
@@ -357,11 +357,11 @@ test("the assistant's answers are marked, count as no one's reading, and end whe
   await line.getByText('Robin').waitFor();
   // Its own reading of the answer must not look like a person's reading of the question.
   const id = await newestConversation(stage);
-  const readHere = (): unknown =>
-    inDatabase(stage.app, 'select last_read_seq from participants where conversation_id = ?', id).map(
+  const readHere = async (): Promise<unknown> =>
+    (await rowsOf(stage.app, 'select last_read_seq from participants where conversation_id = ?', id)).map(
       (row) => row['last_read_seq'],
     );
-  await eventually(() => expect(readHere()).toEqual([2]));
+  await eventually(async () => expect(await readHere()).toEqual([2]));
   expect(await w.log.getByText('Sent', { exact: true }).count()).toBe(1);
   expect(await w.log.getByText('Read', { exact: true }).count()).toBe(0);
   await w.button('Talk to a person').click();

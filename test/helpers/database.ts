@@ -1,0 +1,23 @@
+// Owns the look of tests into the database itself, past every handler. The one place that knows where a test's rows lie.
+import { databaseFile, openConnection } from '../../src/engine/open-engine.ts';
+import type { TestApp } from './app.ts';
+
+/**
+ * Runs one statement in a test's database, beside its server.
+ * @returns its rows; none of a statement that only changes
+ */
+export async function rowsOf(
+  app: Pick<TestApp, 'folder'>,
+  sql: string,
+  ...values: readonly unknown[]
+): Promise<Record<string, unknown>[]> {
+  const connection = openConnection(databaseFile(app.folder), { durability: 'full', lockTimeoutMs: 1_000 });
+  try {
+    const statement = connection.prepare<unknown[], Record<string, unknown>>(sql);
+    if (statement.reader) return statement.all(...values);
+    statement.run(...values);
+    return [];
+  } finally {
+    connection.close();
+  }
+}
