@@ -82,7 +82,9 @@ export type PasskeyRequest = z.infer<typeof passkeyRequest>;
 /** Base64url, and the names of transports. */
 const token = (max: number) => exactText(1, max).regex(/^[\w-]+$/, 'must be letters, digits, _ and -');
 // WebAuthn lets a credential id have 1,023 bytes.
-const credentialId = token(1364);
+export const credentialId = token(1364);
+/** COSE, as it is kept. */
+export const publicKey = token(4_096);
 
 /** What a browser answers when it has made a passkey: WebAuthn's RegistrationResponseJSON. */
 export const passkeyCreated = z.object({

@@ -167,13 +167,7 @@ export async function completeSignIn(
 /** What a caller shows: a code, a passkey whose signature was found to be right, or a passkey that proves nothing. */
 type Proof =
   | { readonly kind: 'code'; readonly code: string }
-  | {
-      readonly kind: 'passkey';
-      readonly id: string;
-      readonly counter: number;
-      /** Which of the ticket's tries it was signed for. */
-      readonly tries: number;
-    }
+  | { readonly kind: 'passkey'; readonly id: string; readonly counter: number }
   | { readonly kind: 'nothing' };
 
 /** Signatures are verified before the transaction, which waits for nothing but its store. */
@@ -192,12 +186,11 @@ async function readProof(
   });
   if (found === null) return { kind: 'nothing' };
   const { waiting, passkey } = found;
-  const { tries } = waiting.ticket;
   const party = relyingParty(service.settings.baseUrl(), waiting.organization.slug);
-  const shown = party && (await verifyShown(party, challengeOf(service, ticket, tries), passkey, assertion));
-  return shown === null
-    ? { kind: 'nothing' }
-    : { kind: 'passkey', id: passkey.id, counter: shown.counter, tries };
+  const shown =
+    party &&
+    (await verifyShown(party, challengeOf(service, ticket, waiting.ticket.tries), passkey, assertion));
+  return shown === null ? { kind: 'nothing' } : { kind: 'passkey', id: passkey.id, counter: shown.counter };
 }
 
 function memberOfTicket({ engine: { store } }: Service, digest: Uint8Array): Promise<MemberRow | undefined> {
@@ -299,16 +292,16 @@ async function useProof(tx: Tx, service: Service, waiting: Waiting, proof: Proof
   return method === null ? { refused: {} } : { detail: { secondFactor: method } };
 }
 
-/** Takes a right signature: the try that it was made for must be the present one, and its count must have grown. */
+/** Takes a right signature, where its passkey is still there and its count has grown. */
 async function usePasskey(
   tx: Tx,
   service: Service,
-  { member, ticket }: Waiting,
+  { member }: Waiting,
   proof: Extract<Proof, { kind: 'passkey' }>,
 ): Promise<Used> {
   const { passkeys } = tx.repositories;
   const passkey = await passkeys.byId(proof.id);
-  if (passkey?.member_id !== member.id || ticket.tries !== proof.tries) return { refused: {} };
+  if (passkey?.member_id !== member.id) return { refused: {} };
   if (wentBack(passkey.counter, proof.counter))
     return { refused: { passkey: passkey.id, name: passkey.name, cloned: true } };
   await passkeys.setUsed(passkey.id, proof.counter, service.engine.clock.now());

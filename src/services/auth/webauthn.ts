@@ -125,8 +125,8 @@ export async function verifyCreated(
 }
 
 /**
- * No certificates were asked for. Verifying those that came all the same would fetch revocation lists from addresses
- * that the caller chose.
+ * No certificates were asked for. Verifying those that came all the same would fetch revocation lists, past the guard of
+ * outgoing requests.
  */
 async function assertNoCertificates({ response }: PasskeyCreated): Promise<void> {
   const { decodeAttestationObject } = await import('@simplewebauthn/server/helpers');

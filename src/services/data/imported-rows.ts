@@ -12,6 +12,7 @@ import {
   organizationSlug,
   shortcut,
 } from '../../protocol/operations/shared.ts';
+import { credentialId, publicKey } from '../../protocol/sign-in.ts';
 import { exactText, text } from '../../protocol/text.ts';
 import { webhookSelection, webhookUrl } from '../../protocol/webhooks.ts';
 import type * as rows from '../../engine/rows.ts';
@@ -34,6 +35,7 @@ export interface FileRows {
   api_keys: Omit<rows.ApiKeyRow, 'digest' | 'sealed'> & { sealed: string };
   members: rows.MemberRow;
   member_totp: Omit<rows.MemberTotpRow, 'sealed'> & { sealed: string };
+  member_passkeys: rows.PasskeyRow;
   canned_replies: rows.CannedReplyRow;
   webhooks: Omit<rows.WebhookRow, 'sealed'> & { sealed: string };
   visitors: rows.VisitorRow;
@@ -115,6 +117,19 @@ export function createFileSchemas(service: Service): FileSchemas {
       sealed: z.string().refine(isTotpSecret, 'is no secret of an authenticator'),
       last_step: count,
       confirmed_at: past.nullable(),
+    }),
+    member_passkeys: z.strictObject({
+      ...owned,
+      member_id: entity.uuid,
+      name,
+      credential_id: credentialId,
+      public_key: publicKey,
+      counter: z
+        .int()
+        .min(0)
+        .max(2 ** 32 - 1),
+      transports: exactText(0, 400).regex(/^[\w -]*$/, 'names no way to an authenticator'),
+      last_used_at: past.nullable(),
     }),
     canned_replies: rendered(
       z.strictObject({
