@@ -12,12 +12,14 @@ const help = `npm run bench [-- options]
   --only NAMES      ws, rest, start, idle, sockets, version; several with commas (all of these);
                     widget: its cost in a real browser on a slow line, against a page without it;
                     assistant: an answer from 20,000 passages, against a bare full-text match;
-                    the default run would take over a minute with these two, so name them
+                    attacks: floods and a large deletion, with what they cost the others;
+                    the default run would take over a minute with these three, so name them
   --runs N          runs of each server, in turn; the median counts (3)
   --seconds N       length of one run (2)
   --pairs N         pairs of connections (50)
   --window N        messages under way at once per pair, over WebSocket (1)
   --sockets N       idle sockets to hold (1000)
+  --messages N      messages of the organization that is attacked (152000)
   --events N        events of the console's day (50000)
   --folder DIR      where the databases are made: name a folder on the disk to be measured
   --profile DIR     write a CPU profile of Deskbell's server there
@@ -31,6 +33,7 @@ const { values } = parseArgs({
     pairs: { type: 'string', default: '50' },
     window: { type: 'string', default: '1' },
     sockets: { type: 'string', default: '1000' },
+    messages: { type: 'string', default: '152000' },
     events: { type: 'string', default: '50000' },
     folder: { type: 'string', default: tmpdir() },
     profile: { type: 'string' },
@@ -190,6 +193,14 @@ async function main(): Promise<void> {
   if (chosen.has('assistant')) {
     const { assistantCost, assistantLines } = await import('./assistant.ts');
     print(assistantLines(await assistantCost(values.folder)), 'bare match');
+  }
+  if (chosen.has('attacks')) {
+    const { attacks } = await import('./attacks.ts');
+    await attacks({
+      folder: values.folder,
+      messages: Number(values.messages),
+      seconds: Number(values.seconds),
+    });
   }
   if (chosen.has('console')) {
     // The terminal's driver is read only where it is needed.

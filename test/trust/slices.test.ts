@@ -3,9 +3,11 @@
 import { setImmediate as yieldToLoop } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Output } from '../../src/protocol/operations.ts';
+import { updateSearchIndex } from '../../src/services/chat/search.ts';
 import { runMaintenance } from '../../src/services/data/maintenance.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { rowsOf } from '../helpers/database.ts';
+import { eventually } from '../helpers/eventually.ts';
 import {
   createConversation,
   createMember,
@@ -204,6 +206,41 @@ it.each(['audit', 'webhook_deliveries', 'knowledge_passages', 'messages'])(
     expect(await countRows(table)).toBeLessThanOrEqual(1);
   },
 );
+
+it('words are put into the index of the search', async () => {
+  await addEvents();
+  await rowsOf(app, 'delete from search_rows');
+  await rowsOf(app, "delete from meta where key = 'search_cursor'");
+  expect(await largestStep('search_rows', () => updateSearchIndex(app.service))).toBeLessThan(10);
+  expect(await countRows('search_rows')).toBe(rows);
+});
+
+it('events become deliveries of many webhooks', async () => {
+  const webhooks = 5;
+  for (let at = 0; at < webhooks; at += 1)
+    await app.local('webhooks.create', { organization: 'acme', url: 'https://hooks.example/' });
+  const conversationId = await createConversation(createVisitor(app, acme.application));
+  await eventually(async () => expect(await countRows('webhook_deliveries')).toBe(webhooks));
+  const event = (await rowsOf(app, 'select * from events order by seq desc limit 1'))[0]!;
+  const most = await largestStep('webhook_deliveries', async () => {
+    await app.service.engine.store.write('server', async (tx) => {
+      for (let at = 0; at < rows; at += 1)
+        await tx.emit({
+          organization_id: acme.id,
+          conversation_id: conversationId,
+          mode: 'live',
+          type: 'message:new',
+          audience: 'room',
+          actor_id: String(event['actor_id']),
+          message_id: null,
+          member_id: null,
+          payload: {},
+        });
+    });
+    await eventually(async () => expect(await countRows('webhook_deliveries')).toBe(webhooks * (rows + 1)));
+  });
+  expect(most).toBeLessThanOrEqual(100);
+});
 
 describe('figures and exports are read in slices', () => {
   /** Turns of the loop that others had while `work` ran. */

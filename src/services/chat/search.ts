@@ -5,7 +5,7 @@
 import type { Service, Tx } from '../service.ts';
 import type { WordQuery } from '../../engine/repositories.ts';
 import type { UnindexedMessage } from '../../engine/rows.ts';
-import { scopeOfConversation } from '../core/scopes.ts';
+import { writeSlice, type SliceBudget } from '../core/slices.ts';
 
 // Made when it is first needed: a command that searches nothing should not wait for it.
 let segmenter: Intl.Segmenter | undefined;
@@ -97,17 +97,24 @@ async function indexAllMessages(service: Service): Promise<void> {
   );
 }
 
-/** In one transaction for them all, so that a message is not deleted between the reading and the indexing. */
-function indexMessages({ engine: { store } }: Service, messages: readonly UnindexedMessage[]): Promise<void> {
-  const scopes = new Map(
-    messages.map((row) => [
-      row.conversation_id,
-      scopeOfConversation({ id: row.conversation_id, organization_id: row.organization_id }),
-    ]),
-  );
-  return store.write([...scopes.values()], async (tx) => {
-    for (const { id, organization_id } of messages) await indexMessage(tx, id, organization_id);
-  });
+/** In slices; each message is read where it is indexed, so that none is deleted in between. */
+async function indexMessages(service: Service, messages: readonly UnindexedMessage[]): Promise<void> {
+  for (const [organization, some] of Map.groupBy(messages, (row) => row.organization_id))
+    for (let done = 0; done < some.length;) {
+      const rest = some.slice(done);
+      done += await writeSlice(service, { organization }, (tx, full) => indexSome(tx, rest, full));
+    }
+}
+
+/** @returns how many of them were indexed before the slice was full */
+async function indexSome(tx: Tx, messages: readonly UnindexedMessage[], full: SliceBudget): Promise<number> {
+  let done = 0;
+  for (const { id, organization_id } of messages) {
+    await indexMessage(tx, id, organization_id);
+    done += 1;
+    if (full(1)) break;
+  }
+  return done;
 }
 
 /** A deleted message has nothing to find; one whose row was removed has taken its words along. */

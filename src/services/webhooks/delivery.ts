@@ -15,6 +15,8 @@ import { getSelection, openWebhookSecret, retryForMs } from './webhooks.ts';
 /** Attempts at once for one webhook, so that a slow receiver takes nothing from the others. */
 const maxConcurrent = 4;
 const pageSize = 500;
+/** Deliveries that one transaction stores. */
+const deliveriesPerWrite = 100;
 /** After so many events that a webhook does not select, its position is saved, so that a restart reads no further back. */
 const positionInterval = 5_000;
 const retryDelayMs = 5_000;
@@ -187,18 +189,22 @@ class WebhookDelivery {
       const page = events.filter(({ seq }) => seq <= through);
       const end = page.at(-1)?.seq;
       if (end === undefined) return last;
+      const byOrganization = Map.groupBy(page, (event) => event.organization_id);
       const selected = queues.map((queue) => ({
         queue,
-        events: page.filter((event) => queue.isSelected(event)),
+        events: (byOrganization.get(queue.row.organization_id) ?? []).filter((event) =>
+          queue.isSelected(event),
+        ),
       }));
       const saved = selected.filter(
         ({ queue, events: some }) => some.length > 0 || end - queue.savedSeq >= positionInterval,
       );
-      if (saved.length > 0)
+      for (const part of inParts(saved, end))
         await store.write(
-          saved.map(({ queue }) => scopeOfWebhook(queue.row)),
+          part.map(({ queue }) => scopeOfWebhook(queue.row)),
           async (tx) => {
-            for (const { queue, events: some } of saved) await addDeliveries(tx, clock, queue.row, some, end);
+            for (const { queue, events: some, through } of part)
+              await addDeliveries(tx, clock, queue.row, some, through);
           },
         );
       for (const { queue, events: some } of saved) {
@@ -272,6 +278,36 @@ class WebhookDelivery {
     if (signal.aborted && response.status === null) return undefined;
     return recordAttempt(this.#service, webhook, row.id, response, Math.round(clock.monotonic() - began));
   }
+}
+
+/** Events that become deliveries of one webhook, and the number up to which its log was read with them. */
+interface DeliveryPart {
+  readonly queue: WebhookQueue;
+  readonly events: readonly EventRow[];
+  readonly through: number;
+}
+
+/** What one transaction each stores: an event may go to many webhooks, and no transaction may take long. */
+function inParts(
+  saved: readonly { readonly queue: WebhookQueue; readonly events: readonly EventRow[] }[],
+  end: number,
+): DeliveryPart[][] {
+  const parts: DeliveryPart[][] = [];
+  let room = 0;
+  for (const { queue, events } of saved) {
+    for (let from = 0; from === 0 || from < events.length; from += deliveriesPerWrite) {
+      const some = events.slice(from, from + deliveriesPerWrite);
+      const through = from + some.length < events.length ? (some.at(-1)?.seq ?? end) : end;
+      if (parts.length === 0 || some.length > room) {
+        parts.push([]);
+        room = deliveriesPerWrite;
+      }
+      parts.at(-1)?.push({ queue, events: some, through });
+      // Saving a position costs a write, too.
+      room -= Math.max(1, some.length);
+    }
+  }
+  return parts;
 }
 
 async function addDeliveries(
