@@ -159,7 +159,7 @@ function mutate(original: unknown, mutations: readonly Mutation[]): unknown {
     else if (kind === 'replace') put(container, key, value);
     else if (kind === 'wrap') put(container, key, at % 2 === 0 ? [old] : { [key]: old });
     else if (kind === 'rename') put(container, typeof value === 'string' ? value : `${key} `, old);
-    else if (Array.isArray(container)) container.push(...container.slice(0, 50));
+    else if (Array.isArray(container)) container.push(...[...container].slice(0, 50));
     else put(container, `${key}2`, old);
   }
   return root.root;
