@@ -27,6 +27,8 @@ import {
 import { loadMasterKey, secretKeyFile } from './secret-key.ts';
 import { createSecrets } from './services/auth/secrets.ts';
 
+export { hasReserve, reserveBytes } from './engine/open-engine.ts';
+
 export interface BackupResult {
   readonly file: string;
   readonly facts: BackupManifest;

@@ -57,6 +57,7 @@ export async function runChecks(config: Config, now: number): Promise<Finding[]>
     ...(await rights(config.data, folder)),
     ...databaseFindings(config, seen, now),
     await freeSpace(config.data),
+    await reserve(config.data, seen.serverRunning),
     await fileSystem(config.data),
     await logSize(config.data),
     durability(config),
@@ -192,6 +193,17 @@ async function freeSpace(folder: string): Promise<Finding> {
   if (free < 2 * size)
     return note('disk', `${text}, less than twice the database: a backup or a change of schema may not fit`);
   return ok('disk', text);
+}
+
+async function reserve(folder: string, served: boolean): Promise<Finding> {
+  const { hasReserve, reserveBytes } = await import('../data-folder.ts');
+  const size = `${reserveBytes / mebi} MiB`;
+  if (hasReserve(folder)) return ok('reserve', `${size} are kept for a full disk`);
+  return note(
+    'reserve',
+    served ? `none: the disk is or was full, or the server has just begun` : 'none yet',
+    served ? `Make room: it comes back by itself when ${(2 * reserveBytes) / mebi} MiB are free` : null,
+  );
 }
 
 /** File systems by the magic number that statfs tells. */

@@ -76,6 +76,8 @@ export interface OrganizationScope {
   readonly organization: string;
   /** Left out: the whole organization. */
   readonly part?: ScopePart;
+  /** The write removes more than it adds: it goes on where the disk is full. */
+  readonly removes?: true;
 }
 
 /**

@@ -11,7 +11,15 @@ import { createMemoryJobs } from './memory/jobs.ts';
 import { createMemorySignals } from './memory/signals.ts';
 import { createMemorySeats } from './memory/seats.ts';
 import { createMemoryLimiter, createSlidingWindowLimiter } from './memory/sliding-window-limiter.ts';
-import { enterWal, firstRow, openConnection, sqliteCode, type Connection } from './sqlite/connection.ts';
+import {
+  enterWal,
+  firstRow,
+  isStorageError,
+  openConnection,
+  sqliteCode,
+  type Connection,
+} from './sqlite/connection.ts';
+import { releaseReserve } from './sqlite/disk-reserve.ts';
 import { SqliteStore } from './sqlite/sqlite-store.ts';
 import { acquireServerLock } from './sqlite/server-lock.ts';
 import { structureProblem } from './sqlite/backup.ts';
@@ -30,6 +38,7 @@ export {
 export { errorMessage, systemErrorCode } from './file-errors.ts';
 export { openConnection, sqliteCode } from './sqlite/connection.ts';
 export { restoreCopyName } from './sqlite/copies.ts';
+export { hasReserve, reserveBytes } from './sqlite/disk-reserve.ts';
 export { inspectDatabase, type DatabaseReport } from './sqlite/inspect.ts';
 
 export interface EngineOptions {
@@ -120,13 +129,10 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
   const { folder, clock } = options;
   const unlock = options.as === 'server' ? await lockForServer(folder) : () => undefined;
   try {
-    await migrateDatabase(options);
-    const store = new SqliteStore({
-      file: databaseFile(folder),
-      durability: options.durability,
-      clock,
-      lockTimeoutMs: options.as === 'server' ? 100 : 10_000,
-      pollIntervalMs: options.as === 'server' ? 200 : 0,
+    const store = await openStore(options).catch((error: unknown) => {
+      // To open it takes room for the log.
+      if (!isStorageError(error) || !releaseReserve(folder)) throw error;
+      return openStore(options);
     });
     const localLimiter = createSlidingWindowLimiter({ monotonicMs: clock.monotonic });
     let closing: Promise<void> | null = null;
@@ -147,6 +153,19 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
     unlock();
     throw error;
   }
+}
+
+async function openStore(options: EngineOptions): Promise<SqliteStore> {
+  await migrateDatabase(options);
+  const server = options.as === 'server';
+  return new SqliteStore({
+    file: databaseFile(options.folder),
+    durability: options.durability,
+    clock: options.clock,
+    lockTimeoutMs: server ? 100 : 10_000,
+    keepsReserve: server,
+    pollIntervalMs: server ? 200 : 0,
+  });
 }
 
 async function lockForServer(folder: string): Promise<() => void> {

@@ -28,6 +28,7 @@ import {
   type Connection,
 } from './connection.ts';
 import { listCopies, removeCopies } from './copies.ts';
+import { isDiskShort, keepReserve, releaseReserve } from './disk-reserve.ts';
 import { builder } from './query.ts';
 import { createRepositories } from './repositories/repositories.ts';
 import { WriteQueue, type Commit } from './write-queue.ts';
@@ -38,6 +39,8 @@ export interface SqliteStoreOptions {
   readonly clock: Clock;
   /** Longest time that an operation waits for another process's write lock before it is refused, ms. */
   readonly lockTimeoutMs: number;
+  /** Whether room is kept for a full disk (disk-reserve.ts): a server does; a command only uses it. */
+  readonly keepsReserve: boolean;
   /** How often other processes' commits are looked for, ms; 0: never (a command that soon ends). */
   readonly pollIntervalMs: number;
 }
@@ -48,6 +51,10 @@ const checkpointAfterIdleMs = 2_000;
 const checkpointRetryMs = 5;
 const checkpointAttempts = 12;
 const logPageSize = 500;
+/** When the reserve is first looked after, and how often while it is missing. */
+const reserveAfterMs = 10_000;
+/** Freed pages in the database that let ordinary writes go on while the reserve is missing, bytes. */
+const roomInsideBytes = 4 * 1_048_576;
 
 const openedAt = ({ value }: { value: string }) =>
   builder
@@ -76,6 +83,9 @@ export class SqliteStore implements Store, Maintenance {
   #seenVersion: number;
   #seenForeign = 0;
   #needsCheckpoint = false;
+  /** The disk was full, and the reserve is not back yet: what is left is for removing. */
+  #full = false;
+  #cancelReserve = (): void => undefined;
   #cancelCheckpoint = (): void => undefined;
   #cancelWatch = (): void => undefined;
 
@@ -102,6 +112,7 @@ export class SqliteStore implements Store, Maintenance {
       configurationEpoch: (count) => (count === this.#configurationCount ? this.#epoch : null),
       onCommit: (commit) => this.#onCommit(commit),
       onIdle: () => this.#planCheckpoint(),
+      onFull: () => this.#onFull(),
     });
     this.#configurationCount = readConfigurationCount(this.#reader);
     this.#seenVersion = dataVersion(this.#writer);
@@ -111,6 +122,7 @@ export class SqliteStore implements Store, Maintenance {
       readAfter: (seq) => this.#readForeign(seq),
     });
     if (options.pollIntervalMs > 0) this.#planWatch();
+    if (options.keepsReserve) this.#planReserve();
   }
 
   read<T>(work: (tx: ReadTx) => Promise<T>): Promise<T> {
@@ -145,12 +157,46 @@ export class SqliteStore implements Store, Maintenance {
   }
 
   // The one lock of the file excludes more than any scope asks for.
-  write<T>(_scope: Scope | readonly Scope[], work: (tx: Tx) => Promise<T>): Promise<T> {
-    return this.#closed ? Promise.reject(closedError()) : this.#queue.add(work, false);
+  write<T>(scope: Scope | readonly Scope[], work: (tx: Tx) => Promise<T>): Promise<T> {
+    return this.#refusal(scope) ?? this.#queue.add(work, false);
   }
 
-  alone<T>(_scope: Scope, work: (tx: Tx) => Promise<T>): Promise<T> {
-    return this.#closed ? Promise.reject(closedError()) : this.#queue.add(work, true);
+  alone<T>(scope: Scope, work: (tx: Tx) => Promise<T>): Promise<T> {
+    return this.#refusal(scope) ?? this.#queue.add(work, true);
+  }
+
+  #refusal(scope: Scope | readonly Scope[]): Promise<never> | null {
+    if (this.#closed) return Promise.reject(closedError());
+    if (!this.#full || removes(scope) || this.#roomInside() >= roomInsideBytes) return null;
+    return Promise.reject(new StoreUnavailableError('The disk is full: only what removes is written.'));
+  }
+
+  /** Bytes of the database that hold nothing. */
+  #roomInside(): number {
+    const pages = this.#reader.pragma('freelist_count', { simple: true });
+    const size = this.#reader.pragma('page_size', { simple: true });
+    return Number(pages) * Number(size);
+  }
+
+  /** The room that was kept goes to what removes; it comes back by itself. */
+  #onFull(): void {
+    const folder = dirname(this.#options.file);
+    // A limit of the database's own is no matter of the disk.
+    if (!isDiskShort(folder)) return;
+    releaseReserve(folder);
+    if (!this.#options.keepsReserve || this.#full) return;
+    this.#full = true;
+    this.#planReserve();
+  }
+
+  #planReserve(): void {
+    this.#cancelReserve();
+    this.#cancelReserve = this.#options.clock.after(reserveAfterMs, () => {
+      void keepReserve(dirname(this.#options.file)).then((kept) => {
+        if (kept) this.#full = false;
+        else if (!this.#closed) this.#planReserve();
+      });
+    });
   }
 
   subscribe(listener: (notice: CommitNotice) => void): () => void {
@@ -196,6 +242,7 @@ export class SqliteStore implements Store, Maintenance {
     if (this.#closed) return;
     this.#closed = true;
     this.#cancelWatch();
+    this.#cancelReserve();
     this.#cancelCheckpoint();
     while (this.#queue.busy) await new Promise((resolve) => setTimeout(resolve, 1));
     await this.#reads;
@@ -268,6 +315,10 @@ export class SqliteStore implements Store, Maintenance {
       checkpoint(this.#writer, 'PASSIVE');
     });
   }
+}
+
+function removes(scope: Scope | readonly Scope[]): boolean {
+  return [scope].flat().some((one) => typeof one === 'object' && one.removes === true);
 }
 
 function closedError(): StoreUnavailableError {

@@ -25,6 +25,8 @@ export interface WriteQueueOptions {
   readonly onCommit: (commit: Commit) => void;
   /** Called when the queue has become empty. */
   readonly onIdle: () => void;
+  /** Called when storage had no room for a write. */
+  readonly onFull: () => void;
 }
 
 /** What a group of operations has committed. */
@@ -165,6 +167,7 @@ export class WriteQueue {
       this.#statements.commit.run();
     } catch (error) {
       this.#rollBack();
+      this.#reportFull(error);
       const lost = new StoreUnavailableError('Storage refused the write.', { cause: error });
       for (const waiting of group) waiting.reject(lost);
       return 'now';
@@ -245,6 +248,7 @@ export class WriteQueue {
       events.length = heard;
       if (this.#connection.inTransaction && this.#written > written && !this.#undo(undoing)) return false;
       if (undoing === 'savepoint' && this.#connection.inTransaction) release.run();
+      this.#reportFull(error);
       const reason = isStorageError(error)
         ? new StoreUnavailableError('Storage refused the write.', { cause: error })
         : error;
@@ -283,6 +287,10 @@ export class WriteQueue {
 
   #countConfiguration(): number {
     return Number(this.#statements.countConfiguration.get(...countConfiguration.parameters)?.value);
+  }
+
+  #reportFull(error: unknown): void {
+    if (sqliteCode(error) === 'SQLITE_FULL') this.#options.onFull();
   }
 
   /** Another process holds the write lock, or storage is out of order: callers that have waited long enough are told. */

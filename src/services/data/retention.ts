@@ -195,7 +195,7 @@ async function removeDocuments(
     );
     if (document === undefined) return;
     await removeDocumentPassages(service, document);
-    await writeSlice(service, { organization: organizationId }, ({ repositories }) =>
+    await writeSlice(service, { organization: organizationId, removes: true }, ({ repositories }) =>
       repositories.knowledge.remove(document.id),
     );
   }
@@ -279,8 +279,10 @@ async function removeExpired(
     let cursor = startCursor;
     while (options.stopped?.() !== true) {
       const from = cursor;
-      const done = await writeSlice(service, { organization: scope.organization_id }, (tx, full) =>
-        step(tx, full, scope, from),
+      const done = await writeSlice(
+        service,
+        { organization: scope.organization_id, removes: true },
+        (tx, full) => step(tx, full, scope, from),
       );
       addCounts(counts, done.removed);
       if (done.over) break;
@@ -297,8 +299,10 @@ async function removeExpiredAiLog(
   { stopped }: PurgeOptions,
 ): Promise<void> {
   for (;;) {
-    const removed = await writeSlice(service, { organization: scope.organization_id }, ({ repositories }) =>
-      repositories.aiLog.removeOld(scope, aiLogRows),
+    const removed = await writeSlice(
+      service,
+      { organization: scope.organization_id, removes: true },
+      ({ repositories }) => repositories.aiLog.removeOld(scope, aiLogRows),
     );
     if (removed < aiLogRows || stopped?.() === true) return;
   }
@@ -380,7 +384,7 @@ async function auditPurge(
     (call === undefined || removed + test.messages + test.conversations + test.visitors === 0)
   )
     return;
-  await store.write({ organization: id }, async (tx) => {
+  await store.write({ organization: id, removes: true }, async (tx) => {
     if (state === 'held' && (await tx.repositories.audit.has(id, action, clock.now() - dayMs))) return;
     const detail = {
       ...live,

@@ -154,7 +154,7 @@ export async function eraseVisitor(
 ): Promise<Output<'visitors.erase'>> {
   const { store, maintenance } = call.service.engine;
   const visitor = await store.read((tx) => accessVisitorData(tx, call, input));
-  const scope = { organization: visitor.organization_id };
+  const scope = { organization: visitor.organization_id, removes: true } as const;
   // The right to erase is read again before anything goes, and once more at the end.
   await writeAs(call, scope, async () => undefined);
   // A long history goes in slices; cut off in the middle, the same call goes on.
