@@ -42,6 +42,18 @@ it('an admin still names the organization, and the owner sets its plan', async (
   expect(plan).toBe('premium');
 });
 
+it('an admin sets the plan where the owner of the server lets them', async () => {
+  const open = await startApp({ flags: { selfServicePlans: 'allow' } });
+  try {
+    await createOrganization(open, 'acme', 'free');
+    const own = await createMember(open, 'acme', 'admin');
+    const reply = await own.call('PATCH', '/../admin/organization', { plan: 'premium' });
+    expect([reply.status, reply.body.organization?.plan]).toEqual([200, 'premium']);
+  } finally {
+    await open.stop();
+  }
+});
+
 it("no line of the log holds a visitor's id", async () => {
   const visitor = createVisitor(app, acme.application);
   await createConversation(visitor);
