@@ -111,6 +111,8 @@ function textFrame(text: string): Buffer {
 const socketCodes: Readonly<Partial<Record<ErrorCode, SocketErrorCode>>> = {
   bad_request: 'VALIDATION_ERROR',
   forbidden: 'FORBIDDEN',
+  visitor_blocked: 'FORBIDDEN',
+  origin_not_allowed: 'FORBIDDEN',
   not_found: 'FORBIDDEN',
   conversation_not_active: 'FORBIDDEN',
   plan_limit: 'FORBIDDEN',
