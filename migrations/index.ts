@@ -12,6 +12,7 @@ import * as choicesAndLearning from './0008-choices-and-learning.ts';
 import * as passkeys from './0009-passkeys.ts';
 import * as clientIds from './0010-client-ids.ts';
 import * as searchNumbers from './0011-search-numbers.ts';
+import * as identityAndRotation from './0012-identity-and-rotation.ts';
 
 export interface Migration {
   readonly name: string;
@@ -30,4 +31,5 @@ export const migrations: readonly Migration[] = [
   { name: '0009-passkeys', up: passkeys.up },
   { name: '0010-client-ids', up: clientIds.up },
   { name: '0011-search-numbers', up: searchNumbers.up },
+  { name: '0012-identity-and-rotation', up: identityAndRotation.up },
 ];

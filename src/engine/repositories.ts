@@ -154,12 +154,18 @@ export interface MembersRepository {
   removeExpiredSessions(now: number): Promise<number>;
 }
 
+/** What naming a visitor changes. */
+export type NamedVisitor = Pick<
+  VisitorRow,
+  'id' | 'name' | 'email' | 'verified' | 'verified_fields' | 'attributes'
+>;
+
 export interface VisitorsRepository {
   byVisitorId(applicationId: string, mode: Mode, visitorId: string): Promise<VisitorRow | undefined>;
   /** Whether there is one with this internal key. */
   has(id: string): Promise<boolean>;
   insert(row: VisitorRow): Promise<number>;
-  identify(values: Pick<VisitorRow, 'id' | 'name' | 'email' | 'verified' | 'attributes'>): Promise<number>;
+  identify(values: NamedVisitor): Promise<number>;
   setAddressDigest(id: string, digest: Uint8Array): Promise<number>;
 }
 
@@ -313,6 +319,10 @@ export interface AuditRepository {
   has(organizationId: string, action: string, after: number): Promise<boolean>;
   /** Removes at most `limit` rows of an organization that itself is removed. */
   removeOfOrganization(organizationId: string, limit: number): Promise<number>;
+  /** How many rows are older than a time. */
+  countOld(before: number): Promise<number>;
+  /** Removes rows that are older than a time, at most so many, the oldest first. */
+  removeOld(before: number, most: number): Promise<number>;
 }
 
 export interface RetentionRepository {
@@ -415,6 +425,9 @@ export interface TransferRepository {
   insert(table: string, columns: readonly string[], row: AnyRow): Promise<number>;
 }
 
+/** What rotating a webhook's secret changes. */
+export type WebhookSecrets = Pick<WebhookRow, 'id' | 'sealed' | 'previous_sealed' | 'previous_until'>;
+
 export interface WebhooksRepository {
   insert(row: WebhookRow): Promise<number>;
   byId(id: string): Promise<WebhookRow | undefined>;
@@ -424,6 +437,9 @@ export interface WebhooksRepository {
   /** Those of all organizations that are switched on. */
   enabled(): Promise<WebhookRow[]>;
   update(row: Pick<WebhookRow, 'id' | 'url' | 'events' | 'enabled' | 'position'>): Promise<number>;
+  setSecrets(row: WebhookSecrets): Promise<number>;
+  /** Removes previous secrets whose time was over before `now`. */
+  removeExpiredSecrets(now: number): Promise<number>;
   /** Moves forward only; 0 when it is there or further already. */
   setPosition(id: string, position: number): Promise<number>;
   /** 0 when it was disabled already. */

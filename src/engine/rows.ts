@@ -163,6 +163,8 @@ export interface VisitorRow {
   name: string | null;
   email: string | null;
   verified: 0 | 1;
+  /** Which of name, email and attributes were verified, with commas between. */
+  verified_fields: string;
   attributes: string;
   created_at: number;
   /** Keyed digest of the address from which they wrote last; null: by API key only. */
@@ -329,6 +331,10 @@ export interface WebhookRow {
   events: string | null;
   /** The signing secret, sealed. */
   sealed: Uint8Array;
+  /** The secret before the last rotation, sealed; null: there is none. */
+  previous_sealed: Uint8Array | null;
+  /** Until when the previous secret signs too. */
+  previous_until: number | null;
   enabled: 0 | 1;
   /** The event log up to here has been turned into deliveries. */
   position: number;
@@ -453,6 +459,7 @@ export interface MessageWithSender extends MessageRow {
 export interface QueueRow extends ConversationWithVisitor {
   visitor_email: string | null;
   visitor_verified: 0 | 1;
+  visitor_verified_fields: string;
   visitor_attributes: string;
   visitor_created_at: number;
   application_name: string;

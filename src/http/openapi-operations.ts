@@ -55,6 +55,7 @@ function errorsOf({ who, rest, errors }: AnyOperation): ErrorCode[] {
     'unauthorized',
     ...(isStaff ? (['forbidden'] as const) : []),
     ...(isWeb ? (['origin_not_allowed', 'visitor_blocked'] as const) : []),
+    ...(who === 'visitor' ? (['identity_required'] as const) : []),
     ...(hasBody ? (['payload_too_large', 'unsupported_media_type'] as const) : []),
     'rate_limit_exceeded',
     'unavailable',

@@ -26,6 +26,8 @@ export const errorTexts: Readonly<Record<ErrorCode, string>> = {
   forbidden: 'The caller may not do this.',
   origin_not_allowed: 'The Origin is not registered for the application.',
   visitor_blocked: 'The visitor, or the address, has been blocked.',
+  identity_required:
+    "The application serves signed-in visitors only, and no backend has signed this one's identity.",
   plan_limit: "The organization's plan does not have this; the message names the one that has.",
   not_found: 'It does not exist, or it is not for the caller.',
   method_not_allowed: 'The path knows other methods; `Allow` names them.',

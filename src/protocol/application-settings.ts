@@ -126,6 +126,9 @@ const widgetText = text(1, 1000).nullable();
 /** Whether the widget asks for name and address before the first message. */
 const contactForm = z.enum(['off', 'optional', 'required']);
 
+/** `required`: through a page only visitors are served whose identity a backend has signed. */
+const identity = z.enum(['optional', 'required']);
+
 const colors = { primary: colour, background: colour, text: colour };
 
 const appearance = {
@@ -156,8 +159,12 @@ const locale = z
 /** All settings of an application, as they are stored and answered. */
 export const applicationSettings = z.object({
   appearance: z.object({ colors: z.object(colors), ...appearance }),
-  // What was stored before the contact form existed has no such field.
-  behavior: z.object({ ...behavior, contactForm: contactForm.default('off') }),
+  // What was stored before these existed has no such fields.
+  behavior: z.object({
+    ...behavior,
+    contactForm: contactForm.default('off'),
+    identity: identity.default('optional'),
+  }),
   ai: z.object(ai),
   locale,
 });
@@ -174,7 +181,10 @@ export const applicationSettingsPatch = z.object({
     },
     unknownSetting,
   ).optional(),
-  behavior: strict(z.object({ ...behavior, contactForm }).partial().shape, unknownSetting).optional(),
+  behavior: strict(
+    z.object({ ...behavior, contactForm, identity }).partial().shape,
+    unknownSetting,
+  ).optional(),
   ai: strict(z.object(ai).partial().shape, unknownSetting).optional(),
   locale: locale.optional(),
 });

@@ -10,6 +10,7 @@ export const errorCodes = {
   forbidden: { status: 403, retry: false },
   origin_not_allowed: { status: 403, retry: false },
   visitor_blocked: { status: 403, retry: false },
+  identity_required: { status: 403, retry: false },
   plan_limit: { status: 403, retry: false },
   not_found: { status: 404, retry: false },
   method_not_allowed: { status: 405, retry: false },

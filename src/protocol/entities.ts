@@ -94,11 +94,17 @@ export type Message = z.infer<typeof message>;
 
 export const attributes = z.record(exactText(1, 100), z.union([exactText(0, 1000), z.number(), z.boolean()]));
 
+/** What of a visitor was said by a backend or signed by one; everything else is what a page claims. */
+export const verifiedField = z.enum(['id', 'name', 'email', 'attributes']);
+export type VerifiedField = z.infer<typeof verifiedField>;
+
 export const visitor = z.object({
   id: visitorUuid,
   name: z.string().nullable(),
   email: z.string().nullable(),
+  /** Whether the id was proven: `verifiedFields` has `id`. */
   verified: z.boolean(),
+  verifiedFields: z.array(verifiedField),
   attributes,
   createdAt: timestamp,
 });

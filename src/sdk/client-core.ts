@@ -86,6 +86,8 @@ export function createClientCore(store: Store, emit: Emitter<SdkEvents>['emit_']
   // What each room:join that is not answered yet asked to catch up from, in the order of the answers.
   const asked: string[] = [];
 
+  /** Settled once the page's visitor was named: an application may demand a proven identity before all else. */
+  let named: unknown;
   const http = createHttpClient(
     env,
     () => base + visitorApiPrefix,
@@ -168,8 +170,8 @@ export function createClientCore(store: Store, emit: Emitter<SdkEvents>['emit_']
     tryOrUndefined(() => storage?.setItem(`${prefix}visitor`, visitorId));
     set({ visitorId });
     sending.load_();
+    if (options.user) named = acts.identify(options.user).catch(report);
     join();
-    if (options.user) acts.identify(options.user).catch(report);
   };
 
   const join = (): void => {
@@ -200,14 +202,16 @@ export function createClientCore(store: Store, emit: Emitter<SdkEvents>['emit_']
   };
 
   /** @param key opens it once, however often it is asked for */
-  const create = async (key: string, body: object): Promise<RawConversation> =>
-    (
+  const create = async (key: string, body: object): Promise<RawConversation> => {
+    await named;
+    return (
       await http.request_<{ conversation: RawConversation }>('POST', '/conversations', {
         body,
         headers_: { 'Idempotency-Key': key },
         retries_: 0,
       })
     ).conversation;
+  };
 
   const began = (draft: string, conversation: RawConversation): void => {
     rooms.remove_(draft);
@@ -235,6 +239,7 @@ export function createClientCore(store: Store, emit: Emitter<SdkEvents>['emit_']
     limit = pageDefault,
     offset = 0,
   }: { readonly limit?: number; readonly offset?: number } = {}) => {
+    await named;
     const { conversations: raw, total } = await http.request_<{
       conversations: RawConversation[];
       total: number;

@@ -122,7 +122,9 @@ export interface Identity {
   readonly name?: string;
   readonly email?: string;
   readonly attributes?: Readonly<Record<string, string | number | boolean>>;
-  /** Hex HMAC-SHA256 of the visitor id under the application's identity secret. */
+  /** A JWT that your backend signed under the application's identity secret: what it holds is verified. */
+  readonly identityToken?: string;
+  /** Hex HMAC-SHA256 of the visitor id under the same secret: verifies the id alone. */
   readonly signature?: string;
 }
 
@@ -131,6 +133,8 @@ export interface SdkVisitor {
   readonly name: string | null;
   readonly email: string | null;
   readonly verified: boolean;
+  /** What was said or signed by a backend; everything else is what a page claims. */
+  readonly verifiedFields: readonly ('id' | 'name' | 'email' | 'attributes')[];
   readonly attributes: Readonly<Record<string, string | number | boolean>>;
   readonly createdAt: string;
 }

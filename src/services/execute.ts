@@ -10,6 +10,7 @@ import {
 } from '../protocol/operations.ts';
 import type { TokenScope } from '../protocol/sign-in.ts';
 import { requiredScopes } from '../protocol/token-scopes.ts';
+import { assertIdentified } from './auth/identity-demand.ts';
 import { limitRequest } from './auth/rate-limits.ts';
 import type { Actor } from './core/actor.ts';
 import { ServiceError, throwServiceError } from './core/errors.ts';
@@ -47,6 +48,8 @@ export async function execute<N extends OperationName>(
   assertAllowed(who, call);
   assertScope(call.actor, name);
   await limitRequest(call);
+  // Naming is how a visitor is proven.
+  if (name !== 'visitor.update') await assertIdentified(call);
   const checked = schema.safeParse(readInput === undefined ? input : await readInput());
   if (!checked.success) throw validationError(checked.error);
   try {

@@ -94,7 +94,7 @@ export const handlers: { readonly [N in OperationName]: Handler<N> } = {
   'messages.edit': preparesAndWrites(messages.prepareMessage, messages.editMessage, conversationScope),
   'messages.delete': writes(messages.deleteMessage, conversationScope),
   'visitor.get': preparesAndWrites(countNewVisitor, visitors.getVisitor, visitorScope),
-  'visitor.update': preparesAndWrites(countNewVisitor, visitors.updateVisitor, visitorScope),
+  'visitor.update': preparesAndWrites(visitors.prepareNaming, visitors.updateVisitor, visitorScope),
   'widget.token': async (call) => {
     const issue = await preparesAndWrites(
       countNewVisitor,

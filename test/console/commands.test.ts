@@ -8,6 +8,7 @@ import {
   createMessage,
   createOrganization,
   createVisitor,
+  createVisitorByKey,
 } from '../helpers/fixtures.ts';
 import {
   acme,
@@ -75,6 +76,24 @@ describe('the queue and one conversation', () => {
       ['reply', id, 'Too late'],
     ] as const)
       await expectFailure(1, /closed/, act);
+  });
+
+  test('what was verified of the visitor has a line of its own, and attributes a heading', async () => {
+    const named = createVisitor(app, acme.application);
+    await named.call('PUT', '/visitor', {
+      name: 'Ann (verified)',
+      email: 'ann@mail.example',
+      attributes: { verified: 'id, name' },
+    });
+    const id = await createConversation(named);
+    const lines = (await inProcess(['show', id])).stdout.split('\n').map((line) => line.trimEnd());
+    const at = (pattern: RegExp): number => lines.findIndex((line) => pattern.test(line));
+    expect(lines[at(/^visitor /)]).toMatch(/^visitor +Ann \(verified\)$/);
+    expect(lines[at(/^verified /)]).toMatch(/^verified +nothing$/);
+    expect(lines[at(/^ATTRIBUTES$/) + 1]).toMatch(/^ {2}verified +id, name$/);
+    const byBackend = createVisitorByKey(app, acme.application, 'live', named.id);
+    await byBackend.call('PUT', '/visitor', { email: 'ann@mail.example' });
+    expect((await inProcess(['show', id])).stdout).toMatch(/^verified +id, email$/m);
   });
 
   test('the lists: mine, closed, searched, and what a person sees', async () => {

@@ -41,6 +41,7 @@ export function buildConversation(
       name: `Visitor ${number}`,
       email: null,
       verified: false,
+      verifiedFields: [],
       attributes: {},
       createdAt: at,
     },

@@ -1,7 +1,9 @@
 // Owns the entry: what may be called when, who hears what, and that nothing is touched
 // by importing. Must not need a conversation.
 import { spawnSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
+import { SignJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { errorCodes, closeCodes } from '../../src/protocol/codes.ts';
 import type * as entity from '../../src/protocol/entities.ts';
@@ -14,7 +16,7 @@ import { startApp, type TestApp } from '../helpers/app.ts';
 import { repository } from '../helpers/command.ts';
 import { eventually } from '../helpers/eventually.ts';
 import { openPage } from '../helpers/sdk-page.ts';
-import { createOrganization, type TestOrganization } from '../helpers/fixtures.ts';
+import { createApplication, createOrganization, type TestOrganization } from '../helpers/fixtures.ts';
 
 let app: TestApp;
 let acme: TestOrganization;
@@ -166,6 +168,7 @@ describe('the entry', () => {
         name: 'Ann',
         email: 'ann@example.com',
         verified: false,
+        verifiedFields: [],
       }),
     );
     expect(await page.sdk.identify({ name: 'Anna' })).toMatchObject({
@@ -173,6 +176,35 @@ describe('the entry', () => {
       email: 'ann@example.com',
     });
     page.sdk.destroy();
+  });
+
+  it('passes the identity token on before anything that may need it', async () => {
+    const portal = await createApplication(app, 'acme', 'portal.acme.example');
+    const applicationId = portal.id;
+    const { identitySecret } = await app.local('applications.identitySecret', { applicationId });
+    await app.local('applications.update', { applicationId, behavior: { identity: 'required' } });
+    const visitorId = randomUUID();
+    const identityToken = await new SignJWT({ email: 'ann@example.com' })
+      .setProtectedHeader({ alg: 'HS256' })
+      .setSubject(visitorId)
+      .setExpirationTime('5m')
+      .sign(new TextEncoder().encode(identitySecret));
+    const page = openPage({
+      url: app.url,
+      appId: portal.id,
+      origin: portal.origin,
+      visitorId,
+      user: { identityToken, name: 'Ann' },
+    });
+    await page.ready;
+    expect(await page.sdk.sendMessage('hello')).toMatchObject({ content: 'hello' });
+    expect(page.sdk.getState().visitor).toMatchObject({ name: 'Ann', verifiedFields: ['id', 'email'] });
+    expect(page.received('error')).toEqual([]);
+    page.sdk.destroy();
+    const stranger = openPage({ url: app.url, appId: portal.id, origin: portal.origin });
+    await stranger.ready;
+    await expect(stranger.sdk.listConversations()).rejects.toMatchObject({ code: 'identity_required' });
+    stranger.sdk.destroy();
   });
 });
 

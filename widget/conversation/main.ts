@@ -96,15 +96,15 @@ function live(api: SdkApi, shell: VisibleHost, first: Panel, makeFrame: MakePane
     void translate(locale);
   }
 
-  const hideIfBlocked = ({ code }: { readonly code: string }): void => {
-    if (code === 'visitor_blocked') api.hide();
+  const hideIfRefused = ({ code }: { readonly code: string }): void => {
+    if (code === 'visitor_blocked' || code === 'identity_required') api.hide();
   };
   const undo = [
     api.subscribe(update),
     api.on('error', (error) => {
-      hideIfBlocked(error);
+      hideIfRefused(error);
       // A socket that is closed for good does not say why; a request does.
-      if (error.code === 'forbidden') void api.listConversations().catch(hideIfBlocked);
+      if (error.code === 'forbidden') void api.listConversations().catch(hideIfRefused);
     }),
     api.on('message', (message) => {
       if (message.own) return;

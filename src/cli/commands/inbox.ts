@@ -152,16 +152,22 @@ async function newest({ call }: Remote, id: string, limit: number): Promise<Mess
 
 function sayConversation({ print }: Context, one: StaffConversation): void {
   const { visitor } = one;
-  const email = visitor.email === null || visitor.email === visitorName(one) ? '' : ` <${visitor.email}>`;
   print.fields([
     ...(one.subject === undefined ? [] : [['subject', one.subject] as const]),
-    ['visitor', `${visitorName(one)}${email}${visitor.verified ? ' (verified)' : ''}`],
-    ...Object.entries(visitor.attributes).map(([name, value]) => [name, String(value)] as const),
+    ['visitor', visitorName(one)],
+    ...(visitor.email === null ? [] : [['e-mail', visitor.email] as const]),
+    ['verified', visitor.verifiedFields.join(', ') || 'nothing'],
     ['status', one.assignedToName === null ? one.status : `${one.status}, ${one.assignedToName}'s`],
     ['application', one.application.name],
     ['begun', localTime(one.createdAt)],
     ['id', one.id],
   ]);
+  const attributes = Object.entries(visitor.attributes);
+  if (attributes.length === 0) return;
+  print.line();
+  print.line(['bold', 'ATTRIBUTES']);
+  // Behind their heading and indented: their names are the visitor's, and must not pass for ours.
+  print.fields(attributes.map(([name, value]) => [`  ${name}`, String(value)]));
 }
 
 /** Two columns in front of every line of a message's text. */

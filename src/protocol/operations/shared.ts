@@ -116,6 +116,21 @@ export const historyInput = z.object({
 export const historyOutput = z.object({ messages: z.array(entity.message), ...pageOutput });
 export const staffConversationOutput = z.object({ conversation: entity.staffConversation });
 export const email = text(0, 254).toLowerCase().pipe(z.email('must be an e-mail address'));
+
+/** What a visitor's page or backend says of them. */
+export const naming = z.object({
+  name,
+  email,
+  attributes: z
+    .unknown()
+    .refine((value) => value !== null && typeof value === 'object' && !Array.isArray(value), {
+      error: 'must be an object',
+      abort: true,
+    })
+    .refine((value) => Object.keys(value ?? {}).length <= 20, 'must have at most 20 entries')
+    .pipe(entity.attributes),
+});
+
 export const shortcut = z
   .string()
   .trim()

@@ -8,13 +8,12 @@ import {
   clientMessageId,
   conversationId,
   successOutput,
-  email,
   historyInput,
   historyOutput,
   listOutput,
   messageContent,
   messageId,
-  name,
+  naming,
   noInput,
   defineOperation,
   pageInput,
@@ -133,17 +132,8 @@ export const visitorOperations = {
     who: 'visitor',
     rest: ['PUT', '/visitor'],
     input: z.object({
-      name: name.optional(),
-      email: email.optional(),
-      attributes: z
-        .unknown()
-        .refine((value) => value !== null && typeof value === 'object' && !Array.isArray(value), {
-          error: 'must be an object',
-          abort: true,
-        })
-        .refine((value) => Object.keys(value ?? {}).length <= 20, 'must have at most 20 entries')
-        .pipe(entity.attributes)
-        .optional(),
+      ...naming.partial().shape,
+      identityToken: exactText(0, 8_000).optional(),
       signature: exactText(0, 200).optional(),
     }),
     output: z.object({ visitor: entity.visitor }),

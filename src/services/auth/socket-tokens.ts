@@ -9,6 +9,7 @@ import type { MemberActor, VisitorActor } from '../core/actor.ts';
 import { mayUseHost, toMemberActor, isSessionActive } from './authenticate.ts';
 import { isBlocked } from './blocked.ts';
 import { ServiceError } from '../core/errors.ts';
+import { isIdentified } from './identity-demand.ts';
 import { matchOrigin } from './origin-match.ts';
 import { parseOrigin } from './origins.ts';
 import { rememberStanding } from './standing.ts';
@@ -178,6 +179,8 @@ async function visitorFromClaims(
   // The visitor existed when the token was made: one without a row was erased, and is not created again.
   if (!(await visitorExists(service, actor)))
     throw new SocketAuthError('INVALID_TOKEN', 'The visitor of this token does not exist any more.');
+  if (!(await isIdentified(service, actor)))
+    throw new SocketAuthError('FORBIDDEN', 'This application serves signed-in visitors only.');
   return actor;
 }
 
@@ -211,7 +214,8 @@ export async function checkAccess(
     throw error;
   }
   if (await isBlocked(service, actor, address)) return 'withdrawn';
-  return (await isErased(service, actor)) ? 'withdrawn' : null;
+  if (await isErased(service, actor)) return 'withdrawn';
+  return (await isIdentified(service, actor)) ? null : 'withdrawn';
 }
 
 /** The number of erasures at which a visitor was last seen to exist. */

@@ -2,13 +2,14 @@
 // page may know of the application before anybody has written.
 import type { Input, Output } from '../../protocol/operations.ts';
 import type { VisitorRow } from '../../engine/rows.ts';
-import { findVisitor, getOrCreateVisitor } from '../core/access.ts';
+import { countNewVisitor, findVisitor, getOrCreateVisitor } from '../core/access.ts';
 import type { MemberActor, VisitorActor } from '../core/actor.ts';
 import { openState } from '../tenants/business-hours.ts';
-import { badField, ServiceError, notFound, throwServiceError } from '../core/errors.ts';
+import { ServiceError, notFound, throwServiceError } from '../core/errors.ts';
 import { organizationQuotas } from '../tenants/quotas.ts';
-import { anonymousName, serializeVisitor } from '../core/serializers.ts';
-import { signatureMatches } from '../auth/secrets.ts';
+import { anonymousName, namingFields, readVerifiedFields, serializeVisitor } from '../core/serializers.ts';
+import { assertIdentified } from '../auth/identity-demand.ts';
+import { readIdentityProof, type IdentityProof, type Naming } from '../auth/identity-proof.ts';
 import type { HostSiteCall, Service, Tx, VisitorCall } from '../service.ts';
 import { createVisitorToken } from '../auth/socket-tokens.ts';
 
@@ -18,55 +19,58 @@ export async function getVisitor(tx: Tx, call: VisitorCall): Promise<Output<'vis
 }
 
 /**
- * Names a visitor. What a backend says, or a page with a right signature, is verified; an unverified
- * claim never replaces a verified identity.
- * @throws ServiceError bad_request for a wrong signature
+ * Counts a visitor who is about to be made, and checks what the call proves: that waits, which a transaction must not.
+ * @throws ServiceError identity_required where the application wants a signature, and there is none; bad_request for a
+ * wrong one
+ */
+export async function prepareNaming(
+  call: VisitorCall,
+  input: Input<'visitor.update'>,
+): Promise<IdentityProof> {
+  const proof = await readIdentityProof(call, input);
+  if (proof === null) await assertIdentified(call);
+  await countNewVisitor(call);
+  return proof;
+}
+
+/**
+ * Names a visitor. What a backend said or signed is verified, field by field; a claim never replaces what was
+ * verified.
  */
 export async function updateVisitor(
   tx: Tx,
   call: VisitorCall,
   input: Input<'visitor.update'>,
+  proof: IdentityProof,
 ): Promise<Output<'visitor.update'>> {
   const row = await getOrCreateVisitor(tx, call);
-  const verified = await isVerified(tx, call, input.signature);
-  if (row.verified === 1 && !verified) return { visitor: serializeVisitor(row) };
-  const changed: VisitorRow = {
-    ...row,
-    name: input.name ?? row.name,
-    email: input.email ?? row.email,
-    attributes: input.attributes === undefined ? row.attributes : JSON.stringify(input.attributes),
-    verified: verified ? 1 : 0,
-  };
-  // What was only claimed before must not become verified by the way: a verified naming replaces it.
-  if (verified && row.verified === 0) {
-    changed.name = input.name ?? null;
-    changed.email = input.email ?? null;
-    if (input.attributes === undefined) changed.attributes = '{}';
-  }
+  if (row.verified === 1 && proof === null) return { visitor: serializeVisitor(row) };
+  const changed = nameVisitor(row, input, proof);
   await tx.repositories.visitors.identify(changed);
   return { visitor: serializeVisitor(changed) };
 }
 
-async function isVerified(
-  tx: Tx,
-  { actor, service }: VisitorCall,
-  signature: string | undefined,
-): Promise<boolean> {
-  if (actor.via === 'key') return true;
-  if (signature === undefined) return false;
-  const application = await tx.repositories.applications.byId(actor.applicationId);
-  if (application === undefined) throw notFound('application');
-  const place = {
-    table: 'applications.identity_secret',
-    row: application.id,
-    organizationId: application.organization_id,
-  };
-  if (signatureMatches(service.secrets.open(application.identity_secret, place), actor.visitorId, signature))
-    return true;
-  throw badField(
-    'signature',
-    "is not the HMAC-SHA256 of the visitor id under the application's identity secret, in hex",
+function nameVisitor(row: VisitorRow, claimed: Naming, proof: IdentityProof): VisitorRow {
+  // What was only claimed before the first proof must not look as if it were a part of it.
+  const base = proof !== null && row.verified === 0 ? { name: null, email: null, attributes: '{}' } : row;
+  const kept = new Set(readVerifiedFields(row));
+  const say = (naming: Naming): Partial<VisitorRow> => ({
+    ...(naming.name === undefined ? {} : { name: naming.name }),
+    ...(naming.email === undefined ? {} : { email: naming.email }),
+    ...(naming.attributes === undefined ? {} : { attributes: JSON.stringify(naming.attributes) }),
+  });
+  const open = Object.fromEntries(
+    namingFields.filter((field) => !kept.has(field)).map((field) => [field, claimed[field]]),
   );
+  const proven = proof ?? {};
+  return {
+    ...row,
+    ...base,
+    ...say(open),
+    ...say(proven),
+    verified: proof === null ? row.verified : 1,
+    verified_fields: namingFields.filter((field) => kept.has(field) || proven[field] !== undefined).join(','),
+  };
 }
 
 /** @throws ServiceError origin_not_allowed without an Origin */

@@ -105,6 +105,7 @@ export async function getOrCreateVisitor(
     name: null,
     email: null,
     verified: 0,
+    verified_fields: '',
     attributes: '{}',
     created_at: service.engine.clock.now(),
     address_digest: digest,

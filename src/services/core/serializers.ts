@@ -146,6 +146,17 @@ function serializeParticipant(row: ParticipantRow): entity.Participant {
   return { userId: row.user_id, role: row.role, joinedAt: isoTime(row.joined_at) };
 }
 
+/** What a visitor says of themselves, and a backend may verify. */
+export const namingFields = ['name', 'email', 'attributes'] as const;
+
+/** Which of these were verified. */
+export function readVerifiedFields({
+  verified_fields,
+}: Pick<VisitorRow, 'verified_fields'>): (typeof namingFields)[number][] {
+  const marked = verified_fields.split(',');
+  return namingFields.filter((field) => marked.includes(field));
+}
+
 export function serializeVisitor(
   row: Omit<VisitorRow, 'id' | 'organization_id' | 'application_id' | 'mode' | 'address_digest'>,
 ): entity.Visitor {
@@ -154,6 +165,7 @@ export function serializeVisitor(
     name: row.name,
     email: row.email,
     verified: row.verified === 1,
+    verifiedFields: row.verified === 1 ? ['id', ...readVerifiedFields(row)] : [],
     attributes: JSON.parse(row.attributes) as entity.Visitor['attributes'],
     createdAt: isoTime(row.created_at),
   };
@@ -170,6 +182,7 @@ export function serializeQueueItem(row: QueueRow): entity.StaffConversationListI
       name: row.visitor_name,
       email: row.visitor_email,
       verified: row.visitor_verified,
+      verified_fields: row.visitor_verified_fields,
       attributes: row.visitor_attributes,
       created_at: row.visitor_created_at,
     }),

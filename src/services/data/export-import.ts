@@ -26,6 +26,9 @@ const sealedColumns: Readonly<Partial<Record<ExportedTable['name'], string>>> = 
   member_totp: 'sealed',
 };
 
+/** With the move, a rotated secret no longer signs. */
+const noPreviousSecret = { previous_sealed: null, previous_until: null };
+
 interface Header {
   readonly format: string;
   readonly version: number;
@@ -113,6 +116,7 @@ function unsealRow({ secrets }: Service, table: ExportedTable, row: AnyRow, orga
   const { digest: _keyed, ...rest } = row;
   return {
     ...rest,
+    ...(table.name === 'webhooks' ? noPreviousSecret : {}),
     [column]: secrets.open(row[column] as Uint8Array, secretLocation(table, column, row, organizationId)),
   };
 }

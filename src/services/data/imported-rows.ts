@@ -146,6 +146,9 @@ export function createFileSchemas(service: Service): FileSchemas {
       url: webhookUrl.transform((url, context) => attempt(context, () => checkUrl(service, url))),
       events: json(webhookSelection.unwrap()).nullable(),
       sealed: z.string().refine(isWebhookSecret, 'is no secret of a webhook'),
+      // A secret that was rotated stays with the server that rotated it.
+      previous_sealed: z.null(),
+      previous_until: z.null(),
       enabled: flag,
       position: count,
     }),
@@ -156,6 +159,9 @@ export function createFileSchemas(service: Service): FileSchemas {
       name: name.nullable(),
       email: email.nullable(),
       verified: flag,
+      verified_fields: z
+        .string()
+        .regex(/^(?:(?:name|email|attributes)(?:,(?!$)|$))*$/, 'names no fields of a visitor'),
       attributes: json(entity.attributes),
       address_digest: z.null(),
     }),

@@ -17,7 +17,14 @@ export const defaultSettings: ApplicationSettings = {
     position: 'bottom-right',
     launcherIcon: 'chat',
   },
-  behavior: { timezone: 'UTC', businessHours: null, greeting: null, outsideHours: null, contactForm: 'off' },
+  behavior: {
+    timezone: 'UTC',
+    businessHours: null,
+    greeting: null,
+    outsideHours: null,
+    contactForm: 'off',
+    identity: 'optional',
+  },
   ai: { mode: 'assist', name: 'Assistant' },
   locale: null,
 };

@@ -114,6 +114,8 @@ export async function createWebhook(
     url,
     events: input.events === null ? null : JSON.stringify(input.events),
     sealed: service.secrets.seal(secret, sealContext(base)),
+    previous_sealed: null,
+    previous_until: null,
     enabled: 1,
     position: await tx.repositories.events.lastSeq(),
     created_at: service.engine.clock.now(),

@@ -1,10 +1,11 @@
 // What is known about the visitor of the open conversation, as lines. Pure.
+import type { VerifiedField, Visitor } from '../../../protocol/entities.ts';
 import { canManage, visitorName } from '../state/conversation-commands.ts';
 import { sanitizeLine } from '../state/sanitize-line.ts';
 import type { ConsoleState } from '../state/console-state.ts';
 import { longDuration, shortTimestamp } from '../state/time.ts';
 import type { Line, Span } from '../text/types.ts';
-import { cut, wrap } from '../text/wrap.ts';
+import { wrap } from '../text/wrap.ts';
 import { openItem } from './conversation-lines.ts';
 import { blankLine, justify } from './line-layout.ts';
 
@@ -33,6 +34,21 @@ function field(
   ]);
 }
 
+/** From which field `visitorName` takes the name that it shows. */
+function nameSource({ name, email }: Visitor): VerifiedField {
+  if (sanitizeLine(name ?? '') !== '') return 'name';
+  return sanitizeLine(email ?? '') === '' ? 'id' : 'email';
+}
+
+/** The mark has a column of its own, which no text of the visitor's can reach. */
+function markedLines(span: Span, verified: boolean, columns: number): Line[] {
+  const room = Math.max(4, columns - 2);
+  return wrap([span], room).map((line, index): Line => [
+    index === 0 && verified ? { text: '✓ ', color: 'green' } : { text: '  ' },
+    ...line,
+  ]);
+}
+
 function heading(text: string): Line {
   return [{ text, bold: true }];
 }
@@ -43,11 +59,18 @@ export function visitorLines(state: ConsoleState, columns: number): readonly Lin
   const { open, now } = state;
   if (item === undefined || open === null) return [[{ text: 'No conversation is open.', dim: true }]];
   const { visitor } = item;
-  const lines: Line[] = [cut([{ text: visitorName(item), bold: true, color: 'cyan' }], columns)];
+  const verified = new Set(visitor.verifiedFields);
+  const lines: Line[] = [
+    ...markedLines(
+      { text: visitorName(item), bold: true, color: 'cyan' },
+      verified.has(nameSource(visitor)),
+      columns,
+    ),
+  ];
   const email = sanitizeLine(visitor.email ?? '');
-  if (email !== '') lines.push(...wrap([{ text: email }], columns));
+  if (email !== '') lines.push(...markedLines({ text: email }, verified.has('email'), columns));
   lines.push(
-    visitor.verified
+    verified.has('id')
       ? [{ text: '✓ identity verified', color: 'green' }]
       : [{ text: 'identity not verified', dim: true }],
     blankLine,
@@ -71,7 +94,10 @@ export function visitorLines(state: ConsoleState, columns: number): readonly Lin
   if (item.subject !== undefined) lines.push(...field('subject', sanitizeLine(item.subject), columns));
   const attributes = Object.entries(visitor.attributes).slice(0, attributesMost);
   if (attributes.length > 0) {
-    lines.push(blankLine, heading('Attributes'));
+    lines.push(
+      blankLine,
+      heading(verified.has('attributes') ? 'Attributes, verified' : 'Attributes, not verified'),
+    );
     for (const [name, value] of attributes)
       lines.push(...field(sanitizeLine(name), sanitizeLine(String(value)), columns));
   }

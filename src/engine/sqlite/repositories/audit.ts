@@ -60,6 +60,25 @@ const since = prepare<{ organization_id: string; action: string; after: number }
     .limit(1),
 );
 
+const countOld = prepare<{ before: number }>()((db, p) =>
+  db
+    .selectFrom('audit')
+    .select((e) => e.fn.countAll<number>().as('n'))
+    .where('created_at', '<', p.before),
+);
+const removeOld = prepare<{ before: number; most: number }>()((db, p) =>
+  db
+    .deleteFrom('audit')
+    .where('id', 'in', (e) =>
+      e
+        .selectFrom('audit')
+        .select('id')
+        .where('created_at', '<', p.before)
+        .orderBy('created_at')
+        .limit(p.most),
+    ),
+);
+
 export function createAuditRepository(runner: Runner): AuditRepository {
   return {
     insert: (row: AuditRow) => run(runner, insert, row),
@@ -76,5 +95,7 @@ export function createAuditRepository(runner: Runner): AuditRepository {
       (await first(runner, since, { organization_id: organizationId, action, after })) !== undefined,
     removeOfOrganization: (organizationId: string, limit: number) =>
       run(runner, removeOfOrganization, { organization_id: organizationId, limit }),
+    countOld: async (before: number) => (await first(runner, countOld, { before }))?.n ?? 0,
+    removeOld: (before: number, most: number) => run(runner, removeOld, { before, most }),
   };
 }

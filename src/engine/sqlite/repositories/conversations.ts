@@ -241,6 +241,7 @@ function queueRows(filter: ConversationFilter, readerId: string) {
         'v.name as visitor_name',
         'v.email as visitor_email',
         'v.verified as visitor_verified',
+        'v.verified_fields as visitor_verified_fields',
         'v.attributes as visitor_attributes',
         'v.created_at as visitor_created_at',
         'a.name as application_name',

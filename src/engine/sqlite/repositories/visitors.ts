@@ -1,5 +1,5 @@
 // Queries on visitors.
-import type { VisitorsRepository } from '../../repositories.ts';
+import type { NamedVisitor, VisitorsRepository } from '../../repositories.ts';
 import type { Mode } from '../../../protocol/entities.ts';
 import type { VisitorRow } from '../../rows.ts';
 import { first, prepare, run, type Runner } from '../query.ts';
@@ -22,6 +22,7 @@ const insert = prepare<VisitorRow>()((db, p) =>
     name: p.name,
     email: p.email,
     verified: p.verified,
+    verified_fields: p.verified_fields,
     attributes: p.attributes,
     created_at: p.created_at,
     address_digest: p.address_digest,
@@ -30,10 +31,16 @@ const insert = prepare<VisitorRow>()((db, p) =>
 const exists = prepare<{ id: string }>()((db, p) =>
   db.selectFrom('visitors').select('id').where('id', '=', p.id),
 );
-const identify = prepare<Pick<VisitorRow, 'id' | 'name' | 'email' | 'verified' | 'attributes'>>()((db, p) =>
+const identify = prepare<NamedVisitor>()((db, p) =>
   db
     .updateTable('visitors')
-    .set({ name: p.name, email: p.email, verified: p.verified, attributes: p.attributes })
+    .set({
+      name: p.name,
+      email: p.email,
+      verified: p.verified,
+      verified_fields: p.verified_fields,
+      attributes: p.attributes,
+    })
     .where('id', '=', p.id),
 );
 
@@ -49,7 +56,6 @@ export function createVisitorsRepository(runner: Runner): VisitorsRepository {
     insert: (row: VisitorRow) => run(runner, insert, row),
     setAddressDigest: (id: string, digest: Uint8Array) =>
       run(runner, setAddressDigest, { id, address_digest: digest }),
-    identify: (values: Pick<VisitorRow, 'id' | 'name' | 'email' | 'verified' | 'attributes'>) =>
-      run(runner, identify, values),
+    identify: (values: NamedVisitor) => run(runner, identify, values),
   };
 }

@@ -1,6 +1,6 @@
 // Queries on webhooks and their deliveries. What is due, and what waits for whom, is
 // decided by the rows alone, so that a restart changes nothing.
-import type { WebhooksRepository } from '../../repositories.ts';
+import type { WebhookSecrets, WebhooksRepository } from '../../repositories.ts';
 import type { WebhookDeliveryRow, WebhookRow } from '../../rows.ts';
 import { all, first, prepare, run, type Runner } from '../query.ts';
 
@@ -11,6 +11,8 @@ const insert = prepare<WebhookRow>()((db, p) =>
     url: p.url,
     events: p.events,
     sealed: p.sealed,
+    previous_sealed: p.previous_sealed,
+    previous_until: p.previous_until,
     enabled: p.enabled,
     position: p.position,
     created_at: p.created_at,
@@ -41,6 +43,18 @@ const update = prepare<Pick<WebhookRow, 'id' | 'url' | 'events' | 'enabled' | 'p
     .updateTable('webhooks')
     .set({ url: p.url, events: p.events, enabled: p.enabled, position: p.position })
     .where('id', '=', p.id),
+);
+const setSecrets = prepare<WebhookSecrets>()((db, p) =>
+  db
+    .updateTable('webhooks')
+    .set({ sealed: p.sealed, previous_sealed: p.previous_sealed, previous_until: p.previous_until })
+    .where('id', '=', p.id),
+);
+const removeExpiredSecrets = prepare<{ now: number }>()((db, p) =>
+  db
+    .updateTable('webhooks')
+    .set({ previous_sealed: null, previous_until: null })
+    .where('previous_until', '<=', p.now),
 );
 const setPosition = prepare<{ id: string; position: number }>()((db, p) =>
   db
@@ -246,6 +260,8 @@ export function createWebhooksRepository(runner: Runner): WebhooksRepository {
     enabled: () => all(runner, enabled, {}),
     update: (row: Pick<WebhookRow, 'id' | 'url' | 'events' | 'enabled' | 'position'>) =>
       run(runner, update, row),
+    setSecrets: (row: WebhookSecrets) => run(runner, setSecrets, row),
+    removeExpiredSecrets: (now: number) => run(runner, removeExpiredSecrets, { now }),
     setPosition: (id: string, position: number) => run(runner, setPosition, { id, position }),
     disable: (id: string) => run(runner, disable, { id }),
     remove: (id: string) => run(runner, remove, { id }),
