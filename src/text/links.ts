@@ -29,3 +29,19 @@ export function safeHref(address: unknown): string | null {
   if (!complete) return null;
   return PLAIN_ASCII.test(trimmed) ? trimmed : url.href;
 }
+
+/** What a link's `rel` may say, in the order in which it is written. */
+const relTokens = ['nofollow', 'noopener', 'noreferrer', 'sponsored', 'ugc'];
+/** Without these, the page behind a link reaches the page that it was opened from. */
+const newTabTokens = ['noopener', 'noreferrer'];
+
+/**
+ * The tokens of a link's `rel` that are kept, each once.
+ * @param rel as it was sent
+ * @param newTab whether the link opens a page of its own
+ * @returns tokens with a blank between; empty: none
+ */
+export function readRel(rel: unknown, newTab: boolean): string {
+  const sent = new Set(typeof rel === 'string' ? rel.toLowerCase().split(/[\t\n\f\r ]/) : []);
+  return relTokens.filter((token) => sent.has(token) || (newTab && newTabTokens.includes(token))).join(' ');
+}

@@ -127,7 +127,8 @@ describe.each(contractEngines)('%s', (_name, open) => {
         verified: 0,
         attributes: '{}',
         created_at: 0,
-        address_digest: null,
+        verified_fields: '',
+    address_digest: null,
       });
     });
   });
@@ -183,6 +184,8 @@ describe.each(contractEngines)('%s', (_name, open) => {
         events: null,
         sealed: new Uint8Array(1),
         enabled: 1,
+        previous_sealed: null,
+        previous_until: null,
         position: 0,
         created_at: 0,
       });

@@ -102,7 +102,7 @@ const fields = fc.record(
     language: fc.constantFrom<unknown>('js', 'C++', 'x" onclick="y', 'a b', 4),
     url: fc.oneof(fc.constantFrom(...URLS), fc.webUrl(), text),
     target: anything,
-    rel: anything,
+    rel: fc.oneof(anything, fc.constantFrom('nofollow', 'ugc opener', 'SPONSORED')),
     class: fc.constant('fixed'),
     style: fc.constant('color:red'),
   },
@@ -160,8 +160,12 @@ function attributeFaults(node: DefaultTreeAdapterTypes.Element): string[] {
   if (!PROTOCOLS.has(url.protocol) || url.host === 'base.invalid' || url.username + url.password !== '')
     faults.push(url.href);
   const [target, rel] = [values.get('target'), values.get('rel')];
-  if (target !== undefined && (target !== '_blank' || rel !== 'noopener noreferrer')) faults.push('target');
-  if (target === undefined && rel !== undefined) faults.push('rel');
+  if (target !== undefined && target !== '_blank') faults.push('target');
+  const tokens = rel?.split(' ') ?? [];
+  const known = ['nofollow', 'noopener', 'noreferrer', 'sponsored', 'ugc'];
+  if (rel === '' || !tokens.every((token) => known.includes(token))) faults.push('rel');
+  if (target !== undefined && !(tokens.includes('noopener') && tokens.includes('noreferrer')))
+    faults.push('rel');
   return faults;
 }
 

@@ -285,11 +285,41 @@ describe('targets (T186)', () => {
   );
 
   it.each(['_top', 'x"y', '_self', '_parent', '_BLANK', '', ['_blank'], null])(
-    'drops the target %j and any rel',
+    'drops the target %j and a rel that is not known',
     (target) => {
       expect(html(p({ ...link(OK, text('a')), target, rel: 'opener' }))).toBe(`<p><a href="${OK}">a</a></p>`);
     },
   );
+});
+
+describe('rel', () => {
+  const linked = (rel: unknown, target?: string): string =>
+    html(p({ ...link(OK, text('a')), rel, ...(target === undefined ? {} : { target }) }));
+
+  it.each([
+    ['nofollow', 'nofollow'],
+    ['ugc sponsored noreferrer noopener nofollow', 'nofollow noopener noreferrer sponsored ugc'],
+    ['  UGC\tugc\nNoFollow ', 'nofollow ugc'],
+    ['opener nofollow "onclick=alert(1) nofollow"', 'nofollow'],
+  ])('of %j keeps the known tokens, each once', (rel, kept) => {
+    expect(linked(rel)).toBe(`<p><a href="${OK}" rel="${kept}">a</a></p>`);
+    expect(sanitize(linked(rel))).toBe(linked(rel));
+  });
+
+  it('keeps its tokens beside what a new tab needs', () => {
+    expect(linked('ugc nofollow', '_blank')).toBe(
+      `<p><a href="${OK}" target="_blank" rel="nofollow noopener noreferrer ugc">a</a></p>`,
+    );
+  });
+
+  it.each(['', 'opener', 'no follow', 'nofollow,ugc', ['nofollow'], 5, null, { nofollow: true }])(
+    'of %j keeps nothing',
+    (rel) => expect(linked(rel)).toBe(`<p><a href="${OK}">a</a></p>`),
+  );
+
+  it('is reduced at the second wall as well', () => {
+    expect(sanitize(`<a href="${OK}" rel="opener ugc">x</a>`)).toBe(`<a href="${OK}" rel="ugc">x</a>`);
+  });
 });
 
 describe('nesting (T187)', () => {

@@ -4,7 +4,7 @@
 import sanitizeHtml from 'sanitize-html';
 import type { CodeNode, LexicalNode, LinkNode, ListNode, RootNode } from './lexical.ts';
 import { unknownChildrenAreBlocks } from './lexical.ts';
-import { safeHref } from '../../text/links.ts';
+import { readRel, safeHref } from '../../text/links.ts';
 
 /** The format bits of text and their tags, from the innermost to the outermost. */
 const MARKS = [
@@ -46,11 +46,13 @@ const SANITIZE_OPTIONS: sanitizeHtml.IOptions = {
   disallowedTagsMode: 'discard',
   transformTags: {
     // By itself the library keeps relative addresses, user names and schemes that only look like a scheme.
-    a: (tagName, { href, target }) => {
+    a: (tagName, { href, target, rel }) => {
       const attribs: sanitizeHtml.Attributes = {};
       const safe = safeHref(href);
       if (safe !== null) attribs['href'] = safe;
-      if (target === '_blank') Object.assign(attribs, { target, rel: 'noopener noreferrer' });
+      if (target === '_blank') attribs['target'] = target;
+      const kept = readRel(rel, target === '_blank');
+      if (kept !== '') attribs['rel'] = kept;
       return { tagName, attribs };
     },
   },
@@ -138,8 +140,9 @@ class Flow {
 
   private addLink(node: LinkNode): void {
     if (this.link !== null || node.href === null) return this.content(node);
-    const target = node.newTab ? ' target="_blank" rel="noopener noreferrer"' : '';
-    this.link = `<a href="${escapeAttribute(node.href)}"${target}>`;
+    const target = node.newTab ? ' target="_blank"' : '';
+    const rel = node.rel === '' ? '' : ` rel="${node.rel}"`;
+    this.link = `<a href="${escapeAttribute(node.href)}"${target}${rel}>`;
     this.content(node);
     this.closeLink();
     this.link = null;

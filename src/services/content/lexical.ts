@@ -2,7 +2,7 @@
 // Must not make HTML, and must not pass on a field of the sender's that is not named here.
 
 import { parseJson } from './json.ts';
-import { safeHref } from '../../text/links.ts';
+import { readRel, safeHref } from '../../text/links.ts';
 import { findUnstorable } from '../../protocol/text.ts';
 import { hasVisibleText } from '../../text/text.ts';
 
@@ -52,6 +52,8 @@ export interface LinkNode extends Common {
   /** An address that was found safe; null when the link is to become its text. */
   readonly href: string | null;
   readonly newTab: boolean;
+  /** As `readRel` leaves it. */
+  readonly rel: string;
 }
 export interface TextNode extends Common {
   readonly type: 'text';
@@ -202,6 +204,7 @@ class TreeReader {
           ...common,
           href: safeHref(value['url']),
           newTab: value['target'] === '_blank',
+          rel: readRel(value['rel'], value['target'] === '_blank'),
         };
       case 'text':
         return { type, ...common, format };
