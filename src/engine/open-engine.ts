@@ -21,7 +21,7 @@ import {
 } from './sqlite/connection.ts';
 import { releaseReserve } from './sqlite/disk-reserve.ts';
 import { SqliteStore } from './sqlite/sqlite-store.ts';
-import { acquireServerLock } from './sqlite/server-lock.ts';
+import { acquireServerLock, describeLockHolder } from './sqlite/server-lock.ts';
 import { structureProblem } from './sqlite/backup.ts';
 import { countNames, createDatabaseFile, realFolder } from './sqlite/database-file.ts';
 import { assertNotNewer, migrate, schemaVersion } from './sqlite/migrate.ts';
@@ -40,6 +40,7 @@ export { openConnection, sqliteCode } from './sqlite/connection.ts';
 export { restoreCopyName } from './sqlite/copies.ts';
 export { hasReserve, reserveBytes } from './sqlite/disk-reserve.ts';
 export { inspectDatabase, type DatabaseReport } from './sqlite/inspect.ts';
+export { describeLockHolder } from './sqlite/server-lock.ts';
 
 export interface EngineOptions {
   readonly folder: string;
@@ -172,7 +173,7 @@ async function lockForServer(folder: string): Promise<() => void> {
   const unlock = await lockFolder(folder);
   if (unlock !== null) return unlock;
   throw new EngineError(
-    `Another deskbell server is running on ${folder}. Stop it first, or start this one on another folder with --data.`,
+    `Another deskbell server${describeLockHolder(lockFile(folder))} is running on ${folder}. Stop it first, or start this one on another folder with --data.`,
   );
 }
 

@@ -252,6 +252,6 @@ describe("on the server's own machine", () => {
   test('without a terminal, deskbell alone still says that the folder is in use', async () => {
     const outcome = await deskbell([], { env: { DESKBELL_DATA: server.data } });
     expect(outcome).toMatchObject({ code: 1, stdout: '' });
-    expect(outcome.stderr).toMatch(/Another deskbell server is running/);
+    expect(outcome.stderr).toMatch(/Another deskbell server \(process \d+\) is running/);
   });
 });

@@ -54,7 +54,7 @@ describe('a second server', () => {
     expect(second.code).toBe(1);
     expect(second.stdout).toBe('');
     expect(second.stderr.trim().split('\n')).toEqual([
-      expect.stringContaining('Another deskbell server is running'),
+      expect.stringContaining(`Another deskbell server (process ${first.pid}) is running`),
     ]);
     expect((await request(first.url, 'GET', '/readyz')).status).toBe(200);
   });

@@ -28,6 +28,7 @@ export function startServing(
 
 export interface ServerProcess {
   readonly url: string;
+  readonly pid: number;
   /** Ends it as a power cut ends a process. */
   kill(): Promise<Outcome>;
   /** Ends it as a service manager does. */
@@ -38,8 +39,8 @@ export interface ServerProcess {
 export async function serve(folder: string, options: ServingOptions = {}): Promise<ServerProcess> {
   const running = startServing(folder, options);
   const [text] = await running.line(/^\{.*\}$/);
-  const { url } = JSON.parse(text) as { url: string };
-  return { url, kill: () => running.stop('SIGKILL'), stop: () => running.stop('SIGTERM') };
+  const { url, pid } = JSON.parse(text) as { url: string; pid: number };
+  return { url, pid, kill: () => running.stop('SIGKILL'), stop: () => running.stop('SIGTERM') };
 }
 
 /** Another process that has opened the database, and does what it is told. */
