@@ -303,6 +303,8 @@ export type Config = {
 } & {
   /** What the model's server asks for; null: nothing. */
   readonly aiKey: Redacted | null;
+  /** What `/metrics` asks for; null: callers on this machine are answered. */
+  readonly metricsToken: Redacted | null;
   /** The master key in base64, when it comes from the environment instead of the data folder. */
   readonly secretKey: Redacted | null;
 };
@@ -340,9 +342,21 @@ export function readConfig(
   values['secretKey'] = secretKey === undefined ? null : new Redacted(secretKey);
   const aiKey = emptyToUndefined(environment['DESKBELL_AI_KEY']);
   values['aiKey'] = aiKey === undefined ? null : new Redacted(aiKey);
+  values['metricsToken'] = metricsToken(environment);
   const config = Object.freeze(values) as Config;
   assertModelComplete(config);
   return config;
+}
+
+/** Long enough that it can't be guessed, and nothing that a header can't hold. */
+function metricsToken(environment: Readonly<Record<string, string | undefined>>): Redacted | null {
+  const token = emptyToUndefined(environment['DESKBELL_METRICS_TOKEN']);
+  if (token === undefined) return null;
+  if (!/^[!-~]{16,200}$/.test(token))
+    throw new ConfigError(
+      'DESKBELL_METRICS_TOKEN must be 16 to 200 letters, digits or signs, without blanks.',
+    );
+  return new Redacted(token);
 }
 
 function assertModelComplete({ aiUrl, aiModel, aiEmbeddingModel }: Config): void {

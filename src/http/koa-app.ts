@@ -108,7 +108,7 @@ export function createHttpHandler({ service, config, log, demo }: HttpOptions): 
 
   koa.use(staticFiles());
   koa.use(serveDocuments(documents));
-  koa.use(serveMetrics(service, config.trustProxy));
+  koa.use(serveMetrics(service, config));
   koa.use(servePages(memberPages));
   if (demo !== undefined) {
     const { html, script } = demoPage(demo.appId);

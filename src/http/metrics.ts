@@ -1,10 +1,12 @@
-// GET /metrics: what was counted, as Prometheus text. Answered to callers on this machine and to admins
-// only; no label holds an id or a person.
+// GET /metrics: what the whole server counted, as Prometheus text. For its owner: no organization's credential opens it,
+// and no label holds an id or a person.
+import { createHash, timingSafeEqual } from 'node:crypto';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type Koa from 'koa';
 import type { Context } from 'koa';
 import type { Histogram } from '../engine/engine.ts';
-import { authenticateMember } from '../services/auth/authenticate.ts';
+import type { Redacted } from '../config.ts';
+import { countFailedAuth } from '../services/auth/rate-limits.ts';
 import { ServiceError } from '../services/core/errors.ts';
 import { isLoopbackAddress, isLoopbackHost } from '../net/ip-ranges.ts';
 import type { Service } from '../services/service.ts';
@@ -28,9 +30,13 @@ const nanosecondsPerSecond = 1e9;
 
 /**
  * Counts stored messages and the event loop's delay from now on, and serves everything that is counted.
- * @param trustProxy how many reverse proxies are in front, whose X-Forwarded-For is believed
+ * @param config how many proxies in front of the service to believe, and the token that is asked for; without one,
+ * callers on this machine are answered
  */
-export function serveMetrics(service: Service, trustProxy: number): Koa.Middleware {
+export function serveMetrics(
+  service: Service,
+  config: { readonly trustProxy: number; readonly metricsToken: Redacted | null },
+): Koa.Middleware {
   const { store } = service.engine;
   const delay = monitorEventLoopDelay({ resolution: eventLoopResolutionMs });
   delay.enable();
@@ -46,7 +52,9 @@ export function serveMetrics(service: Service, trustProxy: number): Koa.Middlewa
       ctx.set('Allow', 'GET, HEAD');
       throw new ServiceError('method_not_allowed', `${ctx.method} is not possible here.`);
     }
-    if (!isLocalRequest(ctx)) await assertAdmin(service, ctx, trustProxy);
+    if (config.metricsToken !== null)
+      await assertToken(service, ctx, config.metricsToken.reveal(), config.trustProxy);
+    else if (!isLocalRequest(ctx)) throw noSuchPath();
     const databaseBytes = await service.engine.maintenance.sizeBytes();
     const p99 = delay.percentile(99) / nanosecondsPerSecond;
     delay.reset();
@@ -72,13 +80,25 @@ function isLocalRequest(ctx: Context): boolean {
   return isLoopbackHost(host);
 }
 
-/** @throws ServiceError not_found for a caller without a credential, so that there is nothing to see; unauthorized, forbidden */
-async function assertAdmin(service: Service, ctx: Context, trustProxy: number): Promise<void> {
-  const credentials = readCredentials(ctx, clientAddressOf(ctx, trustProxy));
-  if (credentials.authorization.length === 0)
-    throw new ServiceError('not_found', 'No such path. The API lives below /api/v1.');
-  const member = await authenticateMember(service, credentials);
-  if (member.role !== 'admin') throw new ServiceError('forbidden', 'Only an admin may read the metrics.');
+/** As for any path that there is not: nothing to see. */
+function noSuchPath(): ServiceError {
+  return new ServiceError('not_found', 'No such path. The API lives below /api/v1.');
+}
+
+/** @throws ServiceError not_found without a credential, unauthorized with another one, rate_limit_exceeded */
+async function assertToken(service: Service, ctx: Context, token: string, trustProxy: number): Promise<void> {
+  const address = clientAddressOf(ctx, trustProxy);
+  const { authorization } = readCredentials(ctx, address);
+  if (authorization.length === 0) throw noSuchPath();
+  if (authorization.length === 1 && isSame(authorization[0] ?? '', `Bearer ${token}`)) return;
+  await countFailedAuth(service, address);
+  throw new ServiceError('unauthorized', 'The token is not the one in DESKBELL_METRICS_TOKEN.');
+}
+
+/** In a time that says nothing of where they differ. */
+function isSame(one: string, other: string): boolean {
+  const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
+  return timingSafeEqual(digest(one), digest(other));
 }
 
 type Labels = Readonly<Record<string, string>>;

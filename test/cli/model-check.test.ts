@@ -48,6 +48,7 @@ describe('the settings', () => {
       aiModel: null,
       aiEmbeddingModel: null,
       aiKey: null,
+      metricsToken: null,
       aiTimeout: 30,
     });
   });

@@ -89,17 +89,35 @@ describe('who may read it', () => {
     expect(reply.bytes.toString()).not.toContain('deskbell_');
   });
 
-  it('an admin, from wherever', async () => {
-    expect((await read({ ...admin.headers, 'x-forwarded-for': '203.0.113.7' })).status).toBe(200);
-    expect((await read({ ...operator.headers, 'x-forwarded-for': '203.0.113.7' })).status).toBe(403);
-    for (const token of [acme.application.key, `dbs_${'a'.repeat(43)}`, 'nonsense']) {
+  it('no admin of an organization, nor any other credential of one', async () => {
+    for (const token of [admin.token, operator.token, acme.application.key, 'nonsense']) {
       const { status, text } = await read({
         authorization: `Bearer ${token}`,
         'x-forwarded-for': '203.0.113.7',
       });
-      expect(status).toBe(401);
+      expect(status).toBe(404);
       expect(text).not.toContain('deskbell_');
     }
+  });
+
+  it('with a token: who has it, from wherever, and no one else', async () => {
+    const token = 'CANARY-metrics-token';
+    const other = await startApp({
+      flags: { trustProxy: '1' },
+      environment: { DESKBELL_METRICS_TOKEN: token },
+    });
+    const ask = (headers: HeaderMap) => request(other.url, 'GET', '/metrics', headers);
+    const remote = { 'x-forwarded-for': '203.0.113.7' };
+    expect((await ask({ authorization: `Bearer ${token}`, ...remote })).status).toBe(200);
+    expect((await ask({ authorization: `Bearer ${token}` })).status).toBe(200);
+    expect((await ask({})).status).toBe(404);
+    await createOrganization(other, 'acme');
+    const itsAdmin = await createMember(other, 'acme', 'admin');
+    for (const wrong of [itsAdmin.token, `${token}x`, token.slice(1), token.toLowerCase(), ''])
+      for (const where of [{}, remote])
+        expect((await ask({ authorization: `Bearer ${wrong}`, ...where })).status, wrong).toBe(401);
+    expect(other.logged.join('')).not.toContain(token);
+    await other.stop();
   });
 
   it('no one in another way than reading', async () => {
