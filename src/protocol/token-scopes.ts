@@ -88,6 +88,8 @@ export const requiredScopes: Readonly<Record<MemberOperation, TokenScope | 'any'
   'webhooks.update': 'settings:write',
   'webhooks.delete': 'settings:write',
   'webhooks.reveal': 'settings:write',
+  'webhooks.rotate': 'settings:write',
+  'webhooks.endOverlap': 'settings:write',
   'webhooks.test': 'settings:write',
   'webhooks.deliveries': 'settings:read',
   'webhooks.replay': 'settings:write',

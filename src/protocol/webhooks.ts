@@ -54,6 +54,8 @@ export const webhook = z.object({
   enabled: z.boolean(),
   /** Deliveries that have not been made yet. */
   waiting: z.int(),
+  /** Until when the secret before the last rotation signs as well; null: it does not. */
+  previousSecretUntil: timestamp.nullable(),
   createdAt: timestamp,
 });
 export type Webhook = z.infer<typeof webhook>;

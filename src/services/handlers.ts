@@ -209,6 +209,8 @@ export const handlers: { readonly [N in OperationName]: Handler<N> } = {
   'webhooks.update': writes(webhooks.updateWebhook),
   'webhooks.delete': preparesAndWrites(webhooks.removeDeliveries, webhooks.deleteWebhook),
   'webhooks.reveal': writes(webhooks.revealWebhook),
+  'webhooks.rotate': writes(webhooks.rotateWebhook),
+  'webhooks.endOverlap': writes(webhooks.endWebhookOverlap),
   'webhooks.test': writes(webhooks.testWebhook),
   'webhooks.deliveries': reads(webhooks.listDeliveries),
   'webhooks.replay': writes(webhooks.replayDelivery),

@@ -206,7 +206,7 @@ describe('what a restore does not touch', () => {
 
   it('a folder that a server uses, whatever it is told', async () => {
     await expect(restoreDataFolder(configOf(app.folder), backup, true, now)).rejects.toThrow(
-      /server is running/,
+      /server \(process \d+\) is running/,
     );
   });
 

@@ -295,7 +295,7 @@ describe('the service', () => {
 describe('the signature', () => {
   it('is the one of the example that Standard Webhooks publishes', () => {
     const headers = signatureHeaders(
-      'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
+      ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'],
       'msg_p5jXN8AQM9LWM0D4loKWxJek',
       1_614_265_330,
       '{"test": 2432232314}',

@@ -497,6 +497,57 @@ describe('the log', () => {
   });
 });
 
+describe('a secret that is rotated', () => {
+  const last = async (receiver: Receiver, count: number) => (await receiver.has(count)).at(-1)!;
+  const send = (webhookId: string) => app.local('webhooks.test', { webhookId });
+
+  it('signs beside the new one until the overlap is over, and no longer', async () => {
+    const receiver = await aReceiver();
+    const { id, secret: first } = await create(receiver);
+    const until = app.clock.now() + 3_600_000;
+    const rotated = await app.local('webhooks.rotate', { webhookId: id, overlapSeconds: 3_600 });
+    const { secret: second } = rotated;
+    expect(second).not.toBe(first);
+    expect(rotated.previousSecretUntil).toBe(new Date(until).toISOString());
+    await send(id);
+    const during = await last(receiver, 1);
+    expect([isSigned(during, first), isSigned(during, second)]).toEqual([true, true]);
+    expect(await app.local('webhooks.reveal', { webhookId: id })).toMatchObject({ secret: second });
+    app.clock.advance(3_600_000);
+    await send(id);
+    const after = await last(receiver, 2);
+    expect([isSigned(after, first), isSigned(after, second)]).toEqual([false, true]);
+    expect((await app.local('webhooks.get', { webhookId: id })).previousSecretUntil).toBeNull();
+    await runMaintenance(app.service);
+    expect(inDatabase(app, 'select previous_sealed, previous_until from webhooks')).toEqual([
+      { previous_sealed: null, previous_until: null },
+    ]);
+  });
+
+  it('stops signing when its overlap is ended, and until then can not be rotated again', async () => {
+    const receiver = await aReceiver();
+    const { id, secret: first } = await create(receiver);
+    const { secret: second } = await app.local('webhooks.rotate', { webhookId: id });
+    await expect(app.local('webhooks.rotate', { webhookId: id })).rejects.toMatchObject({ code: 'conflict' });
+    expect((await app.local('webhooks.endOverlap', { webhookId: id })).previousSecretUntil).toBeNull();
+    await send(id);
+    const ended = await last(receiver, 1);
+    expect([isSigned(ended, first), isSigned(ended, second)]).toEqual([false, true]);
+    const { secret: third } = await app.local('webhooks.rotate', { webhookId: id, overlapSeconds: 0 });
+    await send(id);
+    const atOnce = await last(receiver, 2);
+    expect([isSigned(atOnce, second), isSigned(atOnce, third)]).toEqual([false, true]);
+    expect(
+      inDatabase(app, "select action from audit where action like 'webhooks.%' order by created_at, id"),
+    ).toEqual(
+      ['create', 'rotate', 'endOverlap', 'test', 'rotate', 'test'].map((verb) => ({
+        action: `webhooks.${verb}`,
+      })),
+    );
+    expect(app.logged.join('')).not.toContain('whsec_');
+  });
+});
+
 describe('the admin API', () => {
   const call = (
     who: { readonly headers: Readonly<Record<string, string>> },
@@ -513,6 +564,7 @@ describe('the admin API', () => {
       events: null,
       enabled: true,
       waiting: 0,
+      previousSecretUntil: null,
     });
     const { id, secret } = made.body.webhook as { id: string; secret: string };
     expect(Buffer.from(secret.slice('whsec_'.length), 'base64')).toHaveLength(32);
@@ -547,6 +599,8 @@ describe('the admin API', () => {
       ['PATCH', `/${id}`, { enabled: false }],
       ['DELETE', `/${id}`],
       ['POST', `/${id}/reveal`],
+      ['POST', `/${id}/rotate`],
+      ['POST', `/${id}/end-overlap`],
       ['POST', `/${id}/test`],
       ['GET', `/${id}/deliveries`],
       ['POST', delivery],

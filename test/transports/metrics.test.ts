@@ -34,8 +34,11 @@ afterAll(async () => {
   await app.stop();
 });
 
-async function read(headers: HeaderMap = {}): Promise<{ status: number; text: string; type: string | null }> {
-  const response = await fetch(`${app.url}/metrics`, { headers });
+async function read(
+  headers: HeaderMap = {},
+  { url }: TestApp = app,
+): Promise<{ status: number; text: string; type: string | null }> {
+  const response = await fetch(`${url}/metrics`, { headers });
   return { status: response.status, text: await response.text(), type: response.headers.get('content-type') };
 }
 
@@ -106,7 +109,7 @@ describe('who may read it', () => {
       flags: { trustProxy: '1' },
       environment: { DESKBELL_METRICS_TOKEN: token },
     });
-    const ask = (headers: HeaderMap) => request(other.url, 'GET', '/metrics', headers);
+    const ask = (headers: HeaderMap) => read(headers, other);
     const remote = { 'x-forwarded-for': '203.0.113.7' };
     expect((await ask({ authorization: `Bearer ${token}`, ...remote })).status).toBe(200);
     expect((await ask({ authorization: `Bearer ${token}` })).status).toBe(200);

@@ -318,6 +318,8 @@ describe('what the service answers', () => {
     await check(admin, 'PATCH', at, { events: null });
     await check(admin, 'GET', at);
     await check(admin, 'POST', `${at}/reveal`);
+    await check(admin, 'POST', `${at}/rotate`, { overlapSeconds: 60 });
+    await check(admin, 'POST', `${at}/end-overlap`);
     await check(admin, 'PATCH', at, { enabled: false });
     await check(admin, 'POST', `${at}/test`).then((refused) => expect(refused.status).toBe(409));
     await check(admin, 'GET', `${at}/deliveries?status=failed`);

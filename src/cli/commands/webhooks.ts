@@ -1,10 +1,16 @@
 // deskbell webhook …: where an organization wants to be told of what happens. Holds no
 // rule; shows a secret only where it was asked for.
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import type { DeliveryStatus, Webhook, WebhookDelivery, WebhookEvent } from '../../protocol/webhooks.ts';
 import type { WrapHandler, Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
-import { addCommandGroup, requireConfirmation, appendValue, wholeNumberOr } from '../command-builder.ts';
+import {
+  addCommandGroup,
+  appendValue,
+  parseDuration,
+  requireConfirmation,
+  wholeNumberOr,
+} from '../command-builder.ts';
 import { runLocal } from '../local.ts';
 
 interface CreateOptions {
@@ -59,6 +65,25 @@ export function addWebhookCommands(program: Command, act: WrapHandler): void {
   id(webhook.command('reveal').description('show its secret again; the audit log says so')).action(
     act(async (context, _options, [webhookId = '']) =>
       showSecret(context, await runLocal(context, 'webhooks.reveal', { webhookId })),
+    ),
+  );
+  id(webhook.command('rotate').description('make a new secret; the old one signs as well for a while'))
+    .addOption(
+      new Option('--overlap <TIME>', 'how long the old one signs as well: 24h, 30m, 7d or 0')
+        .argParser(parseDuration)
+        .default(86_400, '24h'),
+    )
+    .action(
+      act<{ overlap: number }>(async (context, { overlap }, [webhookId = '']) =>
+        showSecret(
+          context,
+          await runLocal(context, 'webhooks.rotate', { webhookId, overlapSeconds: overlap }),
+        ),
+      ),
+    );
+  id(webhook.command('end-overlap').description('stop signing with the secret before the rotation')).action(
+    act(async (context, _options, [webhookId = '']) =>
+      show(context, await runLocal(context, 'webhooks.endOverlap', { webhookId })),
     ),
   );
   id(webhook.command('test').description('send a sample; the running server sends it')).action(
@@ -120,13 +145,21 @@ async function updateWebhook(
   );
 }
 
-function fields({ id, url, events, enabled, waiting }: Webhook): [string, string][] {
+function fields({ id, url, events, enabled, waiting, previousSecretUntil }: Webhook): [string, string][] {
   return [
     ['id', id],
     ['url', url],
     ['events', events === null ? 'all' : events.join(', ')],
     ['state', enabled ? 'on' : 'off'],
     ['waiting', String(waiting)],
+    ...(previousSecretUntil === null
+      ? []
+      : [
+          ['overlap', `the previous secret signs as well until ${previousSecretUntil}`] satisfies [
+            string,
+            string,
+          ],
+        ]),
   ];
 }
 
@@ -150,7 +183,11 @@ async function listWebhooks(context: Context, { org }: { org: string }): Promise
   if (print.json) return print.document({ items: webhooks });
   print.table(
     ['ID', 'URL', 'EVENTS', 'STATE', 'WAITING'],
-    webhooks.map((one) => fields(one).map(([, value]) => value)),
+    webhooks.map((one) =>
+      fields(one)
+        .slice(0, 5)
+        .map(([, value]) => value),
+    ),
     `No webhooks yet. Create one: ${context.command(`webhook create https://example.com/hook --org ${org}`)}`,
   );
 }

@@ -12,6 +12,7 @@ import {
   name,
   noInput,
   defineOperation,
+  graceSeconds,
   organizationRef,
   adminPageInput,
   password,
@@ -236,11 +237,7 @@ export const adminOperations = {
     input: z.object({
       applicationId: entity.uuid.optional(),
       keyId: entity.uuid,
-      graceSeconds: z
-        .int()
-        .min(0)
-        .max(90 * 86_400)
-        .default(86_400),
+      graceSeconds,
     }),
     output: entity.apiKeyWithSecret,
   }),

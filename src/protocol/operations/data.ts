@@ -10,6 +10,7 @@ import {
   organizationRef,
   adminPageInput,
   pageInput,
+  graceSeconds,
 } from './shared.ts';
 
 export const dataOperations = {
@@ -130,6 +131,27 @@ export const dataOperations = {
     envelope: 'webhook',
     input: z.object({ webhookId: entity.uuid }),
     output: webhook.webhookWithSecret,
+  }),
+  'webhooks.rotate': defineOperation({
+    summary: 'Make a new secret for a webhook; the old one signs as well for a while',
+    audience: 'Administration',
+    errors: ['not_found', 'conflict'],
+    who: 'admin',
+    rest: ['POST', '/admin/webhooks/:webhookId/rotate'],
+    status: 201,
+    envelope: 'webhook',
+    input: z.object({ webhookId: entity.uuid, overlapSeconds: graceSeconds }),
+    output: webhook.webhookWithSecret,
+  }),
+  'webhooks.endOverlap': defineOperation({
+    summary: "Stop signing with a webhook's previous secret",
+    audience: 'Administration',
+    errors: ['not_found'],
+    who: 'admin',
+    rest: ['POST', '/admin/webhooks/:webhookId/end-overlap'],
+    envelope: 'webhook',
+    input: z.object({ webhookId: entity.uuid }),
+    output: webhook.webhook,
   }),
   'webhooks.test': defineOperation({
     summary: 'Send a sample; its row in the log says how it went',

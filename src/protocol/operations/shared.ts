@@ -131,6 +131,13 @@ export const naming = z.object({
     .pipe(entity.attributes),
 });
 
+/** How long what was rotated still works. */
+export const graceSeconds = z
+  .int()
+  .min(0)
+  .max(90 * 86_400)
+  .default(86_400);
+
 export const shortcut = z
   .string()
   .trim()

@@ -25,6 +25,7 @@ export async function runMaintenance(service: Service, stopped?: () => boolean):
     await repositories.members.removeExpiredSessions(now);
     await repositories.secondFactors.removeExpiredTickets(now);
     await repositories.passkeys.removeExpiredRegistrations(now);
+    await repositories.webhooks.removeExpiredSecrets(now);
     await repositories.blocks.removeExpired(now);
   });
 }

@@ -10,7 +10,7 @@ import { JobLoop } from '../core/job-loop.ts';
 import type { Service, Tx } from '../service.ts';
 import { buildPayload, maxDelayMs, recordAttempt } from './attempts.ts';
 import { signatureHeaders } from './signature.ts';
-import { getSelection, openWebhookSecret, retryForMs } from './webhooks.ts';
+import { getSelection, openSigningSecrets, retryForMs } from './webhooks.ts';
 
 /** Attempts at once for one webhook, so that a slow receiver takes nothing from the others. */
 const maxConcurrent = 4;
@@ -267,7 +267,7 @@ class WebhookDelivery {
       'content-type': 'application/json',
       'user-agent': 'Deskbell-Webhooks/1',
       ...signatureHeaders(
-        openWebhookSecret(this.#service, webhook),
+        openSigningSecrets(this.#service, webhook),
         row.id,
         Math.floor(clock.now() / 1000),
         body,

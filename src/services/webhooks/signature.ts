@@ -13,17 +13,23 @@ export function isWebhookSecret(text: string): boolean {
 
 /**
  * The headers that prove who sent a body.
- * @param secret as made above; the key is what its base64 part stands for
+ * @param secrets as made above, the present one first; a receiver accepts a body that one of them has signed
  * @param id the same for every attempt, so that the receiver can drop repetitions
  * @param seconds when this attempt was made, since the epoch, so that the receiver can drop old ones
  */
 export function signatureHeaders(
-  secret: string,
+  secrets: readonly string[],
   id: string,
   seconds: number,
   body: string,
 ): Record<string, string> {
-  const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
-  const signature = createHmac('sha256', key).update(`${id}.${seconds}.${body}`).digest('base64');
-  return { 'webhook-id': id, 'webhook-timestamp': String(seconds), 'webhook-signature': `v1,${signature}` };
+  const signatures = secrets.map((secret) => {
+    const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
+    return `v1,${createHmac('sha256', key).update(`${id}.${seconds}.${body}`).digest('base64')}`;
+  });
+  return {
+    'webhook-id': id,
+    'webhook-timestamp': String(seconds),
+    'webhook-signature': signatures.join(' '),
+  };
 }

@@ -24,9 +24,26 @@ function sealContext(row: Pick<WebhookRow, 'id' | 'organization_id'>) {
   return { table: 'webhooks.sealed', row: row.id, organizationId: row.organization_id };
 }
 
-/** The secret of a webhook, to sign with. */
-export function openWebhookSecret(service: Service, row: WebhookRow): string {
+/** The place of the secret before a rotation: one of its own, so that neither opens as the other. */
+function previousContext(row: Pick<WebhookRow, 'id' | 'organization_id'>) {
+  return { table: 'webhooks.previous_sealed', row: row.id, organizationId: row.organization_id };
+}
+
+function openWebhookSecret(service: Service, row: WebhookRow): string {
   return service.secrets.open(row.sealed, sealContext(row));
+}
+
+/** The secrets to sign with: the present one, and after a rotation the one before it, as long as that holds. */
+export function openSigningSecrets(service: Service, row: WebhookRow): [string, ...string[]] {
+  const present = openWebhookSecret(service, row);
+  return row.previous_sealed !== null && overlapEnd(service, row) !== null
+    ? [present, service.secrets.open(row.previous_sealed, previousContext(row))]
+    : [present];
+}
+
+/** Until when the previous secret signs as well, ms; null: it does not. */
+function overlapEnd({ engine: { clock } }: Service, { previous_until }: WebhookRow): number | null {
+  return previous_until !== null && previous_until > clock.now() ? previous_until : null;
 }
 
 /** The events that a webhook wants; null: all. */
@@ -57,7 +74,8 @@ export function checkUrl(service: Service, text: string): string {
   return url.href;
 }
 
-function serializeWebhook(row: WebhookRow, waiting: number): Webhook {
+function serializeWebhook(service: Service, row: WebhookRow, waiting: number): Webhook {
+  const until = overlapEnd(service, row);
   return {
     id: row.id,
     organizationId: row.organization_id,
@@ -65,6 +83,7 @@ function serializeWebhook(row: WebhookRow, waiting: number): Webhook {
     events: getSelection(row)?.slice() ?? null,
     enabled: row.enabled === 1,
     waiting,
+    previousSecretUntil: until === null ? null : isoTime(until),
     createdAt: isoTime(row.created_at),
   };
 }
@@ -86,8 +105,8 @@ function serializeDelivery(row: WebhookDeliveryRow): WebhookDelivery {
   };
 }
 
-async function loadWebhook(tx: ReadTx, row: WebhookRow): Promise<Webhook> {
-  return serializeWebhook(row, await tx.repositories.webhooks.countDeliveries(row.id, 'waiting'));
+async function loadWebhook(tx: ReadTx, service: Service, row: WebhookRow): Promise<Webhook> {
+  return serializeWebhook(service, row, await tx.repositories.webhooks.countDeliveries(row.id, 'waiting'));
 }
 
 /**
@@ -128,7 +147,7 @@ export async function createWebhook(
     subject: `webhook:${row.id}`,
     detail: { host: new URL(url).host },
   });
-  return { ...serializeWebhook(row, 0), secret };
+  return { ...serializeWebhook(service, row, 0), secret };
 }
 
 export async function listWebhooks(
@@ -140,7 +159,7 @@ export async function listWebhooks(
   const { limit, offset } = input;
   const webhooks: Webhook[] = [];
   for (const row of await tx.repositories.webhooks.byOrganization(organization.id, limit, offset))
-    webhooks.push(await loadWebhook(tx, row));
+    webhooks.push(await loadWebhook(tx, call.service, row));
   return { webhooks, total: await tx.repositories.webhooks.count(organization.id), limit, offset };
 }
 
@@ -150,7 +169,7 @@ export async function getWebhook(
   call: OwnerCall,
   input: Input<'webhooks.get'>,
 ): Promise<Output<'webhooks.get'>> {
-  return loadWebhook(tx, await accessWebhook(tx, call.actor, input.webhookId));
+  return loadWebhook(tx, call.service, await accessWebhook(tx, call.actor, input.webhookId));
 }
 
 /**
@@ -179,7 +198,7 @@ export async function updateWebhook(
     subject: `webhook:${row.id}`,
     detail: { host: new URL(changed.url).host, enabled: changed.enabled === 1 },
   });
-  return loadWebhook(tx, changed);
+  return loadWebhook(tx, call.service, changed);
 }
 
 /**
@@ -234,7 +253,70 @@ export async function revealWebhook(
     action: 'webhooks.reveal',
     subject: `webhook:${row.id}`,
   });
-  return { ...(await loadWebhook(tx, row)), secret: openWebhookSecret(call.service, row) };
+  return { ...(await loadWebhook(tx, call.service, row)), secret: openWebhookSecret(call.service, row) };
+}
+
+/**
+ * Makes a new secret. Until the overlap ends, every delivery is signed with both, so that the receiver can change over.
+ * @throws ServiceError not_found, conflict (the last rotation's overlap is not over)
+ */
+export async function rotateWebhook(
+  tx: Tx,
+  call: OwnerCall,
+  input: Input<'webhooks.rotate'>,
+): Promise<Output<'webhooks.rotate'>> {
+  const { service } = call;
+  const row = await accessWebhook(tx, call.actor, input.webhookId);
+  const until = overlapEnd(service, row);
+  if (until !== null)
+    throw new ServiceError(
+      'conflict',
+      `The secret before this one still signs until ${isoTime(until)}: end that overlap first.`,
+    );
+  const secret = createWebhookSecret();
+  const overlap = input.overlapSeconds * 1000;
+  const changed: WebhookRow = {
+    ...row,
+    sealed: service.secrets.seal(secret, sealContext(row)),
+    previous_sealed:
+      overlap === 0 ? null : service.secrets.seal(openWebhookSecret(service, row), previousContext(row)),
+    previous_until: overlap === 0 ? null : service.engine.clock.now() + overlap,
+  };
+  await setSecrets(tx, call, changed, 'webhooks.rotate', { overlapSeconds: input.overlapSeconds });
+  return { ...(await loadWebhook(tx, service, changed)), secret };
+}
+
+/**
+ * From now on only the present secret signs.
+ * @throws ServiceError not_found
+ */
+export async function endWebhookOverlap(
+  tx: Tx,
+  call: OwnerCall,
+  input: Input<'webhooks.endOverlap'>,
+): Promise<Output<'webhooks.endOverlap'>> {
+  const row = await accessWebhook(tx, call.actor, input.webhookId);
+  if (row.previous_until === null) return loadWebhook(tx, call.service, row);
+  const changed: WebhookRow = { ...row, previous_sealed: null, previous_until: null };
+  await setSecrets(tx, call, changed, 'webhooks.endOverlap', {});
+  return loadWebhook(tx, call.service, changed);
+}
+
+async function setSecrets(
+  tx: Tx,
+  call: OwnerCall,
+  row: WebhookRow,
+  action: string,
+  detail: Record<string, number>,
+): Promise<void> {
+  await tx.repositories.webhooks.setSecrets(row);
+  tx.configurationChanged(row.organization_id);
+  await audit(tx, call, {
+    organizationId: row.organization_id,
+    action,
+    subject: `webhook:${row.id}`,
+    detail,
+  });
 }
 
 /**
