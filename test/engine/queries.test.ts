@@ -128,7 +128,7 @@ describe.each(contractEngines)('%s', (_name, open) => {
         attributes: '{}',
         created_at: 0,
         verified_fields: '',
-    address_digest: null,
+        address_digest: null,
       });
     });
   });
