@@ -6,7 +6,6 @@ import { hostname } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Config } from './config.ts';
 import {
-  describeLockHolder,
   BackupError,
   databaseExists,
   databaseFile,
@@ -15,6 +14,7 @@ import {
   inspectDatabase,
   isServed,
   lockFolder,
+  nameLockHolder,
   openConnection,
   prepareFolder,
   readBackup,
@@ -148,7 +148,7 @@ export async function restoreDataFolder(
   const unlock = await lockFolder(folder);
   if (unlock === null)
     throw new EngineError(
-      `A deskbell server${describeLockHolder(lockFile(folder))} is running on ${folder}. Stop it, then restore; nothing was changed.`,
+      `A deskbell server${await nameLockHolder(folder)} is running on ${folder}. Stop it, then restore; nothing was changed.`,
     );
   const incoming = `${databaseFile(folder)}.restoring`;
   try {

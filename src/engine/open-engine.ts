@@ -40,7 +40,6 @@ export { openConnection, sqliteCode } from './sqlite/connection.ts';
 export { restoreCopyName } from './sqlite/copies.ts';
 export { hasReserve, reserveBytes } from './sqlite/disk-reserve.ts';
 export { inspectDatabase, type DatabaseReport } from './sqlite/inspect.ts';
-export { describeLockHolder } from './sqlite/server-lock.ts';
 
 export interface EngineOptions {
   readonly folder: string;
@@ -72,6 +71,11 @@ async function lockFile(folder: string): Promise<string> {
  */
 export async function lockFolder(folder: string): Promise<(() => void) | null> {
   return acquireServerLock(await lockFile(folder));
+}
+
+/** Names the process that holds the lock, as ` (process 4711)`; empty where that can't be known. */
+export async function nameLockHolder(folder: string): Promise<string> {
+  return describeLockHolder(await lockFile(folder));
 }
 
 /** Whether a server runs on a folder's database. Makes no file. */
@@ -173,7 +177,7 @@ async function lockForServer(folder: string): Promise<() => void> {
   const unlock = await lockFolder(folder);
   if (unlock !== null) return unlock;
   throw new EngineError(
-    `Another deskbell server${describeLockHolder(lockFile(folder))} is running on ${folder}. Stop it first, or start this one on another folder with --data.`,
+    `Another deskbell server${await nameLockHolder(folder)} is running on ${folder}. Stop it first, or start this one on another folder with --data.`,
   );
 }
 

@@ -519,7 +519,7 @@ describe('a secret that is rotated', () => {
     expect([isSigned(after, first), isSigned(after, second)]).toEqual([false, true]);
     expect((await app.local('webhooks.get', { webhookId: id })).previousSecretUntil).toBeNull();
     await runMaintenance(app.service);
-    expect(inDatabase(app, 'select previous_sealed, previous_until from webhooks')).toEqual([
+    expect(await rowsOf(app, 'select previous_sealed, previous_until from webhooks')).toEqual([
       { previous_sealed: null, previous_until: null },
     ]);
   });
@@ -538,7 +538,7 @@ describe('a secret that is rotated', () => {
     const atOnce = await last(receiver, 2);
     expect([isSigned(atOnce, second), isSigned(atOnce, third)]).toEqual([false, true]);
     expect(
-      inDatabase(app, "select action from audit where action like 'webhooks.%' order by created_at, id"),
+      await rowsOf(app, "select action from audit where action like 'webhooks.%' order by created_at, id"),
     ).toEqual(
       ['create', 'rotate', 'endOverlap', 'test', 'rotate', 'test'].map((verb) => ({
         action: `webhooks.${verb}`,
