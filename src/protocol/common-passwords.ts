@@ -23,7 +23,7 @@ const common = new Set(words.trim().split(/\s+/).map(simplify));
 /** Lower case, without the marks and digits that are added at the end to please a rule. */
 function simplify(password: string): string {
   const lower = password.normalize('NFC').toLowerCase();
-  const bare = lower.replace(/[\d!?.*#$@_-]+$/u, '');
+  const bare = lower.replace(/(?<![\d!?.*#$@_-])[\d!?.*#$@_-]+$/u, '');
   // A password of digits alone would become nothing.
   return bare.length < 5 ? lower : bare;
 }

@@ -54,9 +54,12 @@ export function sanitizeText(text: string): string {
   let column = 0;
   // Whether the end of what is shown so far is another than that of the text.
   let changed = false;
+  // Its last characters, apart: taking them from a text that grows copies all of it each time.
+  let end = '';
   for (const grapheme of splitGraphemes(escapeControls(text))) {
     if (grapheme === '\n') {
       shown += grapheme;
+      end = grapheme;
       column = 0;
       continue;
     }
@@ -67,16 +70,16 @@ export function sanitizeText(text: string): string {
     }
     // What was apart must not become one because something between is not shown.
     changed ||= cell !== grapheme;
-    if (changed && column > 0 && !apart(shown, cell)) shown += cellEnd;
+    const added = changed && column > 0 && !apart(end, cell) ? cellEnd + cell : cell;
     changed = cell !== grapheme;
-    shown += cell;
+    shown += added;
+    end = (end + added).slice(-2);
     column += cellWidth(cell);
   }
   return shown;
 }
 
-function apart(before: string, after: string): boolean {
-  const end = before.slice(-2);
+function apart(end: string, after: string): boolean {
   return isCertainBoundary(end + after, end.length) || (STARTS.test(after) && !BINDS.test(end));
 }
 

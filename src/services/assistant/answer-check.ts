@@ -91,7 +91,7 @@ const withoutThoughts = (raw: string): string =>
 /** Meant as our JSON, whole or damaged: never to be read as text. */
 const JSON_SHAPE = /^(?:```\w*\s*)?\{|"(?:action|answer|citations|text)"\s*:/;
 /** "[1]", "[1, 2]", with the blanks before it. A link's text and a definition of one are no marks. */
-const CITATION_MARK = /[ \t]*\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\](?![(:])/g;
+const CITATION_MARK = /(?<![ \t])[ \t]*\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\](?![(:])/g;
 const CODE_SPAN = /(`[^`]*`)/;
 
 /** Plain text with at least one citation mark, or the one word that hands over. */
@@ -125,10 +125,11 @@ function parseJsonAnswer(raw: string): ModelAnswer | null {
   return { action, answer, citations: numbers as number[] };
 }
 
+/** Every repetition that something must follow has a bound: without one, a long word takes the square of its length. */
 const ADDRESS =
-  /(?:[a-z][a-z0-9+.-]*:\/\/|www\.)[^\s<>"'()[\]]+|[\p{L}\p{N}._%+-]+@[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)+|(?:[\p{L}\p{N}](?:[\p{L}\p{N}-]*[\p{L}\p{N}])?\.)+\p{L}{2,}(?:\/[^\s<>"'()[\]]*)?/giu;
-const TRAILING_PUNCTUATION = /[.,;:!?…]+$/;
-/** No text has a word like this, and looking for addresses in one takes as long as the square of its length. */
+  /(?:[a-z][a-z0-9+.-]{0,30}:\/\/|www\.)[^\s<>"'()[\]]+|[\p{L}\p{N}._%+-]{1,64}@[\p{L}\p{N}-]{1,63}(?:\.[\p{L}\p{N}-]{1,63}){1,10}|(?:[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?\.){1,10}\p{L}{2,}(?:\/[^\s<>"'()[\]]*)?/giu;
+const TRAILING_PUNCTUATION = /(?<![.,;:!?…])[.,;:!?…]+$/;
+/** No text has a word like this. */
 const OVERLONG_WORD = /[\p{L}\p{N}._%+-]{500}/u;
 
 /** The addresses that passages have or mention, without what comes behind "#". */
@@ -147,7 +148,7 @@ const normalizeAddress = (address: string): string =>
     .replace(/#.*$/, '')
     .replace(TRAILING_PUNCTUATION, '')
     .replace(/^(?:https?:\/\/|mailto:)/, '')
-    .replace(/\/+$/, '');
+    .replace(/(?<!\/)\/+$/, '');
 
 function isKnownAddress(href: string, known: ReadonlySet<string>): boolean {
   // A question mark behind a known address could carry anything out.
