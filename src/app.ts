@@ -125,9 +125,15 @@ function backgroundJobs(service: Service, log: Log): (() => () => Promise<void> 
 }
 
 /** Logs what was removed, and warns of each organization whose purge waits for a confirmation. */
-function logPurge(log: Log, { organizations, total, expiredBackups }: PurgeReport): void {
-  if (total.messages + total.conversations + total.visitors + expiredBackups > 0)
-    log.info({ ...total, expiredBackups }, 'retention removed what is too old');
+function logPurge(log: Log, { organizations, total, audit, expiredBackups }: PurgeReport): void {
+  const auditEntries = audit.state === 'purged' ? audit.entries : 0;
+  if (total.messages + total.conversations + total.visitors + auditEntries + expiredBackups > 0)
+    log.info({ ...total, auditEntries, expiredBackups }, 'retention removed what is too old');
+  if (audit.state === 'held')
+    log.warn(
+      { entries: audit.entries },
+      'retention would remove more than half of the audit log at once: check the clock, then run deskbell purge --yes',
+    );
   for (const { slug, state, live } of organizations) {
     if (state !== 'held') continue;
     log.warn(

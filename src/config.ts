@@ -280,6 +280,13 @@ export const settings = {
     about: "allow: an organization's admins set its plan and limits; otherwise the command line does",
     parse: oneOf<'refuse' | 'allow'>(['refuse', 'allow']),
   }),
+  auditDays: setting({
+    flag: 'audit-days',
+    variable: 'DESKBELL_AUDIT_DAYS',
+    fallback: '365',
+    about: 'how many days the audit log is kept, or unlimited',
+    parse: (text) => (text === 'unlimited' ? null : wholeNumber(1, 36_500)(text)),
+  }),
   webhookPrivate: setting({
     flag: 'webhook-private',
     variable: 'DESKBELL_WEBHOOK_PRIVATE',

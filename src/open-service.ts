@@ -71,6 +71,7 @@ export async function openService(
       },
       maxPendingPerVisitor: config.maxPendingPerVisitor,
       selfServicePlans: config.selfServicePlans === 'allow',
+      auditDays: config.auditDays,
       webhookPrivate: config.webhookPrivate === 'allow',
     },
   };

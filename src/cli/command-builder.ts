@@ -45,6 +45,7 @@ const placeholders: Partial<Record<SettingName, string>> = {
   host: 'ADDRESS',
   durability: 'full|normal',
   logLevel: 'LEVEL',
+  auditDays: 'N|unlimited',
   webhookPrivate: 'refuse|allow',
   selfServicePlans: 'refuse|allow',
   aiUrl: 'URL',

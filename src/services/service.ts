@@ -35,6 +35,8 @@ export interface ServiceSettings {
   };
   readonly maxPendingPerVisitor: number;
   /** Whether webhooks may lead to private and local addresses. */
+  /** How long rows of the audit log are kept; null: for ever. */
+  readonly auditDays: number | null;
   readonly webhookPrivate: boolean;
   /** Whether an organization's admins set its plan and limits. */
   readonly selfServicePlans: boolean;

@@ -38,6 +38,59 @@ const texts = async (visitor: TestClient, id: string): Promise<string[]> =>
 /** Moves the wall clock without waking the hourly maintenance. */
 const later = (ms: number): void => app.clock.step(ms);
 
+describe('the audit log', () => {
+  const entries = async (): Promise<number> =>
+    Number((await rowsOf(app, 'select count(*) as n from audit'))[0]?.['n']);
+  const fill = async (count: number, at: number): Promise<void> => {
+    await rowsOf(
+      app,
+      `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${count})
+       insert into audit (id, organization_id, actor, action, subject, detail, address, created_at)
+       select lower(hex(randomblob(16))), case i % 3 when 0 then null else 'o' || (i % 3) end, 'local', 'keys.create', 'key', '{}', null, ${at} from n`,
+    );
+  };
+
+  it('loses what is older than the server keeps, in slices, of all organizations and of none', async () => {
+    const old = app.clock.now() - 366 * day;
+    const young = app.clock.now() - 364 * day;
+    const before = await entries();
+    await fill(1_500, old);
+    await fill(1_600, young);
+    expect((await purge(app.service, { dryRun: true })).audit).toEqual({
+      retentionDays: 365,
+      state: 'purged',
+      entries: 1_500,
+    });
+    expect(await entries()).toBe(before + 3_100);
+    expect((await purge(app.service)).audit).toMatchObject({ state: 'purged', entries: 1_500 });
+    expect(await entries()).toBe(before + 1_600);
+    expect((await purge(app.service)).audit).toMatchObject({ state: 'kept', entries: 0 });
+  });
+
+  it('waits for a confirmation where more than half would go', async () => {
+    await fill(100, app.clock.now() - 366 * day);
+    const before = await entries();
+    expect((await purge(app.service)).audit).toMatchObject({ state: 'held', entries: 100 });
+    expect(await entries()).toBe(before);
+    expect((await purge(app.service, { force: true })).audit).toMatchObject({
+      state: 'purged',
+      entries: 100,
+    });
+  });
+
+  it('is kept for as long as the setting says', async () => {
+    await app.stop();
+    app = await startApp({ flags: { auditDays: 'unlimited' } });
+    await fill(10, 0);
+    expect((await purge(app.service, { force: true })).audit).toEqual({
+      retentionDays: null,
+      state: 'kept',
+      entries: 0,
+    });
+    expect(await entries()).toBeGreaterThanOrEqual(10);
+  });
+});
+
 /** Enough young conversations that the old ones are less than half. */
 async function youngOnes(visitor: TestClient, count: number): Promise<void> {
   for (let index = 0; index < count; index += 1)

@@ -36,14 +36,14 @@ async function purge(context: Context, { dryRun = false, yes = false }: PurgeFla
     ]),
     'No organizations yet.',
   );
-  const { total, expiredBackups } = report;
+  const { total, audit, expiredBackups } = report;
   const old = expiredBackups === 0 ? '' : `, and ${expiredBackups} old copies of the database`;
   print.line(
-    `${dryRun ? 'Would remove' : 'Removed'} ${total.conversations} conversations, ${total.messages} messages, ${total.visitors} visitors${old}.`,
+    `${dryRun ? 'Would remove' : 'Removed'} ${total.conversations} conversations, ${total.messages} messages, ${total.visitors} visitors, ${audit.state === 'held' ? 0 : audit.entries} rows of the audit log${old}.`,
   );
-  if (report.organizations.some(({ state }) => state === 'held'))
+  if (audit.state === 'held' || report.organizations.some(({ state }) => state === 'held'))
     print.note(
-      `Note: this would remove more than half of an organization at once. If this machine's clock is right, confirm: ${context.command('purge --yes')}`,
+      `Note: this would remove more than half of ${audit.state === 'held' ? 'the audit log' : 'an organization'} at once. If this machine's clock is right, confirm: ${context.command('purge --yes')}`,
     );
 }
 

@@ -13,6 +13,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Output } from '../../protocol/operations.ts';
 import type { OrganizationRow, RetentionCursor, RetentionScope } from '../../engine/rows.ts';
+import { purgeAudit } from './audit-retention.ts';
 import { accessApplication, accessOrganization } from '../core/access.ts';
 import { audit } from '../core/audit.ts';
 import { ServiceError } from '../core/errors.ts';
@@ -75,9 +76,10 @@ export async function purge(service: Service, options: PurgeOptions = {}, call?:
     options.dryRun === true
       ? (await maintenance.copies()).filter(({ madeAt }) => madeAt < now - copyRetentionMs).length
       : await maintenance.removeCopies(now - copyRetentionMs);
+  const oldAudit = await purgeAudit(service, now, options);
   // Not only after removals: an earlier one may have found a reader in its way.
   if (options.dryRun !== true) await maintenance.clearRemoved();
-  return { dryRun: options.dryRun === true, organizations, total, expiredBackups };
+  return { dryRun: options.dryRun === true, organizations, total, audit: oldAudit, expiredBackups };
 }
 
 async function assertClockNotBehind(service: Service, now: number): Promise<void> {
