@@ -253,6 +253,13 @@ export const member = z.object({
 });
 export type Member = z.infer<typeof member>;
 
+/** A member as admins see them in a list. */
+export const listedMember = member.extend({
+  /** What they must show beside the password, or may show instead; empty: the password is enough. */
+  secondFactors: z.array(z.enum(['passkey', 'totp'])),
+});
+export type ListedMember = z.infer<typeof listedMember>;
+
 /** What members see of each other: whom a conversation can be handed to. `online`: a console or the like is connected. */
 export const colleague = z.object({ id: uuid, name: z.string(), role, online: z.boolean() });
 export type Colleague = z.infer<typeof colleague>;
@@ -362,6 +369,13 @@ export const purgeReport = z.object({
   ),
   /** Everything that went. */
   total: removed,
+  /** Rows of the audit log that went; where it is `held`, that wait. */
+  audit: z.object({
+    /** null: unlimited. */
+    retentionDays: z.int().nullable(),
+    state: z.enum(['kept', 'purged', 'held']),
+    entries: z.int(),
+  }),
   /** Backups made by the server itself that were removed because of their age. */
   expiredBackups: z.int(),
 });

@@ -146,15 +146,28 @@ export class Hub {
       organizations === 'all'
         ? new Set([...this.#staffByOrganization.keys(), ...this.#visitorsByOrganization.keys()])
         : organizations;
-    for (const organizationId of changed) {
-      const underWay = this.#doubtful.has(organizationId);
+    for (const organizationId of changed)
       for (const group of [this.#staffByOrganization, this.#visitorsByOrganization])
-        for (const connection of group.get(organizationId) ?? []) {
-          connection.doubt();
-          addTo(this.#doubtful, organizationId, connection);
-        }
-      if (!underWay) void this.#checkDoubtful(organizationId);
+        this.#doubtAll(organizationId, group.get(organizationId) ?? []);
+  }
+
+  /** Checks staff again whose session or token was to end by now: that changes no configuration. */
+  recheckEnded(): void {
+    const now = this.#service.engine.clock.now();
+    for (const [organizationId, group] of this.#staffByOrganization)
+      this.#doubtAll(
+        organizationId,
+        [...group].filter(({ actor }) => actor.kind === 'member' && actor.sessionEndsAt <= now),
+      );
+  }
+
+  #doubtAll(organizationId: string, connections: Iterable<Connection>): void {
+    const underWay = this.#doubtful.has(organizationId);
+    for (const connection of connections) {
+      connection.doubt();
+      addTo(this.#doubtful, organizationId, connection);
     }
+    if (!underWay) void this.#checkDoubtful(organizationId);
   }
 
   /** Staff before visitors; an organization with many connections takes turns with the others. */

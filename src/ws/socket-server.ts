@@ -252,6 +252,7 @@ export class SocketServer {
   }
 
   #beat(): void {
+    this.#hub.recheckEnded();
     const now = this.#options.service.engine.clock.monotonic();
     for (const peer of this.#peers) {
       if (now - peer.lastReceivedAt >= sizeLimits.silentForMs) peer.socket.terminate();

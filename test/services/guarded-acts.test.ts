@@ -38,6 +38,7 @@ async function member(role: 'operator' | 'admin'): Promise<MemberActor> {
     name,
     role,
     sessionId: randomUUID(),
+    sessionEndsAt: Number.MAX_SAFE_INTEGER,
     scopes: null,
     origin: null,
   };

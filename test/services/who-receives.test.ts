@@ -42,6 +42,7 @@ const operator: MemberActor = {
   name: 'Olivia',
   role: 'operator',
   sessionId: 'session-1',
+  sessionEndsAt: Number.MAX_SAFE_INTEGER,
   scopes: null,
   origin: null,
 };

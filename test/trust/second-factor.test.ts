@@ -314,3 +314,21 @@ describe('an organization that demands it', () => {
     expect((await bob.call('GET', '/session')).status).toBe(401);
   });
 });
+
+it('is named in the list of members, as soon as it is confirmed', async () => {
+  const bob = await createMember(app, 'acme', 'operator', 'Bob');
+  const listed = async (): Promise<Record<string, string[]>> => {
+    const { body } = await request(app.url, 'GET', '/api/v1/admin/members', ann.headers);
+    const members = body.members as { name: string; secondFactors: string[] }[];
+    return Object.fromEntries(members.map(({ name, secondFactors }) => [name, secondFactors]));
+  };
+  expect(await listed()).toEqual({ Ann: [], Bob: [] });
+  await bob.call('POST', '/me/totp', { password: memberPassword });
+  expect(await listed()).toEqual({ Ann: [], Bob: [] });
+  await enable(ann);
+  expect(await listed()).toEqual({ Ann: ['totp'], Bob: [] });
+  expect((await app.local('members.list', { organization: 'acme' })).members).toMatchObject([
+    { name: 'Ann', secondFactors: ['totp'] },
+    { name: 'Bob', secondFactors: [] },
+  ]);
+});

@@ -5,7 +5,7 @@ import { operationRow, type OperationName } from '../../src/protocol/operations.
 import { tokenScope } from '../../src/protocol/sign-in.ts';
 import { requiredScopes } from '../../src/protocol/token-scopes.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
-import { connectSocket, request, type Reply } from '../helpers/client.ts';
+import { connectSocket, request, type Reply, type TestSocket } from '../helpers/client.ts';
 import { rowsOf } from '../helpers/database.ts';
 import {
   createConversation,
@@ -221,5 +221,37 @@ describe('tokens', () => {
       expiresAt: inDays(1),
     });
     expect(more.status).toBe(409);
+  });
+});
+
+describe('a live connection', () => {
+  async function connect(credential: string): Promise<TestSocket> {
+    const { body } = await by(credential, 'POST', '/staff/ws-token');
+    return connectSocket(app.url, body.token as string, {});
+  }
+
+  it('closes when its token expires, and no other with it', async () => {
+    const short = await connect((await token(['conversations:read'], 1)).token);
+    const long = await connect((await token(['conversations:read'], 2)).token);
+    app.clock.step(day - 1_000);
+    app.clock.advance(10_000);
+    expect((await short.waitForClose()).code).toBe(4403);
+    await long.drain();
+    expect(long.closed).toBeNull();
+    await long.close();
+  });
+
+  it('closes when its session ends by its age, but not while use puts that off', async () => {
+    const other = await signIn(app, 'acme', ann.email, ann.id);
+    const unused = await ann.connect();
+    const used = await other.connect();
+    app.clock.step(20 * day);
+    expect((await other.call('GET', '/session')).status).toBe(200);
+    app.clock.step(10 * day);
+    app.clock.advance(10_000);
+    expect((await unused.waitForClose()).code).toBe(4403);
+    await used.drain();
+    expect(used.closed).toBeNull();
+    await used.close();
   });
 });

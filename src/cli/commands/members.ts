@@ -190,8 +190,15 @@ async function listMembers(context: Context, { org }: { org: string }): Promise<
   const { print } = context;
   if (print.json) return print.document({ items: members });
   print.table(
-    ['ID', 'NAME', 'EMAIL', 'ROLE', 'STATE'],
-    members.map((one) => [one.id, one.name, one.email, one.role, one.disabled ? 'disabled' : 'can sign in']),
+    ['ID', 'NAME', 'EMAIL', 'ROLE', 'SECOND FACTOR', 'STATE'],
+    members.map((one) => [
+      one.id,
+      one.name,
+      one.email,
+      one.role,
+      one.secondFactors.join(', ') || 'none',
+      one.disabled ? 'disabled' : 'can sign in',
+    ]),
     `No members yet. Add one: ${context.command(`member add --org ${org} --email E --name N --role admin`)}`,
   );
 }

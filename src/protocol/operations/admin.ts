@@ -298,7 +298,7 @@ export const adminOperations = {
     who: 'admin',
     rest: ['GET', '/admin/members'],
     input: z.object({ organization: organizationRef, ...adminPageInput }),
-    output: z.object({ members: z.array(entity.member), ...listOutput }),
+    output: z.object({ members: z.array(entity.listedMember), ...listOutput }),
   }),
   'members.remove': defineOperation({
     summary: 'Remove a member',

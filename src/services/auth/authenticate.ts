@@ -230,6 +230,7 @@ export function toMemberActor({ session, member }: CachedSession, origin: string
     name: member.name,
     role: member.role,
     sessionId: session.id,
+    sessionEndsAt: session.expires_at,
     scopes: session.scopes === null ? null : (JSON.parse(session.scopes) as TokenScope[]),
     origin,
   };

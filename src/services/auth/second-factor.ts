@@ -40,7 +40,7 @@ export async function secondFactorMethods(
 }
 
 /** What a member can show again and again. Recovery codes stand in for it, and end with the last of it. */
-async function shownFactors(tx: ReadTx, memberId: string): Promise<SecondFactorMethod[]> {
+export async function shownFactors(tx: ReadTx, memberId: string): Promise<('passkey' | 'totp')[]> {
   const { passkeys, secondFactors } = tx.repositories;
   const totp = await secondFactors.totpOf(memberId);
   return [

@@ -31,6 +31,8 @@ export interface MemberActor {
   readonly name: string;
   readonly role: Role;
   readonly sessionId: string;
+  /** When the session or token was to end, ms, as it was last seen: use may have put a session's end off. */
+  readonly sessionEndsAt: number;
   /** What a staff token may do; null: a session, which may do all that the member may. */
   readonly scopes: readonly TokenScope[] | null;
   readonly origin: string | null;

@@ -9,6 +9,7 @@ import { ServiceError } from '../core/errors.ts';
 import { assertQuota, organizationQuotas } from './quotas.ts';
 import { paginate } from '../core/pagination.ts';
 import { serializeMember } from '../core/serializers.ts';
+import { shownFactors } from '../auth/second-factor.ts';
 import type { MemberCall, OwnerCall, ReadTx, Tx } from '../service.ts';
 
 /** The hash of a member who has not accepted the invitation. No password has it, so no sign-in succeeds before. */
@@ -53,7 +54,10 @@ export async function listMembers(
 ): Promise<Output<'members.list'>> {
   const organization = await accessOrganization(tx, call.actor, input.organization);
   const { page, ...counts } = paginate(await tx.repositories.members.byOrganization(organization.id), input);
-  return { members: page.map(serializeMember), ...counts };
+  const members = [];
+  for (const row of page)
+    members.push({ ...serializeMember(row), secondFactors: await shownFactors(tx, row.id) });
+  return { members, ...counts };
 }
 
 /** The members that are not disabled, for any member: no address, only whom one works with. */
