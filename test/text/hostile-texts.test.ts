@@ -17,27 +17,11 @@ const harmlessMs = 30;
 const maxGrowth = 3;
 
 const pieces = [
-  ...'aA1 \n\t.,-_@/\\<>[]()`*#"\'=:&',
-  ...['ال', '日', '한', 'é', '\u0301', '😀', '\u200d', '\r\n', ' \n', '**', '//'],
-  ...[
-    'a.',
-    'a@',
-    'a-',
-    'a ',
-    '1.',
-    '1,',
-    '1 ',
-    '[1',
-    '[1,',
-    '[1]',
-    'www.',
-    'http://',
-    '"text"',
-    '<a',
-    '&a',
-    '`a',
-  ],
-];
+  'a A 1 . , - _ @ / \\ < > [ ] ( ) ` * # " \' = : & ال 日 한 é \u0301 😀 \u200d ** // a. a@ a- 1. 1, [1 [1, [1]'.split(
+    ' ',
+  ),
+  ['www.', 'http://', '"text"', '<a', '&a', '`a', ' ', '\n', '\t', '\r\n', ' \n', 'a ', '1 '],
+].flat();
 /** Each piece over and over, ended by what no pattern takes. */
 const hostile = (piece: string, units: number): string =>
   `${piece.repeat(Math.ceil(units / piece.length))}!\u0001`;

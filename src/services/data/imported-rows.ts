@@ -183,14 +183,7 @@ export function createFileSchemas(service: Service): FileSchemas {
     }),
     messages: messageRow(past),
     ...knowledgeRows(past),
-    audit: z.strictObject({
-      ...owned,
-      actor: auditText,
-      action: auditText,
-      subject: auditText,
-      detail: json(entity.auditEntry.shape.detail),
-      address: auditText.nullable(),
-    }),
+    audit: auditRow(past),
   };
 }
 
@@ -263,6 +256,19 @@ function knowledgeRows(
     }),
     knowledge_synonyms: z.strictObject({ application_id: entity.uuid, synonyms: json(synonyms) }),
   };
+}
+
+function auditRow(past: z.ZodNumber): FileSchemas['audit'] {
+  return z.strictObject({
+    id: entity.uuid,
+    created_at: past,
+    organization_id: entity.uuid,
+    actor: auditText,
+    action: auditText,
+    subject: auditText,
+    detail: json(entity.auditEntry.shape.detail),
+    address: auditText.nullable(),
+  });
 }
 
 function conversationRow(past: z.ZodNumber): z.ZodType<rows.ConversationRow> {
