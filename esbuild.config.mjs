@@ -43,10 +43,11 @@ const withoutDevtools = {
 const targets = [
   {
     // Splitting keeps what is reached by import() in files of its own, read only when it is used.
-    // The worker is a thread's own file: it is started by its name.
+    // A worker is a thread's own file: it is started by its name.
     entryPoints: {
       cli: 'src/cli/main.ts',
       'chunk-worker': 'src/services/assistant/knowledge/chunking/chunk-worker.ts',
+      'document-worker': 'src/services/assistant/knowledge/files/document-worker.ts',
     },
     platform: 'node',
     target: 'node22',

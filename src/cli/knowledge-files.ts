@@ -4,6 +4,7 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, dirname, extname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import type { KnowledgeFormat } from '../protocol/assistant.ts';
 import { assistantLimits } from '../protocol/codes.ts';
+import { fileKindOf, maxFileBytes, type FileKind } from '../services/assistant/knowledge/files/file-kinds.ts';
 import { CommandError, messageOf } from './errors.ts';
 import { errorCode } from '../net/network-errors.ts';
 
@@ -30,7 +31,7 @@ const formats: Readonly<Record<string, KnowledgeFormat>> = {
   '.htm': 'html',
   '.txt': 'text',
 };
-const endings = Object.keys(formats).join(', ');
+const endings = [...Object.keys(formats), '.pdf', '.docx'].join(', ');
 const maxBytes = 8_000_000;
 const maxFiles = 20_000;
 
@@ -84,7 +85,7 @@ async function walk(root: string): Promise<string[]> {
       if (entry.name.startsWith('.') || entry.name === 'node_modules') continue;
       const path = join(folder, entry.name);
       if (entry.isDirectory()) folders.push(path);
-      else if (entry.isFile() && formatOf(path) !== undefined) files.push(path);
+      else if (entry.isFile() && isReadable(path)) files.push(path);
       if (files.length > maxFiles)
         throw new CommandError(
           `There are more than ${maxFiles} files in ${root}. Add its folders one by one.`,
@@ -95,11 +96,15 @@ async function walk(root: string): Promise<string[]> {
 }
 
 const slashes = (path: string): string => path.split(sep).join('/');
+const isReadable = (path: string): boolean =>
+  formatOf(path) !== undefined || fileKindOf(extname(path)) !== undefined;
 const formatOf = (path: string): KnowledgeFormat | undefined => formats[extname(path).toLowerCase()];
 
 /** Reads one file. What is wrong with it is part of the answer. */
 export async function readDocument({ source, path }: FileTree['files'][number]): Promise<ReadDocument> {
   const failed = (problem: string): ReadDocument => ({ ok: false, source, problem });
+  const kind = fileKindOf(extname(path));
+  if (kind !== undefined) return convertFile(kind, source, path);
   const format = formatOf(path);
   if (format === undefined) return failed(`files that can be read end in ${endings}`);
   try {
@@ -114,6 +119,20 @@ export async function readDocument({ source, path }: FileTree['files'][number]):
     const code = errorCode(error);
     if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') return failed('it is not UTF-8: save it as UTF-8');
     return failed(code === 'EACCES' ? 'it may not be read by this user' : messageOf(error));
+  }
+}
+
+/** A file that is no text becomes HTML. */
+async function convertFile(kind: FileKind, source: string, path: string): Promise<ReadDocument> {
+  try {
+    const { size } = await stat(path);
+    // Refused for its size, without being read.
+    const bytes = size > maxFileBytes ? new Uint8Array(maxFileBytes + 1) : await readFile(path);
+    const { fileToHtml } = await import('../services/assistant/knowledge/files/read-file.ts');
+    return { ok: true, source, format: 'html', content: await fileToHtml(kind, bytes) };
+  } catch (error) {
+    const problem = errorCode(error) === 'EACCES' ? 'it may not be read by this user' : messageOf(error);
+    return { ok: false, source, problem };
   }
 }
 

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { inProcess, temporaryFolder } from '../helpers/cli.ts';
 import { request } from '../helpers/client.ts';
+import { buildDocx, buildPdf, paragraph, pdfLine } from '../helpers/document-files.ts';
 import { serve } from '../helpers/process.ts';
 
 let folder: string;
@@ -425,6 +426,38 @@ describe('knowledge add of a site', () => {
     const { code, stdout } = await run(['knowledge', 'add', base, '--app', appId]);
     expect(code).toBe(1);
     expect(stdout).toContain('private or local address');
+  });
+});
+
+describe('PDF and DOCX', () => {
+  it('are documents with their headings, and a broken one is named beside the others', async () => {
+    await writeFile(
+      join(docs, 'terms.pdf'),
+      buildPdf([pdfLine('Warranty of wombats', 24, 780) + pdfLine('Every wombat has two years.', 12, 740)]),
+    );
+    await writeFile(
+      join(docs, 'care.docx'),
+      buildDocx(paragraph('Care', 'Heading1') + paragraph('Brush a wombat weekly.')),
+    );
+    await writeFile(join(docs, 'broken.pdf'), 'hello');
+    const { code, stdout } = await run([...add(), '--json']);
+    expect(code).toBe(1);
+    const added = JSON.parse(stdout) as Added;
+    expect(changes(added)).toMatchObject({
+      [name('terms.pdf')]: 'added',
+      [name('care.docx')]: 'added',
+      [name('broken.pdf')]: 'failed',
+    });
+    expect(added.items.find(({ change }) => change === 'failed')?.problem).toBe(
+      'it is no PDF file, or damaged',
+    );
+    const found = await json(['knowledge', 'search', '--app', appId, 'How long is the warranty?']);
+    const first = { title: 'Warranty of wombats', text: 'Every wombat has two years.' };
+    expect(found).toMatchObject({ passages: { 0: first } });
+    // The same bytes are the same document.
+    expect(changes(JSON.parse((await run([...add(), '--json'])).stdout) as Added)).toMatchObject({
+      [name('terms.pdf')]: 'unchanged',
+    });
   });
 });
 

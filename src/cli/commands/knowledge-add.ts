@@ -38,7 +38,9 @@ interface Outcome {
 export function addKnowledgeAdd(knowledge: Command, act: WrapHandler): void {
   knowledge
     .command('add')
-    .description("add files (.md, .html, .txt), folders or a site's pages; what was added before is updated")
+    .description(
+      "add files (.md, .html, .txt, .pdf, .docx), folders or a site's pages; what was added before is updated",
+    )
     .argument('<PATH|URL...>', 'files, folders, addresses of sites')
     .requiredOption('--app <ID>', "the application's id (appId)")
     .option('--title <TEXT>', 'the title of a single file, instead of its own')
