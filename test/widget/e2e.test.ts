@@ -330,7 +330,7 @@ test('titles that the assistant offers are buttons, chosen by keyboard, and leav
   await stage.configure({ 'ai.mode': 'auto', 'ai.name': 'Robin' });
   const { w, page } = await arrive();
   await w.open();
-  await w.write('How bulky may furniture be in your warehouse?');
+  await w.write('Which warehousing insurance covers broken mirrors?');
   const choice = w.log.getByRole('group').getByRole('button', { name: 'Warehouse', exact: true });
   await choice.waitFor();
   await w.button('None of these').waitFor();
