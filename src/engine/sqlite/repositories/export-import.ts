@@ -62,6 +62,7 @@ export const stayingTables: readonly string[] = [
   'webhook_deliveries',
   'search',
   'search_rows',
+  'search_scopes',
   'knowledge_passages',
   'knowledge_search',
   'knowledge_headings',
