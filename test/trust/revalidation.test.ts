@@ -45,14 +45,14 @@ afterEach(async () => {
 });
 
 interface Check {
-  readonly applicationId: string;
+  readonly organizationId: string;
   readonly turn: number;
 }
 
 /** Notes every check of a connection with the turn of the loop in which it was made. */
 function watchChecks(before: () => Promise<void> = () => Promise.resolve()): { checks: Check[] } {
   const { configCache } = app.service;
-  const read = configCache.application;
+  const read = configCache.blocks;
   const checks: Check[] = [];
   let turn = 0;
   let over = false;
@@ -65,11 +65,12 @@ function watchChecks(before: () => Promise<void> = () => Promise.resolve()): { c
   app.beforeStop(() => {
     over = true;
   });
-  vi.spyOn(configCache, 'application').mockImplementation(async (applicationId) => {
-    checks.push({ applicationId, turn });
+  // Each check asks once for what the organization has blocked.
+  vi.spyOn(configCache, 'blocks').mockImplementation(async (organizationId) => {
+    checks.push({ organizationId, turn });
     await before();
     app.clock.advance(checkMs);
-    return read(applicationId);
+    return read(organizationId);
   });
   return { checks };
 }
@@ -91,7 +92,7 @@ describe('after a change of configuration', () => {
     const { checks } = watchChecks();
     await Promise.all([changeConfiguration('acme', 'Acme 2'), changeConfiguration('beta', 'Beta 2')]);
     await eventually(() => expect(checks).toHaveLength(connections + 1));
-    const place = checks.findIndex(({ applicationId }) => applicationId === beta.application.id);
+    const place = checks.findIndex(({ organizationId }) => organizationId === beta.id);
     expect(place).toBeLessThanOrEqual(2 * Math.ceil(15 / checkMs));
   });
 
