@@ -187,7 +187,7 @@ export function declareE2eTests(size: { readonly columns: number; readonly rows:
     await terminal.press('esc');
     await terminal.waitFor('x resolve');
     await terminal.press('Q');
-    await terminal.waitFor('Do you wrap gifts?  write an answer');
+    await terminal.waitFor(/▌ Do you wrap gifts\?  write/);
     await terminal.press('esc');
     await terminal.waitForNo('Questions without an answer');
     await terminal.press('K');

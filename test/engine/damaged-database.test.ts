@@ -117,12 +117,12 @@ describe('one server per database', () => {
     const other = join(parent, 'other');
     await mkdir(other);
     await symlink(databaseFile(folder), databaseFile(other));
-    expect(await refusal('server', other)).toMatch(/Another deskbell server is running/);
+    expect(await refusal('server', other)).toMatch(/Another deskbell server \(process \d+\) is running/);
     expect(await isServed(other)).toBe(true);
     await first.close();
     expect(await isServed(other)).toBe(false);
     const second = await openAs('server', other);
-    expect(await refusal('server')).toMatch(/Another deskbell server is running/);
+    expect(await refusal('server')).toMatch(/Another deskbell server \(process \d+\) is running/);
     await second.close();
   });
 
