@@ -12,6 +12,7 @@ import {
   readApiKey,
   signatureMatches,
 } from '../../src/services/auth/secrets.ts';
+import { QueueFullError } from '../../src/net/fair-limit.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { rowsOf } from '../helpers/database.ts';
 import { ask } from '../helpers/rest-checks.ts';
@@ -172,6 +173,18 @@ describe('a password', () => {
       ),
     );
     expect(answers).toEqual(Array.from({ length: 20 }, (_, at) => at % 2 === 0));
+  });
+
+  it('of someone known waits behind no stranger', async () => {
+    const hash = await secrets.hashPassword('right one', 'test');
+    const strangers = Promise.allSettled(
+      Array.from({ length: 40 }, (_, at) => secrets.verifyPassword('wrong one', hash, `stranger ${at}`)),
+    );
+    await expect(secrets.verifyPassword('right one', hash, 'another stranger')).rejects.toBeInstanceOf(
+      QueueFullError,
+    );
+    expect(await secrets.verifyPassword('right one', hash, 'stranger 1', true)).toBe(true);
+    await strangers;
   });
 });
 

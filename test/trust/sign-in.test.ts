@@ -172,6 +172,21 @@ describe('a flood of sign-ins', () => {
   });
 });
 
+describe('a flood of sign-ins from many addresses', () => {
+  it('keeps no member out who has signed in from theirs before, and does not slow them', async () => {
+    await start({}, 13);
+    const { email } = await createMember(app, 'acme');
+    const rightful = async () => (await signIn(email, memberPassword, '10.7.0.1')).status;
+    expect(await rightful()).toBe(201);
+    const flood = Promise.all(
+      Array.from({ length: 80 }, (_, at) => signIn(email, 'wrong password', `10.8.0.${at}`)),
+    );
+    expect(await rightful()).toBe(201);
+    const statuses = new Set((await flood).map(({ status }) => status));
+    expect(statuses.has(201)).toBe(false);
+  });
+});
+
 describe('the queue of slow work', () => {
   const gate = () => Promise.withResolvers<void>();
 

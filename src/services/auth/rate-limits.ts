@@ -253,12 +253,14 @@ const knownAddress = ({ account, address }: SignInAttempt): LimitCheck => ({
 /**
  * Refuses a sign-in whose address has failed too often, or whose account has failed too often from addresses that are
  * new to it. A member who comes from a known address gets in however many others guess.
+ * @returns whether the address is known to the account
  * @throws ServiceError rate_limit_exceeded
  */
-export async function assertSignInNotThrottled(service: Service, attempt: SignInAttempt): Promise<void> {
+export async function assertSignInNotThrottled(service: Service, attempt: SignInAttempt): Promise<boolean> {
   await assertAuthNotThrottled(service, attempt.address);
   const known = !(await service.engine.limiter.peek([knownAddress(attempt)])).ok;
   if (!known) await peekOrThrow(service, accountChecks(service, attempt));
+  return known;
 }
 
 /** Whether an account has failed so often within a minute that the next attempt is to wait. */

@@ -43,13 +43,16 @@ export interface Secrets {
   hashPassword(password: string, asker: string): Promise<string>;
   /**
    * True when the password is right. Takes as long for `null` (no such member) as for a wrong one.
+   * @param known the asker has known this password before: they wait behind no stranger
    * @throws QueueFullError when too many wait already
    */
-  verifyPassword(password: string, encoded: string | null, asker: string): Promise<boolean>;
+  verifyPassword(password: string, encoded: string | null, asker: string, known?: boolean): Promise<boolean>;
 }
 
 /** Each hash takes tens of MB and a fifth of a second: a flood of sign-ins must not take everything. */
 const hashLimits = { maxRunning: 2, maxRunningPerKey: 1, maxWaiting: 32, maxWaitingPerKey: 8 };
+/** Beside them, for those who have shown the right password before: a flood of strangers must not keep them out. */
+const knownLimits = { ...hashLimits, maxRunning: 1 };
 const keyVersion = 1;
 const nonceBytes = 12;
 const tagBytes = 16;
@@ -64,6 +67,7 @@ export function createSecrets(masterKey: Uint8Array, passwordCost = 15): Secrets
   const sealKey = derive('seal:1');
   const digestKey = derive('digest');
   const inTurn = createFairLimit(hashLimits);
+  const knownInTurn = createFairLimit(knownLimits);
   const absent = `scrypt$${passwordCost}$8$3$${Buffer.alloc(16).toString('base64url')}$${Buffer.alloc(32).toString('base64url')}`;
 
   const verify = async (password: string, encoded: string): Promise<boolean> => {
@@ -109,8 +113,8 @@ export function createSecrets(masterKey: Uint8Array, passwordCost = 15): Secrets
         const hash = await scryptAsync(password.normalize('NFC'), salt, 32, scryptOptions(passwordCost));
         return `scrypt$${passwordCost}$8$3$${salt.toString('base64url')}$${hash.toString('base64url')}`;
       }),
-    verifyPassword: (password, encoded, asker) =>
-      inTurn(asker, async () => {
+    verifyPassword: (password, encoded, asker, known = false) =>
+      (known ? knownInTurn : inTurn)(asker, async () => {
         const right = await verify(password, encoded ?? absent);
         return right && encoded !== null;
       }),

@@ -34,11 +34,11 @@ export async function signIn(
   const { service } = call;
   const address = call.address ?? 'local';
   const attempt = { account: `${input.organization}/${input.email}`, address };
-  await assertSignInNotThrottled(service, attempt);
-  if (await isSignInSlowed(service, attempt)) await delay(service, slowedDelayMs);
+  const known = await assertSignInNotThrottled(service, attempt);
+  if (!known && (await isSignInSlowed(service, attempt))) await delay(service, slowedDelayMs);
   const found = await findMemberAccount(call, input);
   const hash = found?.member.password_hash ?? null;
-  const right = await service.secrets.verifyPassword(input.password, hash, addressKey(address));
+  const right = await service.secrets.verifyPassword(input.password, hash, addressKey(address), known);
   if (found === null || !right || found.member.disabled_at !== null) {
     await auditFailedSignIn(call, await findRefusedAccount(service, input, found));
     await countFailedSignIn(service, attempt);
