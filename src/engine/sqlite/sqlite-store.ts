@@ -307,6 +307,11 @@ export class SqliteStore implements Store, Maintenance {
 
   // Checkpoints at idle moments: under load they would show as stalls, and the log must not grow for ever.
   #planCheckpoint(): void {
+    if (this.#full) {
+      // Removing writes to the log as well, which would use up the room that was kept for it: it begins anew each time.
+      checkpoint(this.#writer, 'TRUNCATE');
+      return;
+    }
     this.#needsCheckpoint = true;
     this.#cancelCheckpoint();
     this.#cancelCheckpoint = this.#options.clock.after(checkpointAfterIdleMs, () => {
