@@ -249,10 +249,10 @@ describe('joining in the middle of a burst', () => {
     letGo();
     await reader.receives('room:joined');
     await reader.drain();
-    expect(reader.all('messages:sync').map(({ payload }) => idsOf(payload.messages))).toEqual([
-      [serverMessageId],
-    ]);
-    expect(reader.all('message:new')).toEqual([]);
+    // By the sync; live where an engine has read for the join before it held other reads.
+    const synced = reader.all('messages:sync').flatMap(({ payload }) => idsOf(payload.messages));
+    const live = reader.all('message:new').map(({ payload }) => payload.id);
+    expect([...synced, ...live]).toEqual([serverMessageId]);
   });
 
   it('hears every message once and in order: sync and live together are the table', async () => {
