@@ -86,6 +86,8 @@ export class SqliteStore implements Store, Maintenance {
   /** The disk was full, and the reserve is not back yet: what is left is for removing. */
   #full = false;
   #cancelReserve = (): void => undefined;
+  /** The reserve that is being written. */
+  #reserving: Promise<void> = Promise.resolve();
   #cancelCheckpoint = (): void => undefined;
   #cancelWatch = (): void => undefined;
 
@@ -192,7 +194,7 @@ export class SqliteStore implements Store, Maintenance {
   #planReserve(): void {
     this.#cancelReserve();
     this.#cancelReserve = this.#options.clock.after(reserveAfterMs, () => {
-      void keepReserve(dirname(this.#options.file)).then((kept) => {
+      this.#reserving = keepReserve(dirname(this.#options.file)).then((kept) => {
         if (kept) this.#full = false;
         else if (!this.#closed) this.#planReserve();
       });
@@ -246,6 +248,8 @@ export class SqliteStore implements Store, Maintenance {
     this.#cancelCheckpoint();
     while (this.#queue.busy) await new Promise((resolve) => setTimeout(resolve, 1));
     await this.#reads;
+    // It would write into a folder that may be about to be removed.
+    await this.#reserving;
     this.#follower.close();
     this.#reader.close();
     closeWriter(this.#writer);
