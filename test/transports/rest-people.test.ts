@@ -187,7 +187,7 @@ describe('a visitor’s identity', () => {
       expect([body, (await ask(app, visitor, 'PUT', '/visitor', body)).status]).toEqual([body, 400]);
     expect(stored(app)).toEqual(before);
     expect((await ask(app, visitor, 'GET', '/visitor')).text).toBe(reply.text);
-    // Left out at every depth, as any unknown field.
+    // An unknown field is ignored at every depth.
     for (const ignored of ['{"__proto__":{"admin":true},"a":1}', '{"a":1,"__proto__":"x"}'])
       expect((await put(ignored)).body.visitor.attributes).toEqual({ a: 1 });
     expect(({} as { admin?: boolean }).admin).toBe(undefined);
