@@ -112,15 +112,15 @@ const WALLS: readonly Wall[] = [
     never: [...STORES, ...SCREENS, 'koa', '@koa/', 'koa-', 'pino'],
   },
   { folder: 'src/sdk/', own: ['src/sdk/', 'src/protocol/codes.ts'], types: ['src/protocol/'], packages: [] },
-  // The console's state without a screen: what a browser will show as well.
+  // The desk without a screen: one model for the terminal and the browser.
   {
-    folder: 'src/cli/console/state/',
-    own: ['src/cli/console/state/', 'src/sdk/', 'src/protocol/', 'src/text/'],
+    folder: 'src/desk/',
+    own: ['src/desk/', 'src/sdk/', 'src/protocol/', 'src/text/'],
     packages: [],
   },
   {
     folder: 'src/cli/console/',
-    own: ['src/cli/console/', 'src/sdk/', 'src/protocol/', 'src/text/'],
+    own: ['src/cli/console/', 'src/desk/', 'src/sdk/', 'src/protocol/', 'src/text/'],
     never: [...TRANSPORTS, ...STORES, 'pino', 'commander'],
   },
   {
@@ -340,6 +340,9 @@ describe('which may import which', () => {
     ['src/sdk/client.ts', "import { z } from 'zod';"],
     ['src/sdk/client.ts', "import { operations } from '../protocol/operations.ts';"],
     ['src/cli/console/app.tsx', "import { execute } from '../../services/execute.ts';"],
+    ['src/desk/queue.ts', "import { render } from 'ink';"],
+    ['src/desk/drafts.ts', "import { join } from 'node:path';"],
+    ['src/desk/menus.ts', "import type { Line } from '../cli/console/text/types.ts';"],
     ['src/cli/commands/orgs.ts', "import { hub } from '../../ws/hub.ts';"],
     ['src/services/tenants/stats.ts', "import '../../app.ts';"],
     ['src/services/chat/messages.ts', "import type { Runner } from '../../engine/sqlite/query.ts';"],

@@ -21,7 +21,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createDraftStore, draftDelayMs, type DraftStoreOptions } from '../../src/cli/console/drafts.ts';
-import type { DraftStore } from '../../src/cli/console/state/drafts.ts';
+import type { DraftStore } from '../../src/desk/drafts.ts';
 import { eventually } from '../helpers/eventually.ts';
 
 const ID = '0198c5de-0000-7000-8000-000000000001';

@@ -6,7 +6,7 @@ import { render } from 'ink';
 import xterm from '@xterm/headless';
 import { graphemeWidth } from '../../src/text/width.ts';
 import { App } from '../../src/cli/console/views/app.tsx';
-import type { ModelFixture } from './model-fixture.ts';
+import type { ModelFixture } from '../desk/model-fixture.ts';
 
 export interface Screen {
   /** The rows, without blanks at their ends. */

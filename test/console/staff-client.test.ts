@@ -8,7 +8,7 @@ import {
   createOrganization,
   createVisitor,
 } from '../helpers/fixtures.ts';
-import { FakeStaff, ann, buildConversation, buildMessage, me, mine } from './fake-staff.ts';
+import { FakeStaff, ann, buildConversation, buildMessage, me, mine } from '../desk/fake-staff.ts';
 import { declareStaffContract, type StaffSource } from './staff-contract.ts';
 
 async function startServer(): Promise<StaffSource> {

@@ -14,7 +14,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import type { Draft, DraftStore } from './state/drafts.ts';
+import type { Draft, DraftStore } from '../../desk/drafts.ts';
 
 export interface DraftStoreOptions {
   /** The console's private folder; it is made when it is not there. */

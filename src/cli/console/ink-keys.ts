@@ -1,7 +1,7 @@
 // Owns what Ink reports for a key press, and which key that is. Must not know any command.
 
 import { splitGraphemes } from '../../text/graphemes.ts';
-import type { KeyPress, namedKeys } from './state/key-names.ts';
+import type { KeyPress, namedKeys } from '../../desk/key-names.ts';
 
 /** What Ink's `useInput` says about a key; only these fields are read. */
 export interface InkKey {

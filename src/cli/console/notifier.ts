@@ -1,7 +1,7 @@
 // Owns how the console calls for attention: bell, desktop notification, window title, as bytes for the terminal at hand.
 // Must not decide when. Which terminal understands what is read from the environment that it is given.
 
-import type { Notifier } from './state/notifications.ts';
+import type { Notifier } from '../../desk/notifications.ts';
 import { preview, escapeControls } from '../../text/text.ts';
 
 /** Which ways of calling for attention are on. */

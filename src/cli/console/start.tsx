@@ -4,8 +4,8 @@ import { readFile } from 'node:fs/promises';
 import { render } from 'ink';
 import { createStaffClient } from '../../sdk/staff.ts';
 import { createDraftStore } from './drafts.ts';
-import { createKeymap, KeymapError, type Keymap } from './state/keymap.ts';
-import { ConsoleController } from './state/console-controller.ts';
+import { createKeymap, KeymapError, type Keymap } from '../../desk/keymap.ts';
+import { DeskController } from '../../desk/desk-controller.ts';
 import { createNotifier } from './notifier.ts';
 import type { ConsoleOptions } from './options.ts';
 import { createOutbox } from './outbox.ts';
@@ -73,7 +73,7 @@ export async function runConsole(options: ConsoleOptions): Promise<number> {
     after: schedule,
     onProblem: (sentence) => model.context.flash(sentence, 'bad'),
   });
-  const model = new ConsoleController({
+  const model = new DeskController({
     client,
     drafts,
     keymap,
@@ -126,7 +126,7 @@ export async function runConsole(options: ConsoleOptions): Promise<number> {
 }
 
 interface ScreenOptions {
-  readonly model: ConsoleController;
+  readonly model: DeskController;
   readonly keymap: Keymap;
   readonly stdin: NodeJS.ReadStream;
   readonly stdout: NodeJS.WriteStream;

@@ -10,7 +10,7 @@ import {
   rowBounds,
   rowsOf,
 } from '../../../src/cli/console/text/text-layout.ts';
-import { pastedText } from '../../../src/cli/console/state/editing/pasted-text.ts';
+import { pastedText } from '../../../src/desk/editing/pasted-text.ts';
 import { STRANGE, strangeText } from './strange-text.ts';
 
 const UNRELATED = '~'.repeat(300);

@@ -9,14 +9,9 @@ import {
   titleRule,
   fitHeight,
 } from '../../../src/cli/console/views/line-layout.ts';
-import { sanitizeLine } from '../../../src/cli/console/state/sanitize-line.ts';
+import { sanitizeLine } from '../../../src/desk/sanitize-line.ts';
 import { textOf, widthOf } from '../../../src/cli/console/text/wrap.ts';
-import {
-  dayLabel,
-  longDuration,
-  shortTimestamp,
-  shortDuration,
-} from '../../../src/cli/console/state/time.ts';
+import { dayLabel, longDuration, shortTimestamp, shortDuration } from '../../../src/desk/time.ts';
 
 const line = fc
   .array(fc.oneof(fc.string({ maxLength: 30 }), fc.constantFrom('家族', '👨‍👩‍👧‍👦', 'שלום', 'e\u0301')), {

@@ -1,11 +1,11 @@
 // Attacks a message's lines: too wide, unsafe, or silent about what the message is.
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { ShownMessage } from '../../../src/cli/console/state/console-state.ts';
+import type { ShownMessage } from '../../../src/desk/desk-state.ts';
 import { messageLines, type LineOptions } from '../../../src/cli/console/views/message-lines.ts';
 import { textOf, widthOf } from '../../../src/cli/console/text/wrap.ts';
 import { sdkError } from '../../../src/sdk/error.ts';
-import { buildConversation, buildMessage, ann, me, own, start } from '../fake-staff.ts';
+import { buildConversation, buildMessage, ann, me, own, start } from '../../desk/fake-staff.ts';
 
 const conversation = buildConversation(1);
 const options: LineOptions = {

@@ -4,8 +4,8 @@ import { PassThrough, Writable } from 'node:stream';
 import { afterEach, describe, expect, test } from 'vitest';
 import { startPlainMode } from '../../../src/cli/console/views/plain-mode.ts';
 import { sdkError } from '../../../src/sdk/error.ts';
-import { createModelFixture, type ModelFixture, type ModelFixtureOptions } from '../model-fixture.ts';
-import { buildConversation, buildMessage, ann, mine, own } from '../fake-staff.ts';
+import { createModelFixture, type ModelFixture, type ModelFixtureOptions } from '../../desk/model-fixture.ts';
+import { buildConversation, buildMessage, ann, mine, own } from '../../desk/fake-staff.ts';
 import type { StaffConversationListItem } from '../../../src/protocol/entities.ts';
 
 interface Lines {

@@ -1,8 +1,8 @@
 // Attacks the console on the screen: sizes from 40×12 to 250×70, hostile and foreign text,
 // the cursor, and that everything is told without colour. A terminal in memory is asked.
 import { afterEach, describe, expect, test } from 'vitest';
-import { createModelFixture, type ModelFixture, type ModelFixtureOptions } from '../model-fixture.ts';
-import { buildConversation, buildMessage, ann, mine, own, start } from '../fake-staff.ts';
+import { createModelFixture, type ModelFixture, type ModelFixtureOptions } from '../../desk/model-fixture.ts';
+import { buildConversation, buildMessage, ann, mine, own, start } from '../../desk/fake-staff.ts';
 import { createScreen, type Screen } from '../screen.ts';
 import type { StaffConversationListItem } from '../../../src/protocol/entities.ts';
 

@@ -1,10 +1,10 @@
 // Attacks the terminal's window over the state: what must stay in sight, whatever moves and however small it is.
 import { describe, expect, test } from 'vitest';
-import { shownCursor } from '../../../src/cli/console/state/queue.ts';
+import { shownCursor } from '../../../src/desk/queue.ts';
 import { textOf } from '../../../src/cli/console/text/wrap.ts';
 import { queueLines } from '../../../src/cli/console/views/queue-lines.ts';
-import { buildConversation, buildMessage, mine } from '../fake-staff.ts';
-import { createModelFixture, type ModelFixture } from '../model-fixture.ts';
+import { buildConversation, buildMessage, mine } from '../../desk/fake-staff.ts';
+import { createModelFixture, type ModelFixture } from '../../desk/model-fixture.ts';
 
 const waiting = Array.from({ length: 40 }, (_, index) => buildConversation(index + 1));
 

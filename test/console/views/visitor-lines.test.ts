@@ -1,10 +1,10 @@
 // Attacks the marks beside what a visitor says of themselves: only what was verified has one, and no text can draw it.
 import { expect, test } from 'vitest';
-import { initialState } from '../../../src/cli/console/state/console-state.ts';
+import { initialState } from '../../../src/desk/desk-state.ts';
 import { visitorLines } from '../../../src/cli/console/views/visitor-lines.ts';
 import { textOf } from '../../../src/cli/console/text/wrap.ts';
 import type { VerifiedField, Visitor } from '../../../src/protocol/entities.ts';
-import { buildConversation, start } from '../fake-staff.ts';
+import { buildConversation, start } from '../../desk/fake-staff.ts';
 
 function shown(patch: Partial<Visitor>, columns = 40): string[] {
   const plain = buildConversation(1);

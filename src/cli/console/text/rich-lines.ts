@@ -2,7 +2,7 @@
 // Must not fail on any content and must not let a byte through that a terminal obeys; keeps nothing between calls.
 
 import { safeHref } from '../../../text/links.ts';
-import { childrenOf, formatBits, parseLexicalRoot, type LexicalNode } from '../state/lexical-nodes.ts';
+import { childrenOf, formatBits, parseLexicalRoot, type LexicalNode } from '../../../desk/lexical-nodes.ts';
 import { sanitizeText } from '../../../text/sanitize-text.ts';
 import type { Line, Span, Style } from './types.ts';
 import { textOf, widthOf, wrap, wrapHard } from './wrap.ts';

@@ -1,7 +1,7 @@
 // Owns the motions of the caret by rows, as a box of so many columns draws them. Pure.
 
-import { lineEnd, lineStart } from '../state/editing/motion.ts';
-import { moved, type EditBuffer } from '../state/editing/buffer.ts';
+import { lineEnd, lineStart } from '../../../desk/editing/motion.ts';
+import { moved, type EditBuffer } from '../../../desk/editing/buffer.ts';
 import { caretAt, caretPosition, layoutText, rowBounds, type TextLayout } from './text-layout.ts';
 
 /** To the beginning of the row; from there to that of the line. */

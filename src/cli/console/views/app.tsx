@@ -3,11 +3,11 @@
 import { Box, Text, useApp, useCursor, useInput, usePaste, useWindowSize } from 'ink';
 import { memo, useEffect, useMemo, useRef, useSyncExternalStore, type ReactElement } from 'react';
 import { keyPressesOf } from '../ink-keys.ts';
-import type { Keymap } from '../state/keymap.ts';
-import type { ConsoleController } from '../state/console-controller.ts';
+import type { Keymap } from '../../../desk/keymap.ts';
+import type { DeskController } from '../../../desk/desk-controller.ts';
 import type { PaneLayout } from './pane-layout.ts';
 import { minimumSize } from './pane-layout.ts';
-import { isWatching } from '../state/shown-messages.ts';
+import { isWatching } from '../../../desk/shown-messages.ts';
 import type { ViewState } from './view-state.ts';
 import type { Line } from '../text/types.ts';
 import {
@@ -65,7 +65,7 @@ export interface TerminalHandle {
 }
 
 export interface AppProps {
-  readonly model: ConsoleController;
+  readonly model: DeskController;
   readonly view: TerminalView;
   readonly keymap: Keymap;
   readonly onTerminal?: (handle: TerminalHandle) => void;

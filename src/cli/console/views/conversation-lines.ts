@@ -1,15 +1,15 @@
 // The conversation pane as lines: title with who is here, messages in sight, and what is
 // being written. Pure.
 import { sizeLimits } from '../../../protocol/codes.ts';
-import { visitorName } from '../state/conversation-commands.ts';
-import { cannedQuery, fittingReplies, sendPermission, type ComposerState } from '../state/composer.ts';
+import { visitorName } from '../../../desk/conversation-commands.ts';
+import { cannedQuery, fittingReplies, sendPermission, type ComposerState } from '../../../desk/composer.ts';
 import type { PaneLayout } from './pane-layout.ts';
-import { editableText } from '../state/lexical-markdown.ts';
+import { editableText } from '../../../desk/lexical-markdown.ts';
 import { messageBlocks, ruleWith } from './message-lines.ts';
-import { sanitizeLine } from '../state/sanitize-line.ts';
-import type { ConsoleState } from '../state/console-state.ts';
+import { sanitizeLine } from '../../../desk/sanitize-line.ts';
+import type { DeskState } from '../../../desk/desk-state.ts';
 import type { ViewState } from './view-state.ts';
-import { shortDuration } from '../state/time.ts';
+import { shortDuration } from '../../../desk/time.ts';
 import { viewportOf } from './viewport.ts';
 import { layoutBuffer } from '../text/row-motions.ts';
 import type { TextLayout } from '../text/text-layout.ts';
@@ -20,7 +20,7 @@ import { blankLine, fitLine, titleRule, fitHeight } from './line-layout.ts';
 type Item = ViewState['queue']['items'][number];
 
 /** The open conversation as the queue knows it. */
-export function openItem(state: ConsoleState): Item | undefined {
+export function openItem(state: DeskState): Item | undefined {
   const { open, queue } = state;
   if (open === null) return undefined;
   return queue.items.find(({ id }) => id === open.id) ?? open.detail ?? undefined;

@@ -1,11 +1,11 @@
 // What is laid over the panes: help, lists to choose from, questions, the visitor's data.
 // Pure: a place and lines that cover what is below.
-import { isAvailable, keyScopeOf } from '../state/available-commands.ts';
-import { menuChoices, menuEmpty, menuTitle } from '../state/menus.ts';
-import { sanitizeLine } from '../state/sanitize-line.ts';
-import type { Dialog } from '../state/console-state.ts';
+import { isAvailable, keyScopeOf } from '../../../desk/available-commands.ts';
+import { menuChoices, menuEmpty, menuTitle } from '../../../desk/menus.ts';
+import { sanitizeLine } from '../../../desk/sanitize-line.ts';
+import type { Dialog } from '../../../desk/desk-state.ts';
 import type { ViewState } from './view-state.ts';
-import type { KeyScope, Keymap } from '../state/keymap.ts';
+import type { KeyScope, Keymap } from '../../../desk/keymap.ts';
 import type { Line } from '../text/types.ts';
 import { widthOf, wrap } from '../text/wrap.ts';
 import { blankLine, justify, fitLine, framed } from './line-layout.ts';

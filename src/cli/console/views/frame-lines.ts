@@ -1,16 +1,16 @@
 // What stands around the panes: header, status, hints. Pure.
-import { waitingCount } from '../state/notifications.ts';
-import { hints } from '../state/available-commands.ts';
+import { waitingCount } from '../../../desk/notifications.ts';
+import { hints } from '../../../desk/available-commands.ts';
 import type { PaneLayout } from './pane-layout.ts';
-import { sanitizeLine } from '../state/sanitize-line.ts';
-import type { ConsoleState } from '../state/console-state.ts';
-import type { Keymap } from '../state/keymap.ts';
+import { sanitizeLine } from '../../../desk/sanitize-line.ts';
+import type { DeskState } from '../../../desk/desk-state.ts';
+import type { Keymap } from '../../../desk/keymap.ts';
 import type { Line, Span } from '../text/types.ts';
 import { widthOf } from '../text/wrap.ts';
 import { justify, fitLine } from './line-layout.ts';
 
 /** How the connection stands, in few words. */
-export function connectionSpan(state: ConsoleState, short: boolean): Span {
+export function connectionSpan(state: DeskState, short: boolean): Span {
   const { connection, reconnectAt, now } = state;
   switch (connection) {
     case 'online':
@@ -29,7 +29,7 @@ export function connectionSpan(state: ConsoleState, short: boolean): Span {
 }
 
 /** The first line of a window that has room for it. */
-export function headerLine(state: ConsoleState, columns: number): Line {
+export function headerLine(state: DeskState, columns: number): Line {
   const { session } = state;
   const waiting = waitingCount(state);
   const left: Line = [
@@ -54,7 +54,7 @@ export function headerLine(state: ConsoleState, columns: number): Line {
   return justify(left, right, columns);
 }
 
-function unsentSpan(state: ConsoleState): Span | null {
+function unsentSpan(state: DeskState): Span | null {
   const unsent = (state.open?.room?.messages ?? []).filter((one) => one.state === 'sending').length;
   const until = state.sendingWaitsUntil;
   if (until !== null && until > state.now)
@@ -73,7 +73,7 @@ function unsentSpan(state: ConsoleState): Span | null {
 const tones = { info: {}, good: { color: 'green' }, bad: { color: 'red', bold: true } } as const;
 
 /** The sentence of the moment; null: there is none. */
-export function messageOf(state: ConsoleState): Line | null {
+export function messageOf(state: DeskState): Line | null {
   const { flash } = state;
   if (flash !== null)
     return [{ text: flash.tone === 'bad' ? ' ! ' : ' ' }, { text: flash.text, ...tones[flash.tone] }];
@@ -87,7 +87,7 @@ export function messageOf(state: ConsoleState): Line | null {
 }
 
 /** As many hints as fit, whole ones only. */
-export function hintLine(state: ConsoleState, keymap: Keymap, columns: number): Line {
+export function hintLine(state: DeskState, keymap: Keymap, columns: number): Line {
   const line: Span[] = [];
   let width = 1;
   for (const { key, about } of hints(state, keymap)) {
@@ -104,7 +104,7 @@ export function hintLine(state: ConsoleState, keymap: Keymap, columns: number): 
 }
 
 /** The lines below the panes: one in a small window, else two. */
-export function footerLines(state: ConsoleState, keymap: Keymap, layout: PaneLayout): readonly Line[] {
+export function footerLines(state: DeskState, keymap: Keymap, layout: PaneLayout): readonly Line[] {
   const { columns, compact } = layout;
   const message = messageOf(state);
   if (!compact) return [fitLine(message ?? [], columns), fitLine(hintLine(state, keymap, columns), columns)];

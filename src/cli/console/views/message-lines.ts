@@ -1,15 +1,15 @@
 // One message as lines of a given width: day, unread line, who and when, the text, marks.
 // Pure and remembered per message, so that a frame costs what is in sight.
-import type { ShownMessage } from '../state/console-state.ts';
-import { lastSeenMessage, shownMessages } from '../state/shown-messages.ts';
+import type { ShownMessage } from '../../../desk/desk-state.ts';
+import { lastSeenMessage, shownMessages } from '../../../desk/shown-messages.ts';
 import { justify } from './line-layout.ts';
 import type { ViewState } from './view-state.ts';
 import type { MessageBlocks } from './viewport.ts';
 import { contentLines } from '../text/rich-lines.ts';
-import { sanitizeLine } from '../state/sanitize-line.ts';
+import { sanitizeLine } from '../../../desk/sanitize-line.ts';
 import type { Line, Span } from '../text/types.ts';
 import { cut, widthOf } from '../text/wrap.ts';
-import { dayLabel, dayOf, timeOfDay } from '../state/time.ts';
+import { dayLabel, dayOf, timeOfDay } from '../../../desk/time.ts';
 
 export interface LineOptions {
   readonly columns: number;

@@ -1,7 +1,7 @@
 // How the window is shared out among the panes. Pure: a function of its size, of what is
 // focused where only one pane fits, and of how tall the composer has grown.
-import type { ComposerState } from '../state/composer.ts';
-import type { Focus, PaneCount } from '../state/console-state.ts';
+import type { ComposerState } from '../../../desk/composer.ts';
+import type { Focus, PaneCount } from '../../../desk/desk-state.ts';
 import { caretPosition } from '../text/text-layout.ts';
 import type { ViewState } from './view-state.ts';
 

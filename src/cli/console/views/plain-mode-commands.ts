@@ -1,12 +1,12 @@
 // The commands of plain mode: what a line that begins with a slash does. Writes its answers through the reporter.
-import { targetConversation } from '../state/available-commands.ts';
-import { fittingReplies, hasText } from '../state/composer.ts';
-import type { ConsoleController } from '../state/console-controller.ts';
-import type { ConsoleState } from '../state/console-state.ts';
-import type { CommandName, Keymap } from '../state/keymap.ts';
-import { tabs } from '../state/queue.ts';
-import { sanitizeLine } from '../state/sanitize-line.ts';
-import { shownMessages } from '../state/shown-messages.ts';
+import { targetConversation } from '../../../desk/available-commands.ts';
+import { fittingReplies, hasText } from '../../../desk/composer.ts';
+import type { DeskController } from '../../../desk/desk-controller.ts';
+import type { DeskState } from '../../../desk/desk-state.ts';
+import type { CommandName, Keymap } from '../../../desk/keymap.ts';
+import { tabs } from '../../../desk/queue.ts';
+import { sanitizeLine } from '../../../desk/sanitize-line.ts';
+import { shownMessages } from '../../../desk/shown-messages.ts';
 import { textOf } from '../text/wrap.ts';
 import type { PlainReporter } from './plain-mode-reporter.ts';
 import { visitorLines } from './visitor-lines.ts';
@@ -20,14 +20,14 @@ interface PlainCommand {
 }
 
 export class PlainCommands {
-  readonly #model: ConsoleController;
+  readonly #model: DeskController;
   readonly #keymap: Keymap;
   readonly #reporter: PlainReporter;
   readonly #commands: readonly PlainCommand[];
   /** The line before ended in a backslash. */
   #isContinuing = false;
 
-  constructor(model: ConsoleController, keymap: Keymap, reporter: PlainReporter) {
+  constructor(model: DeskController, keymap: Keymap, reporter: PlainReporter) {
     this.#model = model;
     this.#keymap = keymap;
     this.#reporter = reporter;
@@ -106,7 +106,7 @@ export class PlainCommands {
     return command.run(words.trim());
   }
 
-  get #state(): ConsoleState {
+  get #state(): DeskState {
     return this.#model.store.get();
   }
 

@@ -1,10 +1,10 @@
 // What plain mode writes: lists, messages, and each change once. Runs no command.
-import { hasText } from '../state/composer.ts';
-import type { ConsoleController } from '../state/console-controller.ts';
-import type { ConsoleState, OpenConversation, ShownMessage } from '../state/console-state.ts';
-import { shownRows, type Tab } from '../state/queue.ts';
-import { sanitizeLine } from '../state/sanitize-line.ts';
-import { shownMessages } from '../state/shown-messages.ts';
+import { hasText } from '../../../desk/composer.ts';
+import type { DeskController } from '../../../desk/desk-controller.ts';
+import type { DeskState, OpenConversation, ShownMessage } from '../../../desk/desk-state.ts';
+import { shownRows, type Tab } from '../../../desk/queue.ts';
+import { sanitizeLine } from '../../../desk/sanitize-line.ts';
+import { shownMessages } from '../../../desk/shown-messages.ts';
 import { conversationText, messageText } from './plain-mode-text.ts';
 
 const maxListed = 20;
@@ -17,9 +17,9 @@ const stampOf = ({ key, editedAt, state, deleted }: ShownMessage): string =>
   `${key} ${editedAt ?? ''} ${state} ${deleted === true ? 'deleted' : ''}`;
 
 export class PlainReporter {
-  readonly #model: ConsoleController;
+  readonly #model: DeskController;
   readonly #output: NodeJS.WritableStream & { readonly columns?: number };
-  #before: ConsoleState;
+  #before: DeskState;
   /** The conversations of the list that was written last, by their numbers. */
   #numbered: readonly string[] = [];
   /** What was reported of the open conversation's messages. */
@@ -29,7 +29,7 @@ export class PlainReporter {
   /** The conversation that is to be reported once it is loaded. */
   #opening: string | null = null;
 
-  constructor(model: ConsoleController, output: NodeJS.WritableStream & { readonly columns?: number }) {
+  constructor(model: DeskController, output: NodeJS.WritableStream & { readonly columns?: number }) {
     this.#model = model;
     this.#output = output;
     this.#before = model.store.get();
@@ -96,7 +96,7 @@ export class PlainReporter {
       this.write(open.problem);
   }
 
-  get #state(): ConsoleState {
+  get #state(): DeskState {
     return this.#model.store.get();
   }
 
@@ -104,13 +104,13 @@ export class PlainReporter {
     return shownRows(this.#state.queue, this.#model.context.memberId).slice(0, maxListed);
   }
 
-  #reportConnection(before: ConsoleState, { connection }: ConsoleState): void {
+  #reportConnection(before: DeskState, { connection }: DeskState): void {
     if (connection === before.connection) return;
     if (connection === 'offline') this.write('Offline. What you send goes out when the connection is back.');
     else if (connection === 'online' && before.connection !== 'idle') this.write('Connected.');
   }
 
-  #reportQueue(before: ConsoleState, now: ConsoleState): void {
+  #reportQueue(before: DeskState, now: DeskState): void {
     const { queue } = now;
     const list = queue.lists[queue.tab];
     const isLoaded =

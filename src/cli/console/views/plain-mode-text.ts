@@ -1,15 +1,15 @@
 // Conversations and messages as plain lines that can be read one after another: for screen
 // readers and terminals without a screen. Pure.
 import type { StaffConversationListItem } from '../../../protocol/entities.ts';
-import { visitorName } from '../state/conversation-commands.ts';
-import type { ConsoleState, ShownMessage } from '../state/console-state.ts';
-import { sanitizeLine } from '../state/sanitize-line.ts';
-import { timeOfDay, longDuration, shortTimestamp } from '../state/time.ts';
+import { visitorName } from '../../../desk/conversation-commands.ts';
+import type { DeskState, ShownMessage } from '../../../desk/desk-state.ts';
+import { sanitizeLine } from '../../../desk/sanitize-line.ts';
+import { timeOfDay, longDuration, shortTimestamp } from '../../../desk/time.ts';
 import { contentLines } from '../text/rich-lines.ts';
 import { textOf } from '../text/wrap.ts';
 
 /** One conversation as a line: `Maria Santos, waiting 3 min, 2 new: Where is …` */
-export function conversationText(item: StaffConversationListItem, state: ConsoleState): string {
+export function conversationText(item: StaffConversationListItem, state: DeskState): string {
   const waits =
     item.waitingSince !== null && item.status !== 'closed'
       ? `, waiting ${longDuration(state.now - Date.parse(item.waitingSince))}`
@@ -45,7 +45,7 @@ function author(message: ShownMessage, memberId: string): string {
 }
 
 /** A message as lines: who and when with the first line of the text, the others indented. */
-export function messageText(message: ShownMessage, state: ConsoleState, columns: number): readonly string[] {
+export function messageText(message: ShownMessage, state: DeskState, columns: number): readonly string[] {
   const memberId = state.session?.member.id ?? '';
   const head = `${author(message, memberId)}, ${timeOfDay(message.createdAt)}`;
   if (message.deleted === true) return [`${head}: this message was deleted.`];

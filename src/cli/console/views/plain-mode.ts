@@ -2,13 +2,13 @@
 // and what happens is written as a line. For screen readers and terminals that know no escape sequences: none is ever
 // written here.
 import { createInterface } from 'node:readline';
-import type { ConsoleController } from '../state/console-controller.ts';
-import type { Keymap } from '../state/keymap.ts';
+import type { DeskController } from '../../../desk/desk-controller.ts';
+import type { Keymap } from '../../../desk/keymap.ts';
 import { PlainCommands } from './plain-mode-commands.ts';
 import { PlainReporter } from './plain-mode-reporter.ts';
 
 export interface PlainModeOptions {
-  readonly model: ConsoleController;
+  readonly model: DeskController;
   readonly keymap: Keymap;
   readonly input: NodeJS.ReadableStream;
   readonly output: NodeJS.WritableStream & { readonly columns?: number };

@@ -1,13 +1,13 @@
 // The queue pane as lines: tabs or the search, and the rows in sight. Pure; each row is
 // remembered, so that a tick draws only those whose time has moved on.
 import type { StaffConversationListItem } from '../../../protocol/entities.ts';
-import { visitorName } from '../state/conversation-commands.ts';
+import { visitorName } from '../../../desk/conversation-commands.ts';
 import type { PaneLayout } from './pane-layout.ts';
-import { cursorIndex, shownCursor, shownRows, tabs, type Tab } from '../state/queue.ts';
-import { isWatching } from '../state/shown-messages.ts';
-import { sanitizeLine } from '../state/sanitize-line.ts';
+import { cursorIndex, shownCursor, shownRows, tabs, type Tab } from '../../../desk/queue.ts';
+import { isWatching } from '../../../desk/shown-messages.ts';
+import { sanitizeLine } from '../../../desk/sanitize-line.ts';
 import type { ViewState } from './view-state.ts';
-import { shortTimestamp, shortDuration } from '../state/time.ts';
+import { shortTimestamp, shortDuration } from '../../../desk/time.ts';
 import type { Line, Span } from '../text/types.ts';
 import { cut, widthOf } from '../text/wrap.ts';
 import { blankLine, justify, fitLine, titleRule, fitHeight } from './line-layout.ts';

@@ -1,12 +1,12 @@
 // The terminal's window over the console's state: its size, how the panes share it, and what is in sight. Answers what
 // the model asks of its face, in rows and columns. Draws nothing.
-import type { ConsoleController } from '../state/console-controller.ts';
-import type { Face, RowMotion } from '../state/console-context.ts';
-import type { ConsoleState } from '../state/console-state.ts';
-import type { EditBuffer } from '../state/editing/buffer.ts';
-import { cursorIndex, shownCursor, shownRows } from '../state/queue.ts';
-import { shownMessages } from '../state/shown-messages.ts';
-import { createStore, type Store } from '../state/store.ts';
+import type { DeskController } from '../../../desk/desk-controller.ts';
+import type { Face, RowMotion } from '../../../desk/desk-context.ts';
+import type { DeskState } from '../../../desk/desk-state.ts';
+import type { EditBuffer } from '../../../desk/editing/buffer.ts';
+import { cursorIndex, shownCursor, shownRows } from '../../../desk/queue.ts';
+import { shownMessages } from '../../../desk/shown-messages.ts';
+import { createStore, type Store } from '../../../desk/store.ts';
 import { moveDown, moveRowEnd, moveRowStart, moveUp, onFirstRow, onLastRow } from '../text/row-motions.ts';
 import { messageBlocks } from './message-lines.ts';
 import { layoutOfState, type PaneLayout } from './pane-layout.ts';
@@ -18,17 +18,17 @@ import { scrollBy, scrollIntoView, scrollToTop, viewportOf, type MessageBlocks }
 const nearBeginning = 5;
 
 export class TerminalView implements Face {
-  readonly #model: ConsoleController;
+  readonly #model: DeskController;
   readonly #window: Store<WindowState>;
   readonly #redraw: () => void;
   /** First rows in sight, by what the queue shows. */
   readonly #queueTops = new Map<string, number>();
-  #dialog: ConsoleState['dialog'] = null;
-  #drawn: { readonly model: ConsoleState; readonly window: WindowState; readonly state: ViewState } | null =
+  #dialog: DeskState['dialog'] = null;
+  #drawn: { readonly model: DeskState; readonly window: WindowState; readonly state: ViewState } | null =
     null;
 
   /** @param redraw draws the whole screen anew */
-  constructor(model: ConsoleController, size: { columns: number; rows: number }, redraw: () => void) {
+  constructor(model: DeskController, size: { columns: number; rows: number }, redraw: () => void) {
     this.#model = model;
     this.#redraw = redraw;
     this.#window = createStore({ ...size, anchor: null, dialogTop: 0 });

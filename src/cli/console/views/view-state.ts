@@ -1,5 +1,5 @@
 // What a terminal's window adds to the console's state: its size, and what of the state is in sight.
-import type { ConsoleState } from '../state/console-state.ts';
+import type { DeskState } from '../../../desk/desk-state.ts';
 
 /** Where the conversation's window stands: its last line is so many lines above the end of a message. */
 export interface Anchor {
@@ -19,4 +19,4 @@ export interface WindowState {
 }
 
 /** All that is drawn. */
-export type ViewState = ConsoleState & WindowState;
+export type ViewState = DeskState & WindowState;

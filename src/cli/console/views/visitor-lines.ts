@@ -1,9 +1,9 @@
 // What is known about the visitor of the open conversation, as lines. Pure.
 import type { VerifiedField, Visitor } from '../../../protocol/entities.ts';
-import { canManage, visitorName } from '../state/conversation-commands.ts';
-import { sanitizeLine } from '../state/sanitize-line.ts';
-import type { ConsoleState } from '../state/console-state.ts';
-import { longDuration, shortTimestamp } from '../state/time.ts';
+import { canManage, visitorName } from '../../../desk/conversation-commands.ts';
+import { sanitizeLine } from '../../../desk/sanitize-line.ts';
+import type { DeskState } from '../../../desk/desk-state.ts';
+import { longDuration, shortTimestamp } from '../../../desk/time.ts';
 import type { Line, Span } from '../text/types.ts';
 import { wrap } from '../text/wrap.ts';
 import { openItem } from './conversation-lines.ts';
@@ -54,7 +54,7 @@ function heading(text: string): Line {
 }
 
 /** @returns as many lines as there is to say, each at most `columns` wide */
-export function visitorLines(state: ConsoleState, columns: number): readonly Line[] {
+export function visitorLines(state: DeskState, columns: number): readonly Line[] {
   const item = openItem(state);
   const { open, now } = state;
   if (item === undefined || open === null) return [[{ text: 'No conversation is open.', dim: true }]];

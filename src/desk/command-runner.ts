@@ -1,0 +1,270 @@
+// What each command does, on what is chosen or open now. Knows no keys: those are in keymap.ts.
+import { isAvailable, targetConversation, targetMessage } from './available-commands.ts';
+import type { ComposerController } from './composer-controller.ts';
+import { hasText } from './composer.ts';
+import type { DeskContext } from './desk-context.ts';
+import type { DeskState } from './desk-state.ts';
+import type { ConversationController } from './conversation-controller.ts';
+import { visitorName, type ConversationCommands } from './conversation-commands.ts';
+import type { CommandName } from './keymap.ts';
+import type { Learning } from './learning.ts';
+import { editableText } from './lexical-markdown.ts';
+import type { Navigation } from './navigation.ts';
+import type { Notifications } from './notifications.ts';
+import type { QueueController } from './queue-controller.ts';
+import { nextUnread } from './queue.ts';
+
+export interface CommandRunnerParts {
+  readonly commands: ConversationCommands;
+  readonly queue: QueueController;
+  readonly conversation: ConversationController;
+  readonly composer: ComposerController;
+  readonly navigation: Navigation;
+  readonly learning: Learning;
+  readonly notifications: Notifications;
+}
+
+type Managing = 'resolve' | 'release' | 'transfer';
+type OnMessage = 'edit' | 'remove' | 'retry' | 'discard' | 'copy';
+
+export class CommandRunner {
+  readonly #context: DeskContext;
+  readonly #parts: CommandRunnerParts;
+  /** What moves depends on the pane with the keys; everything else is the same everywhere. */
+  readonly #queueMotions: Readonly<Partial<Record<CommandName, () => void>>>;
+  readonly #conversationMotions: Readonly<Partial<Record<CommandName, () => void>>>;
+  readonly #commands: Readonly<Partial<Record<CommandName, () => void>>>;
+
+  constructor(context: DeskContext, parts: CommandRunnerParts) {
+    this.#context = context;
+    this.#parts = parts;
+    const { queue, conversation, navigation, notifications } = parts;
+    this.#queueMotions = {
+      down: () => queue.move(1),
+      up: () => queue.move(-1),
+      pageDown: () => queue.move(context.face.queuePageSize()),
+      pageUp: () => queue.move(-context.face.queuePageSize()),
+      first: () => queue.moveTo(0),
+      last: () => queue.moveTo(Number.MAX_SAFE_INTEGER),
+    };
+    this.#conversationMotions = {
+      down: () => conversation.select(1),
+      up: () => conversation.select(-1),
+      pageDown: () => context.face.scroll('pageDown'),
+      pageUp: () => context.face.scroll('pageUp'),
+      first: () => conversation.toBeginning(),
+      last: () => conversation.toEnd(),
+    };
+    const showTab = (tab: Parameters<QueueController['showTab']>[0]) => (): void => {
+      queue.showTab(tab);
+      navigation.setFocus('queue');
+    };
+    this.#commands = {
+      tabPending: showTab('pending'),
+      tabMine: showTab('mine'),
+      tabAll: showTab('all'),
+      tabClosed: showTab('closed'),
+      open: () => void navigation.openTarget('conversation'),
+      accept: () => void this.#accept(),
+      reply: () => this.#write(false),
+      note: () => this.#write(true),
+      compose: () => void (this.#state.open !== null && navigation.setFocus('composer')),
+      nextUnread: () => this.#goToNextUnread(),
+      resolve: () => this.#manage('resolve'),
+      release: () => this.#manage('release'),
+      transfer: () => this.#manage('transfer'),
+      edit: () => this.#onMessage('edit'),
+      remove: () => this.#onMessage('remove'),
+      retry: () => this.#onMessage('retry'),
+      discard: () => this.#onMessage('discard'),
+      copy: () => this.#onMessage('copy'),
+      canned: () => this.#chooseReply(),
+      aiDraft: () => this.#draft(),
+      editor: () => {
+        if (this.#state.open !== null) navigation.setFocus('composer');
+        parts.composer.run('editor');
+      },
+      nextPane: () => navigation.cyclePane(1),
+      previousPane: () => navigation.cyclePane(-1),
+      back: () => navigation.back(),
+      search: () => {
+        queue.search.begin();
+        navigation.setFocus('queue');
+      },
+      gaps: () => void parts.learning.showGaps(),
+      keep: () => parts.learning.beginKeep(),
+      visitor: () => this.#showVisitor(),
+      block: () => this.#block(true),
+      unblock: () => this.#block(false),
+      sound: () =>
+        context.flash(
+          notifications.toggle()
+            ? 'Notifications are on.'
+            : 'Notifications are off until you turn them on again.',
+        ),
+      palette: () => navigation.openMenu('palette'),
+      help: () => navigation.setDialog({ kind: 'help' }),
+      redraw: () => context.face.redraw(),
+      quit: () => this.#quit(),
+    };
+  }
+
+  readonly run = (command: CommandName): void => {
+    const motions = this.#state.focus === 'queue' ? this.#queueMotions : this.#conversationMotions;
+    const found = motions[command] ?? this.#commands[command];
+    if (found !== undefined) found();
+    else if (this.#state.focus === 'composer') this.#parts.composer.run(command);
+  };
+
+  get #state(): DeskState {
+    return this.#context.state;
+  }
+
+  async #accept(): Promise<void> {
+    const { commands, navigation } = this.#parts;
+    const item = targetConversation(this.#state);
+    if (item === undefined) return;
+    if (item.status !== 'pending')
+      return this.#context.flash(item.status === 'closed' ? 'It is closed.' : 'It is accepted already.');
+    // The composer has the keys at once: over a slow line, what is typed next would else be taken for commands.
+    navigation.openConversation(item.id, 'composer');
+    if (await commands.accept(item.id)) return undefined;
+    const { open, focus, composer } = this.#state;
+    if (open?.id === item.id && focus === 'composer' && !hasText(composer))
+      navigation.setFocus('conversation');
+    return undefined;
+  }
+
+  #write(note: boolean): void {
+    const { navigation, composer } = this.#parts;
+    if (targetConversation(this.#state)?.status === 'closed')
+      return this.#context.flash('This conversation is closed.', 'bad');
+    if (navigation.openTarget('composer')) composer.setNote(note);
+    return undefined;
+  }
+
+  #goToNextUnread(): void {
+    const { queue, open } = this.#state;
+    const next = nextUnread(queue.items, this.#context.memberId, open?.id ?? null);
+    if (next === undefined) return this.#context.flash('No conversation is unread or waiting.', 'good');
+    return this.#parts.navigation.openConversation(next.id, 'conversation');
+  }
+
+  #manage(command: Managing): void {
+    const { commands, navigation } = this.#parts;
+    const item = targetConversation(this.#state);
+    if (item === undefined || !isAvailable(this.#state, command))
+      return this.#context.flash(refusal(command, item?.status), 'bad');
+    switch (command) {
+      case 'resolve':
+        return navigation.ask(`Resolve the conversation with ${visitorName(item)}?`, 'resolve', {
+          command,
+          id: item.id,
+        });
+      case 'release':
+        return void commands.release(item.id);
+      case 'transfer':
+        navigation.openMenu('transfer', { loading: this.#state.colleagues === null, about: item.id });
+        return void commands.loadColleagues().catch(this.#context.report).then(this.#menuLoaded);
+    }
+  }
+
+  #chooseReply(): void {
+    const { navigation, composer } = this.#parts;
+    if (this.#state.open === null) return;
+    navigation.setFocus('composer');
+    navigation.openMenu('canned', { loading: this.#state.cannedReplies === null });
+    void composer.suggestions.loadCannedReplies().then(this.#menuLoaded);
+  }
+
+  readonly #menuLoaded = (): void => {
+    const { dialog } = this.#state;
+    if (dialog?.kind === 'menu') this.#context.store.set({ dialog: { ...dialog, loading: false } });
+  };
+
+  #draft(): void {
+    const { navigation, composer } = this.#parts;
+    if (this.#state.open === null && !navigation.openTarget('composer')) return;
+    navigation.setFocus('composer');
+    composer.run('aiDraft');
+  }
+
+  #showVisitor(): void {
+    const { navigation, conversation } = this.#parts;
+    if (this.#state.open === null && !navigation.openTarget('conversation')) return;
+    conversation.loadEarlierConversations();
+    navigation.setDialog({ kind: 'visitor' });
+  }
+
+  #block(blocked: boolean): void {
+    const { commands, navigation } = this.#parts;
+    const item = targetConversation(this.#state);
+    if (item === undefined) return this.#context.flash('Choose a conversation first.', 'bad');
+    if (!blocked) return void commands.unblock(item);
+    return navigation.ask(`Block ${visitorName(item)}? Their chat closes at once.`, 'block', {
+      command: 'block',
+      item,
+    });
+  }
+
+  #onMessage(command: OnMessage): void {
+    const { composer, navigation } = this.#parts;
+    const { open } = this.#state;
+    if (open === null) return;
+    const unsent =
+      open.room?.messages.filter(
+        ({ key, state }) => state !== 'sent' && (open.selected === null || key === open.selected),
+      ) ?? [];
+    if (command === 'retry') {
+      for (const { key, state } of unsent) if (state === 'failed') composer.retry(key);
+      return;
+    }
+    const message = targetMessage(this.#state, command !== 'copy');
+    if (message === undefined || message.deleted === true)
+      return this.#context.flash('Choose a message first.');
+    if (command === 'copy') {
+      this.#context.runtime.copy(editableText(message));
+      return this.#context.flash('Copied.', 'good');
+    }
+    if (command === 'discard' || message.state !== 'sent') {
+      const last = unsent.at(-1);
+      if (last === undefined) return this.#context.flash('Every message is sent.');
+      return navigation.ask('Discard the message that is not sent yet?', 'discard', {
+        command: 'discard',
+        key: last.key,
+      });
+    }
+    if (!message.own) return this.#context.flash('Only your own messages can be changed.', 'bad');
+    if (command === 'remove')
+      return navigation.ask('Delete this message, for the visitor too?', 'delete', {
+        command,
+        id: open.id,
+        messageId: message.id,
+      });
+    composer.beginEdit(message);
+    return navigation.setFocus('composer');
+  }
+
+  #quit(): void {
+    if (!this.#parts.composer.isUnsent()) return this.#context.runtime.exit(0);
+    const drafts = [...this.#state.drafted];
+    const owner = drafts[0] === undefined ? undefined : this.#context.item(drafts[0]);
+    const what =
+      drafts.length > 1
+        ? `${drafts.length} drafts are unsent and will be here when you come back.`
+        : drafts.length === 1
+          ? `Your draft${owner === undefined ? '' : ` to ${visitorName(owner)}`} is unsent and will be here when you come back.`
+          : 'A message is not sent yet. It is sent when you come back.';
+    return this.#parts.navigation.ask(`${what} Quit?`, 'quit', { command: 'quit' });
+  }
+}
+
+function refusal(
+  command: Managing,
+  status: DeskState['queue']['items'][number]['status'] | undefined,
+): string {
+  if (status === undefined) return 'Choose a conversation first.';
+  if (status === 'closed') return 'It is closed already.';
+  if (status === 'pending' && command !== 'resolve') return 'It is not accepted yet.';
+  return 'Only its operator or an admin can do that.';
+}

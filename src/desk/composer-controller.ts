@@ -1,0 +1,336 @@
+// Writing: the composer's text is kept as a draft after every change, sent once, changed, taken back, drafted by the
+// assistant. Must not draw, and sends nothing by itself.
+import { sizeLimits } from '../protocol/codes.ts';
+import type { StaffMessage } from '../sdk/staff-types.ts';
+import type { OutgoingMessage } from '../sdk/types.ts';
+import { markdownToLexical } from '../text/markdown.ts';
+import {
+  applyCommand,
+  composerFor,
+  hasText,
+  sendPermission,
+  withBuffer,
+  type ComposerState,
+  type Keeping,
+  type SendPermission,
+} from './composer.ts';
+import type { DeskContext, RowMotion } from './desk-context.ts';
+import type { ConversationCommands } from './conversation-commands.ts';
+import { createDraftPersistence, type DraftPersistence } from './draft-persistence.ts';
+import type { Draft } from './drafts.ts';
+import * as buffers from './editing/buffer.ts';
+import { emptyHistory, newer, older, remember } from './editing/history.ts';
+import type { CommandName } from './keymap.ts';
+import { editableText, isFormatted } from './lexical-markdown.ts';
+import { sanitizeLine } from './sanitize-line.ts';
+import { createSuggestions, type Suggestions } from './suggestions.ts';
+
+const formattingMark = /[*_`[\]~#>]|^\s*(?:[-+]|\d+[.)])\s/m;
+
+/** What is sent for a text: Lexical where its Markdown says more than plain text, and fits. */
+export async function toOutgoingMessage(text: string): Promise<OutgoingMessage> {
+  const plain: OutgoingMessage = { content: text.trim(), contentFormat: 'plain' };
+  if (!formattingMark.test(text)) return plain;
+  const content = await markdownToLexical(plain.content);
+  return isFormatted(content) && content.length <= sizeLimits.contentRest
+    ? { content, contentFormat: 'lexical' }
+    : plain;
+}
+
+/** The composer of the open conversation, kept in the store. */
+export class ComposerController {
+  readonly suggestions: Suggestions;
+  /** Keeps a text for the assistant; set by who does. */
+  keep: (text: string, keeping: Keeping) => Promise<void> = async () => undefined;
+  readonly #context: DeskContext;
+  readonly #commands: ConversationCommands;
+  readonly #drafts: DraftPersistence;
+  #history = emptyHistory;
+  /** Texts leave one after the other: a slow one must not be overtaken. */
+  #deliveries: Promise<void> = Promise.resolve();
+
+  constructor(context: DeskContext, commands: ConversationCommands) {
+    this.#context = context;
+    this.#commands = commands;
+    this.#drafts = createDraftPersistence(context);
+    this.suggestions = createSuggestions(context, (next) => this.#set(next));
+  }
+
+  /** The composer for a conversation, with its draft. */
+  open(conversationId: string): void {
+    const before = this.#state;
+    if (before?.conversationId === conversationId) return;
+    if (before !== null) this.#drafts.close(before.conversationId);
+    const draft = this.#drafts.read(conversationId);
+    this.#context.store.set({
+      composer: composerFor(conversationId, draft?.text ?? '', draft?.note ?? false, this.#history),
+    });
+  }
+
+  /** Runs a command of the composer's; false: it is none. */
+  run(command: CommandName): boolean {
+    const now = this.#state;
+    if (now === null) return false;
+    if (this.suggestions.run(command)) return true;
+    // What is kept is for no visitor and no colleague.
+    if (now.keeping !== null && (command === 'toggleNote' || command === 'aiDraft')) return true;
+    switch (command) {
+      case 'send':
+        this.#send(now);
+        return true;
+      case 'lineUp':
+      case 'lineDown':
+      case 'lineStart':
+      case 'lineEnd':
+        this.#moveCaret(now, command);
+        return true;
+      case 'toggleNote':
+        this.#set({ ...now, note: !now.note });
+        if (!now.note) this.#context.client.setTyping(now.conversationId, false);
+        return true;
+      case 'editor':
+        void this.#openEditor(now).catch(this.#context.report);
+        return true;
+      case 'aiDraft':
+        void this.suggestions.askDraft().catch(this.#context.report);
+        return true;
+      default: {
+        const next = applyCommand(now, command);
+        if (next !== null) this.#set(next);
+        return next !== null;
+      }
+    }
+  }
+
+  /** Typed text at the caret. A slash at the beginning asks for the canned replies. */
+  type(text: string): void {
+    this.#change((now) => withBuffer(now, buffers.insert(now.buffer, text)));
+    if (this.#context.state.cannedReplies === null && this.#state?.buffer.text.startsWith('/') === true)
+      void this.suggestions.loadCannedReplies();
+  }
+
+  paste(text: string): void {
+    this.#change((now) => withBuffer(now, buffers.paste(now.buffer, text)));
+  }
+
+  /** Removes the text; Undo brings it back. */
+  clear(): void {
+    this.#change((now) => withBuffer(now, buffers.replaceAll(now.buffer, '')));
+  }
+
+  /** Begins a note or an answer; a text that is there stays what it is. */
+  setNote(note: boolean): void {
+    const now = this.#state;
+    if (now === null || now.note === note) return;
+    // What was written for colleagues must never become an answer by accident, nor the other way round.
+    if (hasText(now))
+      this.#context.flash(
+        now.note ? 'Your draft here is an internal note.' : 'Your draft here is an answer.',
+      );
+    else this.#set({ ...now, note });
+  }
+
+  /** Puts an own message into the composer, to be changed. */
+  beginEdit(message: StaffMessage): void {
+    this.#change((now) => ({
+      ...now,
+      buffer: buffers.replaceAll(buffers.cleared(now.buffer), editableText(message)),
+      note: message.internal === true,
+      editing: message.id,
+      keeping: null,
+      before: now.before ?? { buffer: now.buffer, note: now.note },
+      ai: null,
+      cannedIndex: null,
+    }));
+  }
+
+  /** What was being written before a change or something to keep was begun; false: nothing was. */
+  cancelEdit(): boolean {
+    const now = this.#state;
+    if (now === null || now.before === null) return false;
+    this.#set({ ...now, ...now.before, editing: null, keeping: null, before: null, cannedIndex: 0 });
+    return true;
+  }
+
+  /** Puts a question and its answer into the composer, to be read, changed and kept. */
+  beginKeep(text: string, keeping: Keeping): void {
+    this.#change((now) => ({
+      ...now,
+      buffer: buffers.replaceAll(buffers.cleared(now.buffer), text),
+      note: false,
+      editing: null,
+      keeping,
+      before: now.before ?? { buffer: now.buffer, note: now.note },
+      ai: null,
+      cannedIndex: null,
+    }));
+  }
+
+  /** It is kept. Something else that has been begun since stays. */
+  endKeep(keeping: Keeping): void {
+    if (this.#state?.keeping === keeping) this.cancelEdit();
+  }
+
+  /** Something was pointed out in this text. */
+  refuseKeep(keeping: Keeping, text: string): void {
+    this.#change((now) =>
+      now.keeping === keeping ? { ...now, keeping: { ...keeping, refused: text } } : now,
+    );
+  }
+
+  async removeMessage(conversationId: string, messageId: string): Promise<void> {
+    try {
+      await this.#context.client.deleteMessage(conversationId, messageId);
+      this.#context.flash('Deleted.', 'good');
+    } catch (error) {
+      this.#context.report(error);
+    }
+  }
+
+  /** Sends a failed message again; that it fails once more is shown beside it. */
+  retry(key: string): void {
+    this.#context.client.retry(key).catch(() => undefined);
+  }
+
+  /** Takes back a message that is not sent yet. */
+  discard(key: string): void {
+    this.#context.client.discard(key);
+  }
+
+  /** Whether there is text that is kept, but that an operator who leaves should know of. */
+  isUnsent(): boolean {
+    const { open, drafted } = this.#context.state;
+    return (
+      drafted.size > 0 ||
+      hasText(this.#state) ||
+      open?.room?.messages.some(({ state }) => state !== 'sent') === true
+    );
+  }
+
+  get #state(): ComposerState | null {
+    return this.#context.state.composer;
+  }
+
+  #set(next: ComposerState): void {
+    const before = this.#state;
+    if (before === next) return;
+    this.#context.store.set({ composer: next });
+    // While a message is being changed, the draft is what was there before.
+    const { buffer, note } = next.before ?? next;
+    this.#drafts.write(next.conversationId, { text: buffer.text, note });
+    const isForVisitor = !next.note && next.keeping === null;
+    if (before?.buffer.text !== next.buffer.text && isForVisitor && this.#permission(next) === 'answer')
+      this.#context.client.setTyping(next.conversationId, next.buffer.text !== '');
+  }
+
+  #change(step: (now: ComposerState) => ComposerState): void {
+    const now = this.#state;
+    if (now !== null) this.#set(step(now));
+  }
+
+  #permission({ conversationId }: Pick<ComposerState, 'conversationId'>): SendPermission {
+    return sendPermission(this.#context.item(conversationId), this.#context.memberId);
+  }
+
+  /** Why the text can't go out as it is, as a sentence; null: it can. */
+  #refusal(now: ComposerState): string | null {
+    const excess = now.buffer.text.trim().length - sizeLimits.contentRest;
+    if (excess > 0) return `Too long by ${excess} characters: shorten it or send it in parts.`;
+    switch (now.editing === null ? this.#permission(now) : 'answer') {
+      case 'closed':
+        return 'This conversation is closed. Your text is kept as a draft.';
+      case 'colleague': {
+        const holder = sanitizeLine(this.#context.item(now.conversationId)?.assignedToName ?? '');
+        return now.note ? null : `${holder || 'A colleague'} has this conversation: only notes can be added.`;
+      }
+      default:
+        return null;
+    }
+  }
+
+  #send(now: ComposerState): void {
+    if (!hasText(now)) return;
+    if (now.keeping !== null) return void this.keep(now.buffer.text, now.keeping).catch(this.#context.report);
+    const refusal = this.#refusal(now);
+    if (refusal !== null) return this.#context.flash(refusal, 'bad');
+    if (now.editing !== null) return void this.#saveEdit(now, now.editing).catch(this.#context.report);
+    const { buffer, note, conversationId: id } = now;
+    const left = this.#drafts.take(id, { text: buffer.text, note });
+    // What was meant for colleagues must not come back as an answer.
+    if (!note) this.#history = remember(this.#history, buffer.text);
+    this.#set({
+      ...now,
+      buffer: buffers.cleared(buffer),
+      note: false,
+      ai: null,
+      history: this.#history,
+      cannedIndex: 0,
+    });
+    const { open } = this.#context.state;
+    if (open?.id === id)
+      this.#context.store.set({
+        open: { ...open, atEnd: true, selected: null, unreadFrom: null, unseen: 0 },
+      });
+    this.#deliveries = this.#deliveries.then(() => this.#deliver(id, left)).catch(this.#context.report);
+    return undefined;
+  }
+
+  async #deliver(id: string, left: Draft): Promise<void> {
+    const target = { conversationId: id };
+    let sent = false;
+    try {
+      const outgoing = await toOutgoingMessage(left.text);
+      if (!left.note && this.#permission(target) === 'accepts') await this.#commands.accept(id);
+      if (left.note || this.#permission(target) === 'answer') {
+        this.#context.client.sendMessage(id, outgoing, { internal: left.note }).catch(() => undefined);
+        sent = true;
+      }
+    } finally {
+      if (sent) this.#drafts.confirm(id, left);
+      else this.#giveBack(id, left);
+    }
+  }
+
+  /** It could not leave: it stands before what was written since. */
+  #giveBack(id: string, left: Draft): void {
+    this.#drafts.restore(id, left);
+    const now = this.#state;
+    const draft = this.#drafts.read(id);
+    if (now?.conversationId !== id || draft === null) return;
+    const { text, note } = draft;
+    if (now.before !== null) this.#set({ ...now, before: { buffer: buffers.bufferOf(text), note } });
+    else this.#set({ ...now, buffer: buffers.replaceAll(now.buffer, text), note });
+  }
+
+  async #saveEdit({ buffer, conversationId }: ComposerState, messageId: string): Promise<void> {
+    try {
+      const outgoing = await toOutgoingMessage(buffer.text);
+      await this.#context.client.editMessage(conversationId, messageId, outgoing);
+      this.cancelEdit();
+      this.#context.flash('Changed.', 'good');
+    } catch (error) {
+      this.#context.report(error);
+    }
+  }
+
+  async #openEditor({ conversationId, buffer }: ComposerState): Promise<void> {
+    const text = await this.#context.runtime.edit(buffer.text);
+    const after = this.#state;
+    if (text === null || after === null || after.conversationId !== conversationId) return;
+    this.#set(withBuffer(after, buffers.replaceAll(after.buffer, text.replace(/\n+$/, ''))));
+  }
+
+  /** By rows where the face draws them, else by lines; up and down from the outermost row walk what was sent before. */
+  #moveCaret(now: ComposerState, motion: RowMotion): void {
+    const moved = this.#context.face.moveCaret(now.buffer, motion);
+    if (moved !== null) this.#set(withBuffer(now, moved));
+    else if (motion === 'lineStart') this.#set(withBuffer(now, buffers.moveLineStart(now.buffer)));
+    else if (motion === 'lineEnd') this.#set(withBuffer(now, buffers.moveLineEnd(now.buffer)));
+    else {
+      const step = (motion === 'lineUp' ? older : newer)(now.history, now.buffer.text);
+      if (step === null) return;
+      const next = withBuffer(now, buffers.replaceAll(now.buffer, step.text));
+      this.#set({ ...next, history: step.history, cannedIndex: null });
+    }
+  }
+}

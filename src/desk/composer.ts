@@ -1,0 +1,138 @@
+// What is being written: a text for one conversation, whether it is a note, whether it changes a message. Pure; it is sent
+// and kept by composer-controller.ts.
+import type { CannedReply, StaffConversationListItem } from '../protocol/entities.ts';
+import * as buffers from './editing/buffer.ts';
+import type { EditBuffer } from './editing/buffer.ts';
+import type { History } from './editing/history.ts';
+import type { CommandName } from './keymap.ts';
+
+/** An answer that is to be kept for the assistant, being read and changed by the operator. */
+export interface Keeping {
+  readonly applicationId: string;
+  /** The entries of the log that it answers; null: not known yet. */
+  readonly settles: readonly string[] | null;
+  /** The text in which something was pointed out that may be of a person. */
+  readonly refused: string | null;
+}
+
+export interface ComposerState {
+  readonly conversationId: string;
+  readonly buffer: EditBuffer;
+  /** Written for colleagues only. */
+  readonly note: boolean;
+  /** The id of the own message that is being changed. */
+  readonly editing: string | null;
+  /** The text is kept for the assistant, not sent: its first line is the question. */
+  readonly keeping: Keeping | null;
+  /** What was being written before the change began. */
+  readonly before: { readonly buffer: EditBuffer; readonly note: boolean } | null;
+  /** `asking`: a draft by the assistant is on its way; `drafted`: the text is its, and unchanged. */
+  readonly ai: 'asking' | 'drafted' | null;
+  readonly history: History;
+  /** The choice among canned replies; null: put away until the text changes. */
+  readonly cannedIndex: number | null;
+}
+
+/** What may be written to a conversation, and what becomes of it. */
+export type SendPermission =
+  /** To the visitor. */
+  | 'answer'
+  /** To the visitor, after the conversation is accepted. */
+  | 'accepts'
+  /** Notes only: a colleague has it. */
+  | 'colleague'
+  /** Nothing: it is closed. */
+  | 'closed';
+
+/** What a text to a conversation would become now; an unknown conversation takes nothing. */
+export function sendPermission(
+  item: Pick<StaffConversationListItem, 'status' | 'assignedTo'> | undefined,
+  memberId: string,
+): SendPermission {
+  if (item === undefined || item.status === 'closed') return 'closed';
+  if (item.status === 'pending') return 'accepts';
+  return item.assignedTo === memberId ? 'answer' : 'colleague';
+}
+
+/** A composer at rest, with a draft in it; the caret at its end. */
+export function composerFor(
+  conversationId: string,
+  text: string,
+  note: boolean,
+  history: History,
+): ComposerState {
+  return {
+    conversationId,
+    buffer: buffers.bufferOf(text),
+    note,
+    editing: null,
+    keeping: null,
+    before: null,
+    ai: null,
+    history,
+    cannedIndex: 0,
+  };
+}
+
+/** Whether there is anything to send. */
+export function hasText(composer: ComposerState | null): boolean {
+  return composer !== null && composer.buffer.text.trim() !== '';
+}
+
+/** The composer with another buffer. A changed text is no draft of the assistant's any more, and asks anew for canned replies. */
+export function withBuffer(composer: ComposerState, buffer: EditBuffer): ComposerState {
+  if (buffer === composer.buffer) return composer;
+  if (buffer.text === composer.buffer.text) return { ...composer, buffer };
+  return { ...composer, buffer, ai: composer.ai === 'drafted' ? null : composer.ai, cannedIndex: 0 };
+}
+
+const motions: Readonly<Partial<Record<CommandName, (buffer: EditBuffer) => EditBuffer>>> = {
+  newline: buffers.newLine,
+  left: buffers.moveLeft,
+  right: buffers.moveRight,
+  wordLeft: buffers.moveWordLeft,
+  wordRight: buffers.moveWordRight,
+  textStart: buffers.moveTextStart,
+  textEnd: buffers.moveTextEnd,
+  deleteBack: buffers.deleteBack,
+  deleteForward: buffers.deleteForward,
+  deleteWord: buffers.deleteWordBack,
+  deleteWordForward: buffers.deleteWordForward,
+  killToEnd: buffers.killToLineEnd,
+  killToStart: buffers.killToLineStart,
+  yank: buffers.yank,
+  yankOlder: buffers.yankOlder,
+  undo: buffers.undo,
+  redo: buffers.redo,
+};
+
+/** The composer after a command that concerns its text alone; null: the command is none of those. */
+export function applyCommand(composer: ComposerState, command: CommandName): ComposerState | null {
+  const motion = motions[command];
+  return motion === undefined ? null : withBuffer(composer, motion(composer.buffer));
+}
+
+/** What is looked for among the canned replies: the word behind a `/` that begins the text; null: nothing is. */
+export function cannedQuery(composer: ComposerState): string | null {
+  if (composer.cannedIndex === null) return null;
+  const { text, caret } = composer.buffer;
+  if (caret !== text.length) return null;
+  return /^\/([\p{L}\p{N}_-]{0,50})$/u.exec(text)?.[1]?.toLowerCase() ?? null;
+}
+
+/** The canned replies that fit, those first whose shortcut begins so. */
+export function fittingReplies(
+  replies: readonly CannedReply[] | null,
+  query: string,
+): readonly CannedReply[] {
+  const begins = (one: CannedReply): boolean => one.shortcut.startsWith(query);
+  const fits = (replies ?? []).filter(
+    (one) =>
+      begins(one) ||
+      one.shortcut.includes(query) ||
+      (query.length > 2 && one.content.toLowerCase().includes(query)),
+  );
+  return fits.toSorted(
+    (one, other) => Number(begins(other)) - Number(begins(one)) || (one.shortcut < other.shortcut ? -1 : 1),
+  );
+}

@@ -1,0 +1,128 @@
+// What an operator does with a conversation as a whole: accept, release, resolve, transfer. Says what became of it, above
+// all when a colleague was faster.
+import type { Colleague, StaffConversationListItem } from '../protocol/entities.ts';
+import { asSdkError } from '../sdk/error.ts';
+import type { DeskContext } from './desk-context.ts';
+import { sanitizeLine } from './sanitize-line.ts';
+
+type Name = 'accept' | 'release' | 'resolve' | 'transfer' | 'block' | 'unblock';
+
+export interface ConversationCommands {
+  /** True when the conversation is the operator's afterwards. Asked again while it runs, it is the same answer. */
+  accept(id: string): Promise<boolean>;
+  release(id: string): Promise<void>;
+  resolve(id: string): Promise<void>;
+  transfer(id: string, colleague: Colleague): Promise<void>;
+  /** Blocks the visitor of a conversation until the block is lifted. */
+  block(item: StaffConversationListItem): Promise<void>;
+  unblock(item: StaffConversationListItem): Promise<void>;
+  /** @throws SdkError */
+  loadColleagues(): Promise<void>;
+}
+
+/** What a visitor is called in a sentence. */
+export function visitorName(item: Pick<StaffConversationListItem, 'visitor'> | undefined): string {
+  const name = sanitizeLine(item?.visitor.name ?? '');
+  if (name !== '') return name;
+  const email = sanitizeLine(item?.visitor.email ?? '');
+  if (email !== '') return email;
+  return item === undefined ? 'the visitor' : `Visitor ${item.visitor.id.slice(0, 4)}`;
+}
+
+/** Whether a member may release, resolve or transfer a conversation. */
+export function canManage(item: StaffConversationListItem, memberId: string, isAdmin: boolean): boolean {
+  return isAdmin || item.assignedTo === memberId;
+}
+
+/** The commands of the member who is signed in; each runs once at a time, whatever is pressed while it runs. */
+export function createConversationCommands(context: DeskContext): ConversationCommands {
+  const { client, store } = context;
+
+  const accepting = new Map<string, Promise<boolean>>();
+
+  async function once<T>(name: Name, id: string, run: () => Promise<T>): Promise<T | undefined> {
+    const key = `${name}:${id}`;
+    if (store.get().pending.has(key)) return undefined;
+    store.set({ pending: new Set([...store.get().pending, key]) });
+    try {
+      return await run();
+    } catch (error) {
+      await explain(name, id, error);
+      return undefined;
+    } finally {
+      store.set({ pending: new Set([...store.get().pending].filter((one) => one !== key)) });
+    }
+  }
+
+  /** A conflict means that the conversation is not as it was shown: look how it stands now, and who was faster. */
+  async function explain(name: Name, id: string, error: unknown): Promise<void> {
+    if (asSdkError(error).code !== 'conflict') return context.report(error);
+    try {
+      const now = await client.getConversation(id);
+      if (now.status === 'closed') return context.flash('A colleague has closed it.', 'bad');
+      if (now.assignedTo === context.memberId) return context.flash('It is already yours.', 'info');
+      if (now.assignedTo !== null)
+        return context.flash(`${sanitizeLine(now.assignedToName ?? '') || 'A colleague'} was faster.`, 'bad');
+      return context.flash(
+        `It went back to the queue, so it can’t be ${name === 'transfer' ? 'transferred' : `${name}d`}.`,
+        'bad',
+      );
+    } catch (problem) {
+      return context.report(problem);
+    }
+  }
+
+  async function accept(id: string): Promise<boolean> {
+    const done = await once('accept', id, () => client.accept(id));
+    accepting.delete(id);
+    if (done !== undefined) context.flash(`You have the conversation with ${visitorName(done)}.`, 'good');
+    return done !== undefined;
+  }
+
+  return {
+    accept: (id) => {
+      const underWay = accepting.get(id);
+      if (underWay !== undefined) return underWay;
+      const accepted = accept(id);
+      accepting.set(id, accepted);
+      return accepted;
+    },
+    release: async (id) => {
+      const done = await once('release', id, () => client.release(id));
+      if (done !== undefined)
+        context.flash(`The conversation with ${visitorName(done)} is back in the queue.`, 'good');
+    },
+    resolve: async (id) => {
+      const done = await once('resolve', id, () => client.resolve(id));
+      if (done !== undefined) context.flash(`Resolved: ${visitorName(done)}.`, 'good');
+    },
+    transfer: async (id, colleague) => {
+      const done = await once('transfer', id, () => client.transfer(id, colleague.id));
+      if (done !== undefined)
+        context.flash(
+          `${sanitizeLine(colleague.name)} has the conversation with ${visitorName(done)} now.`,
+          'good',
+        );
+    },
+    block: async (item) => {
+      const { application, mode, visitor } = item;
+      const body = { applicationId: application.id, mode };
+      const done = await once('block', item.id, () =>
+        client.call('PUT', `/visitors/${visitor.id}/block`, body),
+      );
+      if (done !== undefined) context.flash(`Blocked: ${visitorName(item)}.`, 'good');
+    },
+    unblock: async (item) => {
+      const { application, mode, visitor } = item;
+      const query = new URLSearchParams({ applicationId: application.id, mode }).toString();
+      const done = await once('unblock', item.id, () =>
+        client.call('DELETE', `/visitors/${visitor.id}/block?${query}`),
+      );
+      if (done !== undefined) context.flash(`Not blocked any more: ${visitorName(item)}.`, 'good');
+    },
+    loadColleagues: async () => {
+      const { members } = await client.call<{ members: Colleague[] }>('GET', '/members');
+      store.set({ colleagues: members });
+    },
+  };
+}

@@ -1,0 +1,140 @@
+// What the parts of the desk's model share: the state and its listeners, the client, the clock, and the ways out to
+// the face that shows the state. Holds no rule about conversations.
+import type { StaffClient } from '../sdk/staff-types.ts';
+import type { StaffConversationListItem } from '../protocol/entities.ts';
+import { asSdkError } from '../sdk/error.ts';
+import type { DeskState } from './desk-state.ts';
+import type { DraftStore } from './drafts.ts';
+import type { EditBuffer } from './editing/buffer.ts';
+import { sanitizeLine } from './sanitize-line.ts';
+import { createStore, type Store } from './store.ts';
+
+/** What the model takes from the process around it; tests give their own. */
+export interface DeskRuntime {
+  /** Ms since the epoch. */
+  now(): number;
+  /** Runs once after `ms`. @returns cancels it */
+  schedule(ms: number, run: () => void): () => void;
+  /** Hands the text over to the operator's editor; null: nothing was changed or it failed. */
+  edit(text: string): Promise<string | null>;
+  /** Asks to sign in again; null: the operator cancelled. */
+  signInAgain(): Promise<string | null>;
+  /** Puts a text into the clipboard. */
+  copy(text: string): void;
+  exit(code: number): void;
+}
+
+/** Motions of the caret that depend on how the text is broken into rows. */
+export type RowMotion = 'lineUp' | 'lineDown' | 'lineStart' | 'lineEnd';
+
+/** What the model asks of whatever draws it. A terminal answers in rows, a browser by its elements. */
+export interface Face {
+  /** How many conversations a page of the queue is. */
+  queuePageSize(): number;
+  /** Whether the oldest loaded message of the open conversation is in sight, or nearly so. */
+  isNearBeginning(): boolean;
+  /** Scrolls the open conversation, and tells the model by `setAtEnd` where it stands afterwards. */
+  scroll(to: 'pageUp' | 'pageDown' | 'first'): void;
+  /** Brings a message of the open conversation into sight, and tells the model as above. */
+  reveal(key: string): void;
+  /** Scrolls help or the visitor's data by so many lines. */
+  scrollDialog(by: number): void;
+  /** The text after a motion; null: there is no row to go to, or the face does not break the text itself. */
+  moveCaret(buffer: EditBuffer, motion: RowMotion): EditBuffer | null;
+  /** Draws everything anew. */
+  redraw(): void;
+}
+
+/** For a desk without a screen. */
+const noFace: Face = {
+  queuePageSize: () => 10,
+  isNearBeginning: () => false,
+  scroll: () => undefined,
+  reveal: () => undefined,
+  scrollDialog: () => undefined,
+  moveCaret: () => null,
+  redraw: () => undefined,
+};
+
+export type StateStore = Store<DeskState>;
+
+export interface DeskParts {
+  readonly client: StaffClient;
+  readonly drafts: DraftStore;
+  readonly mode: 'live' | 'test' | 'all';
+  readonly runtime: DeskRuntime;
+}
+
+const flashMs = 6_000;
+
+/** Ties the parts together; asks nothing and starts nothing. */
+export class DeskContext {
+  readonly client: StaffClient;
+  readonly drafts: DraftStore;
+  readonly mode: DeskParts['mode'];
+  readonly runtime: DeskRuntime;
+  readonly store: StateStore;
+  face: Face = noFace;
+
+  constructor({ client, drafts, mode, runtime }: DeskParts, initial: DeskState) {
+    this.client = client;
+    this.drafts = drafts;
+    this.mode = mode;
+    this.runtime = runtime;
+    this.store = createStore(initial);
+  }
+
+  get state(): DeskState {
+    return this.store.get();
+  }
+
+  get memberId(): string {
+    return this.state.session?.member.id ?? '';
+  }
+
+  now(): number {
+    return this.runtime.now();
+  }
+
+  /** Runs once after `ms`. @returns cancels it */
+  schedule(ms: number, run: () => void): () => void {
+    return this.runtime.schedule(ms, run);
+  }
+
+  /** A sentence in the status line, for a while. */
+  flash(text: string, tone: 'info' | 'good' | 'bad' = 'info'): void {
+    const until = this.now() + flashMs;
+    this.store.set({ flash: { text, tone, until } });
+    this.schedule(flashMs, () => {
+      if (this.state.flash?.until === until) this.store.set({ flash: null });
+    });
+  }
+
+  /** Says what went wrong, in a sentence for the operator. */
+  readonly report = (error: unknown): void => this.flash(errorMessage(error), 'bad');
+
+  /** A conversation, as far as the queue knows it. */
+  item(id: string): StaffConversationListItem | undefined {
+    return this.state.queue.items.find((one) => one.id === id);
+  }
+}
+
+/** What went wrong, as a sentence for the operator. */
+export function errorMessage(thrown: unknown): string {
+  const error = asSdkError(thrown);
+  switch (error.code) {
+    case 'network':
+      return 'The server can’t be reached just now.';
+    case 'not_found':
+      return 'That is not there any more.';
+    case 'rate_limit_exceeded':
+    case 'RATE_LIMITED':
+      return `Too many requests. Try again${error.retryAfter === undefined ? ' in a moment' : ` in ${error.retryAfter} s`}.`;
+    case 'edit_window_expired':
+      return 'Only messages of the last 15 minutes can be changed.';
+    case 'destroyed':
+      return 'The request was cancelled.';
+    default:
+      return sanitizeLine(error.message) || 'Something went wrong.';
+  }
+}

@@ -1,0 +1,290 @@
+// Brings the desk's model together: what the client tells and what keys ask for becomes the next state. Must not
+// draw, and knows no terminal.
+import { asSdkError, isRetryable } from '../sdk/error.ts';
+import { keyScopeOf } from './available-commands.ts';
+import { CommandRunner } from './command-runner.ts';
+import { ComposerController } from './composer-controller.ts';
+import { DeskContext, type DeskParts, type Face, type StateStore } from './desk-context.ts';
+import { initialState, type DeskState, type PaneCount } from './desk-state.ts';
+import {
+  createConversationCommands,
+  visitorName,
+  type ConversationCommands,
+} from './conversation-commands.ts';
+import { ConversationController } from './conversation-controller.ts';
+import { Dialogs } from './dialogs.ts';
+import type { KeyPress } from './key-names.ts';
+import type { CommandName, Keymap } from './keymap.ts';
+import { Learning } from './learning.ts';
+import { Navigation } from './navigation.ts';
+import { startNotifications, type Notifications, type Notifier } from './notifications.ts';
+import { QueueController } from './queue-controller.ts';
+
+export interface DeskControllerOptions extends DeskParts {
+  readonly keymap: Keymap;
+  readonly notifier: Notifier;
+}
+
+const tickMs = 1_000;
+const colleaguesEveryMs = 60_000;
+const minRetryMs = 1_000;
+const maxRetryMs = 30_000;
+/** What a menu's or the search's field takes of a pasted text. */
+const maxFieldLength = 200;
+
+/** The desk without a screen: a terminal or a browser shows it. It listens at once, and asks nothing before `start`. */
+export class DeskController {
+  readonly context: DeskContext;
+  readonly queue: QueueController;
+  readonly conversation: ConversationController;
+  readonly commands: ConversationCommands;
+  readonly composer: ComposerController;
+  readonly #keymap: Keymap;
+  readonly #notifications: Notifications;
+  readonly #navigation: Navigation;
+  readonly #runner: CommandRunner;
+  readonly #dialogs: Dialogs;
+  readonly #undo: readonly (() => void)[];
+  #stopped = false;
+  #signingIn = false;
+  #hasBeenOnline = false;
+  #colleaguesAt = -colleaguesEveryMs;
+  #cancelTick = (): void => undefined;
+
+  constructor({ keymap, notifier, ...parts }: DeskControllerOptions) {
+    const context = new DeskContext(parts, initialState(parts.runtime.now()));
+    this.context = context;
+    this.#keymap = keymap;
+    this.commands = createConversationCommands(context);
+    this.queue = new QueueController(context);
+    this.conversation = new ConversationController(context);
+    this.composer = new ComposerController(context, this.commands);
+    this.#notifications = startNotifications(context, notifier);
+    const { commands, queue, conversation, composer } = this;
+    const navigation = new Navigation(context, { queue, conversation, composer });
+    this.#navigation = navigation;
+    const learning = new Learning(context, { composer, navigation });
+    this.#runner = new CommandRunner(context, {
+      commands,
+      queue,
+      conversation,
+      composer,
+      navigation,
+      learning,
+      notifications: this.#notifications,
+    });
+    this.#dialogs = new Dialogs(context, {
+      commands,
+      queue,
+      composer,
+      navigation,
+      learning,
+      keymap,
+      run: this.#runner.run,
+    });
+    this.#undo = this.#listen();
+  }
+
+  get store(): StateStore {
+    return this.context.store;
+  }
+
+  /** From now on the state is shown by this face. */
+  attach(face: Face): void {
+    this.context.face = face;
+  }
+
+  /**
+   * Signs in with a token and begins to listen.
+   * @returns false: the operator cancelled, and the desk ends
+   * @throws SdkError when the service refuses for another reason than the session
+   */
+  start(token: string | null): Promise<boolean> {
+    this.#tick();
+    return this.#signIn(token);
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#cancelTick();
+    for (const off of this.#undo) off();
+    this.#notifications.stop();
+    this.context.client.stop();
+  }
+
+  /** Keys as the face reported them. */
+  pressKeys(presses: readonly KeyPress[]): void {
+    for (const press of presses) this.#press(press);
+  }
+
+  /** A pasted text goes where text is written: into the composer, or the field that is open. */
+  paste(text: string): void {
+    const { dialog, queue, focus, open } = this.#state;
+    const scope = keyScopeOf(this.#state);
+    if (scope === 'composer') this.composer.paste(text);
+    else if (scope === 'menu' || scope === 'search')
+      this.#dialogs.press(null, { key: null, text: text.replace(/\s+/g, ' ').slice(0, maxFieldLength) });
+    else if (dialog === null && focus !== 'queue' && queue.search === null && open !== null) {
+      this.#navigation.setFocus('composer');
+      this.composer.paste(text);
+    }
+  }
+
+  run(command: CommandName): void {
+    this.#runner.run(command);
+  }
+
+  /** Opens a conversation by its id. */
+  open(id: string): void {
+    this.#navigation.openConversation(id, 'conversation');
+  }
+
+  /** Told by the face: how many panes stand side by side. */
+  setPanes(panes: PaneCount): void {
+    this.context.store.set({ panes });
+    if (panes === 3) this.conversation.loadEarlierConversations();
+    this.conversation.markRead();
+  }
+
+  /** Told by the face: whether its window has the focus. */
+  setFocused(watched: boolean): void {
+    this.context.store.set({ watched });
+    if (watched) this.conversation.markRead();
+  }
+
+  get #state(): DeskState {
+    return this.context.state;
+  }
+
+  #press(press: KeyPress): void {
+    const scope = keyScopeOf(this.#state);
+    const command = press.key === null ? null : (this.#keymap.commandFor(scope, press.key) ?? null);
+    switch (scope) {
+      case 'menu':
+      case 'confirm':
+      case 'search':
+        // A second Ctrl+C where the first one asked means it.
+        if (command === 'quit' && scope === 'confirm') return this.context.runtime.exit(0);
+        if (command === 'quit' && scope === 'menu') return this.#navigation.setDialog(null);
+        if (command === 'redraw') return this.context.face.redraw();
+        return this.#dialogs.press(command, press);
+      case 'composer':
+        if (command !== null) {
+          if (!this.composer.run(command)) this.run(command);
+        } else if (press.key === null) this.composer.paste(press.text);
+        else if (press.text !== '') this.composer.type(press.text);
+        return undefined;
+      default:
+        return command === null ? undefined : this.run(command);
+    }
+  }
+
+  /** Signs in, however long the service can't be reached and however often it refuses the session. */
+  async #signIn(token: string | null): Promise<boolean> {
+    const { client, drafts, runtime, store } = this.context;
+    let known = token;
+    for (let attempt = 0; !this.#stopped;) {
+      known ??= await runtime.signInAgain();
+      if (known === null) return false;
+      try {
+        const session = await client.resume(known);
+        store.set({ session, drafted: new Set(drafts.ids()) });
+        return true;
+      } catch (thrown) {
+        const error = asSdkError(thrown);
+        if (error.status === 401) known = null;
+        else if (isRetryable(error)) {
+          const backoff = Math.min(maxRetryMs, minRetryMs * 2 ** attempt);
+          await this.#wait(Math.max((error.retryAfter ?? 0) * 1000, backoff));
+          attempt += 1;
+        } else throw error;
+      }
+    }
+    return false;
+  }
+
+  #wait(ms: number): Promise<void> {
+    this.context.store.set({ connection: 'offline', reconnectAt: this.context.now() + ms });
+    return new Promise((resolve) => {
+      this.context.schedule(ms, resolve);
+    });
+  }
+
+  async #signedOut(): Promise<void> {
+    const { context } = this;
+    if (this.#signingIn || this.#stopped) return;
+    this.#signingIn = true;
+    context.flash('Your session has ended. Sign in again; your drafts are kept.', 'bad');
+    try {
+      if (!(await this.#signIn(null))) return context.runtime.exit(0);
+      this.conversation.rejoin();
+      context.flash('Signed in again.', 'good');
+    } catch (error) {
+      context.report(error);
+      context.runtime.exit(1);
+    } finally {
+      this.#signingIn = false;
+    }
+    return undefined;
+  }
+
+  #tick(): void {
+    if (this.#stopped) return;
+    this.#cancelTick = this.context.schedule(tickMs, () => {
+      const now = this.context.now();
+      this.context.store.set({ now });
+      if (this.#state.connection === 'online' && now - this.#colleaguesAt >= colleaguesEveryMs) {
+        this.#colleaguesAt = now;
+        // Asked without a command of the operator's, so a failure is not reported.
+        this.commands.loadColleagues().catch(() => undefined);
+      }
+      this.#tick();
+    });
+  }
+
+  #listen(): readonly (() => void)[] {
+    const { context, queue, conversation } = this;
+    const { client } = context;
+    return [
+      client.subscribe(({ connection, reconnectAt, conversations, rooms, retryAt }) => {
+        if (this.#stopped) return;
+        context.store.set({ connection, reconnectAt, sendingWaitsUntil: retryAt });
+        queue.sync(conversations);
+        conversation.sync(rooms);
+      }),
+      client.on('connection', ({ status }) => {
+        if (status === 'online') this.#connected();
+      }),
+      client.on('conversation:new', () => queue.conversationAdded()),
+      client.on('conversation:accepted', ({ conversationId }) => conversation.refreshDetail(conversationId)),
+      client.on('conversation:released', ({ conversationId }) => conversation.refreshDetail(conversationId)),
+      client.on('conversation:resolved', ({ conversationId }) => conversation.refreshDetail(conversationId)),
+      client.on('message:deleted', ({ conversationId, messageId }) =>
+        conversation.messageDeleted(conversationId, messageId),
+      ),
+      client.on('message:failed', ({ conversationId }) => this.#messageFailed(conversationId)),
+      client.on('signed-out', () => void this.#signedOut()),
+      client.on('error', (error) => {
+        // What a reconnect mends is shown by the connection's state.
+        if (error.code !== 'network' && error.status !== 401) context.report(error);
+      }),
+    ];
+  }
+
+  #connected(): void {
+    if (this.#hasBeenOnline) this.context.flash('Connected again; everything is up to date.', 'good');
+    this.#hasBeenOnline = true;
+    this.queue.reload().catch(this.context.report);
+    this.conversation.rejoin();
+  }
+
+  #messageFailed(conversationId: string): void {
+    const name = visitorName(this.context.item(conversationId));
+    this.context.flash(
+      this.#state.open?.id === conversationId
+        ? 'A message was not sent: send it again or discard it.'
+        : `A message to ${name} was not sent.`,
+      'bad',
+    );
+  }
+}

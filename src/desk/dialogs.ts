@@ -1,0 +1,163 @@
+// Keys of what lies over the panes, and of the search: choosing, filtering, answering.
+import { paletteCommands } from './available-commands.ts';
+import type { ComposerController } from './composer-controller.ts';
+import type { DeskContext } from './desk-context.ts';
+import type { Dialog, Question } from './desk-state.ts';
+import type { ConversationCommands } from './conversation-commands.ts';
+import type { Learning } from './learning.ts';
+import type { KeyPress } from './key-names.ts';
+import type { CommandName, Keymap } from './keymap.ts';
+import { menuChoices } from './menus.ts';
+import type { Navigation } from './navigation.ts';
+import type { QueueController } from './queue-controller.ts';
+import { shownRows } from './queue.ts';
+
+const steps: Readonly<Partial<Record<CommandName, number>>> = { down: 1, up: -1, pageDown: 10, pageUp: -10 };
+
+type Menu = Extract<Dialog, { kind: 'menu' }>;
+
+export interface DialogParts {
+  readonly commands: ConversationCommands;
+  readonly queue: QueueController;
+  readonly composer: ComposerController;
+  readonly navigation: Navigation;
+  readonly learning: Learning;
+  readonly keymap: Keymap;
+  run(command: CommandName): void;
+}
+
+export class Dialogs {
+  readonly #context: DeskContext;
+  readonly #parts: DialogParts;
+
+  constructor(context: DeskContext, parts: DialogParts) {
+    this.#context = context;
+    this.#parts = parts;
+  }
+
+  /**
+   * A key in the dialog that is open, or in the field of the search.
+   * @param command null: the key is bound to nothing, and may be text
+   */
+  press(command: CommandName | null, press: KeyPress): void {
+    const { dialog, queue } = this.#context.state;
+    const { navigation } = this.#parts;
+    if (dialog === null) return this.#inSearch(command, press, queue.search?.text ?? '');
+    if (dialog.kind === 'confirm') {
+      if (command === 'yes') this.#answer(dialog.ask);
+      else if (command === 'no') navigation.setDialog(null);
+      return undefined;
+    }
+    if (command === 'back') return navigation.setDialog(null);
+    if (dialog.kind === 'menu') return this.#inMenu(dialog, command, press);
+    const step = command === null ? undefined : steps[command];
+    // Help and the visitor's data close on any other key.
+    return step === undefined ? navigation.setDialog(null) : this.#context.face.scrollDialog(step);
+  }
+
+  #answer(question: Question): void {
+    const { commands, composer, learning, navigation } = this.#parts;
+    navigation.setDialog(null);
+    switch (question.command) {
+      case 'resolve':
+        void commands.resolve(question.id).then(() => {
+          const { open } = this.#context.state;
+          if (open?.id === question.id && this.#context.item(question.id)?.status === 'closed')
+            navigation.setFocus('queue');
+        });
+        return undefined;
+      case 'release':
+        return void commands.release(question.id);
+      case 'block':
+        return void commands.block(question.item);
+      case 'remove':
+        return void composer.removeMessage(question.id, question.messageId);
+      case 'discard':
+        return composer.discard(question.key);
+      case 'keepTitle':
+        return void learning.keepTitle(question.choice, question.reviewed);
+      case 'quit':
+        return this.#context.runtime.exit(0);
+    }
+  }
+
+  #inMenu(menu: Menu, command: CommandName | null, press: KeyPress): void {
+    const step = command === null ? undefined : steps[command];
+    if (command === 'choose') return this.#choose(menu);
+    if (step !== undefined) {
+      const last = menuChoices(this.#context.state, menu, this.#parts.keymap).length - 1;
+      const index = Math.max(0, Math.min(last, menu.index + step));
+      return this.#context.store.set({ dialog: { ...menu, index } });
+    }
+    const filter = fieldAfter(menu.filter, press);
+    return filter === null ? undefined : this.#context.store.set({ dialog: { ...menu, filter, index: 0 } });
+  }
+
+  #choose(menu: Menu): void {
+    const { state } = this.#context;
+    const { commands, composer, learning, navigation, keymap, run } = this.#parts;
+    const choice = menuChoices(state, menu, keymap)[menu.index];
+    if (choice === undefined) return;
+    navigation.setDialog(null);
+    switch (menu.menu) {
+      case 'palette': {
+        const command = paletteCommands.find((one) => one === choice.id);
+        if (command !== undefined) run(command);
+        return;
+      }
+      case 'canned': {
+        const reply = state.cannedReplies?.find(({ id }) => id === choice.id);
+        if (reply !== undefined) composer.suggestions.insertReply(reply);
+        return;
+      }
+      case 'gaps': {
+        const gap = state.gaps[Number(choice.id)];
+        if (gap !== undefined) learning.choose(gap);
+        return;
+      }
+      case 'transfer': {
+        const colleague = state.colleagues?.find(({ id }) => id === choice.id);
+        if (colleague !== undefined && menu.about !== null) void commands.transfer(menu.about, colleague);
+      }
+    }
+  }
+
+  #inSearch(command: CommandName | null, press: KeyPress, text: string): void {
+    const { queue, run } = this.#parts;
+    switch (command) {
+      case 'down':
+      case 'up':
+        return queue.move(command === 'down' ? 1 : -1);
+      case 'pageDown':
+        return queue.move(this.#context.face.queuePageSize());
+      case 'pageUp':
+        return queue.move(-this.#context.face.queuePageSize());
+      case 'open':
+        if (text.trim() === '') return queue.search.end();
+        queue.search.confirm();
+        if (shownRows(this.#context.state.queue, this.#context.memberId).length === 1) run('open');
+        return undefined;
+      case 'back':
+        return queue.search.end();
+      case 'nextUnread':
+      case 'nextPane':
+      case 'previousPane':
+      case 'redraw':
+      case 'quit':
+        queue.search.confirm();
+        return run(command);
+      default: {
+        const next = fieldAfter(text, press);
+        return next === null ? undefined : queue.search.setText(next);
+      }
+    }
+  }
+}
+
+/** A one-line field after a key: typed text is added, Backspace takes the last character; null: unchanged. */
+function fieldAfter(text: string, { key, text: typed }: KeyPress): string | null {
+  if (key === 'backspace') return Array.from(text).slice(0, -1).join('');
+  if (key === 'ctrl+u' || key === 'ctrl+w') return '';
+  if (typed === '' || typed === '\n') return null;
+  return (text + typed).slice(0, 200);
+}

@@ -1,0 +1,230 @@
+// Fills the queue: pages as they are needed, counts, and forgetting what no list shows, so that a day's events and
+// 10,000 conversations cost no more than a page.
+import type { StaffConversationListItem } from '../protocol/entities.ts';
+import type { QueueFilter, StaffClient, StaffState } from '../sdk/staff-types.ts';
+import { errorMessage, type DeskContext } from './desk-context.ts';
+import { QueueSearch } from './queue-search.ts';
+import {
+  compareItems,
+  cursorIndex,
+  shownCursor,
+  shownRows,
+  tabFilters,
+  tabRows,
+  tabs,
+  updateTotals,
+  withCursor,
+  type QueueLists,
+  type Tab,
+  type TabList,
+} from './queue.ts';
+
+const pageSize = 50;
+const maxPageSize = 100;
+/** The next page is asked for when the cursor is so many rows from the end. */
+const aheadRows = 20;
+/** What is kept of a tab that is not shown. */
+const keptRows = 100;
+const recountAfterMs = 800;
+const recountEveryMs = 5_000;
+
+type Items = readonly StaffConversationListItem[];
+
+/** The queue's pages and counts, kept in the store; nothing is asked before `reload`. */
+export class QueueController {
+  readonly search: QueueSearch;
+  readonly #context: DeskContext;
+  #recountDue = false;
+  #recountedAt = -recountEveryMs;
+  #trimAt = 400;
+  #trimming = false;
+
+  constructor(context: DeskContext) {
+    this.#context = context;
+    this.search = new QueueSearch(context, pageSize, () => this.#placeCursor(this.#cursorIndex));
+  }
+
+  /** Everything anew: at the start and after an interruption. */
+  async reload(): Promise<void> {
+    const { tab: shown } = this.#queue;
+    const wanted = [...new Set<Tab>(['pending', 'mine', shown])];
+    const shownCount = tabRows(this.#queue, shown, this.#context.memberId).length;
+    const limit = Math.min(maxPageSize, Math.max(pageSize, shownCount));
+    const answers = await Promise.all(
+      wanted.map(async (tab) => ({
+        tab,
+        ...(await this.#list({ ...tabFilters[tab], limit: tab === shown ? limit : pageSize })),
+      })),
+    );
+    const keep = new Set(answers.flatMap(({ conversations }) => conversations.map(({ id }) => id)));
+    const { open } = this.#context.state;
+    if (open !== null) keep.add(open.id);
+    for (const tab of tabs) this.#setList(tab, { horizon: null, loading: false, problem: null });
+    for (const { tab, conversations, total } of answers)
+      this.#setList(tab, {
+        total,
+        horizon: conversations.length >= total ? 'end' : (conversations.at(-1) ?? 'end'),
+      });
+    this.#keepOnly(keep);
+    this.sync(this.#context.client.getState().conversations);
+    await this.search.reload();
+    this.#scheduleRecount();
+  }
+
+  showTab(tab: Tab): void {
+    const before = this.#queue;
+    this.#context.store.set({ queue: { ...before, tab, search: null } });
+    if (before.lists[tab].horizon === null)
+      void this.#loadPage(tab).then(() => this.#placeCursor(this.#cursorIndex));
+    else this.#placeCursor(this.#cursorIndex);
+  }
+
+  /** Moves the cursor by so many rows. */
+  move(by: number): void {
+    this.moveTo(Math.max(0, this.#cursorIndex + by));
+  }
+
+  /** Moves the cursor to a row, or to the last one. */
+  moveTo(index: number): void {
+    this.#placeCursor(index);
+    if (index < this.#rows.length - aheadRows) return;
+    void (this.#queue.search === null ? this.#loadPage(this.#queue.tab) : this.search.loadMore());
+  }
+
+  /** Takes over what the client knows. */
+  sync(items: StaffState['conversations']): void {
+    const before = this.#queue;
+    if (before.items === items) return;
+    const { memberId, store } = this.#context;
+    const old = new Map(before.items.map((item) => [item.id, item]));
+    let { lists } = before;
+    let unknown = false;
+    for (const item of items) {
+      const was = old.get(item.id);
+      if (was === item) continue;
+      unknown ||= was === undefined;
+      lists = updateTotals(lists, was, item, memberId);
+    }
+    const index = cursorIndex(shownRows(before, memberId), shownCursor(before));
+    const next = { ...before, items, lists };
+    const after = shownRows(next, memberId);
+    const cursor = shownCursor(next);
+    const still = after.findIndex(({ id }) => id === cursor);
+    // The conversation under the cursor has left the list: the one that took its place is next.
+    const at = still >= 0 ? still : Math.min(Math.max(index, 0), after.length - 1);
+    store.set({ queue: withCursor(next, after, at) });
+    // Something new, or removed at the service: erased, or past its retention.
+    if (unknown || (items.length < before.items.length && !this.#trimming)) this.#scheduleRecount();
+    this.#trim();
+  }
+
+  /** A new conversation waits. */
+  conversationAdded(): void {
+    for (const tab of ['pending', 'all'] as const) {
+      const { total } = this.#queue.lists[tab];
+      if (total !== null) this.#setList(tab, { total: total + 1 });
+    }
+    this.#scheduleRecount();
+  }
+
+  get #queue(): QueueLists {
+    return this.#context.state.queue;
+  }
+
+  get #rows(): Items {
+    return shownRows(this.#queue, this.#context.memberId);
+  }
+
+  get #cursorIndex(): number {
+    return cursorIndex(this.#rows, shownCursor(this.#queue));
+  }
+
+  #setList(tab: Tab, patch: Partial<TabList>): void {
+    const before = this.#queue;
+    const lists = { ...before.lists, [tab]: { ...before.lists[tab], ...patch } };
+    this.#context.store.set({ queue: { ...before, lists } });
+  }
+
+  #list(filter: QueueFilter): ReturnType<StaffClient['listConversations']> {
+    const { client, mode } = this.#context;
+    return client.listConversations({ ...filter, mode }, { again: false });
+  }
+
+  #placeCursor(index: number): void {
+    const rows = this.#rows;
+    const at = Math.max(0, Math.min(index, rows.length - 1));
+    this.#context.store.set({ queue: withCursor(this.#queue, rows, at) });
+  }
+
+  async #loadPage(tab: Tab): Promise<void> {
+    const list = this.#queue.lists[tab];
+    if (list.loading || list.horizon === 'end') return;
+    this.#setList(tab, { loading: true, problem: null });
+    try {
+      let offset = tabRows(this.#queue, tab, this.#context.memberId).length;
+      for (;;) {
+        const { conversations, total } = await this.#list({ ...tabFilters[tab], limit: pageSize, offset });
+        const last = conversations.at(-1);
+        const isEnd =
+          last === undefined || conversations.length < pageSize || offset + conversations.length >= total;
+        const { horizon } = this.#queue.lists[tab];
+        const grows = isEnd || horizon === null || horizon === 'end' || compareItems(last, horizon) > 0;
+        this.#setList(tab, { total, horizon: isEnd ? 'end' : grows ? last : horizon });
+        // Otherwise rows have moved since the page before, and this one held nothing new.
+        if (grows) break;
+        offset += pageSize;
+      }
+      this.#setList(tab, { loading: false });
+    } catch (error) {
+      this.#setList(tab, { loading: false, problem: errorMessage(error) });
+    }
+  }
+
+  async #countAll(): Promise<void> {
+    for (const tab of tabs) {
+      const { total } = await this.#list({ ...tabFilters[tab], limit: 1 });
+      this.#setList(tab, { total });
+    }
+  }
+
+  /** The counts may be wrong: asks for them, soon and seldom. */
+  #scheduleRecount(): void {
+    if (this.#recountDue) return;
+    this.#recountDue = true;
+    const now = this.#context.now();
+    this.#context.schedule(Math.max(recountAfterMs, this.#recountedAt + recountEveryMs - now), () => {
+      this.#recountDue = false;
+      this.#recountedAt = this.#context.now();
+      if (this.#context.state.connection === 'online') this.#countAll().catch(() => undefined);
+    });
+  }
+
+  /** Forgets what no list shows. What changes at the service comes back by itself. */
+  #trim(): void {
+    const { queue, open } = this.#context.state;
+    if (queue.items.length < this.#trimAt) return;
+    const keep = new Set<string>(open === null ? [] : [open.id]);
+    for (const one of open?.earlier ?? []) keep.add(one.id);
+    for (const id of queue.search?.ids ?? []) keep.add(id);
+    let { lists } = queue;
+    for (const tab of tabs) {
+      const rows = tabRows(queue, tab, this.#context.memberId);
+      const { cursor } = queue.lists[tab];
+      const limit =
+        tab === queue.tab ? Math.max(keptRows, cursorIndex(rows, cursor) + 4 * keptRows) : keptRows;
+      for (const { id } of rows.slice(0, limit)) keep.add(id);
+      const last = rows[limit - 1];
+      if (rows.length > limit && last !== undefined)
+        lists = { ...lists, [tab]: { ...lists[tab], horizon: last } };
+    }
+    this.#trimAt = keep.size + 300;
+    this.#context.store.set({ queue: { ...queue, lists } });
+    this.#keepOnly(keep);
+  }
+
+  #keepOnly(ids: ReadonlySet<string>): void {
+    this.#trimming = true;
+    this.#context.client.keepConversations(ids);
+    this.#trimming = false;
+  }
+}

@@ -1,0 +1,136 @@
+// What the composer is offered: canned replies after a slash, and drafts by the assistant. Both only change the text;
+// nothing is sent from here.
+import type { CannedReply } from '../protocol/entities.ts';
+import { asSdkError } from '../sdk/error.ts';
+import * as buffers from './editing/buffer.ts';
+import type { CommandName } from './keymap.ts';
+import { cannedQuery, fittingReplies, hasText, withBuffer, type ComposerState } from './composer.ts';
+import type { DeskContext } from './desk-context.ts';
+import { editableText } from './lexical-markdown.ts';
+import { sanitizeLine } from './sanitize-line.ts';
+
+export interface Suggestions {
+  /** Runs a command on the list of canned replies while it is shown; false: it is none of the list's. */
+  run(command: CommandName): boolean;
+  insertReply(reply: CannedReply): void;
+  loadCannedReplies(): Promise<void>;
+  askDraft(): Promise<void>;
+}
+
+/** @param set takes the composer's next state, and keeps its text */
+export function createSuggestions(context: DeskContext, set: (next: ComposerState) => void): Suggestions {
+  const { client, store } = context;
+  const composer = (): ComposerState | null => store.get().composer;
+
+  function choices(): readonly CannedReply[] {
+    const now = composer();
+    const query = now === null ? null : cannedQuery(now);
+    return query === null ? [] : fittingReplies(store.get().cannedReplies, query);
+  }
+
+  /** In the place of the shortcut that was typed, else at the caret. */
+  function insertReply(reply: CannedReply): void {
+    const now = composer();
+    if (now === null) return;
+    const text = editableText(reply);
+    const buffer =
+      cannedQuery(now) === null ? buffers.paste(now.buffer, text) : buffers.replaceAll(now.buffer, text);
+    set({ ...withBuffer(now, buffer), cannedIndex: null });
+  }
+
+  function run(command: CommandName): boolean {
+    const list = choices();
+    const now = composer();
+    if (now === null || list.length === 0) return false;
+    const index = Math.min(now.cannedIndex ?? 0, list.length - 1);
+    switch (command) {
+      case 'lineUp':
+        set({ ...now, cannedIndex: Math.max(0, index - 1) });
+        return true;
+      case 'lineDown':
+        set({ ...now, cannedIndex: Math.min(list.length - 1, index + 1) });
+        return true;
+      case 'send':
+      case 'nextPane': {
+        const reply = list[index];
+        if (reply !== undefined) insertReply(reply);
+        return true;
+      }
+      case 'back':
+        set({ ...now, cannedIndex: null });
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  async function askDraft(): Promise<void> {
+    const now = composer();
+    if (now === null || now.ai === 'asking') return;
+    // The draft is for the visitor, and Undo would bring the note back as an answer.
+    if (now.note && hasText(now))
+      return context.flash('Your draft here is an internal note: send it or clear it first.', 'info');
+    const id = now.conversationId;
+    set({ ...now, ai: 'asking' });
+    try {
+      const { text, sources, answered } = await client.call<{
+        text: string;
+        answered: boolean;
+        sources: readonly { title: string }[];
+      }>('POST', `/conversations/${id}/ai/reply`, {});
+      const after = composer();
+      if (after?.conversationId !== id) return;
+      if (!answered || text.trim() === '') {
+        set({ ...after, ai: null });
+        return context.flash('The assistant found no answer in your documents.', 'info');
+      }
+      const replaced = hasText(after);
+      set({
+        ...withBuffer(after, buffers.replaceAll(after.buffer, text)),
+        note: false,
+        ai: 'drafted',
+        cannedIndex: null,
+      });
+      const titles = sources
+        .map(({ title }) => sanitizeLine(title))
+        .slice(0, 3)
+        .join(', ');
+      context.flash(
+        `A draft${titles === '' ? '' : ` from ${titles}`}: read it before you send it.${replaced ? ' Undo brings your text back.' : ''}`,
+        'info',
+      );
+    } catch (error) {
+      const after = composer();
+      if (after?.conversationId === id) set({ ...after, ai: null });
+      const { code } = asSdkError(error);
+      if (code === 'plan_limit')
+        context.flash('This organization’s plan has no drafts by the assistant; premium has.', 'bad');
+      else if (code === 'ai_unavailable')
+        context.flash('The assistant’s model did not answer. Try again in a moment.', 'bad');
+      else context.report(error);
+    }
+    return undefined;
+  }
+
+  async function loadCannedReplies(): Promise<void> {
+    if (store.get().cannedReplies !== null) return;
+    store.set({ cannedReplies: [] });
+    const all: CannedReply[] = [];
+    try {
+      for (;;) {
+        const { cannedReplies, total } = await client.call<{ cannedReplies: CannedReply[]; total: number }>(
+          'GET',
+          `/canned-replies?limit=100&offset=${all.length}`,
+        );
+        all.push(...cannedReplies);
+        store.set({ cannedReplies: [...all] });
+        if (cannedReplies.length === 0 || all.length >= total || all.length >= 1_000) return;
+      }
+    } catch (error) {
+      store.set({ cannedReplies: null });
+      context.report(error);
+    }
+  }
+
+  return { run, insertReply, loadCannedReplies, askDraft };
+}
