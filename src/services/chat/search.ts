@@ -3,7 +3,7 @@
 // SQLite's tokenizer knows no words in scripts that write without blanks.
 // The index follows the event log, a moment behind, so that sending never waits for it.
 import type { Service, Tx } from '../service.ts';
-import type { WordQuery } from '../../engine/repositories.ts';
+import type { WordQuery } from '../../engine/repositories/search.ts';
 import type { UnindexedMessage } from '../../engine/rows.ts';
 import { writeSlice, type SliceBudget } from '../core/slices.ts';
 

@@ -3,7 +3,7 @@
 // commands only: a whole organization in one transaction is nothing for a server.
 import { createHash, type Hash } from 'node:crypto';
 import { organization } from '../../protocol/entities.ts';
-import type { AnyRow, ExportedTable } from '../../engine/repositories.ts';
+import type { AnyRow, ExportedTable } from '../../engine/repositories/export-import.ts';
 import type { OrganizationRow } from '../../engine/rows.ts';
 import { accessOrganization } from '../core/access.ts';
 import { audit } from '../core/audit.ts';

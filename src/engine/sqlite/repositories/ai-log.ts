@@ -1,5 +1,5 @@
 // Queries on the log of what the assistant was asked and answered, and on what it has yet to answer.
-import type { AiLogRepository } from '../../repositories.ts';
+import type { AiLogRepository } from '../../repositories/ai-log.ts';
 import type { AiLogRow, RetentionScope } from '../../rows.ts';
 import { isOneOf, isOrAny, jsonText, withoutIndex } from '../dialect.ts';
 import { all, first, prepare, run, type Runner } from '../query.ts';

@@ -1,5 +1,5 @@
 // Queries on API keys.
-import type { ApiKeysRepository } from '../../repositories.ts';
+import type { ApiKeysRepository } from '../../repositories/api-keys.ts';
 import type { ApiKeyRow } from '../../rows.ts';
 import { all, first, prepare, run, type Runner } from '../query.ts';
 

@@ -1,5 +1,5 @@
 // Queries on applications and their registered domains.
-import type { ApplicationsRepository } from '../../repositories.ts';
+import type { ApplicationsRepository } from '../../repositories/applications.ts';
 import type { ApplicationRow, DomainRow } from '../../rows.ts';
 import { all, first, prepare, run, type Runner } from '../query.ts';
 

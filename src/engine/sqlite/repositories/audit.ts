@@ -1,5 +1,5 @@
 // The audit log: appended, never changed.
-import type { AuditRepository } from '../../repositories.ts';
+import type { AuditRepository } from '../../repositories/audit.ts';
 import type { AuditRow } from '../../rows.ts';
 import { all, first, prepare, run, type Runner } from '../query.ts';
 

@@ -1,5 +1,5 @@
 // Queries on blocks: of visitors, and of addresses by their keyed digest.
-import type { BlocksRepository } from '../../repositories.ts';
+import type { BlocksRepository } from '../../repositories/blocks.ts';
 import type { Mode } from '../../../protocol/entities.ts';
 import type { AddressBlockRow, VisitorBlockRow } from '../../rows.ts';
 import { all, first, prepare, run, type Runner } from '../query.ts';

@@ -1,5 +1,5 @@
 // Queries on canned replies.
-import type { CannedRepliesRepository } from '../../repositories.ts';
+import type { CannedRepliesRepository } from '../../repositories/canned-replies.ts';
 import type { CannedReplyRow } from '../../rows.ts';
 import { all, first, prepare, run, type Runner } from '../query.ts';
 

@@ -1,7 +1,7 @@
 // Queries on conversations: a visitor's own, the operators' queue, and the guarded
 // changes of state, each of which matches only the state that it starts from.
 import { sql } from 'kysely';
-import type { ConversationFilter, ConversationsRepository } from '../../repositories.ts';
+import type { ConversationFilter, ConversationsRepository } from '../../repositories/conversations.ts';
 import type { ConversationRow, ConversationWithVisitor, QueueRow } from '../../rows.ts';
 import { containsText } from '../dialect.ts';
 import type { KnownConversations } from '../known-conversations.ts';

@@ -1,6 +1,6 @@
 // The log of events: appended by rules, read by those who follow it.
 import { sql } from 'kysely';
-import type { EventsRepository } from '../../repositories.ts';
+import type { EventsRepository } from '../../repositories/events.ts';
 import type { EventRow } from '../../rows.ts';
 import { all, first, insertRow, prepare, run, type Runner } from '../query.ts';
 

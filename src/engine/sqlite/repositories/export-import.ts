@@ -1,7 +1,7 @@
 // Queries that carry one organization's rows out of a database and into another:
 // which tables travel, by what they belong to it, and in which order they must arrive.
 import { sql } from 'kysely';
-import type { AnyRow, ExportedTable, TransferRepository } from '../../repositories.ts';
+import type { AnyRow, ExportedTable, TransferRepository } from '../../repositories/export-import.ts';
 import { builder, type Runner } from '../query.ts';
 
 /** Parents before children. */

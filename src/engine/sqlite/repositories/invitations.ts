@@ -1,5 +1,5 @@
 // Queries on invitations: one per member, found by the digest of its link.
-import type { InvitationsRepository } from '../../repositories.ts';
+import type { InvitationsRepository } from '../../repositories/invitations.ts';
 import type { InvitationRow } from '../../rows.ts';
 import { first, prepare, run, type Runner } from '../query.ts';
 

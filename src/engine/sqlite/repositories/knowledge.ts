@@ -1,7 +1,7 @@
 // Queries on the assistant's knowledge: documents, the passages they are cut into, the full-text index over them,
 // synonyms, vectors. What a search means is services/assistant/knowledge/retrieval.
 import { sql } from 'kysely';
-import type { KnowledgeRepository } from '../../repositories.ts';
+import type { KnowledgeRepository } from '../../repositories/knowledge.ts';
 import type {
   KnowledgeCandidate,
   KnowledgeDocumentRow,

@@ -1,5 +1,5 @@
 // Queries on members (staff) and their sessions.
-import type { MembersRepository } from '../../repositories.ts';
+import type { MembersRepository } from '../../repositories/members.ts';
 import type { MemberRow, StaffSessionRow } from '../../rows.ts';
 import { all, first, prepare, run, type Runner } from '../query.ts';
 

@@ -1,5 +1,5 @@
 // Queries on messages. Order inside a conversation is `seq`, never a time.
-import type { HistoryFilter, MessagesRepository } from '../../repositories.ts';
+import type { HistoryFilter, MessagesRepository } from '../../repositories/messages.ts';
 import type { MessageRow, MessageWithSender } from '../../rows.ts';
 import { all, builder, first, prepare, run, type Builder, type Runner } from '../query.ts';
 

@@ -1,5 +1,5 @@
 // Facts about the database itself, by key.
-import type { MetaRepository } from '../../repositories.ts';
+import type { MetaRepository } from '../../repositories/meta.ts';
 import { first, prepare, run, type Runner } from '../query.ts';
 
 const get = prepare<{ key: string }>()((db, p) =>

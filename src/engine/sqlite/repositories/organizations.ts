@@ -1,5 +1,5 @@
 // Queries on organizations.
-import type { OrganizationsRepository } from '../../repositories.ts';
+import type { OrganizationsRepository } from '../../repositories/organizations.ts';
 import { sql } from 'kysely';
 import type { Mode } from '../../../protocol/entities.ts';
 import type { OrganizationRow, RetentionCursor } from '../../rows.ts';

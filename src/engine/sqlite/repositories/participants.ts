@@ -1,5 +1,5 @@
 // Queries on who takes part in a conversation and how far each has read.
-import type { ParticipantsRepository } from '../../repositories.ts';
+import type { ParticipantsRepository } from '../../repositories/participants.ts';
 import type { ParticipantRow } from '../../rows.ts';
 import { all, first, prepare, run, type Runner } from '../query.ts';
 

@@ -1,5 +1,5 @@
 // Queries on passkeys of members, and on those that authenticators were asked to make.
-import type { PasskeysRepository } from '../../repositories.ts';
+import type { PasskeysRepository } from '../../repositories/passkeys.ts';
 import type { PasskeyRegistrationRow, PasskeyRow } from '../../rows.ts';
 import { all, first, prepare, run, type Runner } from '../query.ts';
 

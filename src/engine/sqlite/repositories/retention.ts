@@ -1,7 +1,7 @@
 // Queries of retention: what is older than an organization keeps, counted and
 // removed in small steps. Which window holds for whom is services/retention.ts.
 import { sql, type RawBuilder } from 'kysely';
-import type { RetentionRepository } from '../../repositories.ts';
+import type { RetentionRepository } from '../../repositories/retention.ts';
 import type { Mode } from '../../../protocol/entities.ts';
 import type { RetentionCursor, RetentionScope } from '../../rows.ts';
 import { isOrAny } from '../dialect.ts';

@@ -1,6 +1,6 @@
 // Queries on the full-text index of messages. Words arrive segmented; what a search
 // means is services/search.ts.
-import type { SearchRepository, WordQuery } from '../../repositories.ts';
+import type { SearchRepository, WordQuery } from '../../repositories/search.ts';
 import { sql } from 'kysely';
 import { all, first, prepare, run, type Runner } from '../query.ts';
 

@@ -1,5 +1,5 @@
 // Queries on second factors: the secrets of authenticators, recovery codes, and sign-ins that wait for one of them.
-import type { SecondFactorsRepository } from '../../repositories.ts';
+import type { SecondFactorsRepository } from '../../repositories/second-factors.ts';
 import type { MemberTotpRow, RecoveryCodeRow, SignInTicketRow } from '../../rows.ts';
 import { first, prepare, run, type Runner } from '../query.ts';
 

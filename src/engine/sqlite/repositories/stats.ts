@@ -1,5 +1,5 @@
 // Queries for figures: rows to be counted, never texts.
-import type { StatsRepository } from '../../repositories.ts';
+import type { StatsRepository } from '../../repositories/stats.ts';
 import type { RetentionCursor } from '../../rows.ts';
 import { all, prepare, type Runner } from '../query.ts';
 

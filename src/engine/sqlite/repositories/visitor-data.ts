@@ -1,7 +1,7 @@
 // Queries on everything that belongs to one visitor: for handing it out whole, and
 // for removing it whole. Whose right that is, services/data/visitor-data.ts knows.
 import { sql } from 'kysely';
-import type { VisitorDataRepository, VisitorFilter } from '../../repositories.ts';
+import type { VisitorDataRepository, VisitorFilter } from '../../repositories/visitor-data.ts';
 import type { VisitorRow } from '../../rows.ts';
 import { blankEvent, isNewestEvent } from './events.ts';
 import { all, builder, first, prepare, run, type Runner } from '../query.ts';

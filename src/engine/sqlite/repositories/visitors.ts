@@ -1,5 +1,5 @@
 // Queries on visitors.
-import type { NamedVisitor, VisitorsRepository } from '../../repositories.ts';
+import type { NamedVisitor, VisitorsRepository } from '../../repositories/visitors.ts';
 import type { Mode } from '../../../protocol/entities.ts';
 import type { VisitorRow } from '../../rows.ts';
 import { first, prepare, run, type Runner } from '../query.ts';

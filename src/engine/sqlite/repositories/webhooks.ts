@@ -1,6 +1,6 @@
 // Queries on webhooks and their deliveries. What is due, and what waits for whom, is
 // decided by the rows alone, so that a restart changes nothing.
-import type { WebhookSecrets, WebhooksRepository } from '../../repositories.ts';
+import type { WebhookSecrets, WebhooksRepository } from '../../repositories/webhooks.ts';
 import type { WebhookDeliveryRow, WebhookRow } from '../../rows.ts';
 import { all, first, prepare, run, type Runner } from '../query.ts';
 

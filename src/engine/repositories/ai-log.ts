@@ -1,0 +1,31 @@
+// What is asked of the log of what the assistant was asked and answered.
+import type { AiLogRow, RetentionScope } from '../rows.ts';
+
+export interface AiLogRepository {
+  /** 0 when there is one of this id. */
+  insert(row: AiLogRow): Promise<number>;
+  /** Newest first. @param applicationId null: of all its applications */
+  list(
+    organizationId: string,
+    applicationId: string | null,
+    limit: number,
+    offset: number,
+  ): Promise<AiLogRow[]>;
+  count(organizationId: string, applicationId: string | null): Promise<number>;
+  /** Oldest first. */
+  ofVisitor(visitorKey: string): Promise<AiLogRow[]>;
+  /** Removes at most `limit` rows older than the scope's time, oldest first. */
+  removeOld(scope: RetentionScope, limit: number): Promise<number>;
+  /** Remembers which passage a visitor chose after the newest question of a conversation that was answered by choices. */
+  setChosen(conversationId: string, passageId: string): Promise<number>;
+  /** Questions of visitors of live data that had no answer and that no person dealt with, newest first. */
+  gaps(applicationId: string, limit: number): Promise<AiLogRow[]>;
+  /** Marks questions of an application as dealt with. @param at a time, ms */
+  settle(applicationId: string, ids: readonly string[], at: number): Promise<number>;
+  /** Takes the texts out of a conversation's rows since a time. */
+  blank(conversationId: string, since: number): Promise<number>;
+  /** Organizations with an application that answers by itself. */
+  automaticOrganizations(): Promise<string[]>;
+  /** Pending conversations that an assistant may answer in and that changed since a time, longest waiting first. */
+  unanswered(since: number, limit: number): Promise<{ id: string; organization_id: string }[]>;
+}

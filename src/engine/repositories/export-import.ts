@@ -1,0 +1,38 @@
+// What is asked to carry one organization's rows out of a database and into another.
+
+/** A row as it lies in its table, by column. */
+export type AnyRow = Readonly<Record<string, unknown>>;
+
+/** How a table's rows belong to an organization: by a column of their own, or by a row of another table. */
+export interface ExportedTable {
+  readonly name: string;
+  readonly owner: 'id' | 'organization_id' | { readonly column: string; readonly table: string };
+  /** Columns that name rows of other exported tables: they must have arrived before. */
+  readonly references: Readonly<Record<string, string>>;
+}
+
+/** Carries one organization's rows out of a database and into another, of any engine with the same schema. */
+export interface TransferRepository {
+  /** Parents before children: the order in which rows must arrive. */
+  readonly tables: readonly ExportedTable[];
+  /** The number of the schema. */
+  schema(): Promise<number>;
+  /**
+   * Rows of one table that belong to an organization, in an order that stays.
+   * @param after where the page begins: null, or `next` of the page before
+   * @returns `next` null: this was the last page
+   */
+  page(
+    table: ExportedTable,
+    organizationId: string,
+    after: AnyRow | null,
+    limit: number,
+  ): Promise<{ rows: AnyRow[]; next: AnyRow | null }>;
+  /** The columns of a table. */
+  columns(table: string): Promise<string[]>;
+  /**
+   * Puts a row into its table; 0 when there is one like it, by id or by what must be unique.
+   * @param columns all columns of the table
+   */
+  insert(table: string, columns: readonly string[], row: AnyRow): Promise<number>;
+}

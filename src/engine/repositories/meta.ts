@@ -1,0 +1,12 @@
+// What is asked of facts about the database itself.
+
+/** Facts about the database itself, by key. */
+export interface MetaRepository {
+  /** The value under a key, or undefined. */
+  get(key: string): Promise<string | undefined>;
+  set(key: string, value: string): Promise<number>;
+  /** Sets a value in place of another; 0 when the key has another value by now, or none. */
+  replace(key: string, expected: string, value: string): Promise<number>;
+  /** 0 when there is none. */
+  remove(key: string): Promise<number>;
+}

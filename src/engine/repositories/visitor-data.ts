@@ -1,0 +1,35 @@
+// What is asked of everything that belongs to one visitor: to hand it out whole, and to remove it.
+import type { Mode } from '../../protocol/entities.ts';
+import type { AuditRow, ConversationRow, VisitorRow } from '../rows.ts';
+
+/** Which visitors are meant by a UUID. */
+export interface VisitorFilter {
+  /** The X-Visitor-Id. */
+  readonly visitorId: string;
+  /** null: of every organization. */
+  readonly organizationId: string | null;
+  readonly applicationId?: string | undefined;
+  readonly mode?: Mode | undefined;
+}
+
+export interface VisitorDataRepository {
+  /** Every visitor with this UUID: the same one under another application or mode is another person. */
+  find(filter: VisitorFilter): Promise<VisitorRow[]>;
+  /** Oldest first. */
+  conversations(visitorKey: string): Promise<ConversationRow[]>;
+  /** How many internal notes are in the visitor's conversations. */
+  countNotes(visitorKey: string): Promise<number>;
+  /** What the audit log says about a subject, oldest first. */
+  access(subject: string): Promise<AuditRow[]>;
+  /** Removes at most `limit` messages of the visitor's conversations. */
+  removeMessages(visitorKey: string, limit: number): Promise<number>;
+  /** Removes at most `limit` deliveries to webhooks of what happened in the visitor's conversations. */
+  removeDeliveries(visitorKey: string, limit: number): Promise<number>;
+  /** Removes at most `limit` of the visitor's conversations. The newest event of the log stays, without content. */
+  removeConversations(visitorKey: string, limit: number): Promise<number>;
+  /** Removes the visitor with every row that refers to it; 0 when there is none. */
+  remove(visitorKey: string): Promise<number>;
+  /** How many visitors have ever been erased, as text: live connections prove themselves again when it has changed. */
+  erasures(): Promise<string>;
+  countErasure(): Promise<number>;
+}
