@@ -37,8 +37,8 @@ const security: Readonly<Record<AnyOperation['who'], Json>> = {
     { appId: [], visitorId: [] },
     { apiKey: [], appId: [], visitorId: [] },
   ],
-  operator: [{ session: [] }],
-  admin: [{ session: [] }],
+  operator: [{ session: [] }, { cookie: [] }],
+  admin: [{ session: [] }, { cookie: [] }],
   local: [],
 };
 

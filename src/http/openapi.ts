@@ -36,6 +36,13 @@ const securitySchemes: JsonObject = {
     description:
       'The token of `POST /api/v1/staff/session`, or a staff token (`dbt_…`) with the scope that it takes.',
   },
+  cookie: {
+    type: 'apiKey',
+    in: 'cookie',
+    name: '__Host-deskbell',
+    description:
+      'The session of a page of this server (`cookie: true` at sign-in). It counts for such pages only.',
+  },
   appId: {
     type: 'apiKey',
     in: 'header',

@@ -17,6 +17,7 @@ import {
   authenticateMember,
   authenticateVisitor,
 } from '../services/auth/authenticate.ts';
+import { assertMayHaveCookie, removedCookie, sessionCookie } from '../services/auth/session-cookie.ts';
 import { execute } from '../services/execute.ts';
 import { badField, notFound } from '../services/core/errors.ts';
 import type { Service } from '../services/service.ts';
@@ -48,9 +49,18 @@ export function createOperationRouter(service: Service, trustProxy: number): Rou
       const address = clientAddressOf(ctx, trustProxy);
       const actor = await authenticate(service, operation, ctx, address);
       const call = { service, actor, address, contentLimit: sizeLimits.contentRest };
-      const output: object = await execute(call, name, undefined, {
-        readInput: () => readInput(ctx, operation),
+      let wantsCookie = false;
+      const answer: object = await execute(call, name, undefined, {
+        readInput: async () => {
+          const input = await readInput(ctx, operation);
+          wantsCookie = operation.sessionCookie === 'set' && input['cookie'] === true;
+          if (wantsCookie) assertMayHaveCookie(service, readCredentials(ctx, address));
+          return input;
+        },
       });
+      const output = wantsCookie ? moveTokenToCookie(ctx, service, answer) : answer;
+      if (operation.sessionCookie === 'remove' && ctx.req.headers.cookie !== undefined)
+        ctx.append('Set-Cookie', removedCookie(service, readCredentials(ctx, address)));
       ctx.status = operation.status ?? 200;
       const body = operation.envelope === undefined ? output : { [operation.envelope]: output };
       if (operation.long === true) sendLongJson(ctx, body);
@@ -59,6 +69,14 @@ export function createOperationRouter(service: Service, trustProxy: number): Rou
     });
   }
   return router;
+}
+
+/** Keeps the session's token in a cookie. @returns the answer without it */
+function moveTokenToCookie(ctx: Context, service: Service, answer: object): object {
+  const { token, ...rest }: { token?: unknown } = answer;
+  if (typeof token === 'string')
+    ctx.append('Set-Cookie', sessionCookie(service, readCredentials(ctx, ''), token));
+  return rest;
 }
 
 async function authenticate(

@@ -20,6 +20,7 @@ export function readCredentials(ctx: Context, address: string): Credentials {
     origin: headerValues(ctx.req, 'origin'),
     fetchSite: typeof fetchSite === 'string' ? fetchSite : undefined,
     host: ctx.req.headers.host,
+    cookie: ctx.req.headers.cookie,
     safeMethod: ctx.method === 'GET' || ctx.method === 'HEAD',
     address,
   };

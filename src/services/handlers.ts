@@ -107,6 +107,8 @@ export const handlers: { readonly [N in OperationName]: Handler<N> } = {
 
   'session.create': sessions.signIn,
   'session.createLocal': writes(sessions.signInLocally),
+  'session.createLink': writes(sessions.createSignInLink),
+  'session.fromLink': sessions.signInByLink,
   'session.get': sessions.getSession,
   'session.delete': writes(sessions.signOut, memberScope),
   'session.secondFactor': secondFactor.completeSignIn,

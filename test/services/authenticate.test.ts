@@ -6,11 +6,11 @@ import {
   authenticateHostSite,
   authenticateMember,
   authenticateVisitor,
-  organizationSlugFromHost,
   isKnownOrigin,
   sessionExpiry,
   type Credentials,
 } from '../../src/services/auth/authenticate.ts';
+import { organizationSlugFromHost } from '../../src/services/auth/organization-host.ts';
 import { matchOrigin } from '../../src/services/auth/origin-match.ts';
 import { ServiceError } from '../../src/services/core/errors.ts';
 import { makeApiKey } from '../../src/services/auth/secrets.ts';
@@ -46,6 +46,7 @@ function credentials(changes: Partial<Credentials> = {}): Credentials {
     fetchSite: undefined,
     safeMethod: true,
     host: undefined,
+    cookie: undefined,
     address: '10.0.0.1',
     ...changes,
   };

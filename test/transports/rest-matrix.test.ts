@@ -246,6 +246,7 @@ const rows: Readonly<Partial<Record<OperationName, Row>>> = {
   'session.get': { answers: [200, 200, 200] },
   'session.delete': { answers: [200, 200, 200] },
   'session.secondFactor': { body: () => ({ ticket: 'x', code: '123456' }), answers: 401 },
+  'session.fromLink': { body: () => ({ ticket: 'x' }), answers: 401 },
   'session.setUpSecondFactor': { body: () => ({ ticket: 'x' }), answers: 401 },
   'totp.get': { answers: [200, 200, 200] },
   'totp.begin': { answers: 'refusals' },

@@ -338,6 +338,7 @@ describe('what owners may do', () => {
       fetchSite: undefined,
       safeMethod: true,
       host: undefined,
+      cookie: undefined,
       address: '127.0.0.1',
     });
   const inputs = (): readonly (readonly [OperationName, object])[] => {

@@ -55,7 +55,7 @@ export function askPassword(view: SignInView, note = ''): void {
 async function step(view: SignInView, run: () => Promise<Session>): Promise<void> {
   try {
     const session = await run();
-    setToken(session.token);
+    setToken(session.token ?? null);
     view.done(session);
   } catch (error) {
     if (!(error instanceof ApiError) || error.pending === null) throw error;
@@ -120,7 +120,7 @@ async function setUp(view: SignInView, { ticket }: Pending): Promise<void> {
       button: 'Go on',
       work: async ({ code = '' }) => {
         const session = await call<Session>('POST', '/session/second-factor', { ticket, code });
-        setToken(session.token);
+        setToken(session.token ?? null);
         view.done(session);
       },
     }),

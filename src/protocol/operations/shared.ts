@@ -40,6 +40,8 @@ export interface Operation<W extends Who, I extends z.ZodType, O extends z.ZodTy
   readonly idempotency?: 'clientMessageId' | 'idempotencyKey';
   /** The name under which REST answers the one thing that the handler answers bare. */
   readonly envelope?: string;
+  /** A page of the server may get the answer's session as a cookie (`cookie: true` in the input), or loses it. */
+  readonly sessionCookie?: 'set' | 'remove';
   /** True where the answer may be cached by clients (everything else is no-store). */
   readonly cacheable?: true;
   /** The answer may be of any size: it is written piece by piece. */
@@ -148,6 +150,13 @@ export const password = exactText(8, 1024).refine(
   (value) => !isCommonPassword(value),
   'is one of the passwords that are tried first: choose another',
 );
+
+/** For pages of the server itself: the session goes into a cookie, and its token is left out of the answer. */
+export const cookie = z
+  .boolean()
+  .default(false)
+  .describe('for pages of this server only: keep the session in a cookie and leave token out');
+export const sessionToken = z.string().optional().describe('absent with cookie: true');
 
 export const session = z.object({
   expiresAt: entity.timestamp,

@@ -15,12 +15,14 @@ import {
 } from '../sign-in.ts';
 import {
   adminPageInput,
+  cookie,
   dateTime,
   defineOperation,
   listOutput,
   name,
   noInput,
   session,
+  sessionToken,
   successOutput,
 } from './shared.ts';
 
@@ -33,24 +35,49 @@ export const signInOperations = {
   'session.secondFactor': defineOperation({
     summary: 'Complete a sign-in with a second factor',
     audience: 'Staff',
-    errors: ['second_factor'],
+    errors: ['second_factor', 'forbidden'],
     who: 'anyone',
     rest: ['POST', '/staff/session/second-factor'],
     status: 201,
+    sessionCookie: 'set',
     input: z
       .object({
         ticket,
         code: code.optional(),
         assertion: passkeyAssertion.optional().describe('of a passkey, in place of a code'),
+        cookie,
       })
       .refine((input) => (input.code === undefined) !== (input.assertion === undefined), {
         path: ['code'],
         message: 'or an assertion must be there, and not both',
       }),
     output: session.extend({
-      token: z.string(),
+      token: sessionToken,
       recoveryCodes: recoveryCodes.optional().describe('only where the second factor was just set up'),
     }),
+  }),
+  'session.createLink': defineOperation({
+    summary: 'Make a link that signs a member in once, as the owner of the data folder',
+    audience: 'Staff',
+    errors: ['not_found', 'conflict'],
+    who: 'local',
+    rest: null,
+    input: z.object({ memberId: entity.uuid }),
+    output: z.object({
+      ticket: z.string().describe('goes behind `#sign-in=` of the address of the dashboard'),
+      expiresAt: entity.timestamp,
+    }),
+  }),
+  'session.fromLink': defineOperation({
+    summary: 'Sign in with the ticket of a link, once',
+    audience: 'Staff',
+    errors: ['forbidden'],
+    who: 'anyone',
+    rest: ['POST', '/staff/session/link'],
+    status: 201,
+    sessionCookie: 'set',
+    input: z.object({ ticket, cookie }),
+    output: session.extend({ token: sessionToken }),
   }),
   'session.setUpSecondFactor': defineOperation({
     summary: 'Get a secret to set up the second factor that the organization demands',

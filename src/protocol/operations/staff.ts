@@ -5,6 +5,7 @@ import * as entity from '../entities.ts';
 import { exactText, text } from '../text.ts';
 import {
   clientMessageId,
+  cookie,
   conversationId,
   successOutput,
   historyInput,
@@ -18,6 +19,7 @@ import {
   pageInput,
   password,
   session,
+  sessionToken,
   shortcut,
   staffConversationOutput,
 } from './shared.ts';
@@ -26,16 +28,18 @@ export const staffOperations = {
   'session.create': defineOperation({
     summary: 'Sign in',
     audience: 'Staff',
-    errors: ['second_factor'],
+    errors: ['second_factor', 'forbidden'],
     who: 'anyone',
     rest: ['POST', '/staff/session'],
     status: 201,
+    sessionCookie: 'set',
     input: z.object({
       organization: text(1, 100).toLowerCase(),
       email: text(1, 254).toLowerCase(),
       password: exactText(1, 1024),
+      cookie,
     }),
-    output: session.extend({ token: z.string() }),
+    output: session.extend({ token: sessionToken }),
   }),
   /** Without a password: the owner of the data folder could set a new one. For the console on the server's machine. */
   'session.createLocal': defineOperation({
@@ -62,6 +66,7 @@ export const staffOperations = {
     errors: [],
     who: 'operator',
     rest: ['DELETE', '/staff/session'],
+    sessionCookie: 'remove',
     input: noInput,
     output: successOutput,
   }),

@@ -4,7 +4,7 @@ import { visitorUuid, uuid } from '../../protocol/entities.ts';
 import type { CachedApplication, CachedSession } from '../core/config-cache.ts';
 import type { HostSiteActor, MemberActor, VisitorActor } from '../core/actor.ts';
 import type { TokenScope } from '../../protocol/sign-in.ts';
-import type { ApiKeyRow, OrganizationRow } from '../../engine/rows.ts';
+import type { ApiKeyRow } from '../../engine/rows.ts';
 import { StoreUnavailableError, type Scope, type Tx } from '../../engine/engine.ts';
 import { ServiceError } from '../core/errors.ts';
 import { scopeOfMember } from '../core/scopes.ts';
@@ -13,7 +13,9 @@ import { demandsSecondFactor } from './second-factor-demand.ts';
 import { countFailedAuth } from './rate-limits.ts';
 import { originMatches, parseOrigin } from './origins.ts';
 import { isMemberToken, readApiKey } from './secrets.ts';
+import { mayUseHost } from './organization-host.ts';
 import { matchOrigin } from './origin-match.ts';
+import { tokenFromCookie } from './session-cookie.ts';
 import { rememberStanding } from './standing.ts';
 import type { Service } from '../service.ts';
 
@@ -28,6 +30,8 @@ export interface Credentials {
   readonly safeMethod: boolean;
   /** The Host header: `<slug>.<base host>` is bound to its organization. */
   readonly host: string | undefined;
+  /** The Cookie header, with all its cookies. */
+  readonly cookie: string | undefined;
   readonly address: string;
 }
 
@@ -194,12 +198,12 @@ export async function isKnownOrigin(service: Service, header: string): Promise<b
 }
 
 /**
- * A member by session token.
+ * A member by session token: in Authorization, or in the cookie of a page of this server.
  * @throws ServiceError unauthorized, rate_limit_exceeded
  */
 export async function authenticateMember(service: Service, credentials: Credentials): Promise<MemberActor> {
   const epoch = await service.engine.store.freshConfiguration();
-  const token = bearerToken(credentials.authorization);
+  const token = bearerToken(credentials.authorization) ?? tokenFromCookie(service, credentials);
   const found =
     token !== null && isMemberToken(token)
       ? await service.configCache.sessionByDigest(service.secrets.digest(token))
@@ -260,24 +264,4 @@ async function extendSession(service: Service, { session }: CachedSession): Prom
   await recordUse(service, scopeOfMember(session.organization_id, session.member_id), async (tx) => {
     await tx.repositories.members.touchSession(session.id, now, expiresAt);
   });
-}
-
-/** False at the host of another organization: what belongs to this one is unknown there. */
-export function mayUseHost(
-  service: Service,
-  host: string | undefined,
-  organization: Pick<OrganizationRow, 'slug'>,
-): boolean {
-  const slug = organizationSlugFromHost(service, host);
-  return slug === null || slug === organization.slug;
-}
-
-/** The slug in `<slug>.<base host>`, or null for any other host. */
-export function organizationSlugFromHost(service: Service, host: string | undefined): string | null {
-  const baseUrl = service.settings.baseUrl();
-  if (baseUrl === null || host === undefined) return null;
-  const base = new URL(baseUrl).host;
-  const name = host.toLowerCase();
-  if (!name.endsWith(`.${base}`)) return null;
-  return name.slice(0, -base.length - 1);
 }

@@ -26,7 +26,7 @@ export async function openSession(
   call: Call,
   { organization, member }: MemberAccount,
   { action, secondFactor, detail = {} }: SessionProof,
-): Promise<Output<'session.create'>> {
+): Promise<Output<'session.createLocal'>> {
   const { secrets, engine } = call.service;
   const now = engine.clock.now();
   const token = makeSessionToken();

@@ -12,7 +12,7 @@ import { ServiceError, badField, rateLimited } from '../core/errors.ts';
 import { scopeOfMember } from '../core/scopes.ts';
 import { isoTime } from '../core/serializers.ts';
 import type { AnonymousCall, MemberCall, OwnerCall, ReadTx, Service, Tx } from '../service.ts';
-import { mayUseHost } from './authenticate.ts';
+import { mayUseHost } from './organization-host.ts';
 import { demandsSecondFactor } from './second-factor-demand.ts';
 import { openSession, type MemberAccount } from './open-session.ts';
 import { assertAuthNotThrottled, countFailedAuth } from './rate-limits.ts';

@@ -2,23 +2,27 @@
 // same time and says the same thing.
 import type { Input, Output } from '../../protocol/operations.ts';
 import type { SecondFactorMethod } from '../../protocol/sign-in.ts';
+import type { MemberRow } from '../../engine/rows.ts';
 import { audit } from '../core/audit.ts';
 import { accessMember } from '../core/access.ts';
 import type { LocalActor } from '../core/actor.ts';
 import { scopeOfMember } from '../core/scopes.ts';
-import { mayUseHost } from './authenticate.ts';
+import { mayUseHost } from './organization-host.ts';
 import { openSession, type MemberAccount } from './open-session.ts';
 import { issueTicket, secondFactorMethods, secondFactorNeeded, type PendingSignIn } from './second-factor.ts';
 import { ServiceError, notFound } from '../core/errors.ts';
 import { addressKey } from '../../net/ip-ranges.ts';
+import { makeSignInTicket } from './secrets.ts';
 import {
+  assertAuthNotThrottled,
   assertSignInNotThrottled,
+  countFailedAuth,
   countFailedSignIn,
   isSignInSlowed,
   rememberSignIn,
 } from './rate-limits.ts';
 import { isoTime, serializeMember, serializeOrganization } from '../core/serializers.ts';
-import type { AnonymousCall, Call, MemberCall, Service, Tx } from '../service.ts';
+import type { AnonymousCall, Call, MemberCall, ReadTx, Service, Tx } from '../service.ts';
 import { createStaffToken } from './socket-tokens.ts';
 
 const slowedDelayMs = 1_000;
@@ -135,17 +139,100 @@ export async function signInLocally(
   call: Call<LocalActor>,
   input: Input<'session.createLocal'>,
 ): Promise<Output<'session.createLocal'>> {
-  const member = await accessMember(tx, call.actor, input.memberId);
+  const member = await accessEnabledMember(tx, call, input.memberId);
   const organization = await tx.repositories.organizations.byId(member.organization_id);
   if (organization === undefined) throw notFound('organization');
-  if (member.disabled_at !== null)
-    throw new ServiceError(
-      'conflict',
-      `${member.name} is disabled. See: deskbell member enable ${member.id}`,
-    );
   // The owner of the data folder could switch the second factor off as well.
   const proof = { action: 'session.createLocal', secondFactor: true };
   return openSession(tx, call, { organization, member }, proof);
+}
+
+async function accessEnabledMember(tx: Tx, call: Call<LocalActor>, memberId: string): Promise<MemberRow> {
+  const member = await accessMember(tx, call.actor, memberId);
+  if (member.disabled_at === null) return member;
+  throw new ServiceError('conflict', `${member.name} is disabled. See: deskbell member enable ${member.id}`);
+}
+
+/** How long a link works: nothing else is asked of those who have it. */
+const linkLifeMs = 10 * 60_000;
+/** Stands where other tickets are bound to an address: neither kind can be used as the other. */
+const linkMark = 'sign-in-link';
+
+/**
+ * Makes the ticket of a link that signs a member in once, for the owner of the data folder.
+ * @throws ServiceError not_found, conflict (the member is disabled)
+ */
+export async function createSignInLink(
+  tx: Tx,
+  call: Call<LocalActor>,
+  input: Input<'session.createLink'>,
+): Promise<Output<'session.createLink'>> {
+  const { secrets, engine } = call.service;
+  const member = await accessEnabledMember(tx, call, input.memberId);
+  const expiresAt = engine.clock.now() + linkLifeMs;
+  const ticket = makeSignInTicket();
+  await tx.repositories.secondFactors.removeExpiredTickets(engine.clock.now());
+  await tx.repositories.secondFactors.insertTicket({
+    digest: secrets.digest(ticket),
+    member_id: member.id,
+    address: secrets.digest(linkMark),
+    tries: 0,
+    expires_at: expiresAt,
+  });
+  await audit(tx, call, {
+    organizationId: member.organization_id,
+    action: 'session.createLink',
+    subject: `member:${member.id}`,
+  });
+  return { ticket, expiresAt: isoTime(expiresAt) };
+}
+
+/**
+ * Signs a member in with the ticket of a link. The owner of the data folder made it, who could switch a second factor
+ * off as well, so it stands for one.
+ * @throws ServiceError unauthorized, rate_limit_exceeded
+ */
+export async function signInByLink(
+  call: AnonymousCall,
+  input: Input<'session.fromLink'>,
+): Promise<Output<'session.fromLink'>> {
+  const { service } = call;
+  const address = call.address ?? 'local';
+  await assertAuthNotThrottled(service, address);
+  const digest = service.secrets.digest(input.ticket);
+  const found = await service.engine.store.read((tx) => findLink(tx, call, digest));
+  const session =
+    found === null
+      ? null
+      : await service.engine.store.write(
+          scopeOfMember(found.organization.id, found.member.id),
+          async (tx) => {
+            // Another request may have used it in between.
+            const account = await findLink(tx, call, digest);
+            if (account === null) return null;
+            await tx.repositories.secondFactors.removeTicket(digest);
+            const proof = { action: 'session.fromLink', secondFactor: true };
+            return openSession(tx, { ...call, actor: { kind: 'anonymous' } }, account, proof);
+          },
+        );
+  if (session !== null) return session;
+  await countFailedAuth(service, address);
+  throw new ServiceError(
+    'unauthorized',
+    'This link was used already, or is over. Make another one, or sign in with the password.',
+  );
+}
+
+async function findLink(tx: ReadTx, call: AnonymousCall, digest: Uint8Array): Promise<MemberAccount | null> {
+  const { secrets, engine } = call.service;
+  const { secondFactors, members, organizations } = tx.repositories;
+  const ticket = await secondFactors.ticketByDigest(digest);
+  if (ticket === undefined || ticket.expires_at <= engine.clock.now()) return null;
+  if (Buffer.compare(ticket.address, secrets.digest(linkMark)) !== 0) return null;
+  const member = await members.byId(ticket.member_id);
+  const organization = member && (await organizations.byId(member.organization_id));
+  if (member === undefined || organization === undefined || member.disabled_at !== null) return null;
+  return mayUseHost(call.service, call.actor.host, organization) ? { organization, member } : null;
 }
 
 /** Who am I. */

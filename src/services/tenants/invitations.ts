@@ -5,7 +5,7 @@ import { addressKey } from '../../net/ip-ranges.ts';
 import type { Input, Output } from '../../protocol/operations.ts';
 import { audit } from '../core/audit.ts';
 import { ServiceError } from '../core/errors.ts';
-import { mayUseHost } from '../auth/authenticate.ts';
+import { mayUseHost } from '../auth/organization-host.ts';
 import { assertAuthNotThrottled, countFailedAuth } from '../auth/rate-limits.ts';
 import { addMember, noPassword } from './members.ts';
 import { isoTime, serializeMember, serializeOrganization } from '../core/serializers.ts';

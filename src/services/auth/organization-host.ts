@@ -1,0 +1,23 @@
+// The host of an organization, `<slug>.<base host>`: at it, every other organization is unknown.
+import type { OrganizationRow } from '../../engine/rows.ts';
+import type { Service } from '../service.ts';
+
+/** False at the host of another organization: what belongs to this one is unknown there. */
+export function mayUseHost(
+  service: Service,
+  host: string | undefined,
+  organization: Pick<OrganizationRow, 'slug'>,
+): boolean {
+  const slug = organizationSlugFromHost(service, host);
+  return slug === null || slug === organization.slug;
+}
+
+/** The slug in `<slug>.<base host>`, or null for any other host. */
+export function organizationSlugFromHost(service: Service, host: string | undefined): string | null {
+  const baseUrl = service.settings.baseUrl();
+  if (baseUrl === null || host === undefined) return null;
+  const base = new URL(baseUrl).host;
+  const name = host.toLowerCase();
+  if (!name.endsWith(`.${base}`)) return null;
+  return name.slice(0, -base.length - 1);
+}
