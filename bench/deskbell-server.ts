@@ -1,17 +1,19 @@
 // Owns: the server under measurement, in a process of its own: Deskbell from its sources, provisioned
 // through the same operations as everywhere. Must not change how Deskbell works, beyond its settings.
 //
-// A pair is one visitor with two connections, the second of which joined the conversation with
-// `echo`: so a message has exactly one listener, and no member of staff is online whose activity
-// feed would multiply the deliveries. All pairs share one organization, as in life.
+// A pair is one visitor and their conversation. The visitor's second connection has joined it with `echo`, so a message
+// has exactly one listener however it was sent. All pairs share one organization, as in life. The operator's
+// conversations are in another one, each sent to over a connection of its own; those ask for test data only, so that
+// staff is online and its activity feed is made, but not multiplied by fifty.
 import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
 import { createApp } from '../src/app.ts';
 import { readConfig } from '../src/config.ts';
 import { sizeLimits } from '../src/protocol/codes.ts';
 import type { OperationName, Output, RawInput } from '../src/protocol/operations.ts';
 import type { Actor, VisitorActor } from '../src/services/core/actor.ts';
 import { execute } from '../src/services/execute.ts';
-import { ownUsage, serveQuestions, type Pair } from './protocol.ts';
+import { serveQuestions, type Pair, type Way } from './protocol.ts';
 
 const [folder = '', pairCount = '50'] = process.argv.slice(2);
 const origin = 'https://bench.example';
@@ -21,10 +23,11 @@ const config = readConfig(
     data: folder,
     port: '0',
     logLevel: 'warn',
-    limitVisitor: 'off',
-    limitApplication: 'off',
+    // The default windows with limits that are never reached: what they cost is measured, too.
+    limitVisitor: '999999999/s,999999999/m,999999999/h',
+    limitApplication: '999999999/s,999999999/m,999999999/h',
+    limitAddress: '999999999/s,999999999/m,999999999/h',
     limitAddressNew: 'off',
-    limitAddress: 'off',
     limitAddressConfig: 'off',
     limitAddressFailed: 'off',
     limitAccountFailed: 'off',
@@ -40,49 +43,99 @@ function call<N extends OperationName>(actor: Actor, name: N, input: RawInput<N>
   return execute({ service, actor, address: null, contentLimit: sizeLimits.contentRest }, name, input);
 }
 
-const local: Actor = { kind: 'local' };
-const organization = await call(local, 'organizations.create', { name: 'Bench', slug: 'bench' });
-await call(local, 'organizations.update', { organization: 'bench', plan: 'enterprise' });
-await call(local, 'organizations.update', {
-  organization: 'bench',
-  limits: { requestsPerMinute: 1_000_000_000 },
-});
-const application = await call(local, 'applications.create', {
-  organization: 'bench',
-  name: 'Bench',
-  domains: ['bench.example'],
-});
-
-const visitors: { readonly actor: VisitorActor; readonly conversationId: string }[] = [];
-for (let index = 0; index < Number(pairCount); index += 1) {
-  const actor: VisitorActor = {
-    kind: 'visitor',
-    organizationId: organization.id,
-    applicationId: application.id,
-    visitorId: randomUUID(),
-    mode: 'live',
-    via: 'origin',
-    origin,
-  };
-  const { conversation } = await call(actor, 'conversations.create', {});
-  visitors.push({ actor, conversationId: conversation.id });
+async function post(path: string, token: string): Promise<unknown> {
+  const answer = await fetch(`http://127.0.0.1:${port}/api/v1${path}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}` },
+  });
+  if (!answer.ok) throw new Error(await answer.text());
+  return answer.json();
 }
 
-async function pair({ actor, conversationId }: (typeof visitors)[number]): Promise<Pair> {
-  const { token } = await call(actor, 'widget.token', {});
-  return {
-    conversationId,
-    socketPath: `/api/v1/ws?token=${token}`,
-    headers: { origin, 'x-app-id': actor.applicationId, 'x-visitor-id': actor.visitorId },
-  };
+const local: Actor = { kind: 'local' };
+
+interface Tenant {
+  readonly slug: string;
+  readonly key: string;
+  readonly visitors: readonly { readonly actor: VisitorActor; readonly conversationId: string }[];
+}
+
+async function createTenant(slug: string): Promise<Tenant> {
+  const organization = await call(local, 'organizations.create', { name: slug, slug });
+  await call(local, 'organizations.update', {
+    organization: slug,
+    plan: 'enterprise',
+    limits: { requestsPerMinute: 1_000_000_000 },
+  });
+  const application = await call(local, 'applications.create', {
+    organization: slug,
+    name: slug,
+    domains: ['bench.example'],
+  });
+  const { key } = await call(local, 'keys.create', { applicationId: application.id });
+  const visitors: Tenant['visitors'][number][] = [];
+  for (let index = 0; index < Number(pairCount); index += 1) {
+    const actor: VisitorActor = {
+      kind: 'visitor',
+      organizationId: organization.id,
+      applicationId: application.id,
+      visitorId: randomUUID(),
+      mode: 'live',
+      via: 'origin',
+      origin,
+    };
+    const { conversation } = await call(actor, 'conversations.create', {});
+    visitors.push({ actor, conversationId: conversation.id });
+  }
+  return { slug, key, visitors };
+}
+
+const tenant = await createTenant('bench');
+
+/** Made when it is asked for: members' passwords take their time. */
+let operated: Promise<Tenant & { readonly token: string }> | undefined;
+async function createOperated(): Promise<Tenant & { readonly token: string }> {
+  const made = await createTenant('operated');
+  const member = await call(local, 'members.add', {
+    organization: made.slug,
+    email: 'operator@bench.example',
+    name: 'Operator',
+    role: 'operator',
+    password: randomUUID(),
+  });
+  const { token } = await call(local, 'session.createLocal', { memberId: member.id });
+  for (const { conversationId } of made.visitors)
+    await post(`/staff/conversations/${conversationId}/accept`, token);
+  return { ...made, token };
+}
+
+async function pairs(way: Way): Promise<Pair[]> {
+  const path = (token: string): string => `/api/v1/ws?token=${token}`;
+  const staff = way === 'operator' ? await (operated ??= createOperated()) : undefined;
+  const { visitors, key } = staff ?? tenant;
+  return Promise.all(
+    visitors.map(async ({ actor, conversationId }): Promise<Pair> => {
+      const ofVisitor = path((await call(actor, 'widget.token', {})).token);
+      const ofStaff = staff && ((await post('/staff/ws-token', staff.token)) as { token: string });
+      return {
+        conversationId,
+        sender:
+          ofStaff === undefined ? (way === 'visitor' ? ofVisitor : null) : `${path(ofStaff.token)}&mode=test`,
+        listener: ofVisitor,
+        headers: {
+          origin,
+          'x-app-id': actor.applicationId,
+          'x-visitor-id': actor.visitorId,
+          ...(way === 'key' ? { authorization: `Bearer ${key}` } : {}),
+        },
+        framing: 'plain',
+      };
+    }),
+  );
 }
 
 serveQuestions({
-  address: () => ({ host: '127.0.0.1', port }),
-  pairs: () => Promise.all(visitors.map(pair)),
-  usage: ownUsage,
-  stop: async () => {
-    await app.stop();
-    return null;
-  },
+  address: () => ({ host: '127.0.0.1', port, database: join(folder, 'deskbell.db') }),
+  pairs,
+  stop: () => app.stop(),
 });

@@ -1,23 +1,30 @@
-// Owns: the load generator, in a process of its own: pairs over WebSocket, the same pairs with REST
-// sends, or idle sockets. Must cost as little as it can, and must not know which server it meets.
+// Owns: the load generator, in a process of its own: pairs that send over WebSocket or REST, or idle sockets. Each
+// round ends only when nothing is under way any more, so that what was sent, answered, delivered and stored can be
+// compared. Must cost as little as it can, and must not know which server it meets beyond its framing.
 import { connect, type Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 import { WebSocket } from 'ws';
-import type { Load, LoadResult, Pair } from './protocol.ts';
+import type { Address, Order, Pair, Sent } from './protocol.ts';
 
 const content = 'The quick brown fox jumps over the lazy dog. '.repeat(5).slice(0, 200);
+const drainMs = 20_000;
+/** Another generator's ids come later in the order, and are never the same. */
+const generation = `${Date.now().toString(36)}-${process.pid}`;
 
-/** What was sent and what came back. A message counts once it was acknowledged and its peer received it. */
+/** What was sent and what came back. */
 class Tally {
   readonly #sentAt = new Map<string, number>();
-  readonly #latencies: number[] = [];
+  #latencies: number[] = [];
+  #lastId = 0;
+  sent = 0;
   acknowledged = 0;
   delivered = 0;
-  sent = 0;
 
-  /** Notes a message; the id to send it under. */
+  /** Notes a message; the id to send it under: in order of time, as our own client makes them. */
   send(): string {
     this.sent += 1;
-    const id = `m${this.sent}`;
+    this.#lastId += 1;
+    const id = `${generation}-${String(this.#lastId).padStart(9, '0')}`;
     this.#sentAt.set(id, performance.now());
     return id;
   }
@@ -30,11 +37,16 @@ class Tally {
     this.#latencies.push(performance.now() - sentAt);
   }
 
-  /** Forgets what was counted before the servers and this process were warm. */
+  get settled(): boolean {
+    return this.acknowledged === this.sent && this.delivered >= this.sent;
+  }
+
+  /** Begins a round. */
   restart(): void {
+    this.sent = 0;
     this.acknowledged = 0;
     this.delivered = 0;
-    this.#latencies.length = 0;
+    this.#latencies = [];
   }
 
   percentile(share: number): number {
@@ -43,62 +55,81 @@ class Tally {
   }
 }
 
-function openSocket({ address }: Load, pair: Pair): Promise<WebSocket> {
-  const socket = new WebSocket(`ws://${address.host}:${address.port}${pair.socketPath}`, {
+/** Puts a frame into what its server speaks, and answers the heartbeats of that. */
+const wrap = {
+  plain: (type: string, payload: string) => `{"type":"${type}","payload":${payload}}`,
+  'socket.io': (type: string, payload: string) => `42["${type}",${payload}]`,
+};
+
+async function openSocket(address: Address, pair: Pair, path: string): Promise<WebSocket> {
+  const socket = new WebSocket(`ws://${address.host}:${address.port}${path}`, {
     headers: pair.headers,
     perMessageDeflate: false,
     skipUTF8Validation: true,
   });
-  return new Promise((resolve, reject) => {
-    socket.once('open', () => resolve(socket));
-    socket.once('error', reject);
-    socket.once('close', (code, reason) => reject(new Error(`closed: ${code} ${reason.toString()}`)));
-  });
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  if (pair.framing === 'plain') socket.once('open', () => resolve());
+  else
+    socket.on('message', (data: Buffer) => {
+      // Engine.IO: 0 opens, 2 asks whether one is there; Socket.IO's 40 joins and is answered by 40.
+      if (data[0] === 0x30) socket.send('40');
+      else if (data[0] === 0x32) socket.send('3');
+      else if (data[0] === 0x34 && data[1] === 0x30) resolve();
+    });
+  socket.once('error', reject);
+  socket.once('close', (code, reason) => reject(new Error(`closed: ${code} ${reason.toString()}`)));
+  await promise;
+  return socket;
 }
 
-async function joined(load: Load, pair: Pair, onMessage: () => void): Promise<WebSocket> {
-  const socket = await openSocket(load, pair);
+async function joined(address: Address, pair: Pair, onMessage: () => void): Promise<void> {
+  const socket = await openSocket(address, pair, pair.listener);
   const { promise, resolve } = Promise.withResolvers<void>();
   socket.on('message', (data: Buffer) => {
     // Looked at without parsing: the generator shall not be what is measured.
     if (data.includes('"message:new"')) onMessage();
     else if (data.includes('"room:joined"')) resolve();
   });
-  socket.send(
-    JSON.stringify({ type: 'room:join', payload: { conversationId: pair.conversationId, echo: true } }),
-  );
+  socket.send(wrap[pair.framing]('room:join', `{"conversationId":"${pair.conversationId}","echo":true}`));
   await promise;
-  return socket;
 }
 
-/** One side that sends; `again` sends the next message. */
-interface Sender {
-  readonly again: () => void;
-  readonly close: () => void;
-}
+type Sender = () => void;
 
-async function socketSender(load: Load, pair: Pair, tally: Tally, running: () => boolean): Promise<Sender> {
-  const socket = await openSocket(load, pair);
+async function socketSender(
+  address: Address,
+  pair: Pair,
+  path: string,
+  tally: Tally,
+  again: (send: Sender) => void,
+): Promise<Sender> {
+  const socket = await openSocket(address, pair, path);
   const marker = Buffer.from('"clientMessageId":"');
-  const again = (): void =>
+  const send = (): void =>
     socket.send(
-      `{"type":"message:send","payload":{"conversationId":"${pair.conversationId}","content":"${content}","clientMessageId":"${tally.send()}"}}`,
+      wrap[pair.framing](
+        'message:send',
+        `{"conversationId":"${pair.conversationId}","content":"${content}","clientMessageId":"${tally.send()}"}`,
+      ),
     );
   socket.on('message', (data: Buffer) => {
-    if (!data.includes('"message:ack"')) {
-      if (data.includes('"error"')) throw new Error(data.toString());
-      return;
-    }
-    const start = data.indexOf(marker) + marker.length;
-    tally.acknowledge(data.toString('latin1', start, data.indexOf(0x22, start)));
-    if (running()) again();
+    if (data.includes('"message:ack"')) {
+      const start = data.indexOf(marker) + marker.length;
+      tally.acknowledge(data.toString('latin1', start, data.indexOf(0x22, start)));
+      again(send);
+    } else if (data.includes('"error"')) throw new Error(data.toString());
   });
-  return { again, close: () => socket.terminate() };
+  return send;
 }
 
 /** HTTP/1.1 by hand over one kept connection: Node's own client costs more than the servers do. */
-async function restSender(load: Load, pair: Pair, tally: Tally, running: () => boolean): Promise<Sender> {
-  const socket: Socket = connect(load.address.port, load.address.host);
+async function restSender(
+  address: Address,
+  pair: Pair,
+  tally: Tally,
+  again: (send: Sender) => void,
+): Promise<Sender> {
+  const socket: Socket = connect(address.port, address.host);
   socket.setNoDelay(true);
   await new Promise<void>((resolve, reject) => {
     socket.once('connect', resolve);
@@ -106,83 +137,115 @@ async function restSender(load: Load, pair: Pair, tally: Tally, running: () => b
   });
   const head = [
     `POST /api/v1/conversations/${pair.conversationId}/messages HTTP/1.1`,
-    `Host: ${load.address.host}:${load.address.port}`,
+    `Host: ${address.host}:${address.port}`,
     'Content-Type: application/json',
     ...Object.entries(pair.headers).map(([name, value]) => `${name}: ${value}`),
   ].join('\r\n');
-  let sending = '';
-  const again = (): void => {
-    sending = tally.send();
-    const body = `{"content":"${content}","clientMessageId":"${sending}"}`;
+  // Answers come in the order of the requests, so that several may be under way.
+  const sending: string[] = [];
+  const send = (): void => {
+    const id = tally.send();
+    sending.push(id);
+    const body = `{"content":"${content}","clientMessageId":"${id}"}`;
     socket.write(`${head}\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
   };
   let received = '';
   socket.on('data', (data) => {
     received += data.toString('latin1');
-    const end = received.indexOf('\r\n\r\n');
-    if (end < 0) return;
-    const length = Number(/content-length: (\d+)/i.exec(received)?.[1]);
-    if (received.length < end + 4 + length) return;
-    if (!received.startsWith('HTTP/1.1 201')) throw new Error(received);
-    received = received.slice(end + 4 + length);
-    tally.acknowledge(sending);
-    if (running()) again();
+    for (;;) {
+      const end = received.indexOf('\r\n\r\n');
+      if (end < 0) return;
+      const length = Number(/content-length: (\d+)/i.exec(received)?.[1]);
+      if (received.length < end + 4 + length) return;
+      if (!received.startsWith('HTTP/1.1 201')) throw new Error(received);
+      received = received.slice(end + 4 + length);
+      tally.acknowledge(sending.shift() ?? 'nothing');
+      again(send);
+    }
   });
-  return { again, close: () => socket.destroy() };
+  return send;
 }
 
-const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+const tally = new Tally();
+const senders: Sender[] = [];
+const held: WebSocket[] = [];
+let window = 1;
+/** Whether an answer is followed by the next message of its sender. */
+let closedLoop = false;
 
-async function measure(load: Load): Promise<LoadResult> {
-  const tally = new Tally();
-  let running = true;
-  const listeners = await Promise.all(
-    load.pairs.map((pair) => joined(load, pair, () => (tally.delivered += 1))),
-  );
-  const open = load.kind === 'ws' ? socketSender : restSender;
-  const senders = await Promise.all(load.pairs.map((pair) => open(load, pair, tally, () => running)));
-  const depth = load.kind === 'ws' ? load.window : 1;
-  for (const sender of senders) for (let index = 0; index < depth; index += 1) sender.again();
-  await pause(Math.min(500, load.seconds * 250));
-  // From here on the other side looks at the server's processor time as well.
-  process.send?.('warm');
+async function open(order: Extract<Order, { what: 'open' }>): Promise<null> {
+  const { address } = order;
+  window = order.window;
+  const again = (send: Sender): void => {
+    if (closedLoop) send();
+  };
+  for (const pair of order.pairs) {
+    await joined(address, pair, () => (tally.delivered += 1));
+    senders.push(
+      await (pair.sender === null
+        ? restSender(address, pair, tally, again)
+        : socketSender(address, pair, pair.sender, tally, again)),
+    );
+  }
+  return null;
+}
+
+/** Sends evenly: as many as are due at every turn, one sender after the other, whether answers came or not. */
+async function sendEvenly(seconds: number, perSecond: number): Promise<void> {
+  const startedAt = performance.now();
+  let next = 0;
+  for (;;) {
+    const elapsed = performance.now() - startedAt;
+    if (elapsed >= seconds * 1000) return;
+    const due = Math.floor((elapsed / 1000) * perSecond);
+    for (; tally.sent < due; next = (next + 1) % senders.length) senders[next]?.();
+    await pause(1);
+  }
+}
+
+async function send({ seconds, perSecond }: Extract<Order, { what: 'send' }>): Promise<Sent> {
   tally.restart();
   const startedAt = performance.now();
-  await pause(load.seconds * 1000);
-  const elapsed = (performance.now() - startedAt) / 1000;
-  const messages = Math.min(tally.acknowledged, tally.delivered);
-  const result = {
-    perSecond: messages / elapsed,
-    messages,
-    ackP50: tally.percentile(0.5),
-    ackP99: tally.percentile(0.99),
-  };
-  running = false;
-  // What is still under way comes to its end, so that the next run begins in silence.
-  await pause(100);
-  for (const sender of senders) sender.close();
-  for (const listener of listeners) listener.terminate();
-  return result;
-}
-
-const held: WebSocket[] = [];
-
-async function hold(load: Load): Promise<LoadResult> {
-  for (let index = 0; index < load.sockets; index += 50) {
-    const some = Array.from(
-      { length: Math.min(50, load.sockets - index) },
-      (_, at) => load.pairs[(index + at) % load.pairs.length] as Pair,
-    );
-    held.push(...(await Promise.all(some.map((pair) => openSocket(load, pair)))));
+  if (perSecond === null) {
+    closedLoop = true;
+    for (const sender of senders) for (let index = 0; index < window; index += 1) sender();
+    await pause(seconds * 1000);
+    closedLoop = false;
+  } else await sendEvenly(seconds, perSecond);
+  const until = performance.now() + drainMs;
+  while (!tally.settled) {
+    if (performance.now() > until)
+      throw new Error(
+        `Of ${tally.sent} messages ${tally.acknowledged} were acknowledged and ${tally.delivered} delivered.`,
+      );
+    await pause(1);
   }
-  return { perSecond: 0, messages: held.length, ackP50: 0, ackP99: 0 };
+  return {
+    sent: tally.sent,
+    acknowledged: tally.acknowledged,
+    delivered: tally.delivered,
+    seconds: (performance.now() - startedAt) / 1000,
+    p50: tally.percentile(0.5),
+    p99: tally.percentile(0.99),
+  };
 }
 
-process.on('message', (load: Load) => {
+async function hold({ address, pairs, sockets }: Extract<Order, { what: 'hold' }>): Promise<null> {
+  for (let index = 0; index < sockets; index += 50) {
+    const some = Array.from(
+      { length: Math.min(50, sockets - index) },
+      (_, at) => pairs[(index + at) % pairs.length] as Pair,
+    );
+    held.push(...(await Promise.all(some.map((pair) => openSocket(address, pair, pair.listener)))));
+  }
+  return null;
+}
+
+process.on('message', (order: Order) => {
   void (async () => {
-    process.send?.(await (load.kind === 'hold' ? hold(load) : measure(load)));
+    if (order.what === 'open') process.send?.(await open(order));
+    else if (order.what === 'send') process.send?.(await send(order));
+    else process.send?.(await hold(order));
   })();
 });
-process.once('disconnect', () => {
-  for (const socket of held) socket.terminate();
-});
+process.once('disconnect', () => process.exit());

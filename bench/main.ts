@@ -1,24 +1,29 @@
-// Owns: `npm run bench`: runs each benchmark, both servers in turn, and prints medians and ratios.
+// Owns: `npm run bench`: runs each benchmark and prints medians and ratios.
 // Must not touch anything outside its own temporary folders, nor take longer than a minute by default.
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { Child, type Load, type LoadResult } from './protocol.ts';
-import { idleMemory, median, startUp, versionTime } from './program.ts';
+import { Child, ways } from './protocol.ts';
+import { idleMemory, startUp, versionTime } from './program.ts';
+import { compareSends, peers, sendTable } from './sends.ts';
 
 const help = `npm run bench [-- options]
 
   --only NAMES      ws, rest, start, idle, sockets, version; several with commas (all of these);
+                    of ws and rest also one alone: visitor, operator, origin, key;
                     widget: its cost in a real browser on a slow line, against a page without it;
                     assistant: an answer from 20,000 passages, against a bare full-text match;
                     attacks: floods and a large deletion, with what they cost the others;
                     the default run would take over a minute with these three, so name them
-  --runs N          runs of each server, in turn; the median counts (3)
-  --seconds N       length of one run (2)
+  --rounds N        rounds of each server, in turn, at full and at half load; medians count (9)
+  --seconds N       length of one server's round (0.5)
+  --peers NAMES     ceiling: the least code that does it; fair: with the same rows and limits (both)
+  --json FILE       write the figures of the sends there
+  --runs N          runs of the other measurements; the median counts (3)
   --pairs N         pairs of connections (50)
   --window N        messages under way at once per pair, over WebSocket (1)
-  --sockets N       idle sockets to hold (1000)
+  --sockets N       idle sockets to hold, beyond the first 100 (1000)
   --messages N      messages of the organization that is attacked (152000)
   --events N        events of the console's day (50000)
   --folder DIR      where the databases are made: name a folder on the disk to be measured
@@ -29,7 +34,10 @@ const { values } = parseArgs({
   options: {
     only: { type: 'string', default: 'ws,rest,start,idle,sockets,version' },
     runs: { type: 'string', default: '3' },
-    seconds: { type: 'string', default: '2' },
+    rounds: { type: 'string', default: '9' },
+    seconds: { type: 'string', default: '0.5' },
+    peers: { type: 'string', default: peers.join() },
+    json: { type: 'string' },
     pairs: { type: 'string', default: '50' },
     window: { type: 'string', default: '1' },
     sockets: { type: 'string', default: '1000' },
@@ -52,108 +60,65 @@ const chosen = new Set(values.only.split(','));
 const runs = Number(values.runs);
 const children: Child[] = [];
 
-async function withServers<T>(work: (deskbell: Child, ceiling: Child) => Promise<T>): Promise<T> {
+/** Sends in every way that was chosen, and prints the table and, where it is wanted, the JSON. */
+async function sends(): Promise<void> {
   const folder = await mkdtemp(join(values.folder, 'deskbell-bench-'));
   const profiling = values.profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${values.profile}`];
-  const deskbell = start(
-    './deskbell-server.ts',
-    [join(folder, 'deskbell'), values.pairs],
-    ['--expose-gc', ...profiling],
-  );
-  const ceiling = start('./ceiling-server.ts', [folder, values.pairs], ['--expose-gc']);
   try {
-    return await work(deskbell, ceiling);
+    const figures = await compareSends(
+      {
+        folder,
+        pairs: Number(values.pairs),
+        window: Number(values.window),
+        rounds: Number(values.rounds),
+        seconds: Number(values.seconds),
+        ways: ways.filter(
+          (way) => chosen.has(way === 'visitor' || way === 'operator' ? 'ws' : 'rest') || chosen.has(way),
+        ),
+        peers: peers.filter((peer) => values.peers.split(',').includes(peer)),
+        flags: profiling,
+      },
+      children,
+    );
+    for (const line of sendTable(figures)) console.log(line);
+    if (values.json !== undefined)
+      await writeFile(values.json, `${JSON.stringify({ load: loadavg(), figures }, null, 2)}\n`);
   } finally {
-    await Promise.all([deskbell.stop(), ceiling.stop()]);
     await rm(folder, { recursive: true, force: true });
   }
 }
 
-function start(script: string, args: readonly string[], flags: readonly string[] = []): Child {
-  const child = new Child(script, args, flags);
-  children.push(child);
-  return child;
-}
-
-interface Run extends LoadResult {
-  readonly cpuMicros: number;
-}
-
-/** One run against one server, with a generator of its own. */
-async function runOnce(server: Child, kind: 'ws' | 'rest'): Promise<Run> {
-  const generator = start('./load.ts', []);
-  const load: Load = {
-    kind,
-    address: await server.ask('address'),
-    pairs: await server.ask('pairs'),
-    seconds: Number(values.seconds),
-    window: Number(values.window),
-    sockets: 0,
-  };
-  await generator.request<'warm'>(load);
-  const before = await server.ask('usage');
-  const result = await generator.next<LoadResult>();
-  const after = await server.ask('usage');
-  await generator.stop();
-  return { ...result, cpuMicros: after.cpuMicros - before.cpuMicros };
-}
-
-async function messages(deskbell: Child, ceiling: Child, kind: 'ws' | 'rest', what: string): Promise<Line[]> {
-  const own: Run[] = [];
-  const theirs: Run[] = [];
-  for (let run = 0; run < runs; run += 1) {
-    theirs.push(await runOnce(ceiling, kind));
-    own.push(await runOnce(deskbell, kind));
-  }
-  const of = (list: readonly Run[], value: (run: Run) => number): number => median(list.map(value));
-  const rate = (list: readonly Run[]): number => of(list, (run) => run.perSecond);
-  // In turn: each run is compared with the one beside it, so that a machine that slows down moves both.
-  const ratios = own.map((run, index) => run.perSecond / (theirs[index]?.perSecond ?? Number.NaN));
-  const cpu = (list: readonly Run[]): number => of(list, (run) => run.cpuMicros / run.messages);
-  const delay = (list: readonly Run[]): string =>
-    `${of(list, (run) => run.ackP50).toFixed(1)} / ${of(list, (run) => run.ackP99).toFixed(1)}`;
-  return [
-    {
-      what: `${what}, messages/s`,
-      deskbell: rate(own).toFixed(0),
-      ceiling: rate(theirs).toFixed(0),
-      ratio: median(ratios).toFixed(2),
-    },
-    {
-      what: '  CPU of the server per message, µs',
-      deskbell: cpu(own).toFixed(0),
-      ceiling: cpu(theirs).toFixed(0),
-      ratio: (cpu(theirs) / cpu(own)).toFixed(2),
-    },
-    { what: '  ack p50 / p99, ms', deskbell: delay(own), ceiling: delay(theirs), ratio: '' },
-  ];
-}
-
-async function idleSockets(deskbell: Child, ceiling: Child): Promise<Line> {
-  const perSocket = async (server: Child): Promise<number> => {
-    const generator = start('./load.ts', []);
-    const load: Load = {
-      kind: 'hold',
-      address: await server.ask('address'),
-      pairs: await server.ask('pairs'),
-      seconds: 0,
-      window: 0,
-      sockets: Number(values.sockets),
-    };
-    const before = await server.ask('usage');
-    await generator.request(load);
-    const after = await server.ask('usage');
+/** What an idle socket takes of each server's memory. */
+async function idleSockets(): Promise<Line> {
+  const folder = await mkdtemp(join(values.folder, 'deskbell-bench-'));
+  const perSocket = async (script: string, args: readonly string[]): Promise<number> => {
+    const server = new Child(script, args, ['--expose-gc']);
+    const generator = new Child('./load.ts');
+    children.push(server, generator);
+    const [address, pairs] = [await server.ask('address'), await server.ask('pairs:visitor')];
+    const hold = (sockets: number): Promise<null> =>
+      generator.request({ what: 'hold', address, pairs, sockets });
+    // What the first connections load and compile belongs to no socket.
+    await hold(100);
+    const before = await server.ask('memory');
+    await hold(Number(values.sockets));
+    const after = await server.ask('memory');
     await generator.stop();
-    return (after.rss - before.rss) / load.sockets / 1024;
+    await server.stop();
+    return (after - before) / Number(values.sockets) / 1024;
   };
-  const theirs = await perSocket(ceiling);
-  const own = await perSocket(deskbell);
-  return {
-    what: `memory per idle socket (${values.sockets} held), kB`,
-    deskbell: own.toFixed(1),
-    ceiling: theirs.toFixed(1),
-    ratio: (own / theirs).toFixed(2),
-  };
+  try {
+    const theirs = await perSocket('./peer-server.ts', [folder, values.pairs, 'least']);
+    const own = await perSocket('./deskbell-server.ts', [join(folder, 'deskbell'), values.pairs]);
+    return {
+      what: `memory per idle socket (${values.sockets} held), kB`,
+      deskbell: own.toFixed(1),
+      ceiling: theirs.toFixed(1),
+      ratio: (own / theirs).toFixed(2),
+    };
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
 }
 
 /** @param against what the second column holds */
@@ -172,14 +137,8 @@ async function main(): Promise<void> {
     return;
   }
   const lines: Line[] = [];
-  if (['ws', 'rest', 'sockets'].some((name) => chosen.has(name)))
-    await withServers(async (deskbell, ceiling) => {
-      if (chosen.has('sockets')) lines.push(await idleSockets(deskbell, ceiling));
-      if (chosen.has('ws'))
-        lines.push(...(await messages(deskbell, ceiling, 'ws', `WebSocket, ${values.pairs} pairs`)));
-      if (chosen.has('rest'))
-        lines.push(...(await messages(deskbell, ceiling, 'rest', `REST, ${values.pairs} connections`)));
-    });
+  if (['ws', 'rest', ...ways].some((name) => chosen.has(name))) await sends();
+  if (chosen.has('sockets')) lines.push(await idleSockets());
   const single = (what: string, value: number): Line => ({
     what,
     deskbell: value.toFixed(0),

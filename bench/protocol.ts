@@ -2,57 +2,70 @@
 // Must not measure anything itself, and must leave no process running.
 import { fork, type ChildProcess } from 'node:child_process';
 
-/** Two connections of one conversation: what one sends, the other receives. */
+/** How a message is sent; it is always delivered over WebSocket, to the other side of its pair. */
+export const ways = ['visitor', 'operator', 'origin', 'key'] as const;
+export type Way = (typeof ways)[number];
+
+/** Two sides of one conversation: what one sends, the other receives. */
 export interface Pair {
   readonly conversationId: string;
-  /** Path and query of both sockets. */
-  readonly socketPath: string;
-  /** Headers of the upgrade and of REST calls. */
+  /** Path and query of the socket that sends, or in the ways over REST of none. */
+  readonly sender: string | null;
+  /** Path and query of the socket that joins the conversation and receives. */
+  readonly listener: string;
+  /** Headers of upgrades and REST calls. */
   readonly headers: Readonly<Record<string, string>>;
+  /** What frames are wrapped in. */
+  readonly framing: 'plain' | 'socket.io';
 }
 
 /** A question to a server process. */
-export type Question = 'address' | 'pairs' | 'usage' | 'stop';
+export type Question = 'address' | `pairs:${Way}` | 'cpu' | 'memory' | 'stop';
 
 export interface Address {
   readonly host: string;
   readonly port: number;
+  /** The database file: whoever asks counts the stored rows there. */
+  readonly database: string;
 }
 
-/** What a server process has used so far. */
-export interface Usage {
-  /** User and system time, µs. */
-  readonly cpuMicros: number;
-  /** Resident memory after a garbage collection, bytes. */
-  readonly rss: number;
-}
+/** `cpu`: user and system time used so far, µs; `memory`: resident after a garbage collection, bytes. */
+export type Answer<Q extends Question> = Q extends 'address'
+  ? Address
+  : Q extends `pairs:${Way}`
+    ? readonly Pair[]
+    : Q extends 'stop'
+      ? null
+      : number;
 
-export interface Answers {
-  address: Address;
-  pairs: readonly Pair[];
-  usage: Usage;
-  stop: null;
-}
+/** What a load generator is to do next. */
+export type Order =
+  | {
+      readonly what: 'open';
+      readonly address: Address;
+      readonly pairs: readonly Pair[];
+      /** Messages under way at once, per pair. */
+      readonly window: number;
+    }
+  /** `perSecond`: so many messages, evenly; null: as many as are answered. */
+  | { readonly what: 'send'; readonly seconds: number; readonly perSecond: number | null }
+  | {
+      readonly what: 'hold';
+      readonly address: Address;
+      readonly pairs: readonly Pair[];
+      readonly sockets: number;
+    };
 
-/** What the load generator is to do. */
-export interface Load {
-  readonly kind: 'ws' | 'rest' | 'hold';
-  readonly address: Address;
-  readonly pairs: readonly Pair[];
+/** What came of it, once nothing was under way any more. */
+export interface Sent {
+  readonly sent: number;
+  readonly acknowledged: number;
+  readonly delivered: number;
+  /** From the first message until the last was acknowledged and delivered. */
   readonly seconds: number;
-  /** Messages under way at once, per pair. */
-  readonly window: number;
-  /** Sockets to hold, for `hold`. */
-  readonly sockets: number;
-}
-
-export interface LoadResult {
-  /** Messages that were acknowledged and delivered, per second. */
-  readonly perSecond: number;
-  readonly messages: number;
   /** Time from sending to the acknowledgement, ms. */
-  readonly ackP50: number;
-  readonly ackP99: number;
+  readonly p50: number;
+  readonly p99: number;
 }
 
 /** A child process with a channel: one question, one answer. */
@@ -97,7 +110,7 @@ export class Child {
     ]);
   }
 
-  ask<Q extends Question>(question: Q): Promise<Answers[Q]> {
+  ask<Q extends Question>(question: Q): Promise<Answer<Q>> {
     return this.request(question);
   }
 
@@ -112,25 +125,35 @@ export class Child {
   }
 }
 
-/** Answers the questions of the process that started this one; ends with it. */
-export function serveQuestions(answer: {
-  readonly [Q in Question]: () => Promise<Answers[Q]> | Answers[Q];
-}): void {
-  process.on('message', (question: Question) => {
-    void (async () => {
-      process.send?.(await answer[question]());
-    })();
-  });
-  process.once('disconnect', () => {
-    void (async () => {
-      await answer.stop();
-    })();
-  });
+/** How one server is asked; what every server answers alike is answered here. */
+export interface Answers {
+  readonly address: () => Address;
+  readonly pairs: (way: Way) => Promise<readonly Pair[]>;
+  readonly stop: () => Promise<void>;
 }
 
-/** This process's usage; collects garbage first where Node was started with --expose-gc. */
-export function ownUsage(): Usage {
-  const { user, system } = process.cpuUsage();
-  globalThis.gc?.();
-  return { cpuMicros: user + system, rss: process.memoryUsage.rss() };
+/** Answers the questions of the process that started this one; ends with it. */
+export function serveQuestions({ address, pairs, stop }: Answers): void {
+  const answer = async (question: Question): Promise<unknown> => {
+    switch (question) {
+      case 'address':
+        return address();
+      case 'cpu': {
+        const { user, system } = process.cpuUsage();
+        return user + system;
+      }
+      case 'memory':
+        globalThis.gc?.();
+        return process.memoryUsage.rss();
+      case 'stop':
+        await stop();
+        return null;
+      default:
+        return pairs(ways.find((way) => question === `pairs:${way}`) ?? 'visitor');
+    }
+  };
+  process.on('message', (question: Question) => {
+    void answer(question).then((value) => process.send?.(value));
+  });
+  process.once('disconnect', () => void stop());
 }

@@ -1,0 +1,214 @@
+// Owns: how Deskbell's sending is held against its peers: all servers are up at once and send in turn, in short rounds,
+// so that a busy machine slows all of them; what counts is the ratio within a round, by messages and by processor time.
+// After each round the rows in each database are counted. Must not believe a server: it counts the rows itself.
+import { mkdir } from 'node:fs/promises';
+import { loadavg } from 'node:os';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { median } from './program.ts';
+import { Child, type Sent, type Way } from './protocol.ts';
+
+export interface SendOptions {
+  /** Where the databases are made. */
+  readonly folder: string;
+  readonly pairs: number;
+  /** Messages under way at once, per pair. */
+  readonly window: number;
+  readonly rounds: number;
+  /** Length of a round of one server. */
+  readonly seconds: number;
+  readonly ways: readonly Way[];
+  readonly peers: readonly Peer[];
+  /** Node's flags for Deskbell's server. */
+  readonly flags: readonly string[];
+}
+
+export const peers = ['ceiling', 'fair'] as const;
+export type Peer = (typeof peers)[number];
+
+/** One server in one way of sending, medians of the rounds. */
+export interface Figures {
+  readonly server: 'deskbell' | Peer;
+  readonly way: Way;
+  readonly perSecond: number;
+  /** Processor time of the server for a message, user and system, µs. */
+  readonly cpuMicros: number;
+  /** Medians of the ratios, round by round: more is better. 1 for the ceiling itself. */
+  readonly rateRatio: number;
+  readonly cpuRatio: number;
+  /** Milliseconds to the acknowledgement, at half of its own messages/s. */
+  readonly halfP50: number;
+  readonly halfP99: number;
+  /** Its p99 divided by the ceiling's. */
+  readonly p99Ratio: number;
+  readonly rows: number;
+}
+
+interface Round extends Sent {
+  readonly cpuMicros: number;
+}
+
+/** One server with the generator that sends to it in one way. */
+interface Contender {
+  readonly server: 'deskbell' | Peer;
+  readonly child: Child;
+  readonly generator: Child;
+  readonly database: string;
+  readonly full: Round[];
+  readonly half: Round[];
+}
+
+const warmRounds = 3;
+
+/**
+ * Sends in every way to every server.
+ * @throws Error when what was sent, acknowledged, delivered and stored is not the same number
+ */
+export async function compareSends(options: SendOptions, started: Child[]): Promise<Figures[]> {
+  const start = (script: string, args: readonly string[], flags: readonly string[] = []): Child => {
+    const child = new Child(script, args, flags);
+    started.push(child);
+    return child;
+  };
+  await mkdir(options.folder, { recursive: true });
+  const pairs = String(options.pairs);
+  const servers = new Map<'deskbell' | Peer, Child>([
+    ['deskbell', start('./deskbell-server.ts', [join(options.folder, 'deskbell'), pairs], options.flags)],
+  ]);
+  for (const peer of options.peers)
+    servers.set(peer, start('./peer-server.ts', [options.folder, pairs, peer === 'fair' ? 'fair' : 'least']));
+  const figures: Figures[] = [];
+  for (const way of options.ways) {
+    const contenders: Contender[] = [];
+    for (const [server, child] of servers) {
+      const address = await child.ask('address');
+      const generator = start('./load.ts', []);
+      await generator.request({
+        what: 'open',
+        address,
+        pairs: await child.ask(`pairs:${way}`),
+        window: options.window,
+      });
+      contenders.push({ server, child, generator, database: address.database, full: [], half: [] });
+    }
+    figures.push(...(await compare(contenders, way, options)));
+    for (const { generator } of contenders) await generator.stop();
+  }
+  for (const child of servers.values()) await child.stop();
+  return figures;
+}
+
+async function compare(
+  contenders: readonly Contender[],
+  way: Way,
+  { rounds, seconds }: SendOptions,
+): Promise<Figures[]> {
+  for (let round = 0; round < warmRounds; round += 1)
+    for (const contender of contenders) await runRound(contender, seconds, null);
+  for (let round = 0; round < rounds; round += 1)
+    for (const contender of inTurn(contenders, round))
+      contender.full.push(await runRound(contender, seconds, null));
+  for (let round = 0; round < rounds; round += 1)
+    for (const contender of inTurn(contenders, round))
+      contender.half.push(await runRound(contender, seconds, rateOf(contender) / 2));
+  const ceiling = contenders.find(({ server }) => server === 'ceiling');
+  return contenders.map((contender) => {
+    const { server, full, half } = contender;
+    const against = (list: (of: Contender) => readonly Round[], value: (round: Round) => number): number =>
+      median(
+        list(contender).map((round, at) => {
+          const beside = ceiling === undefined ? undefined : list(ceiling)[at];
+          return beside === undefined ? Number.NaN : value(round) / value(beside);
+        }),
+      );
+    return {
+      server,
+      way,
+      perSecond: rateOf(contender),
+      cpuMicros: median(full.map(cpuOf)),
+      rateRatio: against((of) => of.full, perSecond),
+      cpuRatio: 1 / against((of) => of.full, cpuOf),
+      halfP50: median(half.map(({ p50 }) => p50)),
+      halfP99: median(half.map(({ p99 }) => p99)),
+      p99Ratio: against(
+        (of) => of.half,
+        ({ p99 }) => p99,
+      ),
+      rows: countRows(contender.database),
+    };
+  });
+}
+
+/** Each round begins with another server. */
+function inTurn<T>(list: readonly T[], round: number): T[] {
+  return list.map((_, at) => list[(at + round) % list.length] as T);
+}
+
+const perSecond = ({ sent, seconds }: Sent): number => sent / seconds;
+const cpuOf = ({ cpuMicros, sent }: Round): number => cpuMicros / sent;
+const rateOf = ({ full }: Contender): number => median(full.map(perSecond));
+
+async function runRound(
+  { child, generator, database, server }: Contender,
+  seconds: number,
+  rate: number | null,
+): Promise<Round> {
+  const stored = countRows(database);
+  const before = await child.ask('cpu');
+  const sent: Sent = await generator.request({ what: 'send', seconds, perSecond: rate });
+  const after = await child.ask('cpu');
+  assertWhole(server, sent, countRows(database) - stored);
+  return { ...sent, cpuMicros: after - before };
+}
+
+/**
+ * @param rows by how many the stored messages have grown
+ * @throws Error when a message was lost, doubled or only promised
+ */
+export function assertWhole(server: string, { sent, acknowledged, delivered }: Sent, rows: number): void {
+  if (sent > 0 && acknowledged === sent && delivered === sent && rows === sent) return;
+  throw new Error(
+    `${server}: ${sent} messages were sent, ${acknowledged} acknowledged, ${delivered} delivered, ${rows} stored.`,
+  );
+}
+
+/** In this process, over a connection of its own: no server counts for itself. */
+function countRows(database: string): number {
+  const db = new Database(database, { readonly: true });
+  try {
+    return db.prepare<[], number>('select count(*) from messages').pluck().get() ?? 0;
+  } finally {
+    db.close();
+  }
+}
+
+/** The table that people read. */
+export function sendTable(figures: readonly Figures[]): string[] {
+  const row = (cells: readonly string[]): string =>
+    cells.map((cell, at) => (at === 0 ? cell.padEnd(24) : cell.padStart(12))).join('');
+  return [
+    row(['', 'messages/s', 'of ceiling', 'CPU µs', 'of ceiling', 'half p50 ms', 'p99 ms', 'of ceiling']),
+    ...figures.map((one) =>
+      row([
+        `${wayNames[one.way]}, ${one.server}`,
+        one.perSecond.toFixed(0),
+        one.rateRatio.toFixed(2),
+        one.cpuMicros.toFixed(1),
+        one.cpuRatio.toFixed(2),
+        one.halfP50.toFixed(1),
+        one.halfP99.toFixed(1),
+        one.p99Ratio.toFixed(1),
+      ]),
+    ),
+    `load of the machine: ${loadavg()
+      .map((one) => one.toFixed(1))
+      .join(' ')}`,
+  ];
+}
+
+const wayNames: Readonly<Record<Way, string>> = {
+  visitor: 'WS visitor',
+  operator: 'WS operator',
+  origin: 'REST origin',
+  key: 'REST key',
+};

@@ -1,0 +1,79 @@
+// Owns: that the benchmark's figures are of messages that exist: sent, acknowledged, delivered and stored alike.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { afterAll, expect, test } from 'vitest';
+import type { Child } from '../../bench/protocol.ts';
+import { createPeerStore } from '../../bench/peer-store.ts';
+import { assertWhole, compareSends, peers, sendTable } from '../../bench/sends.ts';
+
+const folder = await mkdtemp(join(tmpdir(), 'deskbell-bench-test-'));
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+test('every server stores what it acknowledges, and each figure is a number', async () => {
+  const children: Child[] = [];
+  try {
+    const figures = await compareSends(
+      {
+        folder: join(folder, 'sends'),
+        pairs: 2,
+        window: 1,
+        rounds: 1,
+        seconds: 0.05,
+        ways: ['visitor', 'operator', 'origin', 'key'],
+        peers: [...peers],
+        flags: [],
+      },
+      children,
+    );
+    expect(figures.map(({ way, server }) => `${way} ${server}`)).toEqual([
+      ...['visitor', 'operator', 'origin', 'key'].flatMap((way) =>
+        ['deskbell', 'ceiling', 'fair'].map((server) => `${way} ${server}`),
+      ),
+    ]);
+    for (const { server, way: _way, ...numbers } of figures)
+      for (const [name, value] of Object.entries(numbers))
+        expect(value, `${server} ${name}`).toBeGreaterThan(0);
+    expect(figures.filter(({ server }) => server === 'ceiling').map(({ cpuRatio }) => cpuRatio)).toEqual([
+      1, 1, 1, 1,
+    ]);
+    expect(sendTable(figures)).toHaveLength(figures.length + 2);
+  } finally {
+    for (const child of children) child.kill();
+  }
+});
+
+test.each([
+  ['lost', { sent: 10, acknowledged: 10, delivered: 10 }, 9],
+  ['doubled', { sent: 10, acknowledged: 10, delivered: 10 }, 11],
+  ['not acknowledged', { sent: 10, acknowledged: 9, delivered: 10 }, 10],
+  ['not delivered', { sent: 10, acknowledged: 10, delivered: 9 }, 10],
+  ['never sent', { sent: 0, acknowledged: 0, delivered: 0 }, 0],
+])('a run with a message that was %s is no measurement', (_what, counts, rows) => {
+  const sent = { ...counts, seconds: 1, p50: 1, p99: 1 };
+  expect(() => assertWhole('someone', sent, rows)).toThrow(/someone: \d+ messages were sent/);
+});
+
+test('a peer acknowledges after its commit, in a group, and the fair one writes every row', async () => {
+  const file = join(folder, 'fair.db');
+  const store = createPeerStore(file, 'fair');
+  const rows = (table: string): unknown => {
+    const reader = new Database(file, { readonly: true });
+    const count = reader.prepare(`select count(*) from ${table}`).pluck().get();
+    reader.close();
+    return count;
+  };
+  const conversationId = 'c';
+  const seen = await Promise.all(
+    ['one', 'two'].map(
+      (clientMessageId) =>
+        new Promise((resolve) =>
+          store.add({ conversationId, clientMessageId, content: 'hello' }, () => resolve(rows('messages'))),
+        ),
+    ),
+  );
+  expect(seen).toEqual([2, 2]);
+  expect([rows('conversations'), rows('events')]).toEqual([1, 2]);
+  store.close();
+});
