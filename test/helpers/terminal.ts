@@ -3,7 +3,7 @@
 // Must not know what a test is about, nor leave a program running.
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { access, constants, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { access, constants, mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -115,7 +115,7 @@ function asFastAsFingers(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 60));
 }
 
-/** The parts that both drivers share. */
+/** The parts that both drivers share. @param screen is asked again and again */
 function waiting(screen: () => Promise<readonly string[]>): Pick<Terminal, 'waitFor' | 'waitForNo'> {
   const until = (what: string | RegExp, wanted: boolean, timeoutMs = 120_000): Promise<string> =>
     eventually(async () => {
@@ -307,13 +307,27 @@ export async function openTmux(args: readonly string[], options: TerminalOptions
   await run('pipe-pane', '-t', target, '-o', `cat > ${quoted(output)}`);
   await run('send-keys', '-t', target, 'Enter');
 
-  const asked = async (format: string): Promise<string> =>
-    (await run('display-message', '-p', '-t', target, format)).replace(/\n$/, '');
+  // A question to tmux is a process. Tests ask a hundred times a second, and what tmux answers changes only with the
+  // program's output, which lies in the file once tmux has drawn it: until it grows, the last answer stands.
+  let drawn = -1;
+  const answers = new Map<string, string>();
+  const ask = async (command: string, ...words: readonly string[]): Promise<string> => {
+    const { size } = await stat(output).catch(() => ({ size: -1 }));
+    if (size !== drawn) answers.clear();
+    drawn = size;
+    const question = [command, ...words].join(' ');
+    const known = answers.get(question);
+    if (known !== undefined) return known;
+    const answer = (await run(command, '-t', target, ...words)).replace(/\n$/, '');
+    if (size !== drawn) return answer;
+    answers.set(question, answer);
+    // Nor for long: a resize shows also where the program writes nothing.
+    setTimeout(() => answers.delete(question), 200).unref();
+    return answer;
+  };
+  const asked = (format: string): Promise<string> => ask('display-message', '-p', format);
   const screen = async (): Promise<readonly string[]> =>
-    (await run('capture-pane', '-p', '-t', target))
-      .replace(/\n$/, '')
-      .split('\n')
-      .map((row) => row.trimEnd());
+    (await ask('capture-pane', '-p')).split('\n').map((row) => row.trimEnd());
   const ended = (timeoutMs?: number): Promise<number | null> =>
     eventually(async () => {
       const status = (await readFile(statusFile, 'utf8').catch(() => '')).trim();
