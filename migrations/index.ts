@@ -13,6 +13,7 @@ import * as passkeys from './0009-passkeys.ts';
 import * as clientIds from './0010-client-ids.ts';
 import * as searchNumbers from './0011-search-numbers.ts';
 import * as identityAndRotation from './0012-identity-and-rotation.ts';
+import * as ownAccountAndDrafts from './0013-own-account-and-drafts.ts';
 
 export interface Migration {
   readonly name: string;
@@ -32,4 +33,5 @@ export const migrations: readonly Migration[] = [
   { name: '0010-client-ids', up: clientIds.up },
   { name: '0011-search-numbers', up: searchNumbers.up },
   { name: '0012-identity-and-rotation', up: identityAndRotation.up },
+  { name: '0013-own-account-and-drafts', up: ownAccountAndDrafts.up },
 ];

@@ -24,6 +24,8 @@ import type { BlocksRepository } from './repositories/blocks.ts';
 import type { SecondFactorsRepository } from './repositories/second-factors.ts';
 import type { PasskeysRepository } from './repositories/passkeys.ts';
 import type { CannedRepliesRepository } from './repositories/canned-replies.ts';
+import type { DraftsRepository } from './repositories/drafts.ts';
+import type { SightingsRepository } from './repositories/sightings.ts';
 import type { KnowledgeRepository } from './repositories/knowledge.ts';
 import type { AiLogRepository } from './repositories/ai-log.ts';
 
@@ -51,6 +53,8 @@ export interface Repositories {
   readonly secondFactors: SecondFactorsRepository;
   readonly passkeys: PasskeysRepository;
   readonly cannedReplies: CannedRepliesRepository;
+  readonly drafts: DraftsRepository;
+  readonly sightings: SightingsRepository;
   readonly knowledge: KnowledgeRepository;
   readonly aiLog: AiLogRepository;
 }

@@ -78,6 +78,27 @@ export interface MemberRow {
   password_hash: string;
   disabled_at: number | null;
   created_at: number;
+  /** The language of the dashboard, as a language tag; null: the browser's. */
+  locale: string | null;
+  /** IANA; null: the browser's. */
+  timezone: string | null;
+  /** What the member may put under an answer; empty: nothing. */
+  signature: string;
+}
+
+/** An answer that its member has not sent yet. */
+export interface DraftRow {
+  conversation_id: string;
+  member_id: string;
+  content: string;
+  updated_at: number;
+}
+
+/** Where an application's widget was seen last. */
+export interface ApplicationSightingRow {
+  application_id: string;
+  origin: string;
+  seen_at: number;
 }
 
 export interface StaffSessionRow {

@@ -151,7 +151,7 @@ const ai = {
   name: text(1, 100),
 };
 
-const locale = z
+export const locale = z
   .string()
   .regex(/^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$/, 'must be a language tag such as en or pt-BR')
   .nullable();

@@ -70,6 +70,7 @@ export const sizeLimits = {
   jsonDepth: 32,
   contentRest: 5_000,
   contentSocket: 10_000,
+  draft: 5_000,
   subject: 500,
   clientMessageId: 100,
   pageDefault: 20,

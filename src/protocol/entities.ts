@@ -40,6 +40,9 @@ export type ConversationStatus = z.infer<typeof conversationStatus>;
 
 export const contentFormat = z.enum(['plain', 'lexical']);
 export type ContentFormat = z.infer<typeof contentFormat>;
+/** What members may write in. Markdown is stored and answered as `lexical`. */
+export const staffContentFormat = z.enum([...contentFormat.options, 'markdown']);
+export type StaffContentFormat = z.infer<typeof staffContentFormat>;
 
 export const senderRole = z.enum(['visitor', 'operator', 'assistant', 'system']);
 export type SenderRole = z.infer<typeof senderRole>;
@@ -252,6 +255,10 @@ export const member = z.object({
   createdAt: timestamp,
 });
 export type Member = z.infer<typeof member>;
+
+/** An answer that its member has not sent yet; no other member sees it. */
+export const draft = z.object({ content: z.string(), updatedAt: timestamp });
+export type Draft = z.infer<typeof draft>;
 
 /** A member as admins see them in a list. */
 export const listedMember = member.extend({

@@ -1,7 +1,7 @@
 // How members sign in: second factors, sessions and staff tokens as the API shows them. Owns shapes only.
 import { z } from 'zod';
 import { tokenScopes } from './codes.ts';
-import { timestamp, uuid } from './entities.ts';
+import { member, timestamp, uuid } from './entities.ts';
 import { exactText } from './text.ts';
 
 /**
@@ -14,6 +14,17 @@ export type SecondFactorMethod = z.infer<typeof secondFactorMethod>;
 /** What a staff token may be allowed to do. */
 export const tokenScope = z.enum(tokenScopes);
 export type TokenScope = z.infer<typeof tokenScope>;
+
+/** A member as they see themselves. */
+export const ownAccount = member.extend({
+  /** The language of the dashboard; null: the browser's. */
+  locale: z.string().nullable(),
+  /** IANA; null: the browser's. */
+  timezone: z.string().nullable(),
+  /** Markdown that the member may put under an answer; empty: nothing. */
+  signature: z.string(),
+});
+export type OwnAccount = z.infer<typeof ownAccount>;
 
 /** Where a member is signed in. */
 export const staffSession = z.object({

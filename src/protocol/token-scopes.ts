@@ -17,6 +17,9 @@ export const requiredScopes: Readonly<Record<MemberOperation, TokenScope | 'any'
   'staff.messages.send': 'conversations:reply',
   'staff.messages.edit': 'conversations:reply',
   'staff.messages.delete': 'conversations:reply',
+  'staff.drafts.get': 'conversations:draft',
+  'staff.drafts.put': 'conversations:draft',
+  'staff.drafts.delete': 'conversations:draft',
   'staff.conversations.accept': 'conversations:act',
   'staff.conversations.release': 'conversations:act',
   'staff.conversations.resolve': 'conversations:act',
@@ -37,6 +40,8 @@ export const requiredScopes: Readonly<Record<MemberOperation, TokenScope | 'any'
   'staff.ai.rewrite': 'conversations:draft',
 
   // Who may sign in, and how: a token must not make itself a successor, or another admin.
+  'me.get': 'any',
+  'me.update': 'session',
   'totp.get': 'session',
   'totp.begin': 'session',
   'totp.confirm': 'session',

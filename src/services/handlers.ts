@@ -16,6 +16,8 @@ import {
   visitorScope,
 } from './core/scopes.ts';
 import * as blocks from './chat/blocks.ts';
+import * as drafts from './chat/drafts.ts';
+import * as ownAccount from './tenants/own-account.ts';
 import * as cannedReplies from './chat/canned-replies.ts';
 import * as applications from './tenants/applications.ts';
 import * as conversations from './chat/conversations.ts';
@@ -113,6 +115,8 @@ export const handlers: { readonly [N in OperationName]: Handler<N> } = {
   'session.delete': writes(sessions.signOut, memberScope),
   'session.secondFactor': secondFactor.completeSignIn,
   'session.setUpSecondFactor': secondFactor.setUpSecondFactor,
+  'me.get': reads(ownAccount.getOwnAccount),
+  'me.update': preparesAndWrites(ownAccount.prepareOwnPassword, ownAccount.updateOwnAccount),
   'totp.get': reads(secondFactor.getTotp),
   'totp.begin': preparesAndWrites(secondFactor.checkOwnPassword, secondFactor.beginTotp, memberScope),
   'totp.confirm': preparesAndWrites(secondFactor.countOwnAttempt, secondFactor.confirmTotp, memberScope),
@@ -138,9 +142,20 @@ export const handlers: { readonly [N in OperationName]: Handler<N> } = {
   'staff.conversations.list': reads(conversations.listQueue),
   'staff.conversations.get': reads(conversations.getStaffConversation),
   'staff.messages.list': reads(messages.listMessages),
-  'staff.messages.send': preparesAndWrites(messages.prepareMessage, messages.sendMessage, conversationScope),
-  'staff.messages.edit': preparesAndWrites(messages.prepareMessage, messages.editMessage, conversationScope),
+  'staff.messages.send': preparesAndWrites(
+    messages.prepareStaffMessage,
+    messages.sendMessage,
+    conversationScope,
+  ),
+  'staff.messages.edit': preparesAndWrites(
+    messages.prepareStaffMessage,
+    messages.editMessage,
+    conversationScope,
+  ),
   'staff.messages.delete': writes(messages.deleteMessage, conversationScope),
+  'staff.drafts.get': reads(drafts.getDraft),
+  'staff.drafts.put': writes(drafts.putDraft, conversationScope),
+  'staff.drafts.delete': writes(drafts.deleteDraft, conversationScope),
   'staff.conversations.accept': writes(conversations.acceptConversation, conversationScope),
   'staff.conversations.release': writes(conversations.releaseConversation, conversationScope),
   'staff.conversations.resolve': writes(conversations.resolveConversation, conversationScope),
@@ -152,8 +167,8 @@ export const handlers: { readonly [N in OperationName]: Handler<N> } = {
   'blocks.create': writes(blocks.blockAddress),
   'blocks.remove': writes(blocks.removeBlock),
   'cannedReplies.list': reads(cannedReplies.listCannedReplies),
-  'cannedReplies.create': writes(cannedReplies.createCannedReply),
-  'cannedReplies.update': writes(cannedReplies.updateCannedReply),
+  'cannedReplies.create': preparesAndWrites(messages.prepareStaffMessage, cannedReplies.createCannedReply),
+  'cannedReplies.update': preparesAndWrites(cannedReplies.prepareChange, cannedReplies.updateCannedReply),
   'cannedReplies.delete': writes(cannedReplies.deleteCannedReply),
   'staff.members.list': members.listColleagues,
   'staff.stats': organizationStats,

@@ -306,6 +306,7 @@ describe('what the service answers', () => {
       '/api/v1/staff/canned-replies',
       '/api/v1/staff/members',
       '/api/v1/staff/stats',
+      '/api/v1/staff/me',
     ])
       expect((await check(admin, 'GET', path)).status, path).toBe(200);
     const { webhook } = (
@@ -363,6 +364,8 @@ describe('what the service answers', () => {
       ticket: refused.body.ticket,
       code: made.body.recoveryCodes[0],
     });
+    await check(admin, 'PATCH', '/api/v1/staff/me', { timezone: 'Europe/Paris' });
+    await check(admin, 'POST', '/api/v1/staff/session/link', { ticket: 'dbx_unknown' });
     const { sessions } = (await check(admin, 'GET', '/api/v1/staff/sessions')).body;
     const other = sessions.find(({ current }: { current: boolean }) => !current) as { id: string };
     await check(admin, 'DELETE', `/api/v1/staff/sessions/${other.id}`);

@@ -7,6 +7,7 @@ export interface MembersRepository {
   /** In the order in which they were added. */
   byOrganization(organizationId: string): Promise<MemberRow[]>;
   insert(row: MemberRow): Promise<number>;
+  setProfile(row: Pick<MemberRow, 'id' | 'name' | 'locale' | 'timezone' | 'signature'>): Promise<number>;
   setRole(id: string, role: MemberRow['role']): Promise<number>;
   setPassword(id: string, passwordHash: string): Promise<number>;
   setDisabled(id: string, disabledAt: number | null): Promise<number>;
@@ -24,6 +25,8 @@ export interface MembersRepository {
   sessionsOf(memberId: string): Promise<StaffSessionRow[]>;
   /** Ends every session and half-way sign-in of a member but one session, null: without exception; tokens stay. */
   removeOtherSessionsOf(memberId: string, sessionId: string | null): Promise<number>;
+  /** Ends every session, token and half-way sign-in of a member but one session. */
+  removeAllSessionsBut(memberId: string, sessionId: string): Promise<number>;
   setSecondFactorShown(sessionId: string): Promise<number>;
   clearSecondFactorShown(memberId: string): Promise<number>;
   removeExpiredSessions(now: number): Promise<number>;

@@ -5,10 +5,12 @@ import type {
   AiLogRow,
   ApiKeyRow,
   ApplicationRow,
+  ApplicationSightingRow,
   AuditRow,
   CannedReplyRow,
   ConversationRow,
   DomainRow,
+  DraftRow,
   EventRow,
   InvitationRow,
   KnowledgeDocumentRow,
@@ -57,6 +59,8 @@ export interface Database {
   domains: DomainRow;
   api_keys: ApiKeyRow;
   members: MemberRow;
+  drafts: DraftRow;
+  application_sightings: ApplicationSightingRow;
   staff_sessions: StaffSessionRow;
   member_totp: MemberTotpRow;
   recovery_codes: RecoveryCodeRow;

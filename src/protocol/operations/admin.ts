@@ -194,7 +194,14 @@ export const adminOperations = {
     who: 'admin',
     rest: ['GET', '/admin/applications/:applicationId/domains'],
     input: z.object({ applicationId: entity.uuid, ...adminPageInput }),
-    output: z.object({ domains: z.array(entity.domain), ...listOutput }),
+    output: z.object({
+      domains: z.array(entity.domain),
+      lastSeen: z
+        .object({ origin: z.string(), at: entity.timestamp })
+        .nullable()
+        .describe('where and when a page showed the widget last, to the minute; null: never'),
+      ...listOutput,
+    }),
   }),
   'keys.create': defineOperation({
     summary: 'Make an API key; its text is shown here',

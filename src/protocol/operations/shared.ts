@@ -107,6 +107,12 @@ export const messageContent = {
   contentFormat: entity.contentFormat.default('plain'),
 };
 
+/** As members write it: Markdown too, which is stored as `lexical`. */
+export const staffMessageContent = {
+  content: z.string(),
+  contentFormat: entity.staffContentFormat.default('plain'),
+};
+
 export const historyInput = z.object({
   conversationId,
   ...pageInput,

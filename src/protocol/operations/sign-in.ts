@@ -3,7 +3,9 @@
 import { z } from 'zod';
 import { exactText, text } from '../text.ts';
 import * as entity from '../entities.ts';
+import { locale, timezone } from '../application-settings.ts';
 import {
+  ownAccount,
   passkey,
   passkeyAssertion,
   passkeyCreated,
@@ -21,6 +23,7 @@ import {
   listOutput,
   name,
   noInput,
+  password as newPassword,
   session,
   sessionToken,
   successOutput,
@@ -89,6 +92,38 @@ export const signInOperations = {
     envelope: 'totp',
     input: z.object({ ticket }),
     output: totpSecret,
+  }),
+  'me.get': defineOperation({
+    summary: 'Get the own account',
+    audience: 'Staff',
+    errors: [],
+    who: 'operator',
+    rest: ['GET', '/staff/me'],
+    envelope: 'member',
+    input: noInput,
+    output: ownAccount,
+  }),
+  'me.update': defineOperation({
+    summary: 'Change the own account; a new password ends all other sessions and tokens of the member',
+    audience: 'Staff',
+    errors: [],
+    who: 'operator',
+    rest: ['PATCH', '/staff/me'],
+    envelope: 'member',
+    input: z
+      .object({
+        name: name.optional(),
+        locale: locale.optional(),
+        timezone: timezone.nullable().optional(),
+        signature: text(0, 1_000).optional(),
+        password: newPassword.optional(),
+        currentPassword: password.optional(),
+      })
+      .refine((input) => input.password === undefined || input.currentPassword !== undefined, {
+        path: ['currentPassword'],
+        message: 'is needed to set a new password',
+      }),
+    output: ownAccount,
   }),
   'totp.get': defineOperation({
     summary: 'Get the state of the own second factor',

@@ -1,6 +1,7 @@
 // The operations of an organization's members: session, queue, conversations, canned replies.
 // Rows of the one table in ../operations.ts; holds no logic.
 import { z } from 'zod';
+import { sizeLimits } from '../codes.ts';
 import * as entity from '../entities.ts';
 import { exactText, text } from '../text.ts';
 import {
@@ -11,7 +12,6 @@ import {
   historyInput,
   historyOutput,
   listOutput,
-  messageContent,
   messageId,
   dateTime,
   noInput,
@@ -22,6 +22,7 @@ import {
   sessionToken,
   shortcut,
   staffConversationOutput,
+  staffMessageContent,
 } from './shared.ts';
 
 export const staffOperations = {
@@ -133,7 +134,7 @@ export const staffOperations = {
     idempotency: 'clientMessageId',
     input: z.object({
       conversationId,
-      ...messageContent,
+      ...staffMessageContent,
       clientMessageId: clientMessageId.optional(),
       internal: z.boolean().default(false),
     }),
@@ -145,7 +146,7 @@ export const staffOperations = {
     errors: ['not_found', 'edit_window_expired'],
     who: 'operator',
     rest: ['PATCH', '/staff/conversations/:conversationId/messages/:messageId'],
-    input: z.object({ conversationId, messageId, ...messageContent }),
+    input: z.object({ conversationId, messageId, ...staffMessageContent }),
     output: z.object({ message: entity.message }),
   }),
   'staff.messages.delete': defineOperation({
@@ -155,6 +156,33 @@ export const staffOperations = {
     who: 'operator',
     rest: ['DELETE', '/staff/conversations/:conversationId/messages/:messageId'],
     input: z.object({ conversationId, messageId }),
+    output: successOutput,
+  }),
+  'staff.drafts.get': defineOperation({
+    summary: 'Get the own unsent answer in a conversation',
+    audience: 'Staff',
+    errors: ['not_found'],
+    who: 'operator',
+    rest: ['GET', '/staff/conversations/:conversationId/draft'],
+    input: z.object({ conversationId }),
+    output: z.object({ draft: entity.draft.nullable() }),
+  }),
+  'staff.drafts.put': defineOperation({
+    summary: 'Keep the own unsent answer in a conversation, in the place of the one before',
+    audience: 'Staff',
+    errors: ['not_found'],
+    who: 'operator',
+    rest: ['PUT', '/staff/conversations/:conversationId/draft'],
+    input: z.object({ conversationId, content: exactText(1, sizeLimits.draft) }),
+    output: z.object({ draft: entity.draft }),
+  }),
+  'staff.drafts.delete': defineOperation({
+    summary: 'Remove the own unsent answer in a conversation',
+    audience: 'Staff',
+    errors: ['not_found'],
+    who: 'operator',
+    rest: ['DELETE', '/staff/conversations/:conversationId/draft'],
+    input: z.object({ conversationId }),
     output: successOutput,
   }),
   'staff.conversations.accept': defineOperation({
@@ -219,7 +247,7 @@ export const staffOperations = {
     who: 'operator',
     rest: ['POST', '/staff/canned-replies'],
     status: 201,
-    input: z.object({ shortcut, ...messageContent }),
+    input: z.object({ shortcut, ...staffMessageContent }),
     output: z.object({ cannedReply: entity.cannedReply }),
   }),
   'cannedReplies.update': defineOperation({
@@ -232,7 +260,7 @@ export const staffOperations = {
       cannedReplyId: entity.uuid,
       shortcut: shortcut.optional(),
       content: z.string().optional(),
-      contentFormat: entity.contentFormat.optional(),
+      contentFormat: entity.staffContentFormat.optional(),
     }),
     output: z.object({ cannedReply: entity.cannedReply }),
   }),

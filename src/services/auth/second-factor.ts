@@ -437,18 +437,20 @@ export async function getTotp(tx: ReadTx, { actor }: MemberCall): Promise<Output
 
 /**
  * For changes that a stolen session must not make: the member's present password.
+ * @param field of the input, for the error
  * @throws ServiceError bad_request, rate_limit_exceeded
  */
 export async function checkOwnPassword(
   { service, actor }: MemberCall,
   { password }: { readonly password: string },
+  field = 'password',
 ): Promise<void> {
   await countAttempt(service, actor.memberId);
   const member = await service.engine.store.read(({ repositories }) =>
     repositories.members.byId(actor.memberId),
   );
   if (!(await service.secrets.verifyPassword(password, member?.password_hash ?? null, actor.memberId)))
-    throw badField('password', 'is not the present one');
+    throw badField(field, 'is not the present one');
 }
 
 /** Counts a try of the caller's own code. @throws ServiceError rate_limit_exceeded */

@@ -5,7 +5,8 @@ import type { CannedReplyRow } from '../../engine/rows.ts';
 import { accessCannedReply } from '../core/access.ts';
 import { audit } from '../core/audit.ts';
 import { ServiceError } from '../core/errors.ts';
-import { prepareMessage } from './messages.ts';
+import { prepareStaffMessage } from './messages.ts';
+import type { MessageContent } from './append-message.ts';
 import { serializeCannedReply } from '../core/serializers.ts';
 import type { MemberCall, ReadTx, Tx } from '../service.ts';
 
@@ -25,8 +26,8 @@ export async function createCannedReply(
   tx: Tx,
   call: MemberCall,
   input: Input<'cannedReplies.create'>,
+  { content, content_format, content_html }: MessageContent,
 ): Promise<Output<'cannedReplies.create'>> {
-  const { content, content_format, content_html } = prepareMessage(call, input);
   const { clock } = call.service.engine;
   const now = clock.now();
   const row: CannedReplyRow = {
@@ -45,17 +46,33 @@ export async function createCannedReply(
   return { cannedReply: serializeCannedReply(row) };
 }
 
-/** What is left out stays. @throws ServiceError not_found, bad_request, conflict */
+/**
+ * Checks a changed text before the transaction; null where it stays.
+ * @throws ServiceError bad_request
+ */
+export async function prepareChange(
+  call: MemberCall,
+  { cannedReplyId, content, contentFormat }: Input<'cannedReplies.update'>,
+): Promise<MessageContent | null> {
+  if (content !== undefined)
+    return prepareStaffMessage(call, { content, contentFormat: contentFormat ?? 'plain' });
+  if (contentFormat === undefined) return null;
+  const row = await call.service.engine.store.read((tx) => accessCannedReply(tx, call.actor, cannedReplyId));
+  return prepareStaffMessage(call, { content: row.content, contentFormat });
+}
+
+/**
+ * What is left out stays.
+ * @throws ServiceError not_found, bad_request, conflict
+ */
 export async function updateCannedReply(
   tx: Tx,
   call: MemberCall,
   input: Input<'cannedReplies.update'>,
+  changedContent: MessageContent | null,
 ): Promise<Output<'cannedReplies.update'>> {
   const row = await accessCannedReply(tx, call.actor, input.cannedReplyId);
-  const content = prepareMessage(call, {
-    content: input.content ?? row.content,
-    contentFormat: input.contentFormat ?? (input.content === undefined ? row.content_format : 'plain'),
-  });
+  const content = changedContent ?? row;
   const next: CannedReplyRow = {
     ...row,
     shortcut: input.shortcut ?? row.shortcut,

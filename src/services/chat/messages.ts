@@ -1,7 +1,7 @@
 // Handlers of messages: send, list, edit, delete. Order is the conversation's own sequence; only the sender may
 // change a message, for 15 minutes; deleting is soft.
 import { sizeLimits } from '../../protocol/codes.ts';
-import type { ContentFormat } from '../../protocol/entities.ts';
+import type { ContentFormat, StaffContentFormat } from '../../protocol/entities.ts';
 import type { Input, Output } from '../../protocol/operations.ts';
 import type { ConversationWithVisitor, MessageRow, MessageWithSender } from '../../engine/rows.ts';
 import { accessConversation, accessMessage, findMessage } from '../core/access.ts';
@@ -11,7 +11,8 @@ import { canReadNotes, messageAudience } from '../core/audience.ts';
 import { prepareContent } from '../content/content.ts';
 import { badField, ServiceError } from '../core/errors.ts';
 import { isoTime, serializeEdited, serializeMessage, serializeSentMessage } from '../core/serializers.ts';
-import type { ParticipantCall, ReadTx, Tx } from '../service.ts';
+import { markdownToLexical } from '../../text/markdown.ts';
+import type { MemberCall, ParticipantCall, ReadTx, Tx } from '../service.ts';
 import {
   appendMessage,
   conversationEvent,
@@ -39,6 +40,23 @@ export function prepareMessage(
     content_html: contentHtml,
     content_text: contentFormat === 'plain' ? null : text,
   };
+}
+
+/**
+ * The same for what members write, where Markdown is a format too: it becomes `lexical`. Its length is the limit's,
+ * whatever the length of the tree.
+ * @throws ServiceError bad_request
+ */
+export async function prepareStaffMessage(
+  call: MemberCall,
+  { content, contentFormat }: { content: string; contentFormat: StaffContentFormat },
+): Promise<MessageContent> {
+  if (contentFormat !== 'markdown') return prepareMessage(call, { content, contentFormat });
+  // Checked as it was written, so that errors speak of what the member sees.
+  prepareMessage(call, { content, contentFormat: 'plain' });
+  const tree = await markdownToLexical(content.trim());
+  const contentLimit = Math.max(call.contentLimit, sizeLimits.contentSocket);
+  return prepareMessage({ ...call, contentLimit }, { content: tree, contentFormat: 'lexical' });
 }
 
 interface SendInput {

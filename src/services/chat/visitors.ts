@@ -10,6 +10,7 @@ import { organizationQuotas } from '../tenants/quotas.ts';
 import { anonymousName, namingFields, readVerifiedFields, serializeVisitor } from '../core/serializers.ts';
 import { assertIdentified } from '../auth/identity-demand.ts';
 import { readIdentityProof, type IdentityProof, type Naming } from '../auth/identity-proof.ts';
+import { recordSighting } from '../tenants/sightings.ts';
 import type { HostSiteCall, Service, Tx, VisitorCall } from '../service.ts';
 import { createVisitorToken } from '../auth/socket-tokens.ts';
 
@@ -92,6 +93,7 @@ export async function issueVisitorToken(
 export async function widgetConfig({ service, actor }: HostSiteCall): Promise<Output<'widget.config'>> {
   const found = await service.configCache.application(actor.applicationId);
   if (found === null) throw notFound('application');
+  await recordSighting(service, found, actor.origin);
   const { appearance, behavior, ai, locale } = found.settings;
   const state = openState(behavior.businessHours, behavior.timezone, service.engine.clock.now());
   return {

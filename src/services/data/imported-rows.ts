@@ -1,7 +1,7 @@
 // What a row of an imported file must be: the schemas and rules that hold for what is typed in, column by column.
 // Each row is read by itself; what binds it to other rows is export-import.ts. Stores nothing.
 import { z } from 'zod';
-import { applicationSettingsPatch } from '../../protocol/application-settings.ts';
+import { applicationSettingsPatch, locale, timezone } from '../../protocol/application-settings.ts';
 import { knowledgeFormat, synonyms } from '../../protocol/assistant.ts';
 import { assistantLimits, sizeLimits } from '../../protocol/codes.ts';
 import * as entity from '../../protocol/entities.ts';
@@ -101,16 +101,7 @@ export function createFileSchemas(service: Service): FileSchemas {
         revoked_at: past.nullable(),
       }),
     ),
-    members: z.strictObject({
-      ...owned,
-      email,
-      name,
-      role: entity.role,
-      password_hash: z
-        .string()
-        .refine((hash) => hash === noPassword || isPasswordHash(hash), 'is no hash of a password'),
-      disabled_at: past.nullable(),
-    }),
+    members: memberRow(past),
     member_totp: z.strictObject({
       ...owned,
       member_id: entity.uuid,
@@ -268,6 +259,24 @@ function auditRow(past: z.ZodNumber): FileSchemas['audit'] {
     subject: auditText,
     detail: json(entity.auditEntry.shape.detail),
     address: auditText.nullable(),
+  });
+}
+
+function memberRow(past: z.ZodNumber): z.ZodType<rows.MemberRow> {
+  return z.strictObject({
+    id: entity.uuid,
+    created_at: past,
+    organization_id: entity.uuid,
+    email,
+    name,
+    role: entity.role,
+    password_hash: z
+      .string()
+      .refine((hash) => hash === noPassword || isPasswordHash(hash), 'is no hash of a password'),
+    disabled_at: past.nullable(),
+    locale,
+    timezone: timezone.nullable(),
+    signature: text(0, 1_000),
   });
 }
 

@@ -40,7 +40,7 @@ const maxClockSkewMs = dayMs;
 /** Removed by one statement. */
 const batchRows = 25;
 /** Removed of the assistant's log by one slice. */
-const aiLogRows = 400;
+const restRows = 400;
 const countedRows = 1_000;
 const pageSize = 100;
 
@@ -116,7 +116,7 @@ async function purgeOrganization(
   };
   const due = await countExpired(service, scope, options);
   if (due.conversations + due.messages + due.visitors === 0) {
-    if (options.dryRun !== true) await removeExpiredAiLog(service, scope, options);
+    if (options.dryRun !== true) await removeExpiredRest(service, scope, options);
     return { ...base, state: 'kept', live: due };
   }
   const have = await service.engine.store.read(({ repositories }) =>
@@ -276,7 +276,7 @@ async function removeExpired(
   options: PurgeOptions,
 ): Promise<Counts> {
   const counts = zeroCounts();
-  await removeExpiredAiLog(service, scope, options);
+  await removeExpiredRest(service, scope, options);
   for (const step of [purgeConversations, purgeVisitors]) {
     let cursor = startCursor;
     while (options.stopped?.() !== true) {
@@ -294,8 +294,8 @@ async function removeExpired(
   return counts;
 }
 
-/** Removes old rows of the assistant's log, which no figure counts any more. */
-async function removeExpiredAiLog(
+/** Removes old rows of the assistant's log and old drafts, which no figure counts. */
+async function removeExpiredRest(
   service: Service,
   scope: RetentionScope,
   { stopped }: PurgeOptions,
@@ -304,9 +304,18 @@ async function removeExpiredAiLog(
     const removed = await writeSlice(
       service,
       { organization: scope.organization_id, removes: true },
-      ({ repositories }) => repositories.aiLog.removeOld(scope, aiLogRows),
+      ({ repositories }) => repositories.aiLog.removeOld(scope, restRows),
     );
-    if (removed < aiLogRows || stopped?.() === true) return;
+    if (stopped?.() === true) return;
+    if (removed < restRows) break;
+  }
+  for (;;) {
+    const removed = await writeSlice(
+      service,
+      { organization: scope.organization_id, removes: true },
+      ({ repositories }) => repositories.drafts.removeOld(scope, restRows),
+    );
+    if (removed < restRows || stopped?.() === true) return;
   }
 }
 

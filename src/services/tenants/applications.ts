@@ -7,7 +7,12 @@ import { badField, ServiceError, notFound } from '../core/errors.ts';
 import { normaliseDomain } from '../auth/origins.ts';
 import { paginate } from '../core/pagination.ts';
 import { assertQuota, organizationQuotas } from './quotas.ts';
-import { serializeApplication, serializeApplicationDetail, serializeDomain } from '../core/serializers.ts';
+import {
+  isoTime,
+  serializeApplication,
+  serializeApplicationDetail,
+  serializeDomain,
+} from '../core/serializers.ts';
 import { makeIdentitySecret } from '../auth/secrets.ts';
 import { changedSettings, defaultSettings, patchSettings, readSettings } from './settings.ts';
 import type { OwnerCall, ReadTx, Tx } from '../service.ts';
@@ -242,5 +247,7 @@ export async function listDomains(
 ): Promise<Output<'domains.list'>> {
   const application = await accessApplication(tx, call.actor, input.applicationId);
   const { page, ...counts } = paginate(await tx.repositories.applications.domains(application.id), input);
-  return { domains: page.map(serializeDomain), ...counts };
+  const seen = await tx.repositories.sightings.get(application.id);
+  const lastSeen = seen === undefined ? null : { origin: seen.origin, at: isoTime(seen.seen_at) };
+  return { domains: page.map(serializeDomain), lastSeen, ...counts };
 }

@@ -41,6 +41,9 @@ export async function addMember(
     password_hash: passwordHash,
     disabled_at: null,
     created_at: clock.now(),
+    locale: null,
+    timezone: null,
+    signature: '',
   };
   await tx.repositories.members.insert(row);
   await auditMember(tx, call, row, 'members.add', { role: row.role });

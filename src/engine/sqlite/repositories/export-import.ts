@@ -58,6 +58,8 @@ export const stayingTables: readonly string[] = [
   'address_blocks',
   'recovery_codes',
   'sign_in_tickets',
+  'drafts',
+  'application_sightings',
   'passkey_registrations',
   'webhook_deliveries',
   'search',

@@ -31,7 +31,16 @@ const insert = prepare<MemberRow>()((db, p) =>
     password_hash: p.password_hash,
     disabled_at: p.disabled_at,
     created_at: p.created_at,
+    locale: p.locale,
+    timezone: p.timezone,
+    signature: p.signature,
   }),
+);
+const setProfile = prepare<Pick<MemberRow, 'id' | 'name' | 'locale' | 'timezone' | 'signature'>>()((db, p) =>
+  db
+    .updateTable('members')
+    .set({ name: p.name, locale: p.locale, timezone: p.timezone, signature: p.signature })
+    .where('id', '=', p.id),
 );
 const setRole = prepare<Pick<MemberRow, 'id' | 'role'>>()((db, p) =>
   db.updateTable('members').set({ role: p.role }).where('id', '=', p.id),
@@ -106,6 +115,9 @@ const removeOtherSessionsOf = prepare<{ member_id: string; id: string }>()((db, 
     .where('scopes', 'is', null)
     .where('id', '!=', p.id),
 );
+const removeAllSessionsBut = prepare<{ member_id: string; id: string }>()((db, p) =>
+  db.deleteFrom('staff_sessions').where('member_id', '=', p.member_id).where('id', '!=', p.id),
+);
 const removeTicketsOf = prepare<{ member_id: string }>()((db, p) =>
   db.deleteFrom('sign_in_tickets').where('member_id', '=', p.member_id),
 );
@@ -124,6 +136,7 @@ export function createMembersRepository(runner: Runner): MembersRepository {
     byOrganization: (organizationId: string) =>
       all(runner, byOrganization, { organization_id: organizationId }),
     insert: (row: MemberRow) => run(runner, insert, row),
+    setProfile: (row) => run(runner, setProfile, row),
     setRole: (id: string, role: MemberRow['role']) => run(runner, setRole, { id, role }),
     setPassword: (id: string, passwordHash: string) =>
       run(runner, setPassword, { id, password_hash: passwordHash }),
@@ -147,6 +160,10 @@ export function createMembersRepository(runner: Runner): MembersRepository {
     removeOtherSessionsOf: async (memberId: string, sessionId: string | null) => {
       await run(runner, removeTicketsOf, { member_id: memberId });
       return run(runner, removeOtherSessionsOf, { member_id: memberId, id: sessionId ?? '' });
+    },
+    removeAllSessionsBut: async (memberId: string, sessionId: string) => {
+      await run(runner, removeTicketsOf, { member_id: memberId });
+      return run(runner, removeAllSessionsBut, { member_id: memberId, id: sessionId });
     },
     clearSecondFactorShown: (memberId: string) =>
       run(runner, clearSecondFactorShown, { member_id: memberId }),

@@ -24,6 +24,8 @@ import { createBlocksRepository } from './blocks.ts';
 import { createPasskeysRepository } from './passkeys.ts';
 import { createSecondFactorsRepository } from './second-factors.ts';
 import { createCannedRepliesRepository } from './canned-replies.ts';
+import { createDraftsRepository } from './drafts.ts';
+import { createSightingsRepository } from './sightings.ts';
 import { createKnowledgeRepository } from './knowledge.ts';
 import { createAiLogRepository } from './ai-log.ts';
 
@@ -60,6 +62,8 @@ export function createRepositories(runner: Runner, known?: KnownConversations): 
     secondFactors: createSecondFactorsRepository(runner),
     passkeys: createPasskeysRepository(runner),
     cannedReplies: createCannedRepliesRepository(runner),
+    drafts: createDraftsRepository(runner),
+    sightings: createSightingsRepository(runner),
     knowledge: createKnowledgeRepository(runner),
     aiLog: createAiLogRepository(runner),
   };
