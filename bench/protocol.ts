@@ -25,7 +25,7 @@ export type Question = 'address' | `pairs:${Way}` | 'cpu' | 'memory' | 'stop';
 export interface Address {
   readonly host: string;
   readonly port: number;
-  /** The database file: whoever asks counts the stored rows there. */
+  /** The database file: the caller counts the stored rows there. */
   readonly database: string;
 }
 
