@@ -10,6 +10,7 @@ import { countRequest } from '../services/core/metrics.ts';
 import type { Service } from '../services/service.ts';
 import { commonHeaders } from './common-headers.ts';
 import { setCorsHeaders, sendPreflight, isVisitorPath } from './cors.ts';
+import { dashboardPaths, serveDashboard } from './pages/dashboard.ts';
 import { demoPage } from './pages/demo.ts';
 import { sendError, sendJson } from './responses.ts';
 import { metricsPath, serveMetrics } from './metrics.ts';
@@ -107,6 +108,7 @@ export function createHttpHandler({ service, config, log, demo }: HttpOptions): 
   });
 
   koa.use(staticFiles());
+  koa.use(serveDashboard(service, config.trustProxy));
   koa.use(serveDocuments(documents));
   koa.use(serveMetrics(service, config));
   koa.use(servePages(memberPages));
@@ -170,7 +172,16 @@ function isRead(ctx: Context): boolean {
   return ctx.method === 'GET' || ctx.method === 'HEAD';
 }
 
-const ownPaths = ['/healthz', '/readyz', '/widget.js', '/sdk.js', metricsPath];
+const ownPaths = [
+  '/healthz',
+  '/readyz',
+  '/widget.js',
+  '/sdk.js',
+  '/sw.js',
+  '/manifest.webmanifest',
+  ...dashboardPaths,
+  metricsPath,
+];
 
 /** The route that answered, by its pattern; one word for every other path, so that clients can't add labels. */
 function routeOf(ctx: Context, known: ReadonlySet<string>): string {

@@ -4,11 +4,12 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type Koa from 'koa';
+import type { Context } from 'koa';
 import { ServiceError } from '../services/core/errors.ts';
 
 export type Encoding = 'br' | 'gzip';
 
-interface StaticFile {
+export interface StaticFile {
   readonly type: string;
   readonly digest: string;
   /** A name with a hash of the content never means anything else. */
@@ -19,6 +20,7 @@ interface StaticFile {
 
 const types: ReadonlyMap<string, string> = new Map([
   ['js', 'text/javascript; charset=utf-8'],
+  ['css', 'text/css; charset=utf-8'],
   ['json', 'application/json; charset=utf-8'],
 ]);
 const suffixes: readonly (readonly [Encoding, string])[] = [
@@ -51,30 +53,40 @@ export function staticFiles(folder: string | null = webFolder()): Koa.Middleware
       ctx.set('Allow', 'GET, HEAD');
       throw new ServiceError('method_not_allowed', `${ctx.method} is not possible here.`);
     }
-    const encoding = chooseEncoding(ctx.get('Accept-Encoding'), file.encoded);
     ctx.set({
       'Access-Control-Allow-Origin': '*',
       'Cross-Origin-Resource-Policy': 'cross-origin',
       'Timing-Allow-Origin': '*',
-      'Cache-Control': file.immutable
-        ? 'public, max-age=31536000, immutable'
-        : 'public, max-age=300, stale-while-revalidate=86400',
-      'Content-Type': file.type,
-      ETag: `"${file.digest}${encoding === null ? '' : `-${encoding}`}"`,
-      Vary: 'Accept-Encoding',
     });
-    ctx.status = 200;
-    if (ctx.fresh) {
-      ctx.status = 304;
-      return;
-    }
-    if (encoding !== null) ctx.set('Content-Encoding', encoding);
-    ctx.body = (encoding === null ? undefined : file.encoded.get(encoding)) ?? file.plain;
+    sendFile(ctx, file);
   };
 }
 
-/** Every file of the folder by its path on the server. They are few and small, so they stay in memory. */
-function readFiles(folder: string): ReadonlyMap<string, StaticFile> {
+/** Answers a GET or HEAD with a file, compressed as the client takes it. */
+export function sendFile(ctx: Context, file: StaticFile): void {
+  const encoding = chooseEncoding(ctx.get('Accept-Encoding'), file.encoded);
+  ctx.set({
+    'Cache-Control': file.immutable
+      ? 'public, max-age=31536000, immutable'
+      : 'public, max-age=300, stale-while-revalidate=86400',
+    'Content-Type': file.type,
+    ETag: `"${file.digest}${encoding === null ? '' : `-${encoding}`}"`,
+    Vary: 'Accept-Encoding',
+  });
+  ctx.status = 200;
+  if (ctx.fresh) {
+    ctx.status = 304;
+    return;
+  }
+  if (encoding !== null) ctx.set('Content-Encoding', encoding);
+  ctx.body = (encoding === null ? undefined : file.encoded.get(encoding)) ?? file.plain;
+}
+
+/**
+ * Every file of a folder by its path on the server. They are few and small, so they stay in memory.
+ * @param prefix of the paths
+ */
+export function readFiles(folder: string, prefix = '/'): ReadonlyMap<string, StaticFile> {
   const files = new Map<string, StaticFile>();
   for (const name of readdirSync(folder)) {
     const type = types.get(name.slice(name.lastIndexOf('.') + 1));
@@ -84,7 +96,7 @@ function readFiles(folder: string): ReadonlyMap<string, StaticFile> {
       const path = join(folder, name + suffix);
       return existsSync(path) ? [[encoding, readFileSync(path)] as const] : [];
     });
-    files.set(`/${name}`, {
+    files.set(prefix + name, {
       type,
       digest: createHash('sha256').update(plain).digest('base64url').slice(0, 22),
       immutable: hashedName.test(name),

@@ -40,17 +40,23 @@ async function demo(context: Context, flags: Flags, version: string): Promise<vo
   const onFolder = createContext(context.io, { data: folder, json: context.print.json });
   const config = onFolder.config(flags);
   try {
-    const appId = await withLocal(onFolder, (local) => makeDemo(local, password), 'may be new');
-    await runServer(onFolder, config, (running) => present(onFolder, running, { appId, password, version }), {
-      demo: { appId },
-    });
+    const made = await withLocal(onFolder, (local) => makeDemo(local, password), 'may be new');
+    await runServer(
+      onFolder,
+      config,
+      (running) => present(onFolder, running, { ...made, password, version }),
+      { demo: { appId: made.appId } },
+    );
   } finally {
     remove();
     process.off('exit', remove);
   }
 }
 
-async function makeDemo(local: Local, password: string): Promise<string> {
+async function makeDemo(
+  local: Local,
+  password: string,
+): Promise<{ readonly appId: string; readonly memberId: string }> {
   await local.run('organizations.create', { name: 'Demo', slug: organization });
   await local.run('organizations.update', { organization, plan: 'premium' });
   const { appId } = await local.run('applications.create', {
@@ -65,12 +71,19 @@ async function makeDemo(local: Local, password: string): Promise<string> {
   });
   for (const { source, content } of demoDocuments)
     await local.run('knowledge.add', { applicationId: appId, source, content });
-  await local.run('members.add', { organization, email, name: 'Demo operator', role: 'admin', password });
-  return appId;
+  const { id } = await local.run('members.add', {
+    organization,
+    email,
+    name: 'Demo operator',
+    role: 'admin',
+    password,
+  });
+  return { appId, memberId: id };
 }
 
 interface Made {
   readonly appId: string;
+  readonly memberId: string;
   readonly password: string;
   readonly version: string;
 }
@@ -78,7 +91,7 @@ interface Made {
 async function present(
   context: Context,
   running: RunningApp,
-  { appId, password, version }: Made,
+  { appId, memberId, password, version }: Made,
 ): Promise<void> {
   const local = localOn(running.service);
   // The port is known only now.
@@ -86,10 +99,13 @@ async function present(
     await local.run('domains.add', { applicationId: appId, domain: `${host}:${running.port}` });
   const { print } = context;
   const page = `${running.url}/demo`;
+  const { ticket } = await local.run('session.createLink', { memberId });
+  const dashboard = `${running.url}/#sign-in=${ticket}`;
   if (print.json)
     return print.jsonLine({
       ...addressDocument(running),
       page,
+      dashboard,
       data: context.data,
       appId,
       organization,
@@ -100,7 +116,8 @@ async function present(
   print.line();
   print.line('1. Be the visitor, in a browser: ', ['cyan', page]);
   print.line('   Ask about deliveries, returns or teas, and the assistant answers; then ask for a person.');
-  print.line('2. Be that person, in another terminal:');
+  print.line('2. Be that person, in the dashboard: ', ['cyan', dashboard]);
+  print.line('   The link works once, for ten minutes. Or in another terminal:');
   print.block(`   ${context.command('console')}`);
   print.line('3. Or watch everything that happens:');
   print.block(`   ${context.command(`tail --org ${organization}`)}`);

@@ -13,6 +13,8 @@ const html = { type: 'text/html; charset=utf-8', policy: pagePolicy } as const;
 export function siteDocuments(demo: boolean): ReadonlyMap<string, Document> {
   const folder = docsFolder();
   const documents = new Map<string, Document>([
+    ['/about', { ...html, make: () => startPage(demo) }],
+    // Where the dashboard was not built.
     ['/', { ...html, forAll: false, make: () => startPage(demo) }],
     [
       '/openapi.json',

@@ -1,4 +1,4 @@
-// The page under /: what this is and where to go, for a person who opens the server's address in a browser. Names no
+// The page under /about: what this is and where to go, for a person who opens the server's address in a browser. Names no
 // tenant and asks the service nothing.
 import { iconSvg } from './icon.ts';
 import { pageHtml } from './page-frame.ts';
@@ -15,8 +15,9 @@ export function startPage(demo: boolean): string {
       'Put the widget on a website',
       '<code>deskbell snippet --app APP_ID</code> prints the lines. <a href="/docs/widget">More about the widget</a>',
     ],
+    ['<a href="/">Dashboard</a>', 'Answer visitors and change settings, in a browser.'],
     [
-      'Answer visitors',
+      'Answer visitors in a terminal',
       '<code>deskbell console</code> opens the console in a terminal. <a href="/docs/console">More about the console</a>',
     ],
     demo

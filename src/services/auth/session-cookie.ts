@@ -81,11 +81,16 @@ function cookieText(https: boolean, value: string, maxAge: number): string {
 }
 
 /** False only for pages at http:// on the same machine. The page's own origin says it; without one, the address does. */
-function usesHttps(service: Service, { origin, host = '' }: Page): boolean {
+function usesHttps(service: Service, { origin, host }: Page): boolean {
   const [page] = origin;
   if (page !== undefined) return !page.startsWith('http:');
   const base = service.settings.baseUrl();
-  return base?.startsWith('https:') === true || !isLoopback(URL.parse(`http://${host}`)?.hostname ?? '');
+  return base?.startsWith('https:') === true || !isLoopbackHost(host);
+}
+
+/** Whether a Host header names the machine itself. */
+export function isLoopbackHost(host: string | undefined): boolean {
+  return isLoopback(URL.parse(`http://${host ?? ''}`)?.hostname ?? '');
 }
 
 function isLoopback(hostname: string): boolean {

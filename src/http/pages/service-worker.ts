@@ -1,0 +1,64 @@
+// The dashboard's service worker: its text, made from the names of the files that make up the shell. It keeps the shell
+// only, so that the dashboard opens without a network; it never sees to an answer of the API.
+
+/**
+ * @param version another one for every build
+ * @param shell paths relative to the worker's own address: the page first, then the files that it needs to start
+ * @returns the worker's script
+ */
+export function serviceWorkerScript(version: string, shell: readonly string[]): string {
+  return `const cacheName = 'deskbell-shell-${version}';
+const shell = ${JSON.stringify(shell)}.map((path) => new URL(path, self.location.href).href);
+const assets = new URL('assets/', self.location.href).href;
+const pages = ['./', 'inbox'].map((path) => new URL(path, self.location.href).href);
+
+self.addEventListener('install', (event) => {
+  event.waitUntil(caches.open(cacheName).then((cache) => cache.addAll(shell)).then(() => self.skipWaiting()));
+});
+
+self.addEventListener('activate', (event) => {
+  const old = (name) => name.startsWith('deskbell-shell-') && name !== cacheName;
+  event.waitUntil(
+    caches
+      .keys()
+      .then((names) => Promise.all(names.filter(old).map((name) => caches.delete(name))))
+      .then(() => self.clients.claim()),
+  );
+});
+
+// A name with a hash never means anything else: what is kept of it is right for ever.
+async function asset(request) {
+  const cache = await caches.open(cacheName);
+  const kept = await cache.match(request);
+  if (kept) return kept;
+  const response = await fetch(request);
+  if (response.ok) await cache.put(request, response.clone());
+  return response;
+}
+
+// The page itself comes from the server while that answers, so that a new version is used at once.
+async function page(request) {
+  try {
+    return await fetch(request);
+  } catch (error) {
+    const kept = await caches.match(shell[0], { cacheName });
+    if (kept) return kept;
+    throw error;
+  }
+}
+
+// The page says what it has loaded before this worker was there.
+self.addEventListener('message', ({ data }) => {
+  const loaded = Array.isArray(data?.loaded) ? data.loaded.filter((url) => String(url).startsWith(assets)) : [];
+  for (const url of loaded) asset(new Request(url)).catch(() => undefined);
+});
+
+self.addEventListener('fetch', (event) => {
+  const { request } = event;
+  if (request.method !== 'GET') return;
+  const address = request.url.split(/[?#]/, 1)[0];
+  if (address.startsWith(assets)) event.respondWith(asset(request));
+  else if (request.mode === 'navigate' && pages.includes(address)) event.respondWith(page(request));
+});
+`;
+}
