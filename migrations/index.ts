@@ -14,6 +14,7 @@ import * as clientIds from './0010-client-ids.ts';
 import * as searchNumbers from './0011-search-numbers.ts';
 import * as identityAndRotation from './0012-identity-and-rotation.ts';
 import * as ownAccountAndDrafts from './0013-own-account-and-drafts.ts';
+import * as queueOrder from './0014-queue-order.ts';
 
 export interface Migration {
   readonly name: string;
@@ -34,4 +35,5 @@ export const migrations: readonly Migration[] = [
   { name: '0011-search-numbers', up: searchNumbers.up },
   { name: '0012-identity-and-rotation', up: identityAndRotation.up },
   { name: '0013-own-account-and-drafts', up: ownAccountAndDrafts.up },
+  { name: '0014-queue-order', up: queueOrder.up },
 ];

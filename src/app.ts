@@ -13,6 +13,7 @@ import { startAutoReply } from './services/assistant/auto-reply.ts';
 import { startMaintenance } from './services/data/maintenance.ts';
 import { startReindexJob } from './services/assistant/knowledge/reindex.ts';
 import { startSearchIndexer } from './services/chat/search.ts';
+import { startSnoozeJob } from './services/chat/snooze-job.ts';
 import type { Service } from './services/service.ts';
 import { startWebhookDelivery } from './services/webhooks/delivery.ts';
 import { SocketServer } from './ws/socket-server.ts';
@@ -118,6 +119,7 @@ function backgroundJobs(service: Service, log: Log): (() => () => Promise<void> 
   return [
     () => startMaintenance(service, onError('maintenance failed'), (report) => logPurge(log, report)),
     () => startAutoRelease(service, onError('absent operators could not be looked for')),
+    () => startSnoozeJob(service, onError('snoozed conversations could not be woken')),
     () => startSearchIndexer(service, onError('the search index could not be updated')),
     () => startReindexJob(service, onError('knowledge could not be kept up')),
     () => startWebhookDelivery(service, send, onError('webhooks could not be delivered')),

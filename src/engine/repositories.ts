@@ -10,6 +10,8 @@ import type { MembersRepository } from './repositories/members.ts';
 import type { VisitorsRepository } from './repositories/visitors.ts';
 import type { ConversationsRepository } from './repositories/conversations.ts';
 import type { ParticipantsRepository } from './repositories/participants.ts';
+import type { TagsRepository } from './repositories/tags.ts';
+import type { ViewsRepository } from './repositories/views.ts';
 import type { MessagesRepository } from './repositories/messages.ts';
 import type { EventsRepository } from './repositories/events.ts';
 import type { AuditRepository } from './repositories/audit.ts';
@@ -39,6 +41,8 @@ export interface Repositories {
   readonly visitors: VisitorsRepository;
   readonly conversations: ConversationsRepository;
   readonly participants: ParticipantsRepository;
+  readonly tags: TagsRepository;
+  readonly views: ViewsRepository;
   readonly messages: MessagesRepository;
   readonly events: EventsRepository;
   readonly audit: AuditRepository;

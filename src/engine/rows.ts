@@ -6,6 +6,7 @@ import type {
   ConversationStatus,
   Mode,
   Plan,
+  Priority,
   Role,
   SecondFactorDemand,
   SenderRole,
@@ -240,6 +241,38 @@ export interface ConversationRow {
   idempotency_key: string | null;
   /** Since when the assistant writes nothing here: a person was asked for, or it gave up. Null: it may. */
   assistant_muted_at: number | null;
+  priority: Priority;
+  /** Until when it is left out of the queue; null: it is in it. */
+  snoozed_until: number | null;
+  /** The number of the visitor's newest message that still exists; 0: there is none. */
+  last_visitor_seq: number;
+  created_at: number;
+  updated_at: number;
+}
+
+export interface TagRow {
+  id: string;
+  organization_id: string;
+  name: string;
+  /** The name in lower case: once per organization. */
+  folded: string;
+  created_at: number;
+}
+
+export interface ConversationTagRow {
+  conversation_id: string;
+  tag_id: string;
+}
+
+export interface ViewRow {
+  id: string;
+  organization_id: string;
+  name: string;
+  /** 1: for every member; 0: for its maker alone. */
+  shared: 0 | 1;
+  /** JSON of the protocol's viewQuery. */
+  query: string;
+  created_by: string;
   created_at: number;
   updated_at: number;
 }
@@ -294,6 +327,8 @@ export type LoggedEventType =
   | 'conversation:accepted'
   | 'conversation:released'
   | 'conversation:resolved'
+  | 'conversation:reopened'
+  | 'conversation:changed'
   | 'conversation:read';
 
 export interface EventRow {
@@ -495,6 +530,8 @@ export interface QueueRow extends ConversationWithVisitor {
   message_internal: 0 | 1 | null;
   message_created_at: number | null;
   unread_count: number | null;
+  /** The names of its tags, by their folded names. */
+  tags: readonly string[];
 }
 
 // What the queries of retention take.

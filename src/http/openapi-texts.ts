@@ -74,6 +74,10 @@ export const serverFrameTexts: Readonly<Record<EventType | 'pong', string>> = {
   'conversation:accepted': '`conversationId`, `assignedTo`, `assignedToName`; to staff and the conversation.',
   'conversation:released': '`conversationId`: back in the queue; to staff and the conversation.',
   'conversation:resolved': '`conversationId`, `resolvedBy`: closed; to staff and the conversation.',
+  'conversation:reopened':
+    '`conversationId`, `reopenedBy`: open again; `conversation:accepted` follows. To staff and the conversation.',
+  'conversation:changed':
+    '`conversationId`, `tags`, `priority`, `snoozedUntil`, `subject`, as they are now; to staff.',
   'conversation:read': '`conversationId`, `userId`, `messageId`: a participant has read up to there.',
   'conversation:activity':
     '`conversationId`, `lastMessageId`, `updatedAt`, `preview`, `waiting`: something was written; to staff.',

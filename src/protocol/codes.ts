@@ -104,6 +104,20 @@ export const assistantLimits = {
   synonymsPerLine: 20,
 } as const;
 
+/** Limits of tags, views, snoozes and acts on many conversations. */
+export const queueLimits = {
+  tagName: 50,
+  tagsPerConversation: 20,
+  tags: 500,
+  viewName: 60,
+  /** Shared ones of an organization, and again own ones of each member. */
+  views: 50,
+  bulk: 100,
+  /** A year. */
+  snoozeMs: 366 * 86_400_000,
+  waitingMinutes: 527_040,
+} as const;
+
 /** What a staff token may be allowed to do. */
 export const tokenScopes = [
   'conversations:read',

@@ -38,6 +38,10 @@ export type SecondFactorDemand = z.infer<typeof secondFactorDemand>;
 export const conversationStatus = z.enum(['pending', 'active', 'closed']);
 export type ConversationStatus = z.infer<typeof conversationStatus>;
 
+/** How urgent staff say a conversation is. */
+export const priority = z.enum(['low', 'normal', 'high', 'urgent']);
+export type Priority = z.infer<typeof priority>;
+
 export const contentFormat = z.enum(['plain', 'lexical']);
 export type ContentFormat = z.infer<typeof contentFormat>;
 /** What members may write in. Markdown is stored and answered as `lexical`. */
@@ -135,7 +139,16 @@ export const staffConversationListItem = conversationListItem.extend({
     })
     .nullable(),
   unreadCount: z.int(),
+  /** Whether the visitor has written something that the caller has not read. */
+  unread: z.boolean(),
   waitingSince: timestamp.nullable(),
+  /** In the order of the alphabet. */
+  tags: z.array(z.string()),
+  priority,
+  /** Until then it is left out of the queue, unless the visitor writes; null: it is not snoozed. */
+  snoozedUntil: timestamp.nullable(),
+  /** When an answer is due; null while nothing sets such a time. */
+  dueAt: timestamp.nullable(),
 });
 export type StaffConversationListItem = z.infer<typeof staffConversationListItem>;
 

@@ -1,6 +1,6 @@
 // Everything a WebSocket client can receive: one union by `type`.
 // Owns the outbound half of the protocol; frames.ts owns the inbound half.
-import type { AiChoice, ContentFormat, ConversationStatus, SenderRole } from './entities.ts';
+import type { AiChoice, ContentFormat, ConversationStatus, Priority, SenderRole } from './entities.ts';
 import type { SocketErrorCode } from './codes.ts';
 
 /** A message inside a socket payload. `internal` marks a note that only staff ever receive. */
@@ -49,6 +49,14 @@ export interface EventPayloads {
   'conversation:accepted': { conversationId: string; assignedTo: string; assignedToName: string };
   'conversation:released': { conversationId: string };
   'conversation:resolved': { conversationId: string; resolvedBy: string };
+  'conversation:reopened': { conversationId: string; reopenedBy: string };
+  'conversation:changed': {
+    conversationId: string;
+    tags: string[];
+    priority: Priority;
+    snoozedUntil: string | null;
+    subject: string | null;
+  };
   'conversation:read': { conversationId: string; userId: string; messageId: string };
   'conversation:activity': {
     conversationId: string;

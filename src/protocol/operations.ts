@@ -6,6 +6,7 @@ import { assistantOperations } from './operations/assistant.ts';
 import { blockOperations } from './operations/blocks.ts';
 import { dataOperations } from './operations/data.ts';
 import { adminOperations } from './operations/admin.ts';
+import { queueOperations } from './operations/queue.ts';
 import { signInOperations } from './operations/sign-in.ts';
 import { staffOperations } from './operations/staff.ts';
 import { visitorOperations } from './operations/visitors.ts';
@@ -17,6 +18,7 @@ export type { Audience, Method, Operation, Who } from './operations/shared.ts';
 export const operations = {
   ...visitorOperations,
   ...staffOperations,
+  ...queueOperations,
   ...signInOperations,
   ...blockOperations,
   ...adminOperations,

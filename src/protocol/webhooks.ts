@@ -1,7 +1,7 @@
 // The contract of webhooks: which events can be sent, what each carries, and how the
 // webhook itself and its deliveries look from outside. Shapes only; holds no rule.
 import { z } from 'zod';
-import { contentFormat, message, sentMessage, timestamp, uuid } from './entities.ts';
+import { contentFormat, message, priority, sentMessage, timestamp, uuid } from './entities.ts';
 import { text } from './text.ts';
 
 /** Says of which application the conversation is: an organization may have several. */
@@ -20,6 +20,14 @@ export const webhookData = {
   'conversation:accepted': z.object({ ...about, assignedTo: uuid, assignedToName: z.string() }),
   'conversation:released': z.object(about),
   'conversation:resolved': z.object({ ...about, resolvedBy: uuid }),
+  'conversation:reopened': z.object({ ...about, reopenedBy: uuid }),
+  'conversation:changed': z.object({
+    ...about,
+    tags: z.array(z.string()),
+    priority,
+    snoozedUntil: timestamp.nullable(),
+    subject: z.string().nullable(),
+  }),
   'conversation:read': z.object({ ...about, userId: uuid, messageId: uuid }),
   'message:new': sentMessage.omit({ internal: true }).extend({ applicationId: uuid }),
   'message:edited': z.object({

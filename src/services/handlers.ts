@@ -18,6 +18,7 @@ import {
 import * as blocks from './chat/blocks.ts';
 import * as drafts from './chat/drafts.ts';
 import * as ownAccount from './tenants/own-account.ts';
+import { actOnMany } from './chat/bulk.ts';
 import * as cannedReplies from './chat/canned-replies.ts';
 import * as applications from './tenants/applications.ts';
 import * as conversations from './chat/conversations.ts';
@@ -26,6 +27,10 @@ import * as knowledge from './assistant/knowledge/documents.ts';
 import * as learning from './assistant/knowledge/learning.ts';
 import * as members from './tenants/members.ts';
 import * as messages from './chat/messages.ts';
+import * as queueOrder from './chat/queue-order.ts';
+import * as tags from './chat/tags.ts';
+import { countViews } from './chat/view-counts.ts';
+import * as views from './chat/views.ts';
 import * as organizations from './tenants/organizations.ts';
 import { purgeApplicationData, purgeOrganizationData, purge } from './data/retention.ts';
 import type { Call, CallOf, ReadTx, Tx } from './service.ts';
@@ -161,6 +166,24 @@ export const handlers: { readonly [N in OperationName]: Handler<N> } = {
   'staff.conversations.resolve': writes(conversations.resolveConversation, conversationScope),
   'staff.conversations.transfer': writes(conversations.transferConversation, conversationScope),
   'staff.conversations.read': writes(conversations.readConversation, conversationScope),
+  'staff.conversations.update': writes(queueOrder.updateConversation, conversationScope),
+  // A new name becomes a tag of the organization.
+  'staff.conversations.tag': writes(tags.tagConversation),
+  'staff.conversations.untag': writes(tags.untagConversation, conversationScope),
+  'staff.conversations.snooze': writes(queueOrder.snoozeConversation, conversationScope),
+  'staff.conversations.unsnooze': writes(queueOrder.unsnoozeConversation, conversationScope),
+  'staff.conversations.reopen': writes(conversations.reopenConversation, conversationScope),
+  'staff.conversations.unread': writes(queueOrder.unreadConversation, conversationScope),
+  'staff.conversations.bulk': actOnMany,
+  'tags.list': reads(tags.listTags),
+  'tags.create': writes(tags.createTag),
+  'tags.update': writes(tags.renameTag),
+  'tags.delete': tags.deleteTag,
+  'views.list': reads(views.listViews),
+  'views.counts': countViews,
+  'views.create': writes(views.createView),
+  'views.update': writes(views.updateView),
+  'views.delete': writes(views.deleteView),
   'visitors.block': writes(blocks.blockVisitor),
   'visitors.unblock': writes(blocks.unblockVisitor),
   'blocks.list': reads(blocks.listBlocks),

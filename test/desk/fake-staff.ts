@@ -55,6 +55,11 @@ export function buildConversation(
       createdAt: at,
     },
     unreadCount: 0,
+    unread: true,
+    tags: [],
+    priority: 'normal',
+    snoozedUntil: null,
+    dueAt: null,
     waitingSince: (patch.status ?? 'pending') === 'pending' ? at : null,
     ...patch,
   };
@@ -573,6 +578,11 @@ export class FakeStaff {
       accept: (id) =>
         this.#command('accept', id, {
           ...mine(),
+          unread: true,
+          tags: [],
+          priority: 'normal',
+          snoozedUntil: null,
+          dueAt: null,
           waitingSince: this.items.find((one) => one.id === id)?.waitingSince ?? null,
         }),
       release: (id) =>
@@ -580,6 +590,11 @@ export class FakeStaff {
           status: 'pending',
           assignedTo: null,
           assignedToName: null,
+          unread: true,
+          tags: [],
+          priority: 'normal',
+          snoozedUntil: null,
+          dueAt: null,
           waitingSince: iso(start),
         }),
       resolve: (id) => this.#command('resolve', id, { status: 'closed', waitingSince: null }),

@@ -41,6 +41,14 @@ const payloads: { [T in EventType]: z.ZodType<EventPayloads[T]> } = {
   'conversation:accepted': z.strictObject({ conversationId, assignedTo: uuid, assignedToName: z.string() }),
   'conversation:released': z.strictObject({ conversationId }),
   'conversation:resolved': z.strictObject({ conversationId, resolvedBy: uuid }),
+  'conversation:reopened': z.strictObject({ conversationId, reopenedBy: uuid }),
+  'conversation:changed': z.strictObject({
+    conversationId,
+    tags: z.array(z.string()),
+    priority: entity.priority,
+    snoozedUntil: timestamp.nullable(),
+    subject: z.string().nullable(),
+  }),
   'conversation:read': z.strictObject({ conversationId, userId: uuid, messageId: uuid }),
   'conversation:activity': z.strictObject({
     conversationId,

@@ -415,6 +415,44 @@ describe('what the service answers', () => {
     await check(admin, 'DELETE', `/api/v1/staff/blocks/${block.id}`);
   });
 
+  it('is what the document says of order in the queue', async () => {
+    const member = await createMember(app, 'acme');
+    const customer = createVisitor(app, acme.application);
+    const opened = await check(customer, 'POST', '/api/v1/conversations', {});
+    const { id } = opened.body.conversation;
+    const at = `/api/v1/staff/conversations/${id}`;
+    await check(customer, 'POST', `/api/v1/conversations/${id}/messages`, { content: 'hello' });
+    await check(member, 'PUT', `${at}/tags/vip`);
+    await check(member, 'PATCH', at, { priority: 'high', subject: 'Lamp' });
+    const until = new Date(app.clock.now() + 60_000).toISOString();
+    await check(member, 'POST', `${at}/snooze`, { until });
+    await check(member, 'DELETE', `${at}/snooze`);
+    await check(member, 'POST', `${at}/unread`, {});
+    await check(
+      member,
+      'GET',
+      '/api/v1/staff/conversations?tag=vip&tag=vip&unread=true&snoozed=all&priority=high&sort=priority&waitingLonger=0',
+    );
+    const bulk = await check(member, 'POST', '/api/v1/staff/conversations/bulk', {
+      ids: [id, '00000000-0000-4000-8000-000000000000'],
+      act: 'accept',
+    });
+    expect(bulk.body.results.map(({ ok }: { ok: boolean }) => ok)).toEqual([true, false]);
+    await check(member, 'POST', `${at}/resolve`);
+    await check(member, 'POST', `${at}/reopen`);
+    await check(member, 'DELETE', `${at}/tags/vip`);
+    const { tag } = (await check(member, 'POST', '/api/v1/staff/tags', { name: 'later' })).body;
+    await check(member, 'PATCH', `/api/v1/staff/tags/${tag.id}`, { name: 'sooner' });
+    await check(member, 'GET', '/api/v1/staff/tags');
+    await check(member, 'DELETE', `/api/v1/staff/tags/${tag.id}`);
+    const query = { tag: ['vip'], unread: true, snoozed: 'all' };
+    const { view } = (await check(member, 'POST', '/api/v1/staff/views', { name: 'Mine', query })).body;
+    await check(member, 'PATCH', `/api/v1/staff/views/${view.id}`, { shared: true });
+    await check(member, 'GET', '/api/v1/staff/views');
+    await check(member, 'GET', '/api/v1/staff/views/counts');
+    await check(member, 'DELETE', `/api/v1/staff/views/${view.id}`);
+  });
+
   it('is what the document says when it refuses', async () => {
     const anonymous = { headers: {} };
     for (const { method, path } of routes) {

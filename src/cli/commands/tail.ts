@@ -103,6 +103,7 @@ const styles: Partial<Record<CommittedEvent['type'], Style>> = {
   'conversation:accepted': 'cyan',
   'conversation:released': 'yellow',
   'conversation:resolved': 'cyan',
+  'conversation:reopened': 'yellow',
 };
 
 const typeWidth = 'conversation:accepted'.length;
@@ -139,8 +140,17 @@ function describe({ type, payload, activity, actor_id: actorId }: CommittedEvent
     case 'conversation:accepted':
       return `by ${fact('assignedToName')}`;
     case 'conversation:resolved':
+    case 'conversation:reopened':
     case 'conversation:read':
       return `by ${actorId}`;
+    case 'conversation:changed':
+      return [
+        fact('priority'),
+        Array.isArray(facts['tags']) ? facts['tags'].map((name) => `#${String(name)}`).join(' ') : '',
+        fact('snoozedUntil') === '' ? '' : `snoozed until ${fact('snoozedUntil')}`,
+      ]
+        .filter((part) => part !== '')
+        .join('  ');
     case 'conversation:released':
       return '';
   }

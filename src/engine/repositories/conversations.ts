@@ -1,6 +1,7 @@
 // What is asked of conversations: a visitor's own, the operators' queue, and each guarded step of a
 // conversation's life.
-import type { ConversationStatus, Mode } from '../../protocol/entities.ts';
+import type { ConversationStatus, Mode, Priority } from '../../protocol/entities.ts';
+import type { QueueSort } from '../../protocol/queue.ts';
 import type { ConversationRow, ConversationWithVisitor, QueueRow } from '../rows.ts';
 
 /** What the operators' queue shows. */
@@ -20,6 +21,19 @@ export interface ConversationFilter {
   readonly matching: readonly string[];
   /** One conversation only. */
   readonly id?: string | undefined;
+  /** Those that have every one of these tags. */
+  readonly tagIds?: readonly string[] | undefined;
+  /** true: those without a tag; false: those with one. */
+  readonly untagged?: boolean | undefined;
+  /** Whether the reader has messages of the visitor still to read. */
+  readonly unread?: { readonly readerId: string; readonly is: boolean } | undefined;
+  /** true: snoozed ones alone; false: none of them. */
+  readonly snoozed?: boolean | undefined;
+  readonly priorities?: readonly Priority[] | undefined;
+  /** The visitor's UUID, under any application. */
+  readonly visitorId?: string | undefined;
+  /** The visitor has waited since this time, or longer. */
+  readonly waitingSince?: number | undefined;
 }
 
 /** What takes a conversation a step on. */
@@ -44,7 +58,12 @@ export interface ConversationsRepository {
     id: string,
     by: ConversationStep,
     now: number,
-  ): Promise<Pick<ConversationRow, 'last_seq' | 'waiting_since' | 'first_response_at' | 'updated_at'>>;
+  ): Promise<
+    Pick<
+      ConversationRow,
+      'last_seq' | 'last_visitor_seq' | 'waiting_since' | 'first_response_at' | 'updated_at'
+    >
+  >;
   /** pending → active; 0 when it is no longer pending. */
   accept(id: string, memberId: string, now: number): Promise<number>;
   /** The assistant writes nothing more; 0 when it was so already. */
@@ -59,12 +78,30 @@ export interface ConversationsRepository {
   ): Promise<number>;
   /** Another assignee; 0 when it is no longer active and assigned to `from`. */
   transfer(id: string, from: string, to: string, now: number): Promise<number>;
+  /** closed → active; 0 when it is not closed. */
+  reopen(id: string, memberId: string, now: number): Promise<number>;
+  setPriority(id: string, priority: Priority): Promise<number>;
+  setSubject(id: string, subject: string | null, now: number): Promise<number>;
+  /** Leaves it out of the queue until a time; 0 when it is closed. */
+  snooze(id: string, until: number): Promise<number>;
+  /** Puts it back; 0 when it is not snoozed, or not until `dueAt` or earlier. */
+  wake(id: string, dueAt?: number): Promise<number>;
+  /** Conversations whose snooze ends at `now` or has ended, the earliest first. */
+  dueSnoozes(now: number, limit: number): Promise<{ id: string; organization_id: string }[]>;
+  /** When the next snooze ends; null: there is none. */
+  nextSnooze(): Promise<number | null>;
   /** The ids of the active conversations that a member has. */
   assignedTo(organizationId: string, memberId: string): Promise<string[]>;
   /** Members with active conversations in organizations that release those of absent ones. */
   holders(): Promise<{ organization_id: string; member_id: string; release_after_minutes: number }[]>;
   /** The queue: waiting longest first among pending ones, then the others, most recently updated first. */
-  queue(filter: ConversationFilter, readerId: string, limit: number, offset: number): Promise<QueueRow[]>;
+  queue(
+    filter: ConversationFilter,
+    readerId: string,
+    limit: number,
+    offset: number,
+    sort?: QueueSort,
+  ): Promise<QueueRow[]>;
   countQueue(filter: ConversationFilter): Promise<number>;
   /** One conversation as the queue shows it. */
   queueItem(organizationId: string, id: string, readerId: string): Promise<QueueRow | undefined>;

@@ -30,7 +30,10 @@ export interface MessagesRepository {
       'id' | 'changed_seq' | 'content' | 'content_format' | 'content_html' | 'content_text' | 'edited_at'
     >,
   ): Promise<number>;
-  /** Takes the text out of a message, and its words out of the search index; 0 when it was deleted already. */
+  /**
+   * Takes the text out of a message, and its words out of the search index; 0 when it was deleted already. The
+   * conversation's `last_visitor_seq` follows.
+   */
   remove(id: string, changedSeq: number, now: number): Promise<number>;
   /** A page of what still exists. */
   page(filter: HistoryFilter): Promise<MessageWithSender[]>;

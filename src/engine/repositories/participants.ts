@@ -17,4 +17,6 @@ export interface ParticipantsRepository {
     message_id: string;
     seq: number;
   }): Promise<number>;
+  /** Moves a read position back to before a number; 0 when it is there or further back already. */
+  unread(conversationId: string, userId: string, seq: number): Promise<number>;
 }

@@ -9,6 +9,7 @@ import type {
   AuditRow,
   CannedReplyRow,
   ConversationRow,
+  ConversationTagRow,
   DomainRow,
   DraftRow,
   EventRow,
@@ -28,6 +29,8 @@ import type {
   RecoveryCodeRow,
   SignInTicketRow,
   StaffSessionRow,
+  TagRow,
+  ViewRow,
   VisitorBlockRow,
   VisitorRow,
   WebhookDeliveryRow,
@@ -71,6 +74,9 @@ export interface Database {
   visitor_blocks: VisitorBlockRow;
   address_blocks: AddressBlockRow;
   conversations: ConversationRow;
+  tags: TagRow;
+  conversation_tags: ConversationTagRow;
+  views: ViewRow;
   participants: ParticipantRow;
   messages: MessageRow;
   /** SQLite numbers the rows. */

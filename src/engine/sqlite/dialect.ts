@@ -27,3 +27,13 @@ export function withoutIndex(column: string): RawBuilder<string> {
 export function isOrAny(column: string, value: string | null): RawBuilder<boolean> {
   return sql<boolean>`(cast(${value} as text) is null or ${sql.ref(column)} = ${value})`;
 }
+
+/**
+ * The names of a conversation's tags in one text, by their folded names; null: it has none.
+ * @param id the column of its id
+ * @param separator stands between them
+ */
+export function tagNames(id: string, separator: string): RawBuilder<string | null> {
+  return sql<string | null>`(select group_concat(tags.name, ${sql.lit(separator)} order by tags.folded)
+    from conversation_tags as held join tags on tags.id = held.tag_id where held.conversation_id = ${sql.ref(id)})`;
+}

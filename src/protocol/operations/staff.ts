@@ -3,6 +3,7 @@
 import { z } from 'zod';
 import { sizeLimits } from '../codes.ts';
 import * as entity from '../entities.ts';
+import { queueQuery } from '../queue.ts';
 import { exactText, text } from '../text.ts';
 import {
   clientMessageId,
@@ -88,21 +89,11 @@ export const staffOperations = {
     rest: ['GET', '/staff/conversations'],
     input: z.object({
       ...pageInput,
-      status: entity.conversationStatus.optional(),
-      assignedTo: z
-        .string()
-        .refine(
-          (value) => value === 'me' || value === 'none' || entity.uuid.safeParse(value).success,
-          'must be me, none or the id of a member',
-        )
-        .toLowerCase()
-        .optional(),
-      applicationId: entity.uuid.optional(),
+      ...queueQuery,
       /** `all`: live and test together. */
       mode: z.enum([...entity.mode.options, 'all']).default('live'),
       /** Only those of the visitor who has this conversation. */
       visitorOf: conversationId.optional(),
-      q: text(1, 200).optional(),
     }),
     output: z.object({ conversations: z.array(entity.staffConversationListItem), ...listOutput }),
   }),

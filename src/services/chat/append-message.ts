@@ -5,6 +5,7 @@ import type { AiChoice, SenderRole, SentMessage } from '../../protocol/entities.
 import { messageAudience } from '../core/audience.ts';
 import { serializeActivity, serializeSentMessage } from '../core/serializers.ts';
 import type { Service, Tx } from '../service.ts';
+import { conversationEvent, wakeConversation } from './conversation-events.ts';
 
 /** Content that was checked and rendered before the transaction, because that takes time. */
 export type MessageContent = Pick<MessageRow, 'content' | 'content_format' | 'content_html' | 'content_text'>;
@@ -98,21 +99,11 @@ export async function appendMessage(
     activity: () => serializeActivity(row, after),
     originConnectionId: connectionId,
   });
+  if (conversation.snoozed_until !== null && sender.role === 'visitor')
+    await wakeConversation(tx, conversation, sender.id);
   return { message, sent, isNew: true, conversation: after };
 }
 
 function stepOf(role: SenderRole): 'visitor' | 'operator' | 'other' {
   return role === 'visitor' || role === 'operator' ? role : 'other';
-}
-
-/** The columns that every event of a conversation has. @param actorId who caused it */
-export function conversationEvent(conversation: ConversationWithVisitor, actorId: string) {
-  return {
-    organization_id: conversation.organization_id,
-    conversation_id: conversation.id,
-    mode: conversation.mode,
-    actor_id: actorId,
-    message_id: null,
-    member_id: null,
-  };
 }

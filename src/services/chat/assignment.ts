@@ -4,7 +4,7 @@ import type { ConversationRow, ConversationWithVisitor } from '../../engine/rows
 import { conversationAudience } from '../core/audience.ts';
 import { ServiceError } from '../core/errors.ts';
 import type { Service, Tx } from '../service.ts';
-import { conversationEvent } from './append-message.ts';
+import { conversationEvent, emitChanged } from './conversation-events.ts';
 
 /** The member who gets a conversation. */
 export interface Assignee {
@@ -51,6 +51,37 @@ export async function accept(
   const changed = await tx.repositories.conversations.accept(conversation.id, assignee.id, now);
   if (changed === 0) throw await lostRace(tx, conversation, 'accepted');
   await join(tx, conversation, assignee, assignee.id, now);
+  await tellAwake(tx, conversation, assignee.id);
+}
+
+/**
+ * closed → active: the member is assigned and takes part. It counts as resolved no longer.
+ * @throws ServiceError conflict
+ */
+export async function reopen(
+  tx: Tx,
+  { engine: { clock } }: EngineOf,
+  conversation: ConversationWithVisitor,
+  assignee: Assignee,
+): Promise<void> {
+  const now = clock.now();
+  const changed = await tx.repositories.conversations.reopen(conversation.id, assignee.id, now);
+  if (changed === 0) throw await lostRace(tx, conversation, 'reopened');
+  if (conversation.assigned_to !== null && conversation.assigned_to !== assignee.id)
+    await tx.repositories.participants.leave(conversation.id, conversation.assigned_to, now);
+  await tx.emit({
+    ...conversationEvent(conversation, assignee.id),
+    type: 'conversation:reopened',
+    audience: conversationAudience['conversation:reopened'],
+    payload: { conversationId: conversation.id, reopenedBy: assignee.id },
+  });
+  await join(tx, conversation, assignee, assignee.id, now);
+}
+
+/** Who accepts, hands over or resolves has ended the snooze in the same update. */
+async function tellAwake(tx: Tx, conversation: ConversationWithVisitor, actorId: string): Promise<void> {
+  if (conversation.snoozed_until !== null)
+    await emitChanged(tx, conversation, actorId, { snoozed_until: null });
 }
 
 /**
@@ -91,6 +122,7 @@ export async function transfer(
   if (assignedTo === null || changed === 0) throw await lostRace(tx, conversation, 'transferred');
   await leave(tx, conversation, assignedTo, actorId, now);
   await join(tx, conversation, assignee, actorId, now);
+  await tellAwake(tx, conversation, actorId);
 }
 
 /**
@@ -111,6 +143,7 @@ export async function resolve(
     audience: conversationAudience['conversation:resolved'],
     payload: { conversationId: conversation.id, resolvedBy: actorId },
   });
+  await tellAwake(tx, conversation, actorId);
 }
 
 /**

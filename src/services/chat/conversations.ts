@@ -12,8 +12,8 @@ import { userId } from '../core/actor.ts';
 import { conversationAudience, messageAudience } from '../core/audience.ts';
 import { badField, ServiceError, notFound, rateLimited } from '../core/errors.ts';
 import { limitNewVisitors } from '../auth/rate-limits.ts';
-import { conversationEvent } from './append-message.ts';
-import { accept, conflictError, releaseOrThrow, resolve, transfer } from './assignment.ts';
+import { conversationEvent } from './conversation-events.ts';
+import { accept, conflictError, releaseOrThrow, reopen, resolve, transfer } from './assignment.ts';
 import {
   serializeConversation,
   serializeConversationListItem,
@@ -21,7 +21,7 @@ import {
   serializeQueueItem,
   serializeStaffConversation,
 } from '../core/serializers.ts';
-import { searchQuery } from './search.ts';
+import { queueFilter } from './queue-filter.ts';
 import type { MemberCall, ParticipantCall, ReadTx, Tx, VisitorCall } from '../service.ts';
 
 /**
@@ -84,6 +84,9 @@ export async function createConversation(
     first_response_at: null,
     idempotency_key: input.idempotencyKey ?? null,
     assistant_muted_at: null,
+    priority: 'normal',
+    snoozed_until: null,
+    last_visitor_seq: 0,
     created_at: now,
     updated_at: now,
   };
@@ -190,39 +193,19 @@ export async function countUnread(
 /** The operators' queue. */
 export async function listQueue(
   tx: ReadTx,
-  { actor }: MemberCall,
+  call: MemberCall,
   input: Input<'staff.conversations.list'>,
 ): Promise<Output<'staff.conversations.list'>> {
-  const { limit, offset } = input;
-  const filter = {
-    organizationId: actor.organizationId,
-    mode: input.mode === 'all' ? undefined : input.mode,
-    visitorOf: input.visitorOf,
-    status: input.status,
-    applicationId: input.applicationId,
-    text: input.q,
-    matching: await searchMessages(tx, actor.organizationId, input.q),
-    assignedTo:
-      input.assignedTo === 'me' ? actor.memberId : input.assignedTo === 'none' ? null : input.assignedTo,
-  };
-  const rows = await tx.repositories.conversations.queue(filter, actor.memberId, limit, offset);
+  const { limit, offset, sort } = input;
+  const filter = await queueFilter(tx, call, input);
+  if (filter === null) return { conversations: [], total: 0, limit, offset };
+  const rows = await tx.repositories.conversations.queue(filter, call.actor.memberId, limit, offset, sort);
   return {
     conversations: rows.map(serializeQueueItem),
     total: await tx.repositories.conversations.countQueue(filter),
     limit,
     offset,
   };
-}
-
-const maxMatches = 5_000;
-
-async function searchMessages(
-  tx: ReadTx,
-  organizationId: string,
-  text: string | undefined,
-): Promise<string[]> {
-  const query = text === undefined ? null : searchQuery(text);
-  return query === null ? [] : tx.repositories.search.conversations(query, organizationId, maxMatches);
 }
 
 /** @throws ServiceError not_found */
@@ -243,7 +226,7 @@ export async function getStaffConversation(
 }
 
 /** @throws ServiceError forbidden unless the conversation is the caller's or the caller is an admin */
-function assertMayChange({ actor }: MemberCall, conversation: ConversationRow, act: string): void {
+export function assertMayChange({ actor }: MemberCall, conversation: ConversationRow, act: string): void {
   if (actor.role === 'admin' || conversation.assigned_to === actor.memberId) return;
   throw new ServiceError(
     'forbidden',
@@ -296,6 +279,21 @@ export async function resolveConversation(
   if (conversation.status === 'closed') throw conflictError(conversation, 'resolved');
   assertMayChange(call, conversation, 'resolve');
   await resolve(tx, call.service, conversation, call.actor.memberId);
+  return getStaffConversation(tx, call, input);
+}
+
+/**
+ * closed → active: the caller is assigned and takes part.
+ * @throws ServiceError not_found, conflict
+ */
+export async function reopenConversation(
+  tx: Tx,
+  call: MemberCall,
+  input: { conversationId: string },
+): Promise<Output<'staff.conversations.reopen'>> {
+  const conversation = await accessConversation(tx, call.actor, input.conversationId);
+  const { memberId: id, name } = call.actor;
+  await reopen(tx, call.service, conversation, { id, name });
   return getStaffConversation(tx, call, input);
 }
 

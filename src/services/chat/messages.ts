@@ -13,12 +13,8 @@ import { badField, ServiceError } from '../core/errors.ts';
 import { isoTime, serializeEdited, serializeMessage, serializeSentMessage } from '../core/serializers.ts';
 import { markdownToLexical } from '../../text/markdown.ts';
 import type { MemberCall, ParticipantCall, ReadTx, Tx } from '../service.ts';
-import {
-  appendMessage,
-  conversationEvent,
-  type MessageContent,
-  type MessageSender,
-} from './append-message.ts';
+import { appendMessage, type MessageContent, type MessageSender } from './append-message.ts';
+import { conversationEvent } from './conversation-events.ts';
 
 /**
  * Checks and renders content once, when it is stored or edited.

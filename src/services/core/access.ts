@@ -9,6 +9,8 @@ import type {
   MemberRow,
   MessageWithSender,
   OrganizationRow,
+  TagRow,
+  ViewRow,
   VisitorRow,
   WebhookRow,
 } from '../../engine/rows.ts';
@@ -169,6 +171,18 @@ export async function accessMember(
 /** @throws ServiceError not_found */
 export async function accessCannedReply(tx: ReadTx, actor: MemberActor, id: string): Promise<CannedReplyRow> {
   return ownRow(actor, await tx.repositories.cannedReplies.byId(id), 'canned reply');
+}
+
+/** @throws ServiceError not_found */
+export async function accessTag(tx: ReadTx, actor: MemberActor, id: string): Promise<TagRow> {
+  return ownRow(actor, await tx.repositories.tags.byId(id), 'tag');
+}
+
+/** A shared view, or one of the member's own; a colleague's own is as if it were not there. @throws ServiceError not_found */
+export async function accessView(tx: ReadTx, actor: MemberActor, id: string): Promise<ViewRow> {
+  const row = ownRow(actor, await tx.repositories.views.byId(id), 'view');
+  if (row.shared === 0 && row.created_by !== actor.memberId) throw notFound('view');
+  return row;
 }
 
 /** @throws ServiceError not_found */

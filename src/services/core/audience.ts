@@ -15,6 +15,8 @@ export const conversationAudience = {
   'conversation:accepted': 'staff_and_room',
   'conversation:released': 'staff_and_room',
   'conversation:resolved': 'staff_and_room',
+  'conversation:reopened': 'staff_and_room',
+  'conversation:changed': 'staff',
 } as const satisfies Partial<Record<LoggedEventType, Audience>>;
 
 /** True for those who may read internal notes. */

@@ -1,6 +1,7 @@
 // The error that handlers throw when they refuse. Each transport translates it: status and body, error frame, or
 // exit code.
 import type { ErrorCode, LimitCause } from '../../protocol/codes.ts';
+import type { ConversationStatus } from '../../protocol/entities.ts';
 import type { PasskeyRequest, SecondFactorMethod } from '../../protocol/sign-in.ts';
 import { StoreUnavailableError, type LimitWindow } from '../../engine/engine.ts';
 import { QueueFullError } from '../../net/fair-limit.ts';
@@ -16,7 +17,7 @@ export interface ErrorContext {
   /** What was not found or not allowed, where the transport must tell them apart. */
   readonly resource?: 'conversation' | 'message';
   /** For 409: the current state. */
-  readonly state?: { readonly status: string; readonly assignedTo: string | null };
+  readonly state?: { readonly status: ConversationStatus; readonly assignedTo: string | null };
   /** For a sign-in that needs a second factor. */
   readonly secondFactor?: {
     readonly ticket: string;

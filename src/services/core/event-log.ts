@@ -4,6 +4,7 @@ import type { CommittedEvent } from '../../engine/engine.ts';
 import type { EventRow } from '../../engine/rows.ts';
 import {
   serializeActivity,
+  serializeChanged,
   serializeEdited,
   serializeNewConversation,
   serializeSocketMessage,
@@ -79,6 +80,14 @@ export async function loadEventPayload(
       return { payload: { conversationId } };
     case 'conversation:resolved':
       return { payload: { conversationId, resolvedBy: actorId } };
+    case 'conversation:reopened':
+      return { payload: { conversationId, reopenedBy: actorId } };
+    case 'conversation:changed': {
+      const conversation = await tx.repositories.conversations.byId(conversationId);
+      if (conversation === undefined) return {};
+      const tags = await tx.repositories.tags.ofConversation(conversationId);
+      return { payload: serializeChanged(conversation, tags) };
+    }
     case 'conversation:read':
       return { payload: { conversationId, userId: actorId, messageId } };
   }

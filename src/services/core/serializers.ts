@@ -142,6 +142,20 @@ export function serializeNewConversation(row: ConversationRow): EventPayloads['c
   };
 }
 
+/** What staff hear when something about a conversation changed that is no message and no act. */
+export function serializeChanged(
+  row: Pick<ConversationRow, 'id' | 'priority' | 'snoozed_until' | 'subject'>,
+  tags: readonly string[],
+): EventPayloads['conversation:changed'] {
+  return {
+    conversationId: row.id,
+    tags: [...tags],
+    priority: row.priority,
+    snoozedUntil: isoOrNull(row.snoozed_until),
+    subject: row.subject,
+  };
+}
+
 function serializeParticipant(row: ParticipantRow): entity.Participant {
   return { userId: row.user_id, role: row.role, joinedAt: isoTime(row.joined_at) };
 }
@@ -189,7 +203,12 @@ export function serializeQueueItem(row: QueueRow): entity.StaffConversationListI
     application: { id: row.application_id, name: row.application_name },
     lastMessage: serializeLastMessage(row),
     unreadCount: row.unread_count ?? 0,
+    unread: (row.unread_count ?? 0) > 0,
     waitingSince: isoOrNull(row.waiting_since),
+    tags: [...row.tags],
+    priority: row.priority,
+    snoozedUntil: isoOrNull(row.snoozed_until),
+    dueAt: null,
   };
 }
 

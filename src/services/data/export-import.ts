@@ -2,6 +2,7 @@
 // same ids, its secrets sealed anew under the other server's key. For
 // commands only: a whole organization in one transaction is nothing for a server.
 import { createHash, type Hash } from 'node:crypto';
+import { queueLimits } from '../../protocol/codes.ts';
 import { organization } from '../../protocol/entities.ts';
 import type { AnyRow, ExportedTable } from '../../engine/repositories/export-import.ts';
 import type { OrganizationRow } from '../../engine/rows.ts';
@@ -324,6 +325,11 @@ function findRowProblem(
     if (ids.get(parent)?.has(row[column]) !== true) return `belongs to no row of ${parent} in this file`;
   if (name === 'webhooks' && (ids.get(name)?.size ?? 0) >= maxWebhooks)
     return `is one more than the ${maxWebhooks} webhooks that an organization may have`;
+  if (name === 'tags' && (ids.get(name)?.size ?? 0) >= queueLimits.tags)
+    return `is one more than the ${queueLimits.tags} tags that an organization may have`;
+  const viewOwners = 1 + (ids.get('members')?.size ?? 0);
+  if (name === 'views' && (ids.get(name)?.size ?? 0) >= queueLimits.views * viewOwners)
+    return `is one more than the ${queueLimits.views} views that everybody may have`;
   if (
     name === 'conversations' &&
     row['status'] === 'active' &&

@@ -12,6 +12,7 @@ import {
   organizationSlug,
   shortcut,
 } from '../../protocol/operations/shared.ts';
+import { tagName, viewName, viewQuery } from '../../protocol/queue.ts';
 import { credentialId, publicKey } from '../../protocol/sign-in.ts';
 import { exactText, text } from '../../protocol/text.ts';
 import { webhookSelection, webhookUrl } from '../../protocol/webhooks.ts';
@@ -20,6 +21,7 @@ import { isWebAddress } from '../assistant/knowledge/documents.ts';
 import { normaliseDomain } from '../auth/origins.ts';
 import { isIdentitySecret, isPasswordHash, readApiKey } from '../auth/secrets.ts';
 import { isTotpSecret } from '../auth/totp.ts';
+import { foldTag } from '../chat/tag-names.ts';
 import { prepareContent } from '../content/content.ts';
 import type { Service } from '../service.ts';
 import { noPassword } from '../tenants/members.ts';
@@ -37,10 +39,13 @@ export interface FileRows {
   member_totp: Omit<rows.MemberTotpRow, 'sealed'> & { sealed: string };
   member_passkeys: rows.PasskeyRow;
   canned_replies: rows.CannedReplyRow;
+  tags: rows.TagRow;
+  views: rows.ViewRow;
   webhooks: Omit<rows.WebhookRow, 'sealed'> & { sealed: string };
   visitors: rows.VisitorRow;
   visitor_blocks: rows.VisitorBlockRow;
   conversations: rows.ConversationRow;
+  conversation_tags: rows.ConversationTagRow;
   participants: rows.ParticipantRow;
   messages: rows.MessageRow;
   knowledge_documents: rows.KnowledgeDocumentRow;
@@ -162,7 +167,8 @@ export function createFileSchemas(service: Service): FileSchemas {
       expires_at: any.nullable(),
       created_by: entity.uuid,
     }),
-    conversations: conversationRow(past),
+    conversations: conversationRow(past, any),
+    ...queueOrderRows(past),
     participants: z.strictObject({
       conversation_id: entity.uuid,
       user_id: entity.uuid,
@@ -249,6 +255,24 @@ function knowledgeRows(
   };
 }
 
+function queueOrderRows(past: z.ZodNumber): Pick<FileSchemas, 'tags' | 'views' | 'conversation_tags'> {
+  const owned = { id: entity.uuid, organization_id: entity.uuid, created_at: past };
+  return {
+    tags: z
+      .strictObject({ ...owned, name: tagName, folded: z.string() })
+      .transform((tag) => ({ ...tag, folded: foldTag(tag.name) })),
+    views: z.strictObject({
+      ...owned,
+      name: viewName,
+      shared: flag,
+      query: json(viewQuery),
+      created_by: entity.uuid,
+      updated_at: past,
+    }),
+    conversation_tags: z.strictObject({ conversation_id: entity.uuid, tag_id: entity.uuid }),
+  };
+}
+
 function auditRow(past: z.ZodNumber): FileSchemas['audit'] {
   return z.strictObject({
     id: entity.uuid,
@@ -280,7 +304,7 @@ function memberRow(past: z.ZodNumber): z.ZodType<rows.MemberRow> {
   });
 }
 
-function conversationRow(past: z.ZodNumber): z.ZodType<rows.ConversationRow> {
+function conversationRow(past: z.ZodNumber, any: z.ZodNumber): z.ZodType<rows.ConversationRow> {
   return z
     .strictObject({
       id: entity.uuid,
@@ -298,12 +322,19 @@ function conversationRow(past: z.ZodNumber): z.ZodType<rows.ConversationRow> {
       first_response_at: past.nullable(),
       idempotency_key: clientMessageId.nullable(),
       assistant_muted_at: past.nullable(),
+      priority: entity.priority,
+      snoozed_until: any.nullable(),
+      last_visitor_seq: count,
       created_at: past,
       updated_at: past,
     })
     .refine(({ status, assigned_to }) => status !== 'active' || assigned_to !== null, {
       path: ['assigned_to'],
       error: 'must name a member, because the conversation is active',
+    })
+    .refine(({ status, snoozed_until }) => status !== 'closed' || snoozed_until === null, {
+      path: ['snoozed_until'],
+      error: 'must be null, because the conversation is closed',
     });
 }
 

@@ -176,6 +176,7 @@ export async function eraseVisitor(
     await removeLateEvents(tx);
     await tx.repositories.visitorData.removeConversations(visitor.id, Number.MAX_SAFE_INTEGER);
     if ((await tx.repositories.visitorData.remove(visitor.id)) === 0) throw notFound('visitor');
+    await tx.repositories.views.removeNaming(visitor.organization_id, visitor.visitor_id);
     await tx.repositories.visitorData.countErasure();
     // Live connections prove again that they may stay: those of this visitor can't.
     tx.configurationChanged(visitor.organization_id);

@@ -137,6 +137,7 @@ export async function removeMember(
   await assertNotLastAdmin(tx, row);
   await releaseMemberConversations(tx, call.service, row.organization_id, row.id);
   await tx.repositories.members.remove(row.id);
+  await tx.repositories.views.removeOwnOf(row.id);
   await auditMember(tx, call, row, 'members.remove');
   return { success: true };
 }

@@ -1,9 +1,11 @@
 // Queries on conversations: a visitor's own, the operators' queue, and the guarded
 // changes of state, each of which matches only the state that it starts from.
 import { sql } from 'kysely';
+import type { Priority } from '../../../protocol/entities.ts';
+import type { QueueSort } from '../../../protocol/queue.ts';
 import type { ConversationFilter, ConversationsRepository } from '../../repositories/conversations.ts';
 import type { ConversationRow, ConversationWithVisitor, QueueRow } from '../../rows.ts';
-import { containsText } from '../dialect.ts';
+import { containsText, tagNames } from '../dialect.ts';
 import type { KnownConversations } from '../known-conversations.ts';
 import { all, builder, first, prepare, run, type Runner } from '../query.ts';
 
@@ -62,14 +64,23 @@ const insert = prepare<ConversationRow>()((db, p) =>
     waiting_since: p.waiting_since,
     first_response_at: p.first_response_at,
     idempotency_key: p.idempotency_key,
+    priority: p.priority,
+    snoozed_until: p.snoozed_until,
+    last_visitor_seq: p.last_visitor_seq,
     created_at: p.created_at,
     updated_at: p.updated_at,
   }),
 );
 
 type At = { id: string; now: number };
-type Step = Pick<ConversationRow, 'last_seq' | 'waiting_since' | 'first_response_at' | 'updated_at'>;
-const stepColumns = ['last_seq', 'waiting_since', 'first_response_at', 'updated_at'] as const;
+const stepColumns = [
+  'last_seq',
+  'last_visitor_seq',
+  'waiting_since',
+  'first_response_at',
+  'updated_at',
+] as const;
+type Step = Pick<ConversationRow, (typeof stepColumns)[number]>;
 const nextSeq = sql<number>`last_seq + 1`;
 
 /** The next sequence number, given by the database, and what the step changes about the conversation. */
@@ -79,6 +90,7 @@ export const advance = {
       .updateTable('conversations')
       .set({
         last_seq: nextSeq,
+        last_visitor_seq: nextSeq,
         waiting_since: sql<number>`coalesce(waiting_since, ${p.now})`,
         updated_at: p.now,
       })
@@ -118,9 +130,64 @@ const accept = prepare<{ id: string; assigned_to: string; updated_at: number }>(
       assigned_to: p.assigned_to,
       updated_at: p.updated_at,
       assistant_muted_at: sql<number>`coalesce(assistant_muted_at, ${p.updated_at})`,
+      // Who takes it wants to see it.
+      snoozed_until: null,
     })
     .where('id', '=', p.id)
     .where('status', '=', 'pending'),
+);
+const reopen = prepare<{ id: string; assigned_to: string; now: number }>()((db, p) =>
+  db
+    .updateTable('conversations')
+    .set({
+      status: 'active',
+      assigned_to: p.assigned_to,
+      resolved_by: null,
+      resolved_at: null,
+      updated_at: p.now,
+      assistant_muted_at: sql<number>`coalesce(assistant_muted_at, ${p.now})`,
+    })
+    .where('id', '=', p.id)
+    .where('status', '=', 'closed'),
+);
+const setPriority = prepare<Pick<ConversationRow, 'id' | 'priority'>>()((db, p) =>
+  db.updateTable('conversations').set({ priority: p.priority }).where('id', '=', p.id),
+);
+const setSubject = prepare<Pick<ConversationRow, 'id' | 'subject' | 'updated_at'>>()((db, p) =>
+  db
+    .updateTable('conversations')
+    .set({ subject: p.subject, updated_at: p.updated_at })
+    .where('id', '=', p.id),
+);
+const snooze = prepare<{ id: string; until: number }>()((db, p) =>
+  db
+    .updateTable('conversations')
+    .set({ snoozed_until: p.until })
+    .where('id', '=', p.id)
+    .where('status', '<>', 'closed'),
+);
+const wake = prepare<{ id: string; due_at: number }>()((db, p) =>
+  db
+    .updateTable('conversations')
+    .set({ snoozed_until: null })
+    .where('id', '=', p.id)
+    .where('snoozed_until', '<=', p.due_at),
+);
+const dueSnoozes = prepare<{ now: number; limit: number }>()((db, p) =>
+  db
+    .selectFrom('conversations')
+    .select(['id', 'organization_id'])
+    .where('snoozed_until', '<=', p.now)
+    .orderBy('snoozed_until')
+    .limit(p.limit),
+);
+const nextSnooze = prepare<object>()((db) =>
+  db
+    .selectFrom('conversations')
+    .select('snoozed_until')
+    .where('snoozed_until', 'is not', null)
+    .orderBy('snoozed_until')
+    .limit(1),
 );
 const muteAssistant = prepare<{ id: string; now: number }>()((db, p) =>
   db
@@ -154,6 +221,7 @@ const resolve = prepare<Resolving>()((db, p) =>
       resolved_by: p.resolved_by,
       resolved_at: p.resolved_at,
       waiting_since: null,
+      snoozed_until: null,
       updated_at: p.resolved_at,
     })
     .where('id', '=', p.id)
@@ -164,7 +232,7 @@ const resolve = prepare<Resolving>()((db, p) =>
 const transfer = prepare<{ id: string; from: string; to: string; now: number }>()((db, p) =>
   db
     .updateTable('conversations')
-    .set({ assigned_to: p.to, updated_at: p.now })
+    .set({ assigned_to: p.to, updated_at: p.now, snoozed_until: null })
     .where('id', '=', p.id)
     .where('status', '=', 'active')
     .where('assigned_to', '=', p.from),
@@ -188,12 +256,16 @@ const holders = prepare<object>()((db) =>
     .where('o.release_after_minutes', 'is not', null),
 );
 
-function queue(filter: ConversationFilter) {
-  let query = builder
+function queueBase(organizationId: string) {
+  return builder
     .selectFrom('conversations as c')
     .innerJoin('visitors as v', 'v.id', 'c.visitor_key')
     .innerJoin('applications as a', 'a.id', 'c.application_id')
-    .where('c.organization_id', '=', filter.organizationId);
+    .where('c.organization_id', '=', organizationId);
+}
+
+function queue(filter: ConversationFilter) {
+  let query = queueBase(filter.organizationId);
   if (filter.id !== undefined) return query.where('c.id', '=', filter.id);
   const { visitorOf } = filter;
   if (filter.mode !== undefined) query = query.where('c.mode', '=', filter.mode);
@@ -205,6 +277,34 @@ function queue(filter: ConversationFilter) {
   if (filter.assignedTo === null) query = query.where('c.assigned_to', 'is', null);
   else if (filter.assignedTo !== undefined) query = query.where('c.assigned_to', '=', filter.assignedTo);
   if (filter.applicationId !== undefined) query = query.where('c.application_id', '=', filter.applicationId);
+  return orderFilters(query, filter);
+}
+
+/** The filters by tag, priority, snooze, unread and text. */
+function orderFilters(base: ReturnType<typeof queueBase>, filter: ConversationFilter) {
+  let query = base;
+  for (const tagId of filter.tagIds ?? [])
+    query = query.where('c.id', 'in', (e) =>
+      e
+        .selectFrom('conversation_tags as held')
+        .select('held.conversation_id')
+        .where('held.tag_id', '=', tagId),
+    );
+  if (filter.untagged !== undefined) {
+    const tagged = sql<boolean>`exists (select 1 from conversation_tags as any_tag where any_tag.conversation_id = c.id)`;
+    query = query.where(filter.untagged ? sql<boolean>`not ${tagged}` : tagged);
+  }
+  if (filter.snoozed !== undefined)
+    query = query.where('c.snoozed_until', filter.snoozed ? 'is not' : 'is', null);
+  if (filter.priorities !== undefined) query = query.where('c.priority', 'in', filter.priorities);
+  if (filter.visitorId !== undefined) query = query.where('v.visitor_id', '=', filter.visitorId);
+  if (filter.waitingSince !== undefined) query = query.where('c.waiting_since', '<=', filter.waitingSince);
+  if (filter.unread !== undefined) {
+    const { readerId, is } = filter.unread;
+    const position = sql<number>`coalesce((select reader.last_read_seq from participants as reader
+      where reader.conversation_id = c.id and reader.user_id = ${readerId}), 0)`;
+    query = query.where('c.last_visitor_seq', is ? '>' : '<=', position);
+  }
   if (filter.text !== undefined) {
     const { text } = filter;
     query = query.where((e) =>
@@ -256,6 +356,7 @@ function queueRows(filter: ConversationFilter, readerId: string) {
         'm.created_at as message_created_at',
         'sender.name as message_sender_name',
       ])
+      .select(tagNames('c.id', tagSeparator).as('tags'))
       .select((e) =>
         e
           .selectFrom('messages as unread')
@@ -276,6 +377,34 @@ function queueRows(filter: ConversationFilter, readerId: string) {
           .as('unread_count'),
       )
   );
+}
+
+const isIdle = sql`c.waiting_since is null or c.status <> 'pending'`;
+const pendingSince = sql`case when c.status = 'pending' then c.waiting_since end`;
+const rank = sql`case c.priority when 'urgent' then 3 when 'high' then 2 when 'normal' then 1 else 0 end`;
+
+type QueueRowsQuery = ReturnType<typeof queueRows>;
+const orders: Readonly<Record<QueueSort, (query: QueueRowsQuery) => QueueRowsQuery>> = {
+  queue: (query) => query.orderBy(isIdle).orderBy(pendingSince).orderBy('c.updated_at', 'desc'),
+  updated: (query) => query.orderBy('c.updated_at', 'desc'),
+  newest: (query) => query.orderBy('c.created_at', 'desc'),
+  oldest: (query) => query.orderBy('c.created_at'),
+  waiting: (query) =>
+    query
+      .orderBy(sql`c.waiting_since is null`)
+      .orderBy('c.waiting_since')
+      .orderBy('c.updated_at', 'desc'),
+  priority: (query) =>
+    query.orderBy(rank, 'desc').orderBy(isIdle).orderBy(pendingSince).orderBy('c.updated_at', 'desc'),
+};
+
+/** Stands between tags in one text: no name holds control characters. */
+const tagSeparator = '\u001F';
+
+function withTags<R extends { readonly tags: string | null }>(
+  row: R,
+): Omit<R, 'tags'> & Pick<QueueRow, 'tags'> {
+  return { ...row, tags: row.tags === null ? [] : row.tags.split(tagSeparator) };
 }
 
 /** @param known the rows that the connection knows; left out where others write on the same data */
@@ -322,6 +451,15 @@ export function createConversationsRepository(
       }),
     transfer: (id: string, from: string, to: string, now: number) =>
       run(runner, transfer, { id, from, to, now }),
+    reopen: (id: string, memberId: string, now: number) =>
+      run(runner, reopen, { id, assigned_to: memberId, now }),
+    setPriority: (id: string, priority: Priority) => run(runner, setPriority, { id, priority }),
+    setSubject: (id: string, subject: string | null, now: number) =>
+      run(runner, setSubject, { id, subject, updated_at: now }),
+    snooze: (id: string, until: number) => run(runner, snooze, { id, until }),
+    wake: (id: string, dueAt: number = Number.MAX_SAFE_INTEGER) => run(runner, wake, { id, due_at: dueAt }),
+    dueSnoozes: (now: number, limit: number) => all(runner, dueSnoozes, { now, limit }),
+    nextSnooze: async () => (await first(runner, nextSnooze, {}))?.snoozed_until ?? null,
     assignedTo: async (organizationId: string, memberId: string) =>
       (await all(runner, assignedTo, { organization_id: organizationId, assigned_to: memberId })).map(
         (row) => row.id,
@@ -332,22 +470,22 @@ export function createConversationsRepository(
           ? []
           : [{ organization_id, member_id: assigned_to, release_after_minutes }],
       ),
-    queue: (
+    queue: async (
       filter: ConversationFilter,
       readerId: string,
       limit: number,
       offset: number,
+      sort: QueueSort = 'queue',
     ): Promise<QueueRow[]> =>
-      runner.all(
-        queueRows(filter, readerId)
-          .orderBy(sql`c.waiting_since is null or c.status <> 'pending'`)
-          .orderBy(sql`case when c.status = 'pending' then c.waiting_since end`)
-          .orderBy('c.updated_at', 'desc')
-          .orderBy('c.id', 'desc')
-          .limit(limit)
-          .offset(offset)
-          .compile(),
-      ),
+      (
+        await runner.all(
+          orders[sort](queueRows(filter, readerId))
+            .orderBy('c.id', 'desc')
+            .limit(limit)
+            .offset(offset)
+            .compile(),
+        )
+      ).map(withTags),
     countQueue: async (filter: ConversationFilter) =>
       (
         await runner.first(
@@ -356,7 +494,13 @@ export function createConversationsRepository(
             .compile(),
         )
       )?.n ?? 0,
-    queueItem: (organizationId: string, id: string, readerId: string): Promise<QueueRow | undefined> =>
-      runner.first(queueRows({ organizationId, id, matching: [] }, readerId).compile()),
+    queueItem: async (
+      organizationId: string,
+      id: string,
+      readerId: string,
+    ): Promise<QueueRow | undefined> => {
+      const row = await runner.first(queueRows({ organizationId, id, matching: [] }, readerId).compile());
+      return row === undefined ? undefined : withTags(row);
+    },
   };
 }

@@ -18,6 +18,8 @@ export const exportedTables: readonly ExportedTable[] = [
   { name: 'member_totp', owner: 'organization_id', references: { member_id: 'members' } },
   { name: 'member_passkeys', owner: 'organization_id', references: { member_id: 'members' } },
   { name: 'canned_replies', owner: 'organization_id', references: {} },
+  { name: 'tags', owner: 'organization_id', references: {} },
+  { name: 'views', owner: 'organization_id', references: {} },
   { name: 'webhooks', owner: 'organization_id', references: {} },
   { name: 'visitors', owner: 'organization_id', references: { application_id: 'applications' } },
   { name: 'visitor_blocks', owner: 'organization_id', references: { visitor_key: 'visitors' } },
@@ -25,6 +27,11 @@ export const exportedTables: readonly ExportedTable[] = [
     name: 'conversations',
     owner: 'organization_id',
     references: { application_id: 'applications', visitor_key: 'visitors' },
+  },
+  {
+    name: 'conversation_tags',
+    owner: { column: 'conversation_id', table: 'conversations' },
+    references: { conversation_id: 'conversations', tag_id: 'tags' },
   },
   {
     name: 'participants',
@@ -76,6 +83,7 @@ export const stayingTables: readonly string[] = [
 /** The columns of a table's primary key. */
 function keyOf({ name }: ExportedTable): readonly string[] {
   if (name === 'participants') return ['conversation_id', 'user_id'];
+  if (name === 'conversation_tags') return ['conversation_id', 'tag_id'];
   return name === 'knowledge_synonyms' ? ['application_id'] : ['id'];
 }
 

@@ -1,4 +1,5 @@
 // Queries on messages. Order inside a conversation is `seq`, never a time.
+import { sql } from 'kysely';
 import type { HistoryFilter, MessagesRepository } from '../../repositories/messages.ts';
 import type { MessageRow, MessageWithSender } from '../../rows.ts';
 import { all, builder, first, prepare, run, type Builder, type Runner } from '../query.ts';
@@ -75,6 +76,11 @@ const edit = prepare<Edit>()((db, p) =>
     .where('id', '=', p.id),
 );
 // The text goes at once; the row stays to keep its place and its client id.
+/** Of the updated conversation: the number of the visitor's newest message that still exists. */
+export const lastVisitorSeq = sql<number>`coalesce((
+  select max(newest.seq) from messages as newest
+    where newest.conversation_id = conversations.id and newest.sender_role = 'visitor'
+      and newest.deleted_at is null), 0)`;
 const remove = prepare<Pick<MessageRow, 'id' | 'changed_seq' | 'deleted_at'>>()((db, p) =>
   db
     .updateTable('messages')
@@ -88,6 +94,12 @@ const remove = prepare<Pick<MessageRow, 'id' | 'changed_seq' | 'deleted_at'>>()(
       choice: null,
     })
     .where('id', '=', p.id),
+);
+const followRemoved = prepare<{ id: string }>()((db, p) =>
+  db
+    .updateTable('conversations')
+    .set({ last_visitor_seq: lastVisitorSeq })
+    .where('id', '=', (e) => e.selectFrom('messages').select('conversation_id').where('id', '=', p.id)),
 );
 const unreadByVisitor = prepare<{ conversation_id: string; seq: number }>()((db, p) =>
   db
@@ -130,8 +142,11 @@ export function createMessagesRepository(runner: Runner): MessagesRepository {
       }),
     insert: (row: MessageRow) => run(runner, insertMessage, row),
     edit: (values: Edit) => run(runner, edit, values),
-    remove: (id: string, changedSeq: number, now: number) =>
-      run(runner, remove, { id, changed_seq: changedSeq, deleted_at: now }),
+    remove: async (id: string, changedSeq: number, now: number) => {
+      const changed = await run(runner, remove, { id, changed_seq: changedSeq, deleted_at: now });
+      await run(runner, followRemoved, { id });
+      return changed;
+    },
     page: (filter: HistoryFilter) => runner.all(page(filter).compile()),
     unreadByVisitor: async (conversationId: string, seq: number) =>
       (await first(runner, unreadByVisitor, { conversation_id: conversationId, seq }))?.n ?? 0,

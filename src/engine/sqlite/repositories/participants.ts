@@ -1,4 +1,5 @@
 // Queries on who takes part in a conversation and how far each has read.
+import { sql } from 'kysely';
 import type { ParticipantsRepository } from '../../repositories/participants.ts';
 import type { ParticipantRow } from '../../rows.ts';
 import { all, first, prepare, run, type Runner } from '../query.ts';
@@ -55,6 +56,24 @@ const read = prepare<Reading>()((db, p) =>
     .where('user_id', '=', p.user_id)
     .where('last_read_seq', '<', p.seq),
 );
+const unread = prepare<{ conversation_id: string; user_id: string; seq: number }>()((db, p) =>
+  db
+    .updateTable('participants')
+    .set({
+      last_read_seq: sql<number>`${p.seq} - 1`,
+      last_read_message_id: (e) =>
+        e
+          .selectFrom('messages as before')
+          .select('before.id')
+          .where('before.conversation_id', '=', p.conversation_id)
+          .where('before.seq', '<', p.seq)
+          .orderBy('before.seq', 'desc')
+          .limit(1),
+    })
+    .where('conversation_id', '=', p.conversation_id)
+    .where('user_id', '=', p.user_id)
+    .where('last_read_seq', '>=', p.seq),
+);
 
 export function createParticipantsRepository(runner: Runner): ParticipantsRepository {
   return {
@@ -65,5 +84,7 @@ export function createParticipantsRepository(runner: Runner): ParticipantsReposi
     leave: (conversationId: string, userId: string, now: number) =>
       run(runner, leave, { conversation_id: conversationId, user_id: userId, left_at: now }),
     read: (values: Reading) => run(runner, read, values),
+    unread: (conversationId: string, userId: string, seq: number) =>
+      run(runner, unread, { conversation_id: conversationId, user_id: userId, seq }),
   };
 }

@@ -9,6 +9,8 @@ import { createMembersRepository } from './members.ts';
 import { createVisitorsRepository } from './visitors.ts';
 import { createConversationsRepository } from './conversations.ts';
 import { createParticipantsRepository } from './participants.ts';
+import { createTagsRepository } from './tags.ts';
+import { createViewsRepository } from './views.ts';
 import { createMessagesRepository } from './messages.ts';
 import { createEventsRepository } from './events.ts';
 import { createAuditRepository } from './audit.ts';
@@ -48,6 +50,8 @@ export function createRepositories(runner: Runner, known?: KnownConversations): 
     visitors: createVisitorsRepository(runner),
     conversations: createConversationsRepository(runner, known),
     participants: createParticipantsRepository(runner),
+    tags: createTagsRepository(runner),
+    views: createViewsRepository(runner),
     messages: createMessagesRepository(runner),
     events: createEventsRepository(runner),
     audit: createAuditRepository(runner),

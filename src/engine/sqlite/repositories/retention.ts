@@ -6,6 +6,7 @@ import type { Mode } from '../../../protocol/entities.ts';
 import type { RetentionCursor, RetentionScope } from '../../rows.ts';
 import { isOrAny } from '../dialect.ts';
 import { all, first, prepare, run, type Runner } from '../query.ts';
+import { lastVisitorSeq } from './messages.ts';
 
 type Page = RetentionScope & { after: number; after_id: string; limit: number };
 
@@ -65,6 +66,14 @@ const removeMessages = prepare<Slice>()((db, p) =>
     .where('seq', '>', p.after)
     .where('seq', '<=', p.limit)
     .where('created_at', '<', p.cutoff),
+);
+const followRemoved = prepare<{ id: string; up_to: number }>()((db, p) =>
+  db
+    .updateTable('conversations')
+    .set({ last_visitor_seq: lastVisitorSeq })
+    .where('id', '=', p.id)
+    .where('last_visitor_seq', '>', 0)
+    .where('last_visitor_seq', '<=', p.up_to),
 );
 // Looks once more in the statement itself: a message may have come since the page was read.
 const removeConversation = prepare<{ id: string; cutoff: number }>()((db, p) =>
@@ -152,8 +161,16 @@ export function createRetentionRepository(runner: Runner): RetentionRepository {
         last: null,
         old: 0,
       },
-    removeMessages: (conversationId: string, cutoff: number, after: number, upTo: number) =>
-      run(runner, removeMessages, { conversation_id: conversationId, cutoff, after, limit: upTo }),
+    removeMessages: async (conversationId: string, cutoff: number, after: number, upTo: number) => {
+      const removed = await run(runner, removeMessages, {
+        conversation_id: conversationId,
+        cutoff,
+        after,
+        limit: upTo,
+      });
+      if (removed > 0) await run(runner, followRemoved, { id: conversationId, up_to: upTo });
+      return removed;
+    },
     removeConversation: (id: string, cutoff: number) => run(runner, removeConversation, { id, cutoff }),
     visitors: (scope: RetentionScope, cursor: RetentionCursor, limit: number) =>
       all(runner, visitors, pageOf(scope, cursor, limit)),
