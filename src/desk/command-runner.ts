@@ -7,6 +7,7 @@ import type { DeskState } from './desk-state.ts';
 import type { ConversationController } from './conversation-controller.ts';
 import { visitorName, type ConversationCommands } from './conversation-commands.ts';
 import type { CommandName } from './keymap.ts';
+import type { DeskText } from './texts.ts';
 import type { Learning } from './learning.ts';
 import { editableText } from './lexical-markdown.ts';
 import type { Navigation } from './navigation.ts';
@@ -98,9 +99,7 @@ export class CommandRunner {
       unblock: () => this.#block(false),
       sound: () =>
         context.flash(
-          notifications.toggle()
-            ? 'Notifications are on.'
-            : 'Notifications are off until you turn them on again.',
+          notifications.toggle() ? context.say('notificationsOn') : context.say('notificationsOff'),
         ),
       palette: () => navigation.openMenu('palette'),
       help: () => navigation.setDialog({ kind: 'help' }),
@@ -120,12 +119,18 @@ export class CommandRunner {
     return this.#context.state;
   }
 
+  #name(item: DeskState['queue']['items'][number]): string {
+    return visitorName(item, this.#context.say);
+  }
+
   async #accept(): Promise<void> {
     const { commands, navigation } = this.#parts;
     const item = targetConversation(this.#state);
     if (item === undefined) return;
     if (item.status !== 'pending')
-      return this.#context.flash(item.status === 'closed' ? 'It is closed.' : 'It is accepted already.');
+      return this.#context.flash(
+        this.#context.say(item.status === 'closed' ? 'isClosed' : 'acceptedAlready'),
+      );
     // The composer has the keys at once: over a slow line, what is typed next would else be taken for commands.
     navigation.openConversation(item.id, 'composer');
     if (await commands.accept(item.id)) return undefined;
@@ -138,7 +143,7 @@ export class CommandRunner {
   #write(note: boolean): void {
     const { navigation, composer } = this.#parts;
     if (targetConversation(this.#state)?.status === 'closed')
-      return this.#context.flash('This conversation is closed.', 'bad');
+      return this.#context.flash(this.#context.say('conversationClosed'), 'bad');
     if (navigation.openTarget('composer')) composer.setNote(note);
     return undefined;
   }
@@ -146,7 +151,7 @@ export class CommandRunner {
   #goToNextUnread(): void {
     const { queue, open } = this.#state;
     const next = nextUnread(queue.items, this.#context.memberId, open?.id ?? null);
-    if (next === undefined) return this.#context.flash('No conversation is unread or waiting.', 'good');
+    if (next === undefined) return this.#context.flash(this.#context.say('nothingUnread'), 'good');
     return this.#parts.navigation.openConversation(next.id, 'conversation');
   }
 
@@ -154,13 +159,17 @@ export class CommandRunner {
     const { commands, navigation } = this.#parts;
     const item = targetConversation(this.#state);
     if (item === undefined || !isAvailable(this.#state, command))
-      return this.#context.flash(refusal(command, item?.status), 'bad');
+      return this.#context.flash(this.#context.say(refusal(command, item?.status)), 'bad');
     switch (command) {
       case 'resolve':
-        return navigation.ask(`Resolve the conversation with ${visitorName(item)}?`, 'resolve', {
-          command,
-          id: item.id,
-        });
+        return navigation.ask(
+          this.#context.say('askResolve', { name: this.#name(item) }),
+          this.#context.say('yesResolve'),
+          {
+            command,
+            id: item.id,
+          },
+        );
       case 'release':
         return void commands.release(item.id);
       case 'transfer':
@@ -199,12 +208,16 @@ export class CommandRunner {
   #block(blocked: boolean): void {
     const { commands, navigation } = this.#parts;
     const item = targetConversation(this.#state);
-    if (item === undefined) return this.#context.flash('Choose a conversation first.', 'bad');
+    if (item === undefined) return this.#context.flash(this.#context.say('chooseConversation'), 'bad');
     if (!blocked) return void commands.unblock(item);
-    return navigation.ask(`Block ${visitorName(item)}? Their chat closes at once.`, 'block', {
-      command: 'block',
-      item,
-    });
+    return navigation.ask(
+      this.#context.say('askBlock', { name: this.#name(item) }),
+      this.#context.say('yesBlock'),
+      {
+        command: 'block',
+        item,
+      },
+    );
   }
 
   #onMessage(command: OnMessage): void {
@@ -221,22 +234,22 @@ export class CommandRunner {
     }
     const message = targetMessage(this.#state, command !== 'copy');
     if (message === undefined || message.deleted === true)
-      return this.#context.flash('Choose a message first.');
+      return this.#context.flash(this.#context.say('chooseMessage'));
     if (command === 'copy') {
       this.#context.runtime.copy(editableText(message));
-      return this.#context.flash('Copied.', 'good');
+      return this.#context.flash(this.#context.say('copied'), 'good');
     }
     if (command === 'discard' || message.state !== 'sent') {
       const last = unsent.at(-1);
-      if (last === undefined) return this.#context.flash('Every message is sent.');
-      return navigation.ask('Discard the message that is not sent yet?', 'discard', {
+      if (last === undefined) return this.#context.flash(this.#context.say('everythingSent'));
+      return navigation.ask(this.#context.say('askDiscard'), this.#context.say('yesDiscard'), {
         command: 'discard',
         key: last.key,
       });
     }
-    if (!message.own) return this.#context.flash('Only your own messages can be changed.', 'bad');
+    if (!message.own) return this.#context.flash(this.#context.say('onlyOwn'), 'bad');
     if (command === 'remove')
-      return navigation.ask('Delete this message, for the visitor too?', 'delete', {
+      return navigation.ask(this.#context.say('askDelete'), this.#context.say('yesDelete'), {
         command,
         id: open.id,
         messageId: message.id,
@@ -248,23 +261,26 @@ export class CommandRunner {
   #quit(): void {
     if (!this.#parts.composer.isUnsent()) return this.#context.runtime.exit(0);
     const drafts = [...this.#state.drafted];
+    const { say } = this.#context;
     const owner = drafts[0] === undefined ? undefined : this.#context.item(drafts[0]);
     const what =
       drafts.length > 1
-        ? `${drafts.length} drafts are unsent and will be here when you come back.`
-        : drafts.length === 1
-          ? `Your draft${owner === undefined ? '' : ` to ${visitorName(owner)}`} is unsent and will be here when you come back.`
-          : 'A message is not sent yet. It is sent when you come back.';
-    return this.#parts.navigation.ask(`${what} Quit?`, 'quit', { command: 'quit' });
+        ? say('unsentDrafts', { n: drafts.length })
+        : drafts.length === 0
+          ? say('unsentMessage')
+          : owner === undefined
+            ? say('unsentDraft')
+            : say('unsentDraftTo', { name: this.#name(owner) });
+    return this.#parts.navigation.ask(say('askQuit', { what }), say('yesQuit'), { command: 'quit' });
   }
 }
 
 function refusal(
   command: Managing,
   status: DeskState['queue']['items'][number]['status'] | undefined,
-): string {
-  if (status === undefined) return 'Choose a conversation first.';
-  if (status === 'closed') return 'It is closed already.';
-  if (status === 'pending' && command !== 'resolve') return 'It is not accepted yet.';
-  return 'Only its operator or an admin can do that.';
+): DeskText {
+  if (status === undefined) return 'chooseConversation';
+  if (status === 'closed') return 'closedAlready';
+  if (status === 'pending' && command !== 'resolve') return 'notAccepted';
+  return 'notAllowed';
 }

@@ -3,7 +3,6 @@
 import { sizeLimits } from '../protocol/codes.ts';
 import type { StaffMessage } from '../sdk/staff-types.ts';
 import type { OutgoingMessage } from '../sdk/types.ts';
-import { markdownToLexical } from '../text/markdown.ts';
 import {
   applyCommand,
   composerFor,
@@ -31,6 +30,8 @@ const formattingMark = /[*_`[\]~#>]|^\s*(?:[-+]|\d+[.)])\s/m;
 export async function toOutgoingMessage(text: string): Promise<OutgoingMessage> {
   const plain: OutgoingMessage = { content: text.trim(), contentFormat: 'plain' };
   if (!formattingMark.test(text)) return plain;
+  // Most answers are plain: what reads Markdown is loaded with the first one that is not.
+  const { markdownToLexical } = await import('../text/markdown.ts');
   const content = await markdownToLexical(plain.content);
   return isFormatted(content) && content.length <= sizeLimits.contentRest
     ? { content, contentFormat: 'lexical' }
@@ -109,6 +110,13 @@ export class ComposerController {
       void this.suggestions.loadCannedReplies();
   }
 
+  /** The whole text as a face's own field has it. @param caret in UTF-16 units */
+  setText(text: string, caret: number): void {
+    this.#change((now) => withBuffer(now, buffers.taken(now.buffer, text, caret)));
+    if (this.#context.state.cannedReplies === null && this.#state?.buffer.text.startsWith('/') === true)
+      void this.suggestions.loadCannedReplies();
+  }
+
   paste(text: string): void {
     this.#change((now) => withBuffer(now, buffers.paste(now.buffer, text)));
   }
@@ -123,10 +131,7 @@ export class ComposerController {
     const now = this.#state;
     if (now === null || now.note === note) return;
     // What was written for colleagues must never become an answer by accident, nor the other way round.
-    if (hasText(now))
-      this.#context.flash(
-        now.note ? 'Your draft here is an internal note.' : 'Your draft here is an answer.',
-      );
+    if (hasText(now)) this.#context.flash(this.#context.say(now.note ? 'draftIsNote' : 'draftIsAnswer'));
     else this.#set({ ...now, note });
   }
 
@@ -181,7 +186,7 @@ export class ComposerController {
   async removeMessage(conversationId: string, messageId: string): Promise<void> {
     try {
       await this.#context.client.deleteMessage(conversationId, messageId);
-      this.#context.flash('Deleted.', 'good');
+      this.#context.flash(this.#context.say('deleted'), 'good');
     } catch (error) {
       this.#context.report(error);
     }
@@ -235,13 +240,15 @@ export class ComposerController {
   /** Why the text can't go out as it is, as a sentence; null: it can. */
   #refusal(now: ComposerState): string | null {
     const excess = now.buffer.text.trim().length - sizeLimits.contentRest;
-    if (excess > 0) return `Too long by ${excess} characters: shorten it or send it in parts.`;
+    if (excess > 0) return this.#context.say('tooLong', { n: excess });
     switch (now.editing === null ? this.#permission(now) : 'answer') {
       case 'closed':
-        return 'This conversation is closed. Your text is kept as a draft.';
+        return this.#context.say('closedKeepsDraft');
       case 'colleague': {
         const holder = sanitizeLine(this.#context.item(now.conversationId)?.assignedToName ?? '');
-        return now.note ? null : `${holder || 'A colleague'} has this conversation: only notes can be added.`;
+        return now.note
+          ? null
+          : this.#context.say('colleagueHasIt', { name: holder || this.#context.say('aColleague') });
       }
       default:
         return null;
@@ -307,7 +314,7 @@ export class ComposerController {
       const outgoing = await toOutgoingMessage(buffer.text);
       await this.#context.client.editMessage(conversationId, messageId, outgoing);
       this.cancelEdit();
-      this.#context.flash('Changed.', 'good');
+      this.#context.flash(this.#context.say('changed'), 'good');
     } catch (error) {
       this.#context.report(error);
     }

@@ -4,6 +4,7 @@ import type { Colleague, StaffConversationListItem } from '../protocol/entities.
 import { asSdkError } from '../sdk/error.ts';
 import type { DeskContext } from './desk-context.ts';
 import { sanitizeLine } from './sanitize-line.ts';
+import { inEnglish, type Say } from './texts.ts';
 
 type Name = 'accept' | 'release' | 'resolve' | 'transfer' | 'block' | 'unblock';
 
@@ -21,12 +22,15 @@ export interface ConversationCommands {
 }
 
 /** What a visitor is called in a sentence. */
-export function visitorName(item: Pick<StaffConversationListItem, 'visitor'> | undefined): string {
+export function visitorName(
+  item: Pick<StaffConversationListItem, 'visitor'> | undefined,
+  say: Say = inEnglish,
+): string {
   const name = sanitizeLine(item?.visitor.name ?? '');
   if (name !== '') return name;
   const email = sanitizeLine(item?.visitor.email ?? '');
   if (email !== '') return email;
-  return item === undefined ? 'the visitor' : `Visitor ${item.visitor.id.slice(0, 4)}`;
+  return item === undefined ? say('theVisitor') : say('visitorNumber', { id: item.visitor.id.slice(0, 4) });
 }
 
 /** Whether a member may release, resolve or transfer a conversation. */
@@ -36,7 +40,7 @@ export function canManage(item: StaffConversationListItem, memberId: string, isA
 
 /** The commands of the member who is signed in; each runs once at a time, whatever is pressed while it runs. */
 export function createConversationCommands(context: DeskContext): ConversationCommands {
-  const { client, store } = context;
+  const { client, store, say } = context;
 
   const accepting = new Map<string, Promise<boolean>>();
 
@@ -47,7 +51,7 @@ export function createConversationCommands(context: DeskContext): ConversationCo
     try {
       return await run();
     } catch (error) {
-      await explain(name, id, error);
+      await explain(id, error);
       return undefined;
     } finally {
       store.set({ pending: new Set([...store.get().pending].filter((one) => one !== key)) });
@@ -55,18 +59,18 @@ export function createConversationCommands(context: DeskContext): ConversationCo
   }
 
   /** A conflict means that the conversation is not as it was shown: look how it stands now, and who was faster. */
-  async function explain(name: Name, id: string, error: unknown): Promise<void> {
+  async function explain(id: string, error: unknown): Promise<void> {
     if (asSdkError(error).code !== 'conflict') return context.report(error);
     try {
       const now = await client.getConversation(id);
-      if (now.status === 'closed') return context.flash('A colleague has closed it.', 'bad');
-      if (now.assignedTo === context.memberId) return context.flash('It is already yours.', 'info');
+      if (now.status === 'closed') return context.flash(say('closedByColleague'), 'bad');
+      if (now.assignedTo === context.memberId) return context.flash(say('yoursAlready'), 'info');
       if (now.assignedTo !== null)
-        return context.flash(`${sanitizeLine(now.assignedToName ?? '') || 'A colleague'} was faster.`, 'bad');
-      return context.flash(
-        `It went back to the queue, so it can’t be ${name === 'transfer' ? 'transferred' : `${name}d`}.`,
-        'bad',
-      );
+        return context.flash(
+          say('fasterColleague', { name: sanitizeLine(now.assignedToName ?? '') || say('aColleague') }),
+          'bad',
+        );
+      return context.flash(say('backInQueue'), 'bad');
     } catch (problem) {
       return context.report(problem);
     }
@@ -75,7 +79,7 @@ export function createConversationCommands(context: DeskContext): ConversationCo
   async function accept(id: string): Promise<boolean> {
     const done = await once('accept', id, () => client.accept(id));
     accepting.delete(id);
-    if (done !== undefined) context.flash(`You have the conversation with ${visitorName(done)}.`, 'good');
+    if (done !== undefined) context.flash(say('accepted', { name: visitorName(done, say) }), 'good');
     return done !== undefined;
   }
 
@@ -89,18 +93,17 @@ export function createConversationCommands(context: DeskContext): ConversationCo
     },
     release: async (id) => {
       const done = await once('release', id, () => client.release(id));
-      if (done !== undefined)
-        context.flash(`The conversation with ${visitorName(done)} is back in the queue.`, 'good');
+      if (done !== undefined) context.flash(say('released', { name: visitorName(done, say) }), 'good');
     },
     resolve: async (id) => {
       const done = await once('resolve', id, () => client.resolve(id));
-      if (done !== undefined) context.flash(`Resolved: ${visitorName(done)}.`, 'good');
+      if (done !== undefined) context.flash(say('resolved', { name: visitorName(done, say) }), 'good');
     },
     transfer: async (id, colleague) => {
       const done = await once('transfer', id, () => client.transfer(id, colleague.id));
       if (done !== undefined)
         context.flash(
-          `${sanitizeLine(colleague.name)} has the conversation with ${visitorName(done)} now.`,
+          say('transferred', { colleague: sanitizeLine(colleague.name), name: visitorName(done, say) }),
           'good',
         );
     },
@@ -110,7 +113,7 @@ export function createConversationCommands(context: DeskContext): ConversationCo
       const done = await once('block', item.id, () =>
         client.call('PUT', `/visitors/${visitor.id}/block`, body),
       );
-      if (done !== undefined) context.flash(`Blocked: ${visitorName(item)}.`, 'good');
+      if (done !== undefined) context.flash(say('blocked', { name: visitorName(item, say) }), 'good');
     },
     unblock: async (item) => {
       const { application, mode, visitor } = item;
@@ -118,7 +121,7 @@ export function createConversationCommands(context: DeskContext): ConversationCo
       const done = await once('unblock', item.id, () =>
         client.call('DELETE', `/visitors/${visitor.id}/block?${query}`),
       );
-      if (done !== undefined) context.flash(`Not blocked any more: ${visitorName(item)}.`, 'good');
+      if (done !== undefined) context.flash(say('unblocked', { name: visitorName(item, say) }), 'good');
     },
     loadColleagues: async () => {
       const { members } = await client.call<{ members: Colleague[] }>('GET', '/members');

@@ -37,6 +37,16 @@ export class ConversationController {
     void this.#join(id);
   }
 
+  /** Nothing is open any more. */
+  close(): void {
+    const open = this.#open;
+    if (open === null) return;
+    this.#cancelRead();
+    this.#cancelDetail();
+    this.#context.client.leave(open.id);
+    this.#context.store.set({ open: null });
+  }
+
   /** Joins again what could not be joined, else looks how it stands: after an interruption. */
   rejoin(): void {
     const open = this.#open;
@@ -114,6 +124,12 @@ export class ConversationController {
     this.loadOlder();
     this.markRead();
     return undefined;
+  }
+
+  /** A message was pointed at: commands on messages concern it. */
+  selectKey(key: string): void {
+    const open = this.#open;
+    if (open !== null) this.#set(open.id, { selected: key });
   }
 
   clearSelection(): void {
@@ -197,7 +213,7 @@ export class ConversationController {
     } catch (error) {
       const isMissing = asSdkError(error).code === 'not_found';
       this.#set(id, {
-        problem: isMissing ? 'This conversation is not there any more.' : errorMessage(error),
+        problem: isMissing ? this.#context.say('conversationGone') : errorMessage(error, this.#context.say),
       });
     }
     return undefined;

@@ -7,6 +7,7 @@ import type { DeskState } from './desk-state.ts';
 import type { DraftStore } from './drafts.ts';
 import type { EditBuffer } from './editing/buffer.ts';
 import { sanitizeLine } from './sanitize-line.ts';
+import { inEnglish, type Say } from './texts.ts';
 import { createStore, type Store } from './store.ts';
 
 /** What the model takes from the process around it; tests give their own. */
@@ -63,6 +64,8 @@ export interface DeskParts {
   readonly drafts: DraftStore;
   readonly mode: 'live' | 'test' | 'all';
   readonly runtime: DeskRuntime;
+  /** How the model says something; English unless told. */
+  readonly say?: Say;
 }
 
 const flashMs = 6_000;
@@ -73,14 +76,16 @@ export class DeskContext {
   readonly drafts: DraftStore;
   readonly mode: DeskParts['mode'];
   readonly runtime: DeskRuntime;
+  readonly say: Say;
   readonly store: StateStore;
   face: Face = noFace;
 
-  constructor({ client, drafts, mode, runtime }: DeskParts, initial: DeskState) {
+  constructor({ client, drafts, mode, runtime, say = inEnglish }: DeskParts, initial: DeskState) {
     this.client = client;
     this.drafts = drafts;
     this.mode = mode;
     this.runtime = runtime;
+    this.say = say;
     this.store = createStore(initial);
   }
 
@@ -111,7 +116,7 @@ export class DeskContext {
   }
 
   /** Says what went wrong, in a sentence for the operator. */
-  readonly report = (error: unknown): void => this.flash(errorMessage(error), 'bad');
+  readonly report = (error: unknown): void => this.flash(errorMessage(error, this.say), 'bad');
 
   /** A conversation, as far as the queue knows it. */
   item(id: string): StaffConversationListItem | undefined {
@@ -120,21 +125,21 @@ export class DeskContext {
 }
 
 /** What went wrong, as a sentence for the operator. */
-export function errorMessage(thrown: unknown): string {
+export function errorMessage(thrown: unknown, say: Say): string {
   const error = asSdkError(thrown);
   switch (error.code) {
     case 'network':
-      return 'The server can’t be reached just now.';
+      return say('unreachable');
     case 'not_found':
-      return 'That is not there any more.';
+      return say('gone');
     case 'rate_limit_exceeded':
     case 'RATE_LIMITED':
-      return `Too many requests. Try again${error.retryAfter === undefined ? ' in a moment' : ` in ${error.retryAfter} s`}.`;
+      return error.retryAfter === undefined ? say('tooMany') : say('tooManyFor', { n: error.retryAfter });
     case 'edit_window_expired':
-      return 'Only messages of the last 15 minutes can be changed.';
+      return say('editWindowOver');
     case 'destroyed':
-      return 'The request was cancelled.';
+      return say('cancelled');
     default:
-      return sanitizeLine(error.message) || 'Something went wrong.';
+      return sanitizeLine(error.message) || say('wentWrong');
   }
 }

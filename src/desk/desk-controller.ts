@@ -5,14 +5,14 @@ import { keyScopeOf } from './available-commands.ts';
 import { CommandRunner } from './command-runner.ts';
 import { ComposerController } from './composer-controller.ts';
 import { DeskContext, type DeskParts, type Face, type StateStore } from './desk-context.ts';
-import { initialState, type DeskState, type PaneCount } from './desk-state.ts';
+import { initialState, type DeskState, type Focus, type PaneCount } from './desk-state.ts';
 import {
   createConversationCommands,
   visitorName,
   type ConversationCommands,
 } from './conversation-commands.ts';
 import { ConversationController } from './conversation-controller.ts';
-import { Dialogs } from './dialogs.ts';
+import { Dialogs, maxFieldLength } from './dialogs.ts';
 import type { KeyPress } from './key-names.ts';
 import type { CommandName, Keymap } from './keymap.ts';
 import { Learning } from './learning.ts';
@@ -29,8 +29,6 @@ const tickMs = 1_000;
 const colleaguesEveryMs = 60_000;
 const minRetryMs = 1_000;
 const maxRetryMs = 30_000;
-/** What a menu's or the search's field takes of a pasted text. */
-const maxFieldLength = 200;
 
 /** The desk without a screen: a terminal or a browser shows it. It listens at once, and asks nothing before `start`. */
 export class DeskController {
@@ -146,6 +144,40 @@ export class DeskController {
     this.conversation.markRead();
   }
 
+  /** Told by the face: the pane that has the keys. */
+  setFocus(focus: Focus): void {
+    if (this.#state.focus !== focus) this.#navigation.setFocus(focus);
+  }
+
+  /** Told by a face that has fields of its own: the filter of the menu that is open. */
+  setFilter(filter: string): void {
+    this.#dialogs.setFilter(filter);
+  }
+
+  /** Chooses from the menu that is open. @param index among `menuChoices` */
+  choose(index: number): void {
+    this.#dialogs.choose(index);
+  }
+
+  /** Answers the question that is open. */
+  answer(yes: boolean): void {
+    if (yes) this.#dialogs.confirm();
+    else this.#navigation.setDialog(null);
+  }
+
+  /** Closes what lies over the panes. */
+  closeDialog(): void {
+    this.#navigation.setDialog(null);
+  }
+
+  /** Leaves the open conversation: the queue has the keys, and nothing is listened to any more. */
+  close(): void {
+    this.composer.cancelEdit();
+    this.conversation.close();
+    this.context.store.set({ composer: null });
+    this.#navigation.setFocus('queue');
+  }
+
   /** Told by the face: whether its window has the focus. */
   setFocused(watched: boolean): void {
     this.context.store.set({ watched });
@@ -214,11 +246,11 @@ export class DeskController {
     const { context } = this;
     if (this.#signingIn || this.#stopped) return;
     this.#signingIn = true;
-    context.flash('Your session has ended. Sign in again; your drafts are kept.', 'bad');
+    context.flash(context.say('sessionEnded'), 'bad');
     try {
       if (!(await this.#signIn(null))) return context.runtime.exit(0);
       this.conversation.rejoin();
-      context.flash('Signed in again.', 'good');
+      context.flash(context.say('signedInAgain'), 'good');
     } catch (error) {
       context.report(error);
       context.runtime.exit(1);
@@ -272,18 +304,18 @@ export class DeskController {
   }
 
   #connected(): void {
-    if (this.#hasBeenOnline) this.context.flash('Connected again; everything is up to date.', 'good');
+    if (this.#hasBeenOnline) this.context.flash(this.context.say('connectedAgain'), 'good');
     this.#hasBeenOnline = true;
     this.queue.reload().catch(this.context.report);
     this.conversation.rejoin();
   }
 
   #messageFailed(conversationId: string): void {
-    const name = visitorName(this.context.item(conversationId));
+    const name = visitorName(this.context.item(conversationId), this.context.say);
     this.context.flash(
       this.#state.open?.id === conversationId
-        ? 'A message was not sent: send it again or discard it.'
-        : `A message to ${name} was not sent.`,
+        ? this.context.say('messageNotSent')
+        : this.context.say('messageToNotSent', { name }),
       'bad',
     );
   }

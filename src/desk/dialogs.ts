@@ -15,6 +15,8 @@ import { shownRows } from './queue.ts';
 const steps: Readonly<Partial<Record<CommandName, number>>> = { down: 1, up: -1, pageDown: 10, pageUp: -10 };
 
 type Menu = Extract<Dialog, { kind: 'menu' }>;
+/** What a field of one line takes. */
+export const maxFieldLength = 200;
 
 export interface DialogParts {
   readonly commands: ConversationCommands;
@@ -55,6 +57,25 @@ export class Dialogs {
     return step === undefined ? navigation.setDialog(null) : this.#context.face.scrollDialog(step);
   }
 
+  /** Another filter of the menu that is open. */
+  setFilter(filter: string): void {
+    const { dialog } = this.#context.state;
+    if (dialog?.kind === 'menu')
+      this.#context.store.set({ dialog: { ...dialog, filter: filter.slice(0, maxFieldLength), index: 0 } });
+  }
+
+  /** A choice of the menu that is open was pointed at. */
+  choose(index: number): void {
+    const { dialog } = this.#context.state;
+    if (dialog?.kind === 'menu') this.#choose({ ...dialog, index });
+  }
+
+  /** The question that is open is answered with yes. */
+  confirm(): void {
+    const { dialog } = this.#context.state;
+    if (dialog?.kind === 'confirm') this.#answer(dialog.ask);
+  }
+
   #answer(question: Question): void {
     const { commands, composer, learning, navigation } = this.#parts;
     navigation.setDialog(null);
@@ -85,7 +106,7 @@ export class Dialogs {
     const step = command === null ? undefined : steps[command];
     if (command === 'choose') return this.#choose(menu);
     if (step !== undefined) {
-      const last = menuChoices(this.#context.state, menu, this.#parts.keymap).length - 1;
+      const last = menuChoices(this.#context.state, menu, this.#parts.keymap, this.#context.say).length - 1;
       const index = Math.max(0, Math.min(last, menu.index + step));
       return this.#context.store.set({ dialog: { ...menu, index } });
     }
@@ -96,7 +117,7 @@ export class Dialogs {
   #choose(menu: Menu): void {
     const { state } = this.#context;
     const { commands, composer, learning, navigation, keymap, run } = this.#parts;
-    const choice = menuChoices(state, menu, keymap)[menu.index];
+    const choice = menuChoices(state, menu, keymap, this.#context.say)[menu.index];
     if (choice === undefined) return;
     navigation.setDialog(null);
     switch (menu.menu) {
@@ -159,5 +180,5 @@ function fieldAfter(text: string, { key, text: typed }: KeyPress): string | null
   if (key === 'backspace') return Array.from(text).slice(0, -1).join('');
   if (key === 'ctrl+u' || key === 'ctrl+w') return '';
   if (typed === '' || typed === '\n') return null;
-  return (text + typed).slice(0, 200);
+  return (text + typed).slice(0, maxFieldLength);
 }

@@ -26,6 +26,7 @@ export const namedKeys = [
   'backspace',
   'delete',
   'space',
+  'f6',
 ] as const;
 
 const named: ReadonlySet<string> = new Set(namedKeys);
@@ -50,6 +51,7 @@ const keyLabels: Readonly<Record<string, string>> = {
   home: 'Home',
   end: 'End',
   space: 'Space',
+  f6: 'F6',
 };
 
 /** A key as people read it: `^K`, `Alt+A`, `↵`, `⇧Tab`. */

@@ -66,7 +66,7 @@ export class Learning {
     const at = reply === undefined ? -1 : messages.indexOf(reply);
     const question = messages.slice(0, Math.max(0, at)).findLast(isQuestion);
     if (reply === undefined || question === undefined || !isAnswer(reply))
-      return this.#context.flash('Answer the visitor first, then keep your answer.', 'bad');
+      return this.#context.flash(this.#context.say('answerFirst'), 'bad');
     const title = oneLine(question);
     this.#parts.navigation.setFocus('composer');
     this.#parts.composer.beginKeep(`${title}\n\n${editableText(reply)}`, {
@@ -74,7 +74,7 @@ export class Learning {
       settles: null,
       refused: null,
     });
-    return this.#context.flash('Make it fit for everyone: take out what concerns this visitor alone.');
+    return this.#context.flash(this.#context.say('makeItFit'));
   }
 
   /** Keeps a question with the passage whose title visitors chose. @param reviewed what it may name of a person was read */
@@ -82,20 +82,24 @@ export class Learning {
     const body = { passageId: gap.chosen?.id, question: gap.question, reviewed, settles: gap.entries };
     try {
       await this.#context.client.call('POST', `/admin/applications/${applicationId}/questions`, body);
-      this.#context.flash('Kept. Questions like it find the answer from now on.', 'good');
+      this.#context.flash(this.#context.say('kept'), 'good');
     } catch (error) {
       if (!isPersonal(error)) return this.#context.report(error);
-      this.#confirmTitle({ gap, applicationId, withTitle }, `${personalSentence(error)} `);
+      this.#confirmTitle({ gap, applicationId, withTitle }, `${this.#personal(error)} `);
     }
   }
 
   #confirmTitle(choice: GapChoice, before: string): void {
     const { question, chosen } = choice.gap;
-    this.#parts.navigation.ask(`${before}Keep “${question}” with “${chosen?.title ?? ''}”?`, 'keep', {
-      command: 'keepTitle',
-      choice,
-      reviewed: before !== '',
-    });
+    this.#parts.navigation.ask(
+      `${before}${this.#context.say('askKeep', { question, title: chosen?.title ?? '' })}`,
+      this.#context.say('yesKeep'),
+      {
+        command: 'keepTitle',
+        choice,
+        reviewed: before !== '',
+      },
+    );
   }
 
   /** The composer's text: the first line is the question, the rest its answer. */
@@ -103,8 +107,7 @@ export class Learning {
     const { composer } = this.#parts;
     const [question = '', ...rest] = text.trim().split('\n');
     const reply = rest.join('\n').trim();
-    if (reply === '')
-      return this.#context.flash('The first line is the question: write the answer below it.', 'bad');
+    if (reply === '') return this.#context.flash(this.#context.say('firstLineIsQuestion'), 'bad');
     const { applicationId } = keeping;
     try {
       const settles = keeping.settles ?? (await this.#entriesOf(applicationId, question));
@@ -116,12 +119,17 @@ export class Learning {
         reviewed: keeping.refused === text,
       });
       composer.endKeep(keeping);
-      this.#context.flash('Kept. Questions like it find the answer from now on.', 'good');
+      this.#context.flash(this.#context.say('kept'), 'good');
     } catch (error) {
       if (!isPersonal(error)) return this.#context.report(error);
       composer.refuseKeep(keeping, text);
-      this.#context.flash(`${personalSentence(error)} Change it, or press Enter again to keep it so.`, 'bad');
+      this.#context.flash(`${this.#personal(error)} ${this.#context.say('changeOrKeep')}`, 'bad');
     }
+  }
+
+  #personal(error: unknown): string {
+    const found = /may name a person \((.*)\)/s.exec(asSdkError(error).message)?.[1] ?? '';
+    return this.#context.say('mayNamePerson', { found });
   }
 
   /** The gap that was meant is the one with the same words. */
@@ -144,7 +152,7 @@ export class Learning {
     const item = targetConversation(this.#context.state);
     if (item !== undefined && isAvailable(this.#context.state, command)) return item.application.id;
     this.#context.flash(
-      item === undefined ? 'Choose a conversation first.' : 'Only an admin teaches the assistant.',
+      this.#context.say(item === undefined ? 'chooseConversation' : 'onlyAdminTeaches'),
       'bad',
     );
     return null;
@@ -161,9 +169,4 @@ const sameWords = (one: string, other: string): boolean =>
 /** Whether the service points out what may be of a person. */
 function isPersonal(error: unknown): boolean {
   return /may name a person/.test(asSdkError(error).message);
-}
-
-function personalSentence(error: unknown): string {
-  const found = /may name a person \((.*)\)/s.exec(asSdkError(error).message)?.[1] ?? '';
-  return `It may name a person: ${found}.`;
 }

@@ -1,35 +1,38 @@
 // The lists to choose from: all commands, colleagues, canned replies. What is in them now and how they are filtered. Pure;
 // what a choice does is in dialogs.ts.
-import { commandKeys, type Keymap } from './keymap.ts';
+import type { Keymap } from './keymap.ts';
 import { editableText } from './lexical-markdown.ts';
 import { isAvailable, keyScopeOf, keyFor, paletteCommands } from './available-commands.ts';
 import { sanitizeLine } from './sanitize-line.ts';
+import { inEnglish, type Say } from './texts.ts';
 import type { Choice, Dialog, DeskState } from './desk-state.ts';
 
 type Menu = Extract<Dialog, { kind: 'menu' }>;
 
-const titles: Readonly<Record<Menu['menu'], string>> = {
-  palette: 'Commands',
-  transfer: 'Transfer to',
-  canned: 'Canned replies',
-  gaps: 'Questions without an answer',
-};
+const titles = {
+  palette: 'menuPalette',
+  transfer: 'menuTransfer',
+  canned: 'menuCanned',
+  gaps: 'menuGaps',
+} as const;
+
+const empties = {
+  palette: 'menuNoCommand',
+  transfer: 'menuNoMember',
+  canned: 'menuNoCanned',
+  gaps: 'menuNoGaps',
+} as const;
 
 /** What stands in the menu's frame. */
-export function menuTitle({ menu }: Menu): string {
-  return titles[menu];
+export function menuTitle({ menu }: Menu, say: Say = inEnglish): string {
+  return say(titles[menu]);
 }
 
 /** What a menu says when there is nothing in it. */
-export function menuEmpty({ menu, filter, loading }: Menu): string {
-  if (loading) return 'Loading…';
-  if (filter !== '') return 'No match.';
-  return {
-    palette: 'No command applies here.',
-    transfer: 'There is no other member.',
-    canned: 'No canned replies yet: deskbell canned set NAME TEXT',
-    gaps: 'The documents answered every question.',
-  }[menu];
+export function menuEmpty({ menu, filter, loading }: Menu, say: Say = inEnglish): string {
+  if (loading) return say('menuLoading');
+  if (filter !== '') return say('menuNoMatch');
+  return say(empties[menu]);
 }
 
 function fits(words: readonly string[], choice: Choice): boolean {
@@ -38,23 +41,28 @@ function fits(words: readonly string[], choice: Choice): boolean {
 }
 
 /** The choices that fit what was typed, in order. */
-export function menuChoices(state: DeskState, menu: Menu, keymap: Keymap): readonly Choice[] {
+export function menuChoices(
+  state: DeskState,
+  menu: Menu,
+  keymap: Keymap,
+  say: Say = inEnglish,
+): readonly Choice[] {
   const words = menu.filter
     .toLowerCase()
     .split(/\s+/)
     .filter((word) => word !== '');
-  return allChoices(state, menu, keymap).filter((choice) => fits(words, choice));
+  return allChoices(state, menu, keymap, say).filter((choice) => fits(words, choice));
 }
 
-function allChoices(state: DeskState, menu: Menu, keymap: Keymap): readonly Choice[] {
+function allChoices(state: DeskState, menu: Menu, keymap: Keymap, say: Say): readonly Choice[] {
   switch (menu.menu) {
     case 'palette': {
       const under = keyScopeOf({ ...state, dialog: null });
       return paletteCommands
-        .filter((command) => isAvailable(state, command))
+        .filter((command) => keymap.offers(command) && isAvailable(state, command))
         .map((command) => ({
           id: command,
-          label: commandKeys[command].about,
+          label: keymap.about(command),
           detail: '',
           note: keyFor(keymap, command, under),
         }));
@@ -68,14 +76,16 @@ function allChoices(state: DeskState, menu: Menu, keymap: Keymap): readonly Choi
         .map(({ id, name, role, online }) => ({
           id,
           label: sanitizeLine(name),
-          detail: role === 'admin' ? 'admin' : '',
-          note: online ? '● online' : '○ offline',
+          detail: role === 'admin' ? say('adminRole') : '',
+          note: say(online ? 'online' : 'offline'),
         }));
     case 'gaps':
       return state.gaps.map(({ gap, withTitle }, index) => ({
         id: String(index),
         label: sanitizeLine(gap.question),
-        detail: withTitle ? `keep with: ${sanitizeLine(gap.chosen?.title ?? '')}` : 'write an answer',
+        detail: withTitle
+          ? say('keepWith', { title: sanitizeLine(gap.chosen?.title ?? '') })
+          : say('writeAnswer'),
         note: `${gap.count}×`,
       }));
     default:

@@ -58,13 +58,13 @@ export function startNotifications(context: DeskContext, notifier: Notifier): No
 
   const undo = [
     client.on('conversation:new', ({ id, subject }) =>
-      notify(id, 'A visitor is waiting', sanitizeLine(subject ?? '')),
+      notify(id, context.say('visitorWaits'), sanitizeLine(subject ?? '')),
     ),
     client.on('conversation:activity', ({ conversationId: id, preview, waiting }) => {
       const item = context.item(id);
       const isSeen = store.get().open?.id === id && isWatching(store.get());
       if (!waiting || item === undefined || !isInTab(item, 'mine', context.memberId) || isSeen) return;
-      notify(id, visitorName(item), sanitizeLine(preview));
+      notify(id, visitorName(item, context.say), sanitizeLine(preview));
     }),
     store.subscribe(() => {
       const count = waitingCount(store.get());

@@ -38,6 +38,8 @@ export class QueueController {
   #recountedAt = -recountEveryMs;
   #trimAt = 400;
   #trimming = false;
+  /** What was scrolled to must not be forgotten under the reader's eyes. */
+  #inSight: { readonly tab: Tab | null; readonly rows: number } = { tab: null, rows: 0 };
 
   constructor(context: DeskContext) {
     this.#context = context;
@@ -87,6 +89,12 @@ export class QueueController {
   /** Moves the cursor to a row, or to the last one. */
   moveTo(index: number): void {
     this.#placeCursor(index);
+    this.showUpTo(index);
+  }
+
+  /** Told by a face that scrolls without moving the cursor: so many rows were in sight. Asks for more near their end. */
+  showUpTo(index: number): void {
+    this.#inSight = { tab: this.#queue.tab, rows: index };
     if (index < this.#rows.length - aheadRows) return;
     void (this.#queue.search === null ? this.#loadPage(this.#queue.tab) : this.search.loadMore());
   }
@@ -176,7 +184,7 @@ export class QueueController {
       }
       this.#setList(tab, { loading: false });
     } catch (error) {
-      this.#setList(tab, { loading: false, problem: errorMessage(error) });
+      this.#setList(tab, { loading: false, problem: errorMessage(error, this.#context.say) });
     }
   }
 
@@ -211,7 +219,10 @@ export class QueueController {
       const rows = tabRows(queue, tab, this.#context.memberId);
       const { cursor } = queue.lists[tab];
       const limit =
-        tab === queue.tab ? Math.max(keptRows, cursorIndex(rows, cursor) + 4 * keptRows) : keptRows;
+        tab === queue.tab
+          ? Math.max(cursorIndex(rows, cursor), this.#inSight.tab === tab ? this.#inSight.rows : 0) +
+            4 * keptRows
+          : keptRows;
       for (const { id } of rows.slice(0, limit)) keep.add(id);
       const last = rows[limit - 1];
       if (rows.length > limit && last !== undefined)

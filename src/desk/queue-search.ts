@@ -89,7 +89,8 @@ export class QueueSearch {
       this.#set({ ids, total, loading: false, ...(before.length === 0 && { cursor: null }) });
       if (before.length === 0) this.#onNewRows();
     } catch (error) {
-      if (round === this.#round) this.#set({ loading: false, problem: errorMessage(error) });
+      if (round === this.#round)
+        this.#set({ loading: false, problem: errorMessage(error, this.#context.say) });
     }
   }
 }

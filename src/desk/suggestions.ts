@@ -19,7 +19,7 @@ export interface Suggestions {
 
 /** @param set takes the composer's next state, and keeps its text */
 export function createSuggestions(context: DeskContext, set: (next: ComposerState) => void): Suggestions {
-  const { client, store } = context;
+  const { client, store, say } = context;
   const composer = (): ComposerState | null => store.get().composer;
 
   function choices(): readonly CannedReply[] {
@@ -68,8 +68,7 @@ export function createSuggestions(context: DeskContext, set: (next: ComposerStat
     const now = composer();
     if (now === null || now.ai === 'asking') return;
     // The draft is for the visitor, and Undo would bring the note back as an answer.
-    if (now.note && hasText(now))
-      return context.flash('Your draft here is an internal note: send it or clear it first.', 'info');
+    if (now.note && hasText(now)) return context.flash(say('noteBeforeDraft'), 'info');
     const id = now.conversationId;
     set({ ...now, ai: 'asking' });
     try {
@@ -82,7 +81,7 @@ export function createSuggestions(context: DeskContext, set: (next: ComposerStat
       if (after?.conversationId !== id) return;
       if (!answered || text.trim() === '') {
         set({ ...after, ai: null });
-        return context.flash('The assistant found no answer in your documents.', 'info');
+        return context.flash(say('noAnswerFound'), 'info');
       }
       const replaced = hasText(after);
       set({
@@ -95,18 +94,14 @@ export function createSuggestions(context: DeskContext, set: (next: ComposerStat
         .map(({ title }) => sanitizeLine(title))
         .slice(0, 3)
         .join(', ');
-      context.flash(
-        `A draft${titles === '' ? '' : ` from ${titles}`}: read it before you send it.${replaced ? ' Undo brings your text back.' : ''}`,
-        'info',
-      );
+      const told = titles === '' ? say('drafted') : say('draftedFrom', { titles });
+      context.flash(replaced ? `${told} ${say('undoBringsBack')}` : told, 'info');
     } catch (error) {
       const after = composer();
       if (after?.conversationId === id) set({ ...after, ai: null });
       const { code } = asSdkError(error);
-      if (code === 'plan_limit')
-        context.flash('This organization’s plan has no drafts by the assistant; premium has.', 'bad');
-      else if (code === 'ai_unavailable')
-        context.flash('The assistant’s model did not answer. Try again in a moment.', 'bad');
+      if (code === 'plan_limit') context.flash(say('planHasNoDrafts'), 'bad');
+      else if (code === 'ai_unavailable') context.flash(say('modelSilent'), 'bad');
       else context.report(error);
     }
     return undefined;

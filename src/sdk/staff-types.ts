@@ -98,18 +98,23 @@ export interface StaffOptions {
   readonly mode?: Mode | 'all';
   /** Where unsent messages stay, so that the next process sends them if this one dies; none unless told. */
   readonly storage?: KeyValueStorage;
+  /**
+   * For pages of the server itself: the session is in a cookie that no script can read. `signIn` answers no token, and
+   * `resume` takes none.
+   */
+  readonly cookie?: boolean;
   readonly environment?: Partial<Environment>;
 }
 
 export interface StaffClient {
-  /** @returns the session and its token, to be kept for `resume`; @throws SdkError unauthorized */
+  /** @returns the session and its token (empty with `cookie`), to be kept for `resume`; @throws SdkError unauthorized */
   signIn(credentials: {
     readonly organization: string;
     readonly email: string;
     readonly password: string;
   }): Promise<StaffSession & { readonly token: string }>;
-  /** Goes on with a token that was kept; @throws SdkError unauthorized */
-  resume(token: string): Promise<StaffSession>;
+  /** Goes on with a token that was kept, or with the cookie; @throws SdkError unauthorized */
+  resume(token?: string): Promise<StaffSession>;
   /** Ends the session at the service, everywhere. */
   signOut(): Promise<void>;
   /** Ends this client; the session stays. */

@@ -27,6 +27,8 @@ export type { Environment, SdkError, SdkMessage, TypingPerson } from './types.ts
 
 const typingEveryMs = 4_000;
 const typingEndsMs = 6_000;
+/** In the place of a token that this page never sees. */
+const inCookie = 'cookie';
 
 /** A client for one member. Nothing is asked before `signIn` or `resume`. */
 export function createStaffClient(options: StaffOptions): StaffClient {
@@ -59,7 +61,7 @@ export function createStaffClient(options: StaffOptions): StaffClient {
   const rest = createHttpClient(
     env,
     () => `${base}${visitorApiPrefix}/staff`,
-    () => (token === '' ? {} : { Authorization: `Bearer ${token}` }),
+    () => (token === '' || token === inCookie ? {} : { Authorization: `Bearer ${token}` }),
   );
   const http: HttpClient = {
     close_: rest.close_,
@@ -277,13 +279,13 @@ export function createStaffClient(options: StaffOptions): StaffClient {
 
   return {
     signIn: async (credentials) => {
-      const { token: fresh } = await rest.request_<{ token: string }>('POST', '/session', {
-        body: credentials,
+      const { token: fresh = inCookie } = await rest.request_<{ token?: string }>('POST', '/session', {
+        body: options.cookie === true ? { ...credentials, cookie: true } : credentials,
         retries_: 0,
       });
-      return { ...(await begin(fresh)), token: fresh };
+      return { ...(await begin(fresh)), token: fresh === inCookie ? '' : fresh };
     },
-    resume: begin,
+    resume: (known = '') => begin(known === '' && options.cookie === true ? inCookie : known),
     signOut: async () => {
       await http.request_('DELETE', '/session');
       if (state.session !== null) signedOut();

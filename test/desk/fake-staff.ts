@@ -518,7 +518,7 @@ export class FakeStaff {
     const { calls } = this;
     return {
       signIn: () => Promise.reject(sdkError('unauthorized', 'no', 401)),
-      resume: (token) => this.#resume(token),
+      resume: (token = '') => this.#resume(token),
       signOut: async () => this.signOut(),
       stop: () => calls.push('stop'),
       on: this.#emitter.on,

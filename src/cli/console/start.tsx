@@ -4,7 +4,8 @@ import { readFile } from 'node:fs/promises';
 import { render } from 'ink';
 import { createStaffClient } from '../../sdk/staff.ts';
 import { createDraftStore } from './drafts.ts';
-import { createKeymap, KeymapError, type Keymap } from '../../desk/keymap.ts';
+import { createKeymap, type Keymap } from '../../desk/keymap.ts';
+import { KeymapError, parseKeyOverrides } from '../../desk/own-keys.ts';
 import { DeskController } from '../../desk/desk-controller.ts';
 import { createNotifier } from './notifier.ts';
 import type { ConsoleOptions } from './options.ts';
@@ -25,7 +26,7 @@ async function keymapFrom(
 ): Promise<{ readonly keymap: Keymap; readonly problem: string | null }> {
   if (file === null) return { keymap: createKeymap(), problem: null };
   try {
-    return { keymap: createKeymap(await readFile(file, 'utf8')), problem: null };
+    return { keymap: createKeymap(parseKeyOverrides(await readFile(file, 'utf8'))), problem: null };
   } catch (error) {
     const why = error instanceof KeymapError ? error.message : 'it can’t be read.';
     return { keymap: createKeymap(), problem: `Your keys are not used: ${why}` };

@@ -68,6 +68,18 @@ export function moved(buffer: EditBuffer, caret: number, goal: number | null = n
   return { ...buffer, caret, goal, group: null, yanked: null };
 }
 
+/**
+ * The text as a field of the face's own has it after an edit: with its own undo, so nothing is kept to go back to here.
+ *
+ * @param caret in UTF-16 units
+ */
+export function taken(buffer: EditBuffer, text: string, caret: number): EditBuffer {
+  const kept = pastedText(text).slice(0, maxTextLength);
+  const at = Math.max(0, Math.min(kept.length, caret));
+  if (kept === buffer.text && at === buffer.caret) return buffer;
+  return { ...bufferOf(''), text: kept, caret: at };
+}
+
 function edited(buffer: EditBuffer, start: number, end: number, inserted: string, kind: Kind): EditBuffer {
   if (start === end && inserted === '') return buffer;
   const text = buffer.text.slice(0, start) + inserted + buffer.text.slice(end);

@@ -9,7 +9,7 @@ import {
   titleRule,
   fitHeight,
 } from '../../../src/cli/console/views/line-layout.ts';
-import { sanitizeLine } from '../../../src/desk/sanitize-line.ts';
+import { sanitizeLine } from '../../../src/cli/console/text/sanitize-line.ts';
 import { textOf, widthOf } from '../../../src/cli/console/text/wrap.ts';
 import { dayLabel, longDuration, shortTimestamp, shortDuration } from '../../../src/desk/time.ts';
 

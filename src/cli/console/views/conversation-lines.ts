@@ -6,7 +6,7 @@ import { cannedQuery, fittingReplies, sendPermission, type ComposerState } from 
 import type { PaneLayout } from './pane-layout.ts';
 import { editableText } from '../../../desk/lexical-markdown.ts';
 import { messageBlocks, ruleWith } from './message-lines.ts';
-import { sanitizeLine } from '../../../desk/sanitize-line.ts';
+import { sanitizeLine } from '../text/sanitize-line.ts';
 import type { DeskState } from '../../../desk/desk-state.ts';
 import type { ViewState } from './view-state.ts';
 import { shortDuration } from '../../../desk/time.ts';
@@ -66,7 +66,7 @@ export function conversationTitle(state: ViewState, layout: PaneLayout): Line {
   const others = present(state);
   const left: Line = [
     ...(layout.panes === 1 ? [{ text: '‹ ', dim: true }] : []),
-    { text: visitorName(item), bold: true },
+    { text: sanitizeLine(visitorName(item)), bold: true },
     { text: ' · ', dim: true },
     ...standing(item, state.session?.member.id ?? ''),
     ...(item.mode === 'test' ? [{ text: ' · test', color: 'magenta' as const }] : []),
@@ -117,7 +117,8 @@ function typingText(state: ViewState): string {
     .filter(({ userId }) => userId !== state.session?.member.id)
     .map(
       ({ userName, senderRole }) =>
-        sanitizeLine(userName) || (senderRole === 'visitor' ? visitorName(openItem(state)) : 'a colleague'),
+        sanitizeLine(userName) ||
+        (senderRole === 'visitor' ? sanitizeLine(visitorName(openItem(state))) : 'a colleague'),
     );
   if (who.length === 0) return '';
   if (who.length === 1) return `${who[0] ?? ''} is typing…`;
@@ -126,7 +127,7 @@ function typingText(state: ViewState): string {
 
 function purpose(state: ViewState, composer: ComposerState): Span {
   const item = openItem(state);
-  const name = visitorName(item);
+  const name = sanitizeLine(visitorName(item));
   if (composer.keeping !== null)
     return { text: 'Kept for the assistant · first line: the question', color: 'yellow', bold: true };
   if (composer.editing !== null) return { text: 'Changing your message', color: 'yellow', bold: true };

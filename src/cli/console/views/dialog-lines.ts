@@ -2,7 +2,7 @@
 // Pure: a place and lines that cover what is below.
 import { isAvailable, keyScopeOf } from '../../../desk/available-commands.ts';
 import { menuChoices, menuEmpty, menuTitle } from '../../../desk/menus.ts';
-import { sanitizeLine } from '../../../desk/sanitize-line.ts';
+import { sanitizeLine } from '../text/sanitize-line.ts';
 import type { Dialog } from '../../../desk/desk-state.ts';
 import type { ViewState } from './view-state.ts';
 import type { KeyScope, Keymap } from '../../../desk/keymap.ts';
@@ -121,8 +121,8 @@ export function overlayOf(state: ViewState, dialog: Dialog, keymap: Keymap): Ove
               return justify(
                 [
                   { text: isChosen ? '▌ ' : '  ', color: 'cyan', bold: true },
-                  { text: choice.label, bold: isChosen },
-                  ...(choice.detail === '' ? [] : [{ text: `  ${choice.detail}`, dim: true }]),
+                  { text: sanitizeLine(choice.label), bold: isChosen },
+                  ...(choice.detail === '' ? [] : [{ text: `  ${sanitizeLine(choice.detail)}`, dim: true }]),
                 ],
                 choice.note === '' ? [] : [{ text: choice.note, dim: !isChosen }],
                 inner,

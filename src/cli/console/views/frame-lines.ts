@@ -2,7 +2,7 @@
 import { waitingCount } from '../../../desk/notifications.ts';
 import { hints } from '../../../desk/available-commands.ts';
 import type { PaneLayout } from './pane-layout.ts';
-import { sanitizeLine } from '../../../desk/sanitize-line.ts';
+import { sanitizeLine } from '../text/sanitize-line.ts';
 import type { DeskState } from '../../../desk/desk-state.ts';
 import type { Keymap } from '../../../desk/keymap.ts';
 import type { Line, Span } from '../text/types.ts';
@@ -76,7 +76,10 @@ const tones = { info: {}, good: { color: 'green' }, bad: { color: 'red', bold: t
 export function messageOf(state: DeskState): Line | null {
   const { flash } = state;
   if (flash !== null)
-    return [{ text: flash.tone === 'bad' ? ' ! ' : ' ' }, { text: flash.text, ...tones[flash.tone] }];
+    return [
+      { text: flash.tone === 'bad' ? ' ! ' : ' ' },
+      { text: sanitizeLine(flash.text), ...tones[flash.tone] },
+    ];
   const unsent = unsentSpan(state);
   if (unsent !== null) return [{ text: ' ' }, unsent];
   if (state.connection === 'offline')

@@ -6,7 +6,7 @@ import { justify } from './line-layout.ts';
 import type { ViewState } from './view-state.ts';
 import type { MessageBlocks } from './viewport.ts';
 import { contentLines } from '../text/rich-lines.ts';
-import { sanitizeLine } from '../../../desk/sanitize-line.ts';
+import { sanitizeLine } from '../text/sanitize-line.ts';
 import type { Line, Span } from '../text/types.ts';
 import { cut, widthOf } from '../text/wrap.ts';
 import { dayLabel, dayOf, timeOfDay } from '../../../desk/time.ts';

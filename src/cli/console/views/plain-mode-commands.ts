@@ -5,7 +5,7 @@ import type { DeskController } from '../../../desk/desk-controller.ts';
 import type { DeskState } from '../../../desk/desk-state.ts';
 import type { CommandName, Keymap } from '../../../desk/keymap.ts';
 import { tabs } from '../../../desk/queue.ts';
-import { sanitizeLine } from '../../../desk/sanitize-line.ts';
+import { sanitizeLine } from '../text/sanitize-line.ts';
 import { shownMessages } from '../../../desk/shown-messages.ts';
 import { textOf } from '../text/wrap.ts';
 import type { PlainReporter } from './plain-mode-reporter.ts';

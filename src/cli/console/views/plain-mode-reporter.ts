@@ -3,7 +3,7 @@ import { hasText } from '../../../desk/composer.ts';
 import type { DeskController } from '../../../desk/desk-controller.ts';
 import type { DeskState, OpenConversation, ShownMessage } from '../../../desk/desk-state.ts';
 import { shownRows, type Tab } from '../../../desk/queue.ts';
-import { sanitizeLine } from '../../../desk/sanitize-line.ts';
+import { sanitizeLine } from '../text/sanitize-line.ts';
 import { shownMessages } from '../../../desk/shown-messages.ts';
 import { conversationText, messageText } from './plain-mode-text.ts';
 
@@ -86,7 +86,7 @@ export class PlainReporter {
     this.#reportConnection(before, now);
     const { flash, dialog, open } = now;
     if (flash !== null && flash !== before.flash)
-      this.write(flash.tone === 'bad' ? `! ${flash.text}` : flash.text);
+      this.write(`${flash.tone === 'bad' ? '! ' : ''}${sanitizeLine(flash.text)}`);
     if (dialog !== before.dialog && dialog?.kind === 'confirm')
       this.write(`${sanitizeLine(dialog.question)} /yes or /no`);
     this.#reportQueue(before, now);

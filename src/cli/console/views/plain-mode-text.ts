@@ -3,7 +3,7 @@
 import type { StaffConversationListItem } from '../../../protocol/entities.ts';
 import { visitorName } from '../../../desk/conversation-commands.ts';
 import type { DeskState, ShownMessage } from '../../../desk/desk-state.ts';
-import { sanitizeLine } from '../../../desk/sanitize-line.ts';
+import { sanitizeLine } from '../text/sanitize-line.ts';
 import { timeOfDay, longDuration, shortTimestamp } from '../../../desk/time.ts';
 import { contentLines } from '../text/rich-lines.ts';
 import { textOf } from '../text/wrap.ts';
@@ -25,7 +25,7 @@ export function conversationText(item: StaffConversationListItem, state: DeskSta
         : '';
   const draft = state.drafted.has(item.id) ? ', with a draft' : '';
   const text = sanitizeLine(item.lastMessage?.preview ?? item.subject ?? '');
-  return `${visitorName(item)}${who}${waits}${unread}${draft}${text === '' ? '' : `: ${text}`}`;
+  return `${sanitizeLine(visitorName(item))}${who}${waits}${unread}${draft}${text === '' ? '' : `: ${text}`}`;
 }
 
 function author(message: ShownMessage, memberId: string): string {

@@ -5,7 +5,7 @@ import { visitorName } from '../../../desk/conversation-commands.ts';
 import type { PaneLayout } from './pane-layout.ts';
 import { cursorIndex, shownCursor, shownRows, tabs, type Tab } from '../../../desk/queue.ts';
 import { isWatching } from '../../../desk/shown-messages.ts';
-import { sanitizeLine } from '../../../desk/sanitize-line.ts';
+import { sanitizeLine } from '../text/sanitize-line.ts';
 import type { ViewState } from './view-state.ts';
 import { shortTimestamp, shortDuration } from '../../../desk/time.ts';
 import type { Line, Span } from '../text/types.ts';
@@ -134,7 +134,7 @@ function drawRow(item: StaffConversationListItem, options: RowOptions, time: Spa
     ? { text: '▌', bold: true, ...(focused ? { color: 'cyan' } : { dim: true }) }
     : { text: ' ' };
   const unread = item.unreadCount > 0 && !options.read;
-  const name: Span = { text: visitorName(item), bold: unread || cursor, underline: open };
+  const name: Span = { text: sanitizeLine(visitorName(item)), bold: unread || cursor, underline: open };
   const count: Line = unread
     ? [{ text: `${shortCount(item.unreadCount)} new`, color: 'cyan', bold: true }]
     : [];

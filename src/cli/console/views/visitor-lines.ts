@@ -1,7 +1,7 @@
 // What is known about the visitor of the open conversation, as lines. Pure.
 import type { VerifiedField, Visitor } from '../../../protocol/entities.ts';
 import { canManage, visitorName } from '../../../desk/conversation-commands.ts';
-import { sanitizeLine } from '../../../desk/sanitize-line.ts';
+import { sanitizeLine } from '../text/sanitize-line.ts';
 import type { DeskState } from '../../../desk/desk-state.ts';
 import { longDuration, shortTimestamp } from '../../../desk/time.ts';
 import type { Line, Span } from '../text/types.ts';
@@ -62,7 +62,7 @@ export function visitorLines(state: DeskState, columns: number): readonly Line[]
   const verified = new Set(visitor.verifiedFields);
   const lines: Line[] = [
     ...markedLines(
-      { text: visitorName(item), bold: true, color: 'cyan' },
+      { text: sanitizeLine(visitorName(item)), bold: true, color: 'cyan' },
       verified.has(nameSource(visitor)),
       columns,
     ),
