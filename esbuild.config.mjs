@@ -172,6 +172,107 @@ async function buildWeb(bundle, folder) {
   return [conversation, panel, widget, sdk, security];
 }
 
+/**
+ * Makes one file of an entry and of everything that it imports statically. esbuild gives every group of parts that share
+ * something a file of its own: each would be a request before the page can be used. Files that are loaded later then take
+ * from the one file what they took from several.
+ *
+ * @param folder the output of a build with splitting; what became part of the entry is removed from it
+ * @param outputs the metafile's, by path
+ */
+async function joinEntry(bundle, folder, outputs) {
+  const all = Object.entries(outputs).map(([path, output]) => ({ name: basename(path), ...output }));
+  const entry = all.find(({ name }) => name.startsWith('app-'));
+  const joined = new Map();
+  const walk = (name) => {
+    if (joined.has(name)) return;
+    joined.set(name, `_${joined.size}_`);
+    for (const one of all.find((output) => output.name === name).imports)
+      if (one.kind === 'import-statement') walk(basename(one.path));
+  };
+  walk(entry.name);
+  const others = all.filter(({ name }) => !joined.has(name));
+  // Every name that a file takes gets the file's mark before it: in different files the same letter is another thing.
+  const taken = new Map([...joined.keys()].map((name) => [name, new Set()]));
+  const statement = /import\s*(?:\{([^}]*)\}\s*from\s*)?"\.\/([\w-]+\.js)"/g;
+  for (const { name } of others) {
+    const text = readFileSync(join(folder, name), 'utf8').replace(statement, (whole, names, from) => {
+      const mark = joined.get(from);
+      if (mark === undefined) return whole;
+      if (names === undefined) return `import"./${entry.name}"`;
+      const marked = names.split(',').map((one) => {
+        const [outer, inner = outer] = one.trim().split(/\s+as\s+/);
+        taken.get(from).add(outer);
+        return `${mark}${outer} as ${inner}`;
+      });
+      return `import{${marked.join(',')}}from"./${entry.name}"`;
+    });
+    writeFileSync(join(folder, name), text);
+  }
+  const lines = [...taken].flatMap(([from, names]) => [
+    `import"./${from}";`,
+    ...[...names].map((name) => `export{${name} as ${joined.get(from)}${name}}from"./${from}";`),
+  ]);
+  const result = await bundle({
+    absWorkingDir: root,
+    stdin: { contents: lines.join('\n'), resolveDir: folder, loader: 'js' },
+    bundle: true,
+    format: 'esm',
+    minify: true,
+    target: browser.target,
+    charset: 'utf8',
+    legalComments: 'none',
+    write: false,
+    external: others.map(({ name }) => `./${name}`),
+  });
+  for (const name of joined.keys()) rmSync(join(folder, name));
+  writeFileSync(join(folder, entry.name), result.outputFiles[0].text);
+}
+
+/**
+ * The dashboard: an entry, parts that are loaded when they are asked for, one file of words for each language, and the
+ * style. All of it lies in assets/ under names with a hash, written down in assets.json for the server.
+ */
+export async function buildDashboard(bundle, folder) {
+  const assets = join(folder, 'assets');
+  mkdirSync(assets, { recursive: true });
+  const common = {
+    ...browser,
+    outdir: assets,
+    entryNames: '[name]-[hash]',
+    chunkNames: '[name]-[hash]',
+    plugins: [],
+  };
+  const script = await bundle({
+    ...common,
+    entryPoints: { app: 'src/dashboard/main.tsx' },
+    splitting: true,
+  });
+  await joinEntry(bundle, assets, script.metafile.outputs);
+  const style = await bundle({ ...common, entryPoints: { app: 'src/dashboard/styles/main.css' } });
+  const nameOf = ({ metafile }, extension) =>
+    Object.entries(metafile.outputs)
+      .filter(([path, { entryPoint }]) => entryPoint !== undefined && path.endsWith(extension))
+      .map(([path]) => basename(path))
+      .find((name) => name.startsWith('app-'));
+  const types = { js: 'text/javascript; charset=utf-8', css: 'text/css; charset=utf-8' };
+  const files = {};
+  for (const name of readdirSync(assets)) {
+    const path = join(assets, name);
+    const built = readFileSync(path, 'utf8');
+    const text = name.endsWith('.js') ? await shorten(built) : built;
+    writeFileSync(path, text);
+    writeFileSync(`${path}.br`, compress(text));
+    writeFileSync(`${path}.gz`, gzipSync(text, { level: 9 }));
+    files[name] = { type: types[name.split('.').at(-1)], bytes: Buffer.byteLength(text) };
+  }
+  const [entry, css] = [nameOf(script, '.js'), nameOf(style, '.css')];
+  const page = readFileSync(join(root, 'src/dashboard/index.html'), 'utf8');
+  writeFileSync(join(folder, 'index.html'), page.replace('{{entry}}', entry).replace('{{css}}', css));
+  writeFileSync(join(folder, 'assets.json'), `${JSON.stringify({ entry, css, files }, null, 2)}\n`);
+  return [script, style];
+}
+
 /** Names of the folders of all packages that ended up in the bundles, such as node_modules/koa. */
 function bundledPackages(metafiles) {
   const folders = new Set();
@@ -265,6 +366,7 @@ async function build({ build: bundle }) {
       ),
     );
     results.push(...(await buildWeb(bundle, join(fresh, 'web'))));
+    results.push(...(await buildDashboard(bundle, join(fresh, 'dashboard'))));
     // Served under /docs as they are; rendered at the first request.
     cpSync(join(root, 'docs'), join(fresh, 'docs'), { recursive: true });
     const bundled = bundledPackages(results.map((result) => result.metafile));

@@ -134,6 +134,24 @@ const WALLS: readonly Wall[] = [
     own: ['src/desk/', 'src/sdk/', 'src/protocol/', 'src/text/'],
     packages: [],
   },
+  // The desk in a browser, a client of REST and WebSocket like the terminal.
+  {
+    folder: 'src/dashboard/',
+    own: [
+      'src/dashboard/',
+      'src/desk/',
+      'src/sdk/',
+      'src/text/',
+      'src/protocol/codes.ts',
+      'widget/shared/',
+      'widget/conversation/rich-text.ts',
+      'widget/conversation/notification-sound.ts',
+      'widget/security/browser-passkeys.ts',
+      'widget/security/qr.ts',
+    ],
+    types: ['src/protocol/'],
+    packages: ['preact', '@preact/signals'],
+  },
   {
     folder: 'src/cli/console/',
     own: ['src/cli/console/', 'src/desk/', 'src/sdk/', 'src/protocol/', 'src/text/'],
@@ -360,6 +378,9 @@ describe('which may import which', () => {
     ['src/desk/queue.ts', "import { render } from 'ink';"],
     ['src/desk/drafts.ts', "import { join } from 'node:path';"],
     ['src/desk/menus.ts', "import type { Line } from '../cli/console/text/types.ts';"],
+    ['src/dashboard/main.tsx', "import { render } from 'react';"],
+    ['src/dashboard/api.ts', "import { operations } from '../protocol/operations.ts';"],
+    ['src/dashboard/desk.ts', "import { TerminalView } from '../cli/console/views/terminal-view.ts';"],
     ['src/cli/commands/orgs.ts', "import { hub } from '../../ws/hub.ts';"],
     ['src/services/tenants/stats.ts', "import '../../app.ts';"],
     ['src/services/chat/messages.ts', "import type { Runner } from '../../engine/sqlite/query.ts';"],
@@ -407,7 +428,7 @@ describe('what only one place may do', () => {
     expect(
       await offenders(
         /\bDate\s*\.\s*now\b|\bnew Date\s*\(\s*\)|\bDate\s*\(\s*\)/,
-        /^src\/engine\/(.*\/)?clock\.ts$|^src\/cli\/|^src\/sdk\/|^widget\//,
+        /^src\/engine\/(.*\/)?clock\.ts$|^src\/cli\/|^src\/sdk\/|^src\/dashboard\/|^widget\//,
       ),
     ).toEqual([]);
   });

@@ -1,0 +1,184 @@
+// Owns the one desk of this page: the model with the browser's clock, drafts, notifications and keys around it.
+import { signal } from '@preact/signals';
+import { DeskController } from '../desk/desk-controller.ts';
+import type { DeskState } from '../desk/desk-state.ts';
+import { initialState } from '../desk/desk-state.ts';
+import {
+  commandKeys,
+  createKeymap,
+  type CommandName,
+  type Keymap,
+  type KeyOverrides,
+} from '../desk/keymap.ts';
+import type { Notifier } from '../desk/notifications.ts';
+import { session, staffClient } from './api.ts';
+import { isSoundOn, playSound, setSound } from './sound.ts';
+import { createLocalDrafts } from './storage.ts';
+import { toast } from './ui/toast.tsx';
+import { say, t } from './words.ts';
+
+/** What the browser does by itself, or has no use for. */
+const without: readonly CommandName[] = [
+  'redraw',
+  'quit',
+  'editor',
+  'left',
+  'right',
+  'wordLeft',
+  'wordRight',
+  'lineStart',
+  'lineEnd',
+  'textStart',
+  'textEnd',
+  'deleteBack',
+  'deleteForward',
+  'deleteWord',
+  'deleteWordForward',
+  'killToStart',
+  'killToEnd',
+  'yank',
+  'yankOlder',
+  'undo',
+  'redo',
+];
+
+/** Keys that a browser keeps for itself, or that Tab must not lose, have others here. */
+const keys: KeyOverrides = {
+  palette: ['ctrl+k', ':'],
+  nextPane: ['f6'],
+  previousPane: ['shift+f6'],
+  toggleNote: ['alt+n'],
+  canned: ['alt+c'],
+  aiDraft: ['alt+g'],
+  newline: ['shift+enter'],
+  send: ['enter', 'ctrl+enter'],
+  choose: ['enter'],
+  down: ['j', 'down'],
+  up: ['k', 'up'],
+};
+
+const spoken = (name: CommandName): string => {
+  const key = `cmd_${name}`;
+  return isSpoken(key) ? t(key) : commandKeys[name].about;
+};
+
+type SpokenCommand = Extract<Parameters<typeof t>[0], `cmd_${string}`>;
+
+function isSpoken(key: string): key is SpokenCommand {
+  return !without.some((name) => key === `cmd_${name}`) && key !== 'cmd_lineUp' && key !== 'cmd_lineDown';
+}
+
+export const deskState = signal<DeskState>(initialState(Date.now()));
+/** Why the member must sign in again; null: nobody was signed out. */
+export const signedOutNote = signal<string | null>(null);
+
+let resumeSignIn: ((token: string | null) => void) | null = null;
+
+/** The member has signed in: what waited for it goes on. */
+export function signedIn(): void {
+  const resume = resumeSignIn;
+  resumeSignIn = null;
+  resume?.('');
+}
+
+function createNotifier(): Notifier {
+  const title = 'Deskbell';
+  return {
+    start: () => undefined,
+    stop: () => undefined,
+    notify: (heading, body) => {
+      playSound();
+      if (document.visibilityState === 'visible') return;
+      if (!('Notification' in globalThis) || Notification.permission !== 'granted') return;
+      const shown = new Notification(heading, { body, tag: heading });
+      shown.addEventListener('click', () => {
+        focus();
+        shown.close();
+      });
+    },
+    setCount: (count) => {
+      document.title = count === 0 ? title : `(${count}) ${title}`;
+      const badged: { setAppBadge?: (count?: number) => Promise<void>; clearAppBadge?: () => Promise<void> } =
+        navigator;
+      const done = count === 0 ? badged.clearAppBadge?.() : badged.setAppBadge?.(count);
+      done?.catch(() => undefined);
+    },
+    mute: (muted) => setSound(!muted),
+    get muted() {
+      return !isSoundOn();
+    },
+  };
+}
+
+export interface Desk {
+  readonly model: DeskController;
+  readonly keymap: Keymap;
+}
+
+let current: Desk | null = null;
+
+/** The desk of this page; made at the first call, which nothing is asked by. */
+export function desk(): Desk {
+  if (current !== null) return current;
+  const client = staffClient();
+  const keymap = createKeymap(keys, { about: spoken, without });
+  const memberId = (): string => client.getState().session?.member.id ?? '';
+  const model = new DeskController({
+    client,
+    drafts: createLocalDrafts(memberId, () => toast(t('draftsNotKept'), 'bad')),
+    mode: 'live',
+    keymap,
+    say,
+    notifier: createNotifier(),
+    runtime: {
+      now: Date.now,
+      schedule: (ms, run) => {
+        const timer = setTimeout(run, ms);
+        return () => clearTimeout(timer);
+      },
+      edit: () => Promise.resolve(null),
+      signInAgain: () => {
+        if (session.value) signedOutNote.value = say('sessionEnded');
+        session.value = null;
+        return new Promise((resolve) => {
+          resumeSignIn = resolve;
+        });
+      },
+      copy: (text) => void navigator.clipboard?.writeText(text).catch(() => undefined),
+      exit: () => undefined,
+    },
+  });
+  let member = '';
+  let flash: DeskState['flash'] = null;
+  model.store.subscribe(() => {
+    const state = model.store.get();
+    if (state.session !== null && state.session !== session.value) {
+      // Another member's conversations are none of this one's business.
+      if (member !== '' && member !== state.session.member.id) return location.reload();
+      member = state.session.member.id;
+      session.value = state.session;
+      signedOutNote.value = null;
+    }
+    if (state.flash !== null && state.flash !== flash) toast(state.flash.text, state.flash.tone);
+    flash = state.flash;
+    deskState.value = state;
+    return undefined;
+  });
+  addEventListener('focus', () => model.setFocused(true));
+  addEventListener('blur', () => model.setFocused(false));
+  document.addEventListener('visibilitychange', () =>
+    model.setFocused(document.visibilityState === 'visible' && document.hasFocus()),
+  );
+  current = { model, keymap };
+  return current;
+}
+
+/** Ends the session, and begins anew: nothing of the member stays in this page. */
+export async function signOut(): Promise<void> {
+  try {
+    await staffClient().call('DELETE', '/session');
+  } finally {
+    location.hash = '';
+    location.reload();
+  }
+}

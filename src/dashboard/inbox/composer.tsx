@@ -1,0 +1,341 @@
+// Owns writing: a field for Markdown with its buttons, answer or note, canned replies, the assistant. The model has the
+// text; the field shows it and tells every change.
+import { useComputed, useSignal, type Signal } from '@preact/signals';
+import type { JSX } from 'preact';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import {
+  cannedQuery,
+  fittingReplies,
+  hasText,
+  sendPermission,
+  type ComposerState,
+} from '../../desk/composer.ts';
+import { toOutgoingMessage } from '../../desk/composer-controller.ts';
+import { editableText } from '../../desk/lexical-markdown.ts';
+import { sanitizeLine } from '../../desk/sanitize-line.ts';
+import { sizeLimits } from '../../protocol/codes.ts';
+import type { AiAnswer, RewriteStyle } from '../../protocol/assistant.ts';
+import { call } from '../api.ts';
+import { desk, deskState } from '../desk.ts';
+import { Button, IconButton } from '../ui/button.tsx';
+import type { IconName } from '../ui/icon.tsx';
+import { Menu } from '../ui/menu.tsx';
+import { toast } from '../ui/toast.tsx';
+import { say, t } from '../words.ts';
+import { applyMark, type Mark } from './markdown-marks.ts';
+import { RichContent } from './rich-content.tsx';
+
+const marks: readonly {
+  readonly mark: Mark;
+  readonly icon: IconName;
+  readonly word: Parameters<typeof t>[0];
+  readonly key: string;
+}[] = [
+  { mark: 'bold', icon: 'bold', word: 'bold', key: 'b' },
+  { mark: 'italic', icon: 'italic', word: 'italic', key: 'i' },
+  { mark: 'strike', icon: 'strike', word: 'strike', key: '' },
+  { mark: 'code', icon: 'code', word: 'codeMark', key: 'e' },
+  { mark: 'bullets', icon: 'bullets', word: 'bullets', key: '' },
+  { mark: 'numbers', icon: 'numbers', word: 'numbers', key: '' },
+  { mark: 'link', icon: 'link', word: 'link', key: '' },
+];
+
+const styles: readonly { readonly style: RewriteStyle; readonly word: Parameters<typeof t>[0] }[] = [
+  { style: 'improve', word: 'rewriteImprove' },
+  { style: 'shorten', word: 'rewriteShorter' },
+  { style: 'friendly', word: 'rewriteFriendlier' },
+  { style: 'formal', word: 'rewriteFormal' },
+];
+
+/** Puts another text into the field so that the browser's own Undo takes it back. */
+function replaceText(field: HTMLTextAreaElement, text: string, from: number, to: number): void {
+  if (field.value !== text) {
+    // Only what differs is replaced: the rest keeps its place.
+    let start = 0;
+    while (start < text.length && field.value[start] === text[start]) start += 1;
+    let end = 0;
+    while (
+      end < Math.min(text.length, field.value.length) - start &&
+      field.value[field.value.length - 1 - end] === text[text.length - 1 - end]
+    )
+      end += 1;
+    const piece = text.slice(start, text.length - end);
+    field.setSelectionRange(start, field.value.length - end);
+    const isFocused = document.activeElement === field;
+    const done =
+      isFocused &&
+      (piece === '' ? document.execCommand('delete') : document.execCommand('insertText', false, piece));
+    if (!done || field.value !== text) field.value = text;
+  }
+  field.setSelectionRange(from, to);
+}
+
+/** On a touch screen Enter makes a new line, and the button sends. */
+export const isTouch = matchMedia('(pointer: coarse)');
+
+export function Composer(): JSX.Element | null {
+  const composer = useComputed(() => deskState.value.composer).value;
+  const item = useComputed(() =>
+    deskState.value.queue.items.find(({ id }) => id === deskState.value.composer?.conversationId),
+  ).value;
+  const detail = useComputed(() => deskState.value.open?.detail ?? undefined).value;
+  const memberId = useComputed(() => deskState.value.session?.member.id ?? '').value;
+  if (composer === null) return null;
+  const permission = sendPermission(item ?? detail, memberId);
+  if (permission === 'closed' && composer.editing === null && composer.keeping === null && !hasText(composer))
+    return <p class="composer closed">{t('closedNoWriting')}</p>;
+  const holder = sanitizeLine((item ?? detail)?.assignedToName ?? '') || say('aColleague');
+  return <Field key={composer.conversationId} composer={composer} permission={permission} holder={holder} />;
+}
+
+interface FieldProps {
+  readonly composer: ComposerState;
+  readonly permission: ReturnType<typeof sendPermission>;
+  readonly holder: string;
+}
+
+function Field({ composer, permission, holder }: FieldProps): JSX.Element {
+  const ref = useRef<HTMLTextAreaElement>(null);
+  const previewing = useSignal(false);
+  const { model } = desk();
+  const { text, caret } = composer.buffer;
+  const { note } = composer;
+
+  useLayoutEffect(() => {
+    const field = ref.current;
+    if (field === null || field.value === text) return;
+    replaceText(field, text, caret, caret);
+  }, [text]);
+
+  const tell = (): void => {
+    const field = ref.current;
+    if (field !== null) model.composer.setText(field.value, field.selectionEnd);
+  };
+  const mark = (which: Mark): void => {
+    const field = ref.current;
+    if (field === null) return;
+    field.focus();
+    const next = applyMark(which, {
+      text: field.value,
+      from: field.selectionStart,
+      to: field.selectionEnd,
+    });
+    replaceText(field, next.text, next.from, next.to);
+    tell();
+  };
+  const mode = note ? 'note' : 'answer';
+  const placeholder = note
+    ? t('writeNote')
+    : permission === 'accepts'
+      ? t('writeAccepts')
+      : permission === 'colleague'
+        ? say('colleagueHasIt', { name: holder })
+        : t('writeAnswer');
+  return (
+    <form
+      class={`composer ${mode}`}
+      data-pane="composer"
+      onSubmit={(event) => {
+        event.preventDefault();
+        model.composer.run('send');
+      }}
+    >
+      <Canned composer={composer} />
+      <Head composer={composer} />
+      <textarea
+        ref={ref}
+        data-field="composer"
+        dir="auto"
+        rows={2}
+        aria-label={note ? t('writeNote') : t('writeAnswer')}
+        placeholder={placeholder}
+        defaultValue={text}
+        spellcheck
+        enterkeyhint={isTouch.matches ? 'enter' : 'send'}
+        onInput={tell}
+        onSelect={tell}
+        onKeyDown={(event) => {
+          if (!(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey) return;
+          const wanted = marks.find(({ key }) => key === event.key.toLowerCase());
+          if (wanted === undefined) return;
+          event.preventDefault();
+          mark(wanted.mark);
+        }}
+      />
+      {previewing.value && hasText(composer) ? <Preview text={text} /> : null}
+      <Foot composer={composer} previewing={previewing} mark={mark} />
+    </form>
+  );
+}
+
+/** Answer or note, or what else the text is for. */
+function Head({
+  composer: { note, editing, keeping, ai },
+}: {
+  readonly composer: ComposerState;
+}): JSX.Element {
+  const { model } = desk();
+  return (
+    <div class="composer-head">
+      {editing === null && keeping === null ? (
+        <div class="modes" role="group" aria-label={t('answerOrNote')}>
+          <button type="button" aria-pressed={!note} onClick={() => model.composer.setNote(false)}>
+            {t('answer')}
+          </button>
+          <button type="button" class="note" aria-pressed={note} onClick={() => model.composer.setNote(true)}>
+            {t('internalNote')}
+          </button>
+        </div>
+      ) : (
+        <p class="state">
+          {t(editing === null ? 'keepingAnswer' : 'editingMessage')}{' '}
+          <button type="button" class="link" onClick={() => model.composer.cancelEdit()}>
+            {t('cancel')}
+          </button>
+        </p>
+      )}
+      {ai === null ? null : (
+        <p class="state ai" role="status">
+          {t(ai === 'asking' ? 'aiAsking' : 'aiDrafted')}
+        </p>
+      )}
+    </div>
+  );
+}
+
+interface FootProps {
+  readonly composer: ComposerState;
+  readonly previewing: Signal<boolean>;
+  readonly mark: (which: Mark) => void;
+}
+
+/** The buttons. */
+function Foot({ composer, previewing, mark }: FootProps): JSX.Element {
+  const { model } = desk();
+  const { note, editing, keeping, ai, buffer } = composer;
+  const over = buffer.text.trim().length - sizeLimits.contentRest;
+  const mode = note ? 'note' : 'answer';
+  const action =
+    keeping !== null ? 'keepAnswer' : editing !== null ? 'saveChange' : note ? 'sendNote' : 'send';
+  return (
+    <div class="composer-foot">
+      <div class="tools" role="toolbar" aria-label={t('formatting')}>
+        {marks.map(({ mark: which, icon, word, key }) => (
+          <IconButton
+            key={which}
+            icon={icon}
+            label={t(word)}
+            hint={key === '' ? undefined : `⌃${key.toUpperCase()}`}
+            onClick={() => mark(which)}
+          />
+        ))}
+        <IconButton
+          icon="eye"
+          label={t('preview')}
+          pressed={previewing.value}
+          onClick={() => {
+            previewing.value = !previewing.value;
+          }}
+        />
+      </div>
+      <div class="tools">
+        <IconButton icon="book" label={t('cannedReplies')} hint="/" onClick={() => model.run('canned')} />
+        <IconButton
+          icon="spark"
+          label={t('aiDraft')}
+          hint={desk().keymap.label('aiDraft', 'composer')}
+          busy={ai === 'asking'}
+          onClick={() => model.run('aiDraft')}
+        />
+        <Rewrite composer={composer} />
+      </div>
+      {over > 0 ? (
+        <p class="bad" role="status">
+          {say('tooLong', { n: over })}
+        </p>
+      ) : null}
+      <Button kind="main" type="submit" icon="send" disabled={!hasText(composer)} class={`send ${mode}`}>
+        {t(action)}
+      </Button>
+    </div>
+  );
+}
+
+/** What the Markdown becomes, a moment after the last change. */
+function Preview({ text }: { readonly text: string }): JSX.Element {
+  const content = useSignal({ content: text, format: 'plain' });
+  useEffect(() => {
+    let gone = false;
+    const timer = setTimeout(() => {
+      void toOutgoingMessage(text).then((message) => {
+        if (!gone) content.value = { content: message.content, format: message.contentFormat ?? 'plain' };
+      });
+    }, 120);
+    return () => {
+      gone = true;
+      clearTimeout(timer);
+    };
+  }, [text]);
+  return (
+    <div class="preview" aria-label={t('preview')} role="region">
+      <RichContent {...content.value} />
+    </div>
+  );
+}
+
+/** The canned replies that fit what was typed behind a slash. */
+function Canned({ composer }: { readonly composer: ComposerState }): JSX.Element | null {
+  const replies = useComputed(() => deskState.value.cannedReplies).value;
+  const query = cannedQuery(composer);
+  if (query === null) return null;
+  const fitting = fittingReplies(replies, query);
+  if (fitting.length === 0) return <p class="canned empty">{t('noCanned')}</p>;
+  const at = Math.min(composer.cannedIndex ?? 0, fitting.length - 1);
+  // Around the chosen one, so that it is always in sight.
+  const from = Math.max(0, Math.min(at - 3, fitting.length - 8));
+  return (
+    <ul class="canned" role="listbox" aria-label={t('cannedReplies')}>
+      {fitting.slice(from, from + 8).map((reply, index) => (
+        <li
+          key={reply.id}
+          role="option"
+          aria-selected={from + index === at}
+          onPointerDown={(event) => {
+            event.preventDefault();
+            desk().model.composer.suggestions.insertReply(reply);
+          }}
+        >
+          <b dir="auto">/{sanitizeLine(reply.shortcut)}</b>
+          <span dir="auto">{sanitizeLine(editableText(reply))}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Rewrite({ composer }: { readonly composer: ComposerState }): JSX.Element {
+  const { model } = desk();
+  const rewrite = async (style: RewriteStyle): Promise<void> => {
+    const { conversationId, buffer } = composer;
+    try {
+      const { text } = await call<AiAnswer>('POST', '/ai/rewrite', { text: buffer.text.trim(), style });
+      const now = deskState.value.composer;
+      // What was written meanwhile is not thrown away.
+      if (now?.conversationId !== conversationId || now.buffer.text !== buffer.text) return;
+      model.composer.setText(text, text.length);
+    } catch (error) {
+      toast(error instanceof Error ? error.message : t('rewriteFailed'), 'bad');
+    }
+  };
+  return (
+    <Menu
+      label={t('rewrite')}
+      icon="edit"
+      items={styles.map(({ style, word }) => ({
+        label: t(word),
+        disabled: !hasText(composer),
+        onClick: () => void rewrite(style),
+      }))}
+    />
+  );
+}

@@ -1,0 +1,134 @@
+// Owns the pane of the open conversation: who and how it stands, what can be done with it, the messages, and writing.
+import { useComputed } from '@preact/signals';
+import type { JSX } from 'preact';
+import { canManage, visitorName } from '../../desk/conversation-commands.ts';
+import type { OpenConversation } from '../../desk/desk-state.ts';
+import { sanitizeLine } from '../../desk/sanitize-line.ts';
+import type { StaffConversationListItem } from '../../protocol/entities.ts';
+import { desk, deskState } from '../desk.ts';
+import { go } from '../router.ts';
+import { Avatar } from '../ui/avatar.tsx';
+import { Button, IconButton } from '../ui/button.tsx';
+import { Icon } from '../ui/icon.tsx';
+import { Menu, type MenuItem } from '../ui/menu.tsx';
+import { say, t } from '../words.ts';
+import { Composer } from './composer.tsx';
+import { paneCount } from './layout.ts';
+import { Log } from './log.tsx';
+
+export function ConversationPane(): JSX.Element {
+  const open = useComputed(() => deskState.value.open).value;
+  if (open === null)
+    return (
+      <main class="pane conversation-pane nothing" data-pane="conversation">
+        <Icon name="inbox" />
+        <p>{t('nothingOpen')}</p>
+        <p class="hint">{t('nothingOpenHint')}</p>
+      </main>
+    );
+  return (
+    <main class="pane conversation-pane" data-pane="conversation">
+      <Head open={open} />
+      {open.problem === null ? (
+        <>
+          <Log key={open.id} open={open} />
+          <ToEnd open={open} />
+        </>
+      ) : (
+        <p class="callout bad" role="alert">
+          {open.problem}
+        </p>
+      )}
+      <Composer />
+    </main>
+  );
+}
+
+function stateOf(item: StaffConversationListItem, memberId: string): string {
+  if (item.status === 'closed') return t('closedHere');
+  if (item.status === 'pending') return t('heldByNobody');
+  if (item.assignedTo === memberId) return t('heldByMe');
+  return t('heldBy', { name: sanitizeLine(item.assignedToName ?? '') || say('aColleague') });
+}
+
+function Head({ open }: { readonly open: OpenConversation }): JSX.Element {
+  const item = useComputed(() => deskState.value.queue.items.find(({ id }) => id === open.id)).value;
+  const pending = useComputed(() => deskState.value.pending).value;
+  const member = useComputed(() => deskState.value.session?.member).value;
+  const { model, keymap } = desk();
+  const conversation = item ?? open.detail ?? undefined;
+  const hint = (command: Parameters<typeof keymap.label>[0]): string | undefined =>
+    keymap.label(command, 'conversation');
+  const name = visitorName(conversation, say);
+  const manages =
+    conversation !== undefined && canManage(conversation, member?.id ?? '', member?.role === 'admin');
+  const status = conversation?.status;
+  const isBusy = (act: string): boolean => pending.has(`${act}:${open.id}`);
+  const run = (command: Parameters<typeof model.run>[0]): void => {
+    // Commands concern the open conversation, wherever the keys are.
+    model.setFocus('conversation');
+    model.run(command);
+  };
+  const items: MenuItem[] = [
+    { label: t('aboutVisitor'), icon: 'person', hint: hint('visitor'), onClick: () => run('visitor') },
+    ...(status === 'active' && manages
+      ? ([
+          { label: t('transfer'), icon: 'transfer', hint: hint('transfer'), onClick: () => run('transfer') },
+          { label: t('release'), icon: 'release', hint: hint('release'), onClick: () => run('release') },
+        ] satisfies MenuItem[])
+      : []),
+    ...(member?.role === 'admin'
+      ? ([
+          { label: t('cmd_keep'), icon: 'spark', hint: hint('keep'), onClick: () => run('keep') },
+          { label: t('cmd_gaps'), icon: 'help', hint: hint('gaps'), onClick: () => run('gaps') },
+        ] satisfies MenuItem[])
+      : []),
+    { label: t('block'), icon: 'block', danger: true, hint: hint('block'), onClick: () => run('block') },
+    { label: t('unblock'), icon: 'check', hint: hint('unblock'), onClick: () => run('unblock') },
+  ];
+  return (
+    <header class="conversation-head">
+      {paneCount.value === 1 ? <IconButton icon="back" label={t('back')} onClick={() => go('#/')} /> : null}
+      <Avatar name={name} id={conversation?.visitor.id ?? open.id} />
+      <div class="who">
+        <h1 dir="auto">{name}</h1>
+        <p class={`standing ${status ?? ''}`}>
+          {conversation === undefined ? t('loading') : stateOf(conversation, member?.id ?? '')}
+        </p>
+      </div>
+      {status === 'pending' ? (
+        <Button
+          kind="main"
+          icon="check"
+          busy={isBusy('accept')}
+          title={`${t('accept')} (${hint('accept') ?? ''})`}
+          onClick={() => run('accept')}
+        >
+          {t('accept')}
+        </Button>
+      ) : null}
+      {status === 'active' && manages ? (
+        <Button
+          icon="check"
+          busy={isBusy('resolve')}
+          title={`${t('resolve')} (${hint('resolve') ?? ''})`}
+          onClick={() => run('resolve')}
+        >
+          {t('resolve')}
+        </Button>
+      ) : null}
+      <Menu label={t('more')} items={items} />
+    </header>
+  );
+}
+
+/** The way back to the newest message, with how many came since. */
+function ToEnd({ open }: { readonly open: OpenConversation }): JSX.Element | null {
+  if (open.atEnd) return null;
+  return (
+    <button type="button" class="to-end" onClick={() => desk().model.conversation.toEnd()}>
+      <Icon name="down" />
+      <span>{open.unseen === 0 ? t('jumpToEnd') : t('jumpToNew', { n: open.unseen })}</span>
+    </button>
+  );
+}

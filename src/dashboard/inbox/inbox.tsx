@@ -1,0 +1,174 @@
+// Owns the inbox: the panes side by side, the keys, where the focus is, and the address of the open conversation.
+import { useComputed } from '@preact/signals';
+import type { ComponentType, JSX } from 'preact';
+import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
+import { cannedQuery, fittingReplies } from '../../desk/composer.ts';
+import { keyScopeOf } from '../../desk/available-commands.ts';
+import { isText } from '../../desk/key-names.ts';
+import { desk, deskState } from '../desk.ts';
+import { go, hrefOf, route } from '../router.ts';
+import { toast } from '../ui/toast.tsx';
+import { t } from '../words.ts';
+import { areLetterKeysOn } from './letter-keys.ts';
+import { isTouch } from './composer.tsx';
+import { ConversationPane } from './conversation-pane.tsx';
+import { face } from './face.ts';
+import { belongsToElement, keyPressOf } from './keys.ts';
+import { paneCount, widths } from './layout.ts';
+import { QueuePane } from './queue-pane.tsx';
+import { Resizer } from './resizer.tsx';
+import { VisitorDetails } from './visitor-pane.tsx';
+
+export function Inbox(): JSX.Element {
+  const { model } = desk();
+  const panes = paneCount.value;
+  const open = useComputed(() => deskState.value.open).value;
+  const focus = useComputed(() => deskState.value.focus).value;
+  useAddress(open?.id ?? null);
+  useKeys();
+  useFocus();
+  useEffect(() => model.attach(face), []);
+  useEffect(() => model.setPanes(panes), [panes]);
+  const showsConversation = panes > 1 || (open !== null && focus !== 'queue');
+  return (
+    <div
+      class={`inbox panes-${panes}`}
+      style={{ '--queue': `${widths.queue.value}px`, '--visitor': `${widths.visitor.value}px` }}
+      onFocusIn={(event) => {
+        const pane = event.target instanceof Element ? event.target.closest('[data-pane]') : null;
+        const name = pane?.getAttribute('data-pane');
+        if (name === 'queue' || name === 'conversation' || name === 'composer') model.setFocus(name);
+      }}
+    >
+      <Connection />
+      {panes > 1 || !showsConversation ? <QueuePane /> : null}
+      {panes > 1 ? <Resizer column="queue" /> : null}
+      {showsConversation ? <ConversationPane /> : null}
+      {panes === 3 ? <Resizer column="visitor" /> : null}
+      {panes === 3 ? (
+        <aside class="pane visitor-pane" aria-label={t('aboutVisitor')}>
+          {open === null ? null : <VisitorDetails open={open} />}
+        </aside>
+      ) : null}
+      <LazyOverlays />
+    </div>
+  );
+}
+
+/** The address follows what is open, and what is open the address: reload, links and the browser's Back work. */
+function useAddress(openId: string | null): void {
+  const { model } = desk();
+  const at = route.value;
+  const wanted = at.page === 'inbox' ? at.conversation : openId;
+  useEffect(() => {
+    const { open } = model.store.get();
+    if (wanted === (open?.id ?? null)) return;
+    if (wanted === null) model.close();
+    else model.open(wanted);
+  }, [wanted]);
+  useEffect(() => {
+    if (openId !== null && openId !== wanted) go(hrefOf('c', openId));
+  }, [openId]);
+}
+
+/** Keys, wherever the focus is: what the keymap knows goes to the model; what is typed, and what an element needs, stays. */
+function useKeys(): void {
+  useEffect(() => {
+    const { model, keymap } = desk();
+    const press = (event: KeyboardEvent): void => {
+      if (event.defaultPrevented || event.isComposing) return;
+      const pressed = keyPressOf(event);
+      if (pressed === null || pressed.key === null) return;
+      const { key } = pressed;
+      const state = model.store.get();
+      const scope = keyScopeOf(state);
+      const command = keymap.commandFor(scope, key);
+      if (command === undefined) return;
+      const field = event.target instanceof Element ? event.target.closest('[data-field]') : null;
+      const isTyping = field?.getAttribute('data-field') === scope;
+      if (!isTyping) {
+        if (belongsToElement(event.target, key)) return;
+        if (isText(key) && (scope === 'composer' || scope === 'search' || scope === 'menu')) return;
+        if (isText(key) && scope !== 'confirm' && !areLetterKeysOn()) return;
+      }
+      if (scope === 'composer') {
+        const { composer } = state;
+        const query = composer === null ? null : cannedQuery(composer);
+        const hasChoices = query !== null && fittingReplies(state.cannedReplies, query).length > 0;
+        // Without a list of replies the arrows are the field's; new lines always are.
+        if ((command === 'lineUp' || command === 'lineDown') && !hasChoices) return;
+        if (command === 'newline' || !isTyping) {
+          if (command === 'newline' || key === 'enter') return;
+        }
+        if (command === 'send' && key === 'enter' && isTouch.matches && !hasChoices) return;
+      }
+      event.preventDefault();
+      model.pressKeys([{ key, text: '' }]);
+    };
+    document.addEventListener('keydown', press);
+    return () => document.removeEventListener('keydown', press);
+  }, []);
+}
+
+/** The page's focus goes where the model's goes. */
+function useFocus(): void {
+  const focus = useComputed(() => deskState.value.focus).value;
+  const openId = useComputed(() => deskState.value.open?.id ?? null).value;
+  const isTyping = useComputed(() => deskState.value.queue.search?.typing === true).value;
+  const isCovered = useComputed(() => deskState.value.dialog !== null).value;
+  const hasComposer = useComputed(() => deskState.value.composer !== null).value;
+  useLayoutEffect(() => {
+    if (isCovered) return;
+    const selectors = {
+      queue: isTyping ? '[data-field=search]' : '.queue-list',
+      conversation: '.log',
+      composer: '[data-field=composer]',
+    };
+    const wanted = document.querySelector<HTMLElement>(selectors[focus]);
+    const now = document.activeElement;
+    if (wanted === null || wanted === now) return;
+    // Somebody who stands in the pane already, on a button of it, stays there.
+    const pane = document.querySelector(`[data-pane=${focus}]`);
+    const isThere =
+      now !== null && now !== document.body && now.closest('[data-pane]') === pane && pane !== null;
+    if (isThere && !(focus === 'queue' && now.matches('[data-field=search]'))) return;
+    wanted.focus({ preventScroll: true });
+  }, [focus, openId, isTyping, isCovered, hasComposer]);
+}
+
+/** What the connection is like, where it is not as it should be. */
+function Connection(): JSX.Element | null {
+  const text = useComputed(() => {
+    const { connection, reconnectAt, sendingWaitsUntil, now } = deskState.value;
+    const seconds = (until: number): number => Math.max(1, Math.ceil((until - now) / 1000));
+    if (connection === 'offline')
+      return reconnectAt === null || reconnectAt <= now
+        ? t('offline')
+        : t('offlineFor', { n: seconds(reconnectAt) });
+    if (sendingWaitsUntil !== null && sendingWaitsUntil > now)
+      return t('sendingWaits', { n: seconds(sendingWaitsUntil) });
+    return '';
+  }).value;
+  return text === '' ? null : (
+    <p class="connection" role="status">
+      {text}
+    </p>
+  );
+}
+
+/** Palette, help and questions come with a file of their own when the first of them is opened. */
+function LazyOverlays(): JSX.Element | null {
+  const isWanted = useComputed(() => deskState.value.dialog !== null).value;
+  const [Overlays, setOverlays] = useState<ComponentType | null>(null);
+  useEffect(() => {
+    if (!isWanted || Overlays !== null) return;
+    import('./overlays.tsx').then(
+      (loaded) => setOverlays(() => loaded.Overlays),
+      () => {
+        desk().model.closeDialog();
+        toast(t('pageNotLoaded'), 'bad');
+      },
+    );
+  }, [isWanted]);
+  return Overlays === null ? null : <Overlays />;
+}

@@ -1,0 +1,12 @@
+// Owns whether single letters are commands on this device: whoever speaks to the machine, or brushes the keys, turns them off.
+import { readSetting, writeSetting } from '../words.ts';
+
+const name = 'deskbell.letter-keys';
+
+export function areLetterKeysOn(): boolean {
+  return readSetting(name) !== 'off';
+}
+
+export function setLetterKeys(on: boolean): void {
+  writeSetting(name, on ? null : 'off');
+}

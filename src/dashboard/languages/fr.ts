@@ -1,0 +1,1 @@
+export { words, desk } from './en.ts';

@@ -1,0 +1,73 @@
+// Owns what is set for this device alone: the language, the colours, the sound.
+import { useState } from 'preact/hooks';
+import type { JSX } from 'preact';
+import { applyTheme, chosenTheme, chooseTheme, type Theme } from '../theme.ts';
+import { Checkbox, Select } from '../ui/field.tsx';
+import { chosenLanguage, chooseSpoken, languages, t, type Language } from '../words.ts';
+import { areLetterKeysOn, setLetterKeys } from '../inbox/letter-keys.ts';
+import { isSoundOn, setSound } from '../sound.ts';
+
+const ownNames: Readonly<Record<Language, string>> = {
+  en: 'English',
+  ar: 'العربية',
+  de: 'Deutsch',
+  es: 'Español',
+  fr: 'Français',
+  it: 'Italiano',
+  nl: 'Nederlands',
+  pl: 'Polski',
+  pt: 'Português',
+};
+
+export function Page(): JSX.Element {
+  const [theme, setTheme] = useState<Theme>(chosenTheme());
+  const [sound, setSounding] = useState(isSoundOn());
+  const [letters, setLetters] = useState(areLetterKeysOn());
+  return (
+    <div class="form">
+      <Select
+        label={t('language')}
+        value={chosenLanguage() ?? 'auto'}
+        options={[
+          { value: 'auto', label: t('languageOfBrowser') },
+          ...languages.map((language) => ({ value: language, label: ownNames[language] })),
+        ]}
+        onChange={(value) => {
+          chooseSpoken(value === 'auto' ? null : value);
+          location.reload();
+        }}
+      />
+      <Select
+        label={t('theme')}
+        value={theme}
+        options={[
+          { value: 'auto', label: t('themeAuto') },
+          { value: 'light', label: t('themeLight') },
+          { value: 'dark', label: t('themeDark') },
+        ]}
+        onChange={(value) => {
+          setTheme(value);
+          chooseTheme(value);
+          applyTheme();
+        }}
+      />
+      <Checkbox
+        label={t('playSound')}
+        checked={sound}
+        onChange={(on) => {
+          setSounding(on);
+          setSound(on);
+        }}
+      />
+      <Checkbox
+        label={t('letterKeys')}
+        hint={t('letterKeysHint')}
+        checked={letters}
+        onChange={(on) => {
+          setLetters(on);
+          setLetterKeys(on);
+        }}
+      />
+    </div>
+  );
+}

@@ -1,0 +1,88 @@
+// Owns the frame of the settings: the menu of pages and the page that is open. Loaded when the settings are opened.
+import type { ComponentType, JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { session } from '../api.ts';
+import { go, hrefOf, route } from '../router.ts';
+import { Icon } from '../ui/icon.tsx';
+import { t } from '../words.ts';
+import { settingsPages, type SettingsPage, type SettingsPageProps } from './pages.ts';
+
+function pagesFor(isAdmin: boolean): readonly SettingsPage[] {
+  return settingsPages.filter(({ adminOnly }) => isAdmin || !adminOnly);
+}
+
+export function Settings(): JSX.Element | null {
+  const at = route.value;
+  const section = at.page === 'settings' ? at.section : '';
+  const rest = at.page === 'settings' ? at.rest : [];
+  const pages = pagesFor(session.value?.member.role === 'admin');
+  const open = pages.find(({ id }) => id === section) ?? null;
+  return (
+    <div class={`settings ${open === null ? 'at-menu' : 'at-page'}`}>
+      <nav aria-label={t('settings')}>
+        <h1>{t('settings')}</h1>
+        <ul>
+          {pages.map(({ id, title, icon }) => (
+            <li key={id}>
+              <a href={hrefOf('settings', id)} aria-current={id === section ? 'page' : undefined}>
+                <Icon name={icon} />
+                <span>{t(title)}</span>
+              </a>
+            </li>
+          ))}
+        </ul>
+      </nav>
+      {open === null ? (
+        <main class="settings-page empty-page" tabIndex={-1}>
+          <p>{t('settingsChoose')}</p>
+        </main>
+      ) : (
+        <OpenPage key={open.id} page={open} rest={rest} />
+      )}
+    </div>
+  );
+}
+
+function OpenPage({ page, rest }: { readonly page: SettingsPage } & SettingsPageProps): JSX.Element {
+  const [Page, setPage] = useState<ComponentType<SettingsPageProps> | null>(null);
+  const [failed, setFailed] = useState(false);
+  useEffect(() => {
+    let gone = false;
+    document.title = `${t(page.title)} · Deskbell`;
+    page.load().then(
+      (loaded) => {
+        if (!gone) setPage(() => loaded.Page);
+      },
+      () => setFailed(true),
+    );
+    return () => {
+      gone = true;
+    };
+  }, [page]);
+  return (
+    <main class="settings-page">
+      <header>
+        <button
+          type="button"
+          class="icon-button only-narrow"
+          aria-label={t('back')}
+          onClick={() => go('#/settings')}
+        >
+          <Icon name="back" />
+        </button>
+        <h1>{t(page.title)}</h1>
+      </header>
+      {failed ? (
+        <p class="callout bad" role="alert">
+          {t('pageNotLoaded')}
+        </p>
+      ) : Page === null ? (
+        <p class="loading" role="status">
+          {t('loading')}
+        </p>
+      ) : (
+        <Page rest={rest} />
+      )}
+    </main>
+  );
+}

@@ -1,0 +1,264 @@
+// Owns signing in: organization, e-mail address and password, then the second factor. Its own calls, because the answer
+// that asks for a second factor says how to go on.
+import { useEffect, useState } from 'preact/hooks';
+import type { JSX } from 'preact';
+import { visitorApiPrefix } from '../protocol/codes.ts';
+import type { PasskeyRequest } from '../protocol/sign-in.ts';
+import { serverAddress } from './router.ts';
+import { Button } from './ui/button.tsx';
+import { Field } from './ui/field.tsx';
+import { readSetting, say, t, writeSetting } from './words.ts';
+
+interface Pending {
+  readonly ticket: string;
+  readonly methods: readonly string[];
+  readonly passkey?: PasskeyRequest;
+}
+
+type Answer =
+  | { readonly done: true }
+  | {
+      readonly done: false;
+      readonly error: string;
+      readonly message: string;
+      readonly pending: Pending | null;
+    };
+
+const organizationKey = 'deskbell.organization';
+
+type Refusal = { readonly error?: string; readonly message?: string } & Partial<Pending>;
+
+const parse: <T>(text: string) => T = JSON.parse;
+
+/** Something in between may have answered, which knows no JSON. */
+function parsed(text: string): Refusal {
+  try {
+    return parse<Refusal>(text);
+  } catch {
+    return {};
+  }
+}
+
+/** One step of a sign-in. The session's token is in a cookie afterwards, and never here. */
+async function ask(path: string, body: object): Promise<Answer> {
+  let response: Response;
+  try {
+    response = await fetch(`${serverAddress()}${visitorApiPrefix}/staff/${path}`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ ...body, cookie: true }),
+    });
+  } catch {
+    return { done: false, error: 'network', message: say('unreachable'), pending: null };
+  }
+  if (response.ok) return { done: true };
+  const {
+    error = 'network',
+    message = say('unreachable'),
+    ticket,
+    methods,
+    passkey,
+  } = parsed(await response.text().catch(() => ''));
+  const pending = ticket === undefined || methods === undefined ? null : { ticket, methods };
+  return {
+    done: false,
+    error,
+    message: error === 'unauthorized' ? t('signInWrong') : message,
+    pending: pending === null ? null : { ...pending, ...(passkey !== undefined && { passkey }) },
+  };
+}
+
+/** Signs in with the ticket of a link, once. @returns whether that worked */
+export async function signInByLink(ticket: string): Promise<boolean> {
+  return (await ask('session/link', { ticket })).done;
+}
+
+/** The short name of the organization, where the address names it: the first label of the host, else the last one used. */
+function guessedOrganization(): string {
+  return new URLSearchParams(location.search).get('organization') ?? readSetting(organizationKey) ?? '';
+}
+
+export interface SignInProps {
+  /** Why the member has to sign in again. */
+  readonly note: string | null;
+  /** The organization whose page this is; null: it has to be written. */
+  readonly organization: string | null;
+  readonly onDone: () => void;
+}
+
+/** The whole page of somebody who is not signed in. */
+export function SignIn({ note, organization: fixed, onDone }: SignInProps): JSX.Element {
+  const [organization, setOrganization] = useState(fixed ?? guessedOrganization());
+  const [email, setEmail] = useState('');
+  const [password, setPassword] = useState('');
+  const [problem, setProblem] = useState('');
+  const [busy, setBusy] = useState(false);
+  const [pending, setPending] = useState<Pending | null>(null);
+  useEffect(() => {
+    document.title = `${t('signIn')} · Deskbell`;
+  }, []);
+
+  const step = async (path: string, body: object): Promise<void> => {
+    setBusy(true);
+    setProblem('');
+    const answer = await ask(path, body);
+    setBusy(false);
+    if (answer.done) {
+      if (fixed === null) writeSetting(organizationKey, organization);
+      return onDone();
+    }
+    if (answer.pending !== null) setPending(answer.pending);
+    if (answer.pending === null || pending !== null) setProblem(answer.message);
+    return undefined;
+  };
+
+  return (
+    <main class="sign-in">
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (pending === null) void step('session', { organization, email, password });
+        }}
+      >
+        <h1>{pending === null ? t('signIn') : t('secondFactor')}</h1>
+        {note === null || pending !== null ? null : <p class="callout">{note}</p>}
+        {pending === null ? (
+          <>
+            {fixed === null ? (
+              <Field
+                label={t('organization')}
+                hint={t('organizationHint')}
+                name="organization"
+                autocomplete="organization"
+                machine
+                required
+                value={organization}
+                onInput={setOrganization}
+              />
+            ) : null}
+            <Field
+              label={t('email')}
+              type="email"
+              name="email"
+              autocomplete="username"
+              machine
+              required
+              value={email}
+              onInput={setEmail}
+            />
+            <Field
+              label={t('password')}
+              type="password"
+              name="password"
+              autocomplete="current-password"
+              required
+              value={password}
+              onInput={setPassword}
+            />
+            <p class="problem" role="alert">
+              {problem}
+            </p>
+            <Button kind="main" type="submit" busy={busy} class="wide">
+              {t('signIn')}
+            </Button>
+            <p class="hint">{t('firstMember')}</p>
+            <p>
+              <code dir="ltr">deskbell member add</code>
+            </p>
+          </>
+        ) : null}
+      </form>
+      {pending === null ? null : (
+        <SecondFactor
+          pending={pending}
+          problem={problem}
+          busy={busy}
+          organization={organization}
+          onProof={(proof) => void step('session/second-factor', { ticket: pending.ticket, ...proof })}
+          onProblem={setProblem}
+          onBack={() => {
+            setPending(null);
+            setProblem('');
+          }}
+        />
+      )}
+    </main>
+  );
+}
+
+interface SecondFactorProps {
+  readonly pending: Pending;
+  readonly problem: string;
+  readonly busy: boolean;
+  readonly organization: string;
+  readonly onProof: (proof: object) => void;
+  readonly onProblem: (problem: string) => void;
+  readonly onBack: () => void;
+}
+
+function SecondFactor({
+  pending,
+  problem,
+  busy,
+  organization,
+  onProof,
+  onProblem,
+  onBack,
+}: SecondFactorProps): JSX.Element {
+  const [code, setCode] = useState('');
+  const { methods, passkey } = pending;
+  const hasCode = methods.includes('totp') || methods.includes('recovery');
+  const usePasskey = async (options: PasskeyRequest): Promise<void> => {
+    try {
+      const { showPasskey } = await import('../../widget/security/browser-passkeys.ts');
+      onProof({ assertion: await showPasskey(options) });
+    } catch {
+      onProblem(t('passkeyFailed'));
+    }
+  };
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        onProof({ code: code.trim() });
+      }}
+    >
+      {methods.includes('setup') ? (
+        <>
+          <p>{t('secondFactorSetUp')}</p>
+          <a class="button main" href={`security?organization=${encodeURIComponent(organization)}`}>
+            {t('secondFactorPage')}
+          </a>
+        </>
+      ) : null}
+      {passkey === undefined ? null : (
+        <Button kind="main" busy={busy} class="wide" onClick={() => void usePasskey(passkey)}>
+          {t('passkey')}
+        </Button>
+      )}
+      {hasCode ? (
+        <>
+          <Field
+            label={methods.includes('totp') ? t('code') : t('recoveryCode')}
+            name="code"
+            autocomplete="one-time-code"
+            machine
+            required
+            autofocus
+            value={code}
+            onInput={setCode}
+          />
+          <Button type="submit" kind={passkey === undefined ? 'main' : 'plain'} busy={busy} class="wide">
+            {t('proceed')}
+          </Button>
+        </>
+      ) : null}
+      <p class="problem" role="alert">
+        {problem}
+      </p>
+      <Button kind="quiet" onClick={onBack}>
+        {t('beginAgain')}
+      </Button>
+    </form>
+  );
+}
