@@ -69,7 +69,7 @@ function isSpoken(key: string): key is SpokenCommand {
 }
 
 export const deskState = signal<DeskState>(initialState(Date.now()));
-/** Why the member must sign in again; null: nobody was signed out. */
+/** Why the member must sign in again; null: the member was not signed out. */
 export const signedOutNote = signal<string | null>(null);
 
 let resumeSignIn: ((token: string | null) => void) | null = null;

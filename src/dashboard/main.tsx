@@ -1,10 +1,10 @@
-// Begins: colours, language, session; then draws the page of somebody who is signed in or not.
+// Begins: colours, language, session; then draws the page of a member, or the sign-in.
 import { render, type ComponentType, type JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { session } from './api.ts';
 import { desk, signedIn, signedOutNote } from './desk.ts';
 import { Inbox } from './inbox/inbox.tsx';
-import { route } from './router.ts';
+import { route, serverAddress } from './router.ts';
 import type { SignInProps } from './sign-in.tsx';
 import { Sidebar } from './sidebar.tsx';
 import { applyTheme } from './theme.ts';
@@ -36,7 +36,9 @@ function LazySignIn(): JSX.Element | null {
       () => toast(t('pageNotLoaded'), 'bad'),
     );
   }, []);
-  return SignIn === null ? null : <SignIn note={signedOutNote.value} organization={null} onDone={signedIn} />;
+  return SignIn === null ? null : (
+    <SignIn note={signedOutNote.value} organization={namedOrganization()} onDone={signedIn} />
+  );
 }
 
 function LazySettings(): JSX.Element {
@@ -56,6 +58,36 @@ function LazySettings(): JSX.Element {
   );
 }
 
+/** The organization whose page this is, where the server knows it by the host's name. */
+function namedOrganization(): string | null {
+  return document.querySelector<HTMLMetaElement>('meta[name=deskbell-organization]')?.content ?? null;
+}
+
+interface TrustedPolicy {
+  /** Answers an object of the browser's, which stands for the address wherever one is asked for. */
+  createScriptURL(url: string): string;
+}
+
+declare global {
+  var trustedTypes:
+    | { createPolicy(name: string, rules: { createScriptURL(url: string): string }): TrustedPolicy }
+    | undefined;
+}
+
+/** Keeps the page's shell for a start without a connection, where the browser and the connection allow it. */
+async function keepShell(): Promise<void> {
+  if (!('serviceWorker' in navigator) || !isSecureContext) return;
+  const worker = `${serverAddress()}/sw.js`;
+  // The one address that may become a script's; everything else is refused by the page's policy.
+  const policy = globalThis.trustedTypes?.createPolicy('deskbell', {
+    createScriptURL: (url) => {
+      if (url !== worker) throw new TypeError('This is no script of the dashboard.');
+      return url;
+    },
+  });
+  await navigator.serviceWorker.register(policy?.createScriptURL(worker) ?? worker);
+}
+
 async function begin(): Promise<void> {
   applyTheme();
   const ticket = /^#sign-in=([\w.-]+)$/.exec(location.hash)?.[1];
@@ -68,6 +100,7 @@ async function begin(): Promise<void> {
   const { model } = desk();
   render(<App />, document.body);
   if (byLink === false) toast(t('linkSpent'), 'bad');
+  keepShell().catch(() => undefined);
   model.start('').catch((error: unknown) => model.context.report(error));
 }
 

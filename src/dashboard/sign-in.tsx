@@ -86,7 +86,7 @@ export interface SignInProps {
   readonly onDone: () => void;
 }
 
-/** The whole page of somebody who is not signed in. */
+/** The whole page before a member is signed in. */
 export function SignIn({ note, organization: fixed, onDone }: SignInProps): JSX.Element {
   const [organization, setOrganization] = useState(fixed ?? guessedOrganization());
   const [email, setEmail] = useState('');

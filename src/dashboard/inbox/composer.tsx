@@ -320,7 +320,7 @@ function Rewrite({ composer }: { readonly composer: ComposerState }): JSX.Elemen
     try {
       const { text } = await call<AiAnswer>('POST', '/ai/rewrite', { text: buffer.text.trim(), style });
       const now = deskState.value.composer;
-      // What was written meanwhile is not thrown away.
+      // What was written since is not thrown away.
       if (now?.conversationId !== conversationId || now.buffer.text !== buffer.text) return;
       model.composer.setText(text, text.length);
     } catch (error) {

@@ -46,7 +46,7 @@ export function ConversationPane(): JSX.Element {
 
 function stateOf(item: StaffConversationListItem, memberId: string): string {
   if (item.status === 'closed') return t('closedHere');
-  if (item.status === 'pending') return t('heldByNobody');
+  if (item.status === 'pending') return t('unheld');
   if (item.assignedTo === memberId) return t('heldByMe');
   return t('heldBy', { name: sanitizeLine(item.assignedToName ?? '') || say('aColleague') });
 }

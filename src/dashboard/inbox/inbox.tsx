@@ -127,7 +127,7 @@ function useFocus(): void {
     const wanted = document.querySelector<HTMLElement>(selectors[focus]);
     const now = document.activeElement;
     if (wanted === null || wanted === now) return;
-    // Somebody who stands in the pane already, on a button of it, stays there.
+    // Where the focus is in the pane already, on a button of it, it stays.
     const pane = document.querySelector(`[data-pane=${focus}]`);
     const isThere =
       now !== null && now !== document.body && now.closest('[data-pane]') === pane && pane !== null;

@@ -1,4 +1,4 @@
-// Owns whether single letters are commands on this device: whoever speaks to the machine, or brushes the keys, turns them off.
+// Owns whether single letters are commands on this device: who dictates, or brushes the keys, turns them off.
 import { readSetting, writeSetting } from '../words.ts';
 
 const name = 'deskbell.letter-keys';

@@ -262,7 +262,7 @@ const Row = memo(function drawRow({ item, place, count, cursor, open, draft, now
           ) : null}
           {status === 'closed' ? <span class="mark">{t('statusClosed')}</span> : null}
           {draft ? <span class="mark draft">{t('draftHere')}</span> : null}
-          <span class="mark app" dir="auto">
+          <span class="mark place" dir="auto">
             {sanitizeLine(item.application.name)}
           </span>
         </div>
