@@ -4,7 +4,7 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, dirname, extname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import type { KnowledgeFormat } from '../protocol/assistant.ts';
 import { assistantLimits } from '../protocol/codes.ts';
-import { fileKindOf, maxFileBytes, type FileKind } from '../services/assistant/knowledge/files/file-kinds.ts';
+import { fileEndings, fileKindOf } from '../services/assistant/knowledge/files/file-kinds.ts';
 import { CommandError, messageOf } from './errors.ts';
 import { errorCode } from '../net/network-errors.ts';
 
@@ -24,15 +24,6 @@ export interface FileTree {
   readonly files: readonly { readonly source: string; readonly path: string }[];
 }
 
-const formats: Readonly<Record<string, KnowledgeFormat>> = {
-  '.md': 'markdown',
-  '.markdown': 'markdown',
-  '.html': 'html',
-  '.htm': 'html',
-  '.txt': 'text',
-};
-const endings = [...Object.keys(formats), '.pdf', '.docx'].join(', ');
-const maxBytes = 8_000_000;
 const maxFiles = 20_000;
 
 /**
@@ -58,7 +49,9 @@ export async function findFiles(path: string): Promise<FileTree> {
     path: file,
   }));
   if (files.length === 0)
-    throw new CommandError(`There is nothing to read in ${path}. Files that can be read end in ${endings}.`);
+    throw new CommandError(
+      `There is nothing to read in ${path}. Files that can be read end in ${fileEndings}.`,
+    );
   return { prefix, files };
 }
 
@@ -96,44 +89,21 @@ async function walk(root: string): Promise<string[]> {
 }
 
 const slashes = (path: string): string => path.split(sep).join('/');
-const isReadable = (path: string): boolean =>
-  formatOf(path) !== undefined || fileKindOf(extname(path)) !== undefined;
-const formatOf = (path: string): KnowledgeFormat | undefined => formats[extname(path).toLowerCase()];
+const isReadable = (path: string): boolean => fileKindOf(extname(path)) !== undefined;
 
 /** Reads one file. What is wrong with it is part of the answer. */
 export async function readDocument({ source, path }: FileTree['files'][number]): Promise<ReadDocument> {
   const failed = (problem: string): ReadDocument => ({ ok: false, source, problem });
   const kind = fileKindOf(extname(path));
-  if (kind !== undefined) return convertFile(kind, source, path);
-  const format = formatOf(path);
-  if (format === undefined) return failed(`files that can be read end in ${endings}`);
+  if (kind === undefined) return failed(`files that can be read end in ${fileEndings}`);
   try {
     const { size } = await stat(path);
-    if (size > maxBytes) return failed(tooBig);
+    if (size > assistantLimits.fileBytes)
+      return failed(`it is larger than ${assistantLimits.fileBytes / 1_000_000} MB: split it`);
     const bytes = await readFile(path);
-    if (bytes.includes(0)) return failed('it is binary, or text in UTF-16: save it as UTF-8');
-    const content = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-    if (content.trim() === '') return failed('it is empty');
-    return content.length > assistantLimits.content ? failed(tooBig) : { ok: true, source, format, content };
+    const reader = await import('../services/assistant/knowledge/files/read-file.ts');
+    return { ok: true, source, ...(await reader.readFile(kind, bytes, 'command line')) };
   } catch (error) {
-    const code = errorCode(error);
-    if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') return failed('it is not UTF-8: save it as UTF-8');
-    return failed(code === 'EACCES' ? 'it may not be read by this user' : messageOf(error));
+    return failed(errorCode(error) === 'EACCES' ? 'it may not be read by this user' : messageOf(error));
   }
 }
-
-/** A file that is no text becomes HTML. */
-async function convertFile(kind: FileKind, source: string, path: string): Promise<ReadDocument> {
-  try {
-    const { size } = await stat(path);
-    // Refused for its size, without being read.
-    const bytes = size > maxFileBytes ? new Uint8Array(maxFileBytes + 1) : await readFile(path);
-    const { fileToHtml } = await import('../services/assistant/knowledge/files/read-file.ts');
-    return { ok: true, source, format: 'html', content: await fileToHtml(kind, bytes) };
-  } catch (error) {
-    const problem = errorCode(error) === 'EACCES' ? 'it may not be read by this user' : messageOf(error);
-    return { ok: false, source, problem };
-  }
-}
-
-const tooBig = `it is larger than ${assistantLimits.content.toLocaleString('en')} characters: split it`;

@@ -1,5 +1,5 @@
-// The JSON body of a request. A guard holds the contract (media type, encoding,
-// size, UTF-8, depth) on the raw bytes; koa-body then parses what has passed.
+// The body of a request. A guard holds the contract of JSON (media type, encoding, size, UTF-8, depth) on the raw bytes;
+// koa-body then parses what has passed. A file is handed on as its bytes.
 import { EventEmitter } from 'node:events';
 import type { Context } from 'koa';
 import koaBody from 'koa-body';
@@ -46,14 +46,7 @@ export async function readBody(ctx: Context): Promise<Record<string, unknown>> {
   if (headers['transfer-encoding'] === undefined && (announced === undefined || Number(announced) === 0))
     return {};
   checkMediaType(headers['content-type']);
-  const encoding = headers['content-encoding'];
-  if (encoding !== undefined && encoding.toLowerCase() !== 'identity')
-    throw new ServiceError(
-      'unsupported_media_type',
-      'The body must not be compressed: send it without Content-Encoding.',
-    );
-  if (announced !== undefined && Number(announced) > sizeLimits.bodyBytes) throw tooLarge(ctx);
-  const bytes = await readBytes(ctx);
+  const bytes = await readBytes(ctx, sizeLimits.bodyBytes);
   if (bytes.length === 0) return {};
   checkText(bytes);
   await parse(replay(ctx, bytes), () => Promise.resolve());
@@ -62,31 +55,75 @@ export async function readBody(ctx: Context): Promise<Record<string, unknown>> {
   return body;
 }
 
+/** A file as it was sent. */
+export interface FileBody {
+  readonly mediaType: string;
+  readonly file: Uint8Array;
+}
+
+/**
+ * Reads a body that is a file.
+ * @param types media types that it may have
+ * @param maxBytes a larger one is refused
+ * @throws ServiceError bad_request, payload_too_large, unsupported_media_type
+ */
+export async function readFileBody(
+  ctx: Context,
+  types: readonly string[],
+  maxBytes: number,
+): Promise<FileBody> {
+  const { mediaType, isUtf8 } = parseMediaType(ctx.req.headers['content-type']);
+  if (!types.includes(mediaType) || !isUtf8)
+    throw new ServiceError(
+      'unsupported_media_type',
+      `The body must be a file; text must be in UTF-8. Send its Content-Type, one of ${types.join(', ')}.`,
+    );
+  const file = await readBytes(ctx, maxBytes);
+  if (file.length === 0) throw badField('file', 'must not be empty');
+  return { mediaType, file };
+}
+
 function notJson(): ServiceError {
   return new ServiceError('bad_request', 'The body is not a valid JSON object.', {
     details: [{ path: '', message: 'must be a valid JSON object' }],
   });
 }
 
-function tooLarge(ctx: Context): ServiceError {
+function tooLarge(ctx: Context, maxBytes: number): ServiceError {
   // What is still on its way will not be read, so the connection can't serve another request.
   ctx.set('Connection', 'close');
-  return new ServiceError('payload_too_large', `The body is larger than ${sizeLimits.bodyBytes} bytes.`);
+  return new ServiceError('payload_too_large', `The body is larger than ${maxBytes} bytes.`);
 }
 
 /** Exactly application/json, in UTF-8: the sender may read anything else differently. */
 function checkMediaType(header: string | undefined): void {
-  const [type = '', ...parameters] = (header ?? '').split(';').map((part) => part.trim().toLowerCase());
-  const plain = parameters.every((parameter) => parameter === '' || /^charset="?utf-8"?$/.test(parameter));
-  if (type !== 'application/json' || !plain)
+  const { mediaType, isUtf8 } = parseMediaType(header);
+  if (mediaType !== 'application/json' || !isUtf8)
     throw new ServiceError(
       'unsupported_media_type',
       'The body must be JSON in UTF-8: send Content-Type: application/json.',
     );
 }
 
+/** @returns whether it says nothing else than UTF-8 beside the type */
+function parseMediaType(header: string | undefined): {
+  readonly mediaType: string;
+  readonly isUtf8: boolean;
+} {
+  const [mediaType = '', ...parameters] = (header ?? '').split(';').map((part) => part.trim().toLowerCase());
+  const isUtf8 = parameters.every((parameter) => parameter === '' || /^charset="?utf-8"?$/.test(parameter));
+  return { mediaType, isUtf8 };
+}
+
 /** Listeners instead of an async iterator: this is on every send's road, and the iterator costs more than the parsing. */
-function readBytes(ctx: Context): Promise<Buffer> {
+function readBytes(ctx: Context, maxBytes: number): Promise<Buffer> {
+  const { 'content-encoding': encoding, 'content-length': announced } = ctx.req.headers;
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity')
+    throw new ServiceError(
+      'unsupported_media_type',
+      'The body must not be compressed: send it without Content-Encoding.',
+    );
+  if (announced !== undefined && Number(announced) > maxBytes) throw tooLarge(ctx, maxBytes);
   return new Promise((resolve, reject) => {
     const { req } = ctx;
     const chunks: Buffer[] = [];
@@ -95,14 +132,16 @@ function readBytes(ctx: Context): Promise<Buffer> {
       reject(new ServiceError('bad_request', 'The connection ended before the whole body had arrived.'));
     req.on('data', (chunk: Buffer) => {
       length += chunk.length;
-      if (length <= sizeLimits.bodyBytes) {
+      if (length <= maxBytes) {
         chunks.push(chunk);
         return;
       }
       req.removeAllListeners('data');
       req.pause();
-      reject(tooLarge(ctx));
+      reject(tooLarge(ctx, maxBytes));
     });
+    // It waited for its turn, and the caller is gone.
+    if (req.destroyed) cutShort();
     req.once('error', cutShort);
     req.once('close', cutShort);
     req.once('end', () => {

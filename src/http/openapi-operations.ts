@@ -1,5 +1,5 @@
 // One REST operation as OpenAPI describes it, read from its row in the table of operations.
-import { errorCodes, type ErrorCode } from '../protocol/codes.ts';
+import { errorCodes, fileKinds, type ErrorCode } from '../protocol/codes.ts';
 import type { AnyOperation, OperationName } from '../protocol/operations.ts';
 import { errorTexts } from './openapi-texts.ts';
 import {
@@ -23,6 +23,7 @@ function inputFields(operation: AnyOperation, definitions: Definitions): Map<str
   const requiredNames = Array.isArray(required) ? required : [];
   const fields = new Map<string, Field>();
   for (const [name, schema] of Object.entries(asObject(properties))) {
+    if (operation.body === 'file' && (name === 'file' || name === 'mediaType')) continue;
     // A member's own organization; another's is never theirs to name.
     if (name === 'organization' && operation.who !== 'anyone') continue;
     fields.set(name, { schema: asObject(schema), required: requiredNames.includes(name) });
@@ -122,7 +123,7 @@ function takeParameters(operation: AnyOperation, fields: Map<string, Field>): Js
     };
     parameters.push(parameter('Idempotency-Key', 'header', { schema, required: false }));
   }
-  if (method === 'GET' || method === 'DELETE') {
+  if (method === 'GET' || method === 'DELETE' || operation.body === 'file') {
     for (const [name, field] of fields) parameters.push(parameter(name, 'query', field));
     fields.clear();
   }
@@ -138,6 +139,12 @@ function requestBody(fields: ReadonlyMap<string, Field>): JsonObject {
   };
   return { required: required.length > 0, content: { 'application/json': { schema } } };
 }
+
+/** The body that is a file: what it holds is no JSON Schema's affair. */
+const fileBody: JsonObject = {
+  required: true,
+  content: Object.fromEntries(Object.keys(fileKinds).map((type) => [type, { schema: {} }])),
+};
 
 function successSchema({ envelope, output }: AnyOperation, definitions: Definitions): JsonObject {
   const schema = jsonSchema(output, 'output', definitions);
@@ -160,6 +167,7 @@ export function describeOperation(
     tags: [operation.audience],
     security: security[operation.who],
     ...(parameters.length === 0 ? {} : { parameters }),
+    ...(operation.body === 'file' ? { requestBody: fileBody } : {}),
     ...(fields.size === 0 ? {} : { requestBody: requestBody(fields) }),
     responses: {
       [String(operation.status ?? 200)]: {

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import Router from '@koa/router';
 import type { Context } from 'koa';
-import { sizeLimits, visitorApiPrefix } from '../protocol/codes.ts';
+import { assistantLimits, fileKinds, sizeLimits, visitorApiPrefix } from '../protocol/codes.ts';
 import { uuid } from '../protocol/entities.ts';
 import {
   operationNames,
@@ -21,7 +21,8 @@ import { assertMayHaveCookie, removedCookie, sessionCookie } from '../services/a
 import { execute } from '../services/execute.ts';
 import { badField, notFound } from '../services/core/errors.ts';
 import type { Service } from '../services/service.ts';
-import { readBody } from './body-reader.ts';
+import { readBody, readFileBody } from './body-reader.ts';
+import { serveFileInTurn } from './file-turns.ts';
 import { sendJson, sendLongJson } from './responses.ts';
 import { headerValues, readCredentials, clientAddressOf } from './request.ts';
 
@@ -50,14 +51,19 @@ export function createOperationRouter(service: Service, trustProxy: number): Rou
       const actor = await authenticate(service, operation, ctx, address);
       const call = { service, actor, address, contentLimit: sizeLimits.contentRest };
       let wantsCookie = false;
-      const answer: object = await execute(call, name, undefined, {
-        readInput: async () => {
-          const input = await readInput(ctx, operation);
-          wantsCookie = operation.sessionCookie === 'set' && input['cookie'] === true;
-          if (wantsCookie) assertMayHaveCookie(service, readCredentials(ctx, address));
-          return input;
-        },
-      });
+      const run = (): Promise<object> =>
+        execute(call, name, undefined, {
+          readInput: async () => {
+            const input = await readInput(ctx, operation);
+            wantsCookie = operation.sessionCookie === 'set' && input['cookie'] === true;
+            if (wantsCookie) assertMayHaveCookie(service, readCredentials(ctx, address));
+            return input;
+          },
+        });
+      const answer =
+        operation.body === 'file' && actor.kind === 'member'
+          ? await serveFileInTurn(ctx.req, actor.organizationId, run)
+          : await run();
       const output = wantsCookie ? moveTokenToCookie(ctx, service, answer) : answer;
       if (operation.sessionCookie === 'remove' && ctx.req.headers.cookie !== undefined)
         ctx.append('Set-Cookie', removedCookie(service, readCredentials(ctx, address)));
@@ -100,13 +106,20 @@ async function authenticate(
   }
 }
 
+const fileTypes = Object.keys(fileKinds);
+
 /** Path, query and body as one input. A path names things: what can't be an id names nothing. */
 async function readInput(ctx: Context, operation: AnyOperation): Promise<Record<string, unknown>> {
   const parameters = (ctx as unknown as { params: Record<string, string> }).params;
   for (const [name, value] of Object.entries(parameters))
     if (name.endsWith('Id') && !uuid.safeParse(value).success) throw notFound(name.slice(0, -2));
-  const fromBody = operation.rest?.[0] !== 'GET' && operation.rest?.[0] !== 'DELETE';
-  const input = fromBody ? { ...(await readBody(ctx)) } : readQuery(ctx);
+  const [method] = operation.rest ?? [];
+  const input =
+    operation.body === 'file'
+      ? { ...readQuery(ctx), ...(await readFileBody(ctx, fileTypes, assistantLimits.fileBytes)) }
+      : method === 'GET' || method === 'DELETE'
+        ? readQuery(ctx)
+        : { ...(await readBody(ctx)) };
   if (operation.idempotency !== undefined) mergeIdempotencyKey(ctx, operation.idempotency, input);
   return Object.assign(input, parameters);
 }

@@ -1,12 +1,17 @@
 // The contract of the assistant: documents of knowledge, the passages they are cut
 // into, answers with their sources, and the log of both. Shapes only; holds no rule.
 import { z } from 'zod';
-import { assistantLimits } from './codes.ts';
+import { assistantLimits, fileKinds } from './codes.ts';
 import { aiChoice, timestamp, uuid } from './entities.ts';
 import { text } from './text.ts';
 
 export const knowledgeFormat = z.enum(['markdown', 'html', 'text']);
 export type KnowledgeFormat = z.infer<typeof knowledgeFormat>;
+
+/** The media types of files that can be documents. */
+export const fileMediaType = z.literal(
+  Object.keys(fileKinds).filter((type): type is keyof typeof fileKinds => type in fileKinds),
+);
 
 export const knowledgeDocument = z.object({
   id: uuid,

@@ -92,8 +92,10 @@ export const assistantLimits = {
   rewrite: 5_000,
   title: 200,
   source: 2_000,
-  /** One document; the REST body limit is lower. */
+  /** One document; as JSON over REST the body's limit is lower. */
   content: 2_000_000,
+  /** Bytes of a file that becomes a document. */
+  fileBytes: 20_000_000,
   /** Questions that are kept with the passages under one heading. */
   questionsPerHeading: 50,
   /** Unanswered questions that are looked at, newest first. */
@@ -117,6 +119,17 @@ export const queueLimits = {
   snoozeMs: 366 * 86_400_000,
   waitingMinutes: 527_040,
 } as const;
+
+/** Files that can be documents, by the media type with which they are sent. */
+export const fileKinds = {
+  'application/pdf': 'pdf',
+  'application/vnd.openxmlformats-officedocument.wordprocessingml.document': 'docx',
+  'text/markdown': 'markdown',
+  'text/html': 'html',
+  'text/plain': 'text',
+} as const;
+
+export type FileKind = (typeof fileKinds)[keyof typeof fileKinds];
 
 /** What a staff token may be allowed to do. */
 export const tokenScopes = [

@@ -116,6 +116,7 @@ export const requiredScopes: Readonly<Record<MemberOperation, TokenScope | 'any'
   'webhooks.deliveries': 'settings:read',
   'webhooks.replay': 'settings:write',
   'knowledge.add': 'settings:write',
+  'knowledge.addFile': 'settings:write',
   'knowledge.list': 'settings:read',
   'knowledge.get': 'settings:read',
   'knowledge.remove': 'settings:write',

@@ -86,6 +86,19 @@ const hashNewPassword = async (
 ): Promise<string | null> =>
   input.password === undefined ? null : hashPassword(call, { password: input.password });
 
+async function addToKnowledge(
+  call: CallOf<'knowledge.add'>,
+  input: Input<'knowledge.add'>,
+): Promise<Output<'knowledge.add'>> {
+  const prepared = await knowledge.prepareDocument(call, input);
+  const { added, unfinished } = await writeAs(call, organizationScope(call), (tx, current) =>
+    knowledge.addDocument(tx, current, input, prepared),
+  );
+  // What is left of a long document follows in slices.
+  if (unfinished !== null) await knowledge.replacePassages(call.service, unfinished, prepared);
+  return added;
+}
+
 export const handlers: { readonly [N in OperationName]: Handler<N> } = {
   'conversations.create': preparesAndWrites(
     conversations.countNewConversation,
@@ -254,15 +267,9 @@ export const handlers: { readonly [N in OperationName]: Handler<N> } = {
   'webhooks.test': writes(webhooks.testWebhook),
   'webhooks.deliveries': reads(webhooks.listDeliveries),
   'webhooks.replay': writes(webhooks.replayDelivery),
-  'knowledge.add': async (call, input) => {
-    const prepared = await knowledge.prepareDocument(call, input);
-    const { added, unfinished } = await writeAs(call, organizationScope(call), (tx, current) =>
-      knowledge.addDocument(tx, current, input, prepared),
-    );
-    // What is left of a long document follows in slices.
-    if (unfinished !== null) await knowledge.replacePassages(call.service, unfinished, prepared);
-    return added;
-  },
+  'knowledge.add': addToKnowledge,
+  'knowledge.addFile': async (call, input) =>
+    addToKnowledge(call, await knowledge.readDocumentFile(call, input)),
   'knowledge.list': reads(knowledge.listDocuments),
   'knowledge.get': reads(knowledge.getDocument),
   'knowledge.remove': preparesAndWrites(knowledge.removePassages, knowledge.removeDocument),

@@ -11,6 +11,7 @@ import {
   type CrawlOptions,
 } from '../../src/services/assistant/knowledge/crawl/crawler.ts';
 import { createTestClock, type TestClock } from '../helpers/clock.ts';
+import { buildDocx, buildPdf, paragraph, pdfLine } from '../helpers/document-files.ts';
 import { eventually } from '../helpers/eventually.ts';
 
 type Answer = string | ((request: IncomingMessage, response: ServerResponse) => void);
@@ -77,7 +78,7 @@ const problems = (found: readonly CrawledPage[]): string[] =>
 describe('the walk', () => {
   it('follows links of the same host, each page once, however it is written', async () => {
     pages = {
-      '/': '<a href="/a#x">a</a><a href="a?utm_source=mail">a</a><a href="/b?y=2&x=1">b</a><a href="/b?x=1&y=2">b</a><a href="//other.example/">no</a><a href="mailto:x@y">no</a><a href="javascript:alert(1)">no</a><a href="/file.pdf">no</a><a href="http://[">no</a>',
+      '/': '<a href="/a#x">a</a><a href="a?utm_source=mail">a</a><a href="/b?y=2&x=1">b</a><a href="/b?x=1&y=2">b</a><a href="//other.example/">no</a><a href="mailto:x@y">no</a><a href="javascript:alert(1)">no</a><a href="/file.zip">no</a><a href="http://[">no</a>',
       '/a': '<a href="/">home</a><a href="./a">me</a><a href="/c" rel="nofollow">no</a>',
       '/b?x=1&y=2': '<base href="/deep/"><a href="d">d</a>',
       '/deep/d': 'D',
@@ -305,6 +306,35 @@ describe('pages', () => {
       'html',
     ]);
     expect(problems(found)).toEqual(['it is image/png, which is no page', 'it is no text']);
+  });
+
+  it('reads files of the site, unless they do not want to be kept or can not be read', async () => {
+    const file =
+      (type: string, bytes: Uint8Array, headers: Record<string, string> = {}): Answer =>
+      (_request, response) =>
+        void response.writeHead(200, { 'content-type': type, ...headers }).end(bytes);
+    const pdf = buildPdf([pdfLine('Warranty', 24, 780) + pdfLine('Every wombat has two years.', 12, 740)]);
+    const docxType = 'application/vnd.openxmlformats-officedocument.wordprocessingml.document';
+    pages = {
+      '/': '<a href=/a.pdf>a</a><a href=/b.docx>b</a><a href=/c.pdf>c</a><a href=/d.pdf>d</a><a href=/e.pdf>e</a>',
+      '/a.pdf': file('application/pdf', pdf),
+      '/b.docx': file(docxType, buildDocx(paragraph('Gifts', 'Heading1') + paragraph('We wrap them.'))),
+      '/c.pdf': file('application/pdf', pdf, { 'x-robots-tag': 'noindex' }),
+      '/d.pdf': file('application/pdf', Buffer.from('hello')),
+      '/e.pdf': file('application/pdf', pdf, { 'content-length': '20000001' }),
+    };
+    const found = await crawl();
+    expect(found.flatMap((page) => (page.kind === 'page' ? [[page.format, page.content]] : []))).toEqual([
+      ['html', expect.any(String)],
+      ['html', '<h1>Warranty</h1>\n<p>Every wombat has two years.</p>'],
+      ['html', '<h1>Gifts</h1><p>We wrap them.</p>'],
+    ]);
+    expect(problems(found)).toEqual([
+      'the page does not want to be kept (noindex)',
+      'it is no PDF file, or damaged',
+      'it is larger than 20 MB',
+    ]);
+    expect(paths(found, 'gone')).toEqual(['/c.pdf']);
   });
 
   it.each([

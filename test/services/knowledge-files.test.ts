@@ -3,7 +3,7 @@
 import { deflateSync } from 'node:zlib';
 import { strToU8, zipSync } from 'fflate';
 import { describe, expect, test } from 'vitest';
-import type { FileKind } from '../../src/services/assistant/knowledge/files/file-kinds.ts';
+import type { ConvertedKind } from '../../src/services/assistant/knowledge/files/file-kinds.ts';
 import { fileToHtml, type FileBounds } from '../../src/services/assistant/knowledge/files/read-file.ts';
 import { buildDocx, buildPdf, paragraph, pdfLine } from '../helpers/document-files.ts';
 
@@ -55,7 +55,7 @@ const encrypt =
   '/Encrypt << /Filter /Standard /V 1 /R 2 /O (12345678901234567890123456789012) /U (12345678901234567890123456789012) /P -4 >> /ID [(a)(a)]';
 
 describe('refused with a sentence:', () => {
-  test.each<[string, FileKind, () => Uint8Array, string, Partial<FileBounds>?]>([
+  test.each<[string, ConvertedKind, () => Uint8Array, string, Partial<FileBounds>?]>([
     ['text called DOCX', 'docx', () => strToU8('hello'), 'it is no DOCX file, or damaged'],
     ['another ZIP', 'docx', () => zipSync({ 'a.txt': strToU8('a') }), 'it is no DOCX file, or damaged'],
     [

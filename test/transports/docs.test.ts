@@ -7,6 +7,7 @@ import { brotliDecompressSync } from 'node:zlib';
 import { routes } from '../../src/http/operation-routes.ts';
 import { docsIndexPage } from '../../src/http/pages/guides.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
+import { buildPdf, pdfLine } from '../helpers/document-files.ts';
 import { plainRequest } from '../helpers/plain-request.ts';
 import { createConversation, createMember, createOrganization, createVisitor } from '../helpers/fixtures.ts';
 
@@ -93,9 +94,8 @@ describe('/docs', () => {
         /:(\w+)/g,
         (_, name: string) => `$${name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`,
       );
-      const example = examples.find((one) =>
-        one.startsWith(`curl${method === 'GET' ? '' : ` -X ${method}`} "$BASE_URL${target}"`),
-      );
+      const start = `curl${method === 'GET' ? '' : ` -X ${method}`} "$BASE_URL${target}`;
+      const example = examples.find((one) => one.startsWith(`${start}"`) || one.startsWith(`${start}?`));
       expect(example, `${method} ${path}`).toBeDefined();
       const body = / -d '(.*)'$/s.exec(example!)?.[1];
       if (body !== undefined) expect(typeof JSON.parse(body)).toBe('object');
@@ -147,7 +147,9 @@ describe('/docs', () => {
       const headers = Object.fromEntries(
         [...filled.matchAll(/-H "([^:]+): ([^"]*)"/g)].map(([, header, value]) => [header!, value!]),
       );
-      const body = / -d '(.*)'$/s.exec(filled)?.[1]?.replaceAll(String.raw`'\''`, "'");
+      const body = filled.endsWith(' --data-binary @FILE')
+        ? Buffer.from(buildPdf([pdfLine('Hello', 12, 700)]))
+        : / -d '(.*)'$/s.exec(filled)?.[1]?.replaceAll(String.raw`'\''`, "'");
       const reply = await fetch(/"(http[^"]+)"/.exec(filled)![1]!, {
         method,
         headers,

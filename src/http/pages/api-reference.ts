@@ -93,6 +93,11 @@ function entryHtml({ id, summary, method, path, operation }: Entry, document: Js
       ? ''
       : `<h4>Parameters</h4>\n${tableHtml(['Name', 'In', 'Type', ''], parameters.map(parameterRow))}`,
     body === null ? '' : `<h4>Body</h4>\n${fieldsTable(body)}`,
+    fileTypes(operation).length === 0
+      ? ''
+      : `<h4>Body</h4>\n<p>The file: ${fileTypes(operation)
+          .map((type) => `<code>${escapeHtml(type)}</code>`)
+          .join(', ')}.</p>`,
     ...(isWebhook ? [] : answersHtml(answers, document)),
     socketHtml(operation['x-websocket']),
     isWebhook || method === ''
@@ -196,6 +201,13 @@ function bodySchema(holder: Json | undefined, document: JsonObject): JsonObject 
   return media['schema'] === undefined ? null : resolve(child(media, 'schema'), document);
 }
 
+/** The media types of a request whose body is a file; none where it is JSON. */
+function fileTypes(operation: JsonObject): string[] {
+  return Object.keys(child(child(operation, 'requestBody'), 'content')).filter(
+    (type) => type !== 'application/json',
+  );
+}
+
 function resolve(schema: JsonObject, document: JsonObject): JsonObject {
   const name = refName(schema);
   return name === null ? schema : child(child(child(document, 'components'), 'schemas'), name);
@@ -260,13 +272,12 @@ function range(least: Json | undefined, most: Json | undefined, unit: string): s
 function curl({ method, path, operation }: Entry, document: JsonObject): string {
   const [way = {}] = objects(operation, 'security').toReversed();
   const parameters = objects(operation, 'parameters');
-  const target = path.replace(
-    /\{(\w+)\}/g,
-    (_, name: string) => `$${name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`,
-  );
+  const variable = (name: string): string =>
+    `$${name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
+  const target = path.replace(/\{(\w+)\}/g, (_, name: string) => variable(name));
   const query = parameters
     .filter((one) => one['in'] === 'query' && one['required'] === true)
-    .map((one) => `${text(one, 'name')}=$${text(one, 'name').toUpperCase()}`);
+    .map((one) => `${text(one, 'name')}=${variable(text(one, 'name'))}`);
   const lines = [
     `curl${method === 'GET' ? '' : ` -X ${method}`} "$BASE_URL${target}${query.length === 0 ? '' : `?${query.join('&')}`}"`,
   ];
@@ -277,7 +288,9 @@ function curl({ method, path, operation }: Entry, document: JsonObject): string 
   if ('appId' in way && (!('apiKey' in way) || path.includes('/widget/'))) lines.push('-H "Origin: $ORIGIN"');
   if ('visitorId' in way) lines.push('-H "X-Visitor-Id: $VISITOR_ID"');
   const body = bodySchema(operation['requestBody'], document);
-  if (body !== null)
+  const [fileType] = fileTypes(operation);
+  if (fileType !== undefined) lines.push(`-H "Content-Type: ${fileType}"`, '--data-binary @FILE');
+  else if (body !== null)
     lines.push(
       '-H "Content-Type: application/json"',
       `-d '${JSON.stringify(example(body)).replaceAll("'", String.raw`'\''`)}'`,

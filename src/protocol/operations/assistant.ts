@@ -16,6 +16,8 @@ import {
   wholeNumber,
 } from './shared.ts';
 
+const addedDocument = ai.knowledgeDocument.extend({ change: z.enum(['added', 'updated', 'unchanged']) });
+
 export const assistantOperations = {
   'ai.answer': defineOperation({
     summary:
@@ -70,7 +72,27 @@ export const assistantOperations = {
       format: ai.knowledgeFormat.default('markdown'),
       content: exactText(1, assistantLimits.content),
     }),
-    output: ai.knowledgeDocument.extend({ change: z.enum(['added', 'updated', 'unchanged']) }),
+    output: addedDocument,
+  }),
+  'knowledge.addFile': defineOperation({
+    summary:
+      'Add a PDF, DOCX, Markdown, HTML or text file of up to 20 MB as a document, or update the one from the same source',
+    audience: 'Administration',
+    errors: ['plan_limit', 'not_found'],
+    who: 'admin',
+    rest: ['POST', '/admin/knowledge/files'],
+    body: 'file',
+    status: 201,
+    envelope: 'document',
+    input: z.object({
+      applicationId: entity.uuid,
+      source: text(1, assistantLimits.source).describe('its name: adding the same again updates it'),
+      title: text(1, assistantLimits.title).optional(),
+      url: text(1, assistantLimits.source).optional(),
+      mediaType: ai.fileMediaType,
+      file: z.instanceof(Uint8Array),
+    }),
+    output: addedDocument,
   }),
   'knowledge.list': defineOperation({
     summary: 'List the documents, without their content',

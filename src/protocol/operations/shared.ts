@@ -44,6 +44,11 @@ export interface Operation<W extends Who, I extends z.ZodType, O extends z.ZodTy
   readonly sessionCookie?: 'set' | 'remove';
   /** True where the answer may be cached by clients (everything else is no-store). */
   readonly cacheable?: true;
+  /**
+   * The body of the request is a file and not JSON. It fills the input's fields `file` (its bytes) and `mediaType`; the
+   * others come in the query.
+   */
+  readonly body?: 'file';
   /** The answer may be of any size: it is written piece by piece. */
   readonly long?: true;
 }

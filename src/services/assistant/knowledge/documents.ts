@@ -11,6 +11,8 @@ import { chunkerVersion, HtmlDepthError } from './chunking/blocks.ts';
 import { badField } from '../../core/errors.ts';
 import type { DocumentChunks } from './chunking/chunker.ts';
 import { chunkInTurn } from './chunking/chunk-in-turn.ts';
+import { FileRefusedError } from './files/file-kinds.ts';
+import { fileKinds } from '../../../protocol/codes.ts';
 import { isoTime } from '../../core/serializers.ts';
 import {
   computeSlice,
@@ -39,6 +41,29 @@ export interface ChunkedDocument {
     readonly headingTerms: readonly string[];
     readonly terms: readonly string[];
   })[];
+}
+
+/**
+ * Reads a file, once it is known that the application may have documents.
+ * @throws ServiceError not_found, plan_limit; bad_request: it can't be read, and why
+ */
+export async function readDocumentFile(
+  { service, actor }: OwnerCall,
+  { mediaType, file, ...input }: Input<'knowledge.addFile'>,
+): Promise<Input<'knowledge.add'>> {
+  const organizationId = await service.engine.store.read(async (tx) => {
+    const { organization_id: id } = await accessApplication(tx, actor, input.applicationId);
+    await assertPlanHasAi(tx, id);
+    return id;
+  });
+  // The thread's starter is loaded by the first file and not by every start.
+  const { readFile } = await import('./files/read-file.ts');
+  try {
+    return { ...input, ...(await readFile(fileKinds[mediaType], file, organizationId)) };
+  } catch (error) {
+    if (error instanceof FileRefusedError) throw badField('file', `can't be read: ${error.message}`);
+    throw error;
+  }
 }
 
 /** @throws ServiceError bad_request: nothing to read in it */

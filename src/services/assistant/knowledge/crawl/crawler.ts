@@ -2,13 +2,16 @@
 // allows. Hands on what it read; stores nothing and knows no application.
 import robotsParser from 'robots-parser';
 import type { KnowledgeFormat } from '../../../../protocol/assistant.ts';
+import { fileKinds, type FileKind } from '../../../../protocol/codes.ts';
 import type { Clock } from '../../../../engine/engine.ts';
 import { HtmlDepthError } from '../chunking/blocks.ts';
 import { createSsrfGuard, type ResolveHost } from '../../../../net/ssrf-guard.ts';
 import { decodePage } from './decode.ts';
 import { fetchPage, type FetchResult, type FetchOptions } from './fetch-page.ts';
 import { parentPath, isWithinSite, normalizePageUrl } from './page-url.ts';
-import { extractLinks } from './page-links.ts';
+import { FileRefusedError } from '../files/file-kinds.ts';
+import { readFile } from '../files/read-file.ts';
+import { extractLinks, isIndexable } from './page-links.ts';
 
 export interface CrawlOptions {
   readonly clock: Clock;
@@ -59,11 +62,11 @@ const parseRobots = robotsParser as unknown as (
   getSitemaps(): string[];
 };
 
-const pageTypes = 'text/html,application/xhtml+xml,text/plain,text/markdown';
-const formats: Readonly<Record<string, KnowledgeFormat>> = {
-  'text/plain': 'text',
-  'text/markdown': 'markdown',
-};
+const kinds: Readonly<Record<string, FileKind>> = { 'application/xhtml+xml': 'html', ...fileKinds };
+const pageTypes = Object.keys(kinds).join(',');
+/** A site's files are read in one turn, as the crawl is one. */
+const turnOfFiles = 'crawl';
+const noindex = 'the page does not want to be kept (noindex)';
 const disallowed = 'robots.txt of the site does not allow it';
 const maxDelayMs = 10_000;
 const maxSitemaps = 10;
@@ -123,7 +126,7 @@ export async function* crawlSite(options: CrawlOptions): AsyncGenerator<CrawledP
       // A site that has moved to https is the same site.
       origin = normalizePageUrl(page.url.href) ?? origin;
     }
-    const read = parsePage(next.url, page, origin, below);
+    const read = await parsePage(next.url, page, origin, below);
     for (const link of read.links) if (next.depth < options.depth) add(link, next.depth + 1);
     if (first) {
       for (const address of await fetchSitemaps(origin, robots.sitemaps, fetching))
@@ -138,23 +141,33 @@ export async function* crawlSite(options: CrawlOptions): AsyncGenerator<CrawledP
   }
 }
 
-function parsePage(
-  asked: URL,
-  fetched: FetchResult,
-  site: URL,
-  below: string,
-): { page: CrawledPage; links: readonly URL[] } {
-  const failed = (problem: string, gone = false): { page: CrawledPage; links: [] } => ({
+interface ParsedPage {
+  readonly page: CrawledPage;
+  readonly links: readonly URL[];
+}
+
+async function parsePage(asked: URL, fetched: FetchResult, site: URL, below: string): Promise<ParsedPage> {
+  const failed = (problem: string, gone = false): ParsedPage => ({
     page: { kind: gone ? 'gone' : 'failed', url: asked.href, problem },
     links: [],
   });
   // What is answered well and is no page is none for ever.
   if (!fetched.ok)
     return failed(fetched.problem, fetched.status !== null && [200, 404, 410].includes(fetched.status));
+  const url = normalizePageUrl(fetched.url.href) ?? asked;
+  const format = kinds[fetched.mediaType] ?? 'html';
+  if (format === 'pdf' || format === 'docx') {
+    if (!isIndexable(fetched.robotsTag)) return failed(noindex, true);
+    try {
+      const document = await readFile(format, fetched.bytes, turnOfFiles);
+      return { page: { kind: 'page', url: url.href, ...document }, links: [] };
+    } catch (error) {
+      if (error instanceof FileRefusedError) return failed(error.message);
+      throw error;
+    }
+  }
   const text = decodePage(fetched.bytes, fetched.charset);
   if (text === null) return failed('it is no text');
-  const url = normalizePageUrl(fetched.url.href) ?? asked;
-  const format = formats[fetched.mediaType] ?? 'html';
   if (format !== 'html') return { page: { kind: 'page', url: url.href, format, content: text }, links: [] };
   try {
     const { links, canonical, base, indexable } = extractLinks(text, fetched.robotsTag);
@@ -162,7 +175,7 @@ function parsePage(
     const found = links.flatMap((link) => normalizePageUrl(link, from) ?? []);
     if (!indexable)
       return {
-        page: { kind: 'gone', url: asked.href, problem: 'the page does not want to be kept (noindex)' },
+        page: { kind: 'gone', url: asked.href, problem: noindex },
         links: found,
       };
     const named = canonical === null ? null : normalizePageUrl(canonical, url);

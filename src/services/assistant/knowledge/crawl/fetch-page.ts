@@ -3,6 +3,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import { assistantLimits, fileKinds, type FileKind } from '../../../../protocol/codes.ts';
 import type { Clock } from '../../../../engine/engine.ts';
 import { sendRequest } from '../../../../net/http-request.ts';
 import { describeNetworkError, errorCode } from '../../../../net/network-errors.ts';
@@ -31,8 +32,9 @@ export type FetchResult =
 
 /** For one page with all its redirects, ms. */
 const timeoutMs = 15_000;
-/** Bytes of one page, before and after decompression. */
-const maxBytes = 6_000_000;
+/** Bytes of one page that is text, before and after decompression. */
+const maxPageBytes = 6_000_000;
+const fileKindsByType: Readonly<Record<string, FileKind>> = fileKinds;
 const maxRedirects = 5;
 
 /** A page that can't be fetched. The message ends the sentence "could not be read: …". */
@@ -103,7 +105,9 @@ async function readPage(
   }
   const charset = /charset\s*=\s*"?([\w.:-]{1,40})/i.exec(type)?.[1] ?? null;
   const robotsTag = String(headers['x-robots-tag'] ?? '').slice(0, 1_000);
-  return { ok: true, url, mediaType, charset, bytes: await readBody(response, signal), robotsTag };
+  const kind: FileKind | undefined = fileKindsByType[mediaType];
+  const most = kind === 'pdf' || kind === 'docx' ? assistantLimits.fileBytes : maxPageBytes;
+  return { ok: true, url, mediaType, charset, bytes: await readBody(response, signal, most), robotsTag };
 }
 
 /** Stays on the host; from http to https, both at their usual ports, is no other host. */
@@ -132,7 +136,8 @@ function get(
   return sendRequest(url, { headers, guard, signal });
 }
 
-async function readBody(response: IncomingMessage, signal: AbortSignal): Promise<Buffer> {
+async function readBody(response: IncomingMessage, signal: AbortSignal, maxBytes: number): Promise<Buffer> {
+  const tooLarge = `it is larger than ${maxBytes / 1_000_000} MB`;
   const declared = Number(response.headers['content-length'] ?? 0);
   if (declared > maxBytes) {
     response.destroy();
@@ -162,8 +167,6 @@ async function readBody(response: IncomingMessage, signal: AbortSignal): Promise
   }
   return Buffer.concat(chunks);
 }
-
-const tooLarge = `it is larger than ${maxBytes / 1_000_000} MB`;
 
 const decoders: Readonly<Record<string, (() => ReturnType<typeof createGunzip>) | null>> = {
   identity: null,

@@ -37,12 +37,19 @@ export function extractLinks(html: string, robotsTag: string): PageLinks {
     else if (tagName === 'meta' && getAttribute(node, 'name')?.toLowerCase() === 'robots')
       robots += `,${getAttribute(node, 'content') ?? ''}`;
   }
-  const says = robots.toLowerCase().split(/[,\s]+/);
-  const none = says.includes('none');
+  const says = wordsOf(robots);
   return {
-    links: none || says.includes('nofollow') ? [] : links,
+    links: says.includes('none') || says.includes('nofollow') ? [] : links,
     canonical,
     base,
-    indexable: !none && !says.includes('noindex'),
+    indexable: isIndexable(robots),
   };
 }
+
+/** Whether what a page says to robots lets it be kept. */
+export function isIndexable(robots: string): boolean {
+  const says = wordsOf(robots);
+  return !says.includes('none') && !says.includes('noindex');
+}
+
+const wordsOf = (robots: string): string[] => robots.toLowerCase().split(/[,\s]+/);

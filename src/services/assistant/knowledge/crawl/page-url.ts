@@ -4,7 +4,7 @@
 const trackingParameter = /^(?:utm_\w+|gclid|fbclid|msclkid|mc_[ce]id|_hs(?:enc|mi)|ref_src)$/i;
 /** Endings of what is no page; everything else is asked for and judged by its media type. */
 const nonPageExtension =
-  /\.(?:pdf|zip|gz|tgz|bz2|xz|7z|rar|exe|dmg|msi|deb|rpm|apk|iso|jpe?g|png|gif|webp|avif|svg|ico|bmp|mp[34]|m4[av]|webm|ogg|wav|mov|avi|css|m?js|json|xml|rss|atom|woff2?|ttf|otf|eot|docx?|xlsx?|pptx?|csv|epub)$/i;
+  /\.(?:zip|gz|tgz|bz2|xz|7z|rar|exe|dmg|msi|deb|rpm|apk|iso|jpe?g|png|gif|webp|avif|svg|ico|bmp|mp[34]|m4[av]|webm|ogg|wav|mov|avi|css|m?js|json|xml|rss|atom|woff2?|ttf|otf|eot|doc|xlsx?|pptx?|csv|epub)$/i;
 const maxUrlLength = 1_000;
 
 /**

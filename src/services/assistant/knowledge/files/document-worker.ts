@@ -1,10 +1,10 @@
 // Runs in a thread of its own: the bytes of a PDF or DOCX file → HTML with its headings. A file may be hostile, so
 // read-file.ts, which starts it, bounds its time and its memory. Reads nothing but what it is given.
 import { parentPort, workerData } from 'node:worker_threads';
-import { FileRefusedError, type FileKind, type WorkerReply } from './file-kinds.ts';
+import { FileRefusedError, type ConvertedKind, type WorkerReply } from './file-kinds.ts';
 
 interface Task {
-  readonly kind: FileKind;
+  readonly kind: ConvertedKind;
   readonly bytes: Uint8Array;
   readonly maxLength: number;
 }

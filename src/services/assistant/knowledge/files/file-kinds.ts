@@ -1,6 +1,9 @@
 // What is known of files that must be converted before they are documents. Light: loaded with every command.
 
-export type FileKind = 'pdf' | 'docx';
+import type { FileKind } from '../../../../protocol/codes.ts';
+
+/** Files that must be converted in a thread. */
+export type ConvertedKind = Extract<FileKind, 'pdf' | 'docx'>;
 
 /** A file that can't be a document. The message ends a sentence that names the file. */
 export class FileRefusedError extends Error {
@@ -10,10 +13,18 @@ export class FileRefusedError extends Error {
 /** What the worker answers. `problem` null: something else than the file's known faults. */
 export type WorkerReply = { readonly html: string } | { readonly problem: string | null };
 
-/** Bytes of a file. */
-export const maxFileBytes = 20_000_000;
+const endings: Readonly<Record<string, FileKind>> = {
+  '.md': 'markdown',
+  '.markdown': 'markdown',
+  '.html': 'html',
+  '.htm': 'html',
+  '.txt': 'text',
+  '.pdf': 'pdf',
+  '.docx': 'docx',
+};
 
-const endings: Readonly<Record<string, FileKind>> = { '.pdf': 'pdf', '.docx': 'docx' };
+/** The endings of files that can be documents. */
+export const fileEndings = Object.keys(endings).join(', ');
 
 /** @param ending with its dot */
 export const fileKindOf = (ending: string): FileKind | undefined => endings[ending.toLowerCase()];

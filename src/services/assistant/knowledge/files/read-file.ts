@@ -1,9 +1,11 @@
-// Converts a PDF or DOCX file in a thread of its own, which is ended when it takes too long or too much: such a file comes
-// from anywhere, and may be made to stop the process that opens it.
+// The bytes of a file → a document. PDF and DOCX are converted in a thread of their own, which is ended when it takes too
+// long or too much: such a file comes from anywhere, and may be made to stop the process that opens it.
 import { Worker } from 'node:worker_threads';
+import { createFairLimit } from '../../../../net/fair-limit.ts';
 import { errorCode } from '../../../../net/network-errors.ts';
-import { assistantLimits } from '../../../../protocol/codes.ts';
-import { maxFileBytes, FileRefusedError, type FileKind, type WorkerReply } from './file-kinds.ts';
+import type { KnowledgeFormat } from '../../../../protocol/assistant.ts';
+import { assistantLimits, type FileKind } from '../../../../protocol/codes.ts';
+import { FileRefusedError, type ConvertedKind, type WorkerReply } from './file-kinds.ts';
 
 export interface FileBounds {
   readonly timeoutMs: number;
@@ -15,6 +17,45 @@ const usual: FileBounds = { timeoutMs: 30_000, maxGrowth: 600_000_000 };
 const maxHeapMb = 256;
 const lookEveryMs = 20;
 
+/** One at a time: by how much the process grows can be said of one thread only. */
+const inTurn = createFairLimit({ maxRunning: 1, maxRunningPerKey: 1, maxWaiting: 64, maxWaitingPerKey: 8 });
+/** Bytes of a text: a character has at most three in UTF-8, and a pair of UTF-16 units four. */
+const maxTextBytes = 3 * assistantLimits.content;
+
+/** A file as a document. */
+export interface FileDocument {
+  readonly format: KnowledgeFormat;
+  readonly content: string;
+}
+
+/**
+ * Reads a file.
+ * @param turnOf files that must be converted wait their turn: an organization's
+ * @throws FileRefusedError encrypted, damaged, too large, without text, not in UTF-8
+ * @throws QueueFullError when too many wait already
+ */
+export async function readFile(kind: FileKind, bytes: Uint8Array, turnOf: string): Promise<FileDocument> {
+  if (kind === 'pdf' || kind === 'docx')
+    return { format: 'html', content: await inTurn(turnOf, () => fileToHtml(kind, bytes)) };
+  return { format: kind, content: decodeText(bytes) };
+}
+
+function decodeText(bytes: Uint8Array): string {
+  if (bytes.byteLength > maxTextBytes) throw new FileRefusedError(tooLong);
+  if (bytes.includes(0)) throw new FileRefusedError('it is binary, or text in UTF-16: save it as UTF-8');
+  let content: string;
+  try {
+    content = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw new FileRefusedError('it is not UTF-8: save it as UTF-8');
+  }
+  if (content.trim() === '') throw new FileRefusedError('it is empty');
+  if (content.length > assistantLimits.content) throw new FileRefusedError(tooLong);
+  return content;
+}
+
+const tooLong = `it is larger than ${assistantLimits.content.toLocaleString('en')} characters: split it`;
+
 /** Where it is built the worker lies beside this file's chunk; in the sources it is a file of them. */
 const workerUrl = new URL(
   import.meta.url.endsWith('.ts') ? './document-worker.ts' : './document-worker.mjs',
@@ -22,16 +63,16 @@ const workerUrl = new URL(
 );
 
 /**
- * The text of a file as HTML with its headings.
+ * The text of a PDF or DOCX file as HTML with its headings.
  * @throws FileRefusedError encrypted, damaged, too large, without text
  */
 export async function fileToHtml(
-  kind: FileKind,
+  kind: ConvertedKind,
   bytes: Uint8Array,
   { timeoutMs, maxGrowth }: FileBounds = usual,
 ): Promise<string> {
-  if (bytes.byteLength > maxFileBytes)
-    throw new FileRefusedError(`it is larger than ${maxFileBytes / 1_000_000} MB: split it`);
+  if (bytes.byteLength > assistantLimits.fileBytes)
+    throw new FileRefusedError(`it is larger than ${assistantLimits.fileBytes / 1_000_000} MB: split it`);
   const worker = new Worker(workerUrl, {
     workerData: { kind, bytes, maxLength: assistantLimits.content },
     resourceLimits: { maxOldGenerationSizeMb: maxHeapMb, maxYoungGenerationSizeMb: 32 },
