@@ -10,25 +10,26 @@ import {
   databaseExists,
   databaseFile,
   EngineError,
-  extractDatabase,
   inspectDatabase,
   isServed,
   lockFolder,
   nameLockHolder,
+  openBackup,
   openConnection,
   prepareFolder,
-  readBackup,
   restoreCopyName,
   sqliteCode,
   systemErrorCode,
+  unsealedCopyName,
   writeBackup,
   type BackupManifest,
   type DatabaseReport,
+  type OpenBackup,
 } from './engine/open-engine.ts';
 import { loadMasterKey, secretKeyFile } from './secret-key.ts';
 import { createSecrets } from './services/auth/secrets.ts';
 
-export { hasReserve, reserveBytes } from './engine/open-engine.ts';
+export { hasReserve, isSealedBackup, PassphraseError, reserveBytes } from './engine/open-engine.ts';
 
 export interface BackupResult {
   readonly file: string;
@@ -42,6 +43,7 @@ const reservedFileName = /^(deskbell[.-]|secret\.key)/;
  * Backs up a data folder beside a running server: one file with the database as of one commit and the secret key.
  * @param file where to; replaced only with `force`
  * @param now ms since the epoch
+ * @param passphrase without which it can't be read, or null
  * @throws EngineError, BackupError; nothing is left at `file` then that was not there before
  */
 export async function backUpDataFolder(
@@ -49,6 +51,7 @@ export async function backUpDataFolder(
   file: string,
   force: boolean,
   now: number,
+  passphrase: string | null = null,
 ): Promise<BackupResult> {
   const target = resolve(file);
   if (dirname(target) === config.data && reservedFileName.test(basename(target)))
@@ -58,10 +61,20 @@ export async function backUpDataFolder(
   if (!force && (await exists(target)))
     throw new EngineError(`${target} exists already. Choose another file, or add --force to replace it.`);
   const key = await loadMasterKey(config.data, config.secretKey);
-  await removePartialFiles(target);
-  const partial = `${target}.${hostname()}-${process.pid}-${randomBytes(4).toString('hex')}.partial`;
+  const copy = join(config.data, unsealedCopyName);
+  for (const path of [target, copy]) await removePartialFiles(path);
+  const end = `${hostname()}-${process.pid}-${randomBytes(4).toString('hex')}.partial`;
+  const partial = `${target}.${end}`;
+  // Where it is in the clear anyway: the target may lie on a disk that must never see it so.
+  const unsealed = `${copy}.${end}`;
   try {
-    const { facts, keyCheck } = await writeBackup(databaseFile(config.data), partial, key, now);
+    const { facts, keyCheck } = await writeBackup(
+      databaseFile(config.data),
+      { target: partial, unsealed },
+      key,
+      now,
+      passphrase,
+    );
     assertKey(
       keyCheck,
       key,
@@ -76,8 +89,8 @@ export async function backUpDataFolder(
       throw new EngineError(`There is no folder ${dirname(target)}.`, { cause: error });
     throw error;
   } finally {
-    await rm(partial, { force: true });
-    for (const end of ['-wal', '-shm', '-journal']) await rm(partial + end, { force: true });
+    for (const path of [partial, unsealed])
+      for (const suffix of ['', ...walSuffixes]) await rm(path + suffix, { force: true });
   }
 }
 
@@ -129,15 +142,30 @@ export interface RestoreResult {
  * Puts a backup's database and key into a data folder that no server uses.
  * @param force also where there is a database: it is kept aside first
  * @param now ms since the epoch
- * @throws BackupError, SchemaError, EngineError; the folder's data are as they were then
+ * @param passphrase of the backup, or null
+ * @throws PassphraseError, BackupError, SchemaError, EngineError; the folder's data are as they were then
  */
 export async function restoreDataFolder(
   config: Config,
   file: string,
   force: boolean,
   now: number,
+  passphrase: string | null = null,
 ): Promise<RestoreResult> {
-  const facts = await readBackup(resolve(file));
+  const backup = await openBackup(resolve(file), passphrase);
+  try {
+    return await restoreOpened(config, backup, force, now);
+  } finally {
+    await backup.close();
+  }
+}
+
+async function restoreOpened(
+  config: Config,
+  { facts, extract }: OpenBackup,
+  force: boolean,
+  now: number,
+): Promise<RestoreResult> {
   const key = Buffer.from(facts.key, 'base64');
   if (config.secretKey !== null && !key.equals(Buffer.from(config.secretKey.reveal().trim(), 'base64')))
     throw new EngineError(
@@ -154,7 +182,7 @@ export async function restoreDataFolder(
   try {
     await assertFree(folder, key, force);
     assertKey(
-      await extractDatabase(file, facts, incoming),
+      await extract(incoming),
       key,
       'The database in this backup was made with another key than the one beside it.',
     );

@@ -55,6 +55,7 @@ const refusals = new Set([
   'SchemaError',
   'StoreUnavailableError',
   'BackupError',
+  'PassphraseError',
   'CommandError',
 ]);
 

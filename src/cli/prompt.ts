@@ -109,21 +109,32 @@ export function openPrompt(input: InputStream, screen: OutputStream): Prompt {
 /** The longest secret that is read from standard input, in bytes; far above what any rule allows. */
 const maxSecretBytes = 16_384;
 
+/** What a secret is called, and the option by which it is read. */
+export interface SecretName {
+  readonly noun: string;
+  readonly option: string;
+}
+
+const passwordName: SecretName = { noun: 'password', option: '--password-stdin' };
+
 /**
  * All of standard input as one secret, without the line end behind it.
  * @throws UsageError when there is none, it is too long or no UTF-8
  */
-export async function readSecret(input: Readable): Promise<string> {
+export async function readSecret(
+  input: Readable,
+  { noun, option }: SecretName = passwordName,
+): Promise<string> {
   const text = await readStandardInput(input, maxSecretBytes, {
-    tooLong: 'What came on standard input is too long for a password.',
+    tooLong: `What came on standard input is too long for a ${noun}.`,
     notText: 'What came on standard input is not UTF-8 text.',
   });
   const secret = text.replace(/\r?\n$/, '');
   if (secret === '')
     throw new UsageError(
-      'Nothing came on standard input. Pipe the password in: printf %s "$PASSWORD" | deskbell … --password-stdin',
+      `Nothing came on standard input. Pipe the ${noun} in: printf %s "$${noun.toUpperCase()}" | deskbell … ${option}`,
     );
   if (/[\r\n]/.test(secret))
-    throw new UsageError('More than one line came on standard input; a password is one line.');
+    throw new UsageError(`More than one line came on standard input; a ${noun} is one line.`);
   return secret;
 }

@@ -29,15 +29,16 @@ import { builder } from './sqlite/query.ts';
 
 // The embedded engine's own files, for backup, restore and examination of a data folder (src/data-folder.ts).
 export {
-  BackupError,
-  extractDatabase,
-  readBackup,
+  isSealedBackup,
+  openBackup,
   writeBackup,
   type BackupManifest,
+  type OpenBackup,
 } from './sqlite/backup.ts';
+export { BackupError, PassphraseError } from './sqlite/sealed-backup.ts';
 export { errorMessage, systemErrorCode } from './file-errors.ts';
 export { openConnection, sqliteCode } from './sqlite/connection.ts';
-export { restoreCopyName } from './sqlite/copies.ts';
+export { restoreCopyName, unsealedCopyName } from './sqlite/copies.ts';
 export { hasReserve, reserveBytes } from './sqlite/disk-reserve.ts';
 export { inspectDatabase, type DatabaseReport } from './sqlite/inspect.ts';
 

@@ -3,25 +3,35 @@
 import type { Command } from 'commander';
 import type { WrapHandler, Context } from '../context.ts';
 import { assertDatabase } from '../local.ts';
+import { addPassphraseOptions, newPassphrase, type PassphraseOptions } from '../passphrase.ts';
+
+interface BackupOptions extends PassphraseOptions {
+  readonly force?: boolean;
+  readonly encrypt?: boolean;
+}
 
 export function addBackupCommand(program: Command, act: WrapHandler): void {
-  program
-    .command('backup')
-    .description('copy the database and the secret key into one file, also while the server runs')
-    .argument('<FILE>')
-    .option('--force', 'replace the file if it exists')
-    .action(act<{ force?: boolean }>(backUp));
+  addPassphraseOptions(
+    program
+      .command('backup')
+      .description('copy the database and the secret key into one file, also while the server runs')
+      .argument('<FILE>')
+      .option('--force', 'replace the file if it exists')
+      .option('--encrypt', 'encrypt the file with a passphrase, which is asked for'),
+  ).action(act<BackupOptions>(backUp));
 }
 
 async function backUp(
   context: Context,
-  { force = false }: { force?: boolean },
+  { force = false, encrypt = false, ...given }: BackupOptions,
   [file = '']: readonly string[],
 ): Promise<void> {
   const config = context.config();
   await assertDatabase(context, config);
+  const encrypted = encrypt || given.passphraseStdin === true || given.passphraseFile !== undefined;
+  const passphrase = encrypted ? await newPassphrase(context, given) : null;
   const { backUpDataFolder: backUpFolder } = await import('../../data-folder.ts');
-  const { file: path, facts } = await backUpFolder(config, file, force, Date.now());
+  const { file: path, facts } = await backUpFolder(config, file, force, Date.now(), passphrase);
   const { madeAt, schema, bytes, sha256 } = facts;
   const { print } = context;
   if (print.json)
@@ -32,8 +42,13 @@ async function backUp(
       databaseBytes: bytes,
       sha256,
       holdsSecretKey: true,
+      encrypted,
     });
   print.line('Backed up to ', ['bold', path], `: ${(bytes / 1_048_576).toFixed(1)} MiB, checked.`);
-  print.line('The file contains the secret key, so every API key in it can be read. Keep it private.');
+  if (encrypted)
+    print.line(
+      'The file is encrypted, the secret key in it too. Without its passphrase nobody can restore it.',
+    );
+  else print.line('The file contains the secret key, so every API key in it can be read. Keep it private.');
   print.next(context.command(`restore ${file}`));
 }

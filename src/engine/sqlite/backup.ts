@@ -1,16 +1,21 @@
 // A backup: one file that begins with a whole SQLite database and ends with a
-// trailer that holds its digest and the secret key. Owns the file's form, its making
-// and its examination; where it goes and what it replaces is src/data-folder.ts.
+// trailer that holds its digest and the secret key; with a passphrase all of it is sealed
+// (sealed-backup.ts). Owns the file's form, its making and its examination; where it goes
+// and what it replaces is src/data-folder.ts.
 import { createHash } from 'node:crypto';
 import { open, rm, type FileHandle } from 'node:fs/promises';
 import { errorMessage, systemErrorCode } from '../file-errors.ts';
 import { schemaVersion, assertNotNewer } from './migrate.ts';
 import { openConnection, type Connection } from './connection.ts';
-
-/** A file that is no whole backup; the message says in what way. */
-export class BackupError extends Error {
-  override readonly name = 'BackupError';
-}
+import {
+  BackupError,
+  isSealed,
+  openSealed,
+  PassphraseError,
+  readFully,
+  sealSource,
+  type ByteSource,
+} from './sealed-backup.ts';
 
 export interface BackupManifest {
   /** ms since the epoch. */
@@ -30,21 +35,50 @@ const footerBytes = mark.length + 6;
 const maxTrailerBytes = 10_000;
 const chunkBytes = 1_048_576;
 
+export interface BackupFiles {
+  /** Where the backup goes: a file that does not exist. */
+  readonly target: string;
+  /** With a passphrase: where the copy lies until it is sealed, on a disk that may hold it in the clear. */
+  readonly unsealed: string;
+}
+
 /**
  * Writes a consistent copy of a live database with its key into one new file, and checks it.
  * @param database the database's file
- * @param target a file that does not exist
+ * @param files what is written; the caller removes what is left of it
  * @param key 32 bytes
  * @param madeAt ms since the epoch
+ * @param passphrase that opens it, or null
  * @returns also the database's own note of which key it was made with
  * @throws Error when the database can't be read, or the copy does not stand the check
  */
 export async function writeBackup(
   database: string,
+  { target, unsealed }: BackupFiles,
+  key: Uint8Array,
+  madeAt: number,
+  passphrase: string | null,
+): Promise<{ facts: BackupManifest; keyCheck: string | null }> {
+  const plain = passphrase === null ? target : unsealed;
+  const keyCheck = await writePlain(database, plain, key, madeAt);
+  if (passphrase !== null) {
+    const handle = await open(plain, 'r');
+    try {
+      await sealSource(sourceOf(handle, (await handle.stat()).size), target, passphrase);
+    } finally {
+      await handle.close();
+    }
+  }
+  // What counts is what lies on the disk now.
+  return { facts: await readBackup(target, passphrase), keyCheck };
+}
+
+async function writePlain(
+  database: string,
   target: string,
   key: Uint8Array,
   madeAt: number,
-): Promise<{ facts: BackupManifest; keyCheck: string | null }> {
+): Promise<string | null> {
   // `wx`: no existing file is ever written over, and the rights are there before the first byte.
   await (await open(target, 'wx', 0o600)).close();
   const source = openConnection(database, { durability: 'full', lockTimeoutMs: 5_000 });
@@ -66,7 +100,7 @@ export async function writeBackup(
       schema,
       key: Buffer.from(key).toString('base64'),
       bytes,
-      sha256: await digest(handle, bytes),
+      sha256: await digest(sourceOf(handle, bytes), bytes),
     };
     const trailer = Buffer.from(JSON.stringify(facts));
     const footer = Buffer.from(mark + String(trailer.length).padStart(6, '0'));
@@ -75,24 +109,81 @@ export async function writeBackup(
   } finally {
     await handle.close();
   }
-  // What counts is what lies on the disk now.
-  return { facts: await readBackup(target), keyCheck };
+  return keyCheck;
+}
+
+function sourceOf(handle: FileHandle, size: number): ByteSource {
+  return { size, read: (position, length) => readFully(handle, position, length) };
+}
+
+/** A backup that was held against its trailer, and is open. */
+export interface OpenBackup {
+  readonly facts: BackupManifest;
+  /**
+   * Takes the database out into a new file, and checks it.
+   * @returns the database's own note of which key it was made with
+   * @throws BackupError, SchemaError (a newer schema than this program knows)
+   */
+  extract(target: string): Promise<string | null>;
+  close(): Promise<void>;
 }
 
 /**
- * Reads a backup's trailer and holds the file against it.
- * @throws BackupError when the file is no backup, is cut off, or was changed
+ * Opens a backup, reads its trailer and holds the file against it.
+ * @param passphrase that it was made with, or null
+ * @throws PassphraseError when it is missing or wrong, or given for a backup that has none: such a file is not what the
+ * passphrase vouches for; BackupError when the file is no backup, is cut off, or was changed
  */
-export async function readBackup(file: string): Promise<BackupManifest> {
+export async function openBackup(file: string, passphrase: string | null): Promise<OpenBackup> {
   const handle = await openToRead(file);
   try {
-    const { size } = await handle.stat();
-    const facts = await readTrailer(handle, size);
+    const source = await openSource(handle, file, passphrase);
+    const facts = await readTrailer(source);
     if (facts === null)
       throw new BackupError(`${file} is not a Deskbell backup, or a part of it is missing.`);
-    if ((await digest(handle, facts.bytes)) !== facts.sha256)
+    if ((await digest(source, facts.bytes)) !== facts.sha256)
       throw new BackupError(`${file} is damaged: its contents are not what was backed up.`);
-    return facts;
+    return {
+      facts,
+      extract: (target) => extractDatabase(source, facts, target),
+      close: () => handle.close(),
+    };
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+}
+
+async function openSource(handle: FileHandle, file: string, passphrase: string | null): Promise<ByteSource> {
+  if (!(await isSealed(handle))) {
+    if (passphrase === null) return sourceOf(handle, (await handle.stat()).size);
+    throw new PassphraseError(
+      `${file} has no passphrase: it is not encrypted, or no backup. Leave the passphrase out if that is right; nothing was changed.`,
+    );
+  }
+  if (passphrase !== null) return openSealed(handle, file, passphrase);
+  throw new PassphraseError(
+    `${file} is encrypted. Give its passphrase: --passphrase-file FILE or --passphrase-stdin. Nothing was changed.`,
+  );
+}
+
+/**
+ * The trailer of a backup that was held against it.
+ * @throws as `openBackup`
+ */
+export async function readBackup(file: string, passphrase: string | null = null): Promise<BackupManifest> {
+  const backup = await openBackup(file, passphrase);
+  await backup.close();
+  return backup.facts;
+}
+
+/** Whether a file is a backup with a passphrase. @throws BackupError when it can't be read */
+export async function isSealedBackup(file: string): Promise<boolean> {
+  const handle = await openToRead(file);
+  try {
+    return await isSealed(handle);
+  } catch (error) {
+    throw unreadable(file, error);
   } finally {
     await handle.close();
   }
@@ -102,14 +193,18 @@ async function openToRead(file: string): Promise<FileHandle> {
   try {
     return await open(file, 'r');
   } catch (error) {
-    const why = systemErrorCode(error) === 'ENOENT' ? 'there is no such file' : errorMessage(error);
-    throw new BackupError(`${file} can't be read: ${why}.`, { cause: error });
+    throw unreadable(file, error);
   }
 }
 
-async function readTrailer(handle: FileHandle, size: number): Promise<BackupManifest | null> {
+function unreadable(file: string, error: unknown): BackupError {
+  const why = systemErrorCode(error) === 'ENOENT' ? 'there is no such file' : errorMessage(error);
+  return new BackupError(`${file} can't be read: ${why}.`, { cause: error });
+}
+
+async function readTrailer({ size, read }: ByteSource): Promise<BackupManifest | null> {
   if (size < footerBytes) return null;
-  const footer = await readAt(handle, size - footerBytes, footerBytes);
+  const footer = await read(size - footerBytes, footerBytes);
   const length = Number(footer.subarray(mark.length));
   if (
     footer.toString('latin1', 0, mark.length) !== mark ||
@@ -122,7 +217,7 @@ async function readTrailer(handle: FileHandle, size: number): Promise<BackupMani
   if (start < 0) return null;
   let facts: unknown;
   try {
-    facts = JSON.parse((await readAt(handle, start, length)).toString());
+    facts = JSON.parse((await read(start, length)).toString());
   } catch {
     return null;
   }
@@ -147,41 +242,28 @@ function isManifest(value: unknown): value is BackupManifest {
   );
 }
 
-async function readAt(handle: FileHandle, position: number, length: number): Promise<Buffer> {
-  const buffer = Buffer.alloc(length);
-  const { bytesRead } = await handle.read(buffer, 0, length, position);
-  return buffer.subarray(0, bytesRead);
-}
-
-async function digest(handle: FileHandle, bytes: number): Promise<string> {
+async function digest(source: ByteSource, bytes: number): Promise<string> {
   const hash = createHash('sha256');
   for (let position = 0; position < bytes; position += chunkBytes)
-    hash.update(await readAt(handle, position, Math.min(chunkBytes, bytes - position)));
+    hash.update(await source.read(position, Math.min(chunkBytes, bytes - position)));
   return hash.digest('hex');
 }
 
-/**
- * Takes the database out of a backup that has been read, into a new file, and checks it.
- * @returns the database's own note of which key it was made with
- * @throws BackupError, SchemaError (a newer schema than this program knows)
- */
-export async function extractDatabase(
-  file: string,
+async function extractDatabase(
+  from: ByteSource,
   facts: BackupManifest,
   target: string,
 ): Promise<string | null> {
   await rm(target, { force: true });
-  const from = await open(file, 'r');
   const to = await open(target, 'wx', 0o600);
   try {
     for (let position = 0; position < facts.bytes; position += chunkBytes) {
-      const chunk = await readAt(from, position, Math.min(chunkBytes, facts.bytes - position));
+      const chunk = await from.read(position, Math.min(chunkBytes, facts.bytes - position));
       await to.write(chunk, 0, chunk.length, position);
     }
     await to.sync();
   } finally {
     await to.close();
-    await from.close();
   }
   return checkDatabase(target);
 }

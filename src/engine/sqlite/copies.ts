@@ -1,10 +1,12 @@
 // The copies of the database that lie beside it: made before a change of its schema
-// and before a restore. They hold what has been removed since, so they must not stay.
+// and before a restore, or for a backup that was cut off before it was sealed. They hold
+// what has been removed since, so they must not stay.
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DatabaseCopy } from '../engine.ts';
 
-const copyName = /^deskbell-before-(?:schema-\d+\.db|restore-[0-9TZ-]+)(?:-wal|-shm|-journal)?$/;
+const copyName =
+  /^deskbell-(?:before-schema-\d+\.db|before-restore-[0-9TZ-]+|unsealed\..+\.partial)(?:-wal|-shm|-journal)?$/;
 
 /** The file that is made before a database gets a schema. */
 export function schemaCopyName(schema: number): string {
@@ -15,6 +17,9 @@ export function schemaCopyName(schema: number): string {
 export function restoreCopyName(now: number): string {
   return `deskbell-before-restore-${new Date(now).toISOString().replaceAll(/[:.]/g, '-')}`;
 }
+
+/** What a backup that gets a passphrase is called in the data folder until it is sealed. */
+export const unsealedCopyName = 'deskbell-unsealed';
 
 /** Copies in a data folder, oldest first. */
 export async function listCopies(folder: string): Promise<DatabaseCopy[]> {
