@@ -148,31 +148,61 @@ type Digests = Readonly<Record<string, string>>;
 /** A look into a database that is read again only when something was committed. */
 interface Inspector {
   readonly connection: Connection;
+  /** Holds a read transaction, and so the database as it was. */
+  readonly past: Connection;
   version: unknown;
   digests: Digests;
 }
 
 const inspectors = new WeakMap<TestApp, Inspector>();
 
+function inspectorOf(app: TestApp): Inspector {
+  const known = inspectors.get(app);
+  if (known !== undefined) return known;
+  const open = (): Connection =>
+    openConnection(databaseFile(app.folder), { durability: 'full', lockTimeoutMs: 1_000, readonly: true });
+  const inspector = { connection: open(), past: open(), version: null, digests: {} };
+  inspectors.set(app, inspector);
+  app.beforeStop(() => {
+    inspector.connection.close();
+    inspector.past.close();
+    inspectors.delete(app);
+  });
+  return inspector;
+}
+
+/** Changes with every commit. */
+const commitVersion = ({ connection }: Inspector): unknown =>
+  connection.pragma('data_version', { simple: true });
+
 /** A digest of everything stored but the search index and the webhooks' deliveries, which follow in their own time: equal digests mean that nothing was stored, changed or lost. */
 export function stored(app: TestApp): Digests {
-  let inspector = inspectors.get(app);
-  if (inspector === undefined) {
-    const file = databaseFile(app.folder);
-    const connection = openConnection(file, { durability: 'full', lockTimeoutMs: 1_000, readonly: true });
-    inspector = { connection, version: null, digests: {} };
-    inspectors.set(app, inspector);
-    app.beforeStop(() => {
-      connection.close();
-      inspectors.delete(app);
-    });
-  }
-  const version = inspector.connection.pragma('data_version', { simple: true });
+  const inspector = inspectorOf(app);
+  const version = commitVersion(inspector);
   if (version !== inspector.version) {
     inspector.version = version;
     inspector.digests = digestTables(inspector.connection);
   }
   return inspector.digests;
+}
+
+/**
+ * Remembers what is stored now. Costs nothing while nothing is committed: the tables are read only afterwards, as they
+ * were and as they are.
+ * @returns asserts that nothing was stored, changed or lost since; to be called before this is called again
+ */
+export function rememberStored(app: TestApp): (what: string) => void {
+  const inspector = inspectorOf(app);
+  const { connection, past } = inspector;
+  if (past.inTransaction) past.exec('rollback');
+  const version = commitVersion(inspector);
+  past.exec('begin');
+  past.prepare('select count(*) from meta').get();
+  return (what) => {
+    if (commitVersion(inspector) !== version)
+      expect(digestTables(connection), what).toEqual(digestTables(past));
+    past.exec('rollback');
+  };
 }
 
 function digestTables(connection: Connection): Digests {
