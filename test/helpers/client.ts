@@ -1,5 +1,6 @@
 // Owns the test's side of both transports: plain HTTP and plain WebSocket, nothing clever,
 // so that what a test sees is what the server sent.
+import { Agent, request as requestHttp, type RequestOptions } from 'node:http';
 import { WebSocket } from 'ws';
 import { eventually } from './eventually.ts';
 import { settleEngines } from './hostile-engine.ts';
@@ -14,7 +15,10 @@ export interface Reply {
 
 export type HeaderMap = Readonly<Record<string, string>>;
 
-/** One HTTP request. An object body is sent as JSON. */
+/** Connections stay open, as those of a browser do. */
+const agent = new Agent({ keepAlive: true });
+
+/** One HTTP request. An object body is sent as JSON. Not by fetch, which takes three times the processor time. */
 export async function request(
   url: string,
   method: string,
@@ -22,19 +26,43 @@ export async function request(
   headers: HeaderMap = {},
   body?: unknown,
 ): Promise<Reply> {
-  const hasBody = body !== undefined;
-  const response = await fetch(url + path, {
-    method,
-    headers: { ...(hasBody ? { 'content-type': 'application/json' } : {}), ...headers },
-    ...(hasBody ? { body: typeof body === 'string' ? body : JSON.stringify(body) } : {}),
+  const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
+  const given = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]);
+  const sent: Record<string, string> = { accept: '*/*', ...Object.fromEntries(given) };
+  if (text !== undefined) {
+    sent['content-type'] ??= 'application/json';
+    sent['content-length'] = String(Buffer.byteLength(text));
+  }
+  return await exchange(new URL(url + path), { method, agent, headers: sent }, text);
+}
+
+function exchange(url: URL, options: RequestOptions, body: string | undefined): Promise<Reply> {
+  const { promise, resolve, reject } = Promise.withResolvers<Reply>();
+  const asked = requestHttp(url, options, (response) => {
+    const chunks: Buffer[] = [];
+    response.on('data', (chunk: Buffer) => chunks.push(chunk));
+    response.once('error', reject);
+    response.once('end', () => {
+      const text = Buffer.concat(chunks).toString();
+      const headers = new Headers();
+      for (let at = 0; at < response.rawHeaders.length; at += 2)
+        headers.append(response.rawHeaders[at] ?? '', response.rawHeaders[at + 1] ?? '');
+      try {
+        const parsed: unknown = text === '' ? undefined : JSON.parse(text);
+        resolve({ status: response.statusCode ?? 0, headers, text, body: parsed });
+      } catch (error) {
+        reject(new Error(`no JSON: ${text.slice(0, 300)}`, { cause: error }));
+      }
+    });
   });
-  const text = await response.text();
-  return {
-    status: response.status,
-    headers: response.headers,
-    text,
-    body: text === '' ? undefined : JSON.parse(text),
-  };
+  asked.once('error', (error: NodeJS.ErrnoException) => {
+    // The server closed a connection that had waited, just as it was taken again.
+    if (asked.reusedSocket && error.code === 'ECONNRESET')
+      exchange(url, { ...options, agent: false }, body).then(resolve, reject);
+    else reject(error);
+  });
+  asked.end(body);
+  return promise;
 }
 
 export interface Frame {
