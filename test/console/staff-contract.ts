@@ -289,12 +289,15 @@ function declareCommands(signedIn: Open): void {
       const side = await signedIn();
       const id = await side.ask('hello');
       await side.colleagueAccepts(id);
-      for (const command of [
+      const commands = [
         side.client.release(id),
         side.client.resolve(id),
         side.client.transfer(id, side.memberId),
-      ])
-        await expect(command).rejects.toMatchObject({ code: 'forbidden', status: 403 });
+      ];
+      // Expected at once: they are refused in any order, and a refusal that is not waited for yet ends the run.
+      await Promise.all(
+        commands.map((command) => expect(command).rejects.toMatchObject({ code: 'forbidden', status: 403 })),
+      );
     });
 
     test('unknown conversations are not found', async () => {
