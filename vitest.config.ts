@@ -1,8 +1,9 @@
 // Owns: how the tests run. Must not hold anything that a single test needs for itself.
 import { defineConfig, type TestProjectConfiguration } from 'vitest/config';
+import { LongestFirst } from './test/helpers/sequencer.ts';
 
-/** Folders whose files share a worker, which then loads the program once. */
-const shared = '{architecture,assistant,e2e,engine,llm,services,text,transports,trust}';
+/** Folders whose files get a worker each: these fill globals of a page. All others share workers, which load the program once. */
+const isolated = 'sdk';
 
 /** @param folders a pattern of folders below test/ */
 function project(name: string, folders: string, isolate: boolean): TestProjectConfiguration {
@@ -16,13 +17,11 @@ const unbounded =
 export default defineConfig({
   test: {
     environment: 'node',
-    projects: [
-      // A worker for each file: these fill globals of a page, or try what a module keeps for the life of a process.
-      project('isolated', `!(${shared.slice(1, -1).replaceAll(',', '|')})`, true),
-      project('shared', shared, false),
-    ],
+    projects: [project('isolated', isolated, true), project('shared', `!(${isolated})`, false)],
     pool: 'forks',
-    maxWorkers: 2,
+    // On two cores: a test that drives a browser, a terminal or a process waits for a quarter of its time.
+    maxWorkers: 3,
+    sequence: { sequencer: LongestFirst },
     // A limit is for a test that hangs, not for one that is slow: a busy machine takes ten times as long.
     testTimeout: unbounded ? 0 : 600_000,
     hookTimeout: 600_000,
