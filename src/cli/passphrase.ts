@@ -68,7 +68,7 @@ export async function newPassphrase(context: Context, options: PassphraseOptions
 }
 
 function passphraseProblem(passphrase: string): string | null {
-  return [...passphrase].length < minLength
+  return passphrase.length < minLength
     ? `A passphrase has at least ${minLength} characters. Take several words.`
     : null;
 }

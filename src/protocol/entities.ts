@@ -138,6 +138,7 @@ export const staffConversationListItem = conversationListItem.extend({
       internal: z.literal(true).optional(),
     })
     .nullable(),
+  /** Of the visitor's messages, among the newest 200. */
   unreadCount: z.int(),
   /** Whether the visitor has written something that the caller has not read. */
   unread: z.boolean(),

@@ -19,8 +19,6 @@ export interface ConversationFilter {
   readonly text?: string | undefined;
   /** … or in a message: the conversations that the search index has found for it. */
   readonly matching: readonly string[];
-  /** One conversation only. */
-  readonly id?: string | undefined;
   /** Those that have every one of these tags. */
   readonly tagIds?: readonly string[] | undefined;
   /** true: those without a tag; false: those with one. */
@@ -94,7 +92,10 @@ export interface ConversationsRepository {
   assignedTo(organizationId: string, memberId: string): Promise<string[]>;
   /** Members with active conversations in organizations that release those of absent ones. */
   holders(): Promise<{ organization_id: string; member_id: string; release_after_minutes: number }[]>;
-  /** The queue: waiting longest first among pending ones, then the others, most recently updated first. */
+  /**
+   * The queue: waiting longest first among pending ones, then the others, most recently updated first. Unread messages
+   * are counted among the newest 200 of a conversation.
+   */
   queue(
     filter: ConversationFilter,
     readerId: string,

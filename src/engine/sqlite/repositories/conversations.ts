@@ -1,6 +1,6 @@
 // Queries on conversations: a visitor's own, the operators' queue, and the guarded
 // changes of state, each of which matches only the state that it starts from.
-import { sql } from 'kysely';
+import { sql, type RawBuilder, type SelectQueryBuilder } from 'kysely';
 import type { Priority } from '../../../protocol/entities.ts';
 import type { QueueSort } from '../../../protocol/queue.ts';
 import type { ConversationFilter, ConversationsRepository } from '../../repositories/conversations.ts';
@@ -257,16 +257,17 @@ const holders = prepare<object>()((db) =>
 );
 
 function queueBase(organizationId: string) {
-  return builder
-    .selectFrom('conversations as c')
-    .innerJoin('visitors as v', 'v.id', 'c.visitor_key')
-    .innerJoin('applications as a', 'a.id', 'c.application_id')
-    .where('c.organization_id', '=', organizationId);
+  return (
+    builder
+      .selectFrom('conversations as c')
+      // Left: SQLite leaves the visitors alone where nothing is looked for in them.
+      .leftJoin('visitors as v', 'v.id', 'c.visitor_key')
+      .where('c.organization_id', '=', organizationId)
+  );
 }
 
 function queue(filter: ConversationFilter) {
   let query = queueBase(filter.organizationId);
-  if (filter.id !== undefined) return query.where('c.id', '=', filter.id);
   const { visitorOf } = filter;
   if (filter.mode !== undefined) query = query.where('c.mode', '=', filter.mode);
   if (visitorOf !== undefined)
@@ -319,10 +320,24 @@ function orderFilters(base: ReturnType<typeof queueBase>, filter: ConversationFi
   return query;
 }
 
-/** The rows of the operators' queue, with everything that a list line shows. `readerId`: whose unread messages count. */
-function queueRows(filter: ConversationFilter, readerId: string) {
+/** The newest messages of a conversation among which a list line counts the unread ones: a long one costs no more. */
+const countedMessages = 200;
+
+/**
+ * Rows of the operators' queue, with everything that a list line shows. They are chosen first: what a line shows is
+ * read for the page alone.
+ * @param readerId whose unread messages count
+ */
+function queueRows<DB, TB extends keyof DB>(
+  chosen: SelectQueryBuilder<DB, TB, { id: string }>,
+  readerId: string,
+) {
   return (
-    queue(filter)
+    builder
+      .selectFrom('conversations as c')
+      .innerJoin('visitors as v', 'v.id', 'c.visitor_key')
+      .innerJoin('applications as a', 'a.id', 'c.application_id')
+      .where('c.id', 'in', chosen)
       .leftJoin('members as assignee', 'assignee.id', 'c.assigned_to')
       // The newest message that still exists.
       .leftJoin('messages as m', (join) =>
@@ -359,21 +374,28 @@ function queueRows(filter: ConversationFilter, readerId: string) {
       .select(tagNames('c.id', tagSeparator).as('tags'))
       .select((e) =>
         e
-          .selectFrom('messages as unread')
-          .select((f) => f.fn.countAll<number>().as('n'))
-          .whereRef('unread.conversation_id', '=', 'c.id')
-          .where('unread.sender_role', '=', 'visitor')
-          .where('unread.deleted_at', 'is', null)
-          .where('unread.seq', '>', (f) =>
-            f.fn.coalesce(
-              f
-                .selectFrom('participants as reader')
-                .select('reader.last_read_seq')
-                .whereRef('reader.conversation_id', '=', 'c.id')
-                .where('reader.user_id', '=', readerId),
-              f.lit(0),
-            ),
+          .selectFrom((f) =>
+            f
+              .selectFrom('messages as newest')
+              .select('newest.sender_role')
+              .whereRef('newest.conversation_id', '=', 'c.id')
+              .where('newest.deleted_at', 'is', null)
+              .where('newest.seq', '>', (g) =>
+                g.fn.coalesce(
+                  g
+                    .selectFrom('participants as reader')
+                    .select('reader.last_read_seq')
+                    .whereRef('reader.conversation_id', '=', 'c.id')
+                    .where('reader.user_id', '=', readerId),
+                  g.lit(0),
+                ),
+              )
+              .orderBy('newest.seq', 'desc')
+              .limit(countedMessages)
+              .as('unread'),
           )
+          .select((f) => f.fn.countAll<number>().as('n'))
+          .where('unread.sender_role', '=', 'visitor')
           .as('unread_count'),
       )
   );
@@ -382,21 +404,40 @@ function queueRows(filter: ConversationFilter, readerId: string) {
 const isIdle = sql`c.waiting_since is null or c.status <> 'pending'`;
 const pendingSince = sql`case when c.status = 'pending' then c.waiting_since end`;
 const rank = sql`case c.priority when 'urgent' then 3 when 'high' then 2 when 'normal' then 1 else 0 end`;
+const updated = sql`c.updated_at`;
+const created = sql`c.created_at`;
 
-type QueueRowsQuery = ReturnType<typeof queueRows>;
-const orders: Readonly<Record<QueueSort, (query: QueueRowsQuery) => QueueRowsQuery>> = {
-  queue: (query) => query.orderBy(isIdle).orderBy(pendingSince).orderBy('c.updated_at', 'desc'),
-  updated: (query) => query.orderBy('c.updated_at', 'desc'),
-  newest: (query) => query.orderBy('c.created_at', 'desc'),
-  oldest: (query) => query.orderBy('c.created_at'),
-  waiting: (query) =>
-    query
-      .orderBy(sql`c.waiting_since is null`)
-      .orderBy('c.waiting_since')
-      .orderBy('c.updated_at', 'desc'),
-  priority: (query) =>
-    query.orderBy(rank, 'desc').orderBy(isIdle).orderBy(pendingSince).orderBy('c.updated_at', 'desc'),
+type Order = readonly (readonly [RawBuilder<unknown>, 'asc' | 'desc'])[];
+const orders: Readonly<Record<QueueSort, Order>> = {
+  queue: [
+    [isIdle, 'asc'],
+    [pendingSince, 'asc'],
+    [updated, 'desc'],
+  ],
+  updated: [[updated, 'desc']],
+  newest: [[created, 'desc']],
+  oldest: [[created, 'asc']],
+  waiting: [
+    [sql`c.waiting_since is null`, 'asc'],
+    [sql`c.waiting_since`, 'asc'],
+    [updated, 'desc'],
+  ],
+  priority: [
+    [rank, 'desc'],
+    [isIdle, 'asc'],
+    [pendingSince, 'asc'],
+    [updated, 'desc'],
+  ],
 };
+
+/** Puts rows of conversations, as `c`, in an order in which no two are equal. */
+function inOrder<DB, TB extends keyof DB, O>(
+  query: SelectQueryBuilder<DB, TB, O>,
+  sort: QueueSort,
+): SelectQueryBuilder<DB, TB, O> {
+  const byAll = orders[sort].reduce((sorted, [what, way]) => sorted.orderBy(what, way), query);
+  return byAll.orderBy(sql`c.id`, 'desc');
+}
 
 /** Stands between tags in one text: no name holds control characters. */
 const tagSeparator = '\u001F';
@@ -479,11 +520,10 @@ export function createConversationsRepository(
     ): Promise<QueueRow[]> =>
       (
         await runner.all(
-          orders[sort](queueRows(filter, readerId))
-            .orderBy('c.id', 'desc')
-            .limit(limit)
-            .offset(offset)
-            .compile(),
+          inOrder(
+            queueRows(inOrder(queue(filter), sort).select('c.id').limit(limit).offset(offset), readerId),
+            sort,
+          ).compile(),
         )
       ).map(withTags),
     countQueue: async (filter: ConversationFilter) =>
@@ -499,7 +539,16 @@ export function createConversationsRepository(
       id: string,
       readerId: string,
     ): Promise<QueueRow | undefined> => {
-      const row = await runner.first(queueRows({ organizationId, id, matching: [] }, readerId).compile());
+      const row = await runner.first(
+        queueRows(
+          builder
+            .selectFrom('conversations')
+            .select('id')
+            .where('organization_id', '=', organizationId)
+            .where('id', '=', id),
+          readerId,
+        ).compile(),
+      );
       return row === undefined ? undefined : withTags(row);
     },
   };
