@@ -114,7 +114,15 @@ export const handlers: { readonly [N in OperationName]: Handler<N> } = {
   'messages.edit': preparesAndWrites(messages.prepareMessage, messages.editMessage, conversationScope),
   'messages.delete': writes(messages.deleteMessage, conversationScope),
   'visitor.get': preparesAndWrites(countNewVisitor, visitors.getVisitor, visitorScope),
-  'visitor.update': preparesAndWrites(visitors.prepareNaming, visitors.updateVisitor, visitorScope),
+  'visitor.update': async (call, input) => {
+    const proof = await visitors.prepareNaming(call, input);
+    return writeAs(
+      call,
+      visitorScope(call),
+      (tx, current) => visitors.updateVisitor(tx, current, input, proof),
+      proof !== null,
+    );
+  },
   'widget.token': async (call) => {
     const issue = await preparesAndWrites(
       countNewVisitor,

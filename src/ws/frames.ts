@@ -112,6 +112,7 @@ const socketCodes: Readonly<Partial<Record<ErrorCode, SocketErrorCode>>> = {
   bad_request: 'VALIDATION_ERROR',
   forbidden: 'FORBIDDEN',
   visitor_blocked: 'FORBIDDEN',
+  identity_required: 'FORBIDDEN',
   origin_not_allowed: 'FORBIDDEN',
   not_found: 'FORBIDDEN',
   conversation_not_active: 'FORBIDDEN',

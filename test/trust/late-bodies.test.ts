@@ -1,5 +1,6 @@
 // A right that is withdrawn while a request's body is still on its way is not used any more.
 import { connect, type Socket } from 'node:net';
+import { SignJWT } from 'jose';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { Connection } from '../../src/ws/connection.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
@@ -152,6 +153,55 @@ describe('a visitor whose body is on its way', () => {
   });
 });
 
+describe('a visitor whose application begins to demand a proven identity', () => {
+  it('is refused when the body is still on its way, and may prove it by such a body', async () => {
+    const application = await createApplication(app, 'acme', 'proof.example');
+    const visitor = createVisitor(app, application);
+    const conversationId = await createConversation(visitor);
+    const operator = await createMember(app, 'acme');
+    const late = async (method: string, path: string, body: object) => {
+      vi.restoreAllMocks();
+      return openRequest(method, path, visitor.headers, body);
+    };
+    const message = await late('POST', `/conversations/${conversationId}/messages`, { content: 'stored?' });
+    const claim = await late('PUT', '/visitor', { name: 'Mallory' });
+    const identityToken = await new SignJWT({ sub: visitor.id, name: 'Ann' })
+      .setProtectedHeader({ alg: 'HS256' })
+      .setExpirationTime(Math.floor(app.clock.now() / 1_000) + 300)
+      .sign(
+        new TextEncoder().encode(
+          (await app.local('applications.identitySecret', { applicationId: application.id })).identitySecret,
+        ),
+      );
+    const proof = await late('PUT', '/visitor', { identityToken });
+    await app.local('applications.update', {
+      applicationId: application.id,
+      behavior: { identity: 'required' },
+    });
+    expect(await message.finish()).toEqual({ status: 403, error: 'identity_required' });
+    expect(await claim.finish()).toEqual({ status: 403, error: 'identity_required' });
+    expect(await proof.finish()).toMatchObject({ status: 200 });
+    const { body } = await operator.call('GET', `/conversations/${conversationId}/messages`);
+    expect(body.messages).toEqual([]);
+    expect((await visitor.call('GET', '/visitor')).body.visitor).toMatchObject({
+      name: 'Ann',
+      verified: true,
+    });
+    await app.local('applications.delete', { applicationId: application.id });
+  });
+
+  it('is asked nothing more at each call while it demands none', async () => {
+    const visitor = createVisitor(app, acme.application);
+    const conversationId = await createConversation(visitor);
+    const socket = await visitor.connect();
+    const application = vi.spyOn(app.service.configCache, 'application');
+    await socket.send('message:send', { conversationId, content: 'hello' });
+    await socket.drain();
+    expect(application).not.toHaveBeenCalled();
+    await socket.close();
+  });
+});
+
 describe('a member who is disabled while accepting', () => {
   it('is left without a conversation', async () => {
     const visitor = createVisitor(app, acme.application);
@@ -177,6 +227,11 @@ describe('a visitor whose frame is handled before the connection has been checke
       'on a page whose domain was removed',
       (_visitor: TestClient, _member: TestClient, { id, domain }: TestApplication) =>
         app.local('domains.remove', { applicationId: id, domain }),
+    ],
+    [
+      'not proven, and the application demands it now',
+      (_visitor: TestClient, _member: TestClient, { id }: TestApplication) =>
+        app.local('applications.update', { applicationId: id, behavior: { identity: 'required' } }),
     ],
   ])('is refused when %s, and told why', async (_what, withdraw) => {
     const application = await createApplication(app, 'acme', 'frames.example');

@@ -16,6 +16,7 @@ import { isMemberToken, readApiKey } from './secrets.ts';
 import { mayUseHost } from './organization-host.ts';
 import { matchOrigin } from './origin-match.ts';
 import { tokenFromCookie } from './session-cookie.ts';
+import { identityDemand } from './identity-demand.ts';
 import { rememberStanding } from './standing.ts';
 import type { Service } from '../service.ts';
 
@@ -90,6 +91,7 @@ export async function authenticateVisitor(service: Service, credentials: Credent
     via,
     keyId,
     origin,
+    ...identityDemand(application, via),
   };
   await assertNotBlocked(service, actor, credentials.address);
   rememberStanding(actor, epoch);

@@ -10,7 +10,7 @@ import { toMemberActor, isSessionActive } from './authenticate.ts';
 import { mayUseHost } from './organization-host.ts';
 import { isBlocked } from './blocked.ts';
 import { ServiceError } from '../core/errors.ts';
-import { isIdentified } from './identity-demand.ts';
+import { identityDemand, isIdentified } from './identity-demand.ts';
 import { matchOrigin } from './origin-match.ts';
 import { parseOrigin } from './origins.ts';
 import { rememberStanding } from './standing.ts';
@@ -176,6 +176,7 @@ async function visitorFromClaims(
     mode: payload.mode,
     via: 'origin',
     origin: payload.origin,
+    ...identityDemand(application, 'origin'),
   };
   // The visitor existed when the token was made: one without a row was erased, and is not created again.
   if (!(await visitorExists(service, actor)))

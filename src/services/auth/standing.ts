@@ -6,6 +6,7 @@ import { ServiceError } from '../core/errors.ts';
 import { assertAllowed } from '../core/permission.ts';
 import type { Call, Service } from '../service.ts';
 import { assertNotBlockedNow } from './blocked.ts';
+import { assertIdentifiedNow } from './identity-demand.ts';
 import { matchOrigin } from './origin-match.ts';
 import { demandsSecondFactor } from './second-factor-demand.ts';
 
@@ -21,33 +22,36 @@ export function rememberStanding(actor: Actor, epoch: number): void {
  * Writes on behalf of a caller, whose rights are read again in the same transaction.
  * @param scope as for `store.write`
  * @param work gets the call as it stands now: a member's role may be another
- * @throws ServiceError unauthorized, forbidden, origin_not_allowed, visitor_blocked when the right was withdrawn
+ * @param proves true when the call itself proves who the visitor is, so that no earlier proof is needed
+ * @throws ServiceError unauthorized, forbidden, origin_not_allowed, visitor_blocked, identity_required when the right
+ * was withdrawn
  */
 export function writeAs<A extends Actor, T>(
   call: Call<A>,
   scope: Scope,
   work: (tx: Tx, call: Call<A>) => Promise<T>,
+  proves = false,
 ): Promise<T> {
-  return call.service.engine.store.write(scope, async (tx) => work(tx, await currentCall(tx, call)));
+  return call.service.engine.store.write(scope, async (tx) => work(tx, await currentCall(tx, call, proves)));
 }
 
-async function currentCall<A extends Actor>(tx: Tx, call: Call<A>): Promise<Call<A>> {
+async function currentCall<A extends Actor>(tx: Tx, call: Call<A>, proves: boolean): Promise<Call<A>> {
   const { actor } = call;
   const epoch = await tx.configurationEpoch();
   if (epoch !== null && verifiedAt.get(actor) === epoch) return call;
-  const current = { ...call, actor: (await readActor(tx, call)) as A };
+  const current = { ...call, actor: (await readActor(tx, call, proves)) as A };
   if (call.who !== undefined) assertAllowed(call.who, current);
   if (epoch !== null && current.actor === actor) rememberStanding(actor, epoch);
   return current;
 }
 
 /** The actor as the rows say it now. */
-async function readActor(tx: Tx, { service, actor, address }: Call): Promise<Actor> {
+async function readActor(tx: Tx, { service, actor, address }: Call, proves: boolean): Promise<Actor> {
   switch (actor.kind) {
     case 'member':
       return readMember(tx, service, actor);
     case 'visitor':
-      await assertVisitorAdmitted(tx, service, actor);
+      await assertVisitorAdmitted(tx, service, actor, proves);
       await assertNotBlockedNow(tx, service, actor, address);
       return actor;
     case 'hostSite':
@@ -71,7 +75,12 @@ async function readMember(tx: Tx, service: Service, actor: MemberActor): Promise
   return member.role === actor.role ? actor : { ...actor, role: member.role };
 }
 
-async function assertVisitorAdmitted(tx: Tx, service: Service, actor: VisitorActor): Promise<void> {
+async function assertVisitorAdmitted(
+  tx: Tx,
+  service: Service,
+  actor: VisitorActor,
+  proves: boolean,
+): Promise<void> {
   const { applications, apiKeys } = tx.repositories;
   const application = await applications.byId(actor.applicationId);
   const key = actor.keyId === undefined ? undefined : await apiKeys.byId(actor.keyId);
@@ -81,6 +90,7 @@ async function assertVisitorAdmitted(tx: Tx, service: Service, actor: VisitorAct
     (key?.revoked_at === null && (key.expires_at === null || key.expires_at > now));
   if (application === undefined || !keyHolds)
     throw new ServiceError('unauthorized', 'The API key or the app id is not valid.');
+  if (!proves) await assertIdentifiedNow(tx, application, actor);
   if (actor.origin === null) return;
   const domains = (await applications.domains(application.id)).map(({ domain }) => domain);
   matchOrigin({ row: application, domains }, actor.origin);

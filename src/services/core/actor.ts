@@ -22,6 +22,8 @@ export interface VisitorActor {
   /** The API key that admitted this call; none for a web page and its sockets. */
   readonly keyId?: string | undefined;
   readonly origin: string | null;
+  /** Set where the application wants a page's visitors to be proven: asked at each call, and not of the others. */
+  readonly identityDemanded?: true;
 }
 
 export interface MemberActor {
