@@ -195,7 +195,7 @@ describe('a visitor whose application begins to demand a proven identity', () =>
     const conversationId = await createConversation(visitor);
     const socket = await visitor.connect();
     const application = vi.spyOn(app.service.configCache, 'application');
-    await socket.send('message:send', { conversationId, content: 'hello' });
+    socket.send('message:send', { conversationId, content: 'hello' });
     await socket.drain();
     expect(application).not.toHaveBeenCalled();
     await socket.close();

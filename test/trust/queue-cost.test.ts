@@ -90,6 +90,6 @@ it('reads what a line shows for the lines of the page alone', async () => {
   ];
   const all = [first, second, third].flatMap(({ conversations }) => conversations);
   expect(new Set(all.map(({ id }) => id)).size).toBe(201);
-  const since = all.map(({ waitingSince }) => waitingSince);
-  expect(since).toEqual(since.toSorted());
+  const since = all.map(({ waitingSince }) => Date.parse(waitingSince));
+  expect(since).toEqual(since.toSorted((one, other) => one - other));
 });
