@@ -1,5 +1,7 @@
 // What is asked to carry one organization's rows out of a database and into another.
 
+import type { OrganizationRow } from '../rows.ts';
+
 /** A row as it lies in its table, by column. */
 export type AnyRow = Readonly<Record<string, unknown>>;
 
@@ -35,4 +37,16 @@ export interface TransferRepository {
    * @param columns all columns of the table
    */
   insert(table: string, columns: readonly string[], row: AnyRow): Promise<number>;
+  /**
+   * Puts an organization in whose rows are still to come. Until it has arrived, no other query finds it: not by id, not
+   * by slug, not in a list. 0 when its id is taken.
+   * @param now when it was last worked on, ms
+   */
+  beginArrival(row: OrganizationRow, now: number): Promise<number>;
+  /** Those that have not arrived, and when each was last worked on. */
+  arrivals(): Promise<{ id: string; workedAt: number }[]>;
+  /** Notes that one is being worked on; 0 when it is not there any more. */
+  workOnArrival(id: string, now: number): Promise<number>;
+  /** Gives it its own row: from now on it is found. 0 when it is not there any more. */
+  completeArrival(row: OrganizationRow): Promise<number>;
 }

@@ -2,6 +2,7 @@
 import type { Mode } from '../../protocol/entities.ts';
 import type { ConversationRow, OrganizationRow, RetentionCursor } from '../rows.ts';
 
+/** One that an import has not completed is not among those that are found (export-import.ts). */
 export interface OrganizationsRepository {
   byId(id: string): Promise<OrganizationRow | undefined>;
   bySlug(slug: string): Promise<OrganizationRow | undefined>;

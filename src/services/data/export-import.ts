@@ -1,6 +1,6 @@
 // The rules of moving an organization to another server: its rows as lines of JSON,
-// same ids, its secrets sealed anew under the other server's key. For
-// commands only: a whole organization in one transaction is nothing for a server.
+// same ids, its secrets sealed anew under the other server's key. An import comes in slices, and
+// is found once all of it is there (arrivals.ts). For commands only: an export is one long snapshot.
 import { createHash, type Hash } from 'node:crypto';
 import { queueLimits } from '../../protocol/codes.ts';
 import { organization } from '../../protocol/entities.ts';
@@ -11,9 +11,11 @@ import { audit } from '../core/audit.ts';
 import { ServiceError } from '../core/errors.ts';
 import { rechunkStaleDocuments } from '../assistant/knowledge/documents.ts';
 import { isoTime } from '../core/serializers.ts';
+import { writeSlice } from '../core/slices.ts';
+import { beginArrival, continueArrival, removeAbandonedArrivals, removeArrival } from './arrivals.ts';
 import { checkFileRow, createFileSchemas, type FileSchemas } from './imported-rows.ts';
 import { maxWebhooks } from '../webhooks/webhooks.ts';
-import type { Call, OwnerCall, Service, Tx } from '../service.ts';
+import type { Call, OwnerCall, ReadTx, Service, Tx } from '../service.ts';
 
 const format = 'deskbell-organization';
 const version = 1;
@@ -126,35 +128,52 @@ function unsealRow({ secrets }: Service, table: ExportedTable, row: AnyRow, orga
 export type Lines = () => AsyncIterable<string>;
 
 /**
- * Takes an organization in, all of it or nothing.
- * @throws ServiceError bad_request (no such file, cut off, changed, or of another schema); conflict (its slug or an id is taken)
+ * Takes an organization in, all of it or nothing: in slices, beside others' work. Nobody finds it before its last row.
+ * @throws ServiceError bad_request (no such file, cut off, changed, or of another schema); conflict (its slug or an id
+ * is taken, or it is being imported)
  */
 export async function importOrganization(call: Call, lines: Lines): Promise<ExportSummary> {
-  const { store, maintenance } = call.service.engine;
+  const { service } = call;
   const header = await verifyFile(lines);
-  const done = await store.alone('server', async (tx) => {
-    const schema = await tx.repositories.exportImport.schema();
-    if (header.schema !== schema)
-      throw importError(
-        `it comes from a server with schema ${header.schema}, and this one has ${schema}. Bring both to the same version of deskbell`,
-      );
+  await removeAbandonedArrivals(service);
+  const state = await beginImport(call, header);
+  let done: ExportSummary;
+  try {
+    done = await completeImport(call, state, header, await importRows(state, lines()));
+  } catch (error) {
+    if (state.organization.row !== null) await removeArrival(service, state.organizationId);
+    throw error;
+  }
+  // Whatever is left of it, were this to end now, the server makes.
+  await rechunkStaleDocuments(service);
+  await service.engine.maintenance.clearRemoved();
+  return done;
+}
+
+/** The moment at which all of it is there. */
+function completeImport(
+  call: Call,
+  { organization: { row } }: Import,
+  header: Header,
+  rows: number,
+): Promise<ExportSummary> {
+  if (row === null) throw importError('there is no organization in it');
+  return call.service.engine.store.alone('server', async (tx) => {
+    // Somebody may have made one of this name meanwhile.
     await assertNotPresent(tx, header);
-    const rows = await importRows(tx, call, header, lines());
+    await continueArrival(tx, row.id, call.service.engine.clock.now());
+    await tx.repositories.exportImport.completeArrival(row);
     // The index of the search is made anew, through all messages, by the server.
     await tx.repositories.meta.remove('search_cursor');
-    tx.configurationChanged(header.organization.id);
+    tx.configurationChanged(row.id);
     await audit(tx, call, {
-      organizationId: header.organization.id,
+      organizationId: row.id,
       action: 'organizations.import',
-      subject: `organization:${header.organization.id}`,
+      subject: `organization:${row.id}`,
       detail: { rows },
     });
     return { organization: header.organization, rows };
   });
-  // Whatever is left of it, were this to end now, the server makes.
-  await rechunkStaleDocuments(call.service);
-  await maintenance.clearRemoved();
-  return done;
 }
 
 function importError(why: string): ServiceError {
@@ -211,7 +230,7 @@ function parseLine(line: string): object {
   throw importError('it is no export of an organization');
 }
 
-async function assertNotPresent(tx: Tx, { organization: { id, slug } }: Header): Promise<void> {
+async function assertNotPresent(tx: ReadTx, { organization: { id, slug } }: Header): Promise<void> {
   const taken =
     (await tx.repositories.organizations.bySlug(slug)) ?? (await tx.repositories.organizations.byId(id));
   if (taken !== undefined)
@@ -236,9 +255,24 @@ interface Import {
   readonly lastSeqs: Map<unknown, unknown>;
   /** Where a webhook goes on: the end of the log that it finds here. */
   readonly logEnd: number;
+  /** The row that it has once all of it is there; null: none of it is there. */
+  readonly organization: { row: OrganizationRow | null };
 }
 
-async function beginImport(tx: Tx, { service }: Call, { organization }: Header): Promise<Import> {
+/** Looks whether the file can be imported here. */
+function beginImport({ service }: Call, header: Header): Promise<Import> {
+  return service.engine.store.read(async (tx) => {
+    const schema = await tx.repositories.exportImport.schema();
+    if (header.schema !== schema)
+      throw importError(
+        `it comes from a server with schema ${header.schema}, and this one has ${schema}. Bring both to the same version of deskbell`,
+      );
+    await assertNotPresent(tx, header);
+    return createImport(tx, service, header);
+  });
+}
+
+async function createImport(tx: ReadTx, service: Service, { organization }: Header): Promise<Import> {
   const { exportImport, events } = tx.repositories;
   const tables = new Map<string, { table: ExportedTable; columns: readonly string[] }>();
   for (const table of exportImport.tables)
@@ -251,48 +285,108 @@ async function beginImport(tx: Tx, { service }: Call, { organization }: Header):
     ids: new Map([...tables.keys()].map((table) => [table, new Set()])),
     lastSeqs: new Map(),
     logEnd: await events.lastSeq(),
+    organization: { row: null },
   };
 }
 
+/** A row that has been checked, and its place in the file. */
+interface CheckedRow {
+  readonly table: ExportedTable;
+  readonly columns: readonly string[];
+  /** As the file has it. */
+  readonly row: AnyRow;
+  /** The line, from 1. */
+  readonly number: number;
+}
+
+/** Checked before they are written, so that no lock is held meanwhile. */
+const checkedRows = 200;
+
 /** Puts the rows in. @returns how many */
-async function importRows(tx: Tx, call: Call, header: Header, lines: AsyncIterable<string>): Promise<number> {
-  const state = await beginImport(tx, call, header);
+async function importRows(state: Import, lines: AsyncIterable<string>): Promise<number> {
   let number = 0;
+  let checked: CheckedRow[] = [];
   for await (const line of lines) {
     number += 1;
-    if (number > 1) await importRow(tx, state, line, number);
+    const row = number > 1 ? checkLine(state, line, number) : null;
+    if (row !== null) checked.push(row);
+    if (checked.length < checkedRows) continue;
+    await writeRows(state, checked);
+    checked = [];
   }
+  await writeRows(state, checked);
   // Without the first line and the last.
   return number - 2;
 }
 
 /**
- * Puts the row of one line in, if it is one; the last line is none.
- * @param number of the line, from 1
- * @throws ServiceError bad_request for a row that could not have been made here; conflict for one that is here already
+ * The row of a line; null for the last line, which is none.
+ * @throws ServiceError bad_request for a row that could not have been made here
  */
-async function importRow(tx: Tx, state: Import, line: string, number: number): Promise<void> {
+function checkLine(state: Import, line: string, number: number): CheckedRow | null {
   const {
     table: name,
     row: incoming,
     end,
   } = parseLine(line) as { table?: string; row?: unknown; end?: unknown };
-  if (end === true) return;
+  if (end === true) return null;
   const entry = state.tables.get(name ?? '');
   if (entry === undefined) throw importError(`line ${number} names no table of an organization`);
   const { table, columns } = entry;
   const row = checkFileRow(state.schemas, table.name, incoming, (problem) =>
     importError(`line ${number} (${table.name}) ${problem}`),
   );
-  const wrong = findRowProblem(state, table, row) ?? (await findStranger(tx, row, state.organizationId));
+  const wrong = findRowProblem(state, table, row);
   if (wrong !== null) throw importError(`line ${number} (${table.name}) ${wrong}`);
+  state.ids.get(table.name)?.add(row['id']);
+  if (table.name === 'conversations') state.lastSeqs.set(row['id'], row['last_seq']);
+  return { table, columns, row, number };
+}
+
+/**
+ * Writes rows in as many slices as they take.
+ * @throws ServiceError conflict for one that is here already
+ */
+async function writeRows(state: Import, rows: readonly CheckedRow[]): Promise<void> {
+  const { service, organizationId, organization } = state;
+  for (let done = 0; done < rows.length;) {
+    const from = done;
+    done = await writeSlice(service, 'server', async (tx, full) => {
+      const now = service.engine.clock.now();
+      if (organization.row !== null) await continueArrival(tx, organizationId, now);
+      let at = from;
+      while (at < rows.length) {
+        const row = rows[at];
+        if (row !== undefined) await insertRow(tx, state, row, now);
+        at += 1;
+        if (full(1)) break;
+      }
+      return at;
+    });
+    // Set once it is committed: what the rows before it wrote must be removed where a later one is refused.
+    organization.row ??= organizationRow(state, rows);
+  }
+}
+
+function organizationRow({ schemas }: Import, rows: readonly CheckedRow[]): OrganizationRow | null {
+  const found = rows.find(({ table }) => table.name === 'organizations');
+  return found === undefined ? null : schemas.organizations.parse(found.row);
+}
+
+async function insertRow(
+  tx: Tx,
+  state: Import,
+  { table, columns, row, number }: CheckedRow,
+  now: number,
+): Promise<void> {
+  if (table.name === 'organizations') return beginArrival(tx, state.schemas.organizations.parse(row), now);
+  const stranger = await findStranger(tx, row, state.organizationId);
+  if (stranger !== null) throw importError(`line ${number} (${table.name}) ${stranger}`);
   if ((await tx.repositories.exportImport.insert(table.name, columns, sealRow(state, table, row))) === 0)
     throw new ServiceError(
       'conflict',
       `A row of the file is here already (${table.name}, line ${number}). Nothing was changed.`,
     );
-  state.ids.get(table.name)?.add(row['id']);
-  if (table.name === 'conversations') state.lastSeqs.set(row['id'], row['last_seq']);
 }
 
 /** Seals the secrets of a row under this server's key. */

@@ -1,7 +1,8 @@
-// What the service deletes by itself, once an hour: old events, old deliveries, expired sessions, and what retention says
-// is too old.
+// What the service deletes by itself, once an hour: old events, old deliveries, expired sessions, imports that were
+// cut off, and what retention says is too old.
 import type { Output } from '../../protocol/operations.ts';
 import { JobLoop } from '../core/job-loop.ts';
+import { removeAbandonedArrivals } from './arrivals.ts';
 import { purge } from './retention.ts';
 import { removeInSlices } from '../core/slices.ts';
 import type { Service, Tx } from '../service.ts';
@@ -28,6 +29,7 @@ export async function runMaintenance(service: Service, stopped?: () => boolean):
     await repositories.webhooks.removeExpiredSecrets(now);
     await repositories.blocks.removeExpired(now);
   });
+  await removeAbandonedArrivals(service, stopped);
 }
 
 /**

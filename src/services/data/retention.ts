@@ -142,7 +142,11 @@ export async function purgeOrganizationData(
   const { id } = await call.service.engine.store.read((tx) =>
     accessOrganization(tx, call.actor, input.organization),
   );
-  const { service } = call;
+  return removeOrganizationData(call.service, id);
+}
+
+/** The same by id, also for an organization that an import has not completed. */
+export async function removeOrganizationData(service: Service, id: string): Promise<number> {
   const scope = { organization: id };
   await removeAllData(service, { organization_id: id, application_id: null });
   for (const application of await service.engine.store.read(({ repositories }) =>

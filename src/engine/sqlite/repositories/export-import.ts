@@ -2,7 +2,9 @@
 // which tables travel, by what they belong to it, and in which order they must arrive.
 import { sql } from 'kysely';
 import type { AnyRow, ExportedTable, TransferRepository } from '../../repositories/export-import.ts';
-import { builder, type Runner } from '../query.ts';
+import type { OrganizationRow } from '../../rows.ts';
+import { all, builder, prepare, run, type Runner } from '../query.ts';
+import { arrivalMark } from './organizations.ts';
 
 /** Parents before children. */
 export const exportedTables: readonly ExportedTable[] = [
@@ -102,6 +104,60 @@ function pageQuery(table: ExportedTable, organizationId: string, after: AnyRow |
   );
 }
 
+// An organization whose rows are still to come: its slug begins with a mark, `plan_changed_at` says when it was last
+// worked on, and nothing of it runs by itself.
+const beginArrival = prepare<OrganizationRow>()((db, p) =>
+  db
+    .insertInto('organizations')
+    .values({
+      id: p.id,
+      slug: p.slug,
+      name: p.name,
+      plan: p.plan,
+      requests_per_minute: p.requests_per_minute,
+      retention_days: p.retention_days,
+      max_applications: p.max_applications,
+      max_seats: p.max_seats,
+      release_after_minutes: null,
+      second_factor: p.second_factor,
+      plan_changed_at: p.plan_changed_at,
+      created_at: p.created_at,
+    })
+    .onConflict((conflict) => conflict.doNothing()),
+);
+const arrivals = prepare<object>()((db) =>
+  db
+    .selectFrom('organizations')
+    .select(['id', 'plan_changed_at as workedAt'])
+    .where(sql<string>`substr(slug, 1, 1)`, '=', arrivalMark)
+    .orderBy('id'),
+);
+const workOnArrival = prepare<{ id: string; slug: string; now: number }>()((db, p) =>
+  db
+    .updateTable('organizations')
+    .set({ plan_changed_at: p.now })
+    .where('id', '=', p.id)
+    .where('slug', '=', p.slug),
+);
+type Completed = {
+  id: string;
+  arriving: string;
+  slug: string;
+  release_after_minutes: number | null;
+  plan_changed_at: number;
+};
+const completeArrival = prepare<Completed>()((db, p) =>
+  db
+    .updateTable('organizations')
+    .set({
+      slug: p.slug,
+      release_after_minutes: p.release_after_minutes,
+      plan_changed_at: p.plan_changed_at,
+    })
+    .where('id', '=', p.id)
+    .where('slug', '=', p.arriving),
+);
+
 export function createExportImportRepository(runner: Runner): TransferRepository {
   return {
     tables: exportedTables,
@@ -118,6 +174,18 @@ export function createExportImportRepository(runner: Runner): TransferRepository
         values (${sql.join(columns.map((column) => row[column]))}) on conflict do nothing`;
       return runner.run(query.compile(builder));
     },
+    beginArrival: (row, now) =>
+      run(runner, beginArrival, { ...row, slug: arrivalMark + row.id, plan_changed_at: now }),
+    arrivals: () => all(runner, arrivals, {}),
+    workOnArrival: (id, now) => run(runner, workOnArrival, { id, slug: arrivalMark + id, now }),
+    completeArrival: (row) =>
+      run(runner, completeArrival, {
+        id: row.id,
+        arriving: arrivalMark + row.id,
+        slug: row.slug,
+        release_after_minutes: row.release_after_minutes,
+        plan_changed_at: row.plan_changed_at,
+      }),
     schema: async () =>
       (await runner.first(sql<{ user_version: number }>`pragma user_version`.compile(builder)))
         ?.user_version ?? 0,

@@ -6,13 +6,19 @@ import type { OrganizationRow, RetentionCursor } from '../../rows.ts';
 import { blankEvent, isNewestEvent } from './events.ts';
 import { all, first, prepare, run, type Runner } from '../query.ts';
 
+/** Begins the slug of an organization that has not arrived: no slug that can be typed does. */
+export const arrivalMark = '~';
+const hasArrived = sql<boolean>`substr(slug, 1, 1) <> ${sql.lit(arrivalMark)}`;
+
 const byId = prepare<{ id: string }>()((db, p) =>
-  db.selectFrom('organizations').selectAll().where('id', '=', p.id),
+  db.selectFrom('organizations').selectAll().where('id', '=', p.id).where(hasArrived),
 );
 const bySlug = prepare<{ slug: string }>()((db, p) =>
-  db.selectFrom('organizations').selectAll().where('slug', '=', p.slug),
+  db.selectFrom('organizations').selectAll().where('slug', '=', p.slug).where(hasArrived),
 );
-const list = prepare<object>()((db) => db.selectFrom('organizations').selectAll().orderBy('slug'));
+const list = prepare<object>()((db) =>
+  db.selectFrom('organizations').selectAll().where(hasArrived).orderBy('slug'),
+);
 const insert = prepare<OrganizationRow>()((db, p) =>
   db.insertInto('organizations').values({
     id: p.id,

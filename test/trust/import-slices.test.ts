@@ -1,0 +1,181 @@
+// An import of a large organization comes in many short transactions beside others' work, is seen by nobody before it is
+// whole, and leaves nothing when it is cut off.
+import { afterAll, beforeAll, beforeEach, afterEach, describe, expect, it, vi } from 'vitest';
+import { sizeLimits } from '../../src/protocol/codes.ts';
+import { exportOrganization, importOrganization } from '../../src/services/data/export-import.ts';
+import { runMaintenance } from '../../src/services/data/maintenance.ts';
+import { startApp, type TestApp } from '../helpers/app.ts';
+import { rowsOf } from '../helpers/database.ts';
+import {
+  createConversation,
+  createMember,
+  createMessage,
+  createOrganization,
+  createVisitor,
+  createVisitorByKey,
+  type TestOrganization,
+} from '../helpers/fixtures.ts';
+
+const messages = 3_000;
+const tables = [
+  'organizations',
+  'applications',
+  'api_keys',
+  'domains',
+  'members',
+  'visitors',
+  'conversations',
+  'participants',
+  'messages',
+];
+let from: TestApp;
+let acme: TestOrganization;
+let lines: string[];
+let to: TestApp;
+
+const callOn = ({ service }: TestApp) =>
+  ({ service, actor: { kind: 'local' }, address: null, contentLimit: sizeLimits.contentRest }) as const;
+
+beforeAll(async () => {
+  from = await startApp();
+  acme = await createOrganization(from, 'acme');
+  await createMember(from, 'acme', 'admin');
+  const visitor = createVisitor(from, acme.application);
+  const conversation = await createConversation(visitor);
+  await createMessage(visitor, conversation, 'hello');
+  await rowsOf(
+    from,
+    `insert into messages (id, conversation_id, organization_id, seq, changed_seq, sender_id, sender_role, content, content_format, internal, created_at)
+     with recursive n(i) as (select 2 union all select i + 1 from n where i <= ${messages})
+     select lower(printf('%08x-0000-4000-8000-000000000000', i)), conversation_id, organization_id, i, i, sender_id, sender_role, content, content_format, internal, created_at from messages, n where seq = 1`,
+  );
+  await rowsOf(from, `update conversations set last_seq = ${messages + 1}`);
+  lines = [];
+  await exportOrganization(callOn(from), 'acme', async (line) => void lines.push(line));
+});
+afterAll(() => from.stop());
+beforeEach(async () => {
+  to = await startApp();
+});
+afterEach(async () => {
+  vi.restoreAllMocks();
+  await to.stop();
+});
+
+async function* asLines(): AsyncIterable<string> {
+  yield* lines;
+}
+const importIt = () => importOrganization(callOn(to), asLines);
+const numbers = (app = to) =>
+  Promise.all(
+    tables.map(async (table) => (await rowsOf(app, `select count(*) as n from ${table}`))[0]?.['n']),
+  );
+
+it('goes in short transactions, and others’ messages in between; nobody sees it before it is whole', async () => {
+  const other = await createOrganization(to, 'other');
+  const visitor = createVisitor(to, other.application);
+  const conversation = await createConversation(visitor);
+  const { store } = to.service.engine;
+  const write = store.write.bind(store);
+  let slices = 0;
+  let largest = 0;
+  let before = 0;
+  let sent = 0;
+  vi.spyOn(store, 'write').mockImplementation(async (scope, work) => {
+    const done = await write(scope, work);
+    const now = Number(
+      (await rowsOf(to, `select count(*) as n from messages where organization_id = '${acme.id}'`))[0]?.['n'],
+    );
+    if (now === before) return done;
+    slices += 1;
+    largest = Math.max(largest, now - before);
+    before = now;
+    if (slices % 3 !== 1) return done;
+    expect((await to.local('organizations.list', {})).organizations.map(({ slug }) => slug)).toEqual([
+      'other',
+    ]);
+    for (const reference of ['acme', acme.id])
+      await expect(to.local('organizations.get', { organization: reference })).rejects.toThrow(/No such/);
+    for (const stranger of [createVisitorByKey(to, acme.application), createVisitor(to, acme.application)])
+      expect((await stranger.call('POST', '/conversations', {})).status).toBe(401);
+    await createMessage(visitor, conversation, `in between ${(sent += 1)}`);
+    return done;
+  });
+  await importIt();
+  expect(largest).toBeLessThanOrEqual(400);
+  expect(slices).toBeGreaterThanOrEqual(messages / 400);
+  expect(sent).toBeGreaterThan(2);
+  vi.restoreAllMocks();
+  expect((await to.local('organizations.get', { organization: 'acme' })).name).toBe(
+    (await from.local('organizations.get', { organization: 'acme' })).name,
+  );
+  for (const table of ['organizations', 'messages'])
+    expect(
+      await rowsOf(
+        to,
+        `select * from ${table} where ${table === 'messages' ? 'organization_id' : 'id'} = ? order by id`,
+        acme.id,
+      ),
+      table,
+    ).toEqual(await rowsOf(from, `select * from ${table} order by id`));
+  await createConversation(createVisitorByKey(to, acme.application));
+});
+
+describe('cut off in the middle', () => {
+  /** As after kill -9: from some write on, the import writes nothing any more, not even to clean up. */
+  async function cutOff(): Promise<unknown[]> {
+    const before = await numbers();
+    const { store } = to.service.engine;
+    const write = store.write.bind(store);
+    vi.spyOn(store, 'write').mockImplementation(async (scope, work) => {
+      const there = (await rowsOf(to, 'select 1 from messages limit 1')).length > 0;
+      if (there) throw new Error('killed');
+      return write(scope, work);
+    });
+    await expect(importIt()).rejects.toThrow('killed');
+    vi.restoreAllMocks();
+    expect(Number((await rowsOf(to, 'select count(*) as n from messages'))[0]?.['n'])).toBeGreaterThan(0);
+    return before;
+  }
+
+  it('is not found, and is removed by the server’s maintenance', async () => {
+    const before = await cutOff();
+    expect((await to.local('organizations.list', {})).organizations).toEqual([]);
+    // It could still be at work.
+    await runMaintenance(to.service);
+    expect(await numbers()).not.toEqual(before);
+    await to.clock.advance(61_000);
+    await runMaintenance(to.service);
+    expect(await numbers()).toEqual(before);
+  });
+
+  it('gives way to the next import of the same file, after a minute', async () => {
+    await cutOff();
+    await expect(importIt()).rejects.toMatchObject({
+      code: 'conflict',
+      message: expect.stringMatching(/being imported already.*Try again in a minute/),
+    });
+    await to.clock.advance(61_000);
+    await importIt();
+    expect(await numbers()).toEqual(await numbers(from));
+  });
+
+  it('goes no further once its rows were removed as abandoned', async () => {
+    const before = await numbers();
+    const { store } = to.service.engine;
+    const write = store.write.bind(store);
+    let removed = false;
+    vi.spyOn(store, 'write').mockImplementation(async (scope, work) => {
+      const done = await write(scope, work);
+      if (removed || (await rowsOf(to, 'select 1 from messages limit 1')).length === 0) return done;
+      removed = true;
+      await to.clock.advance(61_000);
+      const { removeAbandonedArrivals } = await import('../../src/services/data/arrivals.ts');
+      void removeAbandonedArrivals(to.service).catch(() => undefined);
+      return done;
+    });
+    await expect(importIt()).rejects.toThrow(/held up for more than a minute|is here already|FOREIGN KEY/);
+    vi.restoreAllMocks();
+    expect(await numbers()).toEqual(before);
+  });
+});
