@@ -54,7 +54,7 @@ async function readPassphraseFile(file: string): Promise<string> {
 
 /**
  * A passphrase for a new backup: the given one, or one that a person types twice.
- * @throws UsageError when it is too short, or nobody is there to ask; CommandError when the person leaves
+ * @throws UsageError when it is too short, or there is no terminal; CommandError when the person leaves
  */
 export async function newPassphrase(context: Context, options: PassphraseOptions): Promise<string> {
   const given = await givenPassphrase(context, options);
@@ -75,7 +75,7 @@ function passphraseProblem(passphrase: string): string | null {
 
 /**
  * Asks for the passphrase of an encrypted backup.
- * @throws UsageError when nobody is there to ask; CommandError when the person leaves
+ * @throws UsageError when there is no terminal; CommandError when the person leaves
  */
 export function askPassphrase(context: Context): Promise<string> {
   return askOnTerminal(context, (prompt) => prompt.secret('Passphrase of the backup (not shown): '));

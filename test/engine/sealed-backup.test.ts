@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { isSealed, openSealed, sealSource, type ByteSource } from '../../src/engine/sqlite/sealed-backup.ts';
 
-const passphrase = 'nine words that nobody Else knows: äöü';
+const passphrase = 'nine words that no one Else knows: äöü';
 const chunk = 1_048_576 + 16;
 const header = 25 + 1 + 32 + 8 + 32 + 32;
 /** What is attacked is the form, which is the same at every cost. */

@@ -1,4 +1,4 @@
-// An import of a large organization comes in many short transactions beside others' work, is seen by nobody before it is
+// An import of a large organization comes in many short transactions beside others' work, is not seen before it is
 // whole, and leaves nothing when it is cut off.
 import { afterAll, beforeAll, beforeEach, afterEach, describe, expect, it, vi } from 'vitest';
 import { sizeLimits } from '../../src/protocol/codes.ts';
@@ -71,7 +71,7 @@ const numbers = (app = to) =>
     tables.map(async (table) => (await rowsOf(app, `select count(*) as n from ${table}`))[0]?.['n']),
   );
 
-it('goes in short transactions, and others’ messages in between; nobody sees it before it is whole', async () => {
+it('goes in short transactions, and others’ messages in between; it is not seen before it is whole', async () => {
   const other = await createOrganization(to, 'other');
   const visitor = createVisitor(to, other.application);
   const conversation = await createConversation(visitor);

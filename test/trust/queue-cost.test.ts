@@ -58,7 +58,8 @@ it('counts unread messages exactly up to 200, and no further', async () => {
 it('reads what a line shows for the lines of the page alone', async () => {
   await rowsOf(
     app,
-    `insert into conversations select 'c' || i, c.organization_id, c.application_id, c.visitor_key, c.mode, c.status, c.subject, null, null, null, c.last_seq, c.waiting_since - i, null, null, c.created_at, c.updated_at, null
+    `insert into conversations (id, organization_id, application_id, visitor_key, mode, status, subject, last_seq, waiting_since, created_at, updated_at)
+     select 'c' || i, c.organization_id, c.application_id, c.visitor_key, c.mode, c.status, c.subject, c.last_seq, c.waiting_since - i, c.created_at, c.updated_at
      from conversations c, (with recursive n(i) as (select 1 union all select i + 1 from n where i < 200) select i from n)`,
   );
   await rowsOf(

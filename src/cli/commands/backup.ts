@@ -46,9 +46,7 @@ async function backUp(
     });
   print.line('Backed up to ', ['bold', path], `: ${(bytes / 1_048_576).toFixed(1)} MiB, checked.`);
   if (encrypted)
-    print.line(
-      'The file is encrypted, the secret key in it too. Without its passphrase nobody can restore it.',
-    );
+    print.line('The file is encrypted, the secret key in it too. Without its passphrase it is lost.');
   else print.line('The file contains the secret key, so every API key in it can be read. Keep it private.');
   print.next(context.command(`restore ${file}`));
 }

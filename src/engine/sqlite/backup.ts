@@ -183,7 +183,7 @@ export async function isSealedBackup(file: string): Promise<boolean> {
   try {
     return await isSealed(handle);
   } catch (error) {
-    throw unreadable(file, error);
+    throw readError(file, error);
   } finally {
     await handle.close();
   }
@@ -193,11 +193,11 @@ async function openToRead(file: string): Promise<FileHandle> {
   try {
     return await open(file, 'r');
   } catch (error) {
-    throw unreadable(file, error);
+    throw readError(file, error);
   }
 }
 
-function unreadable(file: string, error: unknown): BackupError {
+function readError(file: string, error: unknown): BackupError {
   const why = systemErrorCode(error) === 'ENOENT' ? 'there is no such file' : errorMessage(error);
   return new BackupError(`${file} can't be read: ${why}.`, { cause: error });
 }

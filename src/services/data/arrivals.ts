@@ -1,4 +1,4 @@
-// Organizations whose import is under way. Their rows come in slices, and nobody finds them before the last one is
+// Organizations whose import is under way. Their rows come in slices, and they are found once the last one is
 // there; what an import that was cut off has left is removed by the next import, or within the hour by the server.
 import { ServiceError } from '../core/errors.ts';
 import type { OrganizationRow } from '../../engine/rows.ts';

@@ -128,7 +128,7 @@ function unsealRow({ secrets }: Service, table: ExportedTable, row: AnyRow, orga
 export type Lines = () => AsyncIterable<string>;
 
 /**
- * Takes an organization in, all of it or nothing: in slices, beside others' work. Nobody finds it before its last row.
+ * Takes an organization in, all of it or nothing: in slices, beside others' work. It is found once its last row is there.
  * @throws ServiceError bad_request (no such file, cut off, changed, or of another schema); conflict (its slug or an id
  * is taken, or it is being imported)
  */
@@ -159,7 +159,7 @@ function completeImport(
 ): Promise<ExportSummary> {
   if (row === null) throw importError('there is no organization in it');
   return call.service.engine.store.alone('server', async (tx) => {
-    // Somebody may have made one of this name meanwhile.
+    // One of this name may have been made since.
     await assertNotPresent(tx, header);
     await continueArrival(tx, row.id, call.service.engine.clock.now());
     await tx.repositories.exportImport.completeArrival(row);
@@ -299,7 +299,7 @@ interface CheckedRow {
   readonly number: number;
 }
 
-/** Checked before they are written, so that no lock is held meanwhile. */
+/** Checked before they are written, so that no lock is held while they are. */
 const checkedRows = 200;
 
 /** Puts the rows in. @returns how many */
