@@ -30,7 +30,7 @@ export async function findConversationId(context: Context, { call }: Remote, typ
     for (let offset = 0; offset < lookedAt; offset += sizeLimits.pageMax) {
       const page = await call<{ conversations: readonly StaffConversationListItem[]; total: number }>(
         'GET',
-        `/staff/conversations?mode=${mode}&limit=${sizeLimits.pageMax}&offset=${offset}`,
+        `/staff/conversations?mode=${mode}&snoozed=all&limit=${sizeLimits.pageMax}&offset=${offset}`,
       );
       for (const { id } of page.conversations) if (id.startsWith(text) || id.endsWith(text)) found.add(id);
       if (offset + sizeLimits.pageMax >= page.total) break;

@@ -19,6 +19,8 @@ const styles = {
   'conversation:accepted': 'cyan',
   'conversation:released': 'yellow',
   'conversation:resolved': 'cyan',
+  'conversation:reopened': 'yellow',
+  'conversation:changed': 'cyan',
 } as const satisfies Partial<Record<keyof StaffEvents, Style>>;
 
 type PrintedEvent = keyof typeof styles;
@@ -131,6 +133,12 @@ function printEvents(client: StaffClient, print: Printer): void {
   );
   client.on('conversation:resolved', (event) =>
     printEvent(client, print, 'conversation:resolved', event.conversationId, event),
+  );
+  client.on('conversation:reopened', (event) =>
+    printEvent(client, print, 'conversation:reopened', event.conversationId, event),
+  );
+  client.on('conversation:changed', (event) =>
+    printEvent(client, print, 'conversation:changed', event.conversationId, event),
   );
 }
 

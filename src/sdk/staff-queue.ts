@@ -4,6 +4,8 @@ import type { Emitter } from './emitter.ts';
 import { asSdkError, isRetryable } from './error.ts';
 import type { HttpClient } from './http.ts';
 import type {
+  BulkRequest,
+  BulkResult,
   QueueFilter,
   StaffConversation,
   StaffConversationListItem,
@@ -32,6 +34,9 @@ export interface StaffQueue {
   get(id: string): Promise<StaffConversation>;
   list(filter: QueueFilter): Promise<{ readonly conversations: Items; readonly total: number }>;
   act(id: string, name: string, body?: object): Promise<StaffConversation>;
+  /** A change by any method. @param path below `/conversations/` */
+  change(method: string, path: string, body?: object): Promise<StaffConversation>;
+  bulk(ids: readonly string[], act: BulkRequest): Promise<readonly BulkResult[]>;
   retain(ids: ReadonlySet<string>): void;
 }
 
@@ -101,6 +106,15 @@ export function createStaffQueue(options: StaffQueueOptions): StaffQueue {
     });
   }
 
+  async function change(method: string, path: string, body?: object): Promise<StaffConversation> {
+    const { conversation } = await http.request_<{ conversation: StaffConversation }>(
+      method,
+      `/conversations/${path}`,
+      body === undefined ? {} : { body },
+    );
+    return takeOne(conversation);
+  }
+
   return {
     patch: (id, patch) => {
       const old = options.get().find((one) => one.id === id);
@@ -110,7 +124,9 @@ export function createStaffQueue(options: StaffQueueOptions): StaffQueue {
     get,
     list: async (filter) => {
       const query = new URLSearchParams(
-        Object.entries(filter).map(([name, value]): [string, string] => [name, String(value)]),
+        Object.entries(filter).flatMap(([name, value]: [string, unknown]) =>
+          [value].flat().map((one): [string, string] => [name, String(one)]),
+        ),
       );
       const path = `/conversations?${query.toString()}`;
       const answer = await http.request_<{ conversations: StaffConversationListItem[]; total: number }>(
@@ -120,13 +136,14 @@ export function createStaffQueue(options: StaffQueueOptions): StaffQueue {
       take(answer.conversations);
       return answer;
     },
-    act: async (id, name, body = {}) => {
-      const { conversation } = await http.request_<{ conversation: StaffConversation }>(
-        'POST',
-        `/conversations/${id}/${name}`,
-        { body },
-      );
-      return takeOne(conversation);
+    act: (id, name, body = {}) => change('POST', `${id}/${name}`, body),
+    change,
+    bulk: async (ids, act) => {
+      const { results } = await http.request_<{ results: BulkResult[] }>('POST', '/conversations/bulk', {
+        body: { ids, ...act },
+      });
+      for (const result of results) if (result.ok) takeOne(result.conversation);
+      return results;
     },
     retain: (ids) => {
       const kept = options.get().filter(({ id }) => ids.has(id));

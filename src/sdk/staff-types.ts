@@ -6,7 +6,9 @@ import type {
   Member,
   Organization,
   Mode,
+  Priority,
 } from '../protocol/entities.ts';
+import type { QueueSort } from '../protocol/queue.ts';
 import type {
   ConnectionStatus,
   Environment,
@@ -52,6 +54,18 @@ export interface QueueFilter {
   /** A conversation: those of the same visitor. */
   readonly visitorOf?: string;
   readonly q?: string;
+  /** Those that have every one of these. */
+  readonly tag?: readonly string[];
+  readonly untagged?: boolean;
+  readonly unread?: boolean;
+  /** Unless told, snoozed ones are left out, but not of a search or of one visitor's conversations. */
+  readonly snoozed?: boolean | 'all';
+  readonly priority?: readonly Priority[];
+  readonly visitorId?: string;
+  readonly channel?: 'chat';
+  readonly sort?: QueueSort;
+  /** Minutes. */
+  readonly waitingLonger?: number;
   readonly limit?: number;
   readonly offset?: number;
 }
@@ -81,6 +95,8 @@ export interface StaffEvents {
   'conversation:accepted': EventPayloads['conversation:accepted'];
   'conversation:released': EventPayloads['conversation:released'];
   'conversation:resolved': EventPayloads['conversation:resolved'];
+  'conversation:reopened': EventPayloads['conversation:reopened'];
+  'conversation:changed': EventPayloads['conversation:changed'];
   /** A listed conversation is new here or changed. */
   conversation: StaffConversationListItem;
   typing: TypingPerson & { readonly conversationId: string; readonly active: boolean };
@@ -90,6 +106,18 @@ export interface StaffEvents {
   'signed-out': Record<string, never>;
   error: SdkError;
 }
+
+/** An act on many conversations, with what it needs. */
+export type BulkRequest =
+  | { readonly act: 'accept' | 'release' | 'resolve' | 'reopen' | 'unsnooze' | 'unread' }
+  | { readonly act: 'transfer'; readonly memberId: string }
+  | { readonly act: 'tag' | 'untag'; readonly tag: string }
+  | { readonly act: 'priority'; readonly priority: Priority }
+  | { readonly act: 'snooze'; readonly until: string };
+
+export type BulkResult =
+  | { readonly id: string; readonly ok: true; readonly conversation: StaffConversation }
+  | { readonly id: string; readonly ok: false; readonly error: string; readonly message: string };
 
 export interface StaffOptions {
   /** The service's address. */
@@ -161,6 +189,22 @@ export interface StaffClient {
   release(id: string): Promise<StaffConversation>;
   resolve(id: string): Promise<StaffConversation>;
   transfer(id: string, memberId: string): Promise<StaffConversation>;
+  /** Opens a closed conversation again; the member has it then. */
+  reopen(id: string): Promise<StaffConversation>;
+  tag(id: string, name: string): Promise<StaffConversation>;
+  untag(id: string, name: string): Promise<StaffConversation>;
+  /** What is left out stays; `subject: null`: none. */
+  update(
+    id: string,
+    patch: { readonly priority?: Priority; readonly subject?: string | null },
+  ): Promise<StaffConversation>;
+  /** @param until a time, as `Date.prototype.toISOString` writes it */
+  snooze(id: string, until: string): Promise<StaffConversation>;
+  wake(id: string): Promise<StaffConversation>;
+  /** From a message on, or from the visitor's newest one; for this member alone. */
+  markUnread(id: string, messageId?: string): Promise<StaffConversation>;
+  /** The same act on up to 100 conversations; a result for each. */
+  bulk(ids: readonly string[], act: BulkRequest): Promise<readonly BulkResult[]>;
   /** Any other endpoint of the service's below `/staff`, or one that begins with `/admin/`; @throws SdkError */
   call<T>(method: string, path: string, body?: object): Promise<T>;
 }

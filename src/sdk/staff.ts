@@ -123,7 +123,7 @@ export function createStaffClient(options: StaffOptions): StaffClient {
   });
   // The link has one timer at a time; while it is offline, that is the wait before the next attempt.
   let linkDueAt: number | null = null;
-  const { patch, refresh, get, list, act, retain } = createStaffQueue({
+  const { patch, refresh, get, list, act, change, bulk, retain } = createStaffQueue({
     env,
     http,
     emit,
@@ -235,6 +235,20 @@ export function createStaffClient(options: StaffOptions): StaffClient {
         patch(frame.payload.conversationId, { status: 'closed' });
         emit(frame.type, frame.payload);
         return refresh(frame.payload.conversationId);
+      case 'conversation:reopened':
+        patch(frame.payload.conversationId, { status: 'active' });
+        emit(frame.type, frame.payload);
+        return refresh(frame.payload.conversationId);
+      case 'conversation:changed': {
+        const { conversationId: id, tags, priority, snoozedUntil, subject } = frame.payload;
+        patch(id, { tags, priority, snoozedUntil, ...(subject !== null && { subject }) });
+        emit(frame.type, frame.payload);
+        // It tells all of it, but of one that was asleep when the queue was listed, and of a subject that went.
+        const known = state.conversations.find((one) => one.id === id);
+        if (known === undefined ? snoozedUntil === null : subject === null && known.subject !== undefined)
+          refresh(id);
+        return undefined;
+      }
       case 'conversation:activity':
         emit(frame.type, frame.payload);
         return refresh(frame.payload.conversationId);
@@ -375,6 +389,14 @@ export function createStaffClient(options: StaffOptions): StaffClient {
     release: (id) => act(id, 'release'),
     resolve: (id) => act(id, 'resolve'),
     transfer: (id, memberTo) => act(id, 'transfer', { memberId: memberTo }),
+    reopen: (id) => act(id, 'reopen'),
+    tag: (id, name) => change('PUT', `${id}/tags/${encodeURIComponent(name)}`, {}),
+    untag: (id, name) => change('DELETE', `${id}/tags/${encodeURIComponent(name)}`),
+    update: (id, values) => change('PATCH', id, values),
+    snooze: (id, until) => act(id, 'snooze', { until }),
+    wake: (id) => change('DELETE', `${id}/snooze`),
+    markUnread: (id, messageId) => act(id, 'unread', messageId === undefined ? {} : { messageId }),
+    bulk,
     call: (method, path, body) =>
       // The rest of the API lies beside `/staff`.
       http.request_(

@@ -125,7 +125,7 @@ const initial: StaffState = {
 
 type Item = StaffConversationListItem;
 type Failing = 'resume' | 'list' | 'get' | 'join' | 'send' | 'edit' | 'delete' | CommandName;
-type CommandName = 'accept' | 'release' | 'resolve' | 'transfer';
+type CommandName = 'accept' | 'release' | 'resolve' | 'transfer' | 'reopen' | 'snooze';
 
 /** What the service does with each command, and where it is allowed. */
 const allowed: Readonly<Record<CommandName, (item: Item) => boolean>> = {
@@ -133,6 +133,8 @@ const allowed: Readonly<Record<CommandName, (item: Item) => boolean>> = {
   release: ({ status }) => status === 'active',
   transfer: ({ status }) => status === 'active',
   resolve: ({ status }) => status !== 'closed',
+  reopen: ({ status }) => status === 'closed',
+  snooze: ({ status }) => status !== 'closed',
 };
 
 /** An answer takes a turn of the event loop. */
@@ -367,19 +369,27 @@ export class FakeStaff {
     await this.#answer(name);
     const item = this.#find(id);
     if (!allowed[name](item)) throw sdkError('conflict', 'It is not as it was.', 409);
-    if (name !== 'accept' && !canManage(item, me, this.#role === 'admin'))
+    if (name !== 'accept' && name !== 'reopen' && !canManage(item, me, this.#role === 'admin'))
       throw sdkError('forbidden', 'A colleague has it.', 403);
     this.change(id, patch);
     if (name === 'resolve') this.#resolved.set(id, { resolvedBy: me, resolvedAt: iso(start) });
     const { assignedTo, assignedToName } = this.#find(id);
     if (name === 'release') this.emit('conversation:released', { conversationId: id });
     else if (name === 'resolve') this.emit('conversation:resolved', { conversationId: id, resolvedBy: me });
-    else
+    else if (name !== 'snooze')
       this.emit('conversation:accepted', {
         conversationId: id,
         assignedTo: assignedTo ?? '',
         assignedToName: assignedToName ?? '',
       });
+    return this.#detail(id);
+  }
+
+  /** What every member may change of every conversation. */
+  async #order(name: string, id: string, patch: Partial<Item>): Promise<StaffConversation> {
+    this.calls.push(`${name} ${id}`);
+    await turn();
+    this.change(id, patch);
     return this.#detail(id);
   }
 
@@ -578,11 +588,6 @@ export class FakeStaff {
       accept: (id) =>
         this.#command('accept', id, {
           ...mine(),
-          unread: true,
-          tags: [],
-          priority: 'normal',
-          snoozedUntil: null,
-          dueAt: null,
           waitingSince: this.items.find((one) => one.id === id)?.waitingSince ?? null,
         }),
       release: (id) =>
@@ -590,16 +595,29 @@ export class FakeStaff {
           status: 'pending',
           assignedTo: null,
           assignedToName: null,
-          unread: true,
-          tags: [],
-          priority: 'normal',
-          snoozedUntil: null,
-          dueAt: null,
           waitingSince: iso(start),
         }),
       resolve: (id) => this.#command('resolve', id, { status: 'closed', waitingSince: null }),
       transfer: (id, memberId) =>
         this.#command('transfer', id, { assignedTo: memberId, assignedToName: 'Ann' }),
+      reopen: (id) => this.#command('reopen', id, { ...mine(), waitingSince: null }),
+      tag: (id, name) =>
+        this.#order(`tag ${name}`, id, { tags: [...new Set([...this.#find(id).tags, name])].toSorted() }),
+      untag: (id, name) =>
+        this.#order(`untag ${name}`, id, { tags: this.#find(id).tags.filter((one) => one !== name) }),
+      update: (id, { priority, subject }) =>
+        this.#order('update', id, {
+          ...(priority !== undefined && { priority }),
+          ...(typeof subject === 'string' && { subject }),
+        }),
+      snooze: (id, until) => this.#command('snooze', id, { snoozedUntil: until }),
+      wake: (id) => this.#order('wake', id, { snoozedUntil: null }),
+      markUnread: (id) => this.#order('unread', id, { unreadCount: 1, unread: true }),
+      bulk: async (ids, { act }) => {
+        calls.push(`bulk ${act} ${ids.join(' ')}`);
+        await turn();
+        return ids.map((id) => ({ id, ok: false, error: 'forbidden', message: 'Not here.' }) as const);
+      },
       call: async <T>(method: string, path: string, body?: object): Promise<T> => {
         calls.push(`${method} ${path}`);
         const answer = this.answers.get(`${method} ${path.replace(/\?.*$/, '')}`);

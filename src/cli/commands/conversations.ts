@@ -13,24 +13,24 @@ export function addConversationCommands(program: Command, act: WrapHandler): voi
   const add = (name: string, about: string): Command =>
     addServerOptions(program.command(name).description(about).argument('<ID>', idAbout));
   add('accept', 'accept a pending conversation').action(
-    act<ServerOptions>((context, options, [id = '']) => perform(context, options, id, 'accepted', accept)),
+    act<ServerOptions>((context, options, [id = '']) => performAct(context, options, id, 'accepted', accept)),
   );
   add('release', 'release a conversation to the queue').action(
     act<ServerOptions>((context, options, [id = '']) =>
-      perform(context, options, id, 'released', (remote, whole) => post(remote, whole, 'release')),
+      performAct(context, options, id, 'released', (remote, whole) => postAct(remote, whole, 'release')),
     ),
   );
   add('resolve', 'close a conversation').action(
     act<ServerOptions>((context, options, [id = '']) =>
-      perform(context, options, id, 'resolved', (remote, whole) => post(remote, whole, 'resolve')),
+      performAct(context, options, id, 'resolved', (remote, whole) => postAct(remote, whole, 'resolve')),
     ),
   );
   add('transfer', 'transfer a conversation to another member')
     .argument('<MEMBER>', "the member's id or name, or for admins the address")
     .action(
       act<ServerOptions>((context, options, [id = '', member = '']) =>
-        perform(context, options, id, 'transferred', async (remote, whole) =>
-          post(remote, whole, 'transfer', { memberId: await memberId(context, remote, member) }),
+        performAct(context, options, id, 'transferred', async (remote, whole) =>
+          postAct(remote, whole, 'transfer', { memberId: await findMemberId(context, remote, member) }),
         ),
       ),
     );
@@ -38,7 +38,8 @@ export function addConversationCommands(program: Command, act: WrapHandler): voi
 
 type Work = (remote: Remote, id: string) => Promise<StaffConversation>;
 
-async function perform(
+/** Does one act on a conversation and says how it stands. @param done as in "the conversation is done" */
+export async function performAct(
   context: Context,
   options: ServerOptions,
   typed: string,
@@ -68,7 +69,8 @@ async function perform(
   return undefined;
 }
 
-async function post(
+/** One act by its path below the conversation. @throws SdkError */
+export async function postAct(
   { call }: Remote,
   id: string,
   act: string,
@@ -81,7 +83,7 @@ async function post(
 /** Accepting what one has already is no failure: a script may run twice. */
 async function accept(remote: Remote, id: string): Promise<StaffConversation> {
   try {
-    return await post(remote, id, 'accept');
+    return await postAct(remote, id, 'accept');
   } catch (error) {
     if (!isSdkError(error, 'conflict')) throw error;
     const now = await getConversation(remote, id);
@@ -97,7 +99,7 @@ async function accept(remote: Remote, id: string): Promise<StaffConversation> {
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** @throws CommandError when no member, or more than one, is called so */
-async function memberId(context: Context, remote: Remote, typed: string): Promise<string> {
+export async function findMemberId(context: Context, remote: Remote, typed: string): Promise<string> {
   if (uuid.test(typed)) return typed;
   const name = typed.trim().toLowerCase();
   const known = await members(remote);

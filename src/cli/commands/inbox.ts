@@ -1,38 +1,33 @@
 // deskbell inbox and show: the queue and one conversation, for people without a terminal
 // of their own and for scripts. Reads only.
-import { InvalidArgumentError, Option, type Command } from 'commander';
+import { InvalidArgumentError, type Command } from 'commander';
 import type { Message } from '../../protocol/entities.ts';
 import type { StaffConversation, StaffConversationListItem } from '../../sdk/staff-types.ts';
 import type { WrapHandler, Context } from '../context.ts';
 import { findConversationId, getConversation, explainRefusal, shortId } from '../conversation-lookup.ts';
 import type { StyledText, Style } from '../print.ts';
+import type { ViewQuery } from '../../protocol/queue.ts';
+import { addFilterOptions, filterOf, filterQuery, type FilterOptions } from '../queue-filters.ts';
+import { findView } from './tags.ts';
 import { addServerOptions, withRemote, type Remote, type ServerOptions } from '../remote.ts';
 
-interface InboxOptions extends ServerOptions {
-  readonly status?: 'pending' | 'active' | 'closed' | 'all';
-  readonly mine?: boolean;
-  readonly search?: string;
+interface InboxOptions extends ServerOptions, FilterOptions {
+  readonly view?: string;
   readonly limit: number;
   readonly test?: boolean;
 }
 
 export function addInboxCommands(program: Command, act: WrapHandler): void {
-  addServerOptions(
-    program
-      .command('inbox')
-      .description('list conversations: the pending ones, or others')
-      .addOption(
-        new Option('--status <S>', 'pending, unless --mine (active) or --search (all) is given').choices([
-          'pending',
-          'active',
-          'closed',
-          'all',
-        ]),
-      )
-      .option('--mine', 'only those that are assigned to you')
-      .option('--search <WORDS>', 'only those with these words in messages, subject or visitor')
-      .option('--limit <N>', 'how many at most', count(100), 20)
-      .option('--test', 'conversations of test keys instead of live ones'),
+  addFilterOptions(
+    addServerOptions(
+      program
+        .command('inbox')
+        .description('list conversations: the pending ones, or others')
+        .option('--view <NAME>', 'those of a saved view; other filters are left out')
+        .option('--limit <N>', 'how many at most', count(100), 20)
+        .option('--test', 'conversations of test keys instead of live ones'),
+    ),
+    'pending, unless --mine (active), --search or another filter (all) is given',
   ).action(act<InboxOptions>(inbox));
   addServerOptions(
     program
@@ -53,23 +48,26 @@ function count(most: number): (text: string) => number {
 }
 
 async function inbox(context: Context, options: InboxOptions): Promise<void> {
-  const { mine = false, search, limit, test = false } = options;
-  const status = options.status ?? (search !== undefined ? 'all' : mine ? 'active' : 'pending');
-  const query = new URLSearchParams({ limit: String(limit), mode: test ? 'test' : 'live' });
-  if (status !== 'all') query.set('status', status);
-  if (mine) query.set('assignedTo', 'me');
-  if (search !== undefined) query.set('q', search);
-  const { conversations, total } = await withRemote(context, options, ({ call }) =>
-    call<{ conversations: readonly StaffConversationListItem[]; total: number }>(
+  const { limit, test = false } = options;
+  const asked = filterOf(options);
+  const status = options.status ?? defaultStatus(asked);
+  const { conversations, total } = await withRemote(context, options, async (remote) => {
+    const filter =
+      options.view === undefined
+        ? { ...asked, ...(status !== 'all' && { status }), mode: test ? 'test' : 'live' }
+        : { mode: 'live', ...(await findView(context, remote, options.view)).query };
+    const query = filterQuery(filter);
+    query.set('limit', String(limit));
+    return remote.call<{ conversations: readonly StaffConversationListItem[]; total: number }>(
       'GET',
       `/staff/conversations?${query.toString()}`,
-    ),
-  );
+    );
+  });
   const { print } = context;
   if (print.json) return print.document({ items: conversations, total });
   const now = Date.now();
   print.table(
-    ['ID', 'STATUS', 'SINCE', 'UNREAD', 'WHOSE', 'VISITOR', 'LAST'],
+    ['ID', 'STATUS', 'SINCE', 'UNREAD', 'WHOSE', 'VISITOR', 'ORDER', 'LAST'],
     conversations.map((one) => [
       print.interactive ? shortId(one.id) : one.id,
       one.status,
@@ -77,13 +75,30 @@ async function inbox(context: Context, options: InboxOptions): Promise<void> {
       one.unreadCount === 0 ? '' : String(one.unreadCount),
       one.assignedToName ?? '',
       visitorName(one),
+      orderWords(one),
       lastWords(one),
     ]),
-    status === 'pending' ? 'No visitor is waiting.' : 'No such conversations.',
+    status === 'pending' && options.view === undefined ? 'No visitor is waiting.' : 'No such conversations.',
   );
   if (total > conversations.length)
     print.line(['dim', `${conversations.length} of ${total}; more with --limit.`]);
   return undefined;
+}
+
+/** Who asks for something in particular wants it in every status. */
+function defaultStatus(asked: ViewQuery): 'pending' | 'active' | 'all' {
+  const { assignedTo, ...others } = asked;
+  if (Object.keys(others).some((name) => name !== 'sort')) return 'all';
+  return assignedTo === undefined ? 'pending' : 'active';
+}
+
+/** Priority, tags and snooze, where there is something to say. */
+function orderWords({ priority, tags, snoozedUntil }: StaffConversationListItem): string {
+  return [
+    ...(priority === 'normal' ? [] : [priority]),
+    ...tags.map((name) => `#${name}`),
+    ...(snoozedUntil === null ? [] : [`snoozed until ${localTime(snoozedUntil)}`]),
+  ].join(' ');
 }
 
 function visitorName({ visitor }: StaffConversationListItem): string {
@@ -158,6 +173,7 @@ function sayConversation({ print }: Context, one: StaffConversation): void {
     ...(visitor.email === null ? [] : [['e-mail', visitor.email] as const]),
     ['verified', visitor.verifiedFields.join(', ') || 'nothing'],
     ['status', one.assignedToName === null ? one.status : `${one.status}, ${one.assignedToName}'s`],
+    ...(orderWords(one) === '' ? [] : [['order', orderWords(one)] as const]),
     ['application', one.application.name],
     ['begun', localTime(one.createdAt)],
     ['id', one.id],
