@@ -5,7 +5,7 @@ import type { Priority } from '../../../protocol/entities.ts';
 import type { QueueSort } from '../../../protocol/queue.ts';
 import type { ConversationFilter, ConversationsRepository } from '../../repositories/conversations.ts';
 import type { ConversationRow, ConversationWithVisitor, QueueRow } from '../../rows.ts';
-import { containsText, tagNames } from '../dialect.ts';
+import { containsText, tagNames, withoutIndex } from '../dialect.ts';
 import type { KnownConversations } from '../known-conversations.ts';
 import { all, builder, first, prepare, run, type Runner } from '../query.ts';
 
@@ -256,18 +256,22 @@ const holders = prepare<object>()((db) =>
     .where('o.release_after_minutes', 'is not', null),
 );
 
-function queueBase(organizationId: string) {
+function queueBase(filter: ConversationFilter) {
   return (
     builder
       .selectFrom('conversations as c')
       // Left: SQLite leaves the visitors alone where nothing is looked for in them.
       .leftJoin('visitors as v', 'v.id', 'c.visitor_key')
-      .where('c.organization_id', '=', organizationId)
+      .where(organizationColumn(filter), '=', filter.organizationId)
   );
 }
 
+/** Where tags lead to the conversations, the index over the whole organization must not. */
+const organizationColumn = (filter: ConversationFilter) =>
+  isByTag(filter) ? withoutIndex('c.organization_id') : sql<string>`c.organization_id`;
+
 function queue(filter: ConversationFilter) {
-  let query = queueBase(filter.organizationId);
+  let query = queueBase(filter);
   const { visitorOf } = filter;
   if (filter.mode !== undefined) query = query.where('c.mode', '=', filter.mode);
   if (visitorOf !== undefined)
@@ -281,16 +285,31 @@ function queue(filter: ConversationFilter) {
   return orderFilters(query, filter);
 }
 
+const isByTag = ({ tagIds = [] }: ConversationFilter): boolean => tagIds.length > 0;
+
+/** The ids of the conversations that have every one of these tags: one tag leads to them, the others are looked up. */
+function withEveryTag([first = '', ...others]: readonly string[]) {
+  let query = builder
+    .selectFrom('conversation_tags as held')
+    .select('held.conversation_id')
+    .where('held.tag_id', '=', first);
+  for (const tagId of others)
+    query = query.where((e) =>
+      e.exists(
+        e
+          .selectFrom('conversation_tags as other')
+          .select('other.tag_id')
+          .whereRef('other.conversation_id', '=', 'held.conversation_id')
+          .where('other.tag_id', '=', tagId),
+      ),
+    );
+  return query;
+}
+
 /** The filters by tag, priority, snooze, unread and text. */
 function orderFilters(base: ReturnType<typeof queueBase>, filter: ConversationFilter) {
   let query = base;
-  for (const tagId of filter.tagIds ?? [])
-    query = query.where('c.id', 'in', (e) =>
-      e
-        .selectFrom('conversation_tags as held')
-        .select('held.conversation_id')
-        .where('held.tag_id', '=', tagId),
-    );
+  if (isByTag(filter)) query = query.where('c.id', 'in', withEveryTag(filter.tagIds ?? []));
   if (filter.untagged !== undefined) {
     const tagged = sql<boolean>`exists (select 1 from conversation_tags as any_tag where any_tag.conversation_id = c.id)`;
     query = query.where(filter.untagged ? sql<boolean>`not ${tagged}` : tagged);
