@@ -35,7 +35,8 @@ import * as organizations from './tenants/organizations.ts';
 import { purgeApplicationData, purgeOrganizationData, purge } from './data/retention.ts';
 import type { Call, CallOf, ReadTx, Tx } from './service.ts';
 import * as passkeys from './auth/passkeys.ts';
-import * as secondFactor from './auth/second-factor.ts';
+import * as ownSecondFactor from './auth/own-second-factor.ts';
+import * as secondFactorSignIn from './auth/second-factor-sign-in.ts';
 import * as sessions from './auth/sessions.ts';
 import * as staffSessions from './auth/staff-sessions.ts';
 import { writeAs } from './auth/standing.ts';
@@ -139,25 +140,33 @@ export const handlers: { readonly [N in OperationName]: Handler<N> } = {
   'session.fromLink': sessions.signInByLink,
   'session.get': sessions.getSession,
   'session.delete': writes(sessions.signOut, memberScope),
-  'session.secondFactor': secondFactor.completeSignIn,
-  'session.setUpSecondFactor': secondFactor.setUpSecondFactor,
+  'session.secondFactor': secondFactorSignIn.completeSignIn,
+  'session.setUpSecondFactor': secondFactorSignIn.setUpSecondFactor,
   'me.get': reads(ownAccount.getOwnAccount),
   'me.update': preparesAndWrites(ownAccount.prepareOwnPassword, ownAccount.updateOwnAccount),
-  'totp.get': reads(secondFactor.getTotp),
-  'totp.begin': preparesAndWrites(secondFactor.checkOwnPassword, secondFactor.beginTotp, memberScope),
-  'totp.confirm': preparesAndWrites(secondFactor.countOwnAttempt, secondFactor.confirmTotp, memberScope),
-  'totp.disable': preparesAndWrites(secondFactor.countOwnAttempt, secondFactor.disableTotp, memberScope),
-  'passkeys.list': reads(passkeys.listPasskeys),
-  'passkeys.begin': preparesAndWrites(secondFactor.checkOwnPassword, passkeys.beginPasskey, memberScope),
-  'passkeys.add': passkeys.addPasskey,
-  'passkeys.rename': writes(passkeys.renamePasskey, memberScope),
-  'passkeys.remove': preparesAndWrites(secondFactor.checkOwnPassword, passkeys.removePasskey, memberScope),
-  'recoveryCodes.create': preparesAndWrites(
-    secondFactor.checkOwnPassword,
-    secondFactor.createRecoveryCodes,
+  'totp.get': reads(ownSecondFactor.getTotp),
+  'totp.begin': preparesAndWrites(ownSecondFactor.checkOwnPassword, ownSecondFactor.beginTotp, memberScope),
+  'totp.confirm': preparesAndWrites(
+    ownSecondFactor.countOwnAttempt,
+    ownSecondFactor.confirmTotp,
     memberScope,
   ),
-  'members.resetSecondFactor': writes(secondFactor.resetSecondFactor),
+  'totp.disable': preparesAndWrites(
+    ownSecondFactor.countOwnAttempt,
+    ownSecondFactor.disableTotp,
+    memberScope,
+  ),
+  'passkeys.list': reads(passkeys.listPasskeys),
+  'passkeys.begin': preparesAndWrites(ownSecondFactor.checkOwnPassword, passkeys.beginPasskey, memberScope),
+  'passkeys.add': passkeys.addPasskey,
+  'passkeys.rename': writes(passkeys.renamePasskey, memberScope),
+  'passkeys.remove': preparesAndWrites(ownSecondFactor.checkOwnPassword, passkeys.removePasskey, memberScope),
+  'recoveryCodes.create': preparesAndWrites(
+    ownSecondFactor.checkOwnPassword,
+    ownSecondFactor.createRecoveryCodes,
+    memberScope,
+  ),
+  'members.resetSecondFactor': writes(ownSecondFactor.resetSecondFactor),
   'members.signOut': writes(staffSessions.signOutMember),
   'sessions.list': reads(staffSessions.listSessions),
   'sessions.end': writes(staffSessions.endSession, memberScope),

@@ -1,5 +1,5 @@
 // A member's own passkeys: listed, added by way of a browser, renamed, removed. What a passkey proves in a sign-in is the
-// business of second-factor.ts.
+// business of second-factor-sign-in.ts.
 import { randomBytes } from 'node:crypto';
 import type { PasskeyRow } from '../../engine/rows.ts';
 import type { Input, Output } from '../../protocol/operations.ts';
@@ -17,8 +17,8 @@ import {
   beginSecondFactor,
   countOwnAttempt,
   endSecondFactor,
-  hasSecondFactor,
-} from './second-factor.ts';
+} from './own-second-factor.ts';
+import { hasSecondFactor } from './second-factor.ts';
 import { writeAs } from './standing.ts';
 import {
   challengeLifeMs,

@@ -1,7 +1,7 @@
 // What members set for themselves: name, language, time zone, signature, password.
 import type { MemberRow } from '../../engine/rows.ts';
 import type { Input, Output } from '../../protocol/operations.ts';
-import { checkOwnPassword } from '../auth/second-factor.ts';
+import { checkOwnPassword } from '../auth/own-second-factor.ts';
 import { accessMember } from '../core/access.ts';
 import { audit } from '../core/audit.ts';
 import { serializeMember } from '../core/serializers.ts';
