@@ -87,9 +87,9 @@ async function addConversation(
     const stored = await repositories.messages.byId(message.id);
     if (stored === undefined) throw new Error('the first message is missing');
     const { visitor_name: _visitor, member_name: _member, ...row } = stored;
-    for (let seq = row.seq + 1; seq < row.seq + count; seq += 1) {
+    for (let made = 1; made < count; made += 1) {
       const id = clock.newId();
-      await repositories.messages.insert({ ...row, id, seq, changed_seq: seq, client_message_id: null });
+      await repositories.messages.append({ ...row, id, client_message_id: null }, 'visitor');
       await repositories.search.put(id, organizationId, ['the', 'parcel', 'never', 'arrived', word]);
     }
   });

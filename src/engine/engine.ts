@@ -1,8 +1,17 @@
 // What rules see of everything that can be replaced: store, limits, presence, seats, clock. Each interface states its
-// contract, whatever engine fulfils it. Types only, and the one error that a store may throw.
+// contract, whatever engine fulfils it. Types, what a value is that may be there at once, and the one error that a store
+// may throw.
 import type { Repositories } from './repositories.ts';
 import type { SenderRole } from '../protocol/entities.ts';
 import type { EventRow } from './rows.ts';
+
+/** A value that an engine has at once, or soon: asked on every message, where a promise costs more than the answer. */
+export type Soon<T> = T | Promise<T>;
+
+/** Goes on with a value at once where it is there, else when it comes. Throws at once what `use` throws at once. */
+export function whenReady<T, U>(value: Soon<T>, use: (value: T) => Soon<U>): Soon<U> {
+  return value instanceof Promise ? value.then(use) : use(value);
+}
 
 /** Time and ids, handed in so that tests can move them by hand. */
 export interface Clock {
@@ -63,7 +72,7 @@ export interface Tx extends ReadTx {
    * The number of `freshConfiguration` that holds in this transaction; null where configuration has changed since, by
    * this process or another: what was looked up before is then to be read again.
    */
-  configurationEpoch(): Promise<number | null>;
+  configurationEpoch(): Soon<number | null>;
   /** Says that an organization's configuration changed: caches and live connections look again after the commit. */
   configurationChanged(organizationId: string): void;
 }
@@ -116,7 +125,7 @@ export interface Store {
    * What one node withdrew, no other serves from a cache afterwards; an engine may be a moment late for what is changed
    * behind its back.
    */
-  freshConfiguration(): Promise<number>;
+  freshConfiguration(): Soon<number>;
   /** What was counted since it was opened. */
   stats(): StoreStats;
 }
@@ -190,9 +199,9 @@ export interface Limiter {
    * Counts one use against every window of every check, or against none when any refuses.
    * @throws RangeError for a limit or a window that is not a whole number
    */
-  take(checks: readonly LimitCheck[]): Promise<LimitVerdict>;
+  take(checks: readonly LimitCheck[]): Soon<LimitVerdict>;
   /** The same verdict without counting. */
-  peek(checks: readonly LimitCheck[]): Promise<LimitVerdict>;
+  peek(checks: readonly LimitCheck[]): Soon<LimitVerdict>;
 }
 
 /** Counts in this process alone, and answers at once: for what belongs to one connection. */

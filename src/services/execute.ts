@@ -47,7 +47,8 @@ export async function execute<N extends OperationName>(
   const { who, input: schema } = rows[name];
   assertAllowed(who, call);
   assertScope(call.actor, name);
-  await limitRequest(call);
+  const limited = limitRequest(call);
+  if (limited !== undefined) await limited;
   // Naming is how a visitor is proven.
   if (call.actor.kind === 'visitor' && call.actor.identityDemanded === true && name !== 'visitor.update')
     await assertIdentified(call);

@@ -72,9 +72,11 @@ function preparesAndWrites<A extends Actor, I, J, P, O>(
   handler: (tx: Tx, call: Call<A>, input: J, prepared: P) => Promise<O>,
   scope: (call: Call<A>, input: J) => Scope = organizationScope,
 ) {
-  return async (call: Call<A>, input: I & J): Promise<O> => {
-    const prepared = await prepare(call, input);
-    return writeAs(call, scope(call, input), (tx, current) => handler(tx, current, input, prepared));
+  return (call: Call<A>, input: I & J): Promise<O> => {
+    const write = (prepared: P): Promise<O> =>
+      writeAs(call, scope(call, input), (tx, current) => handler(tx, current, input, prepared));
+    const prepared = prepare(call, input);
+    return prepared instanceof Promise ? prepared.then(write) : write(prepared);
   };
 }
 

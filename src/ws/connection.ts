@@ -134,8 +134,10 @@ export class Connection {
       if (text === null)
         throw new FrameError('VALIDATION_ERROR', 'Binary frames are not part of the protocol: send text.');
       frame = readFrame(text);
-      await this.revalidate();
-      if (this.#closed) return;
+      if (this.#held !== null) {
+        await this.revalidate();
+        if (this.#closed) return;
+      }
       await this.#run(frame);
       this.#badFrames = 0;
       this.#limited[limitedKind(frame)] = 0;

@@ -100,3 +100,58 @@ it('the visitor was erased', async () => {
   await app.local('visitors.erase', { visitorId: visitor.id });
   expect((await send(visitor)).status).toBe(404);
 });
+
+it('another process has written the next message', async () => {
+  const other = new Database(databaseFile(app.folder));
+  other.prepare('update conversations set last_seq = last_seq + 1 where id = ?').run(conversationId);
+  const columns = other.prepare("select name from pragma_table_info('messages')").pluck().all();
+  const values: Record<string, string> = { id: "'foreign'", seq: 'seq + 1', changed_seq: 'seq + 1' };
+  other.exec(
+    `insert into messages select ${columns.map((name) => values[String(name)] ?? String(name)).join()} from messages where conversation_id = '${conversationId}'`,
+  );
+  other.close();
+  expect((await send(visitor)).status).toBe(201);
+  expect(await sequence()).toEqual([1, 2, 3]);
+});
+
+it('a message of the same commit was taken back', async () => {
+  const { store } = app.service.engine;
+  const failing = store.write({ organization }, async ({ repositories }) => {
+    const [row] = await repositories.messages.page({
+      conversationId,
+      notes: true,
+      order: 'asc',
+      limit: 1,
+      offset: 0,
+    });
+    await repositories.messages.append({ ...row!, id: 'never', client_message_id: null }, 'visitor');
+    throw new Error('half way');
+  });
+  const [failed, next] = await Promise.allSettled([failing, send(visitor)]);
+  expect([failed.status, next.status]).toEqual(['rejected', 'fulfilled']);
+  expect((await send(visitor)).status).toBe(201);
+  expect(await sequence()).toEqual([1, 2, 3]);
+});
+
+it('the same message comes again: it takes no number and changes nothing', async () => {
+  const again = () =>
+    visitor.call('POST', `/conversations/${conversationId}/messages`, {
+      content: 'next',
+      clientMessageId: 'the same',
+    });
+  const { body: first } = await again();
+  const before = (await visitor.call('GET', `/conversations/${conversationId}`)).body;
+  app.clock.advance(1_000);
+  expect((await again()).body).toEqual(first);
+  expect((await visitor.call('GET', `/conversations/${conversationId}`)).body).toEqual(before);
+  expect((await send(visitor)).status).toBe(201);
+  expect(await sequence()).toEqual([1, 2, 3]);
+});
+
+/** The places of the conversation's messages. */
+const sequence = () =>
+  app.service.engine.store.read(async ({ repositories }) =>
+    (
+      await repositories.messages.page({ conversationId, notes: true, order: 'asc', limit: 10, offset: 0 })
+    ).map(({ seq }) => seq),
+  );

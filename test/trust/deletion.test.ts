@@ -42,8 +42,7 @@ async function fill(visitor: TestClient, organizationId: string): Promise<void> 
       } = (await repositories.messages.byId(template))!;
       for (let at = from; at < from + 500; at += 1) {
         const id = clock.newId();
-        const seq = row.seq + at + 1;
-        await repositories.messages.insert({ ...row, id, seq, changed_seq: seq, client_message_id: null });
+        await repositories.messages.append({ ...row, id, client_message_id: null }, 'visitor');
         await repositories.search.put(id, organizationId, ['the', 'parcel', 'never', 'arrived']);
       }
     });

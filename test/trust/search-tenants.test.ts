@@ -45,14 +45,7 @@ async function fill(template: string): Promise<void> {
       for (let at = from; at < from + 500; at += 1) {
         const id = clock.newId();
         const { visitor_name: _visitor, member_name: _member, ...message } = row;
-        const seq = row.seq + at + 1;
-        await repositories.messages.insert({
-          ...message,
-          id,
-          seq,
-          changed_seq: seq,
-          client_message_id: null,
-        });
+        await repositories.messages.append({ ...message, id, client_message_id: null }, 'visitor');
         await repositories.search.put(id, beta.id, words);
       }
     });

@@ -282,13 +282,10 @@ describe('figures and exports are read in slices', () => {
           idempotency_key: null,
         });
       for (let at = 0; at < messages; at += 1)
-        await repositories.messages.insert({
-          ...message,
-          id: clock.newId(),
-          seq: message.seq + at + 1,
-          changed_seq: message.seq + at + 1,
-          client_message_id: null,
-        });
+        await repositories.messages.append(
+          { ...message, id: clock.newId(), client_message_id: null },
+          'visitor',
+        );
     });
     return visitor.id;
   }

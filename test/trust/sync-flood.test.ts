@@ -56,13 +56,10 @@ it('a sync flood leaves others answered, sends little and ends with 4429', async
       ...row
     } = (await repositories.messages.byId(template))!;
     for (let seq = row.seq + 1; seq < messages; seq += 1)
-      await repositories.messages.insert({
-        ...row,
-        id: app.service.engine.clock.newId(),
-        seq,
-        changed_seq: seq,
-        client_message_id: null,
-      });
+      await repositories.messages.append(
+        { ...row, id: app.service.engine.clock.newId(), client_message_id: null },
+        'visitor',
+      );
   });
   const sockets: TestSocket[] = [];
   for (let index = 0; index < connections; index += 1) sockets.push(await visitor.connect());

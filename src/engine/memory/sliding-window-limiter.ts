@@ -259,7 +259,7 @@ export function createSlidingWindowLimiter({
 /** The limiter of a service that is one process: its memory counts for the whole. */
 export function createMemoryLimiter(memory: SlidingWindowLimiter): Limiter {
   return {
-    take: async (checks) => memory.take(checks),
-    peek: async (checks) => memory.peek(checks),
+    take: (checks) => memory.take(checks),
+    peek: (checks) => memory.peek(checks),
   };
 }

@@ -1,5 +1,6 @@
 // What is asked of messages. Their order inside a conversation is `seq`, never a time.
-import type { MessageRow, MessageWithSender } from '../rows.ts';
+import type { ConversationWithVisitor, MessageRow, MessageWithSender } from '../rows.ts';
+import type { ConversationStep } from './conversations.ts';
 
 /** A page of a conversation's messages. */
 export interface HistoryFilter {
@@ -14,6 +15,9 @@ export interface HistoryFilter {
   readonly offset: number;
 }
 
+/** A message that has no place in its conversation yet. */
+export type NewMessage = Omit<MessageRow, 'seq' | 'changed_seq'>;
+
 export interface MessagesRepository {
   /** Also a deleted one: its row stays, without text. */
   byId(id: string): Promise<MessageWithSender | undefined>;
@@ -22,8 +26,14 @@ export interface MessagesRepository {
     senderId: string,
     clientMessageId: string,
   ): Promise<MessageWithSender | undefined>;
-  /** 0 when its sender has one with the same client id in this conversation. */
-  insert(row: MessageRow): Promise<number>;
+  /**
+   * Stores a message under the next sequence number of its conversation, and records what the step changes about that,
+   * as `advance` does.
+   * @returns the conversation after it; undefined where its sender has a message with the same client id in this
+   *   conversation: then nothing has changed
+   * @throws Error when there is no such conversation
+   */
+  append(row: NewMessage, by: ConversationStep): Promise<ConversationWithVisitor | undefined>;
   edit(
     values: Pick<
       MessageRow,

@@ -4,7 +4,7 @@
 import Database from 'better-sqlite3';
 import type { CompiledQuery } from 'kysely';
 import type { Durability } from '../engine.ts';
-import type { Runner } from './query.ts';
+import { attempt, type DirectRunner, type Runner } from './query.ts';
 
 export type Connection = Database.Database;
 
@@ -111,20 +111,18 @@ export function createRunner(
     return found;
   }
 
-  // Not `async`: a promise per query is enough, and a throw still becomes a rejection.
-  function attempt<T>(work: () => T): Promise<T> {
-    return new Promise((resolve) => resolve(work()));
-  }
-
+  const direct: DirectRunner = {
+    first: <R>(query: CompiledQuery<R>, parameters: readonly unknown[]) =>
+      statement(query.sql).get(...parameters) as R | undefined,
+    run: (query, parameters) => statement(query.sql).run(...parameters).changes,
+    insert: (query, parameters) => Number(statement(query.sql).run(...parameters).lastInsertRowid),
+  };
   return {
+    direct,
     all: <R>(query: CompiledQuery<R>, parameters = query.parameters) =>
       attempt(() => statement(query.sql).all(...parameters) as R[]),
-    first: <R>(query: CompiledQuery<R>, parameters = query.parameters) =>
-      attempt(() => statement(query.sql).get(...parameters) as R | undefined),
-    run: (query, parameters = query.parameters) =>
-      attempt(() => statement(query.sql).run(...parameters).changes),
-    insert: (query, parameters = query.parameters) =>
-      attempt(() => Number(statement(query.sql).run(...parameters).lastInsertRowid)),
+    first: (query, parameters = query.parameters) => attempt(() => direct.first(query, parameters)),
+    run: (query, parameters = query.parameters) => attempt(() => direct.run(query, parameters)),
   };
 }
 

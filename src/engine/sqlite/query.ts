@@ -25,14 +25,28 @@ export const builder: Builder = new Kysely<Database>({
   },
 });
 
-/** Runs compiled queries: the part that a second engine would replace. */
+/** Runs compiled queries at once. Throws what the driver throws. */
+export interface DirectRunner {
+  first<R>(query: CompiledQuery<R>, parameters: readonly unknown[]): R | undefined;
+  /** The number of rows changed. */
+  run(query: CompiledQuery, parameters: readonly unknown[]): number;
+  /** The number of the row that it inserted. */
+  insert(query: CompiledQuery, parameters: readonly unknown[]): number;
+}
+
+/** Runs compiled queries. */
 export interface Runner {
+  /** For several statements that are one method: a promise for each would cost more than some of them. */
+  readonly direct: DirectRunner;
   all<R>(query: CompiledQuery<R>, parameters?: readonly unknown[]): Promise<R[]>;
   first<R>(query: CompiledQuery<R>, parameters?: readonly unknown[]): Promise<R | undefined>;
   /** The number of rows changed. */
   run(query: CompiledQuery, parameters?: readonly unknown[]): Promise<number>;
-  /** The number of the row that it inserted. */
-  insert(query: CompiledQuery, parameters?: readonly unknown[]): Promise<number>;
+}
+
+/** Not `async`: a promise for each call is enough, and a throw still becomes a rejection. */
+export function attempt<T>(work: () => T): Promise<T> {
+  return new Promise((resolve) => resolve(work()));
 }
 
 /** Stands for a value that arrives when the query runs. */
@@ -103,9 +117,4 @@ export function first<P, R>(runner: Runner, query: PreparedQuery<P, R>, values: 
 /** Runs a prepared query that answers no rows; the number of rows it changed. */
 export function run<P, R>(runner: Runner, query: PreparedQuery<P, R>, values: P): Promise<number> {
   return runner.run(query.compiled, query.bind(values));
-}
-
-/** Runs a prepared query that inserts one row; the row's number (SQLite's `rowid`). */
-export function insertRow<P, R>(runner: Runner, query: PreparedQuery<P, R>, values: P): Promise<number> {
-  return runner.insert(query.compiled, query.bind(values));
 }

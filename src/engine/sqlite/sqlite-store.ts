@@ -205,7 +205,7 @@ export class SqliteStore implements Store, Maintenance {
     return this.#follower.subscribe(listener);
   }
 
-  async freshConfiguration(): Promise<number> {
+  freshConfiguration(): number {
     return this.#epoch;
   }
 

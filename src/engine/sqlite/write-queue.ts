@@ -5,8 +5,8 @@ import { StoreUnavailableError } from '../engine.ts';
 import { createHistogram } from '../histogram.ts';
 import { createRunner, isStorageError, sqliteCode, type Connection } from './connection.ts';
 import { KnownConversations } from './known-conversations.ts';
-import { builder } from './query.ts';
-import { advance } from './repositories/conversations.ts';
+import { attempt, builder } from './query.ts';
+import { writeStep } from './repositories/conversations.ts';
 import { insertEvent } from './repositories/events.ts';
 import { insertMessage } from './repositories/messages.ts';
 import { createRepositories, type SqliteRepositories } from './repositories/repositories.ts';
@@ -60,9 +60,9 @@ const maxGroupSize = 100;
 const busyRetryMs = 5;
 const nothing: ReadonlySet<string> = new Set();
 
-/** What sending a message changes: `advance` passes its change on to the known row, the others touch none. */
+/** What sending a message changes: whoever writes a step passes it on to the known row, the others touch none. */
 const keepsConversations: ReadonlySet<string> = new Set(
-  [insertMessage, insertEvent, ...Object.values(advance)].map(({ compiled }) => compiled.sql),
+  [insertMessage, insertEvent, writeStep].map(({ compiled }) => compiled.sql),
 );
 
 const configurationCount = builder
@@ -341,16 +341,18 @@ class OperationTx implements Tx {
     this.#over = true;
   }
 
-  async emit(event: NewEvent): Promise<void> {
-    this.#assertOpen();
-    const row = { ...event, created_at: this.#clock.now() };
-    const seq = await this.#repositories.events.insert(row);
-    this.#events.push({ ...row, seq, own: true });
+  emit(event: NewEvent): Promise<void> {
+    return attempt(() => {
+      this.#assertOpen();
+      const row = { ...event, created_at: this.#clock.now(), seq: 0, own: true };
+      row.seq = this.#repositories.events.insert(row);
+      this.#events.push(row);
+    });
   }
 
-  configurationEpoch(): Promise<number | null> {
+  configurationEpoch(): number | null {
     this.#assertOpen();
-    return Promise.resolve(this.#configuration === null ? this.#epoch : null);
+    return this.#configuration === null ? this.#epoch : null;
   }
 
   configurationChanged(organizationId: string): void {

@@ -1,7 +1,13 @@
 // Which limits a call counts against. The numbers are settings and plans; the
 // counting is the engine's limiter; a refusal is a ServiceError with its cause.
 import type { LimitCause } from '../../protocol/codes.ts';
-import type { LimitCheck, LimitVerdict, LimitWindow } from '../../engine/engine.ts';
+import {
+  whenReady,
+  type LimitCheck,
+  type LimitVerdict,
+  type LimitWindow,
+  type Soon,
+} from '../../engine/engine.ts';
 import type { OrganizationRow } from '../../engine/rows.ts';
 import { addressKey, addressNetworks } from '../../net/ip-ranges.ts';
 import type { VisitorActor } from '../core/actor.ts';
@@ -21,10 +27,11 @@ function rateLimitChecks(
   return windows === null ? [] : [{ cause, key, windows }];
 }
 
-async function takeOrThrow(service: Service, checks: readonly RateLimitCheck[]): Promise<void> {
-  if (checks.length === 0) return;
-  const verdict = await service.engine.limiter.take(checks);
-  if (!verdict.ok) throw refusal(service, checks, verdict);
+function takeOrThrow(service: Service, checks: readonly RateLimitCheck[]): Soon<void> {
+  if (checks.length === 0) return undefined;
+  return whenReady(service.engine.limiter.take(checks), (verdict) => {
+    if (!verdict.ok) throw refusal(service, checks, verdict);
+  });
 }
 
 /** The error for a refusal, which is counted. */
@@ -77,14 +84,15 @@ const visitorShare = 0.8;
 const strangerShare = 0.8;
 
 /**
- * Counts one call against everything that it belongs to: all of it or, when any refuses, nothing.
+ * Counts one call against everything that it belongs to: all of it or, when any refuses, nothing. Without a promise
+ * where the engine has the answers at once: every message asks.
  * @throws ServiceError rate_limit_exceeded
  */
-export async function limitRequest({ service, actor, address }: Call): Promise<void> {
+export function limitRequest({ service, actor, address }: Call): Soon<void> {
   switch (actor.kind) {
     case 'local':
     case 'anonymous':
-      return;
+      return undefined;
     case 'hostSite':
       // Asked by every page view, and by anyone who has the public app id: it uses up nothing that others need.
       return takeOrThrow(service, addressChecks('w', address, service.settings.rateLimits.addressConfig));
@@ -95,18 +103,29 @@ export async function limitRequest({ service, actor, address }: Call): Promise<v
   }
 }
 
-async function limitOrganization(service: Service, organizationId: string): Promise<void> {
-  const organization = await service.configCache.organization(organizationId);
-  return takeOrThrow(service, organizationChecks(organization, 1));
+function limitOrganization(service: Service, organizationId: string): Soon<void> {
+  return whenReady(service.configCache.organization(organizationId), (organization) =>
+    takeOrThrow(service, organizationChecks(organization, 1)),
+  );
 }
 
-async function limitVisitor(service: Service, actor: VisitorActor, address: string | null): Promise<void> {
-  const organization = await service.configCache.organization(actor.organizationId);
-  const { checks, strangers } = visitorChecks(service, actor, address, organization);
-  if (strangers === null) return takeOrThrow(service, checks);
-  const verdict = await service.engine.limiter.take(strangers);
-  if (verdict.ok) return;
-  // Looked up only once the strangers' share is used up: the usual call costs no query.
+function limitVisitor(service: Service, actor: VisitorActor, address: string | null): Soon<void> {
+  return whenReady(service.configCache.organization(actor.organizationId), (organization) => {
+    const { checks, strangers } = visitorChecks(service, actor, address, organization);
+    if (strangers === null) return takeOrThrow(service, checks);
+    return whenReady(service.engine.limiter.take(strangers), (verdict) =>
+      verdict.ok ? undefined : limitStranger(service, actor, { checks, strangers }, verdict),
+    );
+  });
+}
+
+/** Looked up only once the strangers' share is used up: the usual call costs no query. */
+async function limitStranger(
+  service: Service,
+  actor: VisitorActor,
+  { checks, strangers }: { checks: readonly RateLimitCheck[]; strangers: readonly RateLimitCheck[] },
+  verdict: Extract<LimitVerdict, { ok: false }>,
+): Promise<void> {
   if (verdict.failed === checks.length && (await hasConversation(service, actor)))
     return takeOrThrow(service, checks);
   throw refusal(service, strangers, verdict);
@@ -196,7 +215,11 @@ function addressChecks(
  * @param asker a visitor or a member, as a key of its own
  * @throws ServiceError rate_limit_exceeded
  */
-export function limitAiQuestion(service: Service, organizationId: string, asker: string): Promise<void> {
+export async function limitAiQuestion(
+  service: Service,
+  organizationId: string,
+  asker: string,
+): Promise<void> {
   const { aiVisitor, aiOrganization } = service.settings.rateLimits;
   return takeOrThrow(service, [
     ...rateLimitChecks('per_visitor', `aq:${asker}`, aiVisitor),
@@ -208,7 +231,7 @@ export function limitAiQuestion(service: Service, organizationId: string, asker:
  * Counts a new visitor or conversation made without a key: a fresh UUID costs nothing, an address does.
  * @throws ServiceError rate_limit_exceeded
  */
-export function limitNewVisitors(service: Service, address: string | null): Promise<void> {
+export async function limitNewVisitors(service: Service, address: string | null): Promise<void> {
   return takeOrThrow(service, addressChecks('n', address, service.settings.rateLimits.addressNew));
 }
 
@@ -216,7 +239,7 @@ export function limitNewVisitors(service: Service, address: string | null): Prom
  * Counts a failed authentication.
  * @throws ServiceError rate_limit_exceeded instead of the refusal, once there were too many
  */
-export function countFailedAuth(service: Service, address: string): Promise<void> {
+export async function countFailedAuth(service: Service, address: string): Promise<void> {
   return takeOrThrow(service, addressChecks('f', address, service.settings.rateLimits.addressFailed));
 }
 

@@ -1,6 +1,6 @@
 // Rights are read again inside the transaction that uses them: between the check of a credential and its use a body
 // arrives, a password is hashed, a socket lives for days. Costs one comparison unless configuration has changed.
-import type { Scope, Tx } from '../../engine/engine.ts';
+import type { Scope, Soon, Tx } from '../../engine/engine.ts';
 import type { Actor, MemberActor, VisitorActor } from '../core/actor.ts';
 import { ServiceError } from '../core/errors.ts';
 import { assertAllowed } from '../core/permission.ts';
@@ -32,12 +32,22 @@ export function writeAs<A extends Actor, T>(
   work: (tx: Tx, call: Call<A>) => Promise<T>,
   proves = false,
 ): Promise<T> {
-  return call.service.engine.store.write(scope, async (tx) => work(tx, await currentCall(tx, call, proves)));
+  return call.service.engine.store.write(scope, (tx) => {
+    const epoch = tx.configurationEpoch();
+    // Nothing has changed since, in nearly every call.
+    if (epoch !== null && verifiedAt.get(call.actor) === epoch) return work(tx, call);
+    return currentCall(tx, call, epoch, proves).then((current) => work(tx, current));
+  });
 }
 
-async function currentCall<A extends Actor>(tx: Tx, call: Call<A>, proves: boolean): Promise<Call<A>> {
+async function currentCall<A extends Actor>(
+  tx: Tx,
+  call: Call<A>,
+  asked: Soon<number | null>,
+  proves: boolean,
+): Promise<Call<A>> {
   const { actor } = call;
-  const epoch = await tx.configurationEpoch();
+  const epoch = await asked;
   if (epoch !== null && verifiedAt.get(actor) === epoch) return call;
   const current = { ...call, actor: (await readActor(tx, call, proves)) as A };
   if (call.who !== undefined) assertAllowed(call.who, current);

@@ -1,5 +1,6 @@
 // The one writer of messages. Visitors, members and the assistant append through this function: the row, its
 // place in the conversation, what the message changes about the conversation, and the event.
+import type { NewMessage } from '../../engine/repositories/messages.ts';
 import type { ConversationWithVisitor, MessageRow, MessageWithSender } from '../../engine/rows.ts';
 import type { AiChoice, SenderRole, SentMessage } from '../../protocol/entities.ts';
 import { messageAudience } from '../core/audience.ts';
@@ -55,20 +56,12 @@ export async function appendMessage(
   content: MessageContent,
   { internal = false, clientMessageId, connectionId, choices, choice }: AppendOptions = {},
 ): Promise<AppendedMessage> {
-  const { conversations, messages } = tx.repositories;
-  if (clientMessageId !== undefined) {
-    const earlier = await messages.byClientId(conversation.id, sender.id, clientMessageId);
-    if (earlier !== undefined)
-      return { message: earlier, sent: serializeSentMessage(earlier), isNew: false, conversation };
-  }
+  const { messages } = tx.repositories;
   const now = clock.now();
-  const changed = await conversations.advance(conversation.id, internal ? 'note' : stepOf(sender.role), now);
-  const row: MessageRow = {
+  const created: NewMessage = {
     id: clock.newId(),
     conversation_id: conversation.id,
     organization_id: conversation.organization_id,
-    seq: changed.last_seq,
-    changed_seq: changed.last_seq,
     sender_id: sender.id,
     sender_role: sender.role,
     sender_label: sender.label,
@@ -81,22 +74,27 @@ export async function appendMessage(
     edited_at: null,
     deleted_at: null,
   };
-  if ((await messages.insert(row)) === 0)
-    throw new Error('A message with this client id was stored by another transaction.');
+  const after = await messages.append(created, internal ? 'note' : stepOf(sender.role));
+  if (after === undefined) {
+    const earlier = await messages.byClientId(conversation.id, sender.id, clientMessageId ?? '');
+    if (earlier === undefined) throw new Error('A message under the same client id is not there.');
+    return { message: earlier, sent: serializeSentMessage(earlier), isNew: false, conversation };
+  }
   const message: MessageWithSender = {
-    ...row,
+    ...created,
+    seq: after.last_seq,
+    changed_seq: after.last_seq,
     visitor_name: conversation.visitor_name,
     member_name: sender.memberName,
   };
-  const after = { ...conversation, ...changed };
   const sent = serializeSentMessage(message);
   await tx.emit({
     ...conversationEvent(conversation, sender.id),
     type: 'message:new',
-    audience: messageAudience(row),
-    message_id: row.id,
+    audience: messageAudience(message),
+    message_id: message.id,
     payload: sent,
-    activity: () => serializeActivity(row, after),
+    activity: () => serializeActivity(message, after),
     originConnectionId: connectionId,
   });
   if (conversation.snoozed_until !== null && sender.role === 'visitor')

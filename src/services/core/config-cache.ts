@@ -1,7 +1,7 @@
 // Configuration that every request needs (applications, keys, sessions, domains),
 // kept in small bounded caches. A commit that touches configuration, on this
 // node or another, makes every entry stale at once.
-import type { Store } from '../../engine/engine.ts';
+import type { Soon, Store } from '../../engine/engine.ts';
 import type {
   ApiKeyRow,
   ApplicationRow,
@@ -37,17 +37,17 @@ export interface CachedBlocks {
 }
 
 export interface ConfigCache {
-  application(id: string): Promise<CachedApplication | null>;
-  apiKey(digest: Uint8Array): Promise<ApiKeyRow | null>;
+  application(id: string): Soon<CachedApplication | null>;
+  apiKey(digest: Uint8Array): Soon<ApiKeyRow | null>;
   sessionByDigest(digest: Uint8Array): Promise<CachedSession | null>;
-  sessionById(id: string): Promise<CachedSession | null>;
-  organization(id: string): Promise<OrganizationRow | null>;
+  sessionById(id: string): Soon<CachedSession | null>;
+  organization(id: string): Soon<OrganizationRow | null>;
   /** Who and what an organization has blocked, also blocks that are over. */
-  blocks(organizationId: string): Promise<CachedBlocks>;
+  blocks(organizationId: string): Soon<CachedBlocks>;
   /** Every registered domain of every application. */
-  allDomains(): Promise<readonly string[]>;
+  allDomains(): Soon<readonly string[]>;
   /** How many visitors have ever been erased, as text. */
-  erasureCount(): Promise<string>;
+  erasureCount(): Soon<string>;
 }
 
 const maxEntries = 10_000;
@@ -128,17 +128,19 @@ export function createConfigCache(store: Store): ConfigCache {
 }
 
 /** A bounded cache that is emptied when configuration changes. What was not found is not kept: a flood of guesses would fill it. */
-function cached<K extends string, V>(store: Store, load: (key: K) => Promise<V>): (key: K) => Promise<V> {
+function cached<K extends string, V>(store: Store, load: (key: K) => Promise<V>): (key: K) => Soon<V> {
   let epoch = -1;
   const entries = new Map<K, V>();
-  return async (key) => {
-    const fresh = await store.freshConfiguration();
+
+  function find(key: K, fresh: number): Soon<V> {
     if (fresh > epoch) {
       epoch = fresh;
       entries.clear();
     }
-    const kept = entries.get(key);
-    if (kept !== undefined) return kept;
+    return entries.get(key) ?? loadInto(key, fresh);
+  }
+
+  async function loadInto(key: K, fresh: number): Promise<V> {
     const value = await load(key);
     // Of an older epoch than the entries by now: a change that was committed while this was being read may not be in it.
     if (value !== null && epoch === fresh) {
@@ -147,5 +149,10 @@ function cached<K extends string, V>(store: Store, load: (key: K) => Promise<V>)
       entries.set(key, value);
     }
     return value;
+  }
+
+  return (key) => {
+    const fresh = store.freshConfiguration();
+    return typeof fresh === 'number' ? find(key, fresh) : fresh.then((number) => find(key, number));
   };
 }

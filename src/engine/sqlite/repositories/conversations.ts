@@ -3,11 +3,15 @@
 import { sql, type RawBuilder, type SelectQueryBuilder } from 'kysely';
 import type { Priority } from '../../../protocol/entities.ts';
 import type { QueueSort } from '../../../protocol/queue.ts';
-import type { ConversationFilter, ConversationsRepository } from '../../repositories/conversations.ts';
+import type {
+  ConversationFilter,
+  ConversationsRepository,
+  ConversationStep,
+} from '../../repositories/conversations.ts';
 import type { ConversationRow, ConversationWithVisitor, QueueRow } from '../../rows.ts';
 import { containsText, tagNames, withoutIndex } from '../dialect.ts';
 import type { KnownConversations } from '../known-conversations.ts';
-import { all, builder, first, prepare, run, type Runner } from '../query.ts';
+import { all, attempt, builder, first, prepare, run, type Runner } from '../query.ts';
 
 const byId = prepare<{ id: string }>()((db, p) =>
   db
@@ -72,54 +76,64 @@ const insert = prepare<ConversationRow>()((db, p) =>
   }),
 );
 
-type At = { id: string; now: number };
-const stepColumns = [
-  'last_seq',
-  'last_visitor_seq',
-  'waiting_since',
-  'first_response_at',
-  'updated_at',
-] as const;
-type Step = Pick<ConversationRow, (typeof stepColumns)[number]>;
-const nextSeq = sql<number>`last_seq + 1`;
+export type Step = Pick<
+  ConversationRow,
+  'last_seq' | 'last_visitor_seq' | 'waiting_since' | 'first_response_at' | 'updated_at'
+>;
 
-/** The next sequence number, given by the database, and what the step changes about the conversation. */
-export const advance = {
-  visitor: prepare<At>()((db, p) =>
-    db
-      .updateTable('conversations')
-      .set({
-        last_seq: nextSeq,
-        last_visitor_seq: nextSeq,
-        waiting_since: sql<number>`coalesce(waiting_since, ${p.now})`,
-        updated_at: p.now,
-      })
-      .where('id', '=', p.id)
-      .returning(stepColumns),
-  ),
-  operator: prepare<At>()((db, p) =>
-    db
-      .updateTable('conversations')
-      .set({
-        last_seq: nextSeq,
+/** The one statement that takes a conversation a step on. */
+export const writeStep = prepare<Step & { id: string }>()((db, p) =>
+  db
+    .updateTable('conversations')
+    .set({
+      last_seq: p.last_seq,
+      last_visitor_seq: p.last_visitor_seq,
+      waiting_since: p.waiting_since,
+      first_response_at: p.first_response_at,
+      updated_at: p.updated_at,
+    })
+    .where('id', '=', p.id),
+);
+
+/** The next sequence number, and what the step changes about the conversation. */
+export function stepOn(from: Step, by: ConversationStep, now: number): Step {
+  const { last_visitor_seq, waiting_since, first_response_at, updated_at } = from;
+  const last_seq = from.last_seq + 1;
+  const unchanged = { last_seq, last_visitor_seq, waiting_since, first_response_at, updated_at };
+  switch (by) {
+    case 'visitor':
+      return {
+        ...unchanged,
+        last_visitor_seq: last_seq,
+        waiting_since: waiting_since ?? now,
+        updated_at: now,
+      };
+    case 'operator':
+      return {
+        ...unchanged,
         waiting_since: null,
-        first_response_at: sql<number>`coalesce(first_response_at, ${p.now})`,
-        updated_at: p.now,
-      })
-      .where('id', '=', p.id)
-      .returning(stepColumns),
-  ),
-  other: prepare<At>()((db, p) =>
-    db
-      .updateTable('conversations')
-      .set({ last_seq: nextSeq, updated_at: p.now })
-      .where('id', '=', p.id)
-      .returning(stepColumns),
-  ),
-  note: prepare<At>()((db, p) =>
-    db.updateTable('conversations').set({ last_seq: nextSeq }).where('id', '=', p.id).returning(stepColumns),
-  ),
-} as const;
+        first_response_at: first_response_at ?? now,
+        updated_at: now,
+      };
+    case 'other':
+      return { ...unchanged, updated_at: now };
+    case 'note':
+      return unchanged;
+  }
+}
+
+/** A conversation as the connection reads it now, by the row that it knows or by a query. */
+export function readConversation(
+  { direct }: Runner,
+  known: KnownConversations | undefined,
+  id: string,
+): ConversationWithVisitor | undefined {
+  const kept = known?.get(id);
+  if (kept !== undefined) return kept;
+  const row = direct.first(byId.compiled, byId.bind({ id }));
+  if (row !== undefined) known?.put(row);
+  return row;
+}
 
 const accept = prepare<{ id: string; assigned_to: string; updated_at: number }>()((db, p) =>
   db
@@ -473,13 +487,7 @@ export function createConversationsRepository(
   known?: KnownConversations,
 ): ConversationsRepository {
   return {
-    byId: async (id: string): Promise<ConversationWithVisitor | undefined> => {
-      const kept = known?.get(id);
-      if (kept !== undefined) return kept;
-      const row = await first(runner, byId, { id });
-      if (row !== undefined) known?.put(row);
-      return row;
-    },
+    byId: (id: string) => attempt(() => readConversation(runner, known, id)),
     byIdempotencyKey: async (visitorKey: string, key: string) =>
       (await first(runner, byIdempotencyKey, { visitor_key: visitorKey, idempotency_key: key }))?.id,
     countPending: async (visitorKey: string) =>
@@ -489,13 +497,15 @@ export function createConversationsRepository(
     countOfVisitor: async (visitorKey: string) =>
       (await first(runner, countOfVisitor, { visitor_key: visitorKey }))?.n ?? 0,
     insert: (row: ConversationRow) => run(runner, insert, row),
-    advance: async (id: string, by: keyof typeof advance, now: number): Promise<Step> => {
-      const step = await first(runner, advance[by], { id, now });
-      if (step === undefined) throw new Error(`No conversation ${id}.`);
-      const kept = known?.get(id);
-      if (kept !== undefined) known?.put({ ...kept, ...step });
-      return step;
-    },
+    advance: (id: string, by: ConversationStep, now: number) =>
+      attempt(() => {
+        const conversation = readConversation(runner, known, id);
+        if (conversation === undefined) throw new Error(`No conversation ${id}.`);
+        const step = stepOn(conversation, by, now);
+        runner.direct.run(writeStep.compiled, writeStep.bind({ id, ...step }));
+        known?.put({ ...conversation, ...step });
+        return step;
+      }),
     accept: (id: string, memberId: string, now: number) =>
       run(runner, accept, { id, assigned_to: memberId, updated_at: now }),
     muteAssistant: (id: string, now: number) => run(runner, muteAssistant, { id, now }),

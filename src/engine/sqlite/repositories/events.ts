@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import type { EventsRepository } from '../../repositories/events.ts';
 import type { EventRow } from '../../rows.ts';
-import { all, first, insertRow, prepare, run, type Runner } from '../query.ts';
+import { all, first, prepare, run, type Runner } from '../query.ts';
 
 export const insertEvent = prepare<Omit<EventRow, 'seq'>>()((db, p) =>
   db.insertInto('events').values({
@@ -70,10 +70,10 @@ const removeOfOrganization = prepare<Stretch>()((db, p) =>
 /** With `insert`, which only the store calls. */
 export function createEventsRepository(
   runner: Runner,
-): EventsRepository & { insert(row: Omit<EventRow, 'seq'>): Promise<number> } {
+): EventsRepository & { insert(row: Omit<EventRow, 'seq'>): number } {
   return {
     // `seq` is the table's integer key, which SQLite tells without a query.
-    insert: (row: Omit<EventRow, 'seq'>) => insertRow(runner, insertEvent, row),
+    insert: (row: Omit<EventRow, 'seq'>) => runner.direct.insert(insertEvent.compiled, insertEvent.bind(row)),
     after: (seq: number, limit: number) => all(runner, after, { seq, limit }),
     lastSeq: async () => (await first(runner, last, {}))?.seq ?? 0,
     prune: (before: number, limit: number) => run(runner, prune, { before, limit }),

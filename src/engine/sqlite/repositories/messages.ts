@@ -1,8 +1,11 @@
 // Queries on messages. Order inside a conversation is `seq`, never a time.
 import { sql } from 'kysely';
-import type { HistoryFilter, MessagesRepository } from '../../repositories/messages.ts';
+import type { ConversationStep } from '../../repositories/conversations.ts';
+import type { HistoryFilter, MessagesRepository, NewMessage } from '../../repositories/messages.ts';
 import type { MessageRow, MessageWithSender } from '../../rows.ts';
-import { all, builder, first, prepare, run, type Builder, type Runner } from '../query.ts';
+import type { KnownConversations } from '../known-conversations.ts';
+import { all, attempt, builder, first, prepare, run, type Builder, type Runner } from '../query.ts';
+import { readConversation, stepOn, writeStep } from './conversations.ts';
 
 /** Messages with the current name of the sender. */
 function withSender(db: Builder) {
@@ -24,7 +27,7 @@ const byClientId = prepare<{ conversation_id: string; sender_id: string; client_
       .where('m.client_message_id', '=', p.client_message_id)
       .where('m.client_message_id', 'is not', null),
 );
-/** One that is there already under the same client id is left alone: the caller then looks for it. */
+/** One that is there already under the same client id is left alone. */
 export const insertMessage = prepare<MessageRow>()((db, p) =>
   db
     .insertInto('messages')
@@ -131,7 +134,8 @@ function page(filter: HistoryFilter) {
   return query.orderBy('m.seq', filter.order).limit(filter.limit).offset(filter.offset);
 }
 
-export function createMessagesRepository(runner: Runner): MessagesRepository {
+/** @param known the rows that the connection knows, for the one that writes */
+export function createMessagesRepository(runner: Runner, known?: KnownConversations): MessagesRepository {
   return {
     byId: (id: string): Promise<MessageWithSender | undefined> => first(runner, byId, { id }),
     byClientId: (conversationId: string, senderId: string, clientMessageId: string) =>
@@ -140,7 +144,18 @@ export function createMessagesRepository(runner: Runner): MessagesRepository {
         sender_id: senderId,
         client_message_id: clientMessageId,
       }),
-    insert: (row: MessageRow) => run(runner, insertMessage, row),
+    append: (row: NewMessage, by: ConversationStep) =>
+      attempt(() => {
+        const conversation = readConversation(runner, known, row.conversation_id);
+        if (conversation === undefined) throw new Error(`No conversation ${row.conversation_id}.`);
+        const step = stepOn(conversation, by, row.created_at);
+        const placed = { ...row, seq: step.last_seq, changed_seq: step.last_seq };
+        if (runner.direct.run(insertMessage.compiled, insertMessage.bind(placed)) === 0) return undefined;
+        runner.direct.run(writeStep.compiled, writeStep.bind({ id: conversation.id, ...step }));
+        const after = { ...conversation, ...step };
+        known?.put(after);
+        return after;
+      }),
     edit: (values: Edit) => run(runner, edit, values),
     remove: async (id: string, changedSeq: number, now: number) => {
       const changed = await run(runner, remove, { id, changed_seq: changedSeq, deleted_at: now });

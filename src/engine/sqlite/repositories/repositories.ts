@@ -52,7 +52,7 @@ export function createRepositories(runner: Runner, known?: KnownConversations): 
     participants: createParticipantsRepository(runner),
     tags: createTagsRepository(runner),
     views: createViewsRepository(runner),
-    messages: createMessagesRepository(runner),
+    messages: createMessagesRepository(runner, known),
     events: createEventsRepository(runner),
     audit: createAuditRepository(runner),
     retention: createRetentionRepository(runner),
