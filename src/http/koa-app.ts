@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import Koa, { type Context } from 'koa';
 import type { Config } from '../config.ts';
 import type { Log } from '../log.ts';
-import { socketPath } from '../protocol/codes.ts';
+import { socketPath, visitorApiPrefix } from '../protocol/codes.ts';
 import { ServiceError } from '../services/core/errors.ts';
 import { countRequest } from '../services/core/metrics.ts';
 import type { Service } from '../services/service.ts';
@@ -15,7 +15,7 @@ import { demoPage } from './pages/demo.ts';
 import { sendError, sendJson } from './responses.ts';
 import { metricsPath, serveMetrics } from './metrics.ts';
 import { serveDocuments } from './documents.ts';
-import { createOperationRouter, routes } from './operation-routes.ts';
+import { routes, serveOperations } from './operation-routes.ts';
 import { invitationPage, invitationScript, invitationStyle } from './pages/invitation.ts';
 import { securityPage, securityStyle } from './pages/security.ts';
 import { servePages } from './pages/serve-pages.ts';
@@ -74,6 +74,7 @@ export function createHttpHandler({ service, config, log, demo }: HttpOptions): 
       routeOf(ctx, knownPaths),
       ctx.status,
     );
+    if (!log.isLevelEnabled('debug')) return;
     const ms = Math.round(service.engine.clock.monotonic() - started);
     log.debug(
       { requestId, method: ctx.method, path: withoutVisitor(ctx.path), status: ctx.status, ms },
@@ -107,18 +108,20 @@ export function createHttpHandler({ service, config, log, demo }: HttpOptions): 
     await next();
   });
 
-  koa.use(staticFiles());
+  koa.use(outsideApi(staticFiles()));
   koa.use(serveDashboard(service, config.trustProxy));
-  koa.use(serveDocuments(documents));
-  koa.use(serveMetrics(service, config));
-  koa.use(servePages(memberPages));
+  koa.use(outsideApi(serveDocuments(documents)));
+  koa.use(outsideApi(serveMetrics(service, config)));
+  koa.use(outsideApi(servePages(memberPages)));
   if (demo !== undefined) {
     const { html, script } = demoPage(demo.appId);
     koa.use(
-      servePages({
-        '/demo': { type: 'html', body: html, inlineStyles: true },
-        '/demo.js': { type: 'text/javascript', body: script },
-      }),
+      outsideApi(
+        servePages({
+          '/demo': { type: 'html', body: html, inlineStyles: true },
+          '/demo.js': { type: 'text/javascript', body: script },
+        }),
+      ),
     );
   }
 
@@ -133,7 +136,7 @@ export function createHttpHandler({ service, config, log, demo }: HttpOptions): 
   });
 
   // 5. The operations.
-  koa.use(createOperationRouter(service, config.trustProxy).routes());
+  koa.use(serveOperations(service, config.trustProxy));
 
   // 6. What nothing above has answered.
   koa.use((ctx) => {
@@ -160,6 +163,14 @@ export function createHttpHandler({ service, config, log, demo }: HttpOptions): 
     stopAccepting: () => {
       goingAway = true;
     },
+  };
+}
+
+/** Files, documents and pages have no paths below the API's: its requests pass them by. */
+function outsideApi(middleware: Koa.Middleware): Koa.Middleware {
+  return async (ctx, next) => {
+    if (ctx.path.startsWith(`${visitorApiPrefix}/`)) await next();
+    else await middleware(ctx, next);
   };
 }
 

@@ -39,12 +39,42 @@ export const routes: readonly Route[] = operationNames.flatMap((name) => {
 });
 
 /**
+ * Serves every route. The router tries one route after the other, so it is given only those of a path's shape.
  * @param service what the operations run on
  * @param trustProxy how many reverse proxies are in front, whose X-Forwarded-For is believed
  */
-export function createOperationRouter(service: Service, trustProxy: number): Router {
+export function serveOperations(
+  service: Service,
+  trustProxy: number,
+): (...request: Parameters<RouterMiddleware>) => Promise<void> {
+  const byShape = new Map(
+    [...Map.groupBy(routes, ({ path }) => shapeOf(path))].map(([shape, some]) => [
+      shape,
+      createRouter(some, service, trustProxy).routes(),
+    ]),
+  );
+  return async (ctx, next) => {
+    const serve = byShape.get(shapeOf(ctx.path));
+    if (serve === undefined) await next();
+    else await serve(ctx, next);
+  };
+}
+
+type RouterMiddleware = ReturnType<Router['routes']>;
+
+const prefixParts = visitorApiPrefix.split('/').length;
+
+/** How many parts a path has, and those in front that no route has a parameter for. */
+function shapeOf(path: string): string {
+  const parts = path.split('/');
+  const first = parts[prefixParts] ?? '';
+  const second = first === 'staff' || first === 'admin' ? (parts[prefixParts + 1] ?? '') : '';
+  return `${parts.length}/${first}/${second}`;
+}
+
+function createRouter(some: readonly Route[], service: Service, trustProxy: number): Router {
   const router = new Router({ sensitive: true, strict: true });
-  for (const { name, method, path } of routes) {
+  for (const { name, method, path } of some) {
     const operation = operationRow(name);
     router.register(path, [method], async (ctx: Context) => {
       const address = clientAddressOf(ctx, trustProxy);

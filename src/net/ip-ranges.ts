@@ -2,6 +2,7 @@
 // ask about the address that a name resolved to.
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
+import { keepResults } from './keep-results.ts';
 
 /** The only space of IPv6 that is routed on the public internet. */
 const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3');
@@ -27,12 +28,12 @@ export function isPublicAddress(text: string): boolean {
 }
 
 /** The canonical text of an IP address, without a zone; an IPv4 address mapped into IPv6 as IPv4. null: no address. */
-export function canonicalAddress(text: string): string | null {
+export const canonicalAddress = keepResults((text: string): string | null => {
   const [bare = ''] = text.split('%', 1);
   if (isIP(bare) === 0 || (isIP(bare) === 4 && bare !== text)) return null;
   const address = ipaddr.process(withoutShortCompatible(bare));
   return address instanceof ipaddr.IPv4 ? address.toString() : address.toRFC5952String();
-}
+});
 
 /**
  * The key under which an address is rate limited: an IPv4 address itself, an IPv6 address as its /64 network, since a
@@ -53,25 +54,11 @@ export interface LimitedNetwork {
   readonly factor: number;
 }
 
-/** Addresses whose networks are kept: every request asks for those of its own. */
-const maxKept = 1_000;
-const keptNetworks = new Map<string, readonly LimitedNetwork[]>();
-
 /**
  * The networks under which an address is rate limited: itself or its /64, and for IPv6 also its /56 and /48, which
  * many providers give to one customer.
  */
-export function addressNetworks(text: string): readonly LimitedNetwork[] {
-  let networks = keptNetworks.get(text);
-  if (networks === undefined) {
-    if (keptNetworks.size >= maxKept) keptNetworks.clear();
-    networks = readNetworks(text);
-    keptNetworks.set(text, networks);
-  }
-  return networks;
-}
-
-function readNetworks(text: string): readonly LimitedNetwork[] {
+export const addressNetworks = keepResults((text: string): readonly LimitedNetwork[] => {
   const own: LimitedNetwork = { key: addressKey(text), factor: 1 };
   const canonical = canonicalAddress(text);
   if (canonical === null) return [own];
@@ -84,7 +71,7 @@ function readNetworks(text: string): readonly LimitedNetwork[] {
     { key: `${hex(first, second, third, fourth & 0xff00)}::/56`, factor: 4 },
     { key: `${hex(first, second, third)}::/48`, factor: 16 },
   ];
-}
+});
 
 /** Whether an address is this machine itself: 127.0.0.0/8 or ::1, also mapped into IPv6. */
 export function isLoopbackAddress(text: string): boolean {

@@ -9,7 +9,9 @@ import { attempt, builder } from './query.ts';
 import { writeStep } from './repositories/conversations.ts';
 import { insertEvent } from './repositories/events.ts';
 import { insertMessage } from './repositories/messages.ts';
+import { replaceFact } from './repositories/meta.ts';
 import { createRepositories, type SqliteRepositories } from './repositories/repositories.ts';
+import { indexStatements } from './repositories/search.ts';
 import { sql } from 'kysely';
 
 export interface WriteQueueOptions {
@@ -60,9 +62,11 @@ const maxGroupSize = 100;
 const busyRetryMs = 5;
 const nothing: ReadonlySet<string> = new Set();
 
-/** What sending a message changes: whoever writes a step passes it on to the known row, the others touch none. */
+/** What sending and indexing write: what writes a step passes it on to the known row, the others touch none. */
 const keepsConversations: ReadonlySet<string> = new Set(
-  [insertMessage, insertEvent, writeStep].map(({ compiled }) => compiled.sql),
+  [insertMessage, insertEvent, writeStep, replaceFact, ...indexStatements].map(
+    ({ compiled }) => compiled.sql,
+  ),
 );
 
 const configurationCount = builder

@@ -1,4 +1,5 @@
 // The host of an organization, `<slug>.<base host>`: at it, every other organization is unknown.
+import { keepResults } from '../../net/keep-results.ts';
 import type { OrganizationRow } from '../../engine/rows.ts';
 import type { Service } from '../service.ts';
 
@@ -12,11 +13,13 @@ export function mayUseHost(
   return slug === null || slug === organization.slug;
 }
 
+const hostOf = keepResults((url: string): string => new URL(url).host);
+
 /** The slug in `<slug>.<base host>`, or null for any other host. */
 export function organizationSlugFromHost(service: Service, host: string | undefined): string | null {
   const baseUrl = service.settings.baseUrl();
   if (baseUrl === null || host === undefined) return null;
-  const base = new URL(baseUrl).host;
+  const base = hostOf(baseUrl);
   const name = host.toLowerCase();
   if (!name.endsWith(`.${base}`)) return null;
   return name.slice(0, -base.length - 1);

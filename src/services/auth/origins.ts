@@ -1,6 +1,8 @@
 // Owns what a registered domain may look like, what an Origin header may look like, and when the two match.
 // It must never accept a header that a browser would not send in that form, and it stores nothing.
 
+import { keepResults } from '../../net/keep-results.ts';
+
 export type DomainResult =
   | { readonly ok: true; readonly domain: string; readonly warning?: string }
   | { readonly ok: false; readonly problem: string };
@@ -205,7 +207,7 @@ function wildcard(text: string, written: string): DomainResult {
  * from letter case, the default port and one trailing dot of the host; otherwise `ok: false` (`null`, other schemes,
  * lists, paths, userinfo, escapes, raw Unicode, addresses or ports written another way). Throws nothing.
  */
-export function parseOrigin(header: string): OriginResult {
+export const parseOrigin = keepResults((header: string): OriginResult => {
   if (header.length > 300) return { ok: false };
   const match = /^(https?):\/\/([a-z0-9._-]+|\[[0-9a-f:]+\])(?::([1-9]\d{0,4}))?$/.exec(header.toLowerCase());
   // Lower-casing maps a few letters outside ASCII into it (the Kelvin sign): the header itself must be ASCII.
@@ -223,7 +225,7 @@ export function parseOrigin(header: string): OriginResult {
     host,
     port,
   };
-}
+});
 
 /**
  * Whether a registered domain (as {@link normaliseDomain} stores it) covers an origin: a full origin exactly itself; a

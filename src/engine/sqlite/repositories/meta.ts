@@ -11,7 +11,8 @@ const set = prepare<{ key: string; value: string }>()((db, p) =>
     .values({ key: p.key, value: p.value })
     .onConflict((conflict) => conflict.column('key').doUpdateSet({ value: p.value })),
 );
-const replace = prepare<{ key: string; expected: string; value: string }>()((db, p) =>
+/** Moves, for one, the place up to which the log has been indexed. */
+export const replaceFact = prepare<{ key: string; expected: string; value: string }>()((db, p) =>
   db.updateTable('meta').set({ value: p.value }).where('key', '=', p.key).where('value', '=', p.expected),
 );
 const remove = prepare<{ key: string }>()((db, p) => db.deleteFrom('meta').where('key', '=', p.key));
@@ -20,7 +21,8 @@ export function createMetaRepository(runner: Runner): MetaRepository {
   return {
     get: async (key: string): Promise<string | undefined> => (await first(runner, get, { key }))?.value,
     set: (key: string, value: string) => run(runner, set, { key, value }),
-    replace: (key: string, expected: string, value: string) => run(runner, replace, { key, expected, value }),
+    replace: (key: string, expected: string, value: string) =>
+      run(runner, replaceFact, { key, expected, value }),
     remove: (key: string) => run(runner, remove, { key }),
   };
 }

@@ -44,6 +44,8 @@ const unindexed = prepare<{ after: string; limit: number }>()((db, p) =>
     .orderBy('messages.id')
     .limit(p.limit),
 );
+/** The statements that write the index: they touch no conversation. */
+export const indexStatements = [makeScope, insertRow, insertWords, remove];
 /** The newest matches, so that a word that is in every message costs no more than others. */
 const maxMatchingMessages = 5_000;
 const matching = prepare<{ query: string; organization_id: string; limit: number }>()((db, p) =>
