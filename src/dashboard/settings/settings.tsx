@@ -3,6 +3,8 @@ import type { ComponentType, JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { session } from '../api.ts';
 import { go, hrefOf, route } from '../router.ts';
+import { toast } from '../ui/toast.tsx';
+import { loadSettingsWords } from './words.ts';
 import { Icon } from '../ui/icon.tsx';
 import { t } from '../words.ts';
 import { settingsPages, type SettingsPage, type SettingsPageProps } from './pages.ts';
@@ -12,6 +14,17 @@ function pagesFor(isAdmin: boolean): readonly SettingsPage[] {
 }
 
 export function Settings(): JSX.Element | null {
+  const [ready, setReady] = useState(false);
+  useEffect(() => {
+    loadSettingsWords().then(
+      () => setReady(true),
+      () => toast(t('pageNotLoaded'), 'bad'),
+    );
+  }, []);
+  return ready ? <Frame /> : <p class="loading">{t('loading')}</p>;
+}
+
+function Frame(): JSX.Element {
   const at = route.value;
   const section = at.page === 'settings' ? at.section : '';
   const rest = at.page === 'settings' ? at.rest : [];
@@ -26,7 +39,7 @@ export function Settings(): JSX.Element | null {
             <li key={id}>
               <a href={hrefOf('settings', id)} aria-current={id === section ? 'page' : undefined}>
                 <Icon name={icon} />
-                <span>{t(title)}</span>
+                <span>{title()}</span>
               </a>
             </li>
           ))}
@@ -48,7 +61,7 @@ function OpenPage({ page, rest }: { readonly page: SettingsPage } & SettingsPage
   const [failed, setFailed] = useState(false);
   useEffect(() => {
     let gone = false;
-    document.title = `${t(page.title)} · Deskbell`;
+    document.title = `${page.title()} · Deskbell`;
     page.load().then(
       (loaded) => {
         if (!gone) setPage(() => loaded.Page);
@@ -70,7 +83,7 @@ function OpenPage({ page, rest }: { readonly page: SettingsPage } & SettingsPage
         >
           <Icon name="back" />
         </button>
-        <h1>{t(page.title)}</h1>
+        <h1>{page.title()}</h1>
       </header>
       {failed ? (
         <p class="callout bad" role="alert">

@@ -1,0 +1,135 @@
+// Owns the canned replies and the tags.
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import type { CannedReply } from '../../protocol/entities.ts';
+import type { Tag } from '../../protocol/queue.ts';
+import { editableText } from '../../desk/lexical-markdown.ts';
+import { Button } from '../ui/button.tsx';
+import { Table } from '../ui/table.tsx';
+import { Form, type FieldSpec } from './form.tsx';
+import { Act, Await, Section, useRest } from './parts.tsx';
+import { rest } from './rest.ts';
+import { s } from './words.ts';
+
+const fields: readonly FieldSpec[] = [
+  { path: 'shortcut', label: 'shortcut', hint: 'shortcutHint', required: true },
+  { path: 'content', label: 'text', hint: 'markdownHint', kind: 'area', required: true },
+];
+
+export function Page(): JSX.Element {
+  const replies = useRest<{ cannedReplies: CannedReply[] }>('/staff/canned-replies?limit=100');
+  const [open, setOpen] = useState<CannedReply | null>(null);
+  const save = async (body: object): Promise<void> => {
+    const markdown = { ...body, contentFormat: 'markdown' };
+    if (open === null) await rest('POST', '/staff/canned-replies', markdown);
+    else await rest('PATCH', `/staff/canned-replies/${open.id}`, markdown);
+    setOpen(null);
+    await replies.reload();
+  };
+  return (
+    <>
+      <Section title="cannedReplies">
+        <Await of={replies}>
+          {(data) => (
+            <Table
+              caption={s('cannedReplies')}
+              rows={data.cannedReplies}
+              rowKey={({ id }) => id}
+              empty={s('none')}
+              columns={[
+                { key: 'shortcut', title: s('shortcut'), cell: ({ shortcut }) => <code>/{shortcut}</code> },
+                {
+                  key: 'text',
+                  title: s('text'),
+                  cell: (reply) => <span dir="auto">{editableText(reply).slice(0, 120)}</span>,
+                },
+                {
+                  key: 'act',
+                  title: s('act'),
+                  end: true,
+                  cell: (reply) => (
+                    <div class="row-acts">
+                      <Button onClick={() => setOpen(reply)}>{s('edit')}</Button>
+                      <Act
+                        label="remove"
+                        question={s('removeQuestion', { name: reply.shortcut })}
+                        act={async () => {
+                          await rest('DELETE', `/staff/canned-replies/${reply.id}`);
+                          await replies.reload();
+                        }}
+                      />
+                    </div>
+                  ),
+                },
+              ]}
+            />
+          )}
+        </Await>
+      </Section>
+      <Section title={open === null ? 'addReply' : 'changeReply'}>
+        <Form
+          key={open?.id ?? 'new'}
+          fields={fields}
+          initial={open === null ? {} : { shortcut: open.shortcut, content: editableText(open) }}
+          onSubmit={save}
+          clears={open === null}
+        />
+        {open === null ? null : <Button onClick={() => setOpen(null)}>{s('cancel')}</Button>}
+      </Section>
+      <Tags />
+    </>
+  );
+}
+
+function Tags(): JSX.Element {
+  const tags = useRest<{ tags: Tag[] }>('/staff/tags');
+  const [open, setOpen] = useState<Tag | null>(null);
+  return (
+    <Section title="tags">
+      <Await of={tags}>
+        {(data) => (
+          <Table
+            caption={s('tags')}
+            rows={data.tags}
+            rowKey={({ id }) => id}
+            empty={s('none')}
+            columns={[
+              { key: 'name', title: s('name'), cell: ({ name }) => <span dir="auto">{name}</span> },
+              {
+                key: 'act',
+                title: s('act'),
+                end: true,
+                cell: (tag) => (
+                  <div class="row-acts">
+                    <Button onClick={() => setOpen(tag)}>{s('edit')}</Button>
+                    <Act
+                      label="remove"
+                      question={s('removeQuestion', { name: tag.name })}
+                      act={async () => {
+                        await rest('DELETE', `/staff/tags/${tag.id}`);
+                        await tags.reload();
+                      }}
+                    />
+                  </div>
+                ),
+              },
+            ]}
+          />
+        )}
+      </Await>
+      <Form
+        key={open?.id ?? 'new'}
+        fields={[{ path: 'name', label: 'name', required: true }]}
+        initial={open ?? {}}
+        submit={open === null ? 'addTag' : 'renameTag'}
+        clears={open === null}
+        onSubmit={async (body) => {
+          if (open === null) await rest('POST', '/staff/tags', body);
+          else await rest('PATCH', `/staff/tags/${open.id}`, body);
+          setOpen(null);
+          await tags.reload();
+        }}
+      />
+    </Section>
+  );
+}

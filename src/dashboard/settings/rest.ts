@@ -1,0 +1,63 @@
+// Owns the settings' calls of the REST API. Unlike the client's, its errors say which field was wrong.
+import { visitorApiPrefix } from '../../protocol/codes.ts';
+import { serverAddress } from '../router.ts';
+import { s } from './words.ts';
+
+export interface Detail {
+  /** The field, as `name` or `behavior.greeting`. */
+  readonly path: string;
+  readonly message: string;
+}
+
+/** What the server refused, in its own words. */
+export class RestError extends Error {
+  readonly code: string;
+  readonly details: readonly Detail[];
+
+  constructor(code: string, message: string, details: readonly Detail[]) {
+    super(message);
+    this.code = code;
+    this.details = details;
+  }
+}
+
+interface ErrorBody {
+  readonly error?: string;
+  readonly message?: string;
+  readonly details?: readonly Detail[];
+}
+
+/**
+ * @param path below the API's prefix, such as `/admin/members`
+ * @returns the parsed answer
+ * @throws RestError
+ */
+export function rest<T>(method: string, path: string, body?: object): Promise<T>;
+export async function rest(method: string, path: string, body?: object): Promise<unknown> {
+  let response: Response;
+  try {
+    response = await fetch(`${serverAddress()}${visitorApiPrefix}${path}`, {
+      method,
+      ...(body === undefined
+        ? {}
+        : { headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) }),
+    });
+  } catch {
+    throw new RestError('network', s('unreachable'), []);
+  }
+  const answer: unknown = await response.json().catch(() => ({}));
+  if (response.ok) return answer;
+  const { error = 'internal_error', message = s('unreachable'), details = [] } = errorBody(answer);
+  // The session is over: the page begins again with the sign-in.
+  if (response.status === 401) location.reload();
+  throw new RestError(error, message, details);
+}
+
+function errorBody(answer: unknown): ErrorBody {
+  return typeof answer === 'object' && answer !== null ? answer : {};
+}
+
+/** What went wrong, for a person. */
+export function problemOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,167 @@
+// Owns the webhooks with their log of deliveries.
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import type { Webhook, WebhookDelivery } from '../../protocol/webhooks.ts';
+import { hrefOf } from '../router.ts';
+import { Table } from '../ui/table.tsx';
+import { Form } from './form.tsx';
+import type { SettingsPageProps } from './pages.ts';
+import { Act, Await, Section, Shown, useRest } from './parts.tsx';
+import { rest } from './rest.ts';
+import { s, when } from './words.ts';
+
+export function Page({ rest: [id] }: SettingsPageProps): JSX.Element {
+  return id === undefined ? <Webhooks /> : <OneWebhook key={id} id={id} />;
+}
+
+/** The types, one in a line or with commas between; none: all. */
+function eventsOf(body: object): object {
+  const { events = '', ...more }: { events?: string } = body;
+  const types = events.split(/[\s,]+/).filter((type) => type !== '');
+  return { ...more, events: types.length === 0 ? null : types };
+}
+
+function Webhooks(): JSX.Element {
+  const webhooks = useRest<{ webhooks: Webhook[] }>('/admin/webhooks');
+  const [secret, setSecret] = useState('');
+  return (
+    <>
+      <Section title="webhooks" about="webhooksAbout">
+        <Await of={webhooks}>
+          {(data) => (
+            <Table
+              caption={s('webhooks')}
+              rows={data.webhooks}
+              rowKey={({ id }) => id}
+              empty={s('none')}
+              columns={[
+                {
+                  key: 'url',
+                  title: s('url'),
+                  cell: ({ id, url }) => (
+                    <a href={hrefOf('settings', 'webhooks', id)} dir="ltr">
+                      {url}
+                    </a>
+                  ),
+                },
+                { key: 'on', title: s('state'), cell: ({ enabled }) => (enabled ? s('on') : s('off')) },
+              ]}
+            />
+          )}
+        </Await>
+      </Section>
+      <Section title="addWebhook">
+        {secret === '' ? null : <Shown title="shownSecret" text={secret} />}
+        <Form
+          fields={[
+            { path: 'url', label: 'url', kind: 'url', required: true },
+            { path: 'events', label: 'events', hint: 'eventsHint', machine: true },
+          ]}
+          submit="addWebhook"
+          clears
+          onSubmit={async (body) => {
+            const { webhook } = await rest<{ webhook: Webhook & { secret: string } }>(
+              'POST',
+              '/admin/webhooks',
+              eventsOf(body),
+            );
+            setSecret(webhook.secret);
+            await webhooks.reload();
+          }}
+        />
+      </Section>
+    </>
+  );
+}
+
+function OneWebhook({ id }: { readonly id: string }): JSX.Element {
+  const path = `/admin/webhooks/${id}`;
+  const webhook = useRest<{ webhook: Webhook }>(path);
+  const deliveries = useRest<{ deliveries: WebhookDelivery[] }>(`${path}/deliveries?limit=50`);
+  const [secret, setSecret] = useState('');
+  const showSecret = (act: 'reveal' | 'rotate') => async (): Promise<void> => {
+    const made = await rest<{ webhook: { secret: string } }>('POST', `${path}/${act}`, {});
+    setSecret(made.webhook.secret);
+    await webhook.reload();
+  };
+  return (
+    <Await of={webhook}>
+      {({ webhook: data }) => (
+        <>
+          <p>
+            <a href={hrefOf('settings', 'webhooks')}>{s('webhooks')}</a>
+          </p>
+          <Section title="webhook">
+            <Form
+              fields={[
+                { path: 'url', label: 'url', kind: 'url', required: true },
+                { path: 'events', label: 'events', hint: 'eventsHint', machine: true },
+                { path: 'enabled', label: 'switchedOn', kind: 'check' },
+              ]}
+              initial={{ ...data, events: data.events?.join(', ') ?? '' }}
+              onSubmit={(body) => rest('PATCH', path, eventsOf(body))}
+            />
+          </Section>
+          <Section title="secret" about="secretAbout">
+            {secret === '' ? null : <Shown title="shownSecret" text={secret} />}
+            <div class="row-acts">
+              <Act label="reveal" act={showSecret('reveal')} done="shown" />
+              <Act label="rotate" question={s('rotateSecretQuestion')} act={showSecret('rotate')} />
+              <Act label="endOverlap" act={() => rest('POST', `${path}/end-overlap`, {})} />
+            </div>
+          </Section>
+          <Section title="deliveries">
+            <Act
+              label="sendSample"
+              done="sent"
+              act={async () => {
+                await rest('POST', `${path}/test`, {});
+                await deliveries.reload();
+              }}
+            />
+            <Await of={deliveries}>
+              {(log) => (
+                <Table
+                  caption={s('deliveries')}
+                  rows={log.deliveries}
+                  rowKey={(one) => one.id}
+                  empty={s('none')}
+                  columns={[
+                    { key: 'at', title: s('time'), cell: ({ createdAt }) => when(createdAt) },
+                    { key: 'type', title: s('event'), cell: ({ type }) => <code dir="ltr">{type}</code> },
+                    { key: 'status', title: s('state'), cell: ({ status }) => status },
+                    {
+                      key: 'act',
+                      title: s('act'),
+                      end: true,
+                      cell: (one) => (
+                        <Act
+                          label="replay"
+                          done="sent"
+                          act={async () => {
+                            await rest('POST', `${path}/deliveries/${one.id}/replay`, {});
+                            await deliveries.reload();
+                          }}
+                        />
+                      ),
+                    },
+                  ]}
+                />
+              )}
+            </Await>
+          </Section>
+          <Section title="danger">
+            <Act
+              label="remove"
+              question={s('removeQuestion', { name: data.url })}
+              act={async () => {
+                await rest('DELETE', path);
+                location.hash = hrefOf('settings', 'webhooks');
+              }}
+            />
+          </Section>
+        </>
+      )}
+    </Await>
+  );
+}

@@ -1,0 +1,174 @@
+// Walks through the settings in a real browser, signed in by a link: every page draws, says no error, breaks no policy and
+// no rule of accessibility; what is written is stored, and what is wrong is said at its field.
+import { mkdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { startApp, type TestApp } from '../helpers/app.ts';
+import { launchBrowser, openBrowserPage, type BrowserPage } from '../helpers/browser.ts';
+import { eventually } from '../helpers/eventually.ts';
+import {
+  createConversation,
+  createMember,
+  createOrganization,
+  createVisitor,
+  type TestMember,
+  type TestOrganization,
+} from '../helpers/fixtures.ts';
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+/** Where pictures go; nowhere unless asked for. */
+const pictures = process.env['DESKBELL_TEST_PICTURES'];
+if (pictures !== undefined) mkdirSync(pictures, { recursive: true });
+
+let browser: Browser;
+let app: TestApp;
+let acme: TestOrganization;
+let ann: TestMember;
+const visits: BrowserPage[] = [];
+
+beforeAll(async () => {
+  browser = await launchBrowser();
+  app = await startApp({ realTime: true });
+  acme = await createOrganization(app, 'acme');
+  ann = await createMember(app, 'acme', 'admin', 'Ann');
+  await createMember(app, 'acme', 'operator', 'Bob');
+  await createConversation(createVisitor(app, acme.application), 'A question');
+  await app.local('knowledge.add', {
+    applicationId: acme.application.id,
+    source: 'returns.md',
+    content: '# Returns\n\nSend it back within 30 days.',
+  });
+  await ann.call('POST', '/canned-replies', { shortcut: 'hi', content: 'Hello!' });
+});
+afterAll(async () => {
+  await browser.close();
+  await app.stop();
+});
+afterEach(async () => {
+  for (const one of visits.splice(0)) await one.close();
+});
+
+/** Signs in by a link and opens a page of the settings. */
+async function visit(section: string, options: BrowserContextOptions = {}): Promise<BrowserPage> {
+  const { ticket } = await app.local('session.createLink', { memberId: ann.id });
+  const opened = await openBrowserPage(browser, `${app.url}/#sign-in=${ticket}`, options);
+  visits.push(opened);
+  await opened.page.locator('.app').waitFor();
+  await opened.page.evaluate(`location.hash = '#/settings/${section}'`);
+  await opened.page.locator('.settings-page h1').waitFor();
+  return opened;
+}
+
+/** Waits until everything that a page asked for is there. */
+async function settled(page: Page): Promise<void> {
+  await page.locator('.settings-page').waitFor();
+  await eventually(async () => {
+    expect(await page.locator('.settings .loading').count()).toBe(0);
+  });
+}
+
+async function violations(page: Page): Promise<string[]> {
+  // Trusted Types and the policy forbid a script element; the debugger's own evaluation is not concerned.
+  await page.evaluate(axe);
+  const found = await page.evaluate<{ id: string; nodes: { html: string }[] }[]>(
+    'axe.run().then(({ violations }) => violations)',
+  );
+  return found.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' | ')}`);
+}
+
+const sections = [
+  'account',
+  'device',
+  'canned',
+  'people',
+  'statistics',
+  'applications',
+  'knowledge',
+  'members',
+  'webhooks',
+  'organization',
+  'audit',
+];
+
+async function walk(name: string, options: BrowserContextOptions): Promise<string[]> {
+  const { page, problems } = await visit('account', options);
+  for (const section of [...sections, `applications/${acme.application.id}`]) {
+    await page.evaluate(`location.hash = '#/settings/${section}'`);
+    await page.locator('.settings-section, .settings-page .form').first().waitFor();
+    await settled(page);
+    const wide = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
+    expect(wide, `${section} is wider than the window`).toBeLessThanOrEqual(0);
+    if (pictures !== undefined)
+      await page.screenshot({
+        path: join(pictures, `settings-${name}-${section.replace(/\/.*/, '-one')}.png`),
+        fullPage: false,
+      });
+    expect(await violations(page), section).toEqual([]);
+    expect(await page.locator('.callout.bad').count(), section).toBe(0);
+  }
+  return problems;
+}
+
+describe('every page', () => {
+  it('draws in light colours, within the policy and the rules of accessibility', async () => {
+    expect(await walk('light', {})).toEqual([]);
+  });
+  it('draws in dark colours', async () => {
+    expect(await walk('dark', { colorScheme: 'dark' })).toEqual([]);
+  });
+  it('draws on a phone, from right to left', async () => {
+    expect(await walk('rtl', { locale: 'ar', viewport: { width: 360, height: 640 } })).toEqual([]);
+  });
+});
+
+describe('what is written', () => {
+  it('is stored', async () => {
+    const { page } = await visit(`applications/${acme.application.id}`);
+    await page.getByLabel('Greeting').fill('Good day');
+    expect(await page.getByText('Not saved yet.').count()).toBe(1);
+    const section = page.locator('.settings-section', { hasText: 'Texts and visitors' });
+    await section.getByRole('button', { name: 'Save' }).click();
+    await eventually(async () => {
+      const { settings } = await app.local('applications.get', { applicationId: acme.application.id });
+      expect(settings.behavior.greeting).toBe('Good day');
+    });
+    await page.getByLabel('Always open').uncheck();
+    await page.getByLabel('Opens').first().fill('08:30');
+    await page.locator('.hours').getByRole('button', { name: 'Save' }).click();
+    await eventually(async () => {
+      const { settings } = await app.local('applications.get', { applicationId: acme.application.id });
+      expect(settings.behavior.businessHours?.week.monday).toEqual([{ open: '08:30', close: '17:00' }]);
+    });
+  });
+
+  it('stays where it is wrong, with what is wrong at its field', async () => {
+    const { page } = await visit('account');
+    await page.getByLabel('Time zone').fill('Moon/Base');
+    await page.getByRole('button', { name: 'Save' }).first().click();
+    const field = page.getByLabel('Time zone');
+    await eventually(async () => {
+      expect(await field.getAttribute('aria-invalid')).toBe('true');
+    });
+    expect(await field.inputValue()).toBe('Moon/Base');
+    await page.getByLabel('Present password').fill('wrong');
+    await page.getByLabel('New password').fill('a new pass phrase');
+    await page.getByRole('button', { name: 'Save' }).nth(1).click();
+    await eventually(async () => {
+      expect(await page.getByLabel('Present password').getAttribute('aria-invalid')).toBe('true');
+    });
+    expect(await page.getByLabel('New password').inputValue()).toBe('a new pass phrase');
+  });
+
+  it('of a key is shown once and revealed with a row of the audit log', async () => {
+    const { page } = await visit(`applications/${acme.application.id}`);
+    await settled(page);
+    const section = page.locator('.settings-section', { hasText: 'API keys' });
+    await section.getByRole('button', { name: 'Show again' }).first().click();
+    await section.locator('.shown').waitFor();
+    expect(await section.locator('.shown').textContent()).toMatch(/^dbk_/);
+    const { entries } = await app.local('audit.list', { organization: 'acme' });
+    expect(entries[0]?.action).toBe('keys.reveal');
+  });
+});
