@@ -165,6 +165,7 @@ describe('a cookie counts', () => {
     ['a frame in a sandbox', { origin: 'null' }, 401],
     ['another organization', { origin: 'https://beta.chat.example', 'sec-fetch-site': 'same-site' }, 401],
     ['the base host', { origin: 'https://chat.example', 'sec-fetch-site': 'same-site' }, 401],
+    ['the base host in an old browser', { origin: 'https://chat.example' }, 401],
     ['the same host without TLS', { origin: `http://${host}`, 'sec-fetch-site': 'cross-site' }, 401],
     ['the same host without TLS in an old browser', { origin: `http://${host}` }, 401],
     ['another port', { origin: `https://${host}:8443`, 'sec-fetch-site': 'same-site' }, 401],
