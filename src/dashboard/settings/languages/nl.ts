@@ -90,7 +90,7 @@ export const words: SettingsWords = {
   roleAdmin: 'Beheerder',
   thatIsYou: 'Dat ben jij',
   invite: 'Uitnodigen',
-  inviteAbout: 'Je krijgt een link die één keer werkt. Geef hem zelf door.',
+  inviteAbout: 'Je krijgt een link die één keer werkt. Geef hem zelf aan de genodigde.',
   inviteLink: 'De link werkt één keer. Kopieer hem nu.',
   addMember: 'Toevoegen met wachtwoord',
   addMemberAbout: 'Als je het eerste wachtwoord liever zelf instelt.',
