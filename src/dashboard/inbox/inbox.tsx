@@ -13,7 +13,7 @@ import { areLetterKeysOn } from './letter-keys.ts';
 import { isTouch } from './composer.tsx';
 import { ConversationPane } from './conversation-pane.tsx';
 import { face } from './face.ts';
-import { belongsToElement, keyPressOf } from './keys.ts';
+import { keyPressOf } from './keys.ts';
 import { paneCount, widths } from './layout.ts';
 import { QueuePane } from './queue-pane.tsx';
 import { Resizer } from './resizer.tsx';
@@ -171,4 +171,13 @@ function LazyOverlays(): JSX.Element | null {
     );
   }, [isWanted]);
   return Overlays === null ? null : <Overlays />;
+}
+
+/** Whether a key that is pressed there writes, or belongs to what is there: then no command may take it. */
+function belongsToElement(target: EventTarget | null, key: string): boolean {
+  if (!(target instanceof Element)) return false;
+  if (target.closest('input, textarea, select, [contenteditable]') !== null) return true;
+  return (
+    (key === 'enter' || key === 'space') && target.closest('a, button, summary, [role=menuitem]') !== null
+  );
 }

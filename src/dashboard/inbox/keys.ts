@@ -20,7 +20,14 @@ const names: Readonly<Record<string, string>> = {
 };
 
 /** What of an event decides. */
-export type PressedKey = Pick<KeyboardEvent, 'key' | 'code' | 'ctrlKey' | 'metaKey' | 'altKey' | 'shiftKey'>;
+export interface PressedKey {
+  readonly key: string;
+  readonly code: string;
+  readonly ctrlKey: boolean;
+  readonly metaKey: boolean;
+  readonly altKey: boolean;
+  readonly shiftKey: boolean;
+}
 
 /** The name of a key as the keymap has it; null for one that it can't have, such as Shift alone. ⌘ counts as Ctrl. */
 export function keyPressOf({ key, code, ctrlKey, metaKey, altKey, shiftKey }: PressedKey): KeyPress | null {
@@ -41,13 +48,4 @@ export function keyPressOf({ key, code, ctrlKey, metaKey, altKey, shiftKey }: Pr
     key: [...modifiers, name].join('+'),
     text: !control && !altKey && (letter || named === 'space') ? key : '',
   };
-}
-
-/** Whether a key that is pressed there writes, or belongs to what is there: then no command may take it. */
-export function belongsToElement(target: EventTarget | null, key: string): boolean {
-  if (!(target instanceof Element)) return false;
-  if (target.closest('input, textarea, select, [contenteditable]') !== null) return true;
-  return (
-    (key === 'enter' || key === 'space') && target.closest('a, button, summary, [role=menuitem]') !== null
-  );
 }

@@ -1,0 +1,71 @@
+// Every text of the dashboard in every language: none missing, none left in English, every place and plural there.
+import { describe, expect, test } from 'vitest';
+import { fillText, type Text } from '../../src/desk/texts.ts';
+import { languages } from '../../widget/shared/languages.ts';
+
+interface LanguageFile {
+  readonly words: Readonly<Record<string, Text>>;
+  readonly desk: Readonly<Record<string, Text>>;
+}
+
+const load = async (language: string): Promise<LanguageFile> =>
+  (await import(`../../src/dashboard/languages/${language}.ts`)) as LanguageFile;
+
+const formsOf = (text: Text): readonly string[] => (typeof text === 'string' ? [text] : Object.values(text));
+const placesOf = (text: string): readonly string[] => (text.match(/\{\w+\}/g) ?? []).toSorted();
+
+/** Words that are spelt alike in these languages, by key. */
+const alike: Readonly<Record<string, readonly string[]>> = {
+  system: ['de', 'pl'],
+  conversation: ['fr'],
+  noteBy: ['fr'],
+  participants: ['fr'],
+  desk_online: ['de', 'nl', 'pl', 'pt'],
+  desk_offline: ['de', 'nl', 'pl', 'pt'],
+  conversationCount: ['fr'],
+  inbox: ['nl'],
+  password: ['it'],
+};
+
+describe.each(languages.filter((one) => one !== 'en'))('in %s', (language) => {
+  test('every text is there, translated, with the same places', async () => {
+    const english = await load('en');
+    const own = await load(language);
+    for (const [part, before] of [
+      ['words', ''],
+      ['desk', 'desk_'],
+    ] as const) {
+      expect(Object.keys(own[part]).toSorted()).toEqual(Object.keys(english[part]).toSorted());
+      for (const [key, text] of Object.entries(english[part])) {
+        const forms = formsOf(own[part][key] ?? '');
+        const allowed = new Set(formsOf(text).flatMap(placesOf));
+        for (const form of forms) {
+          expect(form.trim(), key).not.toBe('');
+          for (const place of placesOf(form)) expect(allowed, `${key} in ${language}`).toContain(place);
+        }
+        // A form for one thing may leave the number out, the last one never.
+        expect(placesOf(forms.at(-1) ?? ''), `${key} in ${language}`).toEqual(
+          placesOf(formsOf(text).at(-1) ?? ''),
+        );
+        if (alike[before + key]?.includes(language) !== true)
+          expect(forms.at(-1), `${key} in ${language} is English`).not.toBe(formsOf(text).at(-1));
+      }
+    }
+  });
+
+  test('every number finds its form', async () => {
+    const own = await load(language);
+    const categories = new Intl.PluralRules(language).resolvedOptions().pluralCategories;
+    for (const [key, text] of [...Object.entries(own.words), ...Object.entries(own.desk)]) {
+      if (typeof text === 'string') continue;
+      for (const category of categories.filter((one) => one !== 'many' || ['pl', 'ar'].includes(language)))
+        expect(text, key).toHaveProperty(category);
+      for (const n of [0, 1, 2, 3, 11, 100]) expect(fillText(text, language, { n })).not.toMatch(/[{}]/);
+    }
+  });
+});
+
+test('what is named in a text is filled in once, and never read as a place again', () => {
+  expect(fillText('{name} has {n}', 'en', { name: '{n}', n: 1_234 })).toBe('{n} has 1,234');
+  expect(fillText('{other}', 'en', { name: 'x' })).toBe('{other}');
+});
