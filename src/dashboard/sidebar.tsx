@@ -38,9 +38,7 @@ export function Sidebar(): JSX.Element {
           { label: t('signOut'), icon: 'sign', onClick: () => void signOut() },
         ]}
       >
-        <span class="avatar" aria-hidden="true">
-          {initials(member?.name ?? '')}
-        </span>
+        <span class="avatar" aria-hidden="true" data-initials={initials(member?.name ?? '')} />
       </Menu>
     </nav>
   );

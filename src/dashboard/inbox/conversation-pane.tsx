@@ -20,14 +20,14 @@ export function ConversationPane(): JSX.Element {
   const open = useComputed(() => deskState.value.open).value;
   if (open === null)
     return (
-      <main class="pane conversation-pane nothing" data-pane="conversation">
+      <section class="pane conversation-pane nothing" data-pane="conversation" aria-label={t('conversation')}>
         <Icon name="inbox" />
         <p>{t('nothingOpen')}</p>
         <p class="hint">{t('nothingOpenHint')}</p>
-      </main>
+      </section>
     );
   return (
-    <main class="pane conversation-pane" data-pane="conversation">
+    <section class="pane conversation-pane" data-pane="conversation" aria-label={t('conversation')}>
       <Head open={open} />
       {open.problem === null ? (
         <>
@@ -40,7 +40,7 @@ export function ConversationPane(): JSX.Element {
         </p>
       )}
       <Composer />
-    </main>
+    </section>
   );
 }
 
@@ -91,7 +91,7 @@ function Head({ open }: { readonly open: OpenConversation }): JSX.Element {
       {paneCount.value === 1 ? <IconButton icon="back" label={t('back')} onClick={() => go('#/')} /> : null}
       <Avatar name={name} id={conversation?.visitor.id ?? open.id} />
       <div class="who">
-        <h1 dir="auto">{name}</h1>
+        {paneCount.value === 1 ? <h1 dir="auto">{name}</h1> : <h2 dir="auto">{name}</h2>}
         <p class={`standing ${status ?? ''}`}>
           {conversation === undefined ? t('loading') : stateOf(conversation, member?.id ?? '')}
         </p>

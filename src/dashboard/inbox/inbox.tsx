@@ -31,7 +31,7 @@ export function Inbox(): JSX.Element {
   useEffect(() => model.setPanes(panes), [panes]);
   const showsConversation = panes > 1 || (open !== null && focus !== 'queue');
   return (
-    <div
+    <main
       class={`inbox panes-${panes}`}
       style={{ '--queue': `${widths.queue.value}px`, '--visitor': `${widths.visitor.value}px` }}
       onFocusIn={(event) => {
@@ -51,7 +51,7 @@ export function Inbox(): JSX.Element {
         </aside>
       ) : null}
       <LazyOverlays />
-    </div>
+    </main>
   );
 }
 

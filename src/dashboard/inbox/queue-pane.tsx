@@ -31,6 +31,7 @@ const extraRows = 6;
 export function QueuePane(): JSX.Element {
   return (
     <section class="pane queue-pane" data-pane="queue" aria-label={t('queue')}>
+      <h1 class="visually-hidden">{t('inbox')}</h1>
       <Views />
       <SearchField />
       <List />

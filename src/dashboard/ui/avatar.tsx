@@ -7,9 +7,5 @@ const colours = 8;
 export function Avatar({ name, id }: { readonly name: string; readonly id: string }): JSX.Element {
   let sum = 0;
   for (const letter of id) sum = (sum * 31 + (letter.codePointAt(0) ?? 0)) % 65_521;
-  return (
-    <span class={`avatar colour-${sum % colours}`} aria-hidden="true">
-      {initials(name)}
-    </span>
-  );
+  return <span class={`avatar colour-${sum % colours}`} aria-hidden="true" data-initials={initials(name)} />;
 }

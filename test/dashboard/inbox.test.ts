@@ -1,0 +1,341 @@
+// The dashboard's inbox in a real browser, on the real server with the real widget: two operators and a visitor, by
+// pointer and by keyboard alone, on a phone; what it costs; and that hostile texts run nothing. One browser for all.
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import type { BrowserContextOptions, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openBrowserPage } from '../helpers/browser.ts';
+import { createMember, createVisitor, memberPassword, type TestMember } from '../helpers/fixtures.ts';
+import { eventually } from '../helpers/eventually.ts';
+import { createWidgetFixture, htmlPage, widgetLocators, type WidgetFixture } from '../widget/fixture.ts';
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const pictures = process.env['DESKBELL_TEST_PICTURES'];
+let stage: WidgetFixture;
+let noa: TestMember;
+
+beforeAll(async () => {
+  stage = await createWidgetFixture();
+  noa = await createMember(stage.app, 'acme', 'admin', 'Noa Stern');
+});
+afterAll(async () => stage.close());
+
+interface DeskPage {
+  readonly page: Page;
+  /** Requests to the server by path, in order; without the query. */
+  readonly requests: string[];
+  /** Reports of the page's policy, errors of scripts. */
+  problems(): Promise<readonly string[]>;
+  close(): Promise<void>;
+}
+
+/** The dashboard in a fresh profile, before signing in. */
+async function openDesk(options: BrowserContextOptions = {}): Promise<DeskPage> {
+  const { page, problems, close } = await openBrowserPage(stage.browser, 'about:blank', options);
+  const requests: string[] = [];
+  page.on('request', (request) => {
+    const { pathname, origin } = new URL(request.url());
+    if (origin === stage.app.url) requests.push(`${request.method()} ${pathname}`);
+  });
+  const reports: string[] = [];
+  await page.exposeFunction('report', (text: string) => void reports.push(text));
+  await page.addInitScript(
+    `addEventListener('securitypolicyviolation', (event) => report(event.violatedDirective + ' ' + event.blockedURI))`,
+  );
+  page.on('dialog', (dialog) => {
+    reports.push(`dialog ${dialog.message()}`);
+    void dialog.dismiss();
+  });
+  await page.goto(`${stage.app.url}/`);
+  return {
+    page,
+    requests,
+    // Asking for the session without one is a 401, and being slower a 409: every browser writes them down.
+    problems: async () => {
+      await page.evaluate('0');
+      return [...reports, ...problems.filter((one) => !/status of (401|409) /.test(one))];
+    },
+    close,
+  };
+}
+
+async function signIn(page: Page, member: TestMember): Promise<void> {
+  await page.getByLabel('Organization').fill('acme');
+  await page.getByLabel('E-mail address').fill(member.email);
+  await page.getByLabel('Password').fill(memberPassword);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('listbox', { name: 'Queue' }).waitFor();
+}
+
+/** A visitor without a browser. @returns the conversation's id */
+async function visitorAsks(name: string, text: string, contentFormat = 'plain'): Promise<string> {
+  const visitor = createVisitor(stage.app, stage.application);
+  const { body } = await visitor.call('POST', '/conversations', {});
+  const { id } = (body.conversation ?? body) as { id: string };
+  await visitor.call('PUT', '/visitor', { name });
+  const sent = await visitor.call('POST', `/conversations/${id}/messages`, { content: text, contentFormat });
+  expect(sent.status).toBe(201);
+  return id;
+}
+
+const row = (page: Page, name: string) => page.getByRole('option', { name });
+const composer = (page: Page) => page.locator('[data-field=composer]');
+const log = (page: Page) => page.getByRole('log');
+
+async function look(page: Page, name: string): Promise<void> {
+  if (pictures !== undefined) await page.screenshot({ path: join(pictures, `dashboard-${name}.png`) });
+}
+
+describe('a shift of two operators', () => {
+  test('from the first visitor to signing out', async () => {
+    const [one, two] = await Promise.all([openDesk(), openDesk()]);
+    await Promise.all([signIn(one.page, stage.operator), signIn(two.page, noa)]);
+    const shop = await openBrowserPage(stage.browser, stage.site.page('/shift', htmlPage(stage.tag())));
+    const widget = widgetLocators(shop.page);
+    await widget.open();
+    await widget.write('Where is my parcel?');
+
+    // Both see it arrive without asking, and both want it.
+    await Promise.all([one, two].map(({ page }) => row(page, 'Where is my parcel?').click()));
+    await Promise.all([one, two].map(({ page }) => page.getByRole('button', { name: 'Accept' }).waitFor()));
+    await Promise.all(
+      [one, two].map(({ page }) =>
+        page.evaluate(`document.querySelector('.conversation-head .main')?.click()`),
+      ),
+    );
+    const verdicts = await Promise.all(
+      [one, two].map(async ({ page }) => {
+        await page.getByText(/You have this conversation|has this conversation\.$/).waitFor();
+        return (await page.locator('.standing').innerText()).startsWith('You');
+      }),
+    );
+    expect(verdicts.filter((won) => won)).toHaveLength(1);
+    const [winner, loser] = verdicts[0] === true ? [one, two] : [two, one];
+    const loserName = loser === one ? 'Olivia' : 'Noa Stern';
+    // The one who was slower is told who has it.
+    await loser.page
+      .getByText(`${winner === one ? 'Olivia' : 'Noa Stern'} has this conversation.`)
+      .first()
+      .waitFor();
+
+    // An answer in Markdown arrives as what it means; a note never arrives.
+    await composer(winner.page).fill('It is **on its way**:\n\n- today\n- by noon');
+    await composer(winner.page).press('Enter');
+    await shop.page.locator('deskbell-widget').locator('strong', { hasText: 'on its way' }).waitFor();
+    await winner.page.getByRole('button', { name: 'Internal note' }).click();
+    await composer(winner.page).fill('The second parcel this week.');
+    await composer(winner.page).press('Enter');
+    await log(loser.page).getByText('The second parcel this week.').waitFor();
+    expect(await log(loser.page).locator('article.note').count()).toBe(1);
+    expect(await widget.log.innerText()).not.toContain('second parcel');
+
+    // A draft is there after a reload.
+    await composer(winner.page).fill('half a thou');
+    await winner.page.reload();
+    await eventually(async () => expect(await composer(winner.page).inputValue()).toBe('half a thou'));
+    await composer(winner.page).fill('');
+
+    // To the colleague, who resolves it.
+    await log(winner.page).press('t');
+    await winner.page.getByRole('dialog').getByRole('option', { name: loserName }).click();
+    await loser.page.getByText('You have this conversation.').waitFor();
+    await loser.page.getByRole('button', { name: 'Resolve' }).click();
+    await loser.page.getByRole('dialog').getByRole('button', { name: 'resolve' }).click();
+    await loser.page.getByText('This conversation is closed.').first().waitFor();
+
+    // What was said is found again.
+    await loser.page.getByRole('searchbox').fill('parcel');
+    await row(loser.page, 'parcel').first().waitFor();
+    await loser.page.keyboard.press('Escape');
+    await loser.page.getByRole('button', { name: /^Account/ }).click();
+    await loser.page.getByRole('menuitem', { name: 'Sign out' }).click();
+    await loser.page.getByLabel('Password').waitFor();
+    expect(await one.problems()).toEqual([]);
+    expect(await two.problems()).toEqual([]);
+    await Promise.all([one, two, shop].map(({ close }) => close()));
+  });
+
+  test('by keyboard alone', async () => {
+    await visitorAsks('Kim Keys', 'Is anyone there?');
+    const { page, problems, close } = await openDesk();
+    await page.getByLabel('Organization').focus();
+    for (const text of ['acme', noa.email, memberPassword]) {
+      await page.keyboard.insertText(text);
+      await page.keyboard.press('Tab');
+    }
+    await page.keyboard.press('Enter');
+    await row(page, 'Kim Keys').waitFor();
+    // Search, open, accept, answer, resolve.
+    await page.keyboard.press('/');
+    await page.keyboard.type('Kim');
+    await eventually(async () => expect(await page.getByRole('option').count()).toBe(1));
+    await page.keyboard.press('Enter');
+    await log(page).getByText('Is anyone there?').waitFor();
+    await page.keyboard.press('a');
+    await page.locator('[data-field=composer]:focus').waitFor();
+    // Letters that are commands elsewhere are letters here.
+    await page.keyboard.type('axrtnq');
+    expect(await composer(page).inputValue()).toBe('axrtnq');
+    await page.keyboard.press('Enter');
+    await log(page).locator('article.own', { hasText: 'axrtnq' }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox').waitFor();
+    await page.keyboard.type('resolve');
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog').getByText('Resolve the conversation with Kim Keys?').waitFor();
+    await page.keyboard.press('y');
+    await page.getByText('Resolved: Kim Keys.').waitFor();
+    expect(await problems()).toEqual([]);
+    await close();
+  });
+
+  test('on a phone, one pane at a time', async () => {
+    await visitorAsks('Pia Phone', 'From my phone to yours');
+    const { page, problems, close } = await openDesk({
+      viewport: { width: 360, height: 640 },
+      hasTouch: true,
+      isMobile: true,
+    });
+    await signIn(page, noa);
+    await row(page, 'Pia Phone').tap();
+    await log(page).getByText('From my phone').waitFor();
+    expect(await page.getByRole('listbox', { name: 'Queue' }).count()).toBe(0);
+    await composer(page).fill('Hello Pia');
+    await page.getByRole('button', { name: 'Send' }).tap();
+    await log(page).locator('article.own', { hasText: 'Hello Pia' }).waitFor();
+    await look(page, 'phone');
+    const wide = await page.evaluate('document.documentElement.scrollWidth');
+    expect(wide).toBeLessThanOrEqual(360);
+    await page.goBack();
+    await page.getByRole('listbox', { name: 'Queue' }).waitFor();
+    expect(await problems()).toEqual([]);
+    await close();
+  });
+});
+
+describe('what it costs', () => {
+  test('four files, less than 60 kB, to a usable inbox', async () => {
+    const { page, requests, close } = await openDesk();
+    await signIn(page, noa);
+    requests.length = 0;
+    let bytes = 0;
+    const sizes: Promise<void>[] = [];
+    page.on('response', (response) => {
+      if (!/\/assets\/|\/$/.test(new URL(response.url()).pathname)) return;
+      sizes.push(
+        response
+          .request()
+          .sizes()
+          .then(({ responseBodySize }) => void (bytes += responseBodySize)),
+      );
+    });
+    await stage.browser.contexts().at(-1)?.setExtraHTTPHeaders({ 'Cache-Control': 'no-cache' });
+    await page.reload();
+    await page.getByRole('listbox', { name: 'Queue' }).waitFor();
+    await eventually(async () => {
+      await Promise.all(sizes);
+      expect(requests.filter((one) => /\/assets\/|GET \/$/.test(one))).toHaveLength(4);
+    });
+    expect(bytes).toBeLessThan(60_000);
+    await close();
+  });
+});
+
+describe('hostile texts', () => {
+  test('run nothing, and become no element', async () => {
+    const { page, problems, close } = await openDesk();
+    await signIn(page, noa);
+    const evil = '<img src=x onerror="alert(1)"><script>alert(2)</script><svg onload=alert(3)>';
+    const link = (url: string): object => ({
+      type: 'link',
+      version: 1,
+      url,
+      children: [{ type: 'text', version: 1, text: evil, format: 0 }],
+    });
+    const tree = {
+      root: {
+        type: 'root',
+        version: 1,
+        children: [
+          link('https://ok.example/'),
+          {
+            type: 'paragraph',
+            version: 1,
+            children: [{ type: 'text', version: 1, text: evil, format: 127 }],
+          },
+        ],
+      },
+    };
+    const id = await visitorAsks(evil, evil);
+    await visitorAsks(`javascript:alert(4) ${evil}`, JSON.stringify(tree), 'lexical');
+    await row(page, '<img').first().waitFor();
+    for (const index of [0, 1]) {
+      await page.getByRole('option').filter({ hasText: '<img' }).nth(index).click();
+      await log(page).getByText('onerror').first().waitFor();
+    }
+    await page.goto(`${stage.app.url}/#/c/${id}`);
+    await log(page).getByText('onerror').first().waitFor();
+    expect(await page.locator('.inbox img, .inbox script, .inbox [onerror], .inbox [onload]').count()).toBe(
+      0,
+    );
+    expect(await page.locator('a[href^="javascript:"]').count()).toBe(0);
+    expect(await problems()).toEqual([]);
+    await close();
+  });
+});
+
+describe('for everyone', () => {
+  const violationsOf = async (page: Page, name: string): Promise<readonly string[]> => {
+    await look(page, name);
+    await page.evaluate(axe);
+    const { violations } = (await page.evaluate('axe.run()')) as {
+      violations: { id: string; nodes: { html: string; failureSummary: string }[] }[];
+    };
+    return violations.map(
+      ({ id, nodes }) => `${name}: ${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`,
+    );
+  };
+
+  test.each([
+    ['light', {}],
+    ['dark', { colorScheme: 'dark' as const }],
+    ['rtl', { locale: 'ar' }],
+    ['phone', { viewport: { width: 360, height: 640 }, hasTouch: true, isMobile: true }],
+  ])('axe finds nothing: %s', async (name, options) => {
+    const found: string[] = [];
+    const check = async (at: Page, state: string): Promise<void> => {
+      found.push(...(await violationsOf(at, state)));
+    };
+    const id = await visitorAsks('Ana Accessible', 'Can you read this?');
+    const { page, close } = await openDesk(options);
+    const password = page.locator('input[type=password]');
+    await password.waitFor();
+    await check(page, `${name}-sign-in`);
+    await page.locator('input[name=organization]').fill('acme');
+    await page.locator('input[name=email]').fill(noa.email);
+    await password.fill(memberPassword);
+    await password.press('Enter');
+    await row(page, 'Ana Accessible').first().waitFor();
+    await check(page, `${name}-queue`);
+    await page.goto(`${stage.app.url}/#/c/${id}`);
+    await log(page).getByText('Can you read this?').waitFor();
+    await check(page, `${name}-conversation`);
+    await composer(page).focus();
+    await page.keyboard.press('Alt+n');
+    await composer(page).fill('A note');
+    await check(page, `${name}-note`);
+    await composer(page).fill('');
+    await page.keyboard.press('Alt+n');
+    await page.keyboard.press('Control+k');
+    await page.locator('dialog[open]').waitFor();
+    await check(page, `${name}-palette`);
+    await page.keyboard.press('Escape');
+    await page.goto(`${stage.app.url}/#/settings/device`);
+    await page.locator('select').first().waitFor();
+    await check(page, `${name}-settings`);
+    expect(found).toEqual([]);
+    await close();
+  });
+});
