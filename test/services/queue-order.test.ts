@@ -237,6 +237,34 @@ describe('snooze', () => {
   });
 });
 
+describe('a snooze over a restart', () => {
+  it('ends at its time while the server is down, and after it', async () => {
+    let own = await startApp();
+    try {
+      const { application } = await createOrganization(own, 'sleepy');
+      const member = await createMember(own, 'sleepy');
+      const customer = createVisitor(own, application);
+      const [early, late] = [await createConversation(customer), await createConversation(customer)];
+      for (const [one, ms] of [
+        [early, 60_000],
+        [late, 120_000],
+      ] as const)
+        await member.call('POST', `/conversations/${one}/snooze`, {
+          until: new Date(own.clock.now() + ms).toISOString(),
+        });
+      own.clock.step(60_000);
+      own = await own.restart();
+      const asleep = async (): Promise<unknown> =>
+        rowsOf(own, 'select id from conversations where snoozed_until > 0');
+      await eventually(async () => expect(await asleep()).toEqual([{ id: late }]));
+      own.clock.advance(60_000);
+      await eventually(async () => expect(await asleep()).toEqual([]));
+    } finally {
+      await own.stop();
+    }
+  });
+});
+
 describe('reopen', () => {
   it('makes the caller the assignee, and is told as reopened and then accepted, to the visitor too', async () => {
     await at(operator, 'POST', '/accept');
