@@ -193,7 +193,7 @@ describe.each(contractEngines)('%s', (_name, open) => {
 
   it('the limiter never lets more through than the limit, however many ask at once', async () => {
     const checks = [{ key: 'k', windows: [{ limit: 5, windowMs: 3_600_000 }] }];
-    const verdicts = await Promise.all(Array.from({ length: 12 }, () => engine.limiter.take(checks)));
+    const verdicts = await Promise.all(Array.from({ length: 12 }, async () => engine.limiter.take(checks)));
     expect(verdicts.filter(({ ok }) => ok)).toHaveLength(5);
     expect(await engine.limiter.peek(checks)).toMatchObject({ ok: false, failed: 0 });
   });
