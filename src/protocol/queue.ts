@@ -24,11 +24,11 @@ const flag = z
   })
   .pipe(z.boolean());
 
-/** One or several: a query string repeats the name. */
+/** One or several: a query string repeats the name. What is wrong is said of what was sent, one or a list. */
 function several<T extends string>(one: z.ZodType<T, T>, max: number) {
   return z
     .union([one.transform((value) => [value]), z.array(one)], {
-      error: 'must be one or several of its values',
+      error: ({ input, errors }) => errors[Array.isArray(input) ? 1 : 0]?.[0]?.message,
     })
     .pipe(z.array(one).min(1).max(max));
 }

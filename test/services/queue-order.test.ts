@@ -318,7 +318,13 @@ describe('reopen', () => {
   it('is refused for one that is open', async () => {
     expect((await at(operator, 'POST', '/reopen')).body).toMatchObject({
       error: 'conflict',
+      message: "The conversation is pending, so it can't be reopened.",
       status: 'pending',
+    });
+    await at(operator, 'POST', '/accept');
+    expect((await at(operator, 'POST', '/reopen')).body).toMatchObject({
+      message: "The conversation is active, so it can't be reopened.",
+      assignedTo: operator.id,
     });
   });
 });
@@ -419,6 +425,16 @@ describe('the filters', () => {
       'tag[]=a&tag[]=b',
     ])
       expect((await operator.call('GET', `/conversations?${query}`)).status, query).toBe(400);
+  });
+
+  it('say which values there are, to one and to several', async () => {
+    const refused = async (query: string): Promise<string> =>
+      (await operator.call('GET', `/conversations?${query}`)).body.message;
+    for (const query of ['priority=top', 'priority=low&priority=top'])
+      expect(await refused(query)).toBe(
+        'The field priority is not valid: must be low, normal, high or urgent.',
+      );
+    expect(await refused('tag=')).toBe('The field tag is not valid: must not be empty.');
   });
 });
 

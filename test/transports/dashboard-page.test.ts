@@ -70,6 +70,7 @@ describe('the page', () => {
     expect(await named('chat.example')).toBeUndefined();
     const hostile = await get('/', { ...html, host: '"><img>.chat.example' });
     expect(hostile.text).not.toContain('<img');
+    expect(await named('a$`b.chat.example')).toBe('a$`b');
   });
 });
 

@@ -108,7 +108,8 @@ function sendPage(ctx: Context, service: Service, build: Build): void {
   const encrypted = service.settings.baseUrl()?.startsWith('https:') === true || !isLoopbackHost(host);
   ctx.set('Content-Security-Policy', policy(encrypted ? 'wss:' : 'ws:'));
   ctx.type = 'html';
-  ctx.body = build.html.replace('</head>', `${named}</head>`);
+  // A function: a host may hold a dollar sign, which means something in a text that replaces.
+  ctx.body = build.html.replace('</head>', () => `${named}</head>`);
   revalidate(ctx);
 }
 

@@ -64,6 +64,7 @@ export async function reopen(
   conversation: ConversationWithVisitor,
   assignee: Assignee,
 ): Promise<void> {
+  if (conversation.status !== 'closed') throw conflictError(conversation, 'reopened');
   const now = clock.now();
   const changed = await tx.repositories.conversations.reopen(conversation.id, assignee.id, now);
   if (changed === 0) throw await lostRace(tx, conversation, 'reopened');
