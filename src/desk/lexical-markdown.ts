@@ -25,6 +25,7 @@ function runOf(node: LexicalNode): TextRun {
     text: textOf(node['text']),
     bold: (format & formatBits.bold) > 0,
     italic: (format & formatBits.italic) > 0,
+    strike: (format & formatBits.strike) > 0,
     code: (format & formatBits.code) > 0,
   };
 }

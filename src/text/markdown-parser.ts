@@ -32,6 +32,8 @@ const ENTITY = /&#?\w+;/;
 export interface MarkdownRules {
   /** Whether a link may stay a link; its text stays either way. @param href as `safeHref` returns it */
   readonly keepLink?: (href: string) => boolean;
+  /** Whether what is struck through stays so; else it is text like any other. */
+  readonly keepStrike?: boolean;
 }
 
 type Parse = (markdown: string) => Root;
@@ -70,7 +72,8 @@ async function loadParser(): Promise<Parse> {
   const options: Options = {
     extensions: [
       table.gfmTable(),
-      strikethrough.gfmStrikethrough(),
+      // One tilde means "about" to those who write to each other.
+      strikethrough.gfmStrikethrough({ singleTilde: false }),
       taskList.gfmTaskListItem(),
       { disable: { null: ['characterReference', 'codeIndented', 'definition', 'htmlFlow', 'htmlText'] } },
     ],
@@ -83,8 +86,8 @@ async function loadParser(): Promise<Parse> {
   return (markdown) => fromMarkdown(markdown, options);
 }
 
-type Style = Pick<TextRun, 'bold' | 'italic' | 'code'>;
-const PLAIN: Style = { bold: false, italic: false, code: false };
+type Style = Pick<TextRun, 'bold' | 'italic' | 'strike' | 'code'>;
+const PLAIN: Style = { bold: false, italic: false, strike: false, code: false };
 
 class TreeBuilder {
   readonly #source: string;
@@ -187,7 +190,7 @@ class TreeBuilder {
       case 'emphasis':
         return this.#inlines(node.children, { ...style, italic: true });
       case 'delete':
-        return this.#inlines(node.children, style);
+        return this.#inlines(node.children, { ...style, strike: this.#rules.keepStrike === true });
       case 'break':
         return [hardBreak];
       case 'image':

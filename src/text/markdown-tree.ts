@@ -1,4 +1,4 @@
-// Owns the few kinds of text that an answer may have (paragraphs, bold, italic, code, lists, links), and writing them as
+// Owns the few kinds of text that a message may have (paragraphs, bold, italic, strikethrough, code, lists, links), and writing them as
 // Markdown and as Lexical JSON. Must not parse anything, and holds no other kind of node.
 
 export interface TextRun {
@@ -6,6 +6,7 @@ export interface TextRun {
   readonly text: string;
   readonly bold: boolean;
   readonly italic: boolean;
+  readonly strike: boolean;
   readonly code: boolean;
 }
 /** `hard`: written as a break of its own; otherwise the line just went on in the next one. */
@@ -44,7 +45,7 @@ export type Block = Paragraph | CodeBlock | List;
 
 /** A run of text without any mark. */
 export function plainRun(text: string): TextRun {
-  return { kind: 'text', text, bold: false, italic: false, code: false };
+  return { kind: 'text', text, bold: false, italic: false, strike: false, code: false };
 }
 
 /** What a reader sees of a line, without marks and addresses. */
@@ -115,31 +116,37 @@ function writeInlines(inlines: readonly Inline[]): string {
 function firstCharacter(inline: Inline): string {
   if (inline.kind === 'break') return '\n';
   if (inline.kind === 'link') return '[';
+  if (inline.strike) return '~';
   return inline.code ? '`' : inline.bold || inline.italic ? '*' : (inline.text[0] ?? '');
 }
 
 function writeRun(run: TextRun, before: string, after: string): string {
   const [, lead = '', core = '', trail = ''] = /^(\s*)([\s\S]*?)(\s*)$/.exec(run.text) ?? [];
   if (core === '') return run.text;
+  const outerLeft = lead === '' ? before : ' ';
+  const outerRight = trail === '' ? after : ' ';
+  const struck = run.strike ? writeCore(run, core, '~', '~') : '';
+  if (struck !== '' && fits('~', struck, outerLeft, outerRight)) return `${lead}~~${struck}~~${trail}`;
+  return `${lead}${writeCore(run, core, outerLeft, outerRight)}${trail}`;
+}
+
+/** A run without blanks at its edges, and without its strokes. @param before, after: the characters beside it */
+function writeCore(run: TextRun, core: string, before: string, after: string): string {
   if (run.code) {
     const fence = '`'.repeat(longestRun(core) + 1);
     const pad = core.includes('`') ? ' ' : '';
     // A code span beside another one would read as one longer fence.
-    const apart = before === '`' && lead === '' ? ' ' : '';
-    return `${apart}${lead}${fence}${pad}${core.replaceAll('\n', ' ')}${pad}${fence}${trail}`;
+    const apart = before === '`' ? ' ' : '';
+    return `${apart}${fence}${pad}${core.replaceAll('\n', ' ')}${pad}${fence}`;
   }
-  const text = escapeText(core, after);
   const mark = run.bold && run.italic ? '***' : run.bold ? '**' : run.italic ? '*' : '';
-  const outerLeft = lead === '' ? before : ' ';
-  const outerRight = trail === '' ? after : ' ';
-  // Where a reader would not take the asterisks for marks, the text stands without them rather than with stray ones.
-  const fits =
-    mark !== '' &&
-    outerLeft !== '*' &&
-    outerRight !== '*' &&
-    flanks(outerLeft, core[0]) &&
-    flanks(outerRight, core.at(-1));
-  return fits ? `${lead}${mark}${text}${mark}${trail}` : `${lead}${text}${trail}`;
+  const text = escapeText(core, after);
+  return mark !== '' && fits('*', core, before, after) ? `${mark}${text}${mark}` : text;
+}
+
+/** Whether a reader takes marks around a text for marks; else it stands without them rather than with stray ones. */
+function fits(mark: string, text: string, before: string, after: string): boolean {
+  return before !== mark && after !== mark && flanks(before, text[0]) && flanks(after, text.at(-1));
 }
 
 const BLANK_OR_PUNCTUATION = /^[\s\p{P}\p{S}]$/u;
@@ -265,6 +272,6 @@ function lexicalInlines(inlines: readonly Inline[]): LexicalJson[] {
 }
 
 function lexicalRun(run: TextRun): LexicalJson {
-  const format = (run.bold ? 1 : 0) + (run.italic ? 2 : 0) + (run.code ? 16 : 0);
+  const format = (run.bold ? 1 : 0) + (run.italic ? 2 : 0) + (run.strike ? 4 : 0) + (run.code ? 16 : 0);
   return { type: 'text', version: 1, detail: 0, format, mode: 'normal', style: '', text: run.text };
 }

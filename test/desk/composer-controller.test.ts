@@ -214,6 +214,7 @@ describe('Markdown', () => {
       '1. one\n2. two',
       'see [our page](https://example.com/a)',
       '`npm i`',
+      'now ~~12~~ ~~**10**~~ 8 and ~~`off`~~',
       '- one\n  - two\n  - three\n- four',
     ])
       expect(editableText({ content: await markdownToLexical(markdown), contentFormat: 'lexical' })).toBe(

@@ -37,6 +37,15 @@ describe('what is kept', () => {
     );
   });
 
+  test('strikethrough in a message of two tildes, not in an answer of the assistant', async () => {
+    const markdown = 'It costs ~~12~~ **~~10~~** 8, in ~5 or ~6 days.';
+    expect((await message(markdown)).html).toBe(
+      '<p>It costs <s>12</s> <strong><s>10</s></strong> 8, in ~5 or ~6 days.</p>',
+    );
+    expect((await message('one ~two~ three')).html).toBe('<p>one ~two~ three</p>');
+    await expect(constrainMarkdown('~~12~~ 8')).resolves.toBe('12 8');
+  });
+
   test('lists, also in lists, and blocks of code with their language', async () => {
     const markdown = '- a\n- b\n  - c\n\n1. one\n2. two\n   1. in\n\n```js\nlet a = `1`;\n```';
     await expect(constrainMarkdown(markdown)).resolves.toBe(markdown);
@@ -226,7 +235,9 @@ describe('what an enemy sends', () => {
         if (prepared.ok) {
           for (const href of hrefs(prepared.value.contentHtml ?? ''))
             expect(href).toMatch(/^https:\/\/[abc]\.example/);
-          expect(prepared.value.contentHtml).not.toMatch(/<(?!\/?(?:p|br|strong|em|code|pre|ul|ol|li|a)\b)/);
+          expect(prepared.value.contentHtml).not.toMatch(
+            /<(?!\/?(?:p|br|strong|em|s|code|pre|ul|ol|li|a)\b)/,
+          );
         }
         const words = /word|Ж|你/.test(markdown.replace(/(?:`{3,}|~{3,}).*/g, ''));
         if (words) expect(prepared.ok).toBe(true);
