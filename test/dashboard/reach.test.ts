@@ -72,6 +72,7 @@ const called: Readonly<Record<string, readonly [file: string, text: string]>> = 
   'webhooks.replay': ['webhooks.tsx', '${one.id}/replay`'],
   'knowledge.list': ['knowledge.tsx', '/admin/knowledge?applicationId='],
   'knowledge.add': ['knowledge.tsx', "rest('POST', '/admin/knowledge', {"],
+  'knowledge.addFile': ['knowledge.tsx', 'sendFile(`/admin/knowledge/files?${query}`'],
   'knowledge.get': ['knowledge.tsx', '(path);\n  const questions'],
   'knowledge.remove': ['knowledge.tsx', "rest('DELETE', path)"],
   'knowledge.search': ['knowledge.tsx', "'/admin/knowledge/search'"],

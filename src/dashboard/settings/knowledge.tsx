@@ -10,6 +10,7 @@ import type {
   KnowledgeGap,
   Synonyms,
 } from '../../protocol/assistant.ts';
+import type { fileKinds } from '../../protocol/codes.ts';
 import type { Application } from '../../protocol/entities.ts';
 import { hrefOf } from '../router.ts';
 import { Select } from '../ui/field.tsx';
@@ -18,7 +19,7 @@ import { toast } from '../ui/toast.tsx';
 import { Form } from './form.tsx';
 import type { SettingsPageProps } from './pages.ts';
 import { Act, Await, Section, useRest } from './parts.tsx';
-import { problemOf, rest } from './rest.ts';
+import { problemOf, rest, sendFile } from './rest.ts';
 import { s, when } from './words.ts';
 
 export function Page({ rest: [id] }: SettingsPageProps): JSX.Element {
@@ -54,12 +55,19 @@ interface OfApplication {
   readonly application: string;
 }
 
-const formats: Readonly<Record<string, string>> = {
-  md: 'markdown',
-  markdown: 'markdown',
-  html: 'html',
-  htm: 'html',
+/** By the end of a file's name: what the browser would guess differs by system. */
+const mediaTypes: Readonly<Record<string, keyof typeof fileKinds>> = {
+  pdf: 'application/pdf',
+  docx: 'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
+  md: 'text/markdown',
+  markdown: 'text/markdown',
+  html: 'text/html',
+  htm: 'text/html',
 };
+
+function mediaTypeOf(name: string): keyof typeof fileKinds {
+  return mediaTypes[name.split('.').at(-1)?.toLowerCase() ?? ''] ?? 'text/plain';
+}
 
 function Documents({ application }: OfApplication): JSX.Element {
   const documents = useRest<{ documents: KnowledgeDocument[] }>(
@@ -70,14 +78,8 @@ function Documents({ application }: OfApplication): JSX.Element {
     for (const [index, file] of files.entries()) {
       setProgress(s('fileOf', { n: index + 1, most: files.length, name: file.name }));
       try {
-        const format = formats[file.name.split('.').at(-1)?.toLowerCase() ?? ''] ?? 'text';
-        const content = await file.text();
-        await rest('POST', '/admin/knowledge', {
-          applicationId: application,
-          source: file.name,
-          format,
-          content,
-        });
+        const query = new URLSearchParams({ applicationId: application, source: file.name }).toString();
+        await sendFile(`/admin/knowledge/files?${query}`, file, mediaTypeOf(file.name));
       } catch (error) {
         toast(`${file.name}: ${problemOf(error)}`, 'bad');
       }
@@ -118,7 +120,7 @@ function Documents({ application }: OfApplication): JSX.Element {
         <input
           type="file"
           multiple
-          accept=".md,.markdown,.txt,.html,.htm"
+          accept=".pdf,.docx,.md,.markdown,.txt,.html,.htm"
           onChange={(event) => void addFiles([...(event.currentTarget.files ?? [])])}
         />
       </label>

@@ -33,14 +33,34 @@ interface ErrorBody {
  * @throws RestError
  */
 export function rest<T>(method: string, path: string, body?: object): Promise<T>;
-export async function rest(method: string, path: string, body?: object): Promise<unknown> {
+export function rest(method: string, path: string, body?: object): Promise<unknown> {
+  return send(
+    method,
+    path,
+    body === undefined ? null : { type: 'application/json', of: JSON.stringify(body) },
+  );
+}
+
+/**
+ * Sends a file as it is.
+ * @param type its media type, such as `application/pdf`
+ * @throws RestError
+ */
+export async function sendFile(path: string, file: File, type: string): Promise<void> {
+  await send('POST', path, { type, of: file });
+}
+
+interface Body {
+  readonly type: string;
+  readonly of: string | File;
+}
+
+async function send(method: string, path: string, body: Body | null): Promise<unknown> {
   let response: Response;
   try {
     response = await fetch(`${serverAddress()}${visitorApiPrefix}${path}`, {
       method,
-      ...(body === undefined
-        ? {}
-        : { headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) }),
+      ...(body === null ? {} : { headers: { 'Content-Type': body.type }, body: body.of }),
     });
   } catch {
     throw new RestError('network', s('unreachable'), []);

@@ -188,7 +188,7 @@ export const words: SettingsWords = {
   source: 'المصدر',
   sourceHint: 'اسم أو عنوان. المصدر نفسه يحدّث المستند.',
   changed: 'تغيّر',
-  dropFiles: 'أفلت الملفات هنا أو اخترها: Markdown، نص، HTML',
+  dropFiles: 'أفلت الملفات هنا أو اخترها: PDF، DOCX، Markdown، نص، HTML',
   fileOf: 'الملف {n} من {most}: {name}',
   addDocument: 'إضافة المستند',
   keptQuestions: 'أسئلة تقود إلى هنا',

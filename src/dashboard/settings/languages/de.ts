@@ -188,7 +188,7 @@ export const words: SettingsWords = {
   source: 'Quelle',
   sourceHint: 'Ein Name oder eine Adresse. Dieselbe Quelle noch einmal erneuert das Dokument.',
   changed: 'Geändert',
-  dropFiles: 'Dateien hierher ziehen oder auswählen: Markdown, Text, HTML',
+  dropFiles: 'Dateien hierher ziehen oder auswählen: PDF, DOCX, Markdown, Text, HTML',
   fileOf: 'Datei {n} von {most}: {name}',
   addDocument: 'Dokument hinzufügen',
   keptQuestions: 'Fragen, die hierher führen',

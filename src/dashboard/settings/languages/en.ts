@@ -195,7 +195,7 @@ export const words = {
   source: 'Source',
   sourceHint: 'A name or an address. The same source again updates the document.',
   changed: 'Changed',
-  dropFiles: 'Drop files here, or choose them: Markdown, text, HTML',
+  dropFiles: 'Drop files here, or choose them: PDF, DOCX, Markdown, text, HTML',
   fileOf: 'File {n} of {most}: {name}',
   addDocument: 'Add the document',
   keptQuestions: 'Questions that lead here',

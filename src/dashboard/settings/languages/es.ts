@@ -188,7 +188,7 @@ export const words: SettingsWords = {
   source: 'Fuente',
   sourceHint: 'Un nombre o una dirección. La misma fuente actualiza el documento.',
   changed: 'Cambiado',
-  dropFiles: 'Suelta archivos aquí o elígelos: Markdown, texto, HTML',
+  dropFiles: 'Suelta archivos aquí o elígelos: PDF, DOCX, Markdown, texto, HTML',
   fileOf: 'Archivo {n} de {most}: {name}',
   addDocument: 'Añadir el documento',
   keptQuestions: 'Preguntas que llevan aquí',

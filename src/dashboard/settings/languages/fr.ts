@@ -188,7 +188,7 @@ export const words: SettingsWords = {
   source: 'Source',
   sourceHint: 'Un nom ou une adresse. La même source met le document à jour.',
   changed: 'Modifié',
-  dropFiles: 'Déposez des fichiers ici ou choisissez-les : Markdown, texte, HTML',
+  dropFiles: 'Déposez des fichiers ici ou choisissez-les : PDF, DOCX, Markdown, texte, HTML',
   fileOf: 'Fichier {n} sur {most} : {name}',
   addDocument: 'Ajouter le document',
   keptQuestions: 'Questions qui mènent ici',

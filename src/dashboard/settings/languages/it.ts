@@ -188,7 +188,7 @@ export const words: SettingsWords = {
   source: 'Fonte',
   sourceHint: 'Un nome o un indirizzo. La stessa fonte aggiorna il documento.',
   changed: 'Modificato',
-  dropFiles: 'Trascina qui i file o sceglili: Markdown, testo, HTML',
+  dropFiles: 'Trascina qui i file o sceglili: PDF, DOCX, Markdown, testo, HTML',
   fileOf: 'File {n} di {most}: {name}',
   addDocument: 'Aggiungi il documento',
   keptQuestions: 'Domande che portano qui',

@@ -188,7 +188,7 @@ export const words: SettingsWords = {
   source: 'Bron',
   sourceHint: 'Een naam of een adres. Dezelfde bron werkt het document bij.',
   changed: 'Gewijzigd',
-  dropFiles: 'Sleep bestanden hierheen of kies ze: Markdown, tekst, HTML',
+  dropFiles: 'Sleep bestanden hierheen of kies ze: PDF, DOCX, Markdown, tekst, HTML',
   fileOf: 'Bestand {n} van {most}: {name}',
   addDocument: 'Document toevoegen',
   keptQuestions: 'Vragen die hierheen leiden',

@@ -188,7 +188,7 @@ export const words: SettingsWords = {
   source: 'Źródło',
   sourceHint: 'Nazwa lub adres. To samo źródło aktualizuje dokument.',
   changed: 'Zmieniono',
-  dropFiles: 'Upuść pliki tutaj lub wybierz: Markdown, tekst, HTML',
+  dropFiles: 'Upuść pliki tutaj lub wybierz: PDF, DOCX, Markdown, tekst, HTML',
   fileOf: 'Plik {n} z {most}: {name}',
   addDocument: 'Dodaj dokument',
   keptQuestions: 'Pytania, które tu prowadzą',

@@ -188,7 +188,7 @@ export const words: SettingsWords = {
   source: 'Fonte',
   sourceHint: 'Um nome ou um endereço. A mesma fonte atualiza o documento.',
   changed: 'Alterado',
-  dropFiles: 'Largue ficheiros aqui ou escolha-os: Markdown, texto, HTML',
+  dropFiles: 'Largue ficheiros aqui ou escolha-os: PDF, DOCX, Markdown, texto, HTML',
   fileOf: 'Ficheiro {n} de {most}: {name}',
   addDocument: 'Adicionar o documento',
   keptQuestions: 'Perguntas que levam aqui',
