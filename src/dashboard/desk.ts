@@ -127,6 +127,7 @@ export function desk(): Desk {
     client,
     drafts: createLocalDrafts(memberId, () => toast(t('draftsNotKept'), 'bad')),
     mode: 'live',
+    asksLess: true,
     keymap,
     say,
     notifier: createNotifier(),

@@ -7,6 +7,8 @@ import type { OpenConversation, ShownMessage } from './desk-state.ts';
 import { isWatching, shownMessages } from './shown-messages.ts';
 
 const readAfterMs = 250;
+/** Where each request counts, what is read goes out at most so often. */
+const readEveryMs = 2_000;
 const detailAfterMs = 300;
 const maxEarlier = 10;
 const historyPage = 50;
@@ -21,6 +23,7 @@ export class ConversationController {
   #cancelRead = (): void => undefined;
   #cancelDetail = (): void => undefined;
   #readUpTo = '';
+  #readAt = 0;
 
   constructor(context: DeskContext) {
     this.#context = context;
@@ -32,6 +35,7 @@ export class ConversationController {
     this.#cancelRead();
     this.#cancelDetail();
     this.#readUpTo = '';
+    this.#readAt = 0;
     if (before !== null) this.#context.client.leave(before.id);
     this.#context.store.set({ open: opened(id) });
     void this.#join(id);
@@ -78,7 +82,7 @@ export class ConversationController {
 
   /** Status or participants have changed. */
   refreshDetail(id: string): void {
-    if (this.#open?.id !== id) return;
+    if (this.#open?.id !== id || this.#needsNoDetail(id)) return;
     this.#cancelDetail();
     this.#cancelDetail = this.#context.schedule(detailAfterMs, () => {
       if (this.#open?.id === id) this.#loadDetail(id).catch(() => undefined);
@@ -178,9 +182,12 @@ export class ConversationController {
     if (last === undefined || last.id === this.#readUpTo) return;
     const { id } = open;
     this.#cancelRead();
-    this.#cancelRead = this.#context.schedule(readAfterMs, () => {
+    const again = this.#context.asksLess ? this.#readAt + readEveryMs - this.#context.now() : 0;
+    const wait = Math.max(readAfterMs, again);
+    this.#cancelRead = this.#context.schedule(wait, () => {
       if (this.#open?.id !== id) return;
       this.#readUpTo = last.id;
+      this.#readAt = this.#context.now();
       this.#context.client.markRead(id).catch(() => {
         this.#readUpTo = '';
       });
@@ -196,6 +203,15 @@ export class ConversationController {
     if (open?.id === id) this.#context.store.set({ open: { ...open, ...patch } });
   }
 
+  /** Whether the queue tells enough of it: all but who took part, and when it was resolved. */
+  #needsNoDetail(id: string): boolean {
+    const item = this.#context.item(id);
+    const isAsked = this.#open?.id === id && this.#open.detail !== null;
+    return (
+      this.#context.asksLess && !isAsked && item !== undefined && (item.unread || item.status !== 'closed')
+    );
+  }
+
   async #loadDetail(id: string): Promise<void> {
     this.#set(id, { detail: await this.#context.client.getConversation(id) });
   }
@@ -204,12 +220,15 @@ export class ConversationController {
     const { client } = this.#context;
     const unread = this.#context.item(id)?.unreadCount ?? 0;
     try {
-      const [room] = await Promise.all([client.join(id), this.#loadDetail(id)]);
+      const [room] = await Promise.all([
+        client.join(id),
+        this.#needsNoDetail(id) ? undefined : this.#loadDetail(id),
+      ]);
       if (this.#open?.id !== id) return client.leave(id);
       this.#set(id, { room, problem: null, unreadFrom: firstUnread(room, unread) });
       this.markRead();
       this.loadOlder();
-      if (this.#context.state.panes === 3) this.loadEarlierConversations();
+      if (this.#context.state.panes === 3 && !this.#context.asksLess) this.loadEarlierConversations();
     } catch (error) {
       const isMissing = asSdkError(error).code === 'not_found';
       this.#set(id, {

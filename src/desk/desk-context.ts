@@ -64,6 +64,8 @@ export interface DeskParts {
   readonly drafts: DraftStore;
   readonly mode: 'live' | 'test' | 'all';
   readonly runtime: DeskRuntime;
+  /** What the queue does not tell of an open conversation is asked for only when the member wants to see it. */
+  readonly asksLess?: boolean;
   /** How the model says something; English unless told. */
   readonly say?: Say;
 }
@@ -77,15 +79,20 @@ export class DeskContext {
   readonly mode: DeskParts['mode'];
   readonly runtime: DeskRuntime;
   readonly say: Say;
+  readonly asksLess: boolean;
   readonly store: StateStore;
   face: Face = noFace;
 
-  constructor({ client, drafts, mode, runtime, say = inEnglish }: DeskParts, initial: DeskState) {
+  constructor(
+    { client, drafts, mode, runtime, say = inEnglish, asksLess = false }: DeskParts,
+    initial: DeskState,
+  ) {
     this.client = client;
     this.drafts = drafts;
     this.mode = mode;
     this.runtime = runtime;
     this.say = say;
+    this.asksLess = asksLess;
     this.store = createStore(initial);
   }
 

@@ -140,7 +140,7 @@ export class DeskController {
   /** Told by the face: how many panes stand side by side. */
   setPanes(panes: PaneCount): void {
     this.context.store.set({ panes });
-    if (panes === 3) this.conversation.loadEarlierConversations();
+    if (panes === 3 && !this.context.asksLess) this.conversation.loadEarlierConversations();
     this.conversation.markRead();
   }
 

@@ -10,6 +10,7 @@ import type {
   StaffConversation,
   StaffConversationListItem,
   StaffEvents,
+  StaffMessage,
 } from './staff-types.ts';
 import type { Environment } from './types.ts';
 
@@ -31,6 +32,10 @@ export interface StaffQueue {
   patch(id: string, patch: Partial<StaffConversationListItem>): void;
   /** Asks how a conversation stands: soon, and once for many events. */
   refresh(id: string): void;
+  /** A message came: asks how its conversation stands only where `message`, the message itself, is not known. */
+  heard(activity: StaffEvents['conversation:activity'], message: StaffMessage | undefined): void;
+  /** This member has read all but so many messages of the visitor. */
+  hasRead(id: string, unreadCount: number): void;
   get(id: string): Promise<StaffConversation>;
   list(filter: QueueFilter): Promise<{ readonly conversations: Items; readonly total: number }>;
   act(id: string, name: string, body?: object): Promise<StaffConversation>;
@@ -106,6 +111,39 @@ export function createStaffQueue(options: StaffQueueOptions): StaffQueue {
     });
   }
 
+  function patch(id: string, values: Partial<StaffConversationListItem>): void {
+    const old = options.get().find((one) => one.id === id);
+    if (old !== undefined) take([{ ...old, ...values }]);
+  }
+
+  function heard(
+    { conversationId: id, lastMessageId, updatedAt, preview, waiting }: StaffEvents['conversation:activity'],
+    message: StaffMessage | undefined,
+  ): void {
+    const old = options.get().find((one) => one.id === id);
+    // What a visitor writes opens a closed conversation, too.
+    if (old === undefined || message === undefined || old.status === 'closed') return refresh(id);
+    // Asked for meanwhile: the answer had it.
+    if (old.lastMessage?.id === lastMessageId) return;
+    const { senderId, senderRole, senderName, createdAt, internal } = message;
+    const unreadCount = old.unreadCount + (senderRole === 'visitor' ? 1 : 0);
+    patch(id, {
+      updatedAt,
+      lastMessage: {
+        id: lastMessageId,
+        senderId,
+        senderRole,
+        senderName,
+        preview,
+        createdAt,
+        ...(internal === true && { internal }),
+      },
+      waitingSince: waiting ? (old.waitingSince ?? createdAt) : null,
+      unreadCount,
+      unread: unreadCount > 0,
+    });
+  }
+
   async function change(method: string, path: string, body?: object): Promise<StaffConversation> {
     const { conversation } = await http.request_<{ conversation: StaffConversation }>(
       method,
@@ -116,11 +154,10 @@ export function createStaffQueue(options: StaffQueueOptions): StaffQueue {
   }
 
   return {
-    patch: (id, patch) => {
-      const old = options.get().find((one) => one.id === id);
-      if (old !== undefined) take([{ ...old, ...patch }]);
-    },
+    patch,
     refresh,
+    heard,
+    hasRead: (id, unreadCount) => patch(id, { unreadCount, unread: unreadCount > 0 }),
     get,
     list: async (filter) => {
       const query = new URLSearchParams(

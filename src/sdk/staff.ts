@@ -123,7 +123,7 @@ export function createStaffClient(options: StaffOptions): StaffClient {
   });
   // The link has one timer at a time; while it is offline, that is the wait before the next attempt.
   let linkDueAt: number | null = null;
-  const { patch, refresh, get, list, act, change, bulk, retain } = createStaffQueue({
+  const { patch, refresh, heard, hasRead, get, list, act, change, bulk, retain } = createStaffQueue({
     env,
     http,
     emit,
@@ -251,16 +251,32 @@ export function createStaffClient(options: StaffOptions): StaffClient {
       }
       case 'conversation:activity':
         emit(frame.type, frame.payload);
-        return refresh(frame.payload.conversationId);
+        return heard(
+          frame.payload,
+          rooms.messages(frame.payload.conversationId)?.find_(frame.payload.lastMessageId),
+        );
+      case 'conversation:read': {
+        const { conversationId: id, userId, messageId } = frame.payload;
+        // What others read changes nothing in the queue of this member.
+        if (userId === memberId()) readUpTo(id, messageId);
+        return rooms.handleFrame(frame, '');
+      }
       case 'message:edited':
       case 'message:deleted':
-      case 'conversation:read':
         // The preview and the unread count may have changed with it.
         refresh(frame.payload.conversationId);
         return rooms.handleFrame(frame, '');
       default:
         return rooms.handleFrame(frame, '');
     }
+  }
+
+  /** This member has read up to a message, here or elsewhere. */
+  function readUpTo(id: string, messageId: string): void {
+    const messages = rooms.messages(id)?.list_() ?? [];
+    const at = messages.findIndex((one) => one.id === messageId);
+    if (at < 0) return refresh(id);
+    hasRead(id, messages.slice(at + 1).filter(({ senderRole }) => senderRole === 'visitor').length);
   }
 
   function endTyping(id: string): void {
@@ -382,8 +398,11 @@ export function createStaffClient(options: StaffOptions): StaffClient {
     markRead: async (id) => {
       const messageId = rooms.messages(id)?.list_().at(-1)?.id;
       if (messageId === undefined) return;
+      const known = state.conversations.find((one) => one.id === id);
+      // Everything was read before, as far as the room goes.
+      if (known !== undefined && !known.unread && known.lastMessage?.id === messageId) return;
       await http.request_('POST', `/conversations/${id}/read`, { body: { messageId } });
-      refresh(id);
+      readUpTo(id, messageId);
     },
     accept: (id) => act(id, 'accept'),
     release: (id) => act(id, 'release'),

@@ -243,6 +243,44 @@ describe('what it costs', () => {
   });
 });
 
+describe('requests', () => {
+  test('opening asks twice at most, live messages for nothing but to tell that they were read', async () => {
+    const visitor = createVisitor(stage.app, stage.application);
+    const { body } = await visitor.call('POST', '/conversations', {});
+    const { id } = (body.conversation ?? body) as { id: string };
+    const write = async (content: string): Promise<void> => {
+      expect((await visitor.call('POST', `/conversations/${id}/messages`, { content })).status).toBe(201);
+    };
+    await write('the first one');
+    const { page, requests, close } = await openDesk({ viewport: { width: 1400, height: 800 } });
+    await signIn(page, noa);
+    const row = page.getByRole('option', { name: 'the first one' });
+    await row.waitFor();
+    const take = (): string[] =>
+      requests.splice(0).map((one) => one.replace(id, ':id').replace('/api/v1/staff/conversations', ''));
+    const settled = async (): Promise<string[]> => {
+      await page.waitForTimeout(1_500);
+      return take();
+    };
+    await settled();
+    await row.click();
+    await log(page).getByText('the first one').waitFor();
+    expect(await settled()).toEqual(['GET /:id/messages', 'POST /:id/read']);
+
+    // Two at once are told of by one mark; the queue knows them from what it hears.
+    await write('the second one');
+    await write('the third one');
+    await log(page).getByText('the third one').waitFor();
+    await page.getByRole('option', { name: 'the third one' }).waitFor();
+    await eventually(() => expect(requests).toHaveLength(1));
+    expect(await settled()).toEqual(['POST /:id/read']);
+    const colleague = await noa.call('GET', `/conversations/${id}`);
+    expect(colleague.body).toMatchObject({ conversation: { unreadCount: 0, unread: false } });
+
+    await close();
+  });
+});
+
 describe('hostile texts', () => {
   test('run nothing, and become no element', async () => {
     const { page, problems, close } = await openDesk();

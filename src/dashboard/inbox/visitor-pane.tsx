@@ -62,7 +62,21 @@ export function VisitorDetails({ open }: { readonly open: OpenConversation }): J
         </>
       )}
       <Participants open={open} />
-      <h3>{t('earlier')}</h3>
+      <Earlier key={open.id} open={open} now={now} />
+    </div>
+  );
+}
+
+/** The same visitor's other conversations: asked for when they are wanted. */
+function Earlier({ open, now }: { readonly open: OpenConversation; readonly now: number }): JSX.Element {
+  return (
+    <details
+      open={open.earlier !== null}
+      onToggle={(event) => {
+        if (event.currentTarget.open) desk().model.conversation.loadEarlierConversations();
+      }}
+    >
+      <summary>{t('earlier')}</summary>
       {open.earlier === null || open.earlier.length === 0 ? (
         <p class="hint">{t('noEarlier')}</p>
       ) : (
@@ -79,13 +93,14 @@ export function VisitorDetails({ open }: { readonly open: OpenConversation }): J
           ))}
         </ul>
       )}
-    </div>
+    </details>
   );
 }
 
 function Participants({ open }: { readonly open: OpenConversation }): JSX.Element | null {
   const colleagues = useComputed(() => deskState.value.colleagues).value;
-  const ids = new Set((open.detail?.participants ?? []).map(({ userId }) => userId));
+  const writers = (open.room?.messages ?? []).map(({ senderId }) => senderId);
+  const ids = new Set([...(open.detail?.participants ?? []).map(({ userId }) => userId), ...writers]);
   const staff = (colleagues ?? []).filter(({ id }) => ids.has(id));
   if (staff.length === 0) return null;
   return (
