@@ -145,7 +145,8 @@ function Field({ composer, permission, holder }: FieldProps): JSX.Element {
       <textarea
         ref={ref}
         data-field="composer"
-        dir="auto"
+        // The placeholder is the page's; what is written may be in another direction.
+        dir={text === '' ? undefined : 'auto'}
         rows={2}
         aria-label={note ? t('writeNote') : t('writeAnswer')}
         placeholder={placeholder}
