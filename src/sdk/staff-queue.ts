@@ -116,34 +116,6 @@ export function createStaffQueue(options: StaffQueueOptions): StaffQueue {
     if (old !== undefined) take([{ ...old, ...values }]);
   }
 
-  function heard(
-    { conversationId: id, lastMessageId, updatedAt, preview, waiting }: StaffEvents['conversation:activity'],
-    message: StaffMessage | undefined,
-  ): void {
-    const old = options.get().find((one) => one.id === id);
-    // What a visitor writes opens a closed conversation, too.
-    if (old === undefined || message === undefined || old.status === 'closed') return refresh(id);
-    // Asked for meanwhile: the answer had it.
-    if (old.lastMessage?.id === lastMessageId) return;
-    const { senderId, senderRole, senderName, createdAt, internal } = message;
-    const unreadCount = old.unreadCount + (senderRole === 'visitor' ? 1 : 0);
-    patch(id, {
-      updatedAt,
-      lastMessage: {
-        id: lastMessageId,
-        senderId,
-        senderRole,
-        senderName,
-        preview,
-        createdAt,
-        ...(internal === true && { internal }),
-      },
-      waitingSince: waiting ? (old.waitingSince ?? createdAt) : null,
-      unreadCount,
-      unread: unreadCount > 0,
-    });
-  }
-
   async function change(method: string, path: string, body?: object): Promise<StaffConversation> {
     const { conversation } = await http.request_<{ conversation: StaffConversation }>(
       method,
@@ -156,7 +128,15 @@ export function createStaffQueue(options: StaffQueueOptions): StaffQueue {
   return {
     patch,
     refresh,
-    heard,
+    heard: (activity, message) => {
+      const old = options.get().find(({ id }) => id === activity.conversationId);
+      // What a visitor writes opens a closed conversation, too.
+      if (old === undefined || message === undefined || old.status === 'closed')
+        return refresh(activity.conversationId);
+      // Otherwise it was asked for meanwhile, and the answer had it.
+      if (old.lastMessage?.id !== activity.lastMessageId) take([withMessage(old, activity, message)]);
+      return undefined;
+    },
     hasRead: (id, unreadCount) => patch(id, { unreadCount, unread: unreadCount > 0 }),
     get,
     list: async (filter) => {
@@ -186,5 +166,29 @@ export function createStaffQueue(options: StaffQueueOptions): StaffQueue {
       const kept = options.get().filter(({ id }) => ids.has(id));
       if (kept.length < options.get().length) options.set(kept);
     },
+  };
+}
+
+function withMessage(
+  old: StaffConversationListItem,
+  { lastMessageId: id, updatedAt, preview, waiting }: StaffEvents['conversation:activity'],
+  { senderId, senderRole, senderName, createdAt, internal }: StaffMessage,
+): StaffConversationListItem {
+  const unreadCount = old.unreadCount + (senderRole === 'visitor' ? 1 : 0);
+  return {
+    ...old,
+    updatedAt,
+    lastMessage: {
+      id,
+      senderId,
+      senderRole,
+      senderName,
+      preview,
+      createdAt,
+      ...(internal === true && { internal }),
+    },
+    waitingSince: waiting ? (old.waitingSince ?? createdAt) : null,
+    unreadCount,
+    unread: unreadCount > 0,
   };
 }
