@@ -133,7 +133,7 @@ export function createStaffQueue(options: StaffQueueOptions): StaffQueue {
       // What a visitor writes opens a closed conversation, too.
       if (old === undefined || message === undefined || old.status === 'closed')
         return refresh(activity.conversationId);
-      // Otherwise it was asked for meanwhile, and the answer had it.
+      // Otherwise the answer to a question had it.
       if (old.lastMessage?.id !== activity.lastMessageId) take([withMessage(old, activity, message)]);
       return undefined;
     },

@@ -1,5 +1,5 @@
-// Attacks the dashboard's cookie: what other sites may send in a browser of a signed-in member, header by header. In
-// test/dashboard a real browser tries the same.
+// Attacks the dashboard's cookie: what other sites may send in a browser of a signed-in member, header by header. No
+// browser takes part: that the headers are those that a browser sends is taken from their standards.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { connectSocket, type HeaderMap, type Reply } from '../helpers/client.ts';
