@@ -3,7 +3,7 @@ import { sizeLimits } from '../protocol/codes.ts';
 import { commandKeys, type CommandName, type KeyScope, type Keymap } from './keymap.ts';
 import { canManage } from './conversation-commands.ts';
 import { cannedQuery, hasText } from './composer.ts';
-import { cursorIndex, shownCursor, shownRows } from './queue.ts';
+import { cursorIndex, isSnoozed, shownCursor, shownRows } from './queue.ts';
 import { shownMessages } from './shown-messages.ts';
 import type { DeskState } from './desk-state.ts';
 import type { StaffConversationListItem } from '../protocol/entities.ts';
@@ -38,8 +38,28 @@ export function targetMessage(
   return messages.findLast((one) => one.deleted !== true && (!own || one.own || one.state !== 'sent'));
 }
 
+/** What can be done to all marked conversations at once. */
+const bulkCommands: ReadonlySet<CommandName> = new Set([
+  'accept',
+  'resolve',
+  'release',
+  'transfer',
+  'reopen',
+  'tag',
+  'priority',
+  'snooze',
+  'wake',
+  'unread',
+]);
+
+/** Whether acts concern the marked conversations: in the queue, where some are. */
+export function concernsMarked({ focus, marked }: DeskState): boolean {
+  return focus === 'queue' && marked.size > 0;
+}
+
 /** Whether a command would do anything now. One that concerns no conversation always does. */
 export function isAvailable(state: DeskState, command: CommandName): boolean {
+  if (bulkCommands.has(command) && concernsMarked(state)) return true;
   const item = targetConversation(state);
   const memberId = state.session?.member.id ?? '';
   const isAdmin = state.session?.member.role === 'admin';
@@ -55,6 +75,22 @@ export function isAvailable(state: DeskState, command: CommandName): boolean {
     case 'note':
     case 'aiDraft':
       return item !== undefined && item.status !== 'closed';
+    case 'tag':
+    case 'priority':
+    case 'mark':
+      return item !== undefined;
+    case 'snooze':
+      return (
+        item !== undefined &&
+        item.status !== 'closed' &&
+        (item.assignedTo === null || canManage(item, memberId, isAdmin))
+      );
+    case 'wake':
+      return item !== undefined && isSnoozed(item);
+    case 'reopen':
+      return item?.status === 'closed';
+    case 'unread':
+      return item !== undefined && item.lastMessage !== null;
     case 'gaps':
       return isAdmin && item !== undefined;
     case 'keep':
@@ -108,9 +144,14 @@ const hintsOf: Readonly<Record<KeyScope, Hints>> = {
     ['resolve', 'resolve'],
     ['release', 'release'],
     ['transfer', 'transfer'],
+    ['tag', 'tags'],
+    ['snooze', 'snooze'],
+    ['mark', 'mark'],
+    ['views', 'views'],
   ],
   conversation: [
     ['accept', 'accept'],
+    ['reopen', 'reopen'],
     ['reply', 'reply'],
     ['note', 'note'],
     ['retry', 'send again'],
@@ -122,6 +163,9 @@ const hintsOf: Readonly<Record<KeyScope, Hints>> = {
     ['nextUnread', 'next unread'],
     ['release', 'release'],
     ['edit', 'edit'],
+    ['tag', 'tags'],
+    ['snooze', 'snooze'],
+    ['wake', 'wake'],
   ],
   composer: [
     ['send', 'send'],
@@ -180,6 +224,12 @@ export const paletteCommands: readonly CommandName[] = [
   'resolve',
   'release',
   'transfer',
+  'reopen',
+  'tag',
+  'priority',
+  'snooze',
+  'wake',
+  'unread',
   'nextUnread',
   'open',
   'aiDraft',
@@ -199,6 +249,9 @@ export const paletteCommands: readonly CommandName[] = [
   'tabMine',
   'tabAll',
   'tabClosed',
+  'views',
+  'mark',
+  'markAll',
   'search',
   'sound',
   'redraw',

@@ -1,5 +1,5 @@
 // What each command does, on what is chosen or open now. Knows no keys: those are in keymap.ts.
-import { isAvailable, targetConversation, targetMessage } from './available-commands.ts';
+import { concernsMarked, isAvailable, targetConversation, targetMessage } from './available-commands.ts';
 import type { ComposerController } from './composer-controller.ts';
 import { hasText } from './composer.ts';
 import type { DeskContext } from './desk-context.ts';
@@ -13,11 +13,13 @@ import { editableText } from './lexical-markdown.ts';
 import type { Navigation } from './navigation.ts';
 import type { Notifications } from './notifications.ts';
 import type { QueueController } from './queue-controller.ts';
-import { nextUnread } from './queue.ts';
+import { nextUnread, shownCursor } from './queue.ts';
+import type { QueueOrder } from './queue-order.ts';
 
 export interface CommandRunnerParts {
   readonly commands: ConversationCommands;
   readonly queue: QueueController;
+  readonly order: QueueOrder;
   readonly conversation: ConversationController;
   readonly composer: ComposerController;
   readonly navigation: Navigation;
@@ -74,6 +76,15 @@ export class CommandRunner {
       resolve: () => this.#manage('resolve'),
       release: () => this.#manage('release'),
       transfer: () => this.#manage('transfer'),
+      reopen: () => void this.#reopen(),
+      tag: () => this.#chooseOrder('tag', parts.order.loadTags()),
+      priority: () => this.#chooseOrder('priority'),
+      snooze: () => this.#chooseOrder('snooze'),
+      wake: () => this.#wake(),
+      unread: () => void this.#markUnread(),
+      mark: () => this.#mark(),
+      markAll: () => parts.order.toggleAll(),
+      views: () => this.#chooseView(),
       edit: () => this.#onMessage('edit'),
       remove: () => this.#onMessage('remove'),
       retry: () => this.#onMessage('retry'),
@@ -124,9 +135,10 @@ export class CommandRunner {
   }
 
   async #accept(): Promise<void> {
-    const { commands, navigation } = this.#parts;
+    const { commands, navigation, order } = this.#parts;
+    if (concernsMarked(this.#state)) return order.bulk({ act: 'accept' });
     const item = targetConversation(this.#state);
-    if (item === undefined) return;
+    if (item === undefined) return undefined;
     if (item.status !== 'pending')
       return this.#context.flash(
         this.#context.say(item.status === 'closed' ? 'isClosed' : 'acceptedAlready'),
@@ -157,6 +169,7 @@ export class CommandRunner {
 
   #manage(command: Managing): void {
     const { commands, navigation } = this.#parts;
+    if (concernsMarked(this.#state)) return this.#manageMarked(command);
     const item = targetConversation(this.#state);
     if (item === undefined || !isAvailable(this.#state, command))
       return this.#context.flash(this.#context.say(refusal(command, item?.status)), 'bad');
@@ -176,6 +189,97 @@ export class CommandRunner {
         navigation.openMenu('transfer', { loading: this.#state.colleagues === null, about: item.id });
         return void commands.loadColleagues().catch(this.#context.report).then(this.#menuLoaded);
     }
+  }
+
+  #manageMarked(command: Managing): void {
+    const { commands, navigation, order } = this.#parts;
+    const { say } = this.#context;
+    switch (command) {
+      case 'resolve':
+        return navigation.ask(say('askResolveMany', { n: this.#state.marked.size }), say('yesResolve'), {
+          command: 'resolveMarked',
+        });
+      case 'release':
+        return void order.bulk({ act: 'release' });
+      case 'transfer':
+        navigation.openMenu('transfer', { loading: this.#state.colleagues === null });
+        return void commands.loadColleagues().catch(this.#context.report).then(this.#menuLoaded);
+    }
+  }
+
+  /** @param loads what is asked for while the menu is open already */
+  #chooseOrder(command: 'tag' | 'priority' | 'snooze', loads?: Promise<void>): void {
+    const { navigation } = this.#parts;
+    loads?.catch(this.#context.report).then(this.#menuLoaded, () => undefined);
+    if (concernsMarked(this.#state)) return navigation.openMenu(command);
+    const item = targetConversation(this.#state);
+    if (item === undefined || !isAvailable(this.#state, command))
+      return this.#context.flash(
+        this.#context.say(
+          item === undefined ? 'chooseConversation' : item.status === 'closed' ? 'isClosed' : 'notAllowed',
+        ),
+        'bad',
+      );
+    return navigation.openMenu(command, {
+      about: item.id,
+      loading: command === 'tag' && this.#state.tags === null,
+    });
+  }
+
+  #chooseView(): void {
+    const { navigation, order } = this.#parts;
+    navigation.openMenu('views', { loading: this.#state.views === null });
+    order
+      .loadViews()
+      .catch(this.#context.report)
+      .then(this.#menuLoaded, () => undefined);
+  }
+
+  #wake(): void {
+    const { order } = this.#parts;
+    if (concernsMarked(this.#state)) return void order.bulk({ act: 'unsnooze' });
+    const item = targetConversation(this.#state);
+    if (item === undefined || !isAvailable(this.#state, 'wake'))
+      return this.#context.flash(
+        this.#context.say(item === undefined ? 'chooseConversation' : 'notSnoozed'),
+        'bad',
+      );
+    return void order.wake(item.id);
+  }
+
+  async #reopen(): Promise<void> {
+    const { order, navigation } = this.#parts;
+    if (concernsMarked(this.#state)) return order.bulk({ act: 'reopen' });
+    const item = targetConversation(this.#state);
+    if (item?.status !== 'closed')
+      return this.#context.flash(
+        this.#context.say(item === undefined ? 'chooseConversation' : 'notClosed'),
+        'bad',
+      );
+    if (await order.reopen(item.id)) navigation.openConversation(item.id, 'conversation');
+    return undefined;
+  }
+
+  async #markUnread(): Promise<void> {
+    const { order, navigation } = this.#parts;
+    if (concernsMarked(this.#state)) return order.bulk({ act: 'unread' });
+    const item = targetConversation(this.#state);
+    if (item === undefined) return this.#context.flash(this.#context.say('chooseConversation'), 'bad');
+    const { open } = this.#state;
+    const chosen =
+      open?.id === item.id && open.selected !== null ? targetMessage(this.#state, false) : undefined;
+    // As long as it is in sight it would be read again in a moment.
+    if (open?.id === item.id) navigation.closeConversation();
+    return order.markUnread(item.id, chosen?.state === 'sent' ? chosen.id : undefined);
+  }
+
+  /** Marks the conversation under the cursor, and goes on to the next. */
+  #mark(): void {
+    const { order, queue } = this.#parts;
+    const id = shownCursor(this.#state.queue) ?? targetConversation(this.#state)?.id;
+    if (id === undefined) return;
+    order.toggleMark(id);
+    queue.move(1);
   }
 
   #chooseReply(): void {

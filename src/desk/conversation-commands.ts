@@ -6,8 +6,6 @@ import type { DeskContext } from './desk-context.ts';
 import { sanitizeLine } from './sanitize-line.ts';
 import { inEnglish, type Say } from './texts.ts';
 
-type Name = 'accept' | 'release' | 'resolve' | 'transfer' | 'block' | 'unblock';
-
 export interface ConversationCommands {
   /** True when the conversation is the operator's afterwards. Asked again while it runs, it is the same answer. */
   accept(id: string): Promise<boolean>;
@@ -38,43 +36,59 @@ export function canManage(item: StaffConversationListItem, memberId: string, isA
   return isAdmin || item.assignedTo === memberId;
 }
 
+/**
+ * Runs a command unless it is under way. While it runs, `pending` of the state holds `name:id`.
+ * @param explain what to say when it fails
+ * @returns undefined: it was under way, or failed
+ */
+export async function runOnce<T>(
+  context: DeskContext,
+  name: string,
+  id: string,
+  run: () => Promise<T>,
+  explain: (error: unknown) => unknown = (error) => explainConflict(context, id, error),
+): Promise<T | undefined> {
+  const { store } = context;
+  const key = `${name}:${id}`;
+  if (store.get().pending.has(key)) return undefined;
+  store.set({ pending: new Set([...store.get().pending, key]) });
+  try {
+    return await run();
+  } catch (error) {
+    await explain(error);
+    return undefined;
+  } finally {
+    store.set({ pending: new Set([...store.get().pending].filter((one) => one !== key)) });
+  }
+}
+
+/** A conflict means that the conversation is not as it was shown: look how it stands now, and who was faster. */
+async function explainConflict(context: DeskContext, id: string, error: unknown): Promise<void> {
+  const { client, say } = context;
+  if (asSdkError(error).code !== 'conflict') return context.report(error);
+  try {
+    const now = await client.getConversation(id);
+    if (now.status === 'closed') return context.flash(say('closedByColleague'), 'bad');
+    if (now.assignedTo === context.memberId) return context.flash(say('yoursAlready'), 'info');
+    if (now.assignedTo !== null)
+      return context.flash(
+        say('fasterColleague', { name: sanitizeLine(now.assignedToName ?? '') || say('aColleague') }),
+        'bad',
+      );
+    return context.flash(say('backInQueue'), 'bad');
+  } catch (problem) {
+    return context.report(problem);
+  }
+}
+
 /** The commands of the member who is signed in; each runs once at a time, whatever is pressed while it runs. */
 export function createConversationCommands(context: DeskContext): ConversationCommands {
   const { client, store, say } = context;
 
   const accepting = new Map<string, Promise<boolean>>();
 
-  async function once<T>(name: Name, id: string, run: () => Promise<T>): Promise<T | undefined> {
-    const key = `${name}:${id}`;
-    if (store.get().pending.has(key)) return undefined;
-    store.set({ pending: new Set([...store.get().pending, key]) });
-    try {
-      return await run();
-    } catch (error) {
-      await explain(id, error);
-      return undefined;
-    } finally {
-      store.set({ pending: new Set([...store.get().pending].filter((one) => one !== key)) });
-    }
-  }
-
-  /** A conflict means that the conversation is not as it was shown: look how it stands now, and who was faster. */
-  async function explain(id: string, error: unknown): Promise<void> {
-    if (asSdkError(error).code !== 'conflict') return context.report(error);
-    try {
-      const now = await client.getConversation(id);
-      if (now.status === 'closed') return context.flash(say('closedByColleague'), 'bad');
-      if (now.assignedTo === context.memberId) return context.flash(say('yoursAlready'), 'info');
-      if (now.assignedTo !== null)
-        return context.flash(
-          say('fasterColleague', { name: sanitizeLine(now.assignedToName ?? '') || say('aColleague') }),
-          'bad',
-        );
-      return context.flash(say('backInQueue'), 'bad');
-    } catch (problem) {
-      return context.report(problem);
-    }
-  }
+  const once = <T>(name: string, id: string, run: () => Promise<T>): Promise<T | undefined> =>
+    runOnce(context, name, id, run);
 
   async function accept(id: string): Promise<boolean> {
     const done = await once('accept', id, () => client.accept(id));

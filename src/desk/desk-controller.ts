@@ -19,6 +19,7 @@ import { Learning } from './learning.ts';
 import { Navigation } from './navigation.ts';
 import { startNotifications, type Notifications, type Notifier } from './notifications.ts';
 import { QueueController } from './queue-controller.ts';
+import { QueueOrder } from './queue-order.ts';
 
 export interface DeskControllerOptions extends DeskParts {
   readonly keymap: Keymap;
@@ -34,6 +35,7 @@ const maxRetryMs = 30_000;
 export class DeskController {
   readonly context: DeskContext;
   readonly queue: QueueController;
+  readonly order: QueueOrder;
   readonly conversation: ConversationController;
   readonly commands: ConversationCommands;
   readonly composer: ComposerController;
@@ -54,17 +56,19 @@ export class DeskController {
     this.context = context;
     this.#keymap = keymap;
     this.commands = createConversationCommands(context);
-    this.queue = new QueueController(context);
+    this.order = new QueueOrder(context);
+    this.queue = new QueueController(context, () => this.order.countViews());
     this.conversation = new ConversationController(context);
     this.composer = new ComposerController(context, this.commands);
     this.#notifications = startNotifications(context, notifier);
-    const { commands, queue, conversation, composer } = this;
-    const navigation = new Navigation(context, { queue, conversation, composer });
+    const { commands, queue, order, conversation, composer } = this;
+    const navigation = new Navigation(context, { queue, conversation, composer, order });
     this.#navigation = navigation;
     const learning = new Learning(context, { composer, navigation });
     this.#runner = new CommandRunner(context, {
       commands,
       queue,
+      order,
       conversation,
       composer,
       navigation,
@@ -74,6 +78,7 @@ export class DeskController {
     this.#dialogs = new Dialogs(context, {
       commands,
       queue,
+      order,
       composer,
       navigation,
       learning,
@@ -172,10 +177,7 @@ export class DeskController {
 
   /** Leaves the open conversation: the queue has the keys, and nothing is listened to any more. */
   close(): void {
-    this.composer.cancelEdit();
-    this.conversation.close();
-    this.context.store.set({ composer: null });
-    this.#navigation.setFocus('queue');
+    this.#navigation.closeConversation();
   }
 
   /** Told by the face: whether its window has the focus. */
@@ -288,9 +290,21 @@ export class DeskController {
         if (status === 'online') this.#connected();
       }),
       client.on('conversation:new', () => queue.conversationAdded()),
-      client.on('conversation:accepted', ({ conversationId }) => conversation.refreshDetail(conversationId)),
-      client.on('conversation:released', ({ conversationId }) => conversation.refreshDetail(conversationId)),
-      client.on('conversation:resolved', ({ conversationId }) => conversation.refreshDetail(conversationId)),
+      client.on('conversation:activity', () => queue.viewsMayHaveChanged()),
+      ...(
+        [
+          'conversation:accepted',
+          'conversation:released',
+          'conversation:resolved',
+          'conversation:reopened',
+          'conversation:changed',
+        ] as const
+      ).map((event) =>
+        client.on(event, ({ conversationId }: { readonly conversationId: string }) => {
+          conversation.refreshDetail(conversationId);
+          queue.viewsMayHaveChanged();
+        }),
+      ),
       client.on('message:deleted', ({ conversationId, messageId }) =>
         conversation.messageDeleted(conversationId, messageId),
       ),

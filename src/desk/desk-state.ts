@@ -10,7 +10,7 @@ import type {
 import type { StaffMessage, StaffRoom, StaffSession } from '../sdk/staff-types.ts';
 import type { ConnectionStatus } from '../sdk/types.ts';
 import type { ComposerState } from './composer.ts';
-import type { QueueLists } from './queue.ts';
+import type { QueueLists, QueueView } from './queue.ts';
 import { emptyLists } from './queue.ts';
 
 export type Focus = 'queue' | 'conversation' | 'composer';
@@ -60,16 +60,20 @@ export interface GapChoice {
   readonly withTitle: boolean;
 }
 
+/** What there is to choose. `snoozeTime`: a time that is written by hand. */
+export type MenuName =
+  'palette' | 'transfer' | 'canned' | 'gaps' | 'tag' | 'priority' | 'snooze' | 'snoozeTime' | 'views';
+
 export type Dialog =
   | { readonly kind: 'help' }
   | { readonly kind: 'visitor' }
   | {
       readonly kind: 'menu';
-      readonly menu: 'palette' | 'transfer' | 'canned' | 'gaps';
+      readonly menu: MenuName;
       readonly filter: string;
       readonly index: number;
       readonly loading: boolean;
-      /** The conversation that a choice concerns. */
+      /** The conversation that a choice concerns; null: all that are marked, or none. */
       readonly about: string | null;
     }
   | { readonly kind: 'confirm'; readonly question: string; readonly yes: string; readonly ask: Question };
@@ -77,6 +81,7 @@ export type Dialog =
 /** What a confirmed question does. */
 export type Question =
   | { readonly command: 'resolve'; readonly id: string }
+  | { readonly command: 'resolveMarked' }
   | { readonly command: 'release'; readonly id: string }
   | { readonly command: 'block'; readonly item: StaffConversationListItem }
   | { readonly command: 'remove'; readonly id: string; readonly messageId: string }
@@ -113,6 +118,14 @@ export interface DeskState {
   readonly cannedReplies: readonly CannedReply[] | null;
   /** Questions that the documents did not answer, as they were asked for last. */
   readonly gaps: readonly GapChoice[];
+  /** The organization's tags, as they were asked for last; null: not asked yet. */
+  readonly tags: readonly string[] | null;
+  /** The saved views, the same. */
+  readonly views: readonly QueueView[] | null;
+  /** How many conversations a view has, by its id. */
+  readonly viewCounts: ReadonlyMap<string, number>;
+  /** Conversations that the next act in the queue concerns together. */
+  readonly marked: ReadonlySet<string>;
   /** Conversations with an unsent draft. */
   readonly drafted: ReadonlySet<string>;
   /** The window has the focus, as far as it tells. */
@@ -138,6 +151,10 @@ export function initialState(now: number): DeskState {
     colleagues: null,
     cannedReplies: null,
     gaps: [],
+    tags: null,
+    views: null,
+    viewCounts: new Map(),
+    marked: new Set(),
     drafted: new Set(),
     watched: true,
   };

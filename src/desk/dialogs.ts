@@ -7,20 +7,25 @@ import type { ConversationCommands } from './conversation-commands.ts';
 import type { Learning } from './learning.ts';
 import type { KeyPress } from './key-names.ts';
 import type { CommandName, Keymap } from './keymap.ts';
-import { menuChoices } from './menus.ts';
+import { builtInViews, menuChoices } from './menus.ts';
 import type { Navigation } from './navigation.ts';
 import type { QueueController } from './queue-controller.ts';
 import { shownRows } from './queue.ts';
+import { priorities, type QueueOrder } from './queue-order.ts';
+import { parseSnoozeEnd, snoozeChoices, snoozeEnd } from './snooze-times.ts';
 
 const steps: Readonly<Partial<Record<CommandName, number>>> = { down: 1, up: -1, pageDown: 10, pageUp: -10 };
 
 type Menu = Extract<Dialog, { kind: 'menu' }>;
+/** Menus whose choices are counted: a digit chooses. */
+const counted: ReadonlySet<Menu['menu']> = new Set(['priority', 'snooze', 'views']);
 /** What a field of one line takes. */
 export const maxFieldLength = 200;
 
 export interface DialogParts {
   readonly commands: ConversationCommands;
   readonly queue: QueueController;
+  readonly order: QueueOrder;
   readonly composer: ComposerController;
   readonly navigation: Navigation;
   readonly learning: Learning;
@@ -60,8 +65,7 @@ export class Dialogs {
   /** Another filter of the menu that is open. */
   setFilter(filter: string): void {
     const { dialog } = this.#context.state;
-    if (dialog?.kind === 'menu')
-      this.#context.store.set({ dialog: { ...dialog, filter: filter.slice(0, maxFieldLength), index: 0 } });
+    if (dialog?.kind === 'menu') this.#filter(dialog, filter.slice(0, maxFieldLength));
   }
 
   /** A choice of the menu that is open was pointed at. */
@@ -77,7 +81,7 @@ export class Dialogs {
   }
 
   #answer(question: Question): void {
-    const { commands, composer, learning, navigation } = this.#parts;
+    const { commands, composer, learning, navigation, order } = this.#parts;
     navigation.setDialog(null);
     switch (question.command) {
       case 'resolve':
@@ -87,6 +91,8 @@ export class Dialogs {
             navigation.setFocus('queue');
         });
         return undefined;
+      case 'resolveMarked':
+        return void order.bulk({ act: 'resolve' });
       case 'release':
         return void commands.release(question.id);
       case 'block':
@@ -111,12 +117,18 @@ export class Dialogs {
       return this.#context.store.set({ dialog: { ...menu, index } });
     }
     const filter = fieldAfter(menu.filter, press);
-    return filter === null ? undefined : this.#context.store.set({ dialog: { ...menu, filter, index: 0 } });
+    return filter === null ? undefined : this.#filter(menu, filter);
+  }
+
+  #filter(menu: Menu, filter: string): void {
+    if (counted.has(menu.menu) && menu.filter === '' && /^[1-9]$/.test(filter))
+      return this.#choose({ ...menu, index: Number(filter) - 1 });
+    return this.#context.store.set({ dialog: { ...menu, filter, index: 0 } });
   }
 
   #choose(menu: Menu): void {
     const { state } = this.#context;
-    const { commands, composer, learning, navigation, keymap, run } = this.#parts;
+    const { commands, composer, learning, navigation, order, keymap, run } = this.#parts;
     const choice = menuChoices(state, menu, keymap, this.#context.say)[menu.index];
     if (choice === undefined) return;
     navigation.setDialog(null);
@@ -138,7 +150,41 @@ export class Dialogs {
       }
       case 'transfer': {
         const colleague = state.colleagues?.find(({ id }) => id === choice.id);
-        if (colleague !== undefined && menu.about !== null) void commands.transfer(menu.about, colleague);
+        if (colleague === undefined) return;
+        if (menu.about !== null) void commands.transfer(menu.about, colleague);
+        else void order.bulk({ act: 'transfer', memberId: colleague.id });
+        return;
+      }
+      default:
+        return this.#chooseOrder(menu, choice.id);
+    }
+  }
+
+  /** A choice that puts the queue in order. */
+  #chooseOrder(menu: Menu, chosen: string): void {
+    const { navigation, order, queue } = this.#parts;
+    const { state, say } = this.#context;
+    switch (menu.menu) {
+      case 'tag':
+        return void order.toggleTag(menu.about, chosen);
+      case 'priority': {
+        const priority = priorities.find((one) => one === chosen);
+        return priority === undefined ? undefined : void order.setPriority(menu.about, priority);
+      }
+      case 'snooze': {
+        const preset = snoozeChoices.find((one) => one === chosen);
+        if (preset === undefined) return navigation.openMenu('snoozeTime', { about: menu.about });
+        return void order.snooze(menu.about, snoozeEnd(preset, this.#context.now()));
+      }
+      case 'snoozeTime': {
+        const end = parseSnoozeEnd(menu.filter, this.#context.now());
+        return end === null ? undefined : void order.snooze(menu.about, end);
+      }
+      default: {
+        const view = [...(state.views ?? []), ...builtInViews(say)].find(({ id }) => id === chosen);
+        if (view === undefined) return undefined;
+        navigation.setFocus('queue');
+        return void queue.search.showView(view);
       }
     }
   }

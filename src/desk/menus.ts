@@ -1,9 +1,13 @@
 // The lists to choose from: all commands, colleagues, canned replies. What is in them now and how they are filtered. Pure;
 // what a choice does is in dialogs.ts.
+import type { StaffConversationListItem } from '../protocol/entities.ts';
 import type { Keymap } from './keymap.ts';
 import { editableText } from './lexical-markdown.ts';
 import { isAvailable, keyScopeOf, keyFor, paletteCommands } from './available-commands.ts';
 import { sanitizeLine } from './sanitize-line.ts';
+import { priorities, priorityTexts } from './queue-order.ts';
+import type { QueueView } from './queue.ts';
+import { parseSnoozeEnd, snoozeChoices, snoozeEnd, untilLabel } from './snooze-times.ts';
 import { inEnglish, type Say } from './texts.ts';
 import type { Choice, Dialog, DeskState } from './desk-state.ts';
 
@@ -14,6 +18,11 @@ const titles = {
   transfer: 'menuTransfer',
   canned: 'menuCanned',
   gaps: 'menuGaps',
+  tag: 'menuTag',
+  priority: 'menuPriority',
+  snooze: 'menuSnooze',
+  snoozeTime: 'menuSnooze',
+  views: 'menuViews',
 } as const;
 
 const empties = {
@@ -21,6 +30,11 @@ const empties = {
   transfer: 'menuNoMember',
   canned: 'menuNoCanned',
   gaps: 'menuNoGaps',
+  tag: 'menuNoTag',
+  priority: 'menuNoMatch',
+  snooze: 'menuNoMatch',
+  snoozeTime: 'menuNoTime',
+  views: 'menuNoMatch',
 } as const;
 
 /** What stands in the menu's frame. */
@@ -31,7 +45,7 @@ export function menuTitle({ menu }: Menu, say: Say = inEnglish): string {
 /** What a menu says when there is nothing in it. */
 export function menuEmpty({ menu, filter, loading }: Menu, say: Say = inEnglish): string {
   if (loading) return say('menuLoading');
-  if (filter !== '') return say('menuNoMatch');
+  if (filter !== '' && menu !== 'snoozeTime') return say('menuNoMatch');
   return say(empties[menu]);
 }
 
@@ -51,6 +65,8 @@ export function menuChoices(
     .toLowerCase()
     .split(/\s+/)
     .filter((word) => word !== '');
+  // What is written there is a time, and filters nothing.
+  if (menu.menu === 'snoozeTime') return writtenTime(state, menu);
   return allChoices(state, menu, keymap, say).filter((choice) => fits(words, choice));
 }
 
@@ -88,6 +104,34 @@ function allChoices(state: DeskState, menu: Menu, keymap: Keymap, say: Say): rea
           : say('writeAnswer'),
         note: `${gap.count}×`,
       }));
+    case 'tag':
+      return tagChoices(state, menu, say);
+    case 'priority':
+      return priorities.map((priority, index) => ({
+        id: priority,
+        label: say(priorityTexts[priority]),
+        detail: aboutItems(state, menu).every((item) => item.priority === priority) ? '✓' : '',
+        note: String(index + 1),
+      }));
+    case 'snooze':
+      return [
+        ...snoozeChoices.map((choice, index) => ({
+          id: choice,
+          label: say(snoozeTexts[choice]),
+          detail: untilLabel(snoozeEnd(choice, state.now), state.now),
+          note: String(index + 1),
+        })),
+        { id: 'own', label: say('snoozeOwn'), detail: '', note: String(snoozeChoices.length + 1) },
+      ];
+    case 'snoozeTime':
+      return writtenTime(state, menu);
+    case 'views':
+      return [...(state.views ?? []), ...builtInViews(say)].map(({ id, name, shared }) => ({
+        id,
+        label: sanitizeLine(name),
+        detail: shared ? say('viewShared') : '',
+        note: String(state.viewCounts.get(id) ?? ''),
+      }));
     default:
       return (state.cannedReplies ?? []).map((reply) => ({
         id: reply.id,
@@ -96,4 +140,71 @@ function allChoices(state: DeskState, menu: Menu, keymap: Keymap, say: Say): rea
         note: '',
       }));
   }
+}
+
+const snoozeTexts = {
+  hour: 'snoozeHour',
+  four: 'snoozeFour',
+  tomorrow: 'snoozeTomorrow',
+  week: 'snoozeWeek',
+} as const;
+
+/** Views that everybody has. Only saved ones are counted. */
+export function builtInViews(say: Say = inEnglish): readonly QueueView[] {
+  return [
+    { id: 'snoozed', name: say('viewSnoozed'), shared: false, query: { snoozed: true } },
+    { id: 'unread', name: say('viewUnread'), shared: false, query: { unread: true } },
+    {
+      id: 'urgent',
+      name: say('viewUrgent'),
+      shared: false,
+      query: { priority: ['urgent', 'high'], sort: 'priority' },
+    },
+    { id: 'untagged', name: say('viewUntagged'), shared: false, query: { untagged: true } },
+  ];
+}
+
+/** The conversations that a menu concerns, as far as they are known. */
+function aboutItems(
+  { queue, open, marked }: DeskState,
+  { about }: Menu,
+): readonly StaffConversationListItem[] {
+  const ids = about === null ? marked : new Set([about]);
+  const known = queue.items.filter(({ id }) => ids.has(id));
+  const detail = open === null ? null : open.detail;
+  return known.length === 0 && detail !== null && ids.has(detail.id) ? [detail] : known;
+}
+
+/** The organization's tags, those that they all have last (first where words are typed), and one that is written and not there yet. */
+function tagChoices(state: DeskState, menu: Menu, say: Say): readonly Choice[] {
+  const items = aboutItems(state, menu);
+  const held = [...new Set(items.flatMap(({ tags }) => tags))].filter((tag) =>
+    items.every(({ tags }) => tags.includes(tag)),
+  );
+  const others = (state.tags ?? []).filter((tag) => !held.includes(tag));
+  const written = sanitizeLine(menu.filter).trim();
+  const isKnown = [...held, ...others].some((tag) => tag.toLowerCase() === written.toLowerCase());
+  return [
+    ...(menu.filter === '' ? others : [...held, ...others]).map((tag) =>
+      tagChoice(tag, held.includes(tag), say),
+    ),
+    ...(menu.filter === '' ? held.map((tag) => tagChoice(tag, true, say)) : []),
+    ...(written === '' || isKnown
+      ? []
+      : [{ id: written, label: say('tagAdd', { tag: written }), detail: '', note: '' }]),
+  ];
+}
+
+function tagChoice(tag: string, isHeld: boolean, say: Say): Choice {
+  return {
+    id: tag,
+    label: sanitizeLine(tag),
+    detail: isHeld ? say('tagTakeOff') : '',
+    note: isHeld ? '✓' : '',
+  };
+}
+
+function writtenTime({ now }: DeskState, { filter }: Menu): readonly Choice[] {
+  const end = parseSnoozeEnd(filter, now);
+  return end === null ? [] : [{ id: filter, label: untilLabel(end, now), detail: '', note: '' }];
 }

@@ -6,6 +6,7 @@ import type { DeskContext } from './desk-context.ts';
 import type { Dialog, Focus, Question } from './desk-state.ts';
 import type { ConversationController } from './conversation-controller.ts';
 import type { QueueController } from './queue-controller.ts';
+import type { QueueOrder } from './queue-order.ts';
 
 type Menu = Extract<Dialog, { kind: 'menu' }>;
 
@@ -13,6 +14,7 @@ export interface NavigationParts {
   readonly queue: QueueController;
   readonly conversation: ConversationController;
   readonly composer: ComposerController;
+  readonly order: QueueOrder;
 }
 
 /** Moves the focus in the store, with all that follows from it: rooms, composer, read marks. */
@@ -59,6 +61,15 @@ export class Navigation {
     this.setFocus(focus);
   }
 
+  /** Leaves the open conversation: the queue has the keys, and nothing is listened to any more. */
+  closeConversation(): void {
+    const { composer, conversation } = this.#parts;
+    composer.cancelEdit();
+    conversation.close();
+    this.#context.store.set({ composer: null });
+    this.setFocus('queue');
+  }
+
   /** Opens the conversation that commands concern; false: there is none. */
   openTarget(focus: Focus): boolean {
     const item = targetConversation(this.#context.state);
@@ -76,13 +87,14 @@ export class Navigation {
 
   /** One step back: from a change to the draft, from a selection to none, from a pane to the one before. */
   back(): void {
-    const { composer, conversation, queue } = this.#parts;
-    const { focus, open, queue: lists } = this.#context.state;
+    const { composer, conversation, queue, order } = this.#parts;
+    const { focus, open, queue: lists, marked } = this.#context.state;
     if (focus === 'composer') {
       if (!composer.cancelEdit()) this.setFocus('conversation');
     } else if (focus === 'conversation') {
       if (open !== null && open.selected !== null) conversation.clearSelection();
       else this.setFocus('queue');
-    } else if (lists.search !== null) queue.search.end();
+    } else if (marked.size > 0) order.clearMarks();
+    else if (lists.search !== null) queue.search.end();
   }
 }

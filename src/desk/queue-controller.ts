@@ -34,6 +34,7 @@ type Items = readonly StaffConversationListItem[];
 export class QueueController {
   readonly search: QueueSearch;
   readonly #context: DeskContext;
+  readonly #countViews: () => Promise<void>;
   #recountDue = false;
   #recountedAt = -recountEveryMs;
   #trimAt = 400;
@@ -41,8 +42,10 @@ export class QueueController {
   /** What was scrolled to must not be forgotten under the reader's eyes. */
   #inSight: { readonly tab: Tab | null; readonly rows: number } = { tab: null, rows: 0 };
 
-  constructor(context: DeskContext) {
+  /** @param countViews counts the saved views anew */
+  constructor(context: DeskContext, countViews: () => Promise<void>) {
     this.#context = context;
+    this.#countViews = countViews;
     this.search = new QueueSearch(context, pageSize, () => this.#placeCursor(this.#cursorIndex));
   }
 
@@ -126,6 +129,12 @@ export class QueueController {
     this.#trim();
   }
 
+  /** Something happened that may have put a conversation into the shown view or out of one: asks again, soon and seldom. */
+  viewsMayHaveChanged(): void {
+    const { views } = this.#context.state;
+    if (this.#showsView || (views !== null && views.length > 0)) this.#scheduleRecount();
+  }
+
   /** A new conversation waits. */
   conversationAdded(): void {
     for (const tab of ['pending', 'all'] as const) {
@@ -137,6 +146,11 @@ export class QueueController {
 
   get #queue(): QueueLists {
     return this.#context.state.queue;
+  }
+
+  get #showsView(): boolean {
+    const { search } = this.#queue;
+    return search !== null && search.view !== null;
   }
 
   get #rows(): Items {
@@ -189,6 +203,8 @@ export class QueueController {
   }
 
   async #countAll(): Promise<void> {
+    if (this.#showsView) await this.search.reload();
+    await this.#countViews();
     for (const tab of tabs) {
       const { total } = await this.#list({ ...tabFilters[tab], limit: 1 });
       this.#setList(tab, { total });

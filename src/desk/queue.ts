@@ -1,6 +1,7 @@
 // The queue: which conversations a tab shows, in the service's order, as far as its pages are loaded. Pure; the pages are
 // asked for in queue-controller.ts.
 import type { StaffConversationListItem } from '../protocol/entities.ts';
+import type { QueueFilter } from '../sdk/staff-types.ts';
 
 export type Tab = 'pending' | 'mine' | 'all' | 'closed';
 /** In the order of their keys. */
@@ -17,8 +18,19 @@ export interface TabList {
   readonly cursor: string | null;
 }
 
+/** A question to the queue that has a name. */
+export interface QueueView {
+  readonly id: string;
+  readonly name: string;
+  readonly shared: boolean;
+  readonly query: QueueFilter;
+}
+
+/** What the queue shows instead of a tab: what was searched for, or a view. */
 export interface Search {
   readonly text: string;
+  /** The view that is shown; null: words are searched for. */
+  readonly view: QueueView | null;
   /** The words are being typed. */
   readonly typing: boolean;
   /** What was found, in the service's order; null: nothing was asked yet. */
@@ -48,6 +60,7 @@ const emptyList: TabList = {
 /** A search that has just been begun. */
 export const emptySearch: Search = {
   text: '',
+  view: null,
   typing: true,
   ids: null,
   total: 0,
@@ -74,17 +87,22 @@ export const tabFilters: Readonly<
   closed: { status: 'closed' },
 };
 
+/** Whether a conversation is left out of the tabs for a while. The service says when that ends. */
+export function isSnoozed({ snoozedUntil }: Pick<StaffConversationListItem, 'snoozedUntil'>): boolean {
+  return snoozedUntil !== null;
+}
+
 /** Whether a conversation is one of a tab's. */
 export function isInTab(item: StaffConversationListItem, tab: Tab, memberId: string): boolean {
   switch (tab) {
     case 'pending':
-      return item.status === 'pending';
+      return item.status === 'pending' && !isSnoozed(item);
     case 'mine':
-      return item.status === 'active' && item.assignedTo === memberId;
+      return item.status === 'active' && item.assignedTo === memberId && !isSnoozed(item);
     case 'closed':
-      return item.status === 'closed';
+      return item.status === 'closed' && !isSnoozed(item);
     default:
-      return true;
+      return !isSnoozed(item);
   }
 }
 
@@ -201,7 +219,7 @@ export function nextUnread(
   const mine = items
     .filter((item) => isInTab(item, 'mine', memberId) && item.unreadCount > 0)
     .toSorted(compareItems);
-  const pending = items.filter((item) => item.status === 'pending').toSorted(compareItems);
+  const pending = items.filter((item) => isInTab(item, 'pending', memberId)).toSorted(compareItems);
   const others = [...mine, ...pending];
   const at = others.findIndex(({ id }) => id === from);
   return [...others.slice(at + 1), ...others.slice(0, Math.max(0, at))].find(({ id }) => id !== from);

@@ -67,6 +67,7 @@ export function declareStaffContract(name: string, start: () => Promise<StaffSou
     declareSession(signedOut, signedIn);
     declareQueue(signedIn);
     declareCommands(signedIn);
+    declareOrder(signedIn);
     declareRooms(signedIn);
     declareMessages(signedIn);
   });
@@ -303,6 +304,90 @@ function declareCommands(signedIn: Open): void {
     test('unknown conversations are not found', async () => {
       const { client } = await signedIn();
       await expect(client.accept(unknownId)).rejects.toMatchObject({ code: 'not_found', status: 404 });
+    });
+  });
+}
+
+function declareOrder(signedIn: Open): void {
+  describe('order in the queue', () => {
+    const tomorrow = (): string => new Date(Date.now() + 86_400_000).toISOString();
+
+    test('tags are added and taken off one by one; others stay', async () => {
+      const side = await signedIn();
+      const changed = heard(side.client, 'conversation:changed');
+      const id = await side.ask('hello');
+      await side.client.tag(id, 'refund');
+      expect(await side.client.tag(id, 'late')).toMatchObject({ tags: ['late', 'refund'] });
+      expect(known(side, id)?.tags).toEqual(['late', 'refund']);
+      expect(await side.client.untag(id, 'refund')).toMatchObject({ tags: ['late'] });
+      await eventually(() => expect(changed.at(-1)).toMatchObject({ conversationId: id, tags: ['late'] }));
+      const { conversations } = await side.client.listConversations({ tag: ['late'], limit: 100 });
+      expect(conversations.map((one) => one.id)).toContain(id);
+    });
+
+    test('a priority stays until it is set anew', async () => {
+      const side = await signedIn();
+      const id = await side.ask('hello');
+      expect(await side.client.update(id, { priority: 'urgent' })).toMatchObject({ priority: 'urgent' });
+      expect(await side.client.getConversation(id)).toMatchObject({ priority: 'urgent' });
+    });
+
+    test('a snoozed conversation is out of the queue, but not of a view of snoozed ones, until it is woken', async () => {
+      const side = await signedIn();
+      const id = await side.ask('hello');
+      const until = tomorrow();
+      expect(await side.client.snooze(id, until)).toMatchObject({ status: 'pending', snoozedUntil: until });
+      const listed = async (filter: object): Promise<boolean> =>
+        (await side.client.listConversations({ limit: 100, ...filter })).conversations.some(
+          (one) => one.id === id,
+        );
+      expect([await listed({ status: 'pending' }), await listed({ snoozed: true })]).toEqual([false, true]);
+      expect(await side.client.wake(id)).toMatchObject({ snoozedUntil: null });
+      expect([await listed({ status: 'pending' }), await listed({ snoozed: true })]).toEqual([true, false]);
+    });
+
+    test('a colleague’s conversation can’t be snoozed, and none that is closed', async () => {
+      const side = await signedIn();
+      const [theirs, closed] = [await side.ask('hello'), await side.ask('bye')];
+      await side.colleagueAccepts(theirs);
+      await expect(side.client.snooze(theirs, tomorrow())).rejects.toMatchObject({ code: 'forbidden' });
+      await side.client.accept(closed);
+      await side.client.resolve(closed);
+      await expect(side.client.snooze(closed, tomorrow())).rejects.toMatchObject({ code: 'conflict' });
+    });
+
+    test('reopen makes a closed conversation the member’s; an open one stays as it is', async () => {
+      const side = await signedIn();
+      const reopened = heard(side.client, 'conversation:reopened');
+      const id = await side.ask('hello');
+      await expect(side.client.reopen(id)).rejects.toMatchObject({ code: 'conflict', status: 409 });
+      await side.client.accept(id);
+      await side.client.resolve(id);
+      expect(await side.client.reopen(id)).toMatchObject({ status: 'active', assignedTo: side.memberId });
+      await eventually(() => expect(reopened.at(-1)).toMatchObject({ conversationId: id }));
+    });
+
+    test('what was read is unread again', async () => {
+      const side = await signedIn();
+      const id = await side.ask('hello');
+      await side.client.join(id);
+      await side.client.markRead(id);
+      await eventually(() => expect(known(side, id)?.unreadCount).toBe(0));
+      expect(await side.client.markUnread(id)).toMatchObject({ unread: true, unreadCount: 1 });
+    });
+
+    test('an act on many answers for each, in their order', async () => {
+      const side = await signedIn();
+      const [first, second] = [await side.ask('one'), await side.ask('two')];
+      await side.client.accept(first);
+      const results = await side.client.bulk([first, second, unknownId], { act: 'accept' });
+      expect(results.map(({ id, ok }) => [id, ok])).toEqual([
+        [first, false],
+        [second, true],
+        [unknownId, false],
+      ]);
+      expect(results.map((result) => (result.ok ? '' : result.error))).toEqual(['conflict', '', 'not_found']);
+      expect(known(side, second)).toMatchObject({ assignedTo: side.memberId });
     });
   });
 }

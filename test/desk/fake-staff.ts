@@ -5,6 +5,8 @@ import { canManage } from '../../src/desk/conversation-commands.ts';
 import { createEmitter } from '../../src/sdk/emitter.ts';
 import { asSdkError, sdkError } from '../../src/sdk/error.ts';
 import type {
+  BulkRequest,
+  BulkResult,
   QueueFilter,
   StaffClient,
   StaffEvents,
@@ -338,8 +340,41 @@ export class FakeStaff {
       (filter.status === undefined || item.status === filter.status) &&
       (filter.assignedTo !== 'me' || item.assignedTo === me) &&
       (filter.visitorOf === undefined || item.visitor.id === this.#find(filter.visitorOf).visitor.id) &&
+      (filter.tag ?? []).every((tag) => item.tags.includes(tag)) &&
+      (filter.untagged === undefined || (item.tags.length === 0) === filter.untagged) &&
+      (filter.priority?.includes(item.priority) ?? true) &&
+      this.#fitsSnooze(item, filter) &&
       (filter.q === undefined || text.includes(filter.q.toLowerCase()))
     );
+  }
+
+  /** Left out unless asked for, but not of a search or of one visitor's conversations. */
+  #fitsSnooze({ snoozedUntil }: Item, { snoozed, q, visitorOf }: QueueFilter): boolean {
+    if (snoozed === 'all') return true;
+    if (snoozed !== undefined) return (snoozedUntil !== null) === snoozed;
+    return snoozedUntil === null || q !== undefined || visitorOf !== undefined;
+  }
+
+  /** An act of many, as if done alone. */
+  #bulkAct(id: string, request: BulkRequest): Promise<StaffConversation> {
+    const { client } = this;
+    switch (request.act) {
+      case 'tag':
+      case 'untag':
+        return client[request.act](id, request.tag);
+      case 'priority':
+        return client.update(id, request);
+      case 'snooze':
+        return client.snooze(id, request.until);
+      case 'unsnooze':
+        return client.wake(id);
+      case 'unread':
+        return client.markUnread(id);
+      case 'transfer':
+        return client.transfer(id, request.memberId);
+      default:
+        return client[request.act](id);
+    }
   }
 
   async #resume(token: string): Promise<StaffSession> {
@@ -369,9 +404,14 @@ export class FakeStaff {
     await this.#answer(name);
     const item = this.#find(id);
     if (!allowed[name](item)) throw sdkError('conflict', 'It is not as it was.', 409);
-    if (name !== 'accept' && name !== 'reopen' && !canManage(item, me, this.#role === 'admin'))
+    const isForAll =
+      name === 'accept' || name === 'reopen' || (name === 'snooze' && item.assignedTo === null);
+    if (!isForAll && !canManage(item, me, this.#role === 'admin'))
       throw sdkError('forbidden', 'A colleague has it.', 403);
-    this.change(id, patch);
+    // Accepting, handing over and closing end the snooze.
+    this.change(id, { ...(name !== 'release' && { snoozedUntil: null }), ...patch });
+    if (name === 'reopen') this.emit('conversation:reopened', { conversationId: id, reopenedBy: me });
+    if (name === 'snooze') this.#tellChanged(id);
     if (name === 'resolve') this.#resolved.set(id, { resolvedBy: me, resolvedAt: iso(start) });
     const { assignedTo, assignedToName } = this.#find(id);
     if (name === 'release') this.emit('conversation:released', { conversationId: id });
@@ -390,7 +430,13 @@ export class FakeStaff {
     this.calls.push(`${name} ${id}`);
     await turn();
     this.change(id, patch);
+    if (!name.startsWith('unread')) this.#tellChanged(id);
     return this.#detail(id);
+  }
+
+  #tellChanged(id: string): void {
+    const { tags, priority, snoozedUntil, subject = null } = this.#find(id);
+    this.emit('conversation:changed', { conversationId: id, tags, priority, snoozedUntil, subject });
   }
 
   async #join(id: string): Promise<StaffRoom> {
@@ -613,10 +659,19 @@ export class FakeStaff {
       snooze: (id, until) => this.#command('snooze', id, { snoozedUntil: until }),
       wake: (id) => this.#order('wake', id, { snoozedUntil: null }),
       markUnread: (id) => this.#order('unread', id, { unreadCount: 1, unread: true }),
-      bulk: async (ids, { act }) => {
-        calls.push(`bulk ${act} ${ids.join(' ')}`);
+      bulk: async (ids, request) => {
+        calls.push(`bulk ${request.act} ${ids.join(' ')}`);
         await turn();
-        return ids.map((id) => ({ id, ok: false, error: 'forbidden', message: 'Not here.' }) as const);
+        const results: BulkResult[] = [];
+        for (const id of ids) {
+          try {
+            results.push({ id, ok: true, conversation: await this.#bulkAct(id, request) });
+          } catch (thrown) {
+            const { code, message } = asSdkError(thrown);
+            results.push({ id, ok: false, error: code, message });
+          }
+        }
+        return results;
       },
       call: async <T>(method: string, path: string, body?: object): Promise<T> => {
         calls.push(`${method} ${path}`);

@@ -1,6 +1,7 @@
 // Owns the pane of the open conversation: who and how it stands, what can be done with it, the messages, and writing.
 import { useComputed } from '@preact/signals';
 import type { JSX } from 'preact';
+import { isAvailable } from '../../desk/available-commands.ts';
 import { canManage, visitorName } from '../../desk/conversation-commands.ts';
 import type { OpenConversation } from '../../desk/desk-state.ts';
 import { sanitizeLine } from '../../desk/sanitize-line.ts';
@@ -15,6 +16,7 @@ import { say, t } from '../words.ts';
 import { Composer } from './composer.tsx';
 import { paneCount } from './layout.ts';
 import { Log } from './log.tsx';
+import { OrderMarks } from './order-marks.tsx';
 
 export function ConversationPane(): JSX.Element {
   const open = useComputed(() => deskState.value.open).value;
@@ -29,6 +31,7 @@ export function ConversationPane(): JSX.Element {
   return (
     <section class="pane conversation-pane" data-pane="conversation" aria-label={t('conversation')}>
       <Head open={open} />
+      <Marks open={open} />
       {open.problem === null ? (
         <>
           <Log key={open.id} open={open} />
@@ -71,6 +74,14 @@ function Head({ open }: { readonly open: OpenConversation }): JSX.Element {
   };
   const items: MenuItem[] = [
     { label: t('aboutVisitor'), icon: 'person', hint: hint('visitor'), onClick: () => run('visitor') },
+    ...orderItems
+      .filter(({ command }) => isAvailable({ ...deskState.value, focus: 'conversation' }, command))
+      .map(({ command, icon }) => ({
+        label: t(`cmd_${command}`),
+        icon,
+        hint: hint(command),
+        onClick: () => run(command),
+      })),
     ...(status === 'active' && manages
       ? ([
           { label: t('transfer'), icon: 'transfer', hint: hint('transfer'), onClick: () => run('transfer') },
@@ -117,10 +128,42 @@ function Head({ open }: { readonly open: OpenConversation }): JSX.Element {
           {t('resolve')}
         </Button>
       ) : null}
+      {status === 'closed' ? (
+        <Button
+          icon="retry"
+          busy={isBusy('reopen')}
+          title={`${t('cmd_reopen')} (${hint('reopen') ?? ''})`}
+          onClick={() => run('reopen')}
+        >
+          {t('cmd_reopen')}
+        </Button>
+      ) : null}
       <Menu label={t('more')} items={items} />
     </header>
   );
 }
+
+/** Priority, tags and snooze in a line of their own, where there are any. */
+function Marks({ open }: { readonly open: OpenConversation }): JSX.Element | null {
+  const known = useComputed(() => deskState.value.queue.items.find(({ id }) => id === open.id)).value;
+  const item = known ?? open.detail ?? undefined;
+  if (item === undefined) return null;
+  if (item.priority === 'normal' && item.tags.length === 0 && item.snoozedUntil === null) return null;
+  return (
+    <div class="order-marks">
+      <OrderMarks item={item} />
+    </div>
+  );
+}
+
+/** What puts the conversation in its place in the queue, as far as it applies. */
+const orderItems = [
+  { command: 'tag', icon: 'tag' },
+  { command: 'priority', icon: 'flag' },
+  { command: 'snooze', icon: 'clock' },
+  { command: 'wake', icon: 'bell' },
+  { command: 'unread', icon: 'eye' },
+] as const;
 
 /** The way back to the newest message, with how many came since. */
 function ToEnd({ open }: { readonly open: OpenConversation }): JSX.Element | null {

@@ -18,6 +18,11 @@ const placeholders = {
   transfer: 'transferPlaceholder',
   canned: 'cannedPlaceholder',
   gaps: 'gapsPlaceholder',
+  tag: 'tagPlaceholder',
+  priority: 'priorityPlaceholder',
+  snooze: 'snoozePlaceholder',
+  snoozeTime: 'timePlaceholder',
+  views: 'viewPlaceholder',
 } as const;
 
 export function Overlays(): JSX.Element | null {

@@ -13,6 +13,7 @@ import { IconButton } from '../ui/button.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { say, t } from '../words.ts';
 import { handles } from './face.ts';
+import { OrderMarks } from './order-marks.tsx';
 import { duration, fullTime, shortTime } from './times.ts';
 
 const tabWords = { pending: 'tabPending', mine: 'tabMine', all: 'tabAll', closed: 'tabClosed' } as const;
@@ -262,6 +263,7 @@ const Row = memo(function drawRow({ item, place, count, cursor, open, draft, now
             </span>
           ) : null}
           {status === 'closed' ? <span class="mark">{t('statusClosed')}</span> : null}
+          <OrderMarks item={item} />
           {draft ? <span class="mark draft">{t('draftHere')}</span> : null}
           <span class="mark place" dir="auto">
             {sanitizeLine(item.application.name)}

@@ -29,6 +29,19 @@ export function shortTime(iso: string, now: number): string {
     : format(ms, 'year', { day: 'numeric', month: 'short', year: 'numeric' });
 }
 
+/** A moment to come: the hour today, else weekday, day and hour. @param iso ISO 8601 */
+export function timeOrDay(iso: string): string {
+  const ms = Date.parse(iso);
+  if (dayOf(ms) === dayOf(Date.now())) return timeOfDay(iso);
+  return format(ms, 'moment', {
+    weekday: 'short',
+    day: 'numeric',
+    month: 'short',
+    hour: '2-digit',
+    minute: '2-digit',
+  });
+}
+
 /** Day and time in full, for titles. */
 export function fullTime(iso: string): string {
   return format(Date.parse(iso), 'full', { dateStyle: 'full', timeStyle: 'short' });

@@ -6,6 +6,7 @@ import { cannedQuery, fittingReplies, sendPermission, type ComposerState } from 
 import type { PaneLayout } from './pane-layout.ts';
 import { editableText } from '../../../desk/lexical-markdown.ts';
 import { messageBlocks, ruleWith } from './message-lines.ts';
+import { orderMarks } from './queue-lines.ts';
 import { sanitizeLine } from '../text/sanitize-line.ts';
 import type { DeskState } from '../../../desk/desk-state.ts';
 import type { ViewState } from './view-state.ts';
@@ -70,6 +71,7 @@ export function conversationTitle(state: ViewState, layout: PaneLayout): Line {
     { text: ' · ', dim: true },
     ...standing(item, state.session?.member.id ?? ''),
     ...(item.mode === 'test' ? [{ text: ' · test', color: 'magenta' as const }] : []),
+    ...orderMarks(item, state.now),
     ...(item.subject === undefined ? [] : [{ text: ` · ${sanitizeLine(item.subject)}`, dim: true }]),
     ...(others === '' ? [] : [{ text: ` · ${others}`, color: 'blue' as const }]),
   ];

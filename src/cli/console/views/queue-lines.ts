@@ -3,11 +3,12 @@
 import type { StaffConversationListItem } from '../../../protocol/entities.ts';
 import { visitorName } from '../../../desk/conversation-commands.ts';
 import type { PaneLayout } from './pane-layout.ts';
-import { cursorIndex, shownCursor, shownRows, tabs, type Tab } from '../../../desk/queue.ts';
+import { cursorIndex, isSnoozed, shownCursor, shownRows, tabs, type Tab } from '../../../desk/queue.ts';
 import { isWatching } from '../../../desk/shown-messages.ts';
 import { sanitizeLine } from '../text/sanitize-line.ts';
 import type { ViewState } from './view-state.ts';
-import { shortTimestamp, shortDuration } from '../../../desk/time.ts';
+import { untilLabel } from '../../../desk/snooze-times.ts';
+import { dayOf, shortTimestamp, shortDuration } from '../../../desk/time.ts';
 import type { Line, Span } from '../text/types.ts';
 import { cut, widthOf } from '../text/wrap.ts';
 import { blankLine, justify, fitLine, titleRule, fitHeight } from './line-layout.ts';
@@ -58,12 +59,32 @@ function mark(item: StaffConversationListItem, memberId: string): Span {
 }
 
 function when(item: StaffConversationListItem, now: number): Span {
+  // What sleeps is not late: its time stands behind the name.
+  if (isSnoozed(item)) return { text: shortTimestamp(item.updatedAt, now), dim: true };
   const since = item.waitingSince === null || item.status === 'closed' ? null : Date.parse(item.waitingSince);
   if (since === null) return { text: shortTimestamp(item.updatedAt, now), dim: true };
   const waits = now - since;
   const text = shortDuration(waits);
   if (waits >= tooLongMs) return { text, color: 'red', bold: true };
   return waits >= longWaitMs ? { text, color: 'yellow', bold: true } : { text, color: 'yellow' };
+}
+
+const priorityMarks = {
+  urgent: [{ text: ' ‼', color: 'red', bold: true }],
+  high: [{ text: ' !', color: 'yellow', bold: true }],
+  normal: [],
+  low: [{ text: ' ↓', dim: true }],
+} as const satisfies Readonly<Record<StaffConversationListItem['priority'], Line>>;
+
+/** Priority, tags, and until when it is snoozed; for behind a name. */
+export function orderMarks({ priority, tags, snoozedUntil }: StaffConversationListItem, now: number): Line {
+  return [
+    ...priorityMarks[priority],
+    ...(snoozedUntil === null
+      ? []
+      : [{ text: ` z ${untilLabel(Date.parse(snoozedUntil), now)}`, color: 'magenta' as const }]),
+    ...tags.map((tag): Span => ({ text: ` #${sanitizeLine(tag)}`, color: 'cyan' })),
+  ];
 }
 
 function previewOf(item: StaffConversationListItem, memberId: string, drafted: boolean): Line {
@@ -108,6 +129,7 @@ interface RowOptions {
   /** It is in sight: what is new in it is read in a moment. */
   readonly read: boolean;
   readonly drafted: boolean;
+  readonly marked: boolean;
   readonly two: boolean;
   readonly now: number;
 }
@@ -119,8 +141,8 @@ const drawn = new WeakMap<
 
 function rowLines(item: StaffConversationListItem, options: RowOptions): readonly Line[] {
   const time = when(item, options.now);
-  const { columns, cursor, focused, open, read, drafted, two, memberId } = options;
-  const stamp = `${columns} ${time.text} ${time.color ?? ''} ${[cursor, focused, open, read, drafted, two].map(Number).join('')} ${memberId}`;
+  const { columns, cursor, focused, open, read, drafted, marked, two, memberId } = options;
+  const stamp = `${columns} ${time.text} ${time.color ?? ''} ${dayOf(options.now)} ${[cursor, focused, open, read, drafted, marked, two].map(Number).join('')} ${memberId}`;
   const known = drawn.get(item);
   if (known?.stamp === stamp) return known.lines;
   const lines = drawRow(item, options, time);
@@ -129,11 +151,12 @@ function rowLines(item: StaffConversationListItem, options: RowOptions): readonl
 }
 
 function drawRow(item: StaffConversationListItem, options: RowOptions, time: Span): readonly Line[] {
-  const { columns, cursor, focused, open, drafted, two, memberId } = options;
+  const { columns, cursor, focused, open, drafted, marked, two, memberId, now } = options;
   const bar: Span = cursor
     ? { text: '▌', bold: true, ...(focused ? { color: 'cyan' } : { dim: true }) }
     : { text: ' ' };
   const unread = item.unreadCount > 0 && !options.read;
+  const status: Span = marked ? { text: '✚', color: 'cyan', bold: true } : mark(item, memberId);
   const name: Span = { text: sanitizeLine(visitorName(item)), bold: unread || cursor, underline: open };
   const count: Line = unread
     ? [{ text: `${shortCount(item.unreadCount)} new`, color: 'cyan', bold: true }]
@@ -145,7 +168,11 @@ function drawRow(item: StaffConversationListItem, options: RowOptions, time: Spa
         ? [{ text: sanitizeLine(item.assignedToName ?? ''), color: 'blue' }]
         : [];
     return [
-      justify([bar, mark(item, memberId), { text: ' ' }, name, ...test], [time, { text: ' ' }], columns),
+      justify(
+        [bar, status, { text: ' ' }, name, ...test, ...orderMarks(item, now)],
+        [time, { text: ' ' }],
+        columns,
+      ),
       justify(
         [bar, { text: '  ' }, ...previewOf(item, memberId, drafted)],
         [...(unread ? count : cut(holder, 12)), { text: ' ' }],
@@ -154,10 +181,10 @@ function drawRow(item: StaffConversationListItem, options: RowOptions, time: Spa
     ];
   }
   const room = Math.max(8, Math.min(22, Math.floor((columns - 8) * 0.42)));
-  const short = cut([name, ...test], room);
+  const short = cut([name, ...test, ...orderMarks(item, now)], room);
   const left: Line = [
     bar,
-    mark(item, memberId),
+    status,
     { text: ' ' },
     ...short,
     { text: ' '.repeat(Math.max(1, room + 1 - widthOf(short))) },
@@ -183,7 +210,8 @@ function emptyLine(state: ViewState): string {
   const { search } = queue;
   if (search !== null) {
     if (search.problem !== null) return search.problem;
-    if (search.text.trim() === '') return 'Words of a message, a subject, a name.';
+    if (search.view === null && search.text.trim() === '') return 'Words of a message, a subject, a name.';
+    if (search.view !== null) return search.ids === null ? 'Loading…' : 'No conversation fits this view.';
     return search.loading || search.ids === null ? 'Searching…' : 'Nothing found.';
   }
   const { horizon, loading, problem } = queue.lists[queue.tab];
@@ -239,9 +267,15 @@ export function queueLines(state: ViewState, layout: PaneLayout, top: number): r
   if (search === null) lines.push(titleRule(tabLine(state, columns), [], columns, focused));
   else {
     const found: Line = search.ids === null ? [] : [{ text: `${shortCount(search.total)} found`, dim: true }];
-    lines.push(titleRule([{ text: 'Search', bold: true }], found, columns, focused));
+    const what = search.view === null ? 'Search' : sanitizeLine(search.view.name);
+    lines.push(titleRule([{ text: what, bold: true }], found, columns, focused));
     lines.push(
-      fitLine([{ text: ' / ', color: 'cyan', bold: true }, { text: oneLineKept(search.text) }], columns),
+      fitLine(
+        search.view === null
+          ? [{ text: ' / ', color: 'cyan', bold: true }, { text: oneLineKept(search.text) }]
+          : [{ text: ' Esc: back to the tabs', dim: true }],
+        columns,
+      ),
     );
   }
   if (rows.length === 0) {
@@ -258,6 +292,7 @@ export function queueLines(state: ViewState, layout: PaneLayout, top: number): r
         open: item.id === state.open?.id,
         read: item.id === state.open?.id && isWatching(state),
         drafted: state.drafted.has(item.id),
+        marked: state.marked.has(item.id),
         two: rowsPerConversation === 2,
         now: state.now,
       }),

@@ -1,0 +1,336 @@
+// Attacks what puts the queue in order: tags, priority, snooze, reopening, unread, views and acts on all that are marked.
+import { describe, expect, test } from 'vitest';
+import { shownRows } from '../../src/desk/queue.ts';
+import { menuChoices } from '../../src/desk/menus.ts';
+import { parseSnoozeEnd, snoozeEnd, untilLabel } from '../../src/desk/snooze-times.ts';
+import { sdkError } from '../../src/sdk/error.ts';
+import { createModelFixture, type ModelFixture } from './model-fixture.ts';
+import { ann, buildConversation, buildMessage, me, mine, start } from './fake-staff.ts';
+
+const asked = (fixture: ModelFixture, what: string): string[] =>
+  fixture.staff.calls.filter((call) => call.startsWith(what));
+const names = (fixture: ModelFixture): (string | null)[] =>
+  shownRows(fixture.state().queue, me).map(({ visitor }) => visitor.name);
+const itemOf = (fixture: ModelFixture, id: string) => fixture.staff.items.find((one) => one.id === id);
+const labels = (fixture: ModelFixture): string[] => {
+  const { dialog } = fixture.state();
+  return dialog?.kind === 'menu'
+    ? menuChoices(fixture.state(), dialog, fixture.keymap).map(({ label }) => label)
+    : [];
+};
+const [one, two, three] = [buildConversation(9), buildConversation(5), buildConversation(3)];
+const tagsAnswer = (...tags: string[]) => ({ tags: tags.map((name) => ({ name })), total: tags.length });
+
+describe('tags', () => {
+  test('T offers the organization’s tags; Enter adds the first, and again takes it off', async () => {
+    const fixture = await createModelFixture([one], {
+      prepare: ({ answers }) => answers.set('GET /tags', () => tagsAnswer('late', 'refund')),
+    });
+    await fixture.press('T');
+    expect(labels(fixture)).toEqual(['late', 'refund']);
+    await fixture.press('enter');
+    expect(itemOf(fixture, one.id)?.tags).toEqual(['late']);
+    expect(fixture.flash()).toBe('Visitor 9 has the tag “late” now.');
+    await fixture.press('T');
+    // What it has stands behind what it may get.
+    expect(labels(fixture)).toEqual(['refund', 'late']);
+    await fixture.press('late', 'enter');
+    expect(itemOf(fixture, one.id)?.tags).toEqual([]);
+  });
+
+  test('a new tag is written, and is offered from then on; case alone makes no new one', async () => {
+    const fixture = await createModelFixture([one], {
+      prepare: ({ answers }) => answers.set('GET /tags', () => tagsAnswer('Late')),
+    });
+    await fixture.press('T', 'late');
+    expect(labels(fixture)).toEqual(['Late']);
+    await fixture.press('escape', 'T', 'broken lid', 'enter');
+    expect(itemOf(fixture, one.id)?.tags).toEqual(['broken lid']);
+    expect(fixture.state().tags).toEqual(['Late', 'broken lid']);
+  });
+
+  test('a refusal is told in the service’s words', async () => {
+    const fixture = await createModelFixture([one], {
+      prepare: ({ answers, client }) => {
+        answers.set('GET /tags', () => tagsAnswer('late'));
+        client.tag = () => Promise.reject(sdkError('conflict', 'It has 20 tags already.', 409));
+      },
+    });
+    await fixture.press('T', 'enter');
+    expect(fixture.flash()).toBe('It has 20 tags already.');
+  });
+});
+
+describe('priority', () => {
+  test('two keys set it, also of a colleague’s conversation', async () => {
+    const fixture = await createModelFixture([
+      buildConversation(9, mine({ assignedTo: ann, assignedToName: 'Ann' })),
+    ]);
+    await fixture.press('3', 'p', '1');
+    expect(itemOf(fixture, one.id)?.priority).toBe('urgent');
+    expect(fixture.flash()).toBe('Priority of Visitor 9: Urgent.');
+  });
+});
+
+describe('snooze', () => {
+  test('two keys snooze it: it leaves the tab and the count, and the next one is chosen', async () => {
+    const fixture = await createModelFixture([one, two]);
+    await fixture.press('z', '1');
+    expect(itemOf(fixture, one.id)?.snoozedUntil).toBe(new Date(start + 3_600_000 + 1_000).toISOString());
+    expect(names(fixture)).toEqual(['Visitor 5']);
+    expect(fixture.state().queue.lists.pending.total).toBe(1);
+    expect(fixture.flash()).toMatch(/^Snoozed until .+: Visitor 9\.$/);
+  });
+
+  test('when it ends, the conversation is back by itself', async () => {
+    const fixture = await createModelFixture([one, two]);
+    await fixture.press('z', '1');
+    fixture.staff.change(one.id, { snoozedUntil: null });
+    await fixture.settle();
+    expect(names(fixture)).toEqual(['Visitor 9', 'Visitor 5']);
+    expect(fixture.state().queue.lists.pending.total).toBe(2);
+  });
+
+  test('Z wakes what the view of snoozed ones shows', async () => {
+    const fixture = await createModelFixture([
+      buildConversation(9, { snoozedUntil: '2026-12-01T00:00:00.000Z' }),
+    ]);
+    expect(names(fixture)).toEqual([]);
+    fixture.staff.answers.set('GET /views', () => ({ views: [], total: 0 }));
+    await fixture.press('V', '1');
+    expect(names(fixture)).toEqual(['Visitor 9']);
+    await fixture.press('Z');
+    expect(itemOf(fixture, one.id)?.snoozedUntil).toBeNull();
+    await fixture.advance(6_000);
+    expect(names(fixture)).toEqual([]);
+    await fixture.press('escape');
+    expect(names(fixture)).toEqual(['Visitor 9']);
+  });
+
+  test('a time of one’s own is written; what is none is not taken', async () => {
+    const fixture = await createModelFixture([one]);
+    await fixture.press('z', '5', 'soon', 'enter');
+    expect(asked(fixture, 'snooze')).toEqual([]);
+    await fixture.press('escape', 'z', '5', '3d', 'enter');
+    const until = Date.parse(itemOf(fixture, one.id)?.snoozedUntil ?? '');
+    expect(Math.round((until - start) / 3_600_000)).toBe(72);
+  });
+
+  test('not what a colleague has, nor what is closed', async () => {
+    const fixture = await createModelFixture([
+      buildConversation(3, mine({ assignedTo: ann, assignedToName: 'Ann' })),
+      buildConversation(5, { status: 'closed' }),
+    ]);
+    await fixture.press('3', 'z');
+    expect(fixture.flash()).toBe('Only its operator or an admin can do that.');
+    await fixture.press('4', 'z');
+    expect(fixture.flash()).toBe('It is closed.');
+    expect(fixture.state().dialog).toBeNull();
+  });
+
+  test('a conversation that sleeps calls for no attention', async () => {
+    const fixture = await createModelFixture([
+      buildConversation(9, mine({ unreadCount: 2, snoozedUntil: '2026-12-01T00:00:00.000Z' })),
+    ]);
+    await fixture.press('3', 'n');
+    expect(fixture.flash()).toBe('No conversation is unread or waiting.');
+  });
+});
+
+describe('times', () => {
+  const friday = new Date(2026, 10, 20, 16, 30).getTime();
+  const at = (...parts: [number, number, number, number, number]): number => new Date(...parts).getTime();
+
+  test('are offered for tomorrow morning and for Monday', () => {
+    expect(snoozeEnd('tomorrow', friday)).toBe(at(2026, 10, 21, 9, 0));
+    expect(snoozeEnd('week', friday)).toBe(at(2026, 10, 23, 9, 0));
+    const monday = at(2026, 10, 23, 8, 0);
+    expect(snoozeEnd('week', monday)).toBe(at(2026, 10, 30, 9, 0));
+    expect(snoozeEnd('week', at(2026, 10, 22, 8, 0))).toBe(monday + 3_600_000);
+  });
+
+  test.each([
+    ['90m', friday + 90 * 60_000],
+    ['2 h', friday + 7_200_000],
+    ['18:30', at(2026, 10, 20, 18, 30)],
+    ['9:00', at(2026, 10, 21, 9, 0)],
+    ['2026-11-24', at(2026, 10, 24, 9, 0)],
+    ['2026-11-24 18:05', at(2026, 10, 24, 18, 5)],
+    ['', null],
+    ['tomorrow', null],
+    ['0h', null],
+    ['25:00', null],
+    ['2026-02-30', null],
+    ['2026-11-19', null],
+    ['2028-01-01', null],
+    ['99999w', null],
+  ])('“%s” is read as it is meant', (written, expected) => {
+    expect(parseSnoozeEnd(written, friday)).toBe(expected);
+  });
+
+  test('are shown with the day only where it is another', () => {
+    expect(untilLabel(at(2026, 10, 20, 18, 5), friday)).toBe('18:05');
+    expect(untilLabel(at(2026, 10, 21, 9, 0), friday)).toBe('2026-11-21 09:00');
+  });
+});
+
+describe('reopen and unread', () => {
+  test('O opens a closed conversation again, and it is mine', async () => {
+    const fixture = await createModelFixture([buildConversation(9, { status: 'closed' })]);
+    await fixture.press('O');
+    expect(fixture.flash()).toBe('Choose a conversation first.');
+    await fixture.press('4', 'O');
+    expect(itemOf(fixture, one.id)).toMatchObject({ status: 'active', assignedTo: me });
+    expect([fixture.state().open?.id, fixture.state().focus]).toEqual([one.id, 'conversation']);
+  });
+
+  test('who is slower is told who has it', async () => {
+    const fixture = await createModelFixture([buildConversation(9, { status: 'closed' })]);
+    await fixture.press('4');
+    const release = fixture.staff.hold('reopen');
+    await fixture.press('O');
+    fixture.staff.items = [buildConversation(9, mine({ assignedTo: ann, assignedToName: 'Ann' }))];
+    release();
+    await fixture.settle();
+    expect(fixture.flash()).toBe('Ann was faster.');
+    expect(fixture.state().open).toBeNull();
+  });
+
+  test('u marks as unread and leaves the conversation, so that it is not read again at once', async () => {
+    const conversation = buildConversation(9, mine());
+    const fixture = await createModelFixture([conversation], {
+      prepare: (staff) => staff.messages.set(conversation.id, [buildMessage(conversation, 'hello')]),
+    });
+    await fixture.press('2', 'enter');
+    await fixture.advance(3_000);
+    expect(asked(fixture, 'read')).toHaveLength(1);
+    await fixture.press('u');
+    expect([fixture.state().open, fixture.state().focus]).toEqual([null, 'queue']);
+    await fixture.advance(10_000);
+    expect(asked(fixture, 'read')).toHaveLength(1);
+    expect(itemOf(fixture, one.id)?.unreadCount).toBe(1);
+    expect(fixture.flash()).toBe('');
+  });
+
+  test('of a chosen message, from that one on', async () => {
+    const conversation = buildConversation(9, mine());
+    const messages = ['one', 'two', 'three'].map((text) => buildMessage(conversation, text));
+    const calls: (string | undefined)[] = [];
+    const fixture = await createModelFixture([conversation], {
+      prepare: (staff) => {
+        staff.messages.set(conversation.id, messages);
+        const { markUnread } = staff.client;
+        staff.client.markUnread = (id, messageId) => {
+          calls.push(messageId);
+          return markUnread(id, messageId);
+        };
+      },
+    });
+    await fixture.press('2', 'enter', 'k', 'k', 'u');
+    expect(calls).toEqual([messages[1]?.id]);
+  });
+});
+
+describe('views', () => {
+  const saved = {
+    id: 'v1',
+    name: 'Refunds',
+    shared: true,
+    query: { tag: ['refund'] },
+    createdBy: ann,
+  };
+  const withViews = (items: Parameters<typeof createModelFixture>[0]): Promise<ModelFixture> =>
+    createModelFixture(items, {
+      prepare: ({ answers }) => {
+        answers.set('GET /views', () => ({ views: [saved], total: 1 }));
+        answers.set('GET /views/counts', () => ({ counts: [{ id: 'v1', count: 7 }] }));
+      },
+    });
+
+  test('V offers saved ones with their counts, and the ones that everybody has', async () => {
+    const fixture = await withViews([one]);
+    await fixture.press('V');
+    expect(labels(fixture)).toEqual(['Refunds', 'Snoozed', 'Unread', 'Urgent and high', 'Without a tag']);
+    const { dialog } = fixture.state();
+    const [first] = dialog?.kind === 'menu' ? menuChoices(fixture.state(), dialog, fixture.keymap) : [];
+    expect(first).toMatchObject({ note: '7', detail: 'shared' });
+  });
+
+  test('what fits comes and goes as it changes; Esc brings the tab back', async () => {
+    const fixture = await withViews([buildConversation(9, { tags: ['refund'] }), two, three]);
+    await fixture.press('V', '1');
+    expect(names(fixture)).toEqual(['Visitor 9']);
+    await fixture.staff.client.tag(two.id, 'refund');
+    await fixture.advance(6_000);
+    expect(names(fixture)).toEqual(['Visitor 9', 'Visitor 5']);
+    await fixture.press('j');
+    await fixture.staff.client.untag(one.id, 'refund');
+    await fixture.advance(6_000);
+    expect(names(fixture)).toEqual(['Visitor 5']);
+    // A search takes its place.
+    await fixture.press('/', 'visitor 3');
+    await fixture.advance(300);
+    expect(names(fixture)).toEqual(['Visitor 3']);
+    await fixture.press('escape');
+    expect(names(fixture)).toEqual(['Visitor 9', 'Visitor 5', 'Visitor 3']);
+  });
+
+  test('while nothing happens, nothing is asked', async () => {
+    const fixture = await withViews([buildConversation(9, { tags: ['refund'] })]);
+    await fixture.press('V', '1');
+    await fixture.advance(20_000);
+    const before = fixture.staff.calls.length;
+    await fixture.advance(30_000);
+    expect(fixture.staff.calls.slice(before)).toEqual([]);
+  });
+});
+
+describe('all that are marked', () => {
+  test('Space marks, and one act does it to all; the marks are gone then', async () => {
+    const fixture = await createModelFixture([one, two, three]);
+    await fixture.press(' ', ' ', 'p', '2');
+    expect(asked(fixture, 'bulk')).toEqual([`bulk priority ${one.id} ${two.id}`]);
+    expect([one, two, three].map(({ id }) => itemOf(fixture, id)?.priority)).toEqual([
+      'high',
+      'high',
+      'normal',
+    ]);
+    expect(fixture.flash()).toBe('2 conversations changed.');
+    expect(fixture.state().marked.size).toBe(0);
+  });
+
+  test('those that are refused stay marked, and the reason is told', async () => {
+    const fixture = await createModelFixture([one, buildConversation(5, mine()), three]);
+    await fixture.press('3', '*', 'a');
+    expect([...fixture.state().marked]).toEqual([two.id]);
+    expect(fixture.flash()).toBe('2 conversations changed. 1 refused: It is not as it was.');
+  });
+
+  test('resolving many asks first', async () => {
+    const fixture = await createModelFixture([buildConversation(9, mine()), buildConversation(5, mine())]);
+    await fixture.press('2', '*', 'x');
+    expect(fixture.state().dialog).toMatchObject({ question: 'Resolve 2 marked conversations?' });
+    expect(asked(fixture, 'bulk')).toEqual([]);
+    await fixture.press('y');
+    expect([one, two].map(({ id }) => itemOf(fixture, id)?.status)).toEqual(['closed', 'closed']);
+  });
+
+  test('Esc takes the marks off, Space a single one, and in a conversation they mean nothing', async () => {
+    const fixture = await createModelFixture([one, two, three]);
+    await fixture.press(' ', ' ', 'g', ' ');
+    expect([...fixture.state().marked]).toEqual([two.id]);
+    await fixture.press('enter', 'p', '1');
+    expect(asked(fixture, 'bulk')).toEqual([]);
+    await fixture.press('escape', 'escape');
+    expect(fixture.state().marked.size).toBe(0);
+  });
+
+  test('at most a hundred are marked', async () => {
+    const fixture = await createModelFixture(
+      Array.from({ length: 130 }, (_, index) => buildConversation(index + 1)),
+    );
+    for (let page = 0; page < 12; page += 1) await fixture.press('pagedown');
+    await fixture.press('*');
+    expect(fixture.state().marked.size).toBe(100);
+  });
+});
