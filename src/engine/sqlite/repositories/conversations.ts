@@ -280,9 +280,11 @@ function queueBase(filter: ConversationFilter) {
   );
 }
 
-/** Where tags lead to the conversations, the index over the whole organization must not. */
+/** Where tags or a visitor lead to the conversations, the index over the whole organization must not. */
 const organizationColumn = (filter: ConversationFilter) =>
-  isByTag(filter) ? withoutIndex('c.organization_id') : sql<string>`c.organization_id`;
+  isByTag(filter) || filter.visitorId !== undefined
+    ? withoutIndex('c.organization_id')
+    : sql<string>`c.organization_id`;
 
 function queue(filter: ConversationFilter) {
   let query = queueBase(filter);
@@ -320,6 +322,17 @@ function withEveryTag([first = '', ...others]: readonly string[]) {
   return query;
 }
 
+/** A visitor's rows: one for each application and mode, by the index under which they are unique. */
+function visitorsNamed(organizationId: string, visitorId: string) {
+  return builder
+    .selectFrom('applications as own')
+    .innerJoin('visitors as named', 'named.application_id', 'own.id')
+    .select('named.id')
+    .where('own.organization_id', '=', organizationId)
+    .where('named.mode', 'in', ['live', 'test'])
+    .where('named.visitor_id', '=', visitorId);
+}
+
 /** The filters by tag, priority, snooze, unread and text. */
 function orderFilters(base: ReturnType<typeof queueBase>, filter: ConversationFilter) {
   let query = base;
@@ -331,7 +344,8 @@ function orderFilters(base: ReturnType<typeof queueBase>, filter: ConversationFi
   if (filter.snoozed !== undefined)
     query = query.where('c.snoozed_until', filter.snoozed ? 'is not' : 'is', null);
   if (filter.priorities !== undefined) query = query.where('c.priority', 'in', filter.priorities);
-  if (filter.visitorId !== undefined) query = query.where('v.visitor_id', '=', filter.visitorId);
+  if (filter.visitorId !== undefined)
+    query = query.where('c.visitor_key', 'in', visitorsNamed(filter.organizationId, filter.visitorId));
   if (filter.waitingSince !== undefined) query = query.where('c.waiting_since', '<=', filter.waitingSince);
   if (filter.unread !== undefined) {
     const { readerId, is } = filter.unread;
