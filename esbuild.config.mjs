@@ -263,8 +263,7 @@ export async function buildDashboard(bundle, folder) {
     const text = name.endsWith('.js') ? await shorten(built) : built;
     writeFileSync(path, text);
     writeFileSync(`${path}.br`, compress(text));
-    // Who takes no brotli still gets the large files smaller; the small ones are not worth a third copy in the package.
-    if (name.startsWith('app-')) writeFileSync(`${path}.gz`, gzipSync(text, { level: 9 }));
+    // No gzip: over HTTPS every browser takes brotli, and on the same machine size does not matter.
     files[name] = { type: types[name.split('.').at(-1)], bytes: Buffer.byteLength(text) };
   }
   const [entry, css] = [nameOf(script, '.js'), nameOf(style, '.css')];
