@@ -270,7 +270,8 @@ function range(least: Json | undefined, most: Json | undefined, unit: string): s
 
 /** A line to paste into a terminal, with what it needs as variables. */
 function curl({ method, path, operation }: Entry, document: JsonObject): string {
-  const [way = {}] = objects(operation, 'security').toReversed();
+  // A cookie is for pages of the server only.
+  const way = objects(operation, 'security').findLast((one) => !('cookie' in one)) ?? {};
   const parameters = objects(operation, 'parameters');
   const variable = (name: string): string =>
     `$${name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
