@@ -215,6 +215,69 @@ describe('a shift of two operators', () => {
   });
 });
 
+describe('order in the queue', () => {
+  test('tag, priority, snooze, wake and reopen from the menu; a saved view; one act on all that are marked', async () => {
+    const id = await visitorAsks('Ravi', 'The parcel is late.');
+    await visitorAsks('Sofia', 'Mine is late, too.');
+    await noa.call('POST', '/views', { name: 'Late parcels', query: { tag: ['late'] } });
+    const { page, problems, close } = await openDesk({ viewport: { width: 1280, height: 800 } });
+    await signIn(page, noa);
+    page.setDefaultTimeout(8_000);
+    const rows = page.getByRole('option');
+    const head = page.locator('.conversation-pane');
+    const act = async (name: string): Promise<void> => {
+      await head.getByRole('button', { name: 'More' }).click();
+      await page.getByRole('menuitem', { name }).click();
+    };
+    await rows.filter({ hasText: 'Ravi' }).click();
+    await act('Add or take off a tag');
+    await page.getByRole('combobox').fill('late');
+    await page.keyboard.press('Enter');
+    await head.locator('.order-marks').getByText('late', { exact: true }).waitFor();
+    await act('Set the priority');
+    await page.getByRole('combobox').fill('1');
+    await head.locator('.order-marks .urgent').waitFor();
+    await page.getByRole('navigation', { name: 'Saved views' }).getByText('Late parcels').click();
+    await eventually(async () => expect(await rows.count()).toBe(1));
+    expect(await rows.first().textContent()).toContain('Ravi');
+    await page.getByRole('button', { name: 'End the search' }).click();
+    await act('Snooze');
+    if (pictures !== undefined) await page.screenshot({ path: join(pictures, 'snooze.png') });
+    await page.getByRole('combobox').fill('3');
+    await eventually(async () => expect(await rows.filter({ hasText: 'Ravi' }).count()).toBe(0));
+    await act('End the snooze');
+    await rows.filter({ hasText: 'Ravi' }).waitFor();
+    await noa.call('POST', `/conversations/${id}/accept`);
+    await noa.call('POST', `/conversations/${id}/resolve`);
+    await head.getByRole('button', { name: 'Reopen' }).click();
+    await head.getByText('You have this conversation.').waitFor();
+    await page.getByRole('button', { name: /^All/ }).click();
+    for (const name of ['Ravi', 'Sofia']) await rows.filter({ hasText: name }).locator('.row-mark').click();
+    await page.getByText('2 marked').waitFor();
+    await page.locator('.marked-bar').getByRole('button', { name: 'More' }).click();
+    await page.getByRole('menuitem', { name: 'Set the priority' }).click();
+    await page.getByRole('combobox').fill('2');
+    await eventually(async () =>
+      expect(
+        await rows
+          .filter({ hasText: /Ravi|Sofia/ })
+          .locator('.priority.high')
+          .count(),
+      ).toBe(2),
+    );
+    expect(await page.locator('.marked-bar').count()).toBe(0);
+    if (pictures !== undefined) {
+      await rows.filter({ hasText: 'Sofia' }).locator('.row-mark').click();
+      await page.screenshot({ path: join(pictures, 'order.png') });
+    }
+    await page.evaluate(axe);
+    const { violations } = await page.evaluate<{ violations: { id: string }[] }>('axe.run()');
+    expect(violations.map((one) => one.id)).toEqual([]);
+    expect(await problems()).toEqual([]);
+    await close();
+  });
+});
+
 describe('what it costs', () => {
   test('four files, less than 60 kB, to a usable inbox', async () => {
     const { page, requests, close } = await openDesk();

@@ -14,6 +14,7 @@ import { Icon } from '../ui/icon.tsx';
 import { say, t } from '../words.ts';
 import { handles } from './face.ts';
 import { OrderMarks } from './order-marks.tsx';
+import { MarkedBar, SavedViews } from './saved-views.tsx';
 import { duration, fullTime, shortTime } from './times.ts';
 
 const tabWords = { pending: 'tabPending', mine: 'tabMine', all: 'tabAll', closed: 'tabClosed' } as const;
@@ -34,7 +35,9 @@ export function QueuePane(): JSX.Element {
     <section class="pane queue-pane" data-pane="queue" aria-label={t('queue')}>
       <h1 class="visually-hidden">{t('inbox')}</h1>
       <Views />
+      <SavedViews />
       <SearchField />
+      <MarkedBar />
       <List />
     </section>
   );
@@ -119,6 +122,7 @@ function List(): JSX.Element {
   const cursor = useComputed(() => shownCursor(deskState.value.queue)).value;
   const openId = useComputed(() => deskState.value.open?.id ?? null).value;
   const drafted = useComputed(() => deskState.value.drafted).value;
+  const marked = useComputed(() => deskState.value.marked).value;
   const minute = useComputed(() => Math.floor(deskState.value.now / 60_000)).value;
   const memberId = useComputed(() => deskState.value.session?.member.id ?? '').value;
   const top = useSignal(0);
@@ -180,6 +184,7 @@ function List(): JSX.Element {
               cursor={first + index === at}
               open={item.id === openId}
               draft={drafted.has(item.id)}
+              marked={marked.has(item.id)}
               now={minute * 60_000}
               memberId={memberId}
             />
@@ -207,12 +212,23 @@ interface RowProps {
   readonly cursor: boolean;
   readonly open: boolean;
   readonly draft: boolean;
+  readonly marked: boolean;
   /** The minute, ms since the epoch. */
   readonly now: number;
   readonly memberId: string;
 }
 
-const Row = memo(function drawRow({ item, place, count, cursor, open, draft, now, memberId }: RowProps) {
+const Row = memo(function drawRow({
+  item,
+  place,
+  count,
+  cursor,
+  open,
+  draft,
+  marked,
+  now,
+  memberId,
+}: RowProps) {
   const name = visitorName(item, say);
   const { lastMessage, unreadCount, status } = item;
   const waits = status === 'pending' && item.waitingSince !== null ? item.waitingSince : null;
@@ -220,7 +236,7 @@ const Row = memo(function drawRow({ item, place, count, cursor, open, draft, now
   return (
     <div
       id={`row-${item.id}`}
-      class={`row ${open ? 'open' : ''} ${cursor ? 'cursor' : ''} ${unreadCount > 0 ? 'unread' : ''}`}
+      class={`row ${open ? 'open' : ''} ${cursor ? 'cursor' : ''} ${unreadCount > 0 ? 'unread' : ''} ${marked ? 'marked' : ''}`}
       role="option"
       aria-selected={open}
       aria-setsize={count}
@@ -228,7 +244,23 @@ const Row = memo(function drawRow({ item, place, count, cursor, open, draft, now
       data-id={item.id}
       onClick={() => desk().model.open(item.id)}
     >
-      <Avatar name={name} id={item.visitor.id} />
+      <span
+        class="row-mark"
+        title={t('cmd_mark')}
+        onClick={(event) => {
+          event.stopPropagation();
+          desk().model.order.toggleMark(item.id);
+        }}
+      >
+        {marked ? (
+          <span class="avatar marked">
+            <Icon name="check" />
+            <span class="visually-hidden">{t('marked')}</span>
+          </span>
+        ) : (
+          <Avatar name={name} id={item.visitor.id} />
+        )}
+      </span>
       <div class="row-text">
         <div class="row-line">
           <strong dir="auto">{name}</strong>

@@ -178,7 +178,6 @@ export const words: Words = {
   resolvedAt: 'أُنهيت',
   savedViews: 'طرق العرض المحفوظة',
   otherView: 'طرق عرض أخرى',
-  tagsOf: 'الوسوم: {tags}',
   priorityOf: 'الأولوية: {priority}',
   snoozedUntil: 'مؤجلة حتى {time}',
   markedCount: {

@@ -154,7 +154,6 @@ export const words: Words = {
   resolvedAt: 'Abgeschlossen',
   savedViews: 'Gespeicherte Ansichten',
   otherView: 'Weitere Ansichten',
-  tagsOf: 'Markierungen: {tags}',
   priorityOf: 'Dringlichkeit: {priority}',
   snoozedUntil: 'Zurückgestellt bis {time}',
   markedCount: { one: '{n} ausgewählt', other: '{n} ausgewählt' },

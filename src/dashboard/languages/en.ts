@@ -160,7 +160,6 @@ const own = {
   // Order in the queue.
   savedViews: 'Saved views',
   otherView: 'More views',
-  tagsOf: 'Tags: {tags}',
   priorityOf: 'Priority: {priority}',
   snoozedUntil: 'Snoozed until {time}',
   markedCount: { one: '{n} marked', other: '{n} marked' },

@@ -150,7 +150,6 @@ export const words: Words = {
   resolvedAt: 'Resuelta',
   savedViews: 'Vistas guardadas',
   otherView: 'Más vistas',
-  tagsOf: 'Etiquetas: {tags}',
   priorityOf: 'Prioridad: {priority}',
   snoozedUntil: 'Pospuesta hasta {time}',
   markedCount: { one: '{n} marcada', other: '{n} marcadas' },

@@ -151,7 +151,6 @@ export const words: Words = {
   resolvedAt: 'Résolue',
   savedViews: 'Vues enregistrées',
   otherView: 'Autres vues',
-  tagsOf: 'Étiquettes : {tags}',
   priorityOf: 'Priorité : {priority}',
   snoozedUntil: 'En veille jusqu’à {time}',
   markedCount: { one: '{n} sélectionnée', other: '{n} sélectionnées' },

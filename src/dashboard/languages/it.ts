@@ -151,7 +151,6 @@ export const words: Words = {
   resolvedAt: 'Risolta',
   savedViews: 'Viste salvate',
   otherView: 'Altre viste',
-  tagsOf: 'Etichette: {tags}',
   priorityOf: 'Priorità: {priority}',
   snoozedUntil: 'Rimandata fino a {time}',
   markedCount: { one: '{n} selezionata', other: '{n} selezionate' },

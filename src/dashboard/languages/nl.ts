@@ -151,7 +151,6 @@ export const words: Words = {
   resolvedAt: 'Afgerond',
   savedViews: 'Opgeslagen weergaven',
   otherView: 'Meer weergaven',
-  tagsOf: 'Labels van het gesprek: {tags}',
   priorityOf: 'Prioriteit: {priority}',
   snoozedUntil: 'Uitgesteld tot {time}',
   markedCount: { one: '{n} geselecteerd', other: '{n} geselecteerd' },

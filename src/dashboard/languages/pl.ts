@@ -166,7 +166,6 @@ export const words: Words = {
   resolvedAt: 'Zakończono',
   savedViews: 'Zapisane widoki',
   otherView: 'Więcej widoków',
-  tagsOf: 'Etykiety: {tags}',
   priorityOf: 'Priorytet: {priority}',
   snoozedUntil: 'Odłożona do {time}',
   markedCount: {

@@ -150,7 +150,6 @@ export const words: Words = {
   resolvedAt: 'Resolvida',
   savedViews: 'Vistas guardadas',
   otherView: 'Mais vistas',
-  tagsOf: 'Etiquetas: {tags}',
   priorityOf: 'Prioridade: {priority}',
   snoozedUntil: 'Adiada até {time}',
   markedCount: { one: '{n} selecionada', other: '{n} selecionadas' },
