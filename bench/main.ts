@@ -14,8 +14,9 @@ const help = `npm run bench [-- options]
                     of ws and rest also one alone: visitor, operator, origin, key;
                     widget: its cost in a real browser on a slow line, against a page without it;
                     assistant: an answer from 20,000 passages, against a bare full-text match;
+                    queue: lists and counts in 100,000 conversations, against bare SQL over the same rows;
                     attacks: floods and a large deletion, with what they cost the others;
-                    the default run would take over a minute with these three, so name them
+                    the default run would take over a minute with these four, so name them
   --rounds N        rounds of each server, in turn, at full and at half load; medians count (9)
   --seconds N       length of one server's round (0.5)
   --peers NAMES     ceiling: the least code that does it; fair: with the same rows and limits (both)
@@ -152,6 +153,15 @@ async function main(): Promise<void> {
   if (chosen.has('assistant')) {
     const { assistantCost, assistantLines } = await import('./assistant.ts');
     print(assistantLines(await assistantCost(values.folder)), 'bare match');
+  }
+  if (chosen.has('queue')) {
+    const { queueCost } = await import('./queue.ts');
+    console.log(
+      `load ${loadavg()
+        .map((load) => load.toFixed(1))
+        .join(' ')}`,
+    );
+    print(await queueCost(values.folder, Number(values.rounds)), 'bare SQL');
   }
   if (chosen.has('attacks')) {
     const { attacks } = await import('./attacks.ts');

@@ -29,6 +29,7 @@ import * as members from './tenants/members.ts';
 import * as messages from './chat/messages.ts';
 import * as queueOrder from './chat/queue-order.ts';
 import * as tags from './chat/tags.ts';
+import { listQueue } from './chat/queue-list.ts';
 import { countViews } from './chat/view-counts.ts';
 import * as views from './chat/views.ts';
 import * as organizations from './tenants/organizations.ts';
@@ -176,7 +177,7 @@ export const handlers: { readonly [N in OperationName]: Handler<N> } = {
   'tokens.list': reads(staffSessions.listTokens),
   'tokens.revoke': writes(staffSessions.revokeToken, memberScope),
   'staff.token': sessions.issueStaffToken,
-  'staff.conversations.list': reads(conversations.listQueue),
+  'staff.conversations.list': listQueue,
   'staff.conversations.get': reads(conversations.getStaffConversation),
   'staff.messages.list': reads(messages.listMessages),
   'staff.messages.send': preparesAndWrites(

@@ -34,6 +34,60 @@ export interface ConversationFilter {
   readonly waitingSince?: number | undefined;
 }
 
+/** Conversations of one mode and status whose place lies above `after` and up to `through`. */
+export interface StateStretch {
+  readonly mode: Mode;
+  readonly status: ConversationStatus;
+  readonly after: number;
+  readonly through: number;
+}
+
+/** Conversations that have a tag, and whose id lies above `after` and up to `through`. */
+export interface TagStretch {
+  readonly tagId: string;
+  readonly after: string;
+  readonly through: string;
+}
+
+/** The conversations of the one visitor that a filter names: as many as one visitor opens. */
+export interface VisitorStretch {
+  readonly ofVisitor: true;
+}
+
+/**
+ * A bounded part of an organization's conversations. A conversation keeps its place while it changes, so a pass over all
+ * stretches meets none twice.
+ */
+export type QueueStretch = StateStretch | TagStretch | VisitorStretch;
+
+/** Where a stretch ends; null: there is nothing after its beginning. */
+export interface StretchEnd<P> {
+  readonly through: P | null;
+  readonly rows: number;
+}
+
+/** A conversation's place in an order of the queue: the smaller key is first, of equal ones the greater id. */
+export interface QueuedKey {
+  readonly id: string;
+  readonly key0: number;
+  readonly key1: number;
+  readonly key2: number;
+}
+
+/** What views ask of a conversation, besides its mode and status. */
+export interface FacetRow {
+  readonly application_id: string;
+  readonly assigned_to: string | null;
+  readonly priority: Priority;
+  /** 0 or 1. */
+  readonly snoozed: number;
+  readonly waiting_since: number | null;
+  /** 0 or 1: whether the reader has messages of the visitor still to read. */
+  readonly unread: number;
+  /** The ids of its tags in one text; null: it has none. */
+  readonly tag_ids: string | null;
+}
+
 /** What takes a conversation a step on. */
 export type ConversationStep = 'visitor' | 'operator' | 'other' | 'note';
 
@@ -93,17 +147,38 @@ export interface ConversationsRepository {
   /** Members with active conversations in organizations that release those of absent ones. */
   holders(): Promise<{ organization_id: string; member_id: string; release_after_minutes: number }[]>;
   /**
-   * The queue: waiting longest first among pending ones, then the others, most recently updated first. Unread messages
-   * are counted among the newest 200 of a conversation.
+   * How far a stretch of an organization's conversations of one mode and status reaches.
+   * @param after the `through` of the stretch before it; 0: from the beginning
+   * @param most rows that it holds at most
    */
-  queue(
+  stretchByState(
+    organizationId: string,
+    mode: Mode,
+    status: ConversationStatus,
+    after: number,
+    most: number,
+  ): Promise<StretchEnd<number>>;
+  /** The same of the conversations that have a tag. @param after an id; empty: from the beginning */
+  stretchByTag(tagId: string, after: string, most: number): Promise<StretchEnd<string>>;
+  /**
+   * Those of a stretch that fit, the first `most` of them in order.
+   * @returns `total`: how many fit
+   */
+  queueOfStretch(
     filter: ConversationFilter,
-    readerId: string,
-    limit: number,
-    offset: number,
-    sort?: QueueSort,
-  ): Promise<QueueRow[]>;
-  countQueue(filter: ConversationFilter): Promise<number>;
+    stretch: QueueStretch,
+    sort: QueueSort,
+    most: number,
+  ): Promise<{ rows: QueuedKey[]; total: number }>;
+  /** What views ask of each conversation of a stretch. */
+  facetsOfStretch(organizationId: string, stretch: StateStretch, readerId: string): Promise<FacetRow[]>;
+  /**
+   * Conversations as the queue shows them, in no order. Unread messages are counted among the newest 200 of a
+   * conversation.
+   * @param ids those that do not exist are left out
+   * @param readerId whose unread messages count
+   */
+  queuePage(organizationId: string, ids: readonly string[], readerId: string): Promise<QueueRow[]>;
   /** One conversation as the queue shows it. */
   queueItem(organizationId: string, id: string, readerId: string): Promise<QueueRow | undefined>;
 }

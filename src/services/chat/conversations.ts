@@ -18,10 +18,8 @@ import {
   serializeConversation,
   serializeConversationListItem,
   serializeNewConversation,
-  serializeQueueItem,
   serializeStaffConversation,
 } from '../core/serializers.ts';
-import { queueFilter } from './queue-filter.ts';
 import type { MemberCall, ParticipantCall, ReadTx, Tx, VisitorCall } from '../service.ts';
 
 /**
@@ -187,24 +185,6 @@ export async function countUnread(
   const reader = await tx.repositories.participants.get(conversation.id, actor.visitorId);
   return {
     unreadCount: await tx.repositories.messages.unreadByVisitor(conversation.id, reader?.last_read_seq ?? 0),
-  };
-}
-
-/** The operators' queue. */
-export async function listQueue(
-  tx: ReadTx,
-  call: MemberCall,
-  input: Input<'staff.conversations.list'>,
-): Promise<Output<'staff.conversations.list'>> {
-  const { limit, offset, sort } = input;
-  const filter = await queueFilter(tx, call, input);
-  if (filter === null) return { conversations: [], total: 0, limit, offset };
-  const rows = await tx.repositories.conversations.queue(filter, call.actor.memberId, limit, offset, sort);
-  return {
-    conversations: rows.map(serializeQueueItem),
-    total: await tx.repositories.conversations.countQueue(filter),
-    limit,
-    offset,
   };
 }
 

@@ -1,15 +1,18 @@
 // Queries on conversations: a visitor's own, the operators' queue, and the guarded
 // changes of state, each of which matches only the state that it starts from.
 import { sql, type RawBuilder, type SelectQueryBuilder } from 'kysely';
-import type { Priority } from '../../../protocol/entities.ts';
+import type { ConversationStatus, Mode, Priority } from '../../../protocol/entities.ts';
 import type { QueueSort } from '../../../protocol/queue.ts';
 import type {
   ConversationFilter,
   ConversationsRepository,
   ConversationStep,
+  QueueStretch,
+  StateStretch,
+  TagStretch,
 } from '../../repositories/conversations.ts';
 import type { ConversationRow, ConversationWithVisitor, QueueRow } from '../../rows.ts';
-import { containsText, tagNames, withoutIndex } from '../dialect.ts';
+import { containsText, isOneOf, tagNames, withoutIndex } from '../dialect.ts';
 import type { KnownConversations } from '../known-conversations.ts';
 import { all, attempt, builder, first, prepare, run, type Runner } from '../query.ts';
 
@@ -270,24 +273,30 @@ const holders = prepare<object>()((db) =>
     .where('o.release_after_minutes', 'is not', null),
 );
 
-function queueBase(filter: ConversationFilter) {
-  return (
-    builder
-      .selectFrom('conversations as c')
-      // Left: SQLite leaves the visitors alone where nothing is looked for in them.
-      .leftJoin('visitors as v', 'v.id', 'c.visitor_key')
-      .where(organizationColumn(filter), '=', filter.organizationId)
-  );
+function queueBase(filter: ConversationFilter, stretch: QueueStretch) {
+  const base = builder
+    .selectFrom('conversations as c')
+    // Left: SQLite leaves the visitors alone where nothing is looked for in them.
+    .leftJoin('visitors as v', 'v.id', 'c.visitor_key');
+  if ('tagId' in stretch)
+    return base
+      .where(withoutIndex('c.organization_id'), '=', filter.organizationId)
+      .where('c.id', 'in', withEveryTag(stretch, filter.tagIds ?? []));
+  if ('ofVisitor' in stretch)
+    return base.where(withoutIndex('c.organization_id'), '=', filter.organizationId);
+  return base
+    .where('c.organization_id', '=', filter.organizationId)
+    .where('c.mode', '=', stretch.mode)
+    .where('c.status', '=', stretch.status)
+    .where(sql`c.rowid`, '>', bound(stretch.after))
+    .where(sql`c.rowid`, '<=', bound(stretch.through));
 }
 
-/** Where tags or a visitor lead to the conversations, the index over the whole organization must not. */
-const organizationColumn = (filter: ConversationFilter) =>
-  isByTag(filter) || filter.visitorId !== undefined
-    ? withoutIndex('c.organization_id')
-    : sql<string>`c.organization_id`;
+/** A value that differs from stretch to stretch: bare, SQLite would plan the query anew for each (query.ts). */
+const bound = <T>(value: T) => sql<T>`(select ${value})`;
 
-function queue(filter: ConversationFilter) {
-  let query = queueBase(filter);
+function queue(filter: ConversationFilter, stretch: QueueStretch) {
+  let query = queueBase(filter, stretch);
   const { visitorOf } = filter;
   if (filter.mode !== undefined) query = query.where('c.mode', '=', filter.mode);
   if (visitorOf !== undefined)
@@ -298,27 +307,19 @@ function queue(filter: ConversationFilter) {
   if (filter.assignedTo === null) query = query.where('c.assigned_to', 'is', null);
   else if (filter.assignedTo !== undefined) query = query.where('c.assigned_to', '=', filter.assignedTo);
   if (filter.applicationId !== undefined) query = query.where('c.application_id', '=', filter.applicationId);
-  return orderFilters(query, filter);
+  return orderFilters(query, filter, stretch);
 }
 
-const isByTag = ({ tagIds = [] }: ConversationFilter): boolean => tagIds.length > 0;
-
-/** The ids of the conversations that have every one of these tags: one tag leads to them, the others are looked up. */
-function withEveryTag([first = '', ...others]: readonly string[]) {
+/** The ids of the conversations of a stretch that have every one of these tags: one tag leads to them, the others are looked up. */
+function withEveryTag({ tagId: first, after, through }: TagStretch, tagIds: readonly string[]) {
   let query = builder
     .selectFrom('conversation_tags as held')
     .select('held.conversation_id')
-    .where('held.tag_id', '=', first);
-  for (const tagId of others)
-    query = query.where((e) =>
-      e.exists(
-        e
-          .selectFrom('conversation_tags as other')
-          .select('other.tag_id')
-          .whereRef('other.conversation_id', '=', 'held.conversation_id')
-          .where('other.tag_id', '=', tagId),
-      ),
-    );
+    .where('held.tag_id', '=', first)
+    .where('held.conversation_id', '>', bound(after))
+    .where('held.conversation_id', '<=', bound(through));
+  for (const tagId of tagIds)
+    if (tagId !== first) query = query.where(holdsTag('held.conversation_id', tagId));
   return query;
 }
 
@@ -333,10 +334,15 @@ function visitorsNamed(organizationId: string, visitorId: string) {
     .where('named.visitor_id', '=', visitorId);
 }
 
+/** Whether a conversation has a tag. @param id the column of its id */
+const holdsTag = (id: string, tagId: string) => sql<boolean>`exists (select 1 from conversation_tags as other
+  where other.conversation_id = ${sql.ref(id)} and other.tag_id = ${tagId})`;
+
 /** The filters by tag, priority, snooze, unread and text. */
-function orderFilters(base: ReturnType<typeof queueBase>, filter: ConversationFilter) {
+function orderFilters(base: ReturnType<typeof queueBase>, filter: ConversationFilter, stretch: QueueStretch) {
   let query = base;
-  if (isByTag(filter)) query = query.where('c.id', 'in', withEveryTag(filter.tagIds ?? []));
+  if (!('tagId' in stretch))
+    for (const tagId of filter.tagIds ?? []) query = query.where(holdsTag('c.id', tagId));
   if (filter.untagged !== undefined) {
     const tagged = sql<boolean>`exists (select 1 from conversation_tags as any_tag where any_tag.conversation_id = c.id)`;
     query = query.where(filter.untagged ? sql<boolean>`not ${tagged}` : tagged);
@@ -360,7 +366,7 @@ function orderFilters(base: ReturnType<typeof queueBase>, filter: ConversationFi
         containsText('c.subject', text),
         containsText('v.name', text),
         containsText('v.email', text),
-        ...(filter.matching.length === 0 ? [] : [e('c.id', 'in', filter.matching)]),
+        ...(filter.matching.length === 0 ? [] : [isOneOf('c.id', JSON.stringify(filter.matching))]),
       ]),
     );
   }
@@ -448,43 +454,84 @@ function queueRows<DB, TB extends keyof DB>(
   );
 }
 
-const isIdle = sql`c.waiting_since is null or c.status <> 'pending'`;
-const pendingSince = sql`case when c.status = 'pending' then c.waiting_since end`;
-const rank = sql`case c.priority when 'urgent' then 3 when 'high' then 2 when 'normal' then 1 else 0 end`;
-const updated = sql`c.updated_at`;
-const created = sql`c.created_at`;
+const isIdle = sql<number>`(c.waiting_since is null or c.status <> 'pending')`;
+const pendingSince = sql<number>`case when c.status = 'pending' then coalesce(c.waiting_since, 0) else 0 end`;
+const rank = sql<number>`case c.priority when 'urgent' then 3 when 'high' then 2 when 'normal' then 1 else 0 end`;
+const lastUpdated = sql<number>`-c.updated_at`;
+const nothing = sql<number>`0`;
 
-type Order = readonly (readonly [RawBuilder<unknown>, 'asc' | 'desc'])[];
-const orders: Readonly<Record<QueueSort, Order>> = {
-  queue: [
-    [isIdle, 'asc'],
-    [pendingSince, 'asc'],
-    [updated, 'desc'],
-  ],
-  updated: [[updated, 'desc']],
-  newest: [[created, 'desc']],
-  oldest: [[created, 'asc']],
-  waiting: [
-    [sql`c.waiting_since is null`, 'asc'],
-    [sql`c.waiting_since`, 'asc'],
-    [updated, 'desc'],
-  ],
+/** Three numbers each, the smaller one first. */
+const orders: Readonly<
+  Record<QueueSort, readonly [RawBuilder<number>, RawBuilder<number>, RawBuilder<number>]>
+> = {
+  queue: [isIdle, pendingSince, lastUpdated],
+  updated: [lastUpdated, nothing, nothing],
+  newest: [sql<number>`-c.created_at`, nothing, nothing],
+  oldest: [sql<number>`c.created_at`, nothing, nothing],
+  waiting: [sql<number>`(c.waiting_since is null)`, sql<number>`coalesce(c.waiting_since, 0)`, lastUpdated],
+  // Those that wait stand before those that don't, the longest waiting first; a number holds both.
   priority: [
-    [rank, 'desc'],
-    [isIdle, 'asc'],
-    [pendingSince, 'asc'],
-    [updated, 'desc'],
+    sql<number>`-${rank}`,
+    sql<number>`case when ${isIdle} then 9007199254740991 else ${pendingSince} end`,
+    lastUpdated,
   ],
 };
 
-/** Puts rows of conversations, as `c`, in an order in which no two are equal. */
-function inOrder<DB, TB extends keyof DB, O>(
-  query: SelectQueryBuilder<DB, TB, O>,
-  sort: QueueSort,
-): SelectQueryBuilder<DB, TB, O> {
-  const byAll = orders[sort].reduce((sorted, [what, way]) => sorted.orderBy(what, way), query);
-  return byAll.orderBy(sql`c.id`, 'desc');
-}
+const stretchByState = prepare<{
+  organization_id: string;
+  mode: Mode;
+  status: ConversationStatus;
+  after: number;
+  most: number;
+}>()((db, p) =>
+  db
+    .selectFrom((e) =>
+      e
+        .selectFrom('conversations')
+        .select(sql<number>`rowid`.as('place'))
+        .where('organization_id', '=', p.organization_id)
+        .where('mode', '=', p.mode)
+        .where('status', '=', p.status)
+        .where(sql`rowid`, '>', p.after)
+        .orderBy(sql`rowid`)
+        .limit(p.most)
+        .as('stretch'),
+    )
+    .select((e) => [e.fn.max('stretch.place').as('through'), e.fn.countAll<number>().as('rows')]),
+);
+const stretchByTag = prepare<{ tag_id: string; after: string; most: number }>()((db, p) =>
+  db
+    .selectFrom((e) =>
+      e
+        .selectFrom('conversation_tags')
+        .select('conversation_id')
+        .where('tag_id', '=', p.tag_id)
+        .where('conversation_id', '>', p.after)
+        .orderBy('conversation_id')
+        .limit(p.most)
+        .as('stretch'),
+    )
+    .select((e) => [e.fn.max('stretch.conversation_id').as('through'), e.fn.countAll<number>().as('rows')]),
+);
+const facets = prepare<StateStretch & { organization_id: string; reader_id: string }>()((db, p) =>
+  db
+    .selectFrom('conversations as c')
+    .leftJoin('participants as reader', (join) =>
+      join.onRef('reader.conversation_id', '=', 'c.id').on('reader.user_id', '=', p.reader_id),
+    )
+    .select(['c.application_id', 'c.assigned_to', 'c.priority', 'c.waiting_since'])
+    .select([
+      sql<number>`c.snoozed_until is not null`.as('snoozed'),
+      sql<number>`c.last_visitor_seq > coalesce(reader.last_read_seq, 0)`.as('unread'),
+      sql<string | null>`(select group_concat(held.tag_id, ' ') from conversation_tags as held
+        where held.conversation_id = c.id)`.as('tag_ids'),
+    ])
+    .where('c.organization_id', '=', p.organization_id)
+    .where('c.mode', '=', p.mode)
+    .where('c.status', '=', p.status)
+    .where(sql`c.rowid`, '>', p.after)
+    .where(sql`c.rowid`, '<=', p.through),
+);
 
 /** Stands between tags in one text: no name holds control characters. */
 const tagSeparator = '\u001F';
@@ -494,6 +541,8 @@ function withTags<R extends { readonly tags: string | null }>(
 ): Omit<R, 'tags'> & Pick<QueueRow, 'tags'> {
   return { ...row, tags: row.tags === null ? [] : row.tags.split(tagSeparator) };
 }
+
+const noStretch = { through: null, rows: 0 };
 
 /** @param known the rows that the connection knows; left out where others write on the same data */
 export function createConversationsRepository(
@@ -554,29 +603,42 @@ export function createConversationsRepository(
           ? []
           : [{ organization_id, member_id: assigned_to, release_after_minutes }],
       ),
-    queue: async (
-      filter: ConversationFilter,
-      readerId: string,
-      limit: number,
-      offset: number,
-      sort: QueueSort = 'queue',
-    ): Promise<QueueRow[]> =>
+    stretchByState: async (organizationId, mode, status, after, most) =>
+      (await first(runner, stretchByState, { organization_id: organizationId, mode, status, after, most })) ??
+      noStretch,
+    stretchByTag: async (tagId, after, most) =>
+      (await first(runner, stretchByTag, { tag_id: tagId, after, most })) ?? noStretch,
+    queueOfStretch: async (filter, stretch, sort, most) => {
+      const fitting = queue(filter, stretch);
+      const [key0, key1, key2] = orders[sort];
+      const rows = await runner.all(
+        fitting
+          .select(['c.id', key0.as('key0'), key1.as('key1'), key2.as('key2')])
+          .select(sql<number>`count(*) over ()`.as('total'))
+          .orderBy('key0')
+          .orderBy('key1')
+          .orderBy('key2')
+          .orderBy('c.id', 'desc')
+          .limit(most)
+          .compile(),
+      );
+      return { rows, total: rows[0]?.total ?? 0 };
+    },
+    facetsOfStretch: (organizationId, stretch, readerId) =>
+      all(runner, facets, { ...stretch, organization_id: organizationId, reader_id: readerId }),
+    queuePage: async (organizationId, ids, readerId) =>
       (
         await runner.all(
-          inOrder(
-            queueRows(inOrder(queue(filter), sort).select('c.id').limit(limit).offset(offset), readerId),
-            sort,
+          queueRows(
+            builder
+              .selectFrom('conversations')
+              .select('id')
+              .where(withoutIndex('organization_id'), '=', organizationId)
+              .where(isOneOf('id', JSON.stringify(ids))),
+            readerId,
           ).compile(),
         )
       ).map(withTags),
-    countQueue: async (filter: ConversationFilter) =>
-      (
-        await runner.first(
-          queue(filter)
-            .select((e) => e.fn.countAll<number>().as('n'))
-            .compile(),
-        )
-      )?.n ?? 0,
     queueItem: async (
       organizationId: string,
       id: string,
