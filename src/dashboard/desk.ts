@@ -13,6 +13,8 @@ import {
 import type { Notifier } from '../desk/notifications.ts';
 import { session, staffClient } from './api.ts';
 import { isSoundOn, playSound, setSound } from './sound.ts';
+import type { DraftStore } from '../desk/drafts.ts';
+import { handOverDrafts, takeBackDrafts } from './draft-keeper.ts';
 import { createLocalDrafts } from './storage.ts';
 import { toast } from './ui/toast.tsx';
 import { say, t } from './words.ts';
@@ -111,6 +113,7 @@ function createNotifier(): Notifier {
 }
 
 export interface Desk {
+  readonly drafts: DraftStore;
   readonly model: DeskController;
   readonly keymap: Keymap;
 }
@@ -123,9 +126,10 @@ export function desk(): Desk {
   const client = staffClient();
   const keymap = createKeymap(keys, { about: spoken, without });
   const memberId = (): string => client.getState().session?.member.id ?? '';
+  const drafts = createLocalDrafts(memberId, () => toast(t('draftsNotKept'), 'bad'));
   const model = new DeskController({
     client,
-    drafts: createLocalDrafts(memberId, () => toast(t('draftsNotKept'), 'bad')),
+    drafts,
     mode: 'live',
     asksLess: true,
     keymap,
@@ -156,6 +160,7 @@ export function desk(): Desk {
     if (state.session !== null && state.session !== session.value) {
       // Another member's conversations are none of this one's business.
       if (member !== '' && member !== state.session.member.id) return location.reload();
+      if (member === '') void takeBack(model, drafts, state.session.member.id);
       member = state.session.member.id;
       session.value = state.session;
       signedOutNote.value = null;
@@ -170,16 +175,35 @@ export function desk(): Desk {
   document.addEventListener('visibilitychange', () =>
     model.setFocused(document.visibilityState === 'visible' && document.hasFocus()),
   );
-  current = { model, keymap };
+  current = { model, keymap, drafts };
   return current;
 }
 
-/** Ends the session, and begins anew: nothing of the member stays in this page. */
+/** The drafts that the service kept since the member signed out here. */
+async function takeBack(model: DeskController, drafts: DraftStore, memberId: string): Promise<void> {
+  const taken = await takeBackDrafts(drafts, memberId);
+  if (taken.length === 0) return;
+  model.store.set({ drafted: new Set(drafts.ids()) });
+  const { composer } = model.store.get();
+  const draft = composer === null ? null : drafts.get(composer.conversationId);
+  if (composer === null || draft === null || !taken.includes(composer.conversationId)) return;
+  // Its conversation was opened before the draft came; what was written since stands behind it in the store.
+  model.composer.setNote(draft.note);
+  model.composer.setText(draft.text, draft.text.length);
+}
+
+/** Ends the session, and begins anew: nothing of the member stays in this page, and no draft on this device. */
 export async function signOut(): Promise<void> {
+  const { model, drafts } = desk();
+  const memberId = model.context.memberId;
+  const unsaved = await handOverDrafts(drafts, memberId);
+  // Where they can't be saved they stay on this device, and the member must know.
+  if (unsaved > 0 && !confirm(t('draftsNotSaved', { n: unsaved }))) return takeBack(model, drafts, memberId);
   try {
     await staffClient().call('DELETE', '/session');
   } finally {
-    location.hash = '';
+    // Not by the hash, which would close the conversation over a socket that is closing itself.
+    history.replaceState(null, '', location.pathname + location.search);
     location.reload();
   }
 }

@@ -5,6 +5,7 @@ import type { KeyValueStorage } from '../sdk/types.ts';
 
 const outboxPrefix = 'deskbell.outbox.';
 const draftPrefix = 'deskbell.draft.';
+const handedOverPrefix = 'deskbell.handed-over.';
 
 /** The device's storage; null where it is blocked. */
 function storage(): Storage | null {
@@ -40,6 +41,25 @@ export function createOutboxStorage(): KeyValueStorage {
       store.setItem(outboxPrefix + key, value);
     },
     removeItem: (key) => storage()?.removeItem(outboxPrefix + key),
+  };
+}
+
+/** Which of a member's drafts the service has in the place of this device; `true`: a note. */
+export function handedOverDrafts(memberId: string): {
+  list(): readonly (readonly [id: string, note: boolean])[];
+  /** Throws where storage is full or blocked. */
+  add(id: string, note: boolean): void;
+  remove(id: string): void;
+} {
+  const own = `${handedOverPrefix}${memberId}.`;
+  return {
+    list: () => namesWith(own).map((name) => [name.slice(own.length), storage()?.getItem(name) === 'note']),
+    add: (id, note) => {
+      const store = storage();
+      if (store === null) throw new Error('This browser keeps nothing for this page.');
+      store.setItem(own + id, note ? 'note' : 'answer');
+    },
+    remove: (id) => storage()?.removeItem(own + id),
   };
 }
 

@@ -156,6 +156,40 @@ describe('a shift of two operators', () => {
     await Promise.all([one, two, shop].map(({ close }) => close()));
   });
 
+  test('a draft is not on the device after signing out, and there again after signing in', async () => {
+    const id = await visitorAsks('Dana Draft', 'Will you think about it?');
+    const { page, problems, close } = await openDesk();
+    await signIn(page, noa);
+    await row(page, 'Dana Draft').click();
+    await page.getByRole('button', { name: 'Internal note' }).click();
+    await composer(page).fill('secret thoughts');
+    const stored = async (): Promise<string> => JSON.stringify(await page.evaluate('({ ...localStorage })'));
+    expect(await stored()).toContain('secret thoughts');
+    await page.getByRole('button', { name: /^Account/ }).click();
+    await page.getByRole('menuitem', { name: 'Sign out' }).click();
+    await page.getByLabel('Password').waitFor();
+    expect(await stored()).not.toContain('secret thoughts');
+    await signIn(page, noa);
+    await row(page, 'Dana Draft').getByText('Draft', { exact: true }).waitFor();
+    await row(page, 'Dana Draft').click();
+    await eventually(async () => expect(await composer(page).inputValue()).toBe('secret thoughts'));
+    // What was meant for colleagues has not become an answer.
+    await page.getByRole('button', { name: 'Add note' }).waitFor();
+    await eventually(async () =>
+      expect((await noa.call('GET', `/conversations/${id}/draft`)).body).toMatchObject({ draft: null }),
+    );
+
+    // What can't be saved is told of first, and stays.
+    await page.route('**/draft', (route) => route.abort());
+    await page.getByRole('button', { name: /^Account/ }).click();
+    await page.getByRole('menuitem', { name: 'Sign out' }).click();
+    await eventually(async () => expect((await problems()).join()).toContain('dialog 1 draft could not'));
+    expect(await stored()).toContain('secret thoughts');
+    expect(await composer(page).inputValue()).toBe('secret thoughts');
+    await composer(page).fill('');
+    await close();
+  });
+
   test('by keyboard alone', async () => {
     await visitorAsks('Kim Keys', 'Is anyone there?');
     const { page, problems, close } = await openDesk();

@@ -50,6 +50,14 @@ export const words: Words = {
   offlineFor:
     'Keine Verbindung. Nächster Versuch in {n} s. Was Sie schreiben, wird aufgehoben und später gesendet.',
   sendingWaits: 'Der Dienst bittet, {n} s zu warten, bevor mehr gesendet wird.',
+  draftsNotSaved: {
+    one: '{n} Entwurf konnte nicht gespeichert werden und bleibt in diesem Browser. Trotzdem abmelden?',
+    other: '{n} Entwürfe konnten nicht gespeichert werden und bleiben in diesem Browser. Trotzdem abmelden?',
+  },
+  notifyAsk: 'Benachrichtigungen in diesem Browser zeigen',
+  notifyOn: 'Benachrichtigungen werden in diesem Browser gezeigt.',
+  notifyBlocked:
+    'Der Browser sperrt Benachrichtigungen dieser Seite: Erlauben Sie sie in seinen Einstellungen.',
   draftsNotKept: 'Dieser Browser hebt keine Entwürfe auf: Der Speicher ist voll oder gesperrt.',
   queue: 'Warteschlange',
   views: 'Ansichten',

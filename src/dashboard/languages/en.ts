@@ -50,6 +50,13 @@ const own = {
   offline: 'No connection. What you write is kept and sent later.',
   offlineFor: 'No connection. Next attempt in {n} s. What you write is kept and sent later.',
   sendingWaits: 'The service asks to wait {n} s before more is sent.',
+  draftsNotSaved: {
+    one: '{n} draft could not be saved and stays in this browser. Sign out all the same?',
+    other: '{n} drafts could not be saved and stay in this browser. Sign out all the same?',
+  },
+  notifyAsk: 'Show notifications in this browser',
+  notifyOn: 'Notifications are shown in this browser.',
+  notifyBlocked: 'The browser blocks notifications of this page: allow them in its settings.',
   draftsNotKept: 'This browser keeps no drafts: storage is full or blocked.',
   // The queue.
   queue: 'Queue',

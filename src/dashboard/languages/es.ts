@@ -46,6 +46,13 @@ export const words: Words = {
   offline: 'Sin conexión. Lo que escriba se guarda y se envía después.',
   offlineFor: 'Sin conexión. Próximo intento en {n} s. Lo que escriba se guarda y se envía después.',
   sendingWaits: 'El servicio pide esperar {n} s antes de enviar más.',
+  draftsNotSaved: {
+    one: '{n} borrador no se pudo guardar y queda en este navegador. ¿Cerrar sesión de todos modos?',
+    other: '{n} borradores no se pudieron guardar y quedan en este navegador. ¿Cerrar sesión de todos modos?',
+  },
+  notifyAsk: 'Mostrar notificaciones en este navegador',
+  notifyOn: 'Las notificaciones se muestran en este navegador.',
+  notifyBlocked: 'El navegador bloquea las notificaciones de esta página: permítalas en sus ajustes.',
   draftsNotKept: 'Este navegador no guarda borradores: el almacenamiento está lleno o bloqueado.',
   queue: 'Cola',
   views: 'Vistas',

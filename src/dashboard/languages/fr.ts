@@ -47,6 +47,14 @@ export const words: Words = {
   offlineFor:
     'Pas de connexion. Prochain essai dans {n} s. Ce que vous écrivez est gardé et envoyé plus tard.',
   sendingWaits: 'Le service demande d’attendre {n} s avant d’envoyer autre chose.',
+  draftsNotSaved: {
+    one: '{n} brouillon n’a pas pu être enregistré et reste dans ce navigateur. Se déconnecter quand même ?',
+    other:
+      '{n} brouillons n’ont pas pu être enregistrés et restent dans ce navigateur. Se déconnecter quand même ?',
+  },
+  notifyAsk: 'Afficher les notifications dans ce navigateur',
+  notifyOn: 'Les notifications s’affichent dans ce navigateur.',
+  notifyBlocked: 'Le navigateur bloque les notifications de cette page : autorisez-les dans ses réglages.',
   draftsNotKept: 'Ce navigateur ne garde aucun brouillon : le stockage est plein ou bloqué.',
   queue: 'File d’attente',
   views: 'Vues',

@@ -47,6 +47,13 @@ export const words: Words = {
   offlineFor:
     'Nessuna connessione. Prossimo tentativo tra {n} s. Ciò che scrive viene conservato e inviato più tardi.',
   sendingWaits: 'Il servizio chiede di attendere {n} s prima di inviare altro.',
+  draftsNotSaved: {
+    one: '{n} bozza non è stata salvata e resta in questo browser. Uscire comunque?',
+    other: '{n} bozze non sono state salvate e restano in questo browser. Uscire comunque?',
+  },
+  notifyAsk: 'Mostra le notifiche in questo browser',
+  notifyOn: 'Le notifiche sono mostrate in questo browser.',
+  notifyBlocked: 'Il browser blocca le notifiche di questa pagina: consentile nelle sue impostazioni.',
   draftsNotKept: 'Questo browser non conserva bozze: lo spazio è pieno o bloccato.',
   queue: 'Coda',
   views: 'Viste',

@@ -47,6 +47,13 @@ export const words: Words = {
   offlineFor:
     'Geen verbinding. Volgende poging over {n} s. Wat u schrijft, wordt bewaard en later verzonden.',
   sendingWaits: 'De dienst vraagt {n} s te wachten voordat er meer wordt verzonden.',
+  draftsNotSaved: {
+    one: '{n} concept kon niet worden opgeslagen en blijft in deze browser. Toch afmelden?',
+    other: '{n} concepten konden niet worden opgeslagen en blijven in deze browser. Toch afmelden?',
+  },
+  notifyAsk: 'Meldingen in deze browser tonen',
+  notifyOn: 'Meldingen worden in deze browser getoond.',
+  notifyBlocked: 'De browser blokkeert meldingen van deze pagina: sta ze toe in de instellingen.',
   draftsNotKept: 'Deze browser bewaart geen concepten: de opslag is vol of geblokkeerd.',
   queue: 'Wachtrij',
   views: 'Weergaven',

@@ -47,6 +47,15 @@ export const words: Words = {
   offlineFor:
     'Brak połączenia. Następna próba za {n} s. To, co napiszesz, zostanie zachowane i wysłane później.',
   sendingWaits: 'Usługa prosi o odczekanie {n} s przed wysłaniem kolejnych.',
+  draftsNotSaved: {
+    one: '{n} szkicu nie udało się zapisać i zostaje w tej przeglądarce. Wylogować mimo to?',
+    few: '{n} szkiców nie udało się zapisać i zostają w tej przeglądarce. Wylogować mimo to?',
+    many: '{n} szkiców nie udało się zapisać i zostają w tej przeglądarce. Wylogować mimo to?',
+    other: '{n} szkicu nie udało się zapisać i zostaje w tej przeglądarce. Wylogować mimo to?',
+  },
+  notifyAsk: 'Pokazuj powiadomienia w tej przeglądarce',
+  notifyOn: 'Powiadomienia są pokazywane w tej przeglądarce.',
+  notifyBlocked: 'Przeglądarka blokuje powiadomienia tej strony: zezwól na nie w jej ustawieniach.',
   draftsNotKept: 'Ta przeglądarka nie zachowuje szkiców: pamięć jest pełna lub zablokowana.',
   queue: 'Kolejka',
   views: 'Widoki',

@@ -46,6 +46,13 @@ export const words: Words = {
   offline: 'Sem ligação. O que escrever é guardado e enviado mais tarde.',
   offlineFor: 'Sem ligação. Próxima tentativa em {n} s. O que escrever é guardado e enviado mais tarde.',
   sendingWaits: 'O serviço pede que espere {n} s antes de enviar mais.',
+  draftsNotSaved: {
+    one: '{n} rascunho não pôde ser guardado e fica neste navegador. Terminar sessão mesmo assim?',
+    other: '{n} rascunhos não puderam ser guardados e ficam neste navegador. Terminar sessão mesmo assim?',
+  },
+  notifyAsk: 'Mostrar notificações neste navegador',
+  notifyOn: 'As notificações são mostradas neste navegador.',
+  notifyBlocked: 'O navegador bloqueia as notificações desta página: permita-as nas definições.',
   draftsNotKept: 'Este navegador não guarda rascunhos: o armazenamento está cheio ou bloqueado.',
   queue: 'Fila',
   views: 'Vistas',

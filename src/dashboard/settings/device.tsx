@@ -2,6 +2,7 @@
 import { useState } from 'preact/hooks';
 import type { JSX } from 'preact';
 import { applyTheme, chosenTheme, chooseTheme, type Theme } from '../theme.ts';
+import { Button } from '../ui/button.tsx';
 import { Checkbox, Select } from '../ui/field.tsx';
 import { chosenLanguage, chooseSpoken, languages, t, type Language } from '../words.ts';
 import { areLetterKeysOn, setLetterKeys } from '../inbox/letter-keys.ts';
@@ -59,6 +60,7 @@ export function Page(): JSX.Element {
           setSound(on);
         }}
       />
+      <Notifications />
       <Checkbox
         label={t('letterKeys')}
         hint={t('letterKeysHint')}
@@ -69,5 +71,20 @@ export function Page(): JSX.Element {
         }}
       />
     </div>
+  );
+}
+
+/** A browser asks for the permission only when a button was pressed. */
+function Notifications(): JSX.Element | null {
+  const isThere = 'Notification' in globalThis;
+  const [permission, setPermission] = useState(isThere ? Notification.permission : 'denied');
+  // Where the page came without encryption, a browser has none to give.
+  if (!isThere) return null;
+  if (permission !== 'default')
+    return <p class="hint">{t(permission === 'granted' ? 'notifyOn' : 'notifyBlocked')}</p>;
+  return (
+    <Button onClick={() => void Notification.requestPermission().then(setPermission)}>
+      {t('notifyAsk')}
+    </Button>
   );
 }
