@@ -1,4 +1,4 @@
-// Owns where drafts are while nobody is signed in on this device: at the service, under the member. What stays here is
+// Owns where drafts are while their member is not signed in on this device: at the service, under the member. What stays here is
 // which conversations have one, and whether it was a note: never a text.
 import type { DraftStore } from '../desk/drafts.ts';
 import { call, errorCode } from './api.ts';
