@@ -126,6 +126,7 @@ describe('/docs', () => {
       'session.create',
       'invitations.accept',
       'session.secondFactor',
+      'session.fromLink',
       'session.setUpSecondFactor',
       'passkeys.add',
       'totp.confirm',

@@ -308,6 +308,7 @@ const exampleTexts: Readonly<Record<string, string>> = {
   code: '123456',
   address: '192.0.2.1',
   expiresAt: '2027-01-01T00:00:00Z',
+  until: '2027-01-01T00:00:00Z',
   shortcut: 'hello',
   name: 'Olivia',
   organization: 'acme',
