@@ -300,7 +300,7 @@ describe('order in the queue', () => {
           .count(),
       ).toBe(2),
     );
-    expect(await page.locator('.marked-bar').count()).toBe(0);
+    await eventually(async () => expect(await page.locator('.marked-bar').count()).toBe(0));
     if (pictures !== undefined) {
       await rows.filter({ hasText: 'Sofia' }).locator('.row-mark').click();
       await page.screenshot({ path: join(pictures, 'order.png') });
