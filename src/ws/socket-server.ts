@@ -115,7 +115,7 @@ export class SocketServer {
    */
   async #upgrade(request: IncomingMessage, stream: Duplex, head: Buffer): Promise<void> {
     const { config, service } = this.#options;
-    stream.on('error', () => stream.destroy());
+    stream.on('error', destroyStream);
     const url = readUrl(request);
     if (url?.pathname !== socketPath) return refuseUpgrade(stream, '404 Not Found');
     const address = clientAddress(
@@ -124,15 +124,16 @@ export class SocketServer {
       config.trustProxy,
     );
     const places = new Places(service.engine.seats);
-    stream.once('close', () => places.free());
+    stream.once('close', places.free);
     const outcome = await this.#authenticate(request, url, address, places);
     if (stream.destroyed) return places.free();
     if (this.#stopping) return refuseUpgrade(stream, '503 Service Unavailable');
     if (outcome === 'throttled') return refuseUpgrade(stream, '429 Too Many Requests');
+    const modes = readModes(url);
     return this.#sockets.handleUpgrade(request, stream, head, (socket) => {
       const peer = this.#addPeer(socket);
       if (outcome instanceof Error) this.#refuse(socket, outcome);
-      else this.#accept(peer, new SocketWriter(socket, stream), outcome, url, address);
+      else this.#accept(peer, new SocketWriter(socket, stream), outcome, modes, address);
     });
   }
 
@@ -203,7 +204,7 @@ export class SocketServer {
     peer: Peer,
     writer: SocketWriter,
     actor: VisitorActor | MemberActor,
-    url: URL,
+    modes: readonly Mode[],
     address: string,
   ): void {
     const { service, config, log } = this.#options;
@@ -219,7 +220,7 @@ export class SocketServer {
       address,
       syncs: this.#syncs,
       maxRooms: config.maxRoomsPerConnection,
-      modes: readModes(url),
+      modes,
     });
     peer.connection = connection;
     this.#hub.add(connection);
@@ -287,11 +288,15 @@ class Places {
     else this.#taken.push(giveBack);
   }
 
-  /** Gives everything back, once. */
-  free(): void {
+  /** Gives everything back, once. A listener of its own, so that a socket keeps nothing of its upgrade alive. */
+  readonly free = (): void => {
     this.#freed = true;
     for (const giveBack of this.#taken.splice(0)) giveBack();
-  }
+  };
+}
+
+function destroyStream(this: Duplex): void {
+  this.destroy();
 }
 
 function toError(error: unknown): Error {
@@ -317,10 +322,17 @@ function readToken(url: URL): string | null {
   return tokens.length > 1 ? '' : (tokens[0] ?? null);
 }
 
+/** Shared by the connections that ask for them. */
+const modesByName: Readonly<Record<string, readonly Mode[]>> = {
+  live: ['live'],
+  test: ['test'],
+  all: ['live', 'test'],
+};
+
 /** Staff receive events of live conversations unless they ask for `mode=test` or `mode=all`. */
-function readModes(url: URL): Mode[] {
-  const asked = url.searchParams.get('mode');
-  return asked === 'all' ? ['live', 'test'] : asked === 'test' ? ['test'] : ['live'];
+function readModes(url: URL): readonly Mode[] {
+  const asked = url.searchParams.get('mode') ?? 'live';
+  return (Object.hasOwn(modesByName, asked) ? modesByName[asked] : undefined) ?? ['live'];
 }
 
 /** Closes the stream after the answer, even if the peer keeps its half open. */
