@@ -4,7 +4,7 @@ import { basename, isAbsolute, relative } from 'node:path';
 import { Command } from 'commander';
 import { dataFolderFromEnvironment, readConfig, type Config, type Flags } from '../config.ts';
 import type { InputStream } from './prompt.ts';
-import { createPrinter, type Printer, type OutputStream } from './print.ts';
+import { createPrinter, plainColumns, type Columns, type OutputStream, type Printer } from './print.ts';
 
 export interface Io {
   readonly input: InputStream;
@@ -35,24 +35,32 @@ export interface GlobalOptions {
 /** A command's work: its options, then its arguments in order. */
 export type CommandHandler<O> = (context: Context, options: O, args: readonly string[]) => Promise<void>;
 
-/** Fits a handler to commander's action. */
-export type WrapHandler = <O>(handler: CommandHandler<O>) => (...all: unknown[]) => Promise<void>;
+/**
+ * Fits a handler to commander's action.
+ * @param tables false: it prints no table of people's text, and need not wait until their widths can be told
+ */
+export type WrapHandler = <O>(
+  handler: CommandHandler<O>,
+  prints?: { readonly tables: false },
+) => (...all: unknown[]) => Promise<void>;
 
 export function createHandlerWrapper(io: Io): WrapHandler {
-  return <O>(handler: CommandHandler<O>) =>
+  return <O>(handler: CommandHandler<O>, prints?: { readonly tables: false }) =>
     async (...all) => {
       const command = all.at(-1);
       if (!(command instanceof Command))
         throw new TypeError('commander called a handler without its command');
       const options = command.optsWithGlobals<O & GlobalOptions>();
-      await handler(createContext(io, options), options, command.args);
+      const columns =
+        prints?.tables === false || options.json === true ? plainColumns : await import('../text/width.ts');
+      await handler(createContext(io, options, columns), options, command.args);
     };
 }
 
-export function createContext(io: Io, { data, json = false }: GlobalOptions): Context {
+export function createContext(io: Io, { data, json = false }: GlobalOptions, columns: Columns): Context {
   return {
     io,
-    print: createPrinter(io.output, io.errors, io.outputClosed, json),
+    print: createPrinter(io.output, io.errors, io.outputClosed, json, columns),
     config: (flags = {}) => readConfig({ ...flags, data }),
     data,
     command: (text) => `${programName()} ${text}${folderWords(data)}`,

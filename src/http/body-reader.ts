@@ -1,25 +1,31 @@
 // The body of a request. A guard holds the contract of JSON (media type, encoding, size, UTF-8, depth) on the raw bytes.
 // What could name a prototype is then parsed by koa-body, the rest at once. A file is handed on as its bytes.
 import { EventEmitter } from 'node:events';
-import type { Context } from 'koa';
-import koaBody from 'koa-body';
+import type { Context, Middleware } from 'koa';
 import { sizeLimits } from '../protocol/codes.ts';
 import { isJsonObject, nestsDeeperThan } from '../services/content/json.ts';
 import { badField, ServiceError } from '../services/core/errors.ts';
 
-const parse = koaBody({
-  json: true,
-  jsonStrict: true,
-  jsonLimit: sizeLimits.bodyBytes,
-  multipart: false,
-  urlencoded: false,
-  text: false,
-  patchNode: false,
-  patchKoa: true,
-  onError: (error, ctx) => {
-    Object.assign(ctx.request, { body: parseWithoutPrototypes(error) });
-  },
-});
+let koaBody: Promise<Middleware> | undefined;
+
+/** Loaded by the first body that it is to parse: with what it brings along, it is a sixth of the server's code. */
+function loadKoaBody(): Promise<Middleware> {
+  return (koaBody ??= import('koa-body').then(({ default: create }) =>
+    create({
+      json: true,
+      jsonStrict: true,
+      jsonLimit: sizeLimits.bodyBytes,
+      multipart: false,
+      urlencoded: false,
+      text: false,
+      patchNode: false,
+      patchKoa: true,
+      onError: (error, ctx) => {
+        Object.assign(ctx.request, { body: parseWithoutPrototypes(error) });
+      },
+    }),
+  ));
+}
 
 /**
  * Parses what koa-body refused. It refuses every body with a key `__proto__`, which is an unknown field like any
@@ -97,6 +103,7 @@ function parseText(text: string): unknown {
 }
 
 async function parseByKoaBody(ctx: Context, bytes: Buffer): Promise<unknown> {
+  const parse = await loadKoaBody();
   await parse(replay(ctx, bytes), () => Promise.resolve());
   return 'body' in ctx.request ? ctx.request.body : undefined;
 }

@@ -13,7 +13,7 @@ function printed(
   { json = false, columns = 80 } = {},
 ): { out: string; err: string } {
   const [out, err] = [outputStream(terminal, columns), outputStream(terminal, columns)];
-  work(createPrinter(out, err, new AbortController().signal, json));
+  work(createPrinter(out, err, new AbortController().signal, json, { displayWidth, padTo }));
   return { out: out.text(), err: err.text() };
 }
 

@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import type { RunningApp } from '../../app.ts';
 import { readConfig, type Flags } from '../../config.ts';
+import { plainColumns } from '../print.ts';
 import { createContext, type WrapHandler, type Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
 import { demoDocuments } from '../demo-documents.ts';
@@ -22,7 +23,9 @@ const email = 'demo@example.com';
 export function addDemoCommand(program: Command, act: WrapHandler, version: string): void {
   addSettings(
     program.command('demo').description('try it out: a temporary organization and a page to write from'),
-  ).action(act<Flags>((context, options) => demo(context, settingFlags(options), version)));
+  ).action(
+    act<Flags>((context, options) => demo(context, settingFlags(options), version), { tables: false }),
+  );
 }
 
 async function demo(context: Context, flags: Flags, version: string): Promise<void> {
@@ -37,7 +40,7 @@ async function demo(context: Context, flags: Flags, version: string): Promise<vo
   const remove = (): void => rmSync(folder, { recursive: true, force: true });
   process.once('exit', remove);
   const password = randomBytes(9).toString('base64url');
-  const onFolder = createContext(context.io, { data: folder, json: context.print.json });
+  const onFolder = createContext(context.io, { data: folder, json: context.print.json }, plainColumns);
   const config = onFolder.config(flags);
   try {
     const made = await withLocal(onFolder, (local) => makeDemo(local, password), 'may be new');

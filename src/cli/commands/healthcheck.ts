@@ -18,7 +18,7 @@ export function addHealthcheckCommand(program: Command, act: WrapHandler): void 
         `its port on this machine (${settings.port.variable}, default ${settings.port.fallback})`,
       ).conflicts('url'),
     )
-    .action(act<{ url?: string; port?: string }>(checkHealth));
+    .action(act<{ url?: string; port?: string }>(checkHealth, { tables: false }));
 }
 
 async function checkHealth(context: Context, { url, port }: { url?: string; port?: string }): Promise<void> {

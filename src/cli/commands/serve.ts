@@ -13,21 +13,28 @@ import { snippetText } from '../snippet.ts';
 
 export function addServeCommands(program: Command, act: WrapHandler, version: string): void {
   addSettings(program.command('serve').description('run the server')).action(
-    act<Flags>(async (context, options) => serve(context, context.config(settingFlags(options)), version)),
+    act<Flags>(async (context, options) => serve(context, context.config(settingFlags(options)), version), {
+      tables: false,
+    }),
   );
   addSettings(program.command('start', { hidden: true })).action(
-    act<Flags>(async (context, options) => {
-      const config = context.config(settingFlags(options));
-      const beside = await serverToJoin(context, config, options);
-      if (beside !== null) {
-        context.print.line(`A server runs on ${config.data} already, at ${beside.url}: this is the console.`);
-        return openLocalConsole(context, beside);
-      }
-      if (!(await isFirstRun(context, config))) return serve(context, config, version);
-      const made = await firstRun(context);
-      if (!made.stopped)
-        await serve(context, config, version, (running) => sayFirstSteps(context, made, running));
-    }),
+    act<Flags>(
+      async (context, options) => {
+        const config = context.config(settingFlags(options));
+        const beside = await serverToJoin(context, config, options);
+        if (beside !== null) {
+          context.print.line(
+            `A server runs on ${config.data} already, at ${beside.url}: this is the console.`,
+          );
+          return openLocalConsole(context, beside);
+        }
+        if (!(await isFirstRun(context, config))) return serve(context, config, version);
+        const made = await firstRun(context);
+        if (!made.stopped)
+          await serve(context, config, version, (running) => sayFirstSteps(context, made, running));
+      },
+      { tables: false },
+    ),
   );
 }
 
