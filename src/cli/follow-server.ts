@@ -109,13 +109,13 @@ function remember(
 function catchUp(client: StaffClient, print: Printer, changed: readonly StaffConversationListItem[]): void {
   for (const { id, updatedAt, lastMessage, waitingSince } of changed) {
     if (lastMessage === null) continue;
-    const { id: lastMessageId, preview } = lastMessage;
+    const { id: lastMessageId, ...message } = lastMessage;
     printEvent(client, print, 'conversation:activity', id, {
       conversationId: id,
       lastMessageId,
       updatedAt,
-      preview,
       waiting: waitingSince !== null,
+      ...message,
     });
   }
 }

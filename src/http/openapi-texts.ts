@@ -57,6 +57,7 @@ export const clientFrameTexts: Readonly<Record<ClientFrame['type'], string>> = {
   'message:send': 'Send a message; answered with `message:ack`.',
   'message:edit': 'Edit an own message, within 15 minutes.',
   'message:delete': 'Delete an own message, within 15 minutes.',
+  'conversation:read': 'Read up to a message; nothing answers it, and the conversation hears of it.',
   'typing:start': 'The caller types; lapses after 10 s unless said again.',
   'typing:stop': 'The caller no longer types.',
   ping: 'Answered with `pong`; carries no payload.',
@@ -80,7 +81,7 @@ export const serverFrameTexts: Readonly<Record<EventType | 'pong', string>> = {
     '`conversationId`, `tags`, `priority`, `snoozedUntil`, `subject`, as they are now; to staff.',
   'conversation:read': '`conversationId`, `userId`, `messageId`: a participant has read up to there.',
   'conversation:activity':
-    '`conversationId`, `lastMessageId`, `updatedAt`, `preview`, `waiting`: something was written; to staff.',
+    '`conversationId`, `lastMessageId`, `updatedAt`, `preview`, `waiting`, and of the message `senderId`, `senderRole`, `senderName`, `createdAt`, `internal`: something was written; to staff.',
   'room:joined': '`conversationId`, `status`, `lastMessageId`: from here on it is live.',
   'messages:sync': '`conversationId`, `messages`, `hasMore`; the last one also `edited` and `deleted`.',
   presence: '`online`: whether staff of the organization are there; to visitors.',

@@ -64,6 +64,11 @@ export interface EventPayloads {
     updatedAt: string;
     preview: string;
     waiting: boolean;
+    senderId: string;
+    senderRole: SenderRole;
+    senderName: string;
+    createdAt: string;
+    internal?: true | undefined;
   };
   'room:joined': { conversationId: string; status: ConversationStatus; lastMessageId: string | null };
   'messages:sync': {

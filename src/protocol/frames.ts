@@ -29,6 +29,7 @@ export const clientFrames = {
     contentFormat: contentFormat.optional(),
   }),
   'message:delete': z.object({ conversationId: uuid, messageId: uuid }),
+  'conversation:read': z.object({ conversationId: uuid, messageId: uuid }),
   'typing:start': z.object({ conversationId: uuid }),
   'typing:stop': z.object({ conversationId: uuid }),
   ping: null,

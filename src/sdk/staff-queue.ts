@@ -10,11 +10,11 @@ import type {
   StaffConversation,
   StaffConversationListItem,
   StaffEvents,
-  StaffMessage,
 } from './staff-types.ts';
 import type { Environment } from './types.ts';
 
 type Items = readonly StaffConversationListItem[];
+type Activity = StaffEvents['conversation:activity'];
 
 export interface StaffQueueOptions {
   readonly env: Environment;
@@ -32,8 +32,8 @@ export interface StaffQueue {
   patch(id: string, patch: Partial<StaffConversationListItem>): void;
   /** Asks how a conversation stands: soon, and once for many events. */
   refresh(id: string): void;
-  /** A message came: asks how its conversation stands only where `message`, the message itself, is not known. */
-  heard(activity: StaffEvents['conversation:activity'], message: StaffMessage | undefined): void;
+  /** A message came: asks how its conversation stands only where that does not follow from what is known. */
+  heard(activity: Activity): void;
   /** This member has read all but so many messages of the visitor. */
   hasRead(id: string, unreadCount: number): void;
   get(id: string): Promise<StaffConversation>;
@@ -128,13 +128,12 @@ export function createStaffQueue(options: StaffQueueOptions): StaffQueue {
   return {
     patch,
     refresh,
-    heard: (activity, message) => {
+    heard: (activity) => {
       const old = options.get().find(({ id }) => id === activity.conversationId);
       // What a visitor writes opens a closed conversation, too.
-      if (old === undefined || message === undefined || old.status === 'closed')
-        return refresh(activity.conversationId);
+      if (old === undefined || old.status === 'closed') return refresh(activity.conversationId);
       // Otherwise the answer to a question had it.
-      if (old.lastMessage?.id !== activity.lastMessageId) take([withMessage(old, activity, message)]);
+      if (isNewer(activity, old.lastMessage)) take([withMessage(old, activity)]);
       return undefined;
     },
     hasRead: (id, unreadCount) => patch(id, { unreadCount, unread: unreadCount > 0 }),
@@ -169,10 +168,28 @@ export function createStaffQueue(options: StaffQueueOptions): StaffQueue {
   };
 }
 
+/** Whether a message follows the last one that is known: ids rise with time, too. */
+function isNewer(
+  { lastMessageId, createdAt }: Activity,
+  last: StaffConversationListItem['lastMessage'],
+): boolean {
+  if (last === null || last === undefined || last.createdAt < createdAt) return true;
+  return last.createdAt === createdAt && last.id < lastMessageId;
+}
+
 function withMessage(
   old: StaffConversationListItem,
-  { lastMessageId: id, updatedAt, preview, waiting }: StaffEvents['conversation:activity'],
-  { senderId, senderRole, senderName, createdAt, internal }: StaffMessage,
+  {
+    lastMessageId: id,
+    updatedAt,
+    preview,
+    waiting,
+    senderId,
+    senderRole,
+    senderName,
+    createdAt,
+    internal,
+  }: Activity,
 ): StaffConversationListItem {
   const unreadCount = old.unreadCount + (senderRole === 'visitor' ? 1 : 0);
   return {

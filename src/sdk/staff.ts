@@ -251,10 +251,7 @@ export function createStaffClient(options: StaffOptions): StaffClient {
       }
       case 'conversation:activity':
         emit(frame.type, frame.payload);
-        return heard(
-          frame.payload,
-          rooms.messages(frame.payload.conversationId)?.find_(frame.payload.lastMessageId),
-        );
+        return heard(frame.payload);
       case 'conversation:read': {
         const { conversationId: id, userId, messageId } = frame.payload;
         // What others read changes nothing in the queue of this member.
@@ -401,7 +398,9 @@ export function createStaffClient(options: StaffOptions): StaffClient {
       const known = state.conversations.find((one) => one.id === id);
       // Everything was read before, as far as the room goes.
       if (known !== undefined && !known.unread && known.lastMessage?.id === messageId) return;
-      await http.request_('POST', `/conversations/${id}/read`, { body: { messageId } });
+      // In a room the mark goes over the socket, and comes back from it.
+      if (!link.send_('conversation:read', { conversationId: id, messageId }))
+        await http.request_('POST', `/conversations/${id}/read`, { body: { messageId } });
       readUpTo(id, messageId);
     },
     accept: (id) => act(id, 'accept'),

@@ -194,6 +194,9 @@ export class Connection {
       case 'message:delete':
         await execute(this.#call, this.#operation('messages.delete'), frame.payload);
         return undefined;
+      case 'conversation:read':
+        await execute(this.#call, this.#operation('conversations.read'), frame.payload);
+        return undefined;
       case 'typing:start':
         return this.#startTyping(frame.payload.conversationId);
       case 'typing:stop':
@@ -203,7 +206,9 @@ export class Connection {
   }
 
   /** Visitors and staff have operations of their own, which lead to the same handlers. */
-  #operation<N extends 'messages.send' | 'messages.edit' | 'messages.delete'>(name: N): N | `staff.${N}` {
+  #operation<N extends 'messages.send' | 'messages.edit' | 'messages.delete' | 'conversations.read'>(
+    name: N,
+  ): N | `staff.${N}` {
     return this.actor.kind === 'visitor' ? name : `staff.${name}`;
   }
 

@@ -342,7 +342,7 @@ describe('what it costs', () => {
 });
 
 describe('requests', () => {
-  test('opening asks twice at most, live messages for nothing but to tell that they were read', async () => {
+  test('opening asks once, and live messages for nothing', async () => {
     const visitor = createVisitor(stage.app, stage.application);
     const { body } = await visitor.call('POST', '/conversations', {});
     const { id } = (body.conversation ?? body) as { id: string };
@@ -363,15 +363,14 @@ describe('requests', () => {
     await settled();
     await row.click();
     await log(page).getByText('the first one').waitFor();
-    expect(await settled()).toEqual(['GET /:id/messages', 'POST /:id/read']);
+    expect(await settled()).toEqual(['GET /:id/messages']);
 
-    // Two at once are told of by one mark; the queue knows them from what it hears.
+    // The mark goes over the socket; the queue knows them from what it hears.
     await write('the second one');
     await write('the third one');
     await log(page).getByText('the third one').waitFor();
     await page.getByRole('option', { name: 'the third one' }).waitFor();
-    await eventually(() => expect(requests).toHaveLength(1));
-    expect(await settled()).toEqual(['POST /:id/read']);
+    expect(await settled()).toEqual([]);
     const colleague = await noa.call('GET', `/conversations/${id}`);
     expect(colleague.body).toMatchObject({ conversation: { unreadCount: 0, unread: false } });
 

@@ -319,6 +319,9 @@ describe('interruptions', () => {
   });
 });
 
+/** What an activity tells of the message. */
+const fromVisitor = { senderId: 'v', senderRole: 'visitor', senderName: 'Visitor', createdAt: '' } as const;
+
 describe('calls for attention', () => {
   test('a new visitor, and a message in mine; not in what is before my eyes, not twice in a moment', async () => {
     const fixture = await createModelFixture([buildConversation(1, mine()), buildConversation(2, mine())]);
@@ -331,6 +334,7 @@ describe('calls for attention', () => {
         updatedAt: '',
         preview: 'hi \u001b[2J',
         waiting: true,
+        ...fromVisitor,
       });
     fixture.staff.arrive(buildConversation(7));
     activity(1);
@@ -357,6 +361,7 @@ describe('calls for attention', () => {
       updatedAt: '',
       preview: 'hi',
       waiting: true,
+      ...fromVisitor,
     });
     expect(fixture.notifications).toEqual([]);
   });

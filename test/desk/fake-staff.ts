@@ -218,6 +218,11 @@ export class FakeStaff {
       updatedAt: message.createdAt,
       preview: message.content,
       waiting: message.senderRole === 'visitor',
+      senderId: message.senderId,
+      senderRole: message.senderRole,
+      senderName: message.senderName,
+      createdAt: message.createdAt,
+      ...(message.internal === true && { internal: true }),
     });
   }
 

@@ -56,6 +56,11 @@ const payloads: { [T in EventType]: z.ZodType<EventPayloads[T]> } = {
     updatedAt: timestamp,
     preview: z.string().max(120),
     waiting: z.boolean(),
+    senderId: uuid,
+    senderRole: entity.senderRole,
+    senderName: z.string(),
+    createdAt: timestamp,
+    internal: z.literal(true).optional(),
   }),
   'room:joined': z.strictObject({
     conversationId,

@@ -20,6 +20,7 @@ const answers: Readonly<Record<ClientFrameType, Expectation['answer']>> = {
   'message:send': 'acknowledged',
   'message:edit': 'maybe',
   'message:delete': 'maybe',
+  'conversation:read': 'maybe',
   'typing:start': 'maybe',
   'typing:stop': 'maybe',
 };

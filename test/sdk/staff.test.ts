@@ -54,7 +54,13 @@ function memory(): KeyValueStorage & { readonly map: Map<string, string> } {
 type Fetch = ReturnType<typeof browserEnvironment>['fetch'];
 
 function aClient(
-  options: { storage?: KeyValueStorage; fetch?: Fetch; requests?: string[]; sockets?: SocketLike[] } = {},
+  options: {
+    storage?: KeyValueStorage;
+    fetch?: Fetch;
+    requests?: string[];
+    sockets?: SocketLike[];
+    offline?: boolean;
+  } = {},
 ): StaffClient {
   const real = browserEnvironment();
   const client = createStaffClient({
@@ -62,6 +68,8 @@ function aClient(
     ...(options.storage !== undefined && { storage: options.storage }),
     environment: {
       openSocket: (url) => {
+        if (options.offline === true)
+          return { send: () => undefined, close: () => undefined } as unknown as SocketLike;
         const socket = new WebSocket(url) as unknown as SocketLike;
         options.sockets?.push(socket);
         return socket;
@@ -236,6 +244,56 @@ describe('a connection that is gone', () => {
     sockets[0]!.close();
     await eventually(() => expect(requests.filter((one) => one.includes('status=pending'))).toHaveLength(1));
     expect(requests.filter((one) => one.includes('status=closed'))).toEqual([]);
+  });
+});
+
+describe('a live message', () => {
+  it('costs no request: not the one that is watched, with its mark, and not one in another room', async () => {
+    const watched = await accepted();
+    const other = await accepted();
+    const requests: string[] = [];
+    const client = aClient({ requests });
+    await client.resume(member.token);
+    await client.listConversations({});
+    await client.join(watched);
+    await eventually(() => expect(client.getState().connection).toBe('online'));
+    requests.length = 0;
+    const item = (id: string) => client.getState().conversations.find((one) => one.id === id);
+    const messageId = await createMessage(visitor, watched, 'read at once');
+    await eventually(() =>
+      expect(client.getState().rooms[watched]?.messages.at(-1)).toMatchObject({ content: 'read at once' }),
+    );
+    await client.markRead(watched);
+    expect(item(watched)).toMatchObject({ unread: false, unreadCount: 0 });
+    await eventually(async () =>
+      expect((await member.call('GET', `/conversations/${watched}`)).body.conversation.unread).toBe(false),
+    );
+    await createMessage(visitor, other, 'elsewhere');
+    await member.call('POST', `/conversations/${other}/messages`, { content: 'a note', internal: true });
+    await eventually(() =>
+      expect(item(other)).toMatchObject({
+        unreadCount: 2,
+        lastMessage: { preview: 'a note', internal: true, senderRole: 'operator', senderName: 'Olivia' },
+      }),
+    );
+    // What was heard is what a list says.
+    const { body } = await member.call('GET', `/conversations?limit=100`);
+    for (const id of [watched, other])
+      expect(item(id)).toEqual((body.conversations as { id: string }[]).find((one) => one.id === id));
+    expect(item(watched)?.lastMessage?.id).toBe(messageId);
+    expect(requests).toEqual([]);
+  });
+
+  it('is marked by a request where no socket is open', async () => {
+    const id = await accepted();
+    const requests: string[] = [];
+    const client = aClient({ requests, offline: true });
+    await client.resume(member.token);
+    await client.listConversations({});
+    await client.join(id);
+    requests.length = 0;
+    await client.markRead(id);
+    expect(requests.filter((one) => one.endsWith('/read'))).toEqual([`POST /staff/conversations/${id}/read`]);
   });
 });
 

@@ -85,7 +85,7 @@ async function heard(): Promise<Record<Name, Frame[]>> {
   return result;
 }
 
-type Act = 'send' | 'edit' | 'delete';
+type Act = 'send' | 'edit' | 'delete' | 'read';
 
 interface Answer {
   /** REST: `201` or `403 forbidden`; socket: `ack`, `ok` or the code. */
@@ -93,10 +93,12 @@ interface Answer {
   readonly messageId: string | undefined;
 }
 
-const rest: Record<Act, readonly [string, boolean]> = {
-  send: ['POST', false],
-  edit: ['PATCH', true],
-  delete: ['DELETE', true],
+/** Method, path below the conversation, and whether the message is named in the path. */
+const rest: Record<Act, readonly [string, string, boolean]> = {
+  send: ['POST', '/messages', false],
+  edit: ['PATCH', '/messages', true],
+  delete: ['DELETE', '/messages', true],
+  read: ['POST', '/read', false],
 };
 
 /** The same act through one of the transports. */
@@ -107,16 +109,13 @@ async function perform(
   fields: Record<string, unknown>,
 ): Promise<Answer> {
   if (transport === 'REST') {
-    const {
-      conversationId: id,
-      messageId,
-      ...body
-    } = { conversationId, ...fields } as Record<string, unknown>;
-    const [method, named] = rest[act];
+    const { conversationId: id, ...given } = { conversationId, ...fields } as Record<string, unknown>;
+    const [method, path, named] = rest[act];
+    const { messageId, ...others } = given;
     const reply = await people[who].call(
       method,
-      `/conversations/${String(id)}/messages${named ? `/${String(messageId)}` : ''}`,
-      act === 'delete' ? undefined : body,
+      `/conversations/${String(id)}${path}${named ? `/${String(messageId)}` : ''}`,
+      act === 'delete' ? undefined : named ? others : given,
     );
     return {
       text: reply.status < 300 ? String(reply.status) : `${reply.status} ${reply.body.error as string}`,
@@ -125,7 +124,7 @@ async function perform(
   }
   const socket = sockets[who];
   const from = socket.frames.length;
-  socket.send(`message:${act}`, {
+  socket.send(act === 'read' ? 'conversation:read' : `message:${act}`, {
     conversationId,
     ...(act === 'send' ? { clientMessageId: randomUUID() } : {}),
     ...fields,
@@ -191,6 +190,74 @@ const minutes = (count: number) => async (): Promise<void> => {
 };
 
 const cases: readonly Case[] = [
+  {
+    name: 'up to a message of the operator',
+    who: 'visitor',
+    act: 'read',
+    fields: () => ({ messageId: theirs }),
+    answers: ['200', 'ok'],
+    hears: room('conversation:read'),
+    also: async (_answer, events) => {
+      expect(events.operator[0]?.payload).toEqual({
+        conversationId,
+        userId: people.visitor.id,
+        messageId: theirs,
+      });
+      const { body } = await people.visitor.call('GET', `/conversations/${conversationId}/unread`);
+      expect(body).toEqual({ unreadCount: 0 });
+    },
+  },
+  {
+    name: 'up to a message of the visitor',
+    who: 'operator',
+    act: 'read',
+    fields: () => ({ messageId: own }),
+    answers: ['200', 'ok'],
+    hears: room('conversation:read'),
+    also: async () => {
+      const { body } = await people.operator.call('GET', `/conversations/${conversationId}`);
+      expect(body.conversation).toMatchObject({ unread: false, unreadCount: 0 });
+    },
+  },
+  {
+    name: 'by a member who only reads along',
+    who: 'colleague',
+    act: 'read',
+    fields: () => ({ messageId: theirs }),
+    answers: ['200', 'ok'],
+    hears: room('conversation:read'),
+  },
+  {
+    name: 'up to a message before the last one read: nothing changes',
+    who: 'visitor',
+    act: 'read',
+    given: () => people.visitor.call('POST', `/conversations/${conversationId}/read`, { messageId: theirs }),
+    fields: () => ({ messageId: own }),
+    answers: ['200', 'ok'],
+    hears: {},
+  },
+  {
+    name: "another visitor's conversation",
+    who: 'other',
+    act: 'read',
+    fields: () => ({ messageId: theirs }),
+    answers: noConversation,
+  },
+  {
+    name: "another organization's conversation",
+    who: 'foreigner',
+    act: 'read',
+    fields: () => ({ messageId: theirs }),
+    answers: noConversation,
+  },
+  {
+    name: 'a message that does not exist',
+    who: 'operator',
+    act: 'read',
+    fields: () => ({ messageId: randomUUID() }),
+    answers: noMessage,
+  },
+  { name: 'no message', who: 'visitor', act: 'read', fields: () => ({}), answers: invalid },
   {
     name: 'plain text',
     who: 'visitor',

@@ -92,6 +92,7 @@ describe('getting in', () => {
         ['message:send', { content: 'hi', clientMessageId: 'c' }],
         ['message:edit', { content: 'hi', messageId: randomUUID() }],
         ['message:delete', { messageId: randomUUID() }],
+        ['conversation:read', { messageId: randomUUID() }],
       ] as const) {
         socket.frames.length = 0;
         socket.send(type, { ...payload, conversationId: id });
@@ -100,10 +101,10 @@ describe('getting in', () => {
         answers.push([type, rest]);
       }
     }
-    expect(answers.slice(0, 4)).toEqual(answers.slice(8));
-    expect(answers.slice(4, 8)).toEqual(answers.slice(8));
+    expect(answers.slice(0, 5)).toEqual(answers.slice(10));
+    expect(answers.slice(5, 10)).toEqual(answers.slice(10));
     expect(answers.map((one) => (one as [string, { code: string }])[1].code)).toEqual(
-      Array(12).fill('FORBIDDEN'),
+      Array(15).fill('FORBIDDEN'),
     );
     // The same UUID under another application gets nowhere either, nor does staff of another organization.
     for (const person of [twin, foreigner, createVisitorByKey(app, acme.application, 'test', visitor.id)]) {

@@ -282,11 +282,12 @@ describe('whatever of ours they name', () => {
         ['message:send', { content: 'x', clientMessageId: 'c' }],
         ['message:edit', { messageId: ours.visitorMessage, content: 'x' }],
         ['message:delete', { messageId: ours.visitorMessage }],
+        ['conversation:read', { messageId: ours.visitorMessage }],
         ['typing:start', {}],
       ] as const)
         socket.send(type, { conversationId: ours.conversationId, ...payload });
       await socket.drain();
-      expect(socket.takeTypes()).toEqual(Array.from({ length: 6 }, () => 'error'));
+      expect(socket.takeTypes()).toEqual(Array.from({ length: 7 }, () => 'error'));
     }
     expect(stored(app)).toEqual(before);
   });

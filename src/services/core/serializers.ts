@@ -98,7 +98,7 @@ export function serializeEdited(row: MessageWithSender): EventPayloads['message:
 
 /** What staff receive of a new message without having joined its room. */
 export function serializeActivity(
-  message: Pick<MessageRow, 'id' | 'conversation_id' | 'content' | 'content_text'>,
+  message: MessageWithSender,
   conversation: Pick<ConversationRow, 'updated_at' | 'waiting_since'>,
 ): EventPayloads['conversation:activity'] {
   return {
@@ -107,6 +107,11 @@ export function serializeActivity(
     updatedAt: isoTime(conversation.updated_at),
     preview: preview(message.content_text ?? message.content, sizeLimits.preview),
     waiting: conversation.waiting_since !== null,
+    senderId: message.sender_id,
+    senderRole: message.sender_role,
+    senderName: senderName(message),
+    createdAt: isoTime(message.created_at),
+    ...(message.internal === 1 ? { internal: true } : {}),
   };
 }
 
