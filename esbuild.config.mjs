@@ -47,6 +47,7 @@ const targets = [
     entryPoints: {
       cli: 'src/cli/main.ts',
       'chunk-worker': 'src/services/assistant/knowledge/chunking/chunk-worker.ts',
+      'crawl-worker': 'src/services/assistant/knowledge/crawl/crawl-worker.ts',
       'document-worker': 'src/services/assistant/knowledge/files/document-worker.ts',
     },
     platform: 'node',

@@ -15,6 +15,7 @@ import * as searchNumbers from './0011-search-numbers.ts';
 import * as identityAndRotation from './0012-identity-and-rotation.ts';
 import * as ownAccountAndDrafts from './0013-own-account-and-drafts.ts';
 import * as queueOrder from './0014-queue-order.ts';
+import * as crawlsAndQueueChanges from './0015-crawls-and-queue-changes.ts';
 
 export interface Migration {
   readonly name: string;
@@ -36,4 +37,5 @@ export const migrations: readonly Migration[] = [
   { name: '0012-identity-and-rotation', up: identityAndRotation.up },
   { name: '0013-own-account-and-drafts', up: ownAccountAndDrafts.up },
   { name: '0014-queue-order', up: queueOrder.up },
+  { name: '0015-crawls-and-queue-changes', up: crawlsAndQueueChanges.up },
 ];

@@ -11,6 +11,7 @@ import { openService, type ServiceOverrides } from './open-service.ts';
 import { startAutoRelease } from './services/chat/auto-release.ts';
 import { startAutoReply } from './services/assistant/auto-reply.ts';
 import { startMaintenance } from './services/data/maintenance.ts';
+import { startCrawlJob } from './services/assistant/knowledge/crawl/crawl-job.ts';
 import { startReindexJob } from './services/assistant/knowledge/reindex.ts';
 import { startSearchIndexer } from './services/chat/search.ts';
 import { startSnoozeJob } from './services/chat/snooze-job.ts';
@@ -121,6 +122,7 @@ function backgroundJobs(service: Service, log: Log): (() => () => Promise<void> 
     () => startAutoRelease(service, onError('absent operators could not be looked for')),
     () => startSnoozeJob(service, onError('snoozed conversations could not be woken')),
     () => startSearchIndexer(service, onError('the search index could not be updated')),
+    () => startCrawlJob(service, onError('a site could not be read')),
     () => startReindexJob(service, onError('knowledge could not be kept up')),
     () => startWebhookDelivery(service, send, onError('webhooks could not be delivered')),
   ];

@@ -294,6 +294,13 @@ export const settings = {
     about: 'allow: webhooks may call private and local addresses, over http too',
     parse: oneOf<'refuse' | 'allow'>(['refuse', 'allow']),
   }),
+  crawlPrivate: setting({
+    flag: 'crawl-private',
+    variable: 'DESKBELL_CRAWL_PRIVATE',
+    fallback: 'refuse',
+    about: 'allow: admins may have sites at private and local addresses read as documents',
+    parse: oneOf<'refuse' | 'allow'>(['refuse', 'allow']),
+  }),
 };
 
 export type SettingName = keyof typeof settings;

@@ -73,6 +73,7 @@ export async function openService(
       selfServicePlans: config.selfServicePlans === 'allow',
       auditDays: config.auditDays,
       webhookPrivate: config.webhookPrivate === 'allow',
+      crawlPrivate: config.crawlPrivate === 'allow',
     },
   };
   const withdrawQuestions = (): void => closing.abort();

@@ -47,6 +47,7 @@ const placeholders: Partial<Record<SettingName, string>> = {
   logLevel: 'LEVEL',
   auditDays: 'N|unlimited',
   webhookPrivate: 'refuse|allow',
+  crawlPrivate: 'refuse|allow',
   selfServicePlans: 'refuse|allow',
   aiUrl: 'URL',
   aiModel: 'NAME',

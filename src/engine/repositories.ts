@@ -30,6 +30,7 @@ import type { DraftsRepository } from './repositories/drafts.ts';
 import type { SightingsRepository } from './repositories/sightings.ts';
 import type { KnowledgeRepository } from './repositories/knowledge.ts';
 import type { AiLogRepository } from './repositories/ai-log.ts';
+import type { CrawlsRepository } from './repositories/crawls.ts';
 
 /** All tables' queries, as a transaction offers them. */
 export interface Repositories {
@@ -61,4 +62,5 @@ export interface Repositories {
   readonly sightings: SightingsRepository;
   readonly knowledge: KnowledgeRepository;
   readonly aiLog: AiLogRepository;
+  readonly crawls: CrawlsRepository;
 }

@@ -1,6 +1,6 @@
 // The rows as they lie in the database: snake_case, times as ms since the epoch,
 // booleans as 0 or 1. Rules read rows; what leaves goes through services/core/serializers.ts.
-import type { AiLogEntry, KnowledgeFormat } from '../protocol/assistant.ts';
+import type { AiLogEntry, CrawlStatus, KnowledgeFormat } from '../protocol/assistant.ts';
 import type {
   ContentFormat,
   ConversationStatus,
@@ -100,6 +100,35 @@ export interface ApplicationSightingRow {
   application_id: string;
   origin: string;
   seen_at: number;
+}
+
+/** A crawl of a site that an admin has begun. */
+export interface CrawlRow {
+  id: string;
+  organization_id: string;
+  application_id: string;
+  url: string;
+  max_pages: number;
+  depth: number;
+  below: 0 | 1;
+  prune: 0 | 1;
+  status: CrawlStatus;
+  /** Why it failed or broke off; null: it did not. */
+  problem: string | null;
+  pages: number;
+  added: number;
+  updated: number;
+  unchanged: number;
+  skipped: number;
+  failed: number;
+  removed: number;
+  /** Addresses that were found and not looked at; null: none that is known. */
+  remaining: number | null;
+  /** JSON array of `{url, problem}`. */
+  problems: string;
+  created_at: number;
+  started_at: number | null;
+  ended_at: number | null;
 }
 
 export interface StaffSessionRow {

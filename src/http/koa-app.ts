@@ -22,6 +22,7 @@ import { servePages } from './pages/serve-pages.ts';
 import { siteDocuments } from './pages/site.ts';
 import { headerValues } from './request.ts';
 import { staticFiles } from './static-files.ts';
+import { widgetPreviewPage, widgetPreviewPolicy, widgetPreviewScript } from './pages/widget-preview.ts';
 
 export interface HttpOptions {
   readonly service: Service;
@@ -45,6 +46,9 @@ const memberPages = {
   '/invitation.js': { type: 'text/javascript', body: invitationScript },
   '/security': { type: 'html', body: securityPage },
   '/security.css': { type: 'css', body: securityStyle },
+  '/widget-preview': { type: 'html', body: widgetPreviewPage, policy: widgetPreviewPolicy },
+  // Asked for by a page without an origin.
+  '/widget-preview.js': { type: 'text/javascript', body: widgetPreviewScript, forAnyOrigin: true },
 } as const;
 
 export function createHttpHandler({ service, config, log, demo }: HttpOptions): HttpHandler {

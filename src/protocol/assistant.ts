@@ -28,6 +28,43 @@ export const knowledgeDocument = z.object({
 });
 export type KnowledgeDocument = z.infer<typeof knowledgeDocument>;
 
+export const crawlStatus = z.enum(['waiting', 'running', 'done', 'cancelled', 'failed', 'interrupted']);
+export type CrawlStatus = z.infer<typeof crawlStatus>;
+
+/** Pages of a site that could not be read, and why. */
+export const crawlProblems = z.array(z.object({ url: z.string(), problem: z.string() }));
+
+/** A crawl of a site, and what has become of its pages so far. */
+export const crawl = z.object({
+  id: uuid,
+  applicationId: uuid,
+  /** Where it begins. */
+  url: z.string(),
+  maxPages: z.int(),
+  depth: z.int(),
+  below: z.boolean(),
+  prune: z.boolean(),
+  status: crawlStatus,
+  /** Why nothing could be read, or why it broke off; null: neither. */
+  problem: z.string().nullable(),
+  /** Looked at so far. */
+  pages: z.int(),
+  added: z.int(),
+  updated: z.int(),
+  unchanged: z.int(),
+  skipped: z.int(),
+  failed: z.int(),
+  removed: z.int(),
+  /** It ended at its number of pages: how many more were found at least. */
+  left: z.int().nullable(),
+  /** The newest, at most 20. */
+  problems: crawlProblems,
+  createdAt: timestamp,
+  startedAt: timestamp.nullable(),
+  endedAt: timestamp.nullable(),
+});
+export type Crawl = z.infer<typeof crawl>;
+
 /** A passage as a search found it. */
 export const foundPassage = z.object({
   id: uuid,

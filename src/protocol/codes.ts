@@ -106,6 +106,19 @@ export const assistantLimits = {
   synonymsPerLine: 20,
 } as const;
 
+/** Limits of crawls that admins begin. */
+export const crawlLimits = {
+  pages: 1_000,
+  depth: 20,
+  /** Under way at once: of an organization, and run at once by a server. */
+  active: 5,
+  running: 2,
+  /** Of an application, the newest. */
+  kept: 20,
+  /** Pages that are named because they could not be read, the newest. */
+  problems: 20,
+} as const;
+
 /** Limits of tags, views, snoozes and acts on many conversations. */
 export const queueLimits = {
   tagName: 50,

@@ -24,6 +24,8 @@ import * as applications from './tenants/applications.ts';
 import * as conversations from './chat/conversations.ts';
 import * as invitations from './tenants/invitations.ts';
 import * as knowledge from './assistant/knowledge/documents.ts';
+import * as crawls from './assistant/knowledge/crawl/crawls.ts';
+import { stopCrawl, wakeCrawls } from './assistant/knowledge/crawl/crawl-job.ts';
 import * as learning from './assistant/knowledge/learning.ts';
 import * as members from './tenants/members.ts';
 import * as messages from './chat/messages.ts';
@@ -249,6 +251,7 @@ export const handlers: { readonly [N in OperationName]: Handler<N> } = {
   'applications.list': reads(applications.listApplications),
   'applications.get': reads(applications.getApplication),
   'applications.update': writes(applications.updateApplication),
+  'applications.preview': applications.previewApplication,
   'applications.identitySecret': writes(applications.revealIdentitySecret),
   'applications.rotateIdentitySecret': writes(applications.rotateIdentitySecret),
   'applications.delete': async (call, input) => {
@@ -274,7 +277,7 @@ export const handlers: { readonly [N in OperationName]: Handler<N> } = {
 
   'visitors.export': visitorData.exportVisitor,
   'visitors.erase': visitorData.eraseVisitor,
-  'audit.list': reads(listAudit),
+  'audit.list': listAudit,
   'retention.purge': (call, input) => purge(call.service, input, call),
   'webhooks.create': writes(webhooks.createWebhook),
   'webhooks.list': reads(webhooks.listWebhooks),
@@ -290,6 +293,18 @@ export const handlers: { readonly [N in OperationName]: Handler<N> } = {
   'knowledge.add': addToKnowledge,
   'knowledge.addFile': async (call, input) =>
     addToKnowledge(call, await knowledge.readDocumentFile(call, input)),
+  'knowledge.crawl': async (call, input) => {
+    const begun = await writes(crawls.beginCrawl)(call, input);
+    wakeCrawls(call.service.engine);
+    return begun;
+  },
+  'knowledge.crawls': reads(crawls.listCrawls),
+  'knowledge.getCrawl': reads(crawls.getCrawl),
+  'knowledge.cancelCrawl': async (call, input) => {
+    const cancelled = await writes(crawls.cancelCrawl)(call, input);
+    stopCrawl(call.service.engine, input.crawlId);
+    return cancelled;
+  },
   'knowledge.list': reads(knowledge.listDocuments),
   'knowledge.get': reads(knowledge.getDocument),
   'knowledge.remove': preparesAndWrites(knowledge.removePassages, knowledge.removeDocument),

@@ -34,10 +34,12 @@ export interface ServiceSettings {
     readonly aiOrganization: RateLimitSetting;
   };
   readonly maxPendingPerVisitor: number;
-  /** Whether webhooks may lead to private and local addresses. */
   /** How long rows of the audit log are kept; null: for ever. */
   readonly auditDays: number | null;
+  /** Whether webhooks may lead to private and local addresses. */
   readonly webhookPrivate: boolean;
+  /** Whether crawls that admins begin may read private and local addresses. */
+  readonly crawlPrivate: boolean;
   /** Whether an organization's admins set its plan and limits. */
   readonly selfServicePlans: boolean;
 }

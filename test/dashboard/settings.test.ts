@@ -172,3 +172,65 @@ describe('what is written', () => {
     expect(entries[0]?.action).toBe('keys.reveal');
   });
 });
+
+describe('the preview of the widget', () => {
+  it('is the real widget with settings that are not saved: it looks so, answers, and asks the service nothing', async () => {
+    const { page, problems } = await visit('account');
+    const counted = async (): Promise<unknown> =>
+      (await ann.call('GET', '/conversations?mode=all&snoozed=all')).body.total;
+    const before = await counted();
+    const requests: string[] = [];
+    page.on('request', (request) => {
+      if (request.frame() !== page.mainFrame()) requests.push(new URL(request.url()).pathname);
+    });
+    const preview = async (body: object): Promise<object> =>
+      (
+        await page.evaluate<{ application: object }>(
+          `fetch('api/v1/admin/applications/${acme.application.id}/preview', { method: 'POST', headers: { 'content-type': 'application/json' }, body: ${JSON.stringify(JSON.stringify(body))} }).then((answer) => answer.json())`,
+        )
+      ).application;
+    const config = await preview({
+      appearance: { colors: { primary: '#aa0011' } },
+      behavior: { greeting: 'Not saved yet' },
+    });
+    await page.evaluate(`new Promise((resolve) => {
+      const frame = document.createElement('iframe');
+      frame.setAttribute('sandbox', 'allow-scripts');
+      frame.src = 'widget-preview';
+      frame.style.cssText = 'position: fixed; inset: 0; width: 100%; height: 100%; z-index: 99; background: white';
+      addEventListener('message', ({ data, source }) => {
+        if (source === frame.contentWindow && data?.type === 'deskbell:preview-ready') resolve();
+      });
+      document.body.append(frame);
+    })`);
+    const send = (message: object): Promise<unknown> =>
+      page.evaluate(
+        `document.querySelector('iframe').contentWindow.postMessage(${JSON.stringify({ type: 'deskbell:preview', ...message })}, '*')`,
+      );
+    await send({ config, theme: 'light', locale: 'en', open: true });
+    const frame = page.frameLocator('iframe');
+    await frame.getByText('Not saved yet').waitFor();
+    const inside = page.frames().find((one) => one !== page.mainFrame())!;
+    const colour = (): Promise<string> =>
+      inside.evaluate(
+        "getComputedStyle(document.querySelector('deskbell-widget').shadowRoot.querySelector('.launcher')).backgroundColor",
+      );
+    expect(await colour()).toBe('rgb(170, 0, 17)');
+    await frame.locator('[role=textbox]').fill('Does this go anywhere?');
+    await frame.locator('[role=textbox]').press('Enter');
+    await frame.locator('[role=log]').getByText('Does this go anywhere?').waitFor();
+    if (pictures !== undefined) await page.screenshot({ path: join(pictures, 'widget-preview.png') });
+    await send({ config: await preview({ appearance: { colors: { primary: '#005500' } } }), open: false });
+    await eventually(async () => expect(await colour()).toBe('rgb(0, 85, 0)'));
+    expect(requests).toContain('/widget.js');
+    expect(requests.filter((path) => path.startsWith('/api/'))).toEqual([]);
+    expect(
+      await inside.evaluate('[origin, (() => { try { return document.cookie } catch { return null } })()]'),
+    ).toEqual(['null', null]);
+    // Nothing was saved, and no one wrote.
+    expect(await counted()).toBe(before);
+    const { settings } = await app.local('applications.get', { applicationId: acme.application.id });
+    expect(settings.behavior.greeting).not.toBe('Not saved yet');
+    expect(problems).toEqual([]);
+  });
+});

@@ -42,7 +42,7 @@ describe('the page', () => {
 
   it('allows nothing but its own files, and no page to frame it', async () => {
     const policy = (scheme: string): string =>
-      `default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self' ${scheme}; img-src 'self' blob:; manifest-src 'self'; worker-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'; require-trusted-types-for 'script'; trusted-types deskbell`;
+      `default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self' ${scheme}; img-src 'self' blob:; manifest-src 'self'; worker-src 'self'; frame-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'; require-trusted-types-for 'script'; trusted-types deskbell`;
     const page = await get('/', { ...html, host: 'acme.chat.example' });
     expect(page.headers['content-security-policy']).toBe(policy('wss:'));
     expect(page.headers['cross-origin-opener-policy']).toBe('same-origin');
@@ -71,6 +71,33 @@ describe('the page', () => {
     const hostile = await get('/', { ...html, host: '"><img>.chat.example' });
     expect(hostile.text).not.toContain('<img');
     expect(await named('a$`b.chat.example')).toBe('a$`b');
+  });
+});
+
+describe('the preview of the widget', () => {
+  it('may be framed by the server’s own pages, has no origin, and lets nothing out', async () => {
+    const page = await get('/widget-preview', html);
+    expect(page.status).toBe(200);
+    expect(page.headers['content-security-policy']).toMatch(
+      /^default-src 'none'; script-src 'self'; style-src 'sha256-[\w+/=]+'; img-src 'self' https: data:; connect-src 'none'; frame-ancestors 'self'; base-uri 'none'; form-action 'none'; sandbox allow-scripts$/,
+    );
+    expect(page.headers['set-cookie']).toBeUndefined();
+    // Relative, so that it works behind a path prefix.
+    for (const [, address = ''] of page.text.matchAll(/src="([^"]*)"/g)) {
+      expect(address).toMatch(/^[\w.-]+$/);
+      const file = await get(`/${address}`);
+      expect([address, file.status, file.headers['cross-origin-resource-policy']]).toEqual([
+        address,
+        200,
+        'cross-origin',
+      ]);
+    }
+    // No other page of the server may be framed by any.
+    for (const path of ['/', '/about', '/invitation', '/security', '/docs'])
+      expect([path, (await get(path, html)).headers['content-security-policy']]).toEqual([
+        path,
+        expect.stringContaining("frame-ancestors 'none'"),
+      ]);
   });
 });
 

@@ -220,6 +220,7 @@ const bodies: Readonly<Partial<Record<OperationName, object>>> = {
   'members.update': { role: 'admin' },
   'webhooks.update': { url: 'https://hooks.example/x' },
   'knowledge.setSynonyms': { synonyms: [] },
+  'knowledge.crawl': { url: 'https://acme.example/' },
   'knowledge.keepReply': { question: 'x', reply: 'y' },
   'knowledge.keepQuestion': { question: 'x', passageId: randomUUID() },
   'knowledge.settleGaps': { settles: [] },
@@ -442,6 +443,14 @@ beforeAll(async () => {
   things['documentId'] = (
     await app.local('knowledge.add', { applicationId: spare.id, source: 'a.md', content: 'CANARY-KNOWLEDGE' })
   ).id;
+  things['crawlId'] = randomUUID();
+  await rowsOf(
+    app,
+    `insert into crawls (id, organization_id, application_id, url, max_pages, depth, below, prune, status, pages, added, updated,
+       unchanged, skipped, failed, removed, problems, created_at)
+     select '${things['crawlId']}', organization_id, id, 'https://acme.example/CANARY', 1, 1, 0, 0, 'done', 1, 1, 0, 0, 0, 0, 0, '[]', 0
+       from applications where id = '${spare.id}'`,
+  );
   // Switched off: nothing leaves the machine.
   await rowsOf(app, 'update webhooks set enabled = 0');
   things['cannedReplyId'] = (

@@ -10,6 +10,7 @@ import type {
   CannedReplyRow,
   ConversationRow,
   ConversationTagRow,
+  CrawlRow,
   DomainRow,
   DraftRow,
   EventRow,
@@ -40,6 +41,14 @@ import type {
 export interface SearchRow {
   id: Generated<number>;
   message_id: string;
+}
+
+/** A conversation whose facets in the queue have changed. */
+export interface QueueChangeRow {
+  number: Generated<number>;
+  organization_id: string;
+  /** The conversation's rowid. */
+  place: number;
 }
 
 /** The number that begins each of an organization's words in the index of messages. */
@@ -102,4 +111,6 @@ export interface Database {
   /** The FTS5 table of headings alone; `rowid` is KnowledgePassageRow.row. */
   knowledge_headings: { rowid: number; words: string };
   ai_log: AiLogRow;
+  crawls: CrawlRow;
+  queue_changes: QueueChangeRow;
 }

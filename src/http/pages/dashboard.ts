@@ -59,6 +59,8 @@ function policy(scheme: 'ws:' | 'wss:'): string {
     "img-src 'self' blob:",
     "manifest-src 'self'",
     "worker-src 'self'",
+    // The preview of the widget: no other page of this server may be framed.
+    "frame-src 'self'",
     "frame-ancestors 'none'",
     "base-uri 'none'",
     "form-action 'self'",

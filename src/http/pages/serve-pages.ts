@@ -1,4 +1,4 @@
-// Pages with a script of their own (demo, invitation), under a policy that allows this origin only.
+// Pages with a script of their own (demo, invitation, preview of the widget), under a policy that allows this origin only.
 import type Koa from 'koa';
 
 export interface Page {
@@ -6,6 +6,10 @@ export interface Page {
   readonly body: string;
   /** Whether its HTML holds its own styles; otherwise they come from a file. */
   readonly inlineStyles?: boolean;
+  /** Its policy, where it is another one. */
+  readonly policy?: string;
+  /** Whether pages of any origin may load it. */
+  readonly forAnyOrigin?: boolean;
 }
 
 const policyWith = (styles: string): string =>
@@ -20,7 +24,8 @@ export function servePages(pages: Readonly<Record<string, Page>>): Koa.Middlewar
       return;
     }
     const styles = page.inlineStyles === true ? "'self' 'unsafe-inline'" : "'self'";
-    ctx.set('Content-Security-Policy', policyWith(styles));
+    ctx.set('Content-Security-Policy', page.policy ?? policyWith(styles));
+    if (page.forAnyOrigin === true) ctx.set('Cross-Origin-Resource-Policy', 'cross-origin');
     ctx.type = page.type;
     ctx.body = page.body;
   };

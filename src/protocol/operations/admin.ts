@@ -140,6 +140,19 @@ export const adminOperations = {
     }),
     output: entity.applicationDetail,
   }),
+  'applications.preview': defineOperation({
+    summary: 'Get what the widget would need if these settings were saved; nothing is',
+    audience: 'Administration',
+    errors: ['not_found'],
+    who: 'admin',
+    rest: ['POST', '/admin/applications/:applicationId/preview'],
+    input: z.object({
+      applicationId: entity.uuid,
+      name: name.optional(),
+      ...applicationSettingsPatch.shape,
+    }),
+    output: z.object({ application: entity.widgetConfig }),
+  }),
   'applications.identitySecret': defineOperation({
     summary: 'Show the secret that signs the identity of visitors',
     audience: 'Administration',

@@ -2,7 +2,7 @@
 // Rows of the one table in ../operations.ts; holds no logic.
 import { z } from 'zod';
 import * as ai from '../assistant.ts';
-import { assistantLimits } from '../codes.ts';
+import { assistantLimits, crawlLimits } from '../codes.ts';
 import * as entity from '../entities.ts';
 import { exactText, text } from '../text.ts';
 import {
@@ -93,6 +93,58 @@ export const assistantOperations = {
       file: z.instanceof(Uint8Array),
     }),
     output: addedDocument,
+  }),
+  'knowledge.crawl': defineOperation({
+    summary:
+      'Read the pages of a site as documents, in the background: as its robots.txt allows, and what was read before is updated',
+    audience: 'Administration',
+    errors: ['plan_limit', 'not_found', 'conflict'],
+    who: 'admin',
+    rest: ['POST', '/admin/knowledge/crawls'],
+    status: 201,
+    envelope: 'crawl',
+    input: z.object({
+      applicationId: entity.uuid,
+      url: text(1, assistantLimits.source).describe('where it begins'),
+      maxPages: wholeNumber(1, crawlLimits.pages).default(100),
+      depth: wholeNumber(0, crawlLimits.depth).default(5).describe('how many links away from the first page'),
+      below: z.boolean().default(false).describe("only pages in the first page's folder"),
+      prune: z.boolean().default(false).describe('remove what was read from the site and is gone'),
+    }),
+    output: ai.crawl,
+  }),
+  'knowledge.crawls': defineOperation({
+    summary: 'List the crawls, newest first; the newest 20 of each application are kept',
+    audience: 'Administration',
+    errors: ['not_found'],
+    who: 'admin',
+    rest: ['GET', '/admin/knowledge/crawls'],
+    input: z.object({
+      organization: organizationRef,
+      applicationId: entity.uuid.optional(),
+      ...pageInput,
+    }),
+    output: z.object({ crawls: z.array(ai.crawl), ...listOutput }),
+  }),
+  'knowledge.getCrawl': defineOperation({
+    summary: 'Get a crawl and how far it has come',
+    audience: 'Administration',
+    errors: ['not_found'],
+    who: 'admin',
+    rest: ['GET', '/admin/knowledge/crawls/:crawlId'],
+    envelope: 'crawl',
+    input: z.object({ crawlId: entity.uuid }),
+    output: ai.crawl,
+  }),
+  'knowledge.cancelCrawl': defineOperation({
+    summary: 'Cancel a crawl; what it has read stays',
+    audience: 'Administration',
+    errors: ['not_found'],
+    who: 'admin',
+    rest: ['POST', '/admin/knowledge/crawls/:crawlId/cancel'],
+    envelope: 'crawl',
+    input: z.object({ crawlId: entity.uuid }),
+    output: ai.crawl,
   }),
   'knowledge.list': defineOperation({
     summary: 'List the documents, without their content',

@@ -2,6 +2,7 @@
 // Rows of the one table in ../operations.ts; holds no logic.
 import { z } from 'zod';
 import * as entity from '../entities.ts';
+import { text } from '../text.ts';
 import * as webhook from '../webhooks.ts';
 import {
   successOutput,
@@ -9,6 +10,7 @@ import {
   defineOperation,
   organizationRef,
   adminPageInput,
+  dateTime,
   pageInput,
   graceSeconds,
 } from './shared.ts';
@@ -52,7 +54,16 @@ export const dataOperations = {
     errors: ['not_found'],
     who: 'admin',
     rest: ['GET', '/admin/audit'],
-    input: z.object({ organization: organizationRef, ...pageInput }),
+    input: z.object({
+      organization: organizationRef,
+      action: text(1, 100).optional().describe('those that begin so, as `members.` or `members.add`'),
+      actor: text(1, 100).optional().describe("a member's id, or `local` for the command line"),
+      subject: text(1, 200).optional().describe('those that begin so, as `application:`'),
+      q: text(1, 200).optional().describe('occurs anywhere in an entry'),
+      from: dateTime.optional().describe('at this time or later'),
+      to: dateTime.optional().describe('before this time'),
+      ...pageInput,
+    }),
     output: z.object({ entries: z.array(entity.auditEntry), ...listOutput }),
   }),
   'retention.purge': defineOperation({

@@ -4,13 +4,12 @@ import type { Input, Output } from '../../protocol/operations.ts';
 import type { VisitorRow } from '../../engine/rows.ts';
 import { countNewVisitor, findVisitor, getOrCreateVisitor } from '../core/access.ts';
 import type { MemberActor, VisitorActor } from '../core/actor.ts';
-import { openState } from '../tenants/business-hours.ts';
 import { ServiceError, notFound, throwServiceError } from '../core/errors.ts';
-import { organizationQuotas } from '../tenants/quotas.ts';
 import { anonymousName, namingFields, readVerifiedFields, serializeVisitor } from '../core/serializers.ts';
 import { assertIdentified } from '../auth/identity-demand.ts';
 import { readIdentityProof, type IdentityProof, type Naming } from '../auth/identity-proof.ts';
 import { recordSighting } from '../tenants/sightings.ts';
+import { widgetLook } from '../tenants/widget-look.ts';
 import type { HostSiteCall, Service, Tx, VisitorCall } from '../service.ts';
 import { createVisitorToken } from '../auth/socket-tokens.ts';
 
@@ -94,19 +93,7 @@ export async function widgetConfig({ service, actor }: HostSiteCall): Promise<Ou
   const found = await service.configCache.application(actor.applicationId);
   if (found === null) throw notFound('application');
   await recordSighting(service, found, actor.origin);
-  const { appearance, behavior, ai, locale } = found.settings;
-  const state = openState(behavior.businessHours, behavior.timezone, service.engine.clock.now());
-  return {
-    application: {
-      appId: found.row.id,
-      name: found.row.name,
-      appearance,
-      behavior: { ...state, ...behavior },
-      online: await service.engine.presence.online(found.organization.id),
-      ai: { enabled: ai.mode === 'auto' && organizationQuotas(found.organization).ai },
-      locale,
-    },
-  };
+  return { application: await widgetLook(service, found) };
 }
 
 /** The name under which others see a participant type: a visitor's may have changed since the connection began. */

@@ -5,6 +5,7 @@ import type {
   ApiKeyRow,
   ApplicationRow,
   ConversationWithVisitor,
+  CrawlRow,
   KnowledgeDocumentRow,
   MemberRow,
   MessageWithSender,
@@ -201,6 +202,15 @@ export async function accessKnowledgeDocument(
   id: string,
 ): Promise<KnowledgeDocumentRow> {
   return ownRow(actor, await tx.repositories.knowledge.byId(id), 'document');
+}
+
+/** @throws ServiceError not_found */
+export async function accessCrawl(
+  tx: ReadTx,
+  actor: MemberActor | LocalActor,
+  id: string,
+): Promise<CrawlRow> {
+  return ownRow(actor, await tx.repositories.crawls.byId(id), 'crawl');
 }
 
 function ownRow<R extends { organization_id: string }>(

@@ -14,6 +14,7 @@ import {
   serializeDomain,
 } from '../core/serializers.ts';
 import { makeIdentitySecret } from '../auth/secrets.ts';
+import { widgetLook } from './widget-look.ts';
 import { changedSettings, defaultSettings, patchSettings, readSettings } from './settings.ts';
 import type { OwnerCall, ReadTx, Tx } from '../service.ts';
 
@@ -109,6 +110,29 @@ export async function updateApplication(
     });
   }
   return serializeApplicationDetail(updated, await applications.domains(row.id));
+}
+
+/**
+ * What a page would know of the application if a change of its settings were saved; nothing is.
+ * @throws ServiceError not_found, bad_request
+ */
+export async function previewApplication(
+  call: OwnerCall,
+  { applicationId, name, ...patch }: Input<'applications.preview'>,
+): Promise<Output<'applications.preview'>> {
+  const { service } = call;
+  const { row, organization } = await service.engine.store.read(async (tx) => {
+    const found = await accessApplication(tx, call.actor, applicationId);
+    return { row: found, organization: await accessOrganization(tx, call.actor, found.organization_id) };
+  });
+  const settings = patchSettings(readSettings(row), patch);
+  return {
+    application: await widgetLook(service, {
+      row: { id: row.id, name: name ?? row.name },
+      organization,
+      settings,
+    }),
+  };
 }
 
 function secretLocation(row: Pick<ApplicationRow, 'id' | 'organization_id'>) {

@@ -214,7 +214,7 @@ export const words: SettingsWords = {
   audit: 'سجل التدقيق',
   auditAbout: 'من غيّر ماذا، ومن أين.',
   filter: 'تصفية',
-  filterHint: 'من بين مدخلات هذه الصفحة.',
+  filterHint: 'يبحث في السجل كله: من، وماذا، وعلى ماذا، والتفاصيل، والعنوان.',
   who: 'من',
   subject: 'الموضوع',
   details: 'التفاصيل',

@@ -214,7 +214,7 @@ export const words: SettingsWords = {
   audit: 'Protokoll',
   auditAbout: 'Wer was geändert hat, und von wo.',
   filter: 'Filter',
-  filterHint: 'Für die Einträge dieser Seite.',
+  filterHint: 'Durchsucht das ganze Protokoll: wer, was, woran, Einzelheiten, Adresse.',
   who: 'Wer',
   subject: 'Gegenstand',
   details: 'Einzelheiten',

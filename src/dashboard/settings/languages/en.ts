@@ -222,7 +222,7 @@ export const words = {
   audit: 'Audit log',
   auditAbout: 'Who changed what, and from where.',
   filter: 'Filter',
-  filterHint: 'Of the entries on this page.',
+  filterHint: 'Looks through the whole log: who, what, to what, details, address.',
   who: 'Who',
   subject: 'Subject',
   details: 'Details',

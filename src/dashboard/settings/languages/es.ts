@@ -214,7 +214,7 @@ export const words: SettingsWords = {
   audit: 'Registro de auditoría',
   auditAbout: 'Quién cambió qué y desde dónde.',
   filter: 'Filtro',
-  filterHint: 'De las entradas de esta página.',
+  filterHint: 'Busca en todo el registro: quién, qué, a qué, detalles, dirección.',
   who: 'Quién',
   subject: 'Objeto',
   details: 'Detalles',

@@ -214,7 +214,7 @@ export const words: SettingsWords = {
   audit: 'Journal d’audit',
   auditAbout: 'Qui a changé quoi, et d’où.',
   filter: 'Filtre',
-  filterHint: 'Parmi les entrées de cette page.',
+  filterHint: 'Cherche dans tout le journal : qui, quoi, sur quoi, détails, adresse.',
   who: 'Qui',
   subject: 'Objet',
   details: 'Détails',

@@ -214,7 +214,7 @@ export const words: SettingsWords = {
   audit: 'Registro',
   auditAbout: 'Chi ha cambiato cosa, e da dove.',
   filter: 'Filtro',
-  filterHint: 'Tra le voci di questa pagina.',
+  filterHint: 'Cerca in tutto il registro: chi, che cosa, su che cosa, dettagli, indirizzo.',
   who: 'Chi',
   subject: 'Oggetto',
   details: 'Dettagli',

@@ -214,7 +214,7 @@ export const words: SettingsWords = {
   audit: 'Auditlog',
   auditAbout: 'Wie wat wijzigde, en vanwaar.',
   filter: 'Filter',
-  filterHint: 'Van de regels op deze pagina.',
+  filterHint: 'Zoekt in het hele logboek: wie, wat, waarop, details, adres.',
   who: 'Wie',
   subject: 'Onderwerp',
   details: 'Details',

@@ -214,7 +214,7 @@ export const words: SettingsWords = {
   audit: 'Dziennik audytu',
   auditAbout: 'Kto co zmienił i skąd.',
   filter: 'Filtr',
-  filterHint: 'Spośród wpisów na tej stronie.',
+  filterHint: 'Przeszukuje cały dziennik: kto, co, na czym, szczegóły, adres.',
   who: 'Kto',
   subject: 'Przedmiot',
   details: 'Szczegóły',

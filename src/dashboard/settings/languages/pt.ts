@@ -214,7 +214,7 @@ export const words: SettingsWords = {
   audit: 'Registo de auditoria',
   auditAbout: 'Quem mudou o quê, e de onde.',
   filter: 'Filtro',
-  filterHint: 'Das entradas desta página.',
+  filterHint: 'Procura em todo o registo: quem, o quê, em quê, detalhes, endereço.',
   who: 'Quem',
   subject: 'Objeto',
   details: 'Detalhes',

@@ -1,7 +1,9 @@
 // The audit log: appended, never changed.
-import type { AuditRepository } from '../../repositories/audit.ts';
+import { sql } from 'kysely';
+import type { AuditFilter, AuditPlace, AuditRepository, AuditStretch } from '../../repositories/audit.ts';
 import type { AuditRow } from '../../rows.ts';
-import { all, first, prepare, run, type Runner } from '../query.ts';
+import { containsText } from '../dialect.ts';
+import { all, builder, first, prepare, run, type Runner } from '../query.ts';
 
 const insert = prepare<AuditRow>()((db, p) =>
   db.insertInto('audit').values({
@@ -34,6 +36,44 @@ const everything = prepare<{ limit: number; offset: number }>()((db, p) =>
     .limit(p.limit)
     .offset(p.offset),
 );
+/** The rows of a filter's organization and times, behind a place. */
+function within({ organizationId, from, to }: AuditFilter, before: AuditPlace | null) {
+  let query = builder.selectFrom('audit');
+  if (organizationId !== null) query = query.where('organization_id', '=', organizationId);
+  if (from !== undefined) query = query.where('created_at', '>=', from);
+  if (to !== undefined) query = query.where('created_at', '<', to);
+  if (before !== null)
+    query = query
+      .where('created_at', '<=', before.created_at)
+      .where(sql<boolean>`(created_at, id) < (${before.created_at}, ${before.id})`);
+  return query;
+}
+
+function fittingRows(filter: AuditFilter, { before, through }: AuditStretch) {
+  const { action, actor, subject, text } = filter;
+  let query = within(filter, before)
+    .where('created_at', '>=', through.created_at)
+    .where(sql<boolean>`(created_at, id) >= (${through.created_at}, ${through.id})`);
+  if (action !== undefined) query = query.where(beginsWith('action', action));
+  if (subject !== undefined) query = query.where(beginsWith('subject', subject));
+  if (actor !== undefined)
+    query = query.where((e) =>
+      e.or([
+        e('actor', '=', actor),
+        e('actor', '=', `member:${actor}`),
+        beginsWith('actor', `member:${actor}/`),
+      ]),
+    );
+  if (text !== undefined)
+    query = query.where((e) =>
+      e.or(['actor', 'action', 'subject', 'detail', 'address'].map((column) => containsText(column, text))),
+    );
+  return query;
+}
+
+const beginsWith = (column: string, text: string) =>
+  sql<boolean>`substr(${sql.ref(column)}, 1, ${text.length}) = ${text}`;
+
 const countOf = prepare<{ organization_id: string }>()((db, p) =>
   db
     .selectFrom('audit')
@@ -85,6 +125,35 @@ export function createAuditRepository(runner: Runner): AuditRepository {
     byOrganization: (organizationId: string, limit: number, offset: number) =>
       all(runner, byOrganization, { organization_id: organizationId, limit, offset }),
     everything: (limit: number, offset: number) => all(runner, everything, { limit, offset }),
+    stretch: async (filter, before, most) =>
+      (
+        await runner.all(
+          within(filter, before)
+            .select(['created_at', 'id'])
+            .orderBy('created_at', 'desc')
+            .orderBy('id', 'desc')
+            .limit(most)
+            .compile(),
+        )
+      ).at(-1),
+    countFitting: async (filter, stretch) =>
+      (
+        await runner.first(
+          fittingRows(filter, stretch)
+            .select((e) => e.fn.countAll<number>().as('n'))
+            .compile(),
+        )
+      )?.n ?? 0,
+    fitting: (filter, stretch, limit, offset) =>
+      runner.all(
+        fittingRows(filter, stretch)
+          .selectAll()
+          .orderBy('created_at', 'desc')
+          .orderBy('id', 'desc')
+          .limit(limit)
+          .offset(offset)
+          .compile(),
+      ),
     count: async (organizationId: string | null) =>
       (
         await (organizationId === null

@@ -80,6 +80,8 @@ export const stayingTables: readonly string[] = [
   'knowledge_scopes',
   'knowledge_vocabulary',
   'ai_log',
+  'crawls',
+  'queue_changes',
 ];
 
 /** The columns of a table's primary key. */

@@ -30,6 +30,7 @@ import { createDraftsRepository } from './drafts.ts';
 import { createSightingsRepository } from './sightings.ts';
 import { createKnowledgeRepository } from './knowledge.ts';
 import { createAiLogRepository } from './ai-log.ts';
+import { createCrawlsRepository } from './crawls.ts';
 
 /** The store itself appends events. */
 export interface SqliteRepositories extends Repositories {
@@ -70,5 +71,6 @@ export function createRepositories(runner: Runner, known?: KnownConversations): 
     sightings: createSightingsRepository(runner),
     knowledge: createKnowledgeRepository(runner),
     aiLog: createAiLogRepository(runner),
+    crawls: createCrawlsRepository(runner),
   };
 }

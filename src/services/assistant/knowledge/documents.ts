@@ -2,7 +2,12 @@
 // from them, synonyms, and a look at what a search finds. Answers no question itself.
 import type { KnowledgeDocument } from '../../../protocol/assistant.ts';
 import type { Input, Output } from '../../../protocol/operations.ts';
-import type { KnowledgeDocumentRow, KnowledgeQuestionRow, ListedDocument } from '../../../engine/rows.ts';
+import type {
+  ApplicationRow,
+  KnowledgeDocumentRow,
+  KnowledgeQuestionRow,
+  ListedDocument,
+} from '../../../engine/rows.ts';
 import { safeHref } from '../../../text/links.ts';
 import { accessApplication, accessKnowledgeDocument, accessOrganization } from '../../core/access.ts';
 import { assertPlanHasAi } from '../../tenants/applications.ts';
@@ -67,17 +72,26 @@ export async function readDocumentFile(
 }
 
 /** @throws ServiceError bad_request: nothing to read in it */
-export async function prepareDocument(
+export function prepareDocument(
   { service, actor }: OwnerCall,
   input: Input<'knowledge.add'>,
 ): Promise<ChunkedDocument> {
   if (input.url !== undefined && input.url !== null && !isWebAddress(input.url))
     throw badField('url', 'must be an address like https://…');
-  const prepared = await chunkAndIndex(
-    service,
-    actor.kind === 'member' ? actor.organizationId : input.applicationId,
-    input,
-  );
+  return prepareContent(service, actor.kind === 'member' ? actor.organizationId : input.applicationId, input);
+}
+
+/**
+ * A document cut into passages.
+ * @param turnOf in whose turn
+ * @throws ServiceError bad_request: nothing to read in it, or it is nested too deep
+ */
+export async function prepareContent(
+  service: Service,
+  turnOf: string,
+  input: NewDocument,
+): Promise<ChunkedDocument> {
+  const prepared = await chunkAndIndex(service, turnOf, input);
   if (prepared.passages.length === 0) throw badField('content', 'holds no text to be found');
   return prepared;
 }
@@ -87,14 +101,14 @@ export function isWebAddress(address: string): boolean {
   return /^https?:/i.test(address) && safeHref(address) !== null;
 }
 
+/** What a document is made of. */
+type NewDocument = Pick<KnowledgeDocumentRow, 'content' | 'format' | 'source'> & {
+  readonly title?: string | undefined;
+  readonly url?: string | null | undefined;
+};
+
 /** @throws ServiceError bad_request when it is nested too deep */
-async function chunkAndIndex(
-  service: Service,
-  turnOf: string,
-  input: Pick<KnowledgeDocumentRow, 'content' | 'format' | 'source'> & {
-    readonly title?: string | undefined;
-  },
-): Promise<ChunkedDocument> {
+async function chunkAndIndex(service: Service, turnOf: string, input: NewDocument): Promise<ChunkedDocument> {
   try {
     const { title, passages } = await chunkInTurn(service, turnOf, input);
     const ofTitle = indexTerms(title);
@@ -127,8 +141,32 @@ export async function addDocument(
 ): Promise<{ added: Output<'knowledge.add'>; unfinished: DocumentPassages | null }> {
   const application = await accessApplication(tx, call.actor, input.applicationId);
   await assertPlanHasAi(tx, application.organization_id);
+  const stored = await storeDocument(tx, call.service, application, input, prepared);
+  const { change, id } = stored.added;
+  if (change !== 'unchanged')
+    await audit(tx, call, {
+      organizationId: application.organization_id,
+      action: 'knowledge.add',
+      subject: `application:${application.id}`,
+      detail: { document: id, source: input.source.slice(0, 200), change },
+    });
+  return stored;
+}
+
+/**
+ * Stores a document of an application, or the new text of the one from the same source. Whether it may have one is the
+ * caller's to check.
+ * @returns the answer, and the row where some of its passages are still to be made
+ */
+export async function storeDocument(
+  tx: Tx,
+  service: Service,
+  application: Pick<ApplicationRow, 'id' | 'organization_id'>,
+  input: NewDocument,
+  prepared: ChunkedDocument,
+): Promise<{ added: Output<'knowledge.add'>; unfinished: DocumentPassages | null }> {
   const { knowledge } = tx.repositories;
-  const { clock } = call.service.engine;
+  const { clock } = service.engine;
   const before = await knowledge.bySource(application.id, input.source);
   const now = clock.now();
   const row: KnowledgeDocumentRow = {
@@ -156,13 +194,7 @@ export async function addDocument(
   const change = before === undefined ? 'added' : 'updated';
   await (before === undefined ? knowledge.insert(row) : knowledge.update(row));
   // A short document is whole at once.
-  const left = await replaceSomePassages(tx, call.service, row, prepared, sliceBudget(call.service));
-  await audit(tx, call, {
-    organizationId: row.organization_id,
-    action: 'knowledge.add',
-    subject: `application:${application.id}`,
-    detail: { document: row.id, source: input.source.slice(0, 200), change },
-  });
+  const left = await replaceSomePassages(tx, service, row, prepared, sliceBudget(service));
   return {
     added: { ...serializeDocument(row, prepared.passages.length), change },
     unfinished: left ? row : null,

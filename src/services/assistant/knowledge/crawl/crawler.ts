@@ -14,7 +14,7 @@ import { readFile } from '../files/read-file.ts';
 import { extractLinks, isIndexable } from './page-links.ts';
 
 export interface CrawlOptions {
-  readonly clock: Clock;
+  readonly clock: Pick<Clock, 'after'>;
   /** Where it begins. */
   readonly start: URL;
   /** How many pages at most. */

@@ -10,7 +10,7 @@ import { describeNetworkError, errorCode } from '../../../../net/network-errors.
 import { BlockedAddressError, type SsrfGuard } from '../../../../net/ssrf-guard.ts';
 
 export interface FetchOptions {
-  readonly clock: Clock;
+  readonly clock: Pick<Clock, 'after'>;
   readonly guard: SsrfGuard;
   readonly userAgent: string;
   /** Aborts the request under way. */
