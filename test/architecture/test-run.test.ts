@@ -95,6 +95,16 @@ describe.runIf(existsSync('/proc/self/environ'))('a test run', () => {
     await expectNothingLeft(await programs());
   });
 
+  test('counts and names a file whose worker dies', async () => {
+    const { code, stdout } = await (
+      await startRunner(startsPrograms("process.kill(process.pid, 'SIGKILL');"))
+    ).ended;
+    expect(code).toBe(1);
+    // The worker's death is the one failure, the test that did not end the other.
+    expect(stdout.trim()).toMatch(/\ndid not end: inner\.test\.ts\n0 passed, 2 failed$/);
+    await expectNothingLeft(await programs());
+  });
+
   test('ends with its runner when that is killed', async () => {
     const runner = await startRunner(startsPrograms('await new Promise(() => undefined);'));
     const pids = await programs();

@@ -1,7 +1,8 @@
-// Owns: the very last line of a test run, "N passed, N failed", which CI reads.
-// Must not print anything else, and must never close a broken run with "0 failed".
+// Owns: the very last line of a test run, "N passed, N failed", which CI reads, and before it the names of the files that
+// did not end. Must not print anything else, and must never close a broken run with "0 failed".
 import { writeSync } from 'node:fs';
-import type { Reporter, TestModule, TestRunEndReason } from 'vitest/node';
+import { relative } from 'node:path';
+import type { Reporter, TestModule, TestRunEndReason, TestSpecification } from 'vitest/node';
 
 /** What one run came to, in tests. */
 export interface Tally {
@@ -42,12 +43,22 @@ export function tally(
 /** Prints the closing line when the process ends, after whatever other reporters still have to say. */
 export default class ClosingLineReporter implements Reporter {
   private line = closingLine({ passed: 0, failed: 1, skipped: 0 });
+  private readonly unended = new Set<string>();
 
   onInit(): void {
     process.once('exit', () => writeSync(process.stdout.fd, `${this.line}\n`));
   }
 
+  onTestRunStart(files: readonly TestSpecification[]): void {
+    for (const { moduleId } of files) this.unended.add(moduleId);
+  }
+
+  onTestModuleEnd({ moduleId }: TestModule): void {
+    this.unended.delete(moduleId);
+  }
+
   onTestRunEnd(modules: readonly TestModule[], errors: readonly unknown[], reason: TestRunEndReason): void {
-    this.line = closingLine(tally(modules, errors.length, reason));
+    const names = [...this.unended].map((file) => `did not end: ${relative(process.cwd(), file)}\n`);
+    this.line = names.join('') + closingLine(tally(modules, errors.length, reason));
   }
 }

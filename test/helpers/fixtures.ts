@@ -5,6 +5,9 @@ import type { Mode, Plan, Role } from '../../src/protocol/entities.ts';
 import { type TestSocket, connectSocket, request, type HeaderMap, type Reply } from './client.ts';
 import type { TestApp } from './app.ts';
 
+/** What is needed of a server to make people there; it may run in another process. */
+export type FixtureApp = Pick<TestApp, 'url' | 'local'>;
+
 export interface TestApplication {
   readonly id: string;
   readonly domain: string;
@@ -23,7 +26,7 @@ const password = 'correct horse battery staple';
 
 /** An organization with one application, its domain, a live and a test key. */
 export async function createOrganization(
-  app: TestApp,
+  app: FixtureApp,
   slug: string,
   plan: Plan = 'enterprise',
 ): Promise<TestOrganization> {
@@ -34,7 +37,7 @@ export async function createOrganization(
 
 /** One more application of an organization. */
 export async function createApplication(
-  app: TestApp,
+  app: FixtureApp,
   slug: string,
   domain = `${slug}.example`,
 ): Promise<TestApplication> {
@@ -59,7 +62,7 @@ export interface TestClient {
 
 /** A visitor who comes by a web page. */
 export function createVisitor(
-  app: TestApp,
+  app: FixtureApp,
   application: TestApplication,
   id: string = randomUUID(),
 ): TestClient {
@@ -79,7 +82,7 @@ export function createVisitor(
 
 /** A visitor whom the customer's backend speaks for. */
 export function createVisitorByKey(
-  app: TestApp,
+  app: FixtureApp,
   application: TestApplication,
   mode: Mode = 'live',
   id: string = randomUUID(),
@@ -109,7 +112,7 @@ export interface TestMember extends TestClient {
 
 /** A member who has signed in. Paths are below /api/v1/staff. */
 export async function createMember(
-  app: TestApp,
+  app: FixtureApp,
   slug: string,
   role: Role = 'operator',
   name = 'Olivia Operator',
@@ -120,7 +123,7 @@ export async function createMember(
 }
 
 /** Signs a member in once more. */
-export async function signIn(app: TestApp, slug: string, email: string, id: string): Promise<TestMember> {
+export async function signIn(app: FixtureApp, slug: string, email: string, id: string): Promise<TestMember> {
   const session = await request(
     app.url,
     'POST',

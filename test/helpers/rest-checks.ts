@@ -228,7 +228,7 @@ function digestTables(connection: Connection): Digests {
 
 /** Runs SQL as a person with the file in hands would. New tests use `rowsOf` (database.ts), which another engine can answer. */
 export function inDatabase(
-  app: TestApp,
+  app: Pick<TestApp, 'folder'>,
   sql: string,
   ...values: readonly unknown[]
 ): Record<string, unknown>[] {
