@@ -6,6 +6,7 @@
 //                                       package's own command in node_modules/.bin
 // Must not touch anything else.
 import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import {
   chmodSync,
   copyFileSync,
@@ -23,7 +24,7 @@ import {
 } from 'node:fs';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
-import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
+import { brotliCompressSync, brotliDecompressSync, constants, gzipSync } from 'node:zlib';
 
 const root = import.meta.dirname;
 
@@ -122,6 +123,40 @@ export function compress(text) {
   });
 }
 
+/** What {@link shrink} made before. `npm ci` removes it with the rest of node_modules. */
+const shrunk = join(root, 'node_modules/.cache/deskbell-build');
+
+/**
+ * A browser's file shortened and compressed. Both are most of a build's time, and the same text gives the same bytes: what
+ * was made once is kept, under a digest of the text and of all that decides what becomes of it.
+ * @param format as for {@link shorten}; null: of no script, which is only compressed
+ * @returns the text and its brotli
+ */
+async function shrink(text, format) {
+  const how = [
+    manifest('node_modules/terser').version,
+    process.versions.brotli,
+    shorten.toString() + compress.toString(),
+    format,
+  ];
+  const key = createHash('sha256')
+    .update(JSON.stringify([...how, text]))
+    .digest('hex');
+  const file = join(shrunk, `${key}.br`);
+  if (existsSync(file)) {
+    const brotli = readFileSync(file);
+    return { text: brotliDecompressSync(brotli).toString(), brotli };
+  }
+  const short = format === null ? text : await shorten(text, format);
+  const brotli = compress(short);
+  mkdirSync(shrunk, { recursive: true });
+  // In one step: another build may be reading.
+  const fresh = `${file}.${process.pid}`;
+  writeFileSync(fresh, brotli);
+  renameSync(fresh, file);
+  return { text: short, brotli };
+}
+
 /** What runs in browsers: flat files in one folder, names with a hash for all but widget.js, sdk.js, panel.js and security.js. */
 async function buildWeb(bundle, folder) {
   mkdirSync(folder, { recursive: true });
@@ -162,12 +197,10 @@ async function buildWeb(bundle, folder) {
     outdir: folder,
   });
   for (const name of readdirSync(folder)) {
-    const text = await shorten(
-      readFileSync(join(folder, name), 'utf8'),
-      name === 'widget.js' ? 'iife' : 'esm',
-    );
+    const built = readFileSync(join(folder, name), 'utf8');
+    const { text, brotli } = await shrink(built, name === 'widget.js' ? 'iife' : 'esm');
     writeFileSync(join(folder, name), text);
-    writeFileSync(join(folder, `${name}.br`), compress(text));
+    writeFileSync(join(folder, `${name}.br`), brotli);
     writeFileSync(join(folder, `${name}.gz`), gzipSync(text, { level: 9 }));
   }
   return [conversation, panel, widget, sdk, security];
@@ -261,9 +294,9 @@ export async function buildDashboard(bundle, folder) {
   for (const name of readdirSync(assets)) {
     const path = join(assets, name);
     const built = readFileSync(path, 'utf8');
-    const text = name.endsWith('.js') ? await shorten(built) : built;
+    const { text, brotli } = await shrink(built, name.endsWith('.js') ? 'esm' : null);
     writeFileSync(path, text);
-    writeFileSync(`${path}.br`, compress(text));
+    writeFileSync(`${path}.br`, brotli);
     // No gzip: over HTTPS every browser takes brotli, and on the same machine size does not matter.
     files[name] = { type: types[name.split('.').at(-1)], bytes: Buffer.byteLength(text) };
   }

@@ -6,9 +6,20 @@ import { LongestFirst } from './test/helpers/sequencer.ts';
 const isolated = 'sdk';
 
 /** @param folders a pattern of folders below test/ */
-function project(name: string, folders: string, isolate: boolean): TestProjectConfiguration {
-  return { extends: true, test: { name, include: [`test/${folders}/**/*.test.{ts,tsx}`], isolate } };
+function project(
+  name: string,
+  folders: string,
+  isolate: boolean,
+  env: Record<string, string> = {},
+): TestProjectConfiguration {
+  return { extends: true, test: { name, include: [`test/${folders}/**/*.test.{ts,tsx}`], isolate, env } };
 }
+
+/** The journeys once more, behind the hostile engine; `npm run test:hostile` puts all that it runs behind it. */
+const hostile =
+  process.env['DESKBELL_TEST_ENGINE'] === undefined
+    ? [project('hostile', 'e2e', false, { DESKBELL_TEST_ENGINE: 'hostile:1' })]
+    : [];
 
 /** `npm run test:long`, or a number of rounds that a person has chosen: those last as long as they last. */
 const unbounded =
@@ -17,10 +28,10 @@ const unbounded =
 export default defineConfig({
   test: {
     environment: 'node',
-    projects: [project('isolated', isolated, true), project('shared', `!(${isolated})`, false)],
+    projects: [project('isolated', isolated, true), project('shared', `!(${isolated})`, false), ...hostile],
     pool: 'forks',
-    // On two cores: a test that drives a browser, a terminal or a process waits for a quarter of its time.
-    maxWorkers: 3,
+    // On two cores: a test that drives a browser, a terminal or a process waits for a good part of its time.
+    maxWorkers: 4,
     sequence: { sequencer: LongestFirst },
     // A limit is for a test that hangs, not for one that is slow: a busy machine takes ten times as long.
     testTimeout: unbounded ? 0 : 600_000,

@@ -103,7 +103,7 @@ export function openLogFiller(folder: string): LogFiller {
   const count = connection.prepare('update log_filler set n = n + 1');
   const clear = (): void => {
     const [{ busy } = { busy: 1 }] = connection.pragma('wal_checkpoint(TRUNCATE)') as { busy: number }[];
-    if (busy !== 0) throw new Error('somebody reads the log');
+    if (busy !== 0) throw new Error('another connection reads the log');
   };
   clear();
   return {

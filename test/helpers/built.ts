@@ -16,12 +16,17 @@ async function newestChange(folder: string): Promise<number> {
   return Math.max(0, ...times);
 }
 
+/** Folders and files that decide what is built. */
+const sources = ['src', 'migrations', 'widget', 'docs'];
+const settings = ['esbuild.config.mjs', 'package.json', 'package-lock.json'];
+
 async function isBuilt(): Promise<boolean> {
   const built = await stat(join(repository, 'dist/cli.mjs')).catch(() => null);
   if (built === null) return false;
-  const changes = await Promise.all(
-    ['src', 'migrations', 'widget', 'docs'].map((folder) => newestChange(join(repository, folder))),
-  );
+  const changes = await Promise.all([
+    ...sources.map((folder) => newestChange(join(repository, folder))),
+    ...settings.map(async (file) => (await stat(join(repository, file))).mtimeMs),
+  ]);
   return built.mtimeMs >= Math.max(...changes);
 }
 

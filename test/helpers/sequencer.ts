@@ -3,8 +3,14 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Files of many processes, pages or rounds. Their size, by which Vitest goes in a fresh clone, does not tell. */
-const longest =
-  /\/(?:e2e[^/]*|accessibility|contact-form|pages|killed-server|serve|commands|data-commands|usage|dockerfile|package|full-disk|migrations|server-lock|rest-matrix|openapi|deletion|hostile-texts|knowledge-files|screen|frames|rest|sign-in|security-page|slices)\.test\.tsx?$/;
+const longest = new RegExp(
+  String.raw`/(?:${[
+    'static-checks|accessibility|data-commands|e2e[^/]*|contact-form|pages|dockerfile|inbox|serve|package|security-page',
+    'rest-matrix|deletion|screen|dashboard/settings|parity|commands|slices|knowledge-files|passkeys|ai-model|full-disk',
+    'sync-flood|openapi|sign-in|sends|usage|data-doctor|knowledge-chunking|test-run|webhooks|migrations|width',
+    'encrypted-backup|killed-server|server-lock|hostile-texts|frames|rest|terminal-sign-in|storage-faults',
+  ].join('|')})\.test\.tsx?$`,
+);
 
 /** @returns 0 for a file that comes early, 2 for one that needs a worker of its own, which ends a shared one */
 function rank({ moduleId, project }: TestSpecification): number {
