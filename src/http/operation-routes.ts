@@ -143,6 +143,7 @@ async function readInput(ctx: Context, operation: AnyOperation): Promise<Record<
   const parameters = (ctx as unknown as { params: Record<string, string> }).params;
   for (const [name, value] of Object.entries(parameters))
     if (name.endsWith('Id') && !uuid.safeParse(value).success) throw notFound(name.slice(0, -2));
+  checkEscapes(ctx.path, parameters);
   const [method] = operation.rest ?? [];
   const input =
     operation.body === 'file'
@@ -152,6 +153,17 @@ async function readInput(ctx: Context, operation: AnyOperation): Promise<Record<
         : { ...(await readBody(ctx)) };
   if (operation.idempotency !== undefined) mergeIdempotencyKey(ctx, operation.idempotency, input);
   return Object.assign(input, parameters);
+}
+
+/** The router takes a text whose escapes are malformed as it stands: then it would be a name that was never meant. */
+function checkEscapes(path: string, parameters: Record<string, string>): void {
+  if (!path.includes('%')) return;
+  try {
+    decodeURIComponent(path);
+  } catch {
+    const name = Object.keys(parameters).find((one) => !one.endsWith('Id')) ?? 'path';
+    throw badField(name, 'must be percent-encoded UTF-8 in the path; a percent sign is written as %25');
+  }
 }
 
 /** `limit[]=5` and `limit=1&limit=2` are arrays, which no field takes: refused instead of guessed at. */

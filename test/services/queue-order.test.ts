@@ -87,6 +87,17 @@ describe('tags', () => {
     ]);
   });
 
+  it('in a path have escapes that can be read', async () => {
+    for (const written of ['%E0%A4%A', '%', '%zz', 'a%2', '%ff'])
+      for (const method of ['PUT', 'DELETE']) {
+        const { status, body } = await at(operator, method, `/tags/${written}`);
+        expect([written, status]).toEqual([written, 400]);
+        expect(JSON.stringify(body)).toContain('percent');
+      }
+    expect((await now()).tags).toEqual([]);
+    expect(ok(await at(operator, 'PUT', '/tags/100%25')).tags).toEqual(['100%']);
+  });
+
   it('of twenty who tag at once none is lost, and a twenty-first is refused', async () => {
     const names = Array.from({ length: 20 }, (_, index) => `at-once-${index}`);
     const replies = await Promise.all(
