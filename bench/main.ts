@@ -20,6 +20,7 @@ const help = `npm run bench [-- options]
   --rounds N        rounds of each server, in turn, at full and at half load; medians count (9)
   --seconds N       length of one server's round (0.5)
   --peers NAMES     ceiling: the least code that does it; fair: with the same rows and limits (both)
+  --beside DIR      another checkout of Deskbell, in the same rounds; without a ceiling what it is held against
   --json FILE       write the figures of the sends there
   --runs N          runs of the other measurements; the median counts (3)
   --pairs N         pairs of connections (50)
@@ -38,6 +39,7 @@ const { values } = parseArgs({
     rounds: { type: 'string', default: '9' },
     seconds: { type: 'string', default: '0.5' },
     peers: { type: 'string', default: peers.join() },
+    beside: { type: 'string' },
     json: { type: 'string' },
     pairs: { type: 'string', default: '50' },
     window: { type: 'string', default: '1' },
@@ -77,6 +79,7 @@ async function sends(): Promise<void> {
           (way) => chosen.has(way === 'visitor' || way === 'operator' ? 'ws' : 'rest') || chosen.has(way),
         ),
         peers: peers.filter((peer) => values.peers.split(',').includes(peer)),
+        beside: values.beside,
         flags: profiling,
       },
       children,

@@ -75,11 +75,11 @@ export class Child {
   #failure: string | null = null;
 
   /** @param flags for Node itself, as `--cpu-prof` */
-  constructor(script: string, args: readonly string[] = [], flags: readonly string[] = []) {
+  constructor(script: string | URL, args: readonly string[] = [], flags: readonly string[] = []) {
     this.#process = fork(new URL(script, import.meta.url), [...args], { execArgv: [...flags] });
     this.#ended = new Promise((resolve) => {
       this.#process.once('exit', (code, signal) => {
-        this.#failure = `${script} ended early (${signal ?? code})`;
+        this.#failure = `${String(script)} ended early (${signal ?? code})`;
         resolve();
       });
     });

@@ -3,7 +3,8 @@
 // After each round the rows in each database are counted. Must not believe a server: it counts the rows itself.
 import { mkdir } from 'node:fs/promises';
 import { loadavg } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import Database from 'better-sqlite3';
 import { median } from './program.ts';
 import { Child, type Sent, type Way } from './protocol.ts';
@@ -19,21 +20,24 @@ export interface SendOptions {
   readonly seconds: number;
   readonly ways: readonly Way[];
   readonly peers: readonly Peer[];
+  /** Another checkout of Deskbell that sends in the same rounds: what a change has brought. */
+  readonly beside?: string | undefined;
   /** Node's flags for Deskbell's server. */
   readonly flags: readonly string[];
 }
 
 export const peers = ['ceiling', 'fair'] as const;
 export type Peer = (typeof peers)[number];
+type Server = 'deskbell' | 'beside' | Peer;
 
 /** One server in one way of sending, medians of the rounds. */
 export interface Figures {
-  readonly server: 'deskbell' | Peer;
+  readonly server: Server;
   readonly way: Way;
   readonly perSecond: number;
   /** Processor time of the server for a message, user and system, µs. */
   readonly cpuMicros: number;
-  /** Medians of the ratios, round by round: more is better. 1 for the ceiling itself. */
+  /** Medians of the ratios to the ceiling, without one to the other checkout, round by round: more is better. */
   readonly rateRatio: number;
   readonly cpuRatio: number;
   /** Milliseconds to the acknowledgement, at half of its own messages/s. */
@@ -50,7 +54,7 @@ interface Round extends Sent {
 
 /** One server with the generator that sends to it in one way. */
 interface Contender {
-  readonly server: 'deskbell' | Peer;
+  readonly server: Server;
   readonly child: Child;
   readonly generator: Child;
   readonly database: string;
@@ -65,16 +69,24 @@ const warmRounds = 3;
  * @throws Error when what was sent, acknowledged, delivered and stored is not the same number
  */
 export async function compareSends(options: SendOptions, started: Child[]): Promise<Figures[]> {
-  const start = (script: string, args: readonly string[], flags: readonly string[] = []): Child => {
+  const start = (script: string | URL, args: readonly string[], flags: readonly string[] = []): Child => {
     const child = new Child(script, args, flags);
     started.push(child);
     return child;
   };
   await mkdir(options.folder, { recursive: true });
   const pairs = String(options.pairs);
-  const servers = new Map<'deskbell' | Peer, Child>([
+  const servers = new Map<Server, Child>([
     ['deskbell', start('./deskbell-server.ts', [join(options.folder, 'deskbell'), pairs], options.flags)],
   ]);
+  if (options.beside !== undefined)
+    servers.set(
+      'beside',
+      start(pathToFileURL(resolve(options.beside, 'bench/deskbell-server.ts')), [
+        join(options.folder, 'beside'),
+        pairs,
+      ]),
+    );
   for (const peer of options.peers)
     servers.set(peer, start('./peer-server.ts', [options.folder, pairs, peer === 'fair' ? 'fair' : 'least']));
   const figures: Figures[] = [];
@@ -111,7 +123,9 @@ async function compare(
   for (let round = 0; round < rounds; round += 1)
     for (const contender of inTurn(contenders, round))
       contender.half.push(await runRound(contender, seconds, rateOf(contender) / 2));
-  const ceiling = contenders.find(({ server }) => server === 'ceiling');
+  const ceiling =
+    contenders.find(({ server }) => server === 'ceiling') ??
+    contenders.find(({ server }) => server === 'beside');
   return contenders.map((contender) => {
     const { server, full, half } = contender;
     const against = (list: (of: Contender) => readonly Round[], value: (round: Round) => number): number =>
