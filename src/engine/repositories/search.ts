@@ -12,8 +12,8 @@ export interface SearchRepository {
   /** Puts a message's words into the index, in place of those it had. */
   put(messageId: string, organizationId: string, words: readonly string[]): Promise<void>;
   has(messageId: string): Promise<boolean>;
-  /** What of a message is to be found; undefined for one that was deleted. */
-  textOf(messageId: string): Promise<string | undefined>;
+  /** What of messages is to be found, in no order; nothing of those that were deleted. */
+  textsOf(messageIds: readonly string[]): Promise<{ readonly id: string; readonly text: string }[]>;
   remove(messageId: string): Promise<number>;
   /** Messages after an id that the index does not have yet, by id. */
   unindexed(after: string, limit: number): Promise<UnindexedMessage[]>;

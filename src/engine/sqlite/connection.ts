@@ -115,7 +115,10 @@ export function createRunner(
     first: <R>(query: CompiledQuery<R>, parameters: readonly unknown[]) =>
       statement(query.sql).get(...parameters) as R | undefined,
     run: (query, parameters) => statement(query.sql).run(...parameters).changes,
-    insert: (query, parameters) => Number(statement(query.sql).run(...parameters).lastInsertRowid),
+    insert: (query, parameters) => {
+      const { changes, lastInsertRowid } = statement(query.sql).run(...parameters);
+      return changes === 0 ? undefined : Number(lastInsertRowid);
+    },
   };
   return {
     direct,

@@ -30,8 +30,8 @@ export interface DirectRunner {
   first<R>(query: CompiledQuery<R>, parameters: readonly unknown[]): R | undefined;
   /** The number of rows changed. */
   run(query: CompiledQuery, parameters: readonly unknown[]): number;
-  /** The number of the row that it inserted. */
-  insert(query: CompiledQuery, parameters: readonly unknown[]): number;
+  /** The number of the row that it inserted; undefined: none. */
+  insert(query: CompiledQuery, parameters: readonly unknown[]): number | undefined;
 }
 
 /** Runs compiled queries. */

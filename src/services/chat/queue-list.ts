@@ -14,6 +14,7 @@ import { serializeQueueItem } from '../core/serializers.ts';
 import { computeSlice } from '../core/slices.ts';
 import type { MemberCall, ReadTx } from '../service.ts';
 import { queueFilter } from './queue-filter.ts';
+import { catchUpForSearch } from './search.ts';
 
 /** Rows that are looked at between two turns of the loop. */
 export const rowsPerTurn = 500;
@@ -194,6 +195,7 @@ export async function listQueue(
 ): Promise<Output<'staff.conversations.list'>> {
   const { limit, offset, sort = 'queue' } = input;
   const { store } = call.service.engine;
+  if (input.q !== undefined) await catchUpForSearch(call.service);
   const filter = await store.read((tx) => queueFilter(tx, call, input));
   if (filter === null) return { conversations: [], total: 0, limit, offset };
   const { ids, total } = await findFitting(call, filter, sort, offset + limit);

@@ -1,7 +1,8 @@
 // Full-text search over messages in any language: text is cut into words by the
 // platform's own segmenter when it is indexed and when it is searched, because
 // SQLite's tokenizer knows no words in scripts that write without blanks.
-// The index follows the event log, a moment behind, so that sending never waits for it.
+// The index follows the event log, in moments in which little is sent, so that sending never waits for it. A search
+// brings it up to the log first.
 import type { Service, Tx } from '../service.ts';
 import type { WordQuery } from '../../engine/repositories/search.ts';
 import type { UnindexedMessage } from '../../engine/rows.ts';
@@ -16,9 +17,11 @@ const unfinished = 'unfinished';
 const batchSize = 200;
 const pageSize = 500;
 const indexDelayMs = 250;
-/** Events within `afterMs` above which the service counts as busy. */
+/** Events within `indexDelayMs` above which the service counts as busy. */
 const busyThreshold = 100;
 const maxIndexDelayMs = 30_000;
+/** A search waits no longer for the index, ms: after a flood, what is not in it by then is found a moment later. */
+const maxSearchWaitMs = 1_000;
 
 const ascii = /^[\0-\x7f]*$/;
 /**
@@ -47,16 +50,66 @@ export function searchQuery(text: string): WordQuery | null {
   return prefix === undefined ? null : { words, prefix };
 }
 
-/** Brings the index up to the end of the event log; the first time, and after an import, through all messages. */
-export async function updateSearchIndex(service: Service): Promise<void> {
+/** Asked between two slices of indexing: whether to leave the rest for later. */
+type Pausing = () => boolean;
+
+/** Runs of an engine: the one under way, and the one after it, which all who ask in the meantime share. */
+interface Runs {
+  readonly current: Promise<void>;
+  next: Promise<void> | null;
+}
+
+const runsByEngine = new WeakMap<Service['engine'], Runs>();
+
+/**
+ * Brings the index up to the end of the event log; the first time, and after an import, through all messages.
+ * @param pausing once it says true, the rest of the log is left for the next run
+ * @returns when everything is indexed that was in the log at the time of the call
+ */
+export function updateSearchIndex(service: Service, pausing: Pausing = () => false): Promise<void> {
+  const underWay = runsByEngine.get(service.engine);
+  if (underWay === undefined) return startRun(service, pausing);
+  return (underWay.next ??= underWay.current.catch(() => undefined).then(() => startRun(service, pausing)));
+}
+
+function startRun(service: Service, pausing: Pausing): Promise<void> {
+  const { engine } = service;
+  const current = followLog(service, pausing).finally(() => {
+    if (runs.next === null) runsByEngine.delete(engine);
+  });
+  const runs: Runs = { current, next: null };
+  runsByEngine.set(engine, runs);
+  return current;
+}
+
+/**
+ * What a search does first, so that it finds what was sent a moment ago, and not what was edited away. Waits for a
+ * limited time; where nothing can be written now, the index is searched as it is.
+ */
+export async function catchUpForSearch(service: Service): Promise<void> {
+  const { store, clock } = service.engine;
+  const isCurrent = await store.read(
+    async ({ repositories: { meta, events } }) =>
+      Number(await meta.get(cursorKey)) >= (await events.lastSeq()),
+  );
+  if (isCurrent) return;
+  const { promise: late, resolve } = Promise.withResolvers<void>();
+  const cancel = clock.after(maxSearchWaitMs, resolve);
+  await Promise.race([updateSearchIndex(service).catch(() => undefined), late]);
+  cancel();
+}
+
+async function followLog(service: Service, pausing: Pausing): Promise<void> {
   const { store } = service.engine;
-  const cursor = await store.read(({ repositories }) => repositories.meta.get(cursorKey));
+  const { cursor, end } = await store.read(async ({ repositories: { meta, events } }) => ({
+    cursor: await meta.get(cursorKey),
+    end: await events.lastSeq(),
+  }));
   if (cursor === undefined || cursor === unfinished) {
     await indexAllMessages(service);
     return;
   }
-  let position = Number(cursor);
-  for (;;) {
+  for (let position = Number(cursor); position < end && !pausing();) {
     const after = position;
     const events = await store.read(({ repositories }) => repositories.events.after(after, pageSize));
     const last = events.at(-1);
@@ -66,7 +119,7 @@ export async function updateSearchIndex(service: Service): Promise<void> {
     for (const { type, message_id: id, organization_id, conversation_id } of events)
       if (id !== null && (type === 'message:new' || type === 'message:edited'))
         changed.set(id, { id, organization_id, conversation_id });
-    await inBatches([...changed.values()], (messages) => indexMessages(service, messages));
+    await indexMessages(service, [...changed.values()]);
     // Not where an import has removed the cursor since: then everything is indexed anew.
     const moved = await store.write(cursorScope, ({ repositories }) =>
       repositories.meta.replace(cursorKey, String(after), String(position)),
@@ -106,25 +159,23 @@ async function indexMessages(service: Service, messages: readonly UnindexedMessa
     }
 }
 
-/** @returns how many of them were indexed before the slice was full */
-async function indexSome(tx: Tx, messages: readonly UnindexedMessage[], full: SliceBudget): Promise<number> {
-  let done = 0;
-  for (const { id, organization_id } of messages) {
-    await indexMessage(tx, id, organization_id);
-    done += 1;
-    if (full(1)) break;
+/**
+ * A deleted message has nothing to find; one whose row was removed has taken its words along.
+ * @returns how many of them were indexed before the slice was full
+ */
+async function indexSome(
+  { repositories: { search } }: Tx,
+  messages: readonly UnindexedMessage[],
+  full: SliceBudget,
+): Promise<number> {
+  const some = messages.slice(0, batchSize);
+  const texts = new Map((await search.textsOf(some.map(({ id }) => id))).map(({ id, text }) => [id, text]));
+  for (const [at, { id, organization_id }] of some.entries()) {
+    const text = texts.get(id);
+    if (text !== undefined) await search.put(id, organization_id, tokenize(text));
+    if (full(1)) return at + 1;
   }
-  return done;
-}
-
-/** A deleted message has nothing to find; one whose row was removed has taken its words along. */
-async function indexMessage({ repositories }: Tx, id: string, organizationId: string): Promise<void> {
-  const text = await repositories.search.textOf(id);
-  if (text !== undefined) await repositories.search.put(id, organizationId, tokenize(text));
-}
-
-async function inBatches<T>(all: readonly T[], work: (some: readonly T[]) => Promise<void>): Promise<void> {
-  for (let start = 0; start < all.length; start += batchSize) await work(all.slice(start, start + batchSize));
+  return some.length;
 }
 
 /**
@@ -134,23 +185,32 @@ async function inBatches<T>(all: readonly T[], work: (some: readonly T[]) => Pro
  */
 export function startSearchIndexer(service: Service, onFault: (error: unknown) => void): () => Promise<void> {
   let cancel: (() => void) | null = null;
-  let running: Promise<void> = Promise.resolve();
+  let indexing: Promise<void> = Promise.resolve();
   let stopped = false;
   let waitingSince: number | null = null;
+  /** Since the last look. */
   let changedEvents = 0;
   const run = (): void => {
     cancel = null;
     const now = service.engine.clock.monotonic();
     waitingSince ??= now;
     // Under load, messages come first: the index waits for a quieter moment, but not for ever.
-    const busy = changedEvents > busyThreshold && now - waitingSince < maxIndexDelayMs;
-    changedEvents = 0;
-    if (busy) {
+    const overdue = now - waitingSince >= maxIndexDelayMs;
+    const busy = (): boolean => changedEvents > busyThreshold && !overdue;
+    if (busy()) {
+      changedEvents = 0;
       plan();
       return;
     }
-    waitingSince = null;
-    running = running.then(() => (stopped ? undefined : updateSearchIndex(service))).catch(onFault);
+    changedEvents = 0;
+    indexing = indexing
+      .then(() => (stopped ? undefined : updateSearchIndex(service, () => stopped || busy())))
+      .catch(onFault)
+      .then(() => {
+        // Left for later, or it came in the meantime.
+        if (busy()) plan();
+        else waitingSince = null;
+      });
   };
   const plan = (): void => {
     if (!stopped) cancel ??= service.engine.clock.after(indexDelayMs, run);
@@ -165,6 +225,6 @@ export function startSearchIndexer(service: Service, onFault: (error: unknown) =
     stopped = true;
     unsubscribe();
     cancel?.();
-    await running;
+    await indexing;
   };
 }

@@ -73,7 +73,11 @@ export function createEventsRepository(
 ): EventsRepository & { insert(row: Omit<EventRow, 'seq'>): number } {
   return {
     // `seq` is the table's integer key, which SQLite tells without a query.
-    insert: (row: Omit<EventRow, 'seq'>) => runner.direct.insert(insertEvent.compiled, insertEvent.bind(row)),
+    insert: (row: Omit<EventRow, 'seq'>) => {
+      const seq = runner.direct.insert(insertEvent.compiled, insertEvent.bind(row));
+      if (seq === undefined) throw new Error('An event was not stored.');
+      return seq;
+    },
     after: (seq: number, limit: number) => all(runner, after, { seq, limit }),
     lastSeq: async () => (await first(runner, last, {}))?.seq ?? 0,
     prune: (before: number, limit: number) => run(runner, prune, { before, limit }),

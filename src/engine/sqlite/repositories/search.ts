@@ -2,7 +2,8 @@
 // means is services/search.ts.
 import type { SearchRepository, WordQuery } from '../../repositories/search.ts';
 import { sql } from 'kysely';
-import { all, first, prepare, run, type Runner } from '../query.ts';
+import { isOneOf } from '../dialect.ts';
+import { all, attempt, first, prepare, run, type Runner } from '../query.ts';
 
 const rowOf = prepare<{ message_id: string }>()((db, p) =>
   db.selectFrom('search_rows').select('id').where('message_id', '=', p.message_id),
@@ -11,20 +12,19 @@ const insertRow = prepare<{ message_id: string }>()((db, p) =>
   db
     .insertInto('search_rows')
     .values({ message_id: p.message_id })
-    .onConflict((conflict) => conflict.column('message_id').doNothing())
-    .returning('id'),
+    .onConflict((conflict) => conflict.column('message_id').doNothing()),
 );
 const scopeOf = prepare<{ organization_id: string }>()((db, p) =>
   db.selectFrom('search_scopes').select('number').where('organization_id', '=', p.organization_id),
 );
 const makeScope = prepare<{ organization_id: string }>()((db, p) =>
-  db.insertInto('search_scopes').values({ organization_id: p.organization_id }).returning('number'),
+  db.insertInto('search_scopes').values({ organization_id: p.organization_id }),
 );
-const textOf = prepare<{ id: string }>()((db, p) =>
+const textsOf = prepare<{ ids: string }>()((db, p) =>
   db
     .selectFrom('messages')
-    .select((e) => e.fn.coalesce('content_text', 'content').as('text'))
-    .where('id', '=', p.id)
+    .select((e) => ['id', e.fn.coalesce('content_text', 'content').as('text')])
+    .where(isOneOf('id', p.ids))
     .where('deleted_at', 'is', null),
 );
 const insertWords = prepare<{ rowid: number; words: string }>()((db, p) =>
@@ -76,30 +76,31 @@ function toMatch({ words, prefix }: WordQuery, scope: number): string {
 }
 
 export function createSearchRepository(runner: Runner): SearchRepository {
-  const ensureScope = async (organizationId: string): Promise<number> => {
-    const found =
-      (await first(runner, scopeOf, { organization_id: organizationId })) ??
-      (await first(runner, makeScope, { organization_id: organizationId }));
-    if (found === undefined) throw new Error('a scope could not be made');
-    return found.number;
+  const { direct } = runner;
+  const insertOnce = (...statement: Parameters<typeof direct.insert>): number => {
+    const number = direct.insert(...statement);
+    if (number === undefined) throw new Error('A row of the search index could not be made.');
+    return number;
   };
-  const replaceRow = async (messageId: string): Promise<number> => {
-    let row = await first(runner, insertRow, { message_id: messageId });
-    if (row === undefined) {
-      // It was indexed before: its words go with its row.
-      await run(runner, remove, { message_id: messageId });
-      row = await first(runner, insertRow, { message_id: messageId });
-    }
-    if (row === undefined) throw new Error('a message could not be indexed');
-    return row.id;
+  const ensureScope = (organizationId: string): number =>
+    direct.first(scopeOf.compiled, scopeOf.bind({ organization_id: organizationId }))?.number ??
+    insertOnce(makeScope.compiled, makeScope.bind({ organization_id: organizationId }));
+  const replaceRow = (messageId: string): number => {
+    const values = insertRow.bind({ message_id: messageId });
+    const made = direct.insert(insertRow.compiled, values);
+    if (made !== undefined) return made;
+    // It was indexed before: its words go with its row.
+    direct.run(remove.compiled, remove.bind({ message_id: messageId }));
+    return insertOnce(insertRow.compiled, values);
   };
   return {
-    put: async (messageId, organizationId, words) => {
-      const scope = await ensureScope(organizationId);
-      const own = words.map((word) => indexedWord(scope, word));
-      await run(runner, insertWords, { rowid: await replaceRow(messageId), words: own.join(' ') });
-    },
-    textOf: async (messageId) => (await first(runner, textOf, { id: messageId }))?.text,
+    put: (messageId, organizationId, words) =>
+      attempt(() => {
+        const scope = ensureScope(organizationId);
+        const own = words.map((word) => indexedWord(scope, word)).join(' ');
+        direct.run(insertWords.compiled, insertWords.bind({ rowid: replaceRow(messageId), words: own }));
+      }),
+    textsOf: (messageIds) => all(runner, textsOf, { ids: JSON.stringify(messageIds) }),
     has: async (messageId: string) => (await first(runner, rowOf, { message_id: messageId })) !== undefined,
     remove: (messageId: string) => run(runner, remove, { message_id: messageId }),
     unindexed: (after: string, limit: number) => all(runner, unindexed, { after, limit }),
