@@ -13,6 +13,7 @@ import { execute } from '../../src/services/execute.ts';
 import type { Service } from '../../src/services/service.ts';
 import { engineWrapper } from './hostile-engine.ts';
 import { createTestClock, type TestClock } from './clock.ts';
+import { copyTemplate } from './template-database.ts';
 
 export interface TestApp {
   readonly url: string;
@@ -59,6 +60,8 @@ export interface TestAppOptions {
 /** Starts a server on an empty folder. */
 export async function startApp(options: TestAppOptions = {}): Promise<TestApp> {
   const folder = await mkdtemp(join(tmpdir(), 'deskbell-test-'));
+  // A key from elsewhere makes its own database.
+  if (options.environment?.['DESKBELL_SECRET_KEY'] === undefined) await copyTemplate(folder);
   return startOn(folder, options, createTestClock());
 }
 
