@@ -3,7 +3,7 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { eventually } from '../helpers/eventually.ts';
 import { startProxy } from '../helpers/proxy.ts';
-import { openTerminal, type Terminal } from '../helpers/terminal.ts';
+import { openTerminal, type Terminal, type TerminalOptions } from '../helpers/terminal.ts';
 import { password, createServerFixture, type ServerFixture } from './server-fixture.ts';
 
 /** Leaves the console, whatever it shows and whatever is unsent, and gives its exit code. */
@@ -34,16 +34,24 @@ export async function expectRestored(terminal: Terminal): Promise<void> {
     expect(raw.lastIndexOf(off), off).toBeGreaterThan(raw.lastIndexOf(on));
 }
 
+type Size = Pick<TerminalOptions, 'columns' | 'rows'>;
+
+/** Of the file that runs: files of one worker follow each other. */
+let server: ServerFixture;
+
 /** Declares the journeys. */
-export function declareE2eTests(size: { readonly columns: number; readonly rows: number }): void {
-  let server: ServerFixture;
+export function declareE2eTests(size: Size): void {
   beforeAll(async () => {
     server = await createServerFixture(['Ann', 'Bob']);
     await server.signIn('Ann');
   });
   afterAll(() => server.close());
   afterEach(() => server.clear());
+  declareWork(size);
+  declareTrouble(size);
+}
 
+function declareWork(size: Size): void {
   test('signing in, accepting, answering, resolving, leaving', async () => {
     const visitor = await server.aVisitor('Ana Souza');
     const id = await visitor.ask('Where is my parcel?');
@@ -110,6 +118,38 @@ export function declareE2eTests(size: { readonly columns: number; readonly rows:
     }
   });
 
+  test('an admin answers a visitor, and keeps the answer for the assistant', async () => {
+    const visitor = await server.aVisitor('Gil Gift');
+    expect(await visitor.asksAssistant('Do you wrap gifts?')).toBe(false);
+    const id = await visitor.ask('Do you wrap gifts?');
+    await server.signIn('Witness');
+    const terminal = await server.console('Witness', size);
+    await terminal.waitFor('Gil Gift');
+    await terminal.press('a');
+    await terminal.waitFor(/yours|You have/);
+    await terminal.type('Any parcel is wrapped as a gift, call 030 1234567.');
+    await terminal.press('enter');
+    await eventually(async () => expect(await visitor.reads(id)).toHaveLength(2));
+    await terminal.press('esc');
+    await terminal.waitFor('x resolve');
+    await terminal.press('Q');
+    await terminal.waitFor(/▌ Do you wrap gifts\?  write/);
+    await terminal.press('esc');
+    await terminal.waitForNo('Questions without an answer');
+    await terminal.press('K');
+    await terminal.waitFor('Kept for the assistant');
+    await terminal.press('enter');
+    await terminal.waitFor('may name a person: 030 1234567');
+    for (let left = ', call 030 1234567.'.length; left > 0; left -= 1) await terminal.press('backspace');
+    await terminal.press('enter');
+    await terminal.waitFor('Kept. Questions like it');
+    expect(await visitor.asksAssistant('Do you wrap gifts?')).toBe(true);
+    expect(await visitor.reads(id)).toHaveLength(2);
+    expect(await leave(terminal)).toBe(0);
+  });
+}
+
+function declareTrouble(size: Size): void {
   test('the server dies while one writes: nothing is lost, the message goes out once', async () => {
     const visitor = await server.aVisitor('Patient Pat');
     const id = await visitor.ask('Are you there?');
@@ -169,36 +209,6 @@ export function declareE2eTests(size: { readonly columns: number; readonly rows:
     await terminal.waitFor('before++++');
     const columns = (await terminal.screen()).map((row) => row.length);
     expect(Math.max(...columns)).toBeLessThanOrEqual(size.columns);
-    expect(await leave(terminal)).toBe(0);
-  });
-
-  test('an admin answers a visitor, and keeps the answer for the assistant', async () => {
-    const visitor = await server.aVisitor('Gil Gift');
-    expect(await visitor.asksAssistant('Do you wrap gifts?')).toBe(false);
-    const id = await visitor.ask('Do you wrap gifts?');
-    await server.signIn('Witness');
-    const terminal = await server.console('Witness', size);
-    await terminal.waitFor('Gil Gift');
-    await terminal.press('a');
-    await terminal.waitFor(/yours|You have/);
-    await terminal.type('Any parcel is wrapped as a gift, call 030 1234567.');
-    await terminal.press('enter');
-    await eventually(async () => expect(await visitor.reads(id)).toHaveLength(2));
-    await terminal.press('esc');
-    await terminal.waitFor('x resolve');
-    await terminal.press('Q');
-    await terminal.waitFor(/▌ Do you wrap gifts\?  write/);
-    await terminal.press('esc');
-    await terminal.waitForNo('Questions without an answer');
-    await terminal.press('K');
-    await terminal.waitFor('Kept for the assistant');
-    await terminal.press('enter');
-    await terminal.waitFor('may name a person: 030 1234567');
-    for (let left = ', call 030 1234567.'.length; left > 0; left -= 1) await terminal.press('backspace');
-    await terminal.press('enter');
-    await terminal.waitFor('Kept. Questions like it');
-    expect(await visitor.asksAssistant('Do you wrap gifts?')).toBe(true);
-    expect(await visitor.reads(id)).toHaveLength(2);
     expect(await leave(terminal)).toBe(0);
   });
 

@@ -68,12 +68,18 @@ export interface ServerFixture {
   close(): Promise<void>;
 }
 
-/** @param names of the members, all operators */
-export async function createServerFixture(names: readonly string[]): Promise<ServerFixture> {
-  await ensureBuilt();
-  const folder = await mkdtemp(join(tmpdir(), 'deskbell-server-'));
-  const data = join(folder, 'data');
-  const domain = 'shop.example';
+const domain = 'shop.example';
+
+interface Member {
+  readonly email: string;
+  readonly id: string;
+}
+
+/** Makes the organization, its application and its members, by the command line. */
+async function fillFolder(
+  data: string,
+  names: readonly string[],
+): Promise<{ readonly appId: string; readonly members: ReadonlyMap<string, Member> }> {
   const make = async (...args: readonly string[]): Promise<{ id: string; appId: string }> => {
     const { code, stdout, stderr } = await inProcess([...args, '--data', data, '--json'], {
       input: password,
@@ -84,25 +90,55 @@ export async function createServerFixture(names: readonly string[]): Promise<Ser
   await make('org', 'create', 'Acme', '--slug', organization);
   await make('org', 'plan', organization, 'enterprise');
   const { appId } = await make('app', 'create', 'Shop', '--org', organization, '--domain', domain);
-  const members = new Map<string, { email: string; id: string }>();
-  for (const name of [...names, witness]) {
+  const members = new Map<string, Member>();
+  for (const name of names) {
     const role = name === witness ? 'admin' : 'operator';
     const email = `${name.toLowerCase()}@acme.example`;
-    const { id } = await make(
-      'member',
-      'add',
-      '--org',
-      organization,
-      '--email',
-      email,
-      '--name',
-      name,
-      '--role',
-      role,
-      '--password-stdin',
-    );
+    const person = ['--email', email, '--name', name, '--role', role, '--password-stdin'];
+    const { id } = await make('member', 'add', '--org', organization, ...person);
     members.set(name, { email, id });
   }
+  return { appId, members };
+}
+
+/** A visitor of the application, with a name when told. */
+async function createVisitor(url: string, appId: string, name: string | undefined): Promise<Visitor> {
+  const headers = { 'x-app-id': appId, 'x-visitor-id': randomUUID(), origin: `https://${domain}` };
+  const call = async (method: string, path: string, body?: unknown) => {
+    const reply = await request(url, method, `/api/v1${path}`, headers, body);
+    if (reply.status >= 300) throw new Error(`${method} ${path}: ${reply.status} ${reply.text}`);
+    return reply.body;
+  };
+  const write: Visitor['write'] = async (id, content) =>
+    void (await call('POST', `/conversations/${id}/messages`, { content }));
+  const visitor: Visitor = {
+    id: headers['x-visitor-id'],
+    identify: async (identity) => void (await call('PUT', '/visitor', identity)),
+    ask: async (text, subject) => {
+      const { conversation } = await call('POST', '/conversations', subject === undefined ? {} : { subject });
+      await write(conversation.id, text);
+      return conversation.id as string;
+    },
+    write,
+    asksAssistant: async (question) => (await call('POST', '/ai/answer', { question })).answered as boolean,
+    reads: async (id) => {
+      const { messages } = await call('GET', `/conversations/${id}/messages?limit=100`);
+      return (messages as { content: string; contentFormat: string; contentHtml: string | null }[]).map(
+        (one) =>
+          one.contentFormat === 'plain' ? one.content : (one.contentHtml ?? '').replaceAll(/<[^>]*>/g, ''),
+      );
+    },
+  };
+  if (name !== undefined) await visitor.identify({ name });
+  return visitor;
+}
+
+/** @param names of the members, all operators */
+export async function createServerFixture(names: readonly string[]): Promise<ServerFixture> {
+  await ensureBuilt();
+  const folder = await mkdtemp(join(tmpdir(), 'deskbell-server-'));
+  const data = join(folder, 'data');
+  const { appId, members } = await fillFolder(data, [...names, witness]);
   const off = [
     '--limit-visitor',
     'off',
@@ -175,43 +211,7 @@ export async function createServerFixture(names: readonly string[]): Promise<Ser
     member,
     open,
     clear,
-    aVisitor: async (name) => {
-      const headers = { 'x-app-id': appId, 'x-visitor-id': randomUUID(), origin: `https://${domain}` };
-      const call = async (method: string, path: string, body?: unknown) => {
-        const reply = await request(url, method, `/api/v1${path}`, headers, body);
-        if (reply.status >= 300) throw new Error(`${method} ${path}: ${reply.status} ${reply.text}`);
-        return reply.body;
-      };
-      const write: Visitor['write'] = async (id, content) =>
-        void (await call('POST', `/conversations/${id}/messages`, { content }));
-      const visitor: Visitor = {
-        id: headers['x-visitor-id'],
-        identify: async (identity) => void (await call('PUT', '/visitor', identity)),
-        ask: async (text, subject) => {
-          const { conversation } = await call(
-            'POST',
-            '/conversations',
-            subject === undefined ? {} : { subject },
-          );
-          await write(conversation.id, text);
-          return conversation.id as string;
-        },
-        write,
-        asksAssistant: async (question) =>
-          (await call('POST', '/ai/answer', { question })).answered as boolean,
-        reads: async (id) => {
-          const { messages } = await call('GET', `/conversations/${id}/messages?limit=100`);
-          return (messages as { content: string; contentFormat: string; contentHtml: string | null }[]).map(
-            (one) =>
-              one.contentFormat === 'plain'
-                ? one.content
-                : (one.contentHtml ?? '').replaceAll(/<[^>]*>/g, ''),
-          );
-        },
-      };
-      if (name !== undefined) await visitor.identify({ name });
-      return visitor;
-    },
+    aVisitor: (name) => createVisitor(url, appId, name),
     signIn: async (name, at = url) => {
       const args = [
         'login',
