@@ -24,7 +24,7 @@ import {
 } from 'node:fs';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
-import { brotliCompressSync, brotliDecompressSync, constants, gzipSync } from 'node:zlib';
+import { brotliCompressSync, brotliDecompressSync, constants } from 'node:zlib';
 
 const root = import.meta.dirname;
 
@@ -201,7 +201,6 @@ async function buildWeb(bundle, folder) {
     const { text, brotli } = await shrink(built, name === 'widget.js' ? 'iife' : 'esm');
     writeFileSync(join(folder, name), text);
     writeFileSync(join(folder, `${name}.br`), brotli);
-    writeFileSync(join(folder, `${name}.gz`), gzipSync(text, { level: 9 }));
   }
   return [conversation, panel, widget, sdk, security];
 }
@@ -297,7 +296,6 @@ export async function buildDashboard(bundle, folder) {
     const { text, brotli } = await shrink(built, name.endsWith('.js') ? 'esm' : null);
     writeFileSync(path, text);
     writeFileSync(`${path}.br`, brotli);
-    // No gzip: over HTTPS every browser takes brotli, and on the same machine size does not matter.
     files[name] = { type: types[name.split('.').at(-1)], bytes: Buffer.byteLength(text) };
   }
   const [entry, css] = [nameOf(script, '.js'), nameOf(style, '.css')];

@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import type Koa from 'koa';
 import type { Context } from 'koa';
 import { ServiceError } from '../services/core/errors.ts';
@@ -15,7 +16,7 @@ export interface StaticFile {
   /** A name with a hash of the content never means anything else. */
   readonly immutable: boolean;
   readonly plain: Buffer;
-  readonly encoded: ReadonlyMap<Encoding, Buffer>;
+  readonly encoded: ReadonlyMap<Encoding, () => Buffer>;
 }
 
 const types: ReadonlyMap<string, string> = new Map([
@@ -23,10 +24,8 @@ const types: ReadonlyMap<string, string> = new Map([
   ['css', 'text/css; charset=utf-8'],
   ['json', 'application/json; charset=utf-8'],
 ]);
-const suffixes: readonly (readonly [Encoding, string])[] = [
-  ['br', '.br'],
-  ['gzip', '.gz'],
-];
+/** The better one first. */
+const encodings: readonly Encoding[] = ['br', 'gzip'];
 const hashedName = /-[0-9A-Z]{8}\.[a-z]+$/;
 
 /** The folder of the built files: beside the bundle when published, in the checkout otherwise; null before the first build. */
@@ -79,7 +78,7 @@ export function sendFile(ctx: Context, file: StaticFile): void {
     return;
   }
   if (encoding !== null) ctx.set('Content-Encoding', encoding);
-  ctx.body = (encoding === null ? undefined : file.encoded.get(encoding)) ?? file.plain;
+  ctx.body = (encoding === null ? undefined : file.encoded.get(encoding)?.()) ?? file.plain;
 }
 
 /**
@@ -92,16 +91,22 @@ export function readFiles(folder: string, prefix = '/'): ReadonlyMap<string, Sta
     const type = types.get(name.slice(name.lastIndexOf('.') + 1));
     if (type === undefined) continue;
     const plain = readFileSync(join(folder, name));
-    const encoded = suffixes.flatMap(([encoding, suffix]) => {
-      const path = join(folder, name + suffix);
-      return existsSync(path) ? [[encoding, readFileSync(path)] as const] : [];
-    });
+    const brotli = join(folder, `${name}.br`);
+    // Few clients take no brotli. Their copy is made when the first of them asks, and is not in the package.
+    let zipped: Buffer | undefined;
+    const encoded = new Map<Encoding, () => Buffer>([
+      ['gzip', () => (zipped ??= gzipSync(plain, { level: 9 }))],
+    ]);
+    if (existsSync(brotli)) {
+      const bytes = readFileSync(brotli);
+      encoded.set('br', () => bytes);
+    }
     files.set(prefix + name, {
       type,
       digest: createHash('sha256').update(plain).digest('base64url').slice(0, 22),
       immutable: hashedName.test(name),
       plain,
-      encoded: new Map(encoded),
+      encoded,
     });
   }
   return files;
@@ -111,7 +116,7 @@ export function readFiles(folder: string, prefix = '/'): ReadonlyMap<string, Sta
  * The best encoding that the client takes (RFC 9110, 12.5.3); null: as it is.
  * @param accepts the header's text, empty when there was none
  */
-export function chooseEncoding(accepts: string, offered: ReadonlyMap<Encoding, Buffer>): Encoding | null {
+export function chooseEncoding(accepts: string, offered: ReadonlyMap<Encoding, unknown>): Encoding | null {
   const weights = new Map<string, number>();
   for (const part of accepts.toLowerCase().split(',')) {
     const [name = '', ...parameters] = part.split(';').map((piece) => piece.trim());
@@ -119,9 +124,5 @@ export function chooseEncoding(accepts: string, offered: ReadonlyMap<Encoding, B
     weights.set(name, weight === undefined ? 1 : Number(weight.slice(2)));
   }
   const wanted = (name: string): number => weights.get(name) ?? weights.get('*') ?? 0;
-  return (
-    suffixes
-      .map(([encoding]) => encoding)
-      .find((encoding) => offered.has(encoding) && wanted(encoding) > 0) ?? null
-  );
+  return encodings.find((encoding) => offered.has(encoding) && wanted(encoding) > 0) ?? null;
 }

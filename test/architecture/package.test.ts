@@ -102,7 +102,7 @@ test('the package holds the program and its papers, and nothing else', () => {
   expect(
     paths.filter(
       (path) =>
-        !/^(package\.json|LICENSE|README\.md|CHANGELOG\.md|bin\/deskbell\.js|dist\/(web\/|dashboard\/(assets\/)?)?[\w.-]+\.(mjs|js|css|html|json|txt|br|gz)|dist\/docs\/[\w-]+\.md)$/.test(
+        !/^(package\.json|LICENSE|README\.md|CHANGELOG\.md|bin\/deskbell\.js|dist\/(web\/|dashboard\/(assets\/)?)?[\w.-]+\.(mjs|js|css|html|json|txt|br)|dist\/docs\/[\w-]+\.md)$/.test(
           path,
         ),
     ),
