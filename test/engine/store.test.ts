@@ -4,10 +4,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createSystemClock } from '../../src/engine/clock.ts';
 import {
   StoreUnavailableError,
+  type Clock,
   type CommitNotice,
   type Engine,
   type NewEvent,
@@ -20,6 +21,7 @@ import { commitsInLog, watchStatements, type Watch } from '../helpers/storage.ts
 
 let folder: string;
 let engine: Engine;
+let clock: Clock;
 let watch: Watch;
 const others: OtherProcess[] = [];
 
@@ -27,16 +29,18 @@ beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'deskbell-store-'));
   await prepareFolder(folder);
   watch = watchStatements();
+  clock = createSystemClock();
   engine = await openEngine({
     folder,
     durability: 'full',
-    clock: createSystemClock(),
+    clock,
     keyCheck: 'key',
     as: 'server',
   });
 });
 
 afterEach(async () => {
+  vi.restoreAllMocks();
   watch.end();
   for (const otherProcess of others.splice(0)) await otherProcess.close();
   await engine.close();
@@ -79,8 +83,12 @@ function seenFromOutside(key: string): unknown {
   }
 }
 
+/** However slow the machine is, a group takes no time. */
+const standStill = () => vi.spyOn(clock, 'monotonic').mockReturnValue(0);
+
 describe('group commit', () => {
   it('gives operations that arrive together one commit on disk', async () => {
+    standStill();
     await engine.store.write('server', put('before'));
     const before = commitsInLog(`${file()}-wal`);
     await Promise.all(
@@ -93,11 +101,49 @@ describe('group commit', () => {
   });
 
   it('bounds a group, so that one commit never holds the loop for long', async () => {
+    standStill();
     const before = commitsInLog(`${file()}-wal`);
     await Promise.all(
       Array.from({ length: 250 }, (_, index) => engine.store.write('server', put(`k${index}`))),
     );
     expect(commitsInLog(`${file()}-wal`) - before).toBe(3);
+  });
+
+  it('ends a group after 15 ms, in the middle of those that arrived together; order and answers stay', async () => {
+    let now = 0;
+    vi.spyOn(clock, 'monotonic').mockImplementation(() => now);
+    const before = commitsInLog(`${file()}-wal`);
+    const order: number[] = [];
+    const slow = (index: number) => async (tx: Tx) => {
+      now += 4;
+      order.push(index);
+      await put(`k${index}`)(tx);
+      if (index === 5) throw new Error('no');
+      return index;
+    };
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 10 }, (_, index) => engine.store.write('server', slow(index))),
+    );
+    expect(outcomes.map((one) => (one.status === 'fulfilled' ? one.value : one.status))).toEqual([
+      0,
+      1,
+      2,
+      3,
+      4,
+      'rejected',
+      6,
+      7,
+      8,
+      9,
+    ]);
+    // Four in a group. The one that failed had its group begin again, with those that had come before it.
+    expect(order).toEqual([0, 1, 2, 3, 4, 5, 4, 5, 6, 7, 8, 9]);
+    expect(commitsInLog(`${file()}-wal`) - before).toBe(3);
+    expect([seenFromOutside('k4'), seenFromOutside('k5'), seenFromOutside('k9')]).toEqual([
+      'k4',
+      undefined,
+      'k9',
+    ]);
   });
 
   it('rolls back one that throws, alone, with its events', async () => {
@@ -252,6 +298,7 @@ describe('transactions', () => {
   });
 
   it('runs work that waits for something else in a commit of its own', async () => {
+    standStill();
     const release = Promise.withResolvers<void>();
     const began = Promise.withResolvers<void>();
     const together = [engine.store.write('server', put('first'))];

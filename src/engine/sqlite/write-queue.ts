@@ -57,8 +57,10 @@ interface GroupRun {
   readonly configuration: Set<string>;
 }
 
-/** Bounded so that one commit never holds the loop for more than a few milliseconds. */
+/** Bounded so that one commit never holds the loop for more than a few milliseconds, whatever its operations do. */
 const maxGroupSize = 100;
+/** After so long a group takes no further operation: the rest goes into the next one, after a turn of the loop. */
+const maxGroupMs = 15;
 const busyRetryMs = 5;
 const nothing: ReadonlySet<string> = new Set();
 
@@ -192,7 +194,7 @@ export class WriteQueue {
   }
 
   /** The usual group needs no savepoints: only where an operation fails half way are all run once more, with them. */
-  async #runAgain(group: readonly QueuedWrite[]): Promise<GroupRun> {
+  async #runAgain(group: QueuedWrite[]): Promise<GroupRun> {
     this.#rollBack();
     this.#statements.begin.run();
     const run = await this.#run(group, true);
@@ -201,15 +203,22 @@ export class WriteQueue {
   }
 
   /**
-   * Runs operations in the open transaction.
+   * Runs operations in the open transaction, as many as its time allows.
+   * @param group keeps those that were run; the others go back to the head of the queue
    * @param guarded each inside a savepoint, so that it can be undone alone
    * @returns null when one failed after it had written, and nothing undoes it alone
    */
-  async #run(group: readonly QueuedWrite[], guarded: boolean): Promise<GroupRun | null> {
+  async #run(group: QueuedWrite[], guarded: boolean): Promise<GroupRun | null> {
+    const { clock } = this.#options;
+    const began = clock.monotonic();
     const run: GroupRun = { answers: [], events: [], configuration: new Set() };
     this.#forgetWhatOthersChanged();
     const epoch = this.#options.configurationEpoch(this.#readConfigurationCount());
-    for (const waiting of group) {
+    for (const [index, waiting] of group.entries()) {
+      if (index > 0 && clock.monotonic() - began >= maxGroupMs) {
+        this.#queue.unshift(...group.splice(index));
+        break;
+      }
       if (
         !(await this.#runOne(waiting, run, guarded ? 'savepoint' : group.length === 1 ? 'all' : null, epoch))
       )

@@ -1,5 +1,5 @@
-// The same act on many conversations: each in a transaction of its own, as if done alone, and all of them handed to the
-// store at once, so that they share one commit.
+// The same act on many conversations: each in a transaction of its own, as if done alone. They are handed to the store a
+// few at once, which share a commit; between two such slices others are served.
 import { toServiceError, ServiceError } from '../core/errors.ts';
 import { conversationScope, organizationScope } from '../core/scopes.ts';
 import type { Input, Output } from '../../protocol/operations.ts';
@@ -19,9 +19,12 @@ type Result = Output<'staff.conversations.bulk'>['results'][number];
 /** One at a time for each organization: many acts in one request must not crowd out those of others. */
 const turns = { maxRunning: 4, maxRunningPerKey: 1, maxWaiting: 1_000, maxWaitingPerKey: 20 };
 const limits = new WeakMap<Engine, FairLimit>();
+/** An act takes a millisecond or two of processor time: a slice stays below the 50 ms that a request may hold the loop. */
+const actsPerSlice = 20;
 
 /**
- * Does one act to each of the conversations. What one refuses keeps none of the others back.
+ * Does one act to each of the conversations, in their order. What one refuses keeps none of the others back; the caller's
+ * rights are read again for each.
  * @returns a result for each id, in their order
  * @throws ServiceError unavailable when too many wait already
  */
@@ -32,10 +35,15 @@ export function actOnMany(call: MemberCall, input: BulkInput): Promise<Output<'s
   const act = actOf(input);
   // A new name becomes a tag of the organization.
   const scope = input.act === 'tag' ? organizationScope : conversationScope;
-  return limit(call.actor.organizationId, async () => ({
-    // All are handed over in the same turn of the loop: that makes them one group.
-    results: await Promise.all(input.ids.map((id) => resultOf(call, id, act, scope))),
-  }));
+  return limit(call.actor.organizationId, async () => {
+    const results: Result[] = [];
+    for (let at = 0; at < input.ids.length; at += actsPerSlice) {
+      const slice = input.ids.slice(at, at + actsPerSlice);
+      // Handed over in the same turn of the loop: that makes them one group.
+      results.push(...(await Promise.all(slice.map((id) => resultOf(call, id, act, scope)))));
+    }
+    return { results };
+  });
 }
 
 async function resultOf(
