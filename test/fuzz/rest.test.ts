@@ -200,7 +200,7 @@ function mayCall({ kind }: FuzzCaller, name: OperationName): boolean {
   return kind !== 'outsider' && kinds[who]?.includes(kind) !== false;
 }
 
-const tries = /^(?:totp|recoveryCodes|session|passkeys)\./;
+const tries = /^(?:totp|recoveryCodes|session|passkeys|me)\./;
 
 async function take(one: Step): Promise<void> {
   const caller = callerOf(one);

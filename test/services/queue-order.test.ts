@@ -1,7 +1,7 @@
 // Order in the queue by REST and WebSocket: tags, priority, snooze, reopen, unread, filters, views, many at once. Who may
 // call which route is test/transports/rest-matrix.test.ts.
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import type { Frame, Reply, TestSocket } from '../helpers/client.ts';
 import { rowsOf } from '../helpers/database.ts';
@@ -245,6 +245,28 @@ describe('snooze', () => {
       error: 'conflict',
       status: 'closed',
     });
+  });
+});
+
+describe('what a snooze costs', () => {
+  it('is no look at the database before it is due; a clock that was set forward is noticed within ten seconds', async () => {
+    ok(await at(operator, 'POST', '/snooze', { until: inMs(3_600_000) }));
+    await heard();
+    const conversations = await app.service.engine.store.read(
+      async ({ repositories }) => repositories.conversations,
+    );
+    const looks = vi.spyOn(conversations, 'dueSnoozes');
+    for (let round = 0; round < 3; round += 1) {
+      app.clock.advance(3_000);
+      await at(operator, 'GET', '');
+    }
+    expect(looks).not.toHaveBeenCalled();
+    looks.mockRestore();
+    app.clock.step(3_600_000);
+    app.clock.advance(10_000);
+    await eventually(async () =>
+      expect((await at(operator, 'GET', '')).body.conversation.snoozedUntil).toBeNull(),
+    );
   });
 });
 

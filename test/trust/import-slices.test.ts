@@ -6,6 +6,7 @@ import { exportOrganization, importOrganization } from '../../src/services/data/
 import { runMaintenance } from '../../src/services/data/maintenance.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { rowsOf } from '../helpers/database.ts';
+import { eventually } from '../helpers/eventually.ts';
 import {
   createConversation,
   createMember,
@@ -17,6 +18,7 @@ import {
 } from '../helpers/fixtures.ts';
 
 const messages = 3_000;
+const snoozeMs = 90_000;
 const tables = [
   'organizations',
   'applications',
@@ -50,6 +52,8 @@ beforeAll(async () => {
      select lower(printf('%08x-0000-4000-8000-000000000000', i)), conversation_id, organization_id, i, i, sender_id, sender_role, content, content_format, internal, created_at from messages, n where seq = 1`,
   );
   await rowsOf(from, `update conversations set last_seq = ${messages + 1}`);
+  const snooze = 'update conversations set snoozed_until = ?';
+  await rowsOf(from, snooze, from.clock.now() + snoozeMs);
   lines = [];
   await exportOrganization(callOn(from), 'acme', async (line) => void lines.push(line));
 });
@@ -119,6 +123,36 @@ it('goes in short transactions, and others’ messages in between; it is not see
       table,
     ).toEqual(await rowsOf(from, `select * from ${table} order by id`));
   await createConversation(createVisitorByKey(to, acme.application));
+});
+
+it('what is snoozed sleeps on until all of it is there, and wakes then', async () => {
+  const { store } = to.service.engine;
+  const write = store.write.bind(store);
+  const half = Promise.withResolvers<void>();
+  const goOn = Promise.withResolvers<void>();
+  vi.spyOn(store, 'write').mockImplementation(async (scope, work) => {
+    const done = await write(scope, work);
+    if (scope !== 'server' || (await rowsOf(to, 'select 1 from messages limit 1')).length === 0) return done;
+    half.resolve();
+    await goOn.promise;
+    return done;
+  });
+  const importing = importIt();
+  await half.promise;
+  const asleep = async () => (await rowsOf(to, 'select 1 from conversations where snoozed_until > 0')).length;
+  const told = () => rowsOf(to, "select 1 from events where type = 'conversation:changed'");
+  try {
+    expect(await asleep()).toBe(1);
+    to.clock.advance(snoozeMs);
+    // Asked by the job's own means as well: its next look is no time that a test could wait for.
+    const { wakeDue } = await import('../../src/services/chat/snooze-job.ts');
+    expect(await wakeDue(to.service)).toBeNull();
+    expect([await asleep(), await told()]).toEqual([1, []]);
+  } finally {
+    goOn.resolve();
+  }
+  await importing;
+  await eventually(async () => expect([await asleep(), (await told()).length]).toEqual([0, 1]));
 });
 
 describe('cut off in the middle', () => {

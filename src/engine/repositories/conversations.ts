@@ -138,9 +138,9 @@ export interface ConversationsRepository {
   snooze(id: string, until: number): Promise<number>;
   /** Puts it back; 0 when it is not snoozed, or not until `dueAt` or earlier. */
   wake(id: string, dueAt?: number): Promise<number>;
-  /** Conversations whose snooze ends at `now` or has ended, the earliest first. */
+  /** Conversations whose snooze ends at `now` or has ended, the earliest first. Those of an organization that has not arrived sleep on. */
   dueSnoozes(now: number, limit: number): Promise<{ id: string; organization_id: string }[]>;
-  /** When the next snooze ends; null: there is none. */
+  /** When the next of these snoozes ends; null: there is none. */
   nextSnooze(): Promise<number | null>;
   /** The ids of the active conversations that a member has. */
   assignedTo(organizationId: string, memberId: string): Promise<string[]>;

@@ -8,8 +8,8 @@ import { emitChanged } from './conversation-events.ts';
 /** No person did it: its time had come. */
 const noActor = '00000000-0000-0000-0000-000000000000';
 const pageSize = 100;
-/** Looked at least so often while one is snoozed, so that a clock that is set forward is noticed. */
-const maxSleepMs = 500;
+/** Looked at least so often while one is snoozed: a clock that is set forward, or a machine that slept, moves no timer. */
+const maxSleepMs = 10_000;
 const retryMs = 1_000;
 
 /**
@@ -33,8 +33,9 @@ export function startSnoozeJob(service: Service, onError: (error: unknown) => vo
           : clock.after(Math.min(next - clock.now(), maxSleepMs), () => loop.wake());
     },
   });
-  const unsubscribe = store.subscribe(({ events }) => {
-    if (events.some(({ type }) => type === 'conversation:changed')) loop.wake();
+  const unsubscribe = store.subscribe(({ events, configuration }) => {
+    // An import that is complete changes configuration: some of what came with it may be snoozed.
+    if (configuration !== null || events.some(({ type }) => type === 'conversation:changed')) loop.wake();
   });
   loop.wake();
   return async () => {

@@ -14,6 +14,7 @@ import type {
 import type { ConversationRow, ConversationWithVisitor, QueueRow } from '../../rows.ts';
 import { containsText, isOneOf, tagNames, withoutIndex } from '../dialect.ts';
 import type { KnownConversations } from '../known-conversations.ts';
+import { ownerHasArrived } from './organizations.ts';
 import { all, attempt, builder, first, prepare, run, type Runner } from '../query.ts';
 
 const byId = prepare<{ id: string }>()((db, p) =>
@@ -195,6 +196,7 @@ const dueSnoozes = prepare<{ now: number; limit: number }>()((db, p) =>
     .selectFrom('conversations')
     .select(['id', 'organization_id'])
     .where('snoozed_until', '<=', p.now)
+    .where(ownerHasArrived('conversations.organization_id'))
     .orderBy('snoozed_until')
     .limit(p.limit),
 );
@@ -203,6 +205,7 @@ const nextSnooze = prepare<object>()((db) =>
     .selectFrom('conversations')
     .select('snoozed_until')
     .where('snoozed_until', 'is not', null)
+    .where(ownerHasArrived('conversations.organization_id'))
     .orderBy('snoozed_until')
     .limit(1),
 );

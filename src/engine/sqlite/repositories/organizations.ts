@@ -10,6 +10,10 @@ import { all, first, prepare, run, type Runner } from '../query.ts';
 export const arrivalMark = '~';
 const hasArrived = sql<boolean>`substr(slug, 1, 1) <> ${sql.lit(arrivalMark)}`;
 
+/** Whether the organization of a row has arrived. @param owner the column of its id */
+export const ownerHasArrived = (owner: string) => sql<boolean>`exists (select 1 from organizations
+  where organizations.id = ${sql.ref(owner)} and ${hasArrived})`;
+
 const byId = prepare<{ id: string }>()((db, p) =>
   db.selectFrom('organizations').selectAll().where('id', '=', p.id).where(hasArrived),
 );
