@@ -46,10 +46,9 @@ interface Result {
 
 /** Does an act to all of them; `between` is called after the first commit that holds some of it. */
 async function acting(act: object, between: () => Promise<unknown>): Promise<Result[]> {
-  let done: Promise<unknown> | null = null;
-  const undo = app.service.engine.store.subscribe(() => {
-    done ??= between();
-  });
+  const first = Promise.withResolvers<void>();
+  const done = first.promise.then(between);
+  const undo = app.service.engine.store.subscribe(() => first.resolve());
   const { status, body } = await admin.call('POST', '/conversations/bulk', { ids, ...act });
   undo();
   await done;

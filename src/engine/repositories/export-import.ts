@@ -40,13 +40,23 @@ export interface TransferRepository {
   /**
    * Puts an organization in whose rows are still to come. Until it has arrived, no other query finds it: not by id, not
    * by slug, not in a list. 0 when its id is taken.
+   * @param token names this arrival among others of the same organization
    * @param now when it was last worked on, ms
    */
-  beginArrival(row: OrganizationRow, now: number): Promise<number>;
+  beginArrival(row: OrganizationRow, token: string, now: number): Promise<number>;
   /** Those that have not arrived, and when each was last worked on. */
   arrivals(): Promise<{ id: string; workedAt: number }[]>;
-  /** Notes that one is being worked on; 0 when it is not there any more. */
-  workOnArrival(id: string, now: number): Promise<number>;
-  /** Gives it its own row: from now on it is found. 0 when it is not there any more. */
-  completeArrival(row: OrganizationRow): Promise<number>;
+  /** Notes that one is being worked on; 0 when it is not there any more, or was given up. */
+  workOnArrival(id: string, token: string, now: number): Promise<number>;
+  /**
+   * Gives one up: from now on nobody works on it, and its rows can be removed.
+   * @param which the arrival of this token, or whichever was last worked on before a time, ms
+   * @returns 0 when there is none such
+   */
+  giveUpArrival(
+    id: string,
+    which: { readonly token: string } | { readonly workedBefore: number },
+  ): Promise<number>;
+  /** Gives it its own row: from now on it is found. 0 when it is not there any more, or was given up. */
+  completeArrival(row: OrganizationRow, token: string): Promise<number>;
 }

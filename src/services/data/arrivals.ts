@@ -8,12 +8,23 @@ import { removeOrganizationData } from './retention.ts';
 /** An import that has not worked for so long was cut off: its slices are milliseconds. */
 const abandonedAfterMs = 60_000;
 
+/** One import of an organization: another one of the same is another arrival. */
+export interface Arrival {
+  readonly id: string;
+  readonly token: string;
+}
+
 /**
  * Makes room for an organization's rows, in the transaction that looks whether it is here.
  * @throws ServiceError conflict while another import brings the same one
  */
-export async function beginArrival(tx: Tx, row: OrganizationRow, now: number): Promise<void> {
-  if ((await tx.repositories.exportImport.beginArrival(row, now)) === 0)
+export async function beginArrival(
+  tx: Tx,
+  row: OrganizationRow,
+  { token }: Arrival,
+  now: number,
+): Promise<void> {
+  if ((await tx.repositories.exportImport.beginArrival(row, token, now)) === 0)
     throw new ServiceError(
       'conflict',
       'This organization is being imported already, or was until a minute ago. Try again in a minute; nothing was changed.',
@@ -21,22 +32,20 @@ export async function beginArrival(tx: Tx, row: OrganizationRow, now: number): P
 }
 
 /**
- * Notes that an import goes on.
- * @throws ServiceError conflict when its rows were removed, because it had not worked for a minute
+ * Notes that an import goes on, in the transaction that writes its next rows: what is given up takes none.
+ * @throws ServiceError conflict when it was given up, because it had not worked for a minute
  */
-export async function continueArrival(tx: Tx, id: string, now: number): Promise<void> {
-  if ((await tx.repositories.exportImport.workOnArrival(id, now)) === 0)
+export async function continueArrival(tx: Tx, { id, token }: Arrival, now: number): Promise<void> {
+  if ((await tx.repositories.exportImport.workOnArrival(id, token, now)) === 0)
     throw new ServiceError(
       'conflict',
       'The import was held up for more than a minute, and what had come in was removed. Import the file again.',
     );
 }
 
-/** Removes what an import has brought so far, in slices. */
-export async function removeArrival(service: Service, id: string): Promise<void> {
-  await removeOrganizationData(service, id);
-  await service.engine.store.write('server', ({ repositories }) => repositories.organizations.remove(id));
-  await service.engine.maintenance.clearRemoved();
+/** Removes what an import has brought so far, in slices; what another import of the same brings stays. */
+export async function removeArrival(service: Service, { id, token }: Arrival): Promise<void> {
+  await giveUp(service, id, { token });
 }
 
 /** Removes what imports that were cut off have left. @param stopped asked between them; once true, the rest stays */
@@ -46,6 +55,24 @@ export async function removeAbandonedArrivals(
 ): Promise<void> {
   const { store, clock } = service.engine;
   const arrivals = await store.read(({ repositories }) => repositories.exportImport.arrivals());
-  for (const { id, workedAt } of arrivals)
-    if (!stopped() && clock.now() - workedAt > abandonedAfterMs) await removeArrival(service, id);
+  for (const { id, workedAt } of arrivals) {
+    const workedBefore = clock.now() - abandonedAfterMs;
+    if (!stopped() && workedAt < workedBefore) await giveUp(service, id, { workedBefore });
+  }
+}
+
+/** Given up first: an import that is only slow is told so, instead of putting rows in beside their removal. */
+async function giveUp(
+  service: Service,
+  id: string,
+  which: Parameters<Tx['repositories']['exportImport']['giveUpArrival']>[1],
+): Promise<void> {
+  const { store, maintenance } = service.engine;
+  const given = await store.write('server', ({ repositories }) =>
+    repositories.exportImport.giveUpArrival(id, which),
+  );
+  if (given === 0) return;
+  await removeOrganizationData(service, id);
+  await store.write('server', ({ repositories }) => repositories.organizations.remove(id));
+  await maintenance.clearRemoved();
 }

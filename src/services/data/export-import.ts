@@ -12,7 +12,13 @@ import { ServiceError } from '../core/errors.ts';
 import { rechunkStaleDocuments } from '../assistant/knowledge/documents.ts';
 import { isoTime } from '../core/serializers.ts';
 import { writeSlice } from '../core/slices.ts';
-import { beginArrival, continueArrival, removeAbandonedArrivals, removeArrival } from './arrivals.ts';
+import {
+  beginArrival,
+  continueArrival,
+  removeAbandonedArrivals,
+  removeArrival,
+  type Arrival,
+} from './arrivals.ts';
 import { checkFileRow, createFileSchemas, type FileSchemas } from './imported-rows.ts';
 import { maxWebhooks } from '../webhooks/webhooks.ts';
 import type { Call, OwnerCall, ReadTx, Service, Tx } from '../service.ts';
@@ -141,7 +147,7 @@ export async function importOrganization(call: Call, lines: Lines): Promise<Expo
   try {
     done = await completeImport(call, state, header, await importRows(state, lines()));
   } catch (error) {
-    if (state.organization.row !== null) await removeArrival(service, state.organizationId);
+    if (state.organization.row !== null) await removeArrival(service, state.arrival);
     throw error;
   }
   // Whatever is left of it, were this to end now, the server makes.
@@ -153,7 +159,7 @@ export async function importOrganization(call: Call, lines: Lines): Promise<Expo
 /** The moment at which all of it is there. */
 function completeImport(
   call: Call,
-  { organization: { row } }: Import,
+  { organization: { row }, arrival }: Import,
   header: Header,
   rows: number,
 ): Promise<ExportSummary> {
@@ -161,8 +167,8 @@ function completeImport(
   return call.service.engine.store.alone('server', async (tx) => {
     // One of this name may have been made since.
     await assertNotPresent(tx, header);
-    await continueArrival(tx, row.id, call.service.engine.clock.now());
-    await tx.repositories.exportImport.completeArrival(row);
+    await continueArrival(tx, arrival, call.service.engine.clock.now());
+    await tx.repositories.exportImport.completeArrival(row, arrival.token);
     // The index of the search is made anew, through all messages, by the server.
     await tx.repositories.meta.remove('search_cursor');
     tx.configurationChanged(row.id);
@@ -244,6 +250,7 @@ async function assertNotPresent(tx: ReadTx, { organization: { id, slug } }: Head
 interface Import {
   readonly service: Service;
   readonly organizationId: string;
+  readonly arrival: Arrival;
   readonly schemas: FileSchemas;
   readonly tables: ReadonlyMap<
     string,
@@ -280,6 +287,7 @@ async function createImport(tx: ReadTx, service: Service, { organization }: Head
   return {
     service,
     organizationId: organization.id,
+    arrival: { id: organization.id, token: service.engine.clock.newId() },
     schemas: createFileSchemas(service),
     tables,
     ids: new Map([...tables.keys()].map((table) => [table, new Set()])),
@@ -348,12 +356,12 @@ function checkLine(state: Import, line: string, number: number): CheckedRow | nu
  * @throws ServiceError conflict for one that is here already
  */
 async function writeRows(state: Import, rows: readonly CheckedRow[]): Promise<void> {
-  const { service, organizationId, organization } = state;
+  const { service, arrival, organization } = state;
   for (let done = 0; done < rows.length;) {
     const from = done;
     done = await writeSlice(service, 'server', async (tx, full) => {
       const now = service.engine.clock.now();
-      if (organization.row !== null) await continueArrival(tx, organizationId, now);
+      if (organization.row !== null) await continueArrival(tx, arrival, now);
       let at = from;
       while (at < rows.length) {
         const row = rows[at];
@@ -379,7 +387,8 @@ async function insertRow(
   { table, columns, row, number }: CheckedRow,
   now: number,
 ): Promise<void> {
-  if (table.name === 'organizations') return beginArrival(tx, state.schemas.organizations.parse(row), now);
+  if (table.name === 'organizations')
+    return beginArrival(tx, state.schemas.organizations.parse(row), state.arrival, now);
   const stranger = await findStranger(tx, row, state.organizationId);
   if (stranger !== null) throw importError(`line ${number} (${table.name}) ${stranger}`);
   if ((await tx.repositories.exportImport.insert(table.name, columns, sealRow(state, table, row))) === 0)

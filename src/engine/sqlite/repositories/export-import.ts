@@ -148,6 +148,17 @@ type Completed = {
   release_after_minutes: number | null;
   plan_changed_at: number;
 };
+const giveUpArrival = prepare<{ id: string; slug: string; given_up: string }>()((db, p) =>
+  db.updateTable('organizations').set({ slug: p.given_up }).where('id', '=', p.id).where('slug', '=', p.slug),
+);
+const giveUpOldArrival = prepare<{ id: string; before: number; given_up: string }>()((db, p) =>
+  db
+    .updateTable('organizations')
+    .set({ slug: p.given_up })
+    .where('id', '=', p.id)
+    .where(sql<string>`substr(slug, 1, 1)`, '=', arrivalMark)
+    .where('plan_changed_at', '<', p.before),
+);
 const completeArrival = prepare<Completed>()((db, p) =>
   db
     .updateTable('organizations')
@@ -176,14 +187,20 @@ export function createExportImportRepository(runner: Runner): TransferRepository
         values (${sql.join(columns.map((column) => row[column]))}) on conflict do nothing`;
       return runner.run(query.compile(builder));
     },
-    beginArrival: (row, now) =>
-      run(runner, beginArrival, { ...row, slug: arrivalMark + row.id, plan_changed_at: now }),
+    beginArrival: (row, token, now) =>
+      run(runner, beginArrival, { ...row, slug: arrivalMark + token, plan_changed_at: now }),
     arrivals: () => all(runner, arrivals, {}),
-    workOnArrival: (id, now) => run(runner, workOnArrival, { id, slug: arrivalMark + id, now }),
-    completeArrival: (row) =>
+    workOnArrival: (id, token, now) => run(runner, workOnArrival, { id, slug: arrivalMark + token, now }),
+    giveUpArrival: (id, which) => {
+      const given_up = `${arrivalMark}${arrivalMark}${id}`;
+      return 'token' in which
+        ? run(runner, giveUpArrival, { id, slug: arrivalMark + which.token, given_up })
+        : run(runner, giveUpOldArrival, { id, before: which.workedBefore, given_up });
+    },
+    completeArrival: (row, token) =>
       run(runner, completeArrival, {
         id: row.id,
-        arriving: arrivalMark + row.id,
+        arriving: arrivalMark + token,
         slug: row.slug,
         release_after_minutes: row.release_after_minutes,
         plan_changed_at: row.plan_changed_at,
