@@ -220,6 +220,8 @@ async function take(one: Step): Promise<void> {
   // Who knows a password is who it belongs to, and is told so.
   if (operationRow(one.route.name).who !== 'anyone')
     remember(caller, `${used.path} ${String(used.body ?? '')} ${JSON.stringify(used.headers)}`, reply.text);
+  if (one.route.name.startsWith('views.') && used.method !== 'GET' && reply.status < 300)
+    tenants.keepView(caller, reply.text);
   learn(caller, one.route, reply);
 }
 

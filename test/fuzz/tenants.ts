@@ -69,6 +69,7 @@ export class Tenants {
   readonly app: TestApp;
   readonly callers: FuzzCaller[] = [];
   readonly #acknowledged: Acknowledged[] = [];
+  readonly #typedIntoViews = new Set<string>();
   readonly #acknowledgedIds = new Set<string>();
   readonly #ids: Ids = { acme: {}, globex: {}, quiet: {} };
   readonly #organizations = new Map<Slug, TestOrganization>();
@@ -249,6 +250,11 @@ export class Tenants {
     this.#acknowledged.push(message);
   }
 
+  /** Remembers the ids in a saved view, which says what its maker typed to all who may see it. */
+  keepView({ slug }: FuzzCaller, text: string): void {
+    for (const id of text.toLowerCase().match(uuidPattern) ?? []) this.#typedIntoViews.add(`${slug} ${id}`);
+  }
+
   /** To be said when everything is there, before the attack. */
   async begin(): Promise<void> {
     this.#quietRows = await this.#rowsOfQuiet();
@@ -289,7 +295,9 @@ export class Tenants {
     );
     for (const caller of this.callers) {
       const own = caller.slug === null ? null : this.organization(caller.slug).id;
-      const foreign = [...caller.told].filter((id) => owners.has(id) && owners.get(id) !== own);
+      const foreign = [...caller.told].filter(
+        (id) => owners.has(id) && owners.get(id) !== own && !this.#typedIntoViews.has(`${caller.slug} ${id}`),
+      );
       assert.deepEqual({ caller: caller.name, foreign }, { caller: caller.name, foreign: [] });
       const notTheirs = [...caller.words].filter((word) => !this.#mayRead(caller, word));
       assert.deepEqual({ caller: caller.name, words: notTheirs }, { caller: caller.name, words: [] });
