@@ -1,5 +1,5 @@
-// An import that is ended by kill -9 beside a serving server: what it left is found by nobody and is in nobody's way, and
-// the same import brings all of it a minute later. What a cut does to a running import is in test/trust/import-slices.test.ts.
+// An import that is ended by kill -9 beside a serving server: what it left is not found, is in no one else's way, and the
+// same import brings all of it a minute later. What a cut does to an import is in test/trust/import-slices.test.ts.
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -77,7 +77,7 @@ const slugs = async (): Promise<string[]> => {
   return (JSON.parse(stdout) as { items: { slug: string }[] }).items.map(({ slug }) => slug);
 };
 
-it('leaves nothing in anybody’s way, and is repeated whole', () =>
+it('leaves nothing that is found, and is repeated whole', () =>
   repeatable('test/engine/import-kill.test.ts', cycles, async () => {
     for (let cycle = 0; cycle < cycles; cycle += 1) {
       const importing = start(['import', file, '--data', folder]);

@@ -49,7 +49,7 @@ export interface TransferRepository {
   /** Notes that one is being worked on; 0 when it is not there any more, or was given up. */
   workOnArrival(id: string, token: string, now: number): Promise<number>;
   /**
-   * Gives one up: from now on nobody works on it, and its rows can be removed.
+   * Gives one up: its import writes no more, and its rows can be removed.
    * @param which the arrival of this token, or whichever was last worked on before a time, ms
    * @returns 0 when there is none such
    */
