@@ -1,16 +1,19 @@
 // Owns: the server under attack, in a process of its own: Deskbell from its sources, filled with a long history, with its
-// default limits but those on new visitors. Measures how long its event loop is held, in
-// time and in processor time. It attacks nothing itself.
+// default limits but those on new visitors. With the URL of a webhook it also has what a busy day needs: an assistant that
+// answers, and messages to purge. Measures how long its event loop is held, in time and in processor time. It attacks
+// nothing itself.
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { createApp } from '../src/app.ts';
 import { readConfig } from '../src/config.ts';
 import { sizeLimits } from '../src/protocol/codes.ts';
 import type { OperationName, Output, RawInput } from '../src/protocol/operations.ts';
+import { ServiceError } from '../src/services/core/errors.ts';
 import { execute } from '../src/services/execute.ts';
 import type { OwnerCall } from '../src/services/service.ts';
-import type { Hold, Order, Setting } from './attacks.ts';
+import type { Repositories } from '../src/engine/repositories.ts';
+import type { Hold, Order, Setting, Talk } from './attacks.ts';
 
-const [folder = '', messages = '152000'] = process.argv.slice(2);
+const [folder = '', messages = '152000', hook = ''] = process.argv.slice(2);
 const password = 'correct horse battery staple';
 
 const config = readConfig(
@@ -19,12 +22,13 @@ const config = readConfig(
     port: '0',
     logLevel: 'error',
     trustProxy: '1',
-
+    webhookPrivate: 'allow',
     limitApplication: 'off',
     limitAddressNew: 'off',
   },
   {},
 );
+const talks: Talk[] = [];
 const app = createApp(config);
 const { url, service } = await app.start();
 const local: OwnerCall = {
@@ -53,8 +57,24 @@ async function createApplication(slug: string, organizationId: string, word: str
     domains: [`${slug}.example`],
   });
   const perConversation = 200;
-  for (let made = 0; made < count; made += perConversation)
-    await addConversation(slug, organizationId, id, word, perConversation);
+  for (let made = 0; made < count; made += perConversation) {
+    const talk = await addConversation(slug, organizationId, id, word, perConversation);
+    if (slug === 'acme') talks.push(talk);
+  }
+  return id;
+}
+
+/** A conversation like another, opened so long ago. */
+async function addOldConversation(
+  { conversations }: Repositories,
+  like: string,
+  ageMs: number,
+): Promise<string> {
+  const found = await conversations.byId(like);
+  if (found === undefined) throw new Error('the conversation is missing');
+  const { visitor_id: _visitor, visitor_name: _name, ...row } = found;
+  const id = service.engine.clock.newId();
+  await conversations.insert({ ...row, id, last_seq: 0, created_at: row.created_at - ageMs });
   return id;
 }
 
@@ -65,7 +85,8 @@ async function addConversation(
   applicationId: string,
   word: string,
   count: number,
-): Promise<{ visitorId: string; conversationId: string }> {
+  ageMs = 0,
+): Promise<Talk> {
   const visitorId = crypto.randomUUID();
   const visitor = {
     ...local,
@@ -87,9 +108,15 @@ async function addConversation(
     const stored = await repositories.messages.byId(message.id);
     if (stored === undefined) throw new Error('the first message is missing');
     const { visitor_name: _visitor, member_name: _member, ...row } = stored;
+    const conversation_id =
+      ageMs === 0 ? row.conversation_id : await addOldConversation(repositories, row.conversation_id, ageMs);
     for (let made = 1; made < count; made += 1) {
       const id = clock.newId();
-      await repositories.messages.append({ ...row, id, client_message_id: null }, 'visitor');
+      const created_at = row.created_at - ageMs;
+      await repositories.messages.append(
+        { ...row, id, conversation_id, created_at, client_message_id: null },
+        'visitor',
+      );
       await repositories.search.put(id, organizationId, ['the', 'parcel', 'never', 'arrived', word]);
     }
   });
@@ -120,10 +147,48 @@ async function held(work: () => Promise<unknown>): Promise<Hold> {
   };
 }
 
+/** An organization on the free plan, which keeps messages for 30 days, with many that are older. */
+async function createOldTenant(): Promise<void> {
+  const { id } = await call('organizations.create', { name: 'old', slug: 'old' });
+  const application = await call('applications.create', {
+    organization: 'old',
+    name: 'old',
+    domains: ['old.example'],
+  });
+  for (let made = 0; made < Number(messages) / 8; made += 1_000)
+    await addConversation('old', id, application.id, 'old', 1_000, 40 * 86_400_000);
+}
+
+/** Has an application's assistant answer by itself, from one document. */
+async function startAssistant(applicationId: string): Promise<void> {
+  await call('knowledge.add', {
+    applicationId,
+    source: 'shop.md',
+    content:
+      '# Refunds\n\nYou get your money back within 30 days after delivery.\n\n# Parcels\n\nYour parcel leaves our warehouse every weekday at noon.\n\n# Delivery\n\nWe deliver to every country of the European Union, to Malta as well.',
+  });
+  await call('applications.update', { applicationId, ai: { mode: 'auto' } });
+}
+
 const acme = await createTenant('acme', 'alpha', Number(messages));
 const beta = await createTenant('beta', 'beta', 2_000);
 const long = await addConversation('acme', acme.id, acme.applicationId, 'alpha', 2_000);
-const setting: Setting = { url, acme, beta, long };
+const setting: Setting = { url, acme, beta, long, talks };
+if (hook !== '') {
+  await call('webhooks.create', { organization: 'acme', url: hook });
+  await startAssistant(acme.applicationId);
+  await createOldTenant();
+}
+
+/** Removes what is too old; asked again where another process held the lock for too long. */
+async function purge(): Promise<number> {
+  for (;;)
+    try {
+      return (await call('retention.purge', { force: true })).total.messages;
+    } catch (error) {
+      if (!(error instanceof ServiceError) || error.code !== 'unavailable') throw error;
+    }
+}
 
 let endMeasuring = Promise.withResolvers<void>();
 let measuring: Promise<Hold> | null = null;
@@ -134,6 +199,8 @@ async function obey(order: Order): Promise<unknown> {
       return setting;
     case 'delete':
       return held(() => call('applications.delete', { applicationId: acme.applicationId }));
+    case 'purge':
+      return purge();
     case 'measure':
       endMeasuring = Promise.withResolvers<void>();
       measuring = held(() => endMeasuring.promise);

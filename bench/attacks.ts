@@ -17,7 +17,7 @@ export interface AttackSizes {
 }
 
 /** What the server is asked to do. */
-export type Order = 'setting' | 'delete' | 'measure' | 'measured';
+export type Order = 'setting' | 'delete' | 'purge' | 'measure' | 'measured';
 
 /** How long the server's event loop was held, ms: its delay, and processor time between two of its turns. */
 export interface Hold {
@@ -41,21 +41,28 @@ export interface Setting {
   readonly acme: Tenant;
   readonly beta: Tenant;
   /** A conversation of 2,000 messages. */
-  readonly long: { readonly visitorId: string; readonly conversationId: string };
+  readonly long: Talk;
+  /** The conversations of acme, of 200 messages each. */
+  readonly talks: readonly Talk[];
 }
 
-const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+export interface Talk {
+  readonly visitorId: string;
+  readonly conversationId: string;
+}
+
+export const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 function percentile(times: readonly number[], share: number): string {
   const sorted = times.toSorted((one, other) => one - other);
   return (sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN).toFixed(1);
 }
 
-const describeHold = ({ seconds, delayP99, cpuP99, cpuLongest }: Hold): string =>
+export const describeHold = ({ seconds, delayP99, cpuP99, cpuLongest }: Hold): string =>
   `${seconds.toFixed(1)} s; event-loop delay p99 ${delayP99.toFixed(1)} ms; processor time of a turn p99 ${cpuP99.toFixed(1)}, longest ${cpuLongest.toFixed(1)} ms`;
 
 /** Prints a line with the machine's load, without which no figure says much. */
-function print(what: string, figures: string): void {
+export function print(what: string, figures: string): void {
   console.log(`${what}: ${figures} (load ${loadavg()[0]?.toFixed(1)})`);
 }
 
@@ -65,7 +72,7 @@ interface Answer {
   readonly text: string;
 }
 
-async function ask(url: string, options: RequestInit = {}): Promise<Answer> {
+export async function ask(url: string, options: RequestInit = {}): Promise<Answer> {
   const began = performance.now();
   const response = await fetch(url, options);
   const text = await response.text();
@@ -100,7 +107,7 @@ function signIn({ url }: Setting, { slug, email, password }: Tenant, address: st
   });
 }
 
-async function staffHeaders(setting: Setting, tenant: Tenant): Promise<Record<string, string>> {
+export async function staffHeaders(setting: Setting, tenant: Tenant): Promise<Record<string, string>> {
   const { text } = await signIn(setting, tenant, '192.0.2.1');
   const { token } = JSON.parse(text) as { token: string };
   return { authorization: `Bearer ${token}` };
@@ -116,7 +123,7 @@ function visitorHeaders({ slug, applicationId }: Tenant, visitorId: string, addr
   };
 }
 
-async function openSocket(
+export async function openSocket(
   { url }: Setting,
   tenant: Tenant,
   visitorId: string,

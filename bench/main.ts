@@ -16,7 +16,8 @@ const help = `npm run bench [-- options]
                     assistant: an answer from 20,000 passages, against a bare full-text match;
                     queue: lists and counts in 100,000 conversations, against bare SQL over the same rows;
                     attacks: floods and a large deletion, with what they cost the others;
-                    the default run would take over a minute with these four, so name them
+                    mixed: everything at once beside --sockets sockets, against a quiet loop (needs a build);
+                    the default run would take over a minute with these, so name them
   --rounds N        rounds of each server, in turn, at full and at half load; medians count (9)
   --seconds N       length of one server's round (0.5)
   --peers NAMES     ceiling: the least code that does it; fair: with the same rows and limits (both)
@@ -172,6 +173,15 @@ async function main(): Promise<void> {
       folder: values.folder,
       messages: Number(values.messages),
       seconds: Number(values.seconds),
+    });
+  }
+  if (chosen.has('mixed')) {
+    const { mixed } = await import('./mixed.ts');
+    await mixed({
+      folder: values.folder,
+      messages: Number(values.messages),
+      seconds: Number(values.seconds),
+      sockets: Number(values.sockets),
     });
   }
   if (chosen.has('console')) {
