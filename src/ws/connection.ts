@@ -72,8 +72,8 @@ export class Connection {
   readonly #options: ConnectionOptions;
   readonly #call: ParticipantCall;
   readonly #rooms = new Map<string, Room>();
-  /** How to cancel the end of typing, by conversation. */
-  readonly #typing = new Map<string, () => void>();
+  /** How to cancel the end of typing, by conversation; null: it has never typed. */
+  #typing: Map<string, () => void> | null = null;
   readonly #inbox: (string | null)[] = [];
   #working = false;
   #closed = false;
@@ -339,19 +339,19 @@ export class Connection {
     this.#assertJoined(conversationId);
     this.#userName = await readTypistName(service, this.actor);
     if (this.#closed) return;
-    this.#typing.get(conversationId)?.();
+    this.#typing?.get(conversationId)?.();
     const cancel = service.engine.clock.after(sizeLimits.typingLapseMs, () =>
       this.#stopTyping(conversationId),
     );
-    this.#typing.set(conversationId, cancel);
+    (this.#typing ??= new Map()).set(conversationId, cancel);
     this.#sendTyping(conversationId, true);
   }
 
   #stopTyping(conversationId: string): void {
-    const cancel = this.#typing.get(conversationId);
+    const cancel = this.#typing?.get(conversationId);
     if (cancel === undefined) return;
     cancel();
-    this.#typing.delete(conversationId);
+    this.#typing?.delete(conversationId);
     this.#sendTyping(conversationId, false);
   }
 
