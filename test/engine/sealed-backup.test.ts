@@ -60,6 +60,12 @@ it('gives back every byte, however the letters of the passphrase were composed',
   expect(sealed.length).toBe(header + inside.length + 3 * 16);
 });
 
+it('opens what was written before: the form is the same for ever', async () => {
+  const kept =
+    'REVTS0JFTEwtU0VBTEVELUJBQ0tVUC0xCgTZUExpieheXvfRHJsAibt0xhaAp2b/KPwPmlUEe6vRJwAAAAAAAAAP6asV1ilASZ6VKG23mbhu+K/y0XPF0jzyaR0gGi3iOT1K1rmtzRQk1qmCsGNqEPa1VXx/6e1lfixZIaCRlm+XUKatlgiHN+20Xh/i1OiliEuj1Ed1dR6UCArN6YBsLEM=';
+  expect((await openBytes(Buffer.from(kept, 'base64'), 'correct horse')).toString()).toBe('what was inside');
+});
+
 it('shows nothing of what is inside, and no two files of the same content are alike', async () => {
   const same = Buffer.alloc(64, 'marker');
   const [one, other] = [await sealInto(same), await sealInto(same)];

@@ -79,6 +79,29 @@ describe('sessions', () => {
     expect((await ann.call('GET', '/session')).status).toBe(200);
   });
 
+  it('are at most a hundred a member: a further one ends those that were used longest ago, and no token', async () => {
+    const made = await token(['conversations:read']);
+    const socket = await ann.connect();
+    const tokens: string[] = [];
+    const open = async (): Promise<void> => {
+      app.clock.step(1_000);
+      tokens.push((await app.local('session.createLocal', { memberId: ann.id })).token);
+    };
+    const works = async (session: string): Promise<boolean> =>
+      (await by(session, 'GET', '/staff/session')).status === 200;
+    for (let count = 0; count < 99; count += 1) await open();
+    const live = () => rowsOf(app, 'select id from staff_sessions where scopes is null');
+    expect(await live()).toHaveLength(100);
+    await open();
+    // 80 are left: Ann's first and the next twenty are over.
+    expect(await Promise.all([ann.token, ...tokens].map(works))).toEqual(
+      Array.from({ length: 101 }, (_, at) => at >= 21),
+    );
+    expect((await socket.waitForClose()).code).toBe(4403);
+    expect(await works(made.token)).toBe(true);
+    expect((await by(tokens.at(-1) ?? '', 'GET', '/staff/sessions?limit=1')).body.total).toBe(80);
+  });
+
   it("of a member all end at an admin's word, tokens too", async () => {
     const bob = await createMember(app, 'acme', 'operator', 'Bob');
     const made = await token(['conversations:read'], 30, bob);

@@ -21,6 +21,10 @@ export interface MembersRepository {
   removeSession(id: string): Promise<number>;
   /** Ends every session, token and half-way sign-in of a member. */
   removeSessionsOf(memberId: string): Promise<number>;
+  /** How many sessions a member has, without tokens. */
+  countSessions(memberId: string): Promise<number>;
+  /** Ends those of a member's sessions that were used longest ago, but for the newest `kept`; tokens stay. */
+  removeOldSessions(memberId: string, kept: number): Promise<number>;
   /** Sessions and tokens of a member, newest first. */
   sessionsOf(memberId: string): Promise<StaffSessionRow[]>;
   /** Ends every session and half-way sign-in of a member but one session, null: without exception; tokens stay. */

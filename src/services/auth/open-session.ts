@@ -20,6 +20,11 @@ export interface SessionProof {
   readonly detail?: Readonly<Record<string, string>>;
 }
 
+/** A member who signs in ever again, as a script does that keeps no token, ends their oldest sessions. */
+const maxSessions = 100;
+/** So many stay then: not every further sign-in has to end one. */
+const keptSessions = 80;
+
 /** Makes the session's row and its line in the audit log. */
 export async function openSession(
   tx: Tx,
@@ -45,6 +50,10 @@ export async function openSession(
     second_factor: secondFactor ? 1 : 0,
     address: call.address,
   });
+  if ((await tx.repositories.members.countSessions(member.id)) > maxSessions) {
+    await tx.repositories.members.removeOldSessions(member.id, keptSessions);
+    tx.configurationChanged(organization.id);
+  }
   await audit(tx, call, {
     organizationId: organization.id,
     action,

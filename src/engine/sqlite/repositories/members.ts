@@ -115,6 +115,28 @@ const removeOtherSessionsOf = prepare<{ member_id: string; id: string }>()((db, 
     .where('scopes', 'is', null)
     .where('id', '!=', p.id),
 );
+const countSessions = prepare<{ member_id: string }>()((db, p) =>
+  db
+    .selectFrom('staff_sessions')
+    .select((e) => e.fn.countAll<number>().as('n'))
+    .where('member_id', '=', p.member_id)
+    .where('scopes', 'is', null),
+);
+const removeOldSessions = prepare<{ member_id: string; kept: number }>()((db, p) =>
+  db
+    .deleteFrom('staff_sessions')
+    .where('id', 'in', (e) =>
+      e
+        .selectFrom('staff_sessions as own')
+        .select('own.id')
+        .where('own.member_id', '=', p.member_id)
+        .where('own.scopes', 'is', null)
+        .orderBy('own.last_seen_at', 'desc')
+        .orderBy('own.id', 'desc')
+        .limit(1_000)
+        .offset(p.kept),
+    ),
+);
 const removeAllSessionsBut = prepare<{ member_id: string; id: string }>()((db, p) =>
   db.deleteFrom('staff_sessions').where('member_id', '=', p.member_id).where('id', '!=', p.id),
 );
@@ -156,6 +178,10 @@ export function createMembersRepository(runner: Runner): MembersRepository {
       await run(runner, removeTicketsOf, { member_id: memberId });
       return run(runner, removeSessionsOf, { member_id: memberId });
     },
+    countSessions: async (memberId: string) =>
+      (await first(runner, countSessions, { member_id: memberId }))?.n ?? 0,
+    removeOldSessions: (memberId: string, kept: number) =>
+      run(runner, removeOldSessions, { member_id: memberId, kept }),
     sessionsOf: (memberId: string) => all(runner, sessionsOf, { member_id: memberId }),
     removeOtherSessionsOf: async (memberId: string, sessionId: string | null) => {
       await run(runner, removeTicketsOf, { member_id: memberId });
