@@ -202,14 +202,16 @@ export class Hub {
       if (!canReceive(event, connection.actor, connection.subscription)) connection.deliver(event, frameOnce);
     for (const connection of staff)
       if (canReceive(event, connection.actor, connection.subscription)) connection.push(frameOnce());
-    if (activity !== undefined && staff.size > 0) this.#sendActivity(event, activity());
+    if (activity !== undefined && staff.size > 0) this.#sendActivity(event, activity);
   }
 
-  #sendActivity({ organization_id, mode }: CommittedEvent, payload: object): void {
-    const frame = writeEvent('conversation:activity', payload);
+  /** The summary is made for the first who may receive it: staff that look at test data alone cause none of live data. */
+  #sendActivity({ organization_id, mode }: CommittedEvent, activity: () => object): void {
+    let frame: Buffer | undefined;
     const event = { type: 'conversation:activity', organization_id, mode } as const;
     for (const connection of this.#staffByOrganization.get(organization_id) ?? [])
-      if (canReceive(event, connection.actor, connection.subscription)) connection.push(frame);
+      if (canReceive(event, connection.actor, connection.subscription))
+        connection.push((frame ??= writeEvent('conversation:activity', activity())));
   }
 
   #sendPresence(organizationId: string, online: boolean): void {
