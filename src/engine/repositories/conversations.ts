@@ -74,18 +74,35 @@ export interface QueuedKey {
   readonly key2: number;
 }
 
-/** What views ask of a conversation, besides its mode and status. */
-export interface FacetRow {
+/** Everything that a question to the queue asks of a conversation, but for words. */
+export interface QueueFacets {
+  /** Kept while the conversation lives. */
+  readonly place: number;
+  readonly id: string;
+  readonly mode: Mode;
+  readonly status: ConversationStatus;
   readonly application_id: string;
   readonly assigned_to: string | null;
   readonly priority: Priority;
   /** 0 or 1. */
   readonly snoozed: number;
   readonly waiting_since: number | null;
-  /** 0 or 1: whether the reader has messages of the visitor still to read. */
-  readonly unread: number;
-  /** The ids of its tags in one text; null: it has none. */
+  readonly created_at: number;
+  readonly updated_at: number;
+  /** 0 or 1: whether there is a message of the visitor. */
+  readonly visitor_wrote: number;
+  /** The ids of its tags, with spaces between them; null: it has none. */
   readonly tag_ids: string | null;
+  /** The ids of the members who have read all of the visitor's messages; null: none has. */
+  readonly readers: string | null;
+}
+
+/** A conversation whose facets have changed, but not by a message: the event log tells of those. */
+export interface QueueChange {
+  /** Rises by one from change to change. */
+  readonly number: number;
+  readonly organization_id: string;
+  readonly place: number;
 }
 
 /** What takes a conversation a step on. */
@@ -170,8 +187,15 @@ export interface ConversationsRepository {
     sort: QueueSort,
     most: number,
   ): Promise<{ rows: QueuedKey[]; total: number }>;
-  /** What views ask of each conversation of a stretch. */
-  facetsOfStretch(organizationId: string, stretch: StateStretch, readerId: string): Promise<FacetRow[]>;
+  facetsOfStretch(organizationId: string, stretch: StateStretch): Promise<QueueFacets[]>;
+  /** Those of conversations of the organization, by their ids. */
+  facetsOf(organizationId: string, ids: readonly string[]): Promise<QueueFacets[]>;
+  /** Those of conversations of the organization, by their places. */
+  facetsAt(organizationId: string, places: readonly number[]): Promise<QueueFacets[]>;
+  /** The number of the newest change; 0: there was none. */
+  lastQueueChange(): Promise<number>;
+  /** Changes after a number, oldest first. Old ones go: the first may follow with a gap. */
+  queueChanges(after: number, limit: number): Promise<QueueChange[]>;
   /**
    * Conversations as the queue shows them, in no order. Unread messages are counted among the newest 200 of a
    * conversation.

@@ -1,85 +1,18 @@
-// The operators' queue: which conversations fit a question, in which order, a page of them and how many there are. Goes
-// through an organization's conversations in stretches of so many rows, and lets others in after each: however many an
-// organization has, no request holds the loop.
-import { conversationStatus, mode } from '../../protocol/entities.ts';
+// The operators' queue: which conversations fit a question, in which order, a page of them and how many there are. The
+// organization's index answers, as of the one snapshot in which the page is read. What it does not hold, a word or a
+// visitor, is looked up by the database in stretches.
 import type { Input, Output } from '../../protocol/operations.ts';
 import type { QueueSort } from '../../protocol/queue.ts';
-import type {
-  ConversationFilter,
-  QueuedKey,
-  QueueStretch,
-  StateStretch,
-} from '../../engine/repositories/conversations.ts';
+import type { ConversationFilter, QueuedKey, QueueStretch } from '../../engine/repositories/conversations.ts';
+import type { QueueRow } from '../../engine/rows.ts';
 import { serializeQueueItem } from '../core/serializers.ts';
 import { computeSlice } from '../core/slices.ts';
 import type { MemberCall, ReadTx } from '../service.ts';
 import { queueFilter } from './queue-filter.ts';
+import { isIndexed } from './queue-index/queue-index.ts';
+import { queueIndexes } from './queue-index/queue-indexes.ts';
+import { inTurns, passByState, rowsPerTurn, type Pass } from './queue-stretches.ts';
 import { catchUpForSearch } from './search.ts';
-
-/** Rows that are looked at between two turns of the loop. */
-export const rowsPerTurn = 500;
-/** What is looked at in one turn: the next stretches of a pass, at most `most` rows; null: the pass is over. */
-type Pass<S extends QueueStretch> = (
-  tx: ReadTx,
-  most: number,
-) => Promise<{ stretch: S; rows: number } | null>;
-
-/**
- * Goes through a pass, `rowsPerTurn` rows in each turn of the loop.
- * @param look is called with every stretch, in the snapshot in which it was found
- */
-export async function inTurns<S extends QueueStretch>(
-  { service, actor }: MemberCall,
-  pass: Pass<S>,
-  look: (tx: ReadTx, stretch: S) => Promise<void>,
-): Promise<void> {
-  let over = false;
-  while (!over)
-    over = await computeSlice(service, actor.organizationId, () =>
-      service.engine.store.read(async (tx) => {
-        for (let left = rowsPerTurn; left > 0;) {
-          const next = await pass(tx, left);
-          if (next === null) return true;
-          await look(tx, next.stretch);
-          left -= next.rows;
-        }
-        return false;
-      }),
-    );
-}
-
-/** All conversations of these modes and statuses. */
-export function passByState(
-  organizationId: string,
-  { mode: oneMode, status }: Pick<ConversationFilter, 'mode' | 'status'>,
-): Pass<StateStretch> {
-  const states = mode.options.flatMap((each) =>
-    conversationStatus.options.flatMap((state) =>
-      (oneMode ?? each) === each && (status ?? state) === state ? [{ mode: each, status: state }] : [],
-    ),
-  );
-  let after = 0;
-  return async ({ repositories }, most) => {
-    for (;;) {
-      const [state] = states;
-      if (state === undefined) return null;
-      const { through, rows } = await repositories.conversations.stretchByState(
-        organizationId,
-        state.mode,
-        state.status,
-        after,
-        most,
-      );
-      if (through !== null) {
-        const stretch = { ...state, after, through };
-        after = through;
-        return { stretch, rows };
-      }
-      states.shift();
-      after = 0;
-    }
-  };
-}
 
 /** All conversations that may fit a filter: by its visitor, else by its rarest tag, else by their states. */
 async function passOf(call: MemberCall, filter: ConversationFilter): Promise<Pass<QueueStretch>> {
@@ -183,29 +116,73 @@ async function findFitting(
   return { ids: kept.map(({ id }) => id), total };
 }
 
-/** How many conversations fit. */
-export async function countFitting(call: MemberCall, filter: ConversationFilter): Promise<number> {
-  return (await findFitting(call, filter, 'updated', 0)).total;
+/** How many conversations fit each of these questions. */
+export async function countFitting(
+  call: MemberCall,
+  filters: readonly ConversationFilter[],
+): Promise<Map<ConversationFilter, number>> {
+  const counts = new Map<ConversationFilter, number>();
+  const indexed = filters.filter(isIndexed);
+  if (indexed.length > 0)
+    // All of them in one snapshot.
+    await queueIndexes(call.service).ask(call, async (index) => {
+      for (const filter of indexed) counts.set(filter, index.count(filter));
+    });
+  for (const filter of filters)
+    if (!counts.has(filter)) counts.set(filter, (await findFitting(call, filter, 'updated', 0)).total);
+  return counts;
 }
+
+/** So far down a page is found by the index: it orders everything that stands before it. */
+const maxRanked = 2_000;
 
 /** A page of the operators' queue. */
 export async function listQueue(
   call: MemberCall,
   input: Input<'staff.conversations.list'>,
 ): Promise<Output<'staff.conversations.list'>> {
-  const { limit, offset, sort = 'queue' } = input;
+  const { limit, offset } = input;
   const { store } = call.service.engine;
   if (input.q !== undefined) await catchUpForSearch(call.service);
   const filter = await store.read((tx) => queueFilter(tx, call, input));
   if (filter === null) return { conversations: [], total: 0, limit, offset };
+  const { rows, total } = (await indexedPage(call, filter, input)) ?? (await foundPage(call, filter, input));
+  return { conversations: rows.map(serializeQueueItem), total, limit, offset };
+}
+
+type QueuePage = { readonly rows: readonly QueueRow[]; readonly total: number };
+type Asked = Pick<Input<'staff.conversations.list'>, 'limit' | 'offset' | 'sort'>;
+
+/** @returns undefined: the index can't tell */
+async function indexedPage(
+  call: MemberCall,
+  filter: ConversationFilter,
+  { limit, offset, sort = 'queue' }: Asked,
+): Promise<QueuePage | undefined> {
+  if (!isIndexed(filter) || offset + limit > maxRanked) return undefined;
+  return queueIndexes(call.service).ask(call, async (index, tx) => {
+    const { ids, total } = index.first(filter, sort, offset + limit);
+    return { rows: await readLines(tx, call, ids.slice(offset)), total };
+  });
+}
+
+async function foundPage(
+  call: MemberCall,
+  filter: ConversationFilter,
+  { limit, offset, sort = 'queue' }: Asked,
+): Promise<QueuePage> {
   const { ids, total } = await findFitting(call, filter, sort, offset + limit);
-  const page = ids.slice(offset);
-  const { organizationId, memberId } = call.actor;
-  const rows = await store.read(({ repositories }) =>
-    repositories.conversations.queuePage(organizationId, page, memberId),
-  );
+  const rows = await call.service.engine.store.read((tx) => readLines(tx, call, ids.slice(offset)));
+  return { rows, total };
+}
+
+/** The lines of conversations, in their order. One that was removed in between has none. */
+async function readLines(
+  { repositories }: ReadTx,
+  { actor }: MemberCall,
+  ids: readonly string[],
+): Promise<QueueRow[]> {
+  const rows = await repositories.conversations.queuePage(actor.organizationId, ids, actor.memberId);
   const byId = new Map(rows.map((row) => [row.id, row]));
-  // One that was removed in between has no line.
-  const lines = page.flatMap((id) => byId.get(id) ?? []);
-  return { conversations: lines.map(serializeQueueItem), total, limit, offset };
+  return ids.flatMap((id) => byId.get(id) ?? []);
 }

@@ -1,13 +1,12 @@
-// How many conversations each view has. One pass over the conversations answers all views of a member: their questions are
-// put to each conversation in turn. Counted again at most once a second for each question, however often it is asked.
-import { conversationStatus, mode } from '../../protocol/entities.ts';
+// How many conversations each view has: all views of a member in one snapshot. Counted again at most once a second for each
+// question, however often it is asked.
 import type { Input, Output } from '../../protocol/operations.ts';
 import type { Engine } from '../../engine/engine.ts';
-import type { ConversationFilter, FacetRow, StateStretch } from '../../engine/repositories/conversations.ts';
+import type { ConversationFilter } from '../../engine/repositories/conversations.ts';
 import type { ViewRow } from '../../engine/rows.ts';
 import type { MemberCall } from '../service.ts';
 import { queueFilter } from './queue-filter.ts';
-import { countFitting, inTurns, passByState } from './queue-list.ts';
+import { countFitting } from './queue-list.ts';
 import { readViewQuery } from './views.ts';
 
 const keptMs = 1_000;
@@ -64,81 +63,21 @@ function keepCounts(call: MemberCall, views: readonly ViewRow[]): Map<string, Pr
   return asked;
 }
 
-/** A question whose answer the facets of a conversation hold. */
-interface Tally {
-  readonly query: string;
-  readonly filter: ConversationFilter;
-  readonly fits: (row: FacetRow) => boolean;
-  count: number;
-}
-
 /** How many conversations fit each question. */
 async function countAll(call: MemberCall, views: readonly ViewRow[]): Promise<Map<string, number>> {
-  const { organizationId, memberId } = call.actor;
   const counts = new Map<string, number>();
-  const tallies: Tally[] = [];
-  const others: { query: string; filter: ConversationFilter }[] = [];
+  const asked: { query: string; filter: ConversationFilter }[] = [];
   await call.service.engine.store.read(async (tx) => {
     for (const view of views) {
       const filter = await queueFilter(tx, call, readViewQuery(view));
       if (filter === null) counts.set(view.query, 0);
-      else if (needsRows(filter)) others.push({ query: view.query, filter });
-      else tallies.push({ query: view.query, filter, fits: facetTest(filter), count: 0 });
+      else asked.push({ query: view.query, filter });
     }
   });
-  for (const state of statesOf(tallies)) {
-    const asking = tallies.filter(({ filter }) => isOfState(filter, state));
-    await inTurns(call, passByState(organizationId, state), async (tx, stretch) => {
-      for (const row of await tx.repositories.conversations.facetsOfStretch(
-        organizationId,
-        stretch,
-        memberId,
-      ))
-        for (const tally of asking) if (tally.fits(row)) tally.count += 1;
-    });
-  }
-  for (const { query, count } of tallies) counts.set(query, count);
-  for (const { query, filter } of others) counts.set(query, await countFitting(call, filter));
+  const found = await countFitting(
+    call,
+    asked.map(({ filter }) => filter),
+  );
+  for (const { query, filter } of asked) counts.set(query, found.get(filter) ?? 0);
   return counts;
-}
-
-type State = Pick<StateStretch, 'mode' | 'status'>;
-
-function statesOf(tallies: readonly Tally[]): State[] {
-  return mode.options
-    .flatMap((each) => conversationStatus.options.map((status) => ({ mode: each, status })))
-    .filter((state) => tallies.some(({ filter }) => isOfState(filter, state)));
-}
-
-function isOfState({ mode: one, status }: ConversationFilter, state: State): boolean {
-  return (one ?? state.mode) === state.mode && (status ?? state.status) === state.status;
-}
-
-/** Words, and a visitor, are looked up by the database. */
-function needsRows({ text, visitorId, visitorOf }: ConversationFilter): boolean {
-  return text !== undefined || visitorId !== undefined || visitorOf !== undefined;
-}
-
-/** The filter's question as one to a conversation's facets; its mode and status are asked before. */
-function facetTest(filter: ConversationFilter): (row: FacetRow) => boolean {
-  const {
-    assignedTo,
-    applicationId,
-    tagIds = [],
-    untagged,
-    unread,
-    snoozed,
-    priorities,
-    waitingSince,
-  } = filter;
-  return (row) =>
-    (assignedTo === undefined || row.assigned_to === assignedTo) &&
-    (applicationId === undefined || row.application_id === applicationId) &&
-    (snoozed === undefined || (row.snoozed === 1) === snoozed) &&
-    (unread === undefined || (row.unread === 1) === unread.is) &&
-    (priorities === undefined || priorities.includes(row.priority)) &&
-    (waitingSince === undefined || (row.waiting_since !== null && row.waiting_since <= waitingSince)) &&
-    (untagged === undefined || (row.tag_ids === null) === untagged) &&
-    // Ids have one length and no spaces: one is never a part of another.
-    tagIds.every((tagId) => row.tag_ids?.includes(tagId) === true);
 }

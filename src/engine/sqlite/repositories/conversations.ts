@@ -516,24 +516,52 @@ const stretchByTag = prepare<{ tag_id: string; after: string; most: number }>()(
     )
     .select((e) => [e.fn.max('stretch.conversation_id').as('through'), e.fn.countAll<number>().as('rows')]),
 );
-const facets = prepare<StateStretch & { organization_id: string; reader_id: string }>()((db, p) =>
-  db
-    .selectFrom('conversations as c')
-    .leftJoin('participants as reader', (join) =>
-      join.onRef('reader.conversation_id', '=', 'c.id').on('reader.user_id', '=', p.reader_id),
-    )
-    .select(['c.application_id', 'c.assigned_to', 'c.priority', 'c.waiting_since'])
-    .select([
-      sql<number>`c.snoozed_until is not null`.as('snoozed'),
-      sql<number>`c.last_visitor_seq > coalesce(reader.last_read_seq, 0)`.as('unread'),
-      sql<string | null>`(select group_concat(held.tag_id, ' ') from conversation_tags as held
-        where held.conversation_id = c.id)`.as('tag_ids'),
-    ])
+const facetColumns = builder
+  .selectFrom('conversations as c')
+  .select([
+    'c.id',
+    'c.mode',
+    'c.status',
+    'c.application_id',
+    'c.assigned_to',
+    'c.priority',
+    'c.waiting_since',
+    'c.created_at',
+    'c.updated_at',
+  ])
+  .select([
+    sql<number>`c.rowid`.as('place'),
+    sql<number>`c.snoozed_until is not null`.as('snoozed'),
+    sql<number>`c.last_visitor_seq > 0`.as('visitor_wrote'),
+    sql<string | null>`(select group_concat(held.tag_id, ' ') from conversation_tags as held
+      where held.conversation_id = c.id)`.as('tag_ids'),
+    sql<string | null>`(select group_concat(reader.user_id, ' ') from participants as reader
+      where reader.conversation_id = c.id and reader.role <> 'visitor' and c.last_visitor_seq > 0
+        and reader.last_read_seq >= c.last_visitor_seq)`.as('readers'),
+  ]);
+const facetsOfStretch = prepare<StateStretch & { organization_id: string }>()((_db, p) =>
+  facetColumns
     .where('c.organization_id', '=', p.organization_id)
     .where('c.mode', '=', p.mode)
     .where('c.status', '=', p.status)
     .where(sql`c.rowid`, '>', p.after)
     .where(sql`c.rowid`, '<=', p.through),
+);
+const facetsOf = prepare<{ organization_id: string; ids: string }>()((_db, p) =>
+  facetColumns
+    .where(withoutIndex('c.organization_id'), '=', p.organization_id)
+    .where('c.id', 'in', sql<string>`(select value from json_each(${p.ids}))`),
+);
+const facetsAt = prepare<{ organization_id: string; places: string }>()((_db, p) =>
+  facetColumns
+    .where(withoutIndex('c.organization_id'), '=', p.organization_id)
+    .where(sql`c.rowid`, 'in', sql<number>`(select value from json_each(${p.places}))`),
+);
+const lastQueueChange = prepare<object>()((db) =>
+  db.selectFrom('queue_changes').select((e) => e.fn.max('number').as('number')),
+);
+const queueChanges = prepare<{ after: number; limit: number }>()((db, p) =>
+  db.selectFrom('queue_changes').selectAll().where('number', '>', p.after).orderBy('number').limit(p.limit),
 );
 
 /** Stands between tags in one text: no name holds control characters. */
@@ -627,8 +655,14 @@ export function createConversationsRepository(
       );
       return { rows, total: rows[0]?.total ?? 0 };
     },
-    facetsOfStretch: (organizationId, stretch, readerId) =>
-      all(runner, facets, { ...stretch, organization_id: organizationId, reader_id: readerId }),
+    facetsOfStretch: (organizationId, stretch) =>
+      all(runner, facetsOfStretch, { ...stretch, organization_id: organizationId }),
+    facetsOf: (organizationId, ids) =>
+      all(runner, facetsOf, { organization_id: organizationId, ids: JSON.stringify(ids) }),
+    facetsAt: (organizationId, places) =>
+      all(runner, facetsAt, { organization_id: organizationId, places: JSON.stringify(places) }),
+    lastQueueChange: async () => (await first(runner, lastQueueChange, {}))?.number ?? 0,
+    queueChanges: (after, limit) => all(runner, queueChanges, { after, limit }),
     queuePage: async (organizationId, ids, readerId) =>
       (
         await runner.all(

@@ -1,0 +1,245 @@
+// The index of the queue says what the rows say, whatever has changed them and whoever did: each way in which it could lie
+// is done between two looks, and lists and counts are held against a plain statement.
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { localOn } from '../../src/cli/local.ts';
+import { readConfig } from '../../src/config.ts';
+import { openService } from '../../src/open-service.ts';
+import { startApp, type TestApp } from '../helpers/app.ts';
+import { rowsOf } from '../helpers/database.ts';
+import { eventually } from '../helpers/eventually.ts';
+import {
+  createConversation,
+  createMember,
+  createMessage,
+  createOrganization,
+  createVisitor,
+  type TestClient,
+  type TestMember,
+  type TestOrganization,
+} from '../helpers/fixtures.ts';
+
+let app: TestApp;
+let acme: TestOrganization;
+let ann: TestMember;
+let bob: TestMember;
+let visitor: TestClient;
+let open: string[];
+
+beforeAll(async () => {
+  app = await startApp();
+  acme = await createOrganization(app, 'acme');
+  ann = await createMember(app, 'acme', 'admin', 'Ann');
+  bob = await createMember(app, 'acme', 'operator', 'Bob');
+});
+afterAll(() => app.stop());
+
+beforeEach(async () => {
+  visitor = createVisitor(app, acme.application);
+  app.clock.advance(60_000);
+  open = [];
+  for (const text of ['one', 'two', 'three']) {
+    const id = await createConversation(visitor);
+    await createMessage(visitor, id, text);
+    open.push(id);
+  }
+  // The index is there before anything happens.
+  await hold();
+});
+
+const questions: Readonly<Record<string, string>> = {
+  '': 'true',
+  'status=pending': `c.status = 'pending'`,
+  'status=closed': `c.status = 'closed'`,
+  'assignedTo=me': 'c.assigned_to = :me',
+  'assignedTo=none': 'c.assigned_to is null',
+  'unread=true': 'c.last_visitor_seq > position',
+  'unread=false': 'c.last_visitor_seq <= position',
+  'snoozed=true': 'true',
+  'priority=urgent': `c.priority = 'urgent'`,
+  'untagged=true': 'tags is null',
+  'tag=bug': `tags like '%,bug,%'`,
+  'tag=bug&tag=bill&unread=true': `tags like '%,bug,%' and tags like '%,bill,%' and c.last_visitor_seq > position`,
+  'waitingLonger=1': 'c.waiting_since <= :now - 60000',
+};
+
+/** Holds lists, totals and counts of both members against the rows. */
+async function hold(): Promise<void> {
+  for (const member of [ann, bob])
+    for (const [question, condition] of Object.entries(questions)) {
+      const snoozed = question.startsWith('snoozed') ? 'is not null' : 'is null';
+      const rows = await rowsOf(
+        app,
+        `select c.id, c.updated_at from (select conversations.*, (select ',' || group_concat(t.name, ',') || ',' from conversation_tags as h
+             join tags as t on t.id = h.tag_id where h.conversation_id = conversations.id) as tags,
+           coalesce((select last_read_seq from participants where conversation_id = conversations.id and user_id = '${member.id}'), 0) as position
+           from conversations) as c
+         where c.organization_id = '${acme.id}' and c.mode = 'live' and c.snoozed_until ${snoozed} and
+           ${condition.replace(':me', `'${member.id}'`).replace(':now', String(app.clock.now()))}
+         order by c.updated_at desc, c.id desc`,
+      );
+      const { body } = await member.call('GET', `/conversations?sort=updated&limit=100&${question}`);
+      const found = (body.conversations as { id: string }[]).map(({ id }) => id);
+      expect([question, body.total, found]).toEqual([
+        question,
+        rows.length,
+        rows.slice(0, 100).map(({ id }) => id),
+      ]);
+    }
+}
+
+const act = (who: TestMember, id: string, name: string, body: object = {}) =>
+  who.call('POST', `/conversations/${id}/${name}`, body);
+
+describe('what members and visitors do', () => {
+  it('messages, acts, order, reading: each is in the next answer', async () => {
+    const [one = '', two = '', three = ''] = open;
+    const steps: (() => Promise<unknown>)[] = [
+      () => act(ann, one, 'accept'),
+      () => createMessage(ann, one, 'answer'),
+      () => createMessage(visitor, one, 'more'),
+      () => act(ann, one, 'transfer', { memberId: bob.id }),
+      () => bob.call('PUT', `/conversations/${one}/tags/bug`),
+      () => bob.call('PUT', `/conversations/${one}/tags/bill`),
+      () => bob.call('PATCH', `/conversations/${two}`, { priority: 'urgent' }),
+      () => act(bob, two, 'snooze', { until: new Date(app.clock.now() + 30_000).toISOString() }),
+      async () => {
+        app.clock.advance(31_000);
+        await eventually(async () =>
+          expect((await bob.call('GET', `/conversations/${two}`)).body.conversation.snoozedUntil).toBeNull(),
+        );
+      },
+      async () => {
+        const { body } = await ann.call('GET', `/conversations/${one}/messages`);
+        await act(ann, one, 'read', { messageId: body.messages.at(-1).id });
+      },
+      () => act(ann, one, 'unread'),
+      () => act(bob, one, 'release'),
+      () => act(ann, three, 'resolve'),
+      () => act(ann, three, 'reopen'),
+      () => bob.call('DELETE', `/conversations/${one}/tags/bug`),
+      async () => {
+        const { body } = await ann.call('GET', '/tags');
+        const tag = (body.tags as { id: string; name: string }[]).find(({ name }) => name === 'bill');
+        expect((await ann.call('DELETE', `/tags/${tag?.id}`)).status).toBe(200);
+      },
+      async () => {
+        const { body } = await ann.call('GET', `/conversations/${two}/messages`);
+        await visitor.call('DELETE', `/conversations/${two}/messages/${body.messages[0].id}`);
+      },
+    ];
+    for (const step of steps) {
+      await step();
+      await hold();
+    }
+  });
+
+  it('what is refused changes nothing, and half of a transaction is never seen', async () => {
+    const [one = ''] = open;
+    await act(ann, one, 'accept');
+    expect((await act(bob, one, 'accept')).status).toBe(409);
+    const { store } = app.service.engine;
+    await expect(
+      store.write({ organization: acme.id }, async ({ repositories }) => {
+        await repositories.conversations.setPriority(one, 'urgent');
+        throw new Error('rolled back');
+      }),
+    ).rejects.toThrow('rolled back');
+    await hold();
+  });
+});
+
+describe('what happens behind the server', () => {
+  it('another process tags, takes over and removes: the next answer has it, before anything was told', async () => {
+    const [one = '', two = '', three = ''] = open;
+    await ann.call('POST', '/tags', { name: 'bug' });
+    await rowsOf(app, `insert into conversation_tags select '${one}', id from tags where folded = 'bug'`);
+    await hold();
+    await rowsOf(
+      app,
+      `update conversations set status = 'active', assigned_to = '${bob.id}' where id = '${two}'`,
+    );
+    await hold();
+    await rowsOf(
+      app,
+      `insert into participants (conversation_id, user_id, role, joined_at, last_read_seq) values ('${one}', '${ann.id}', 'operator', 0, 9)`,
+    );
+    await hold();
+    await rowsOf(app, `delete from participants where conversation_id = '${one}' and user_id = '${ann.id}'`);
+    await hold();
+    await rowsOf(app, `delete from conversations where id = '${three}'`);
+    await hold();
+    // Its place goes to the next one.
+    await createConversation(visitor);
+    await hold();
+  });
+
+  it('a message that another process wrote is counted', async () => {
+    const other = await openService(
+      readConfig({ data: app.folder, limitVisitor: 'off' }, {}),
+      'command',
+      () => null,
+    );
+    try {
+      const { execute } = await import('../../src/services/execute.ts');
+      await execute(
+        {
+          service: other.service,
+          actor: {
+            kind: 'visitor',
+            organizationId: acme.id,
+            applicationId: acme.application.id,
+            visitorId: visitor.id,
+            mode: 'live',
+            via: 'key',
+            origin: null,
+          },
+          address: null,
+          contentLimit: 5_000,
+        },
+        'messages.send',
+        { conversationId: open[0] ?? '', content: 'from elsewhere', clientMessageId: randomUUID() },
+      );
+      await hold();
+      await localOn(other.service).run('visitors.erase', { visitorId: visitor.id });
+      await hold();
+    } finally {
+      await other.close();
+    }
+  });
+
+  it('more changes than are kept: it begins anew', async () => {
+    const [one = '', two = ''] = open;
+    await rowsOf(app, `update conversations set priority = 'urgent' where id = '${one}'`);
+    await rowsOf(
+      app,
+      `with recursive n(i) as (select 1 union all select i + 1 from n where i < 20010)
+       insert into queue_changes (organization_id, place) select 'x', i from n`,
+    );
+    await rowsOf(
+      app,
+      `delete from queue_changes where number <= (select max(number) from queue_changes) - 20000`,
+    );
+    await rowsOf(app, `update conversations set priority = 'low' where id = '${two}'`);
+    const [kept] = await rowsOf(app, 'select count(*) as n from queue_changes');
+    expect(kept?.['n']).toBe(20_000);
+    await hold();
+  });
+});
+
+describe('what removes', () => {
+  it('erasure, retention and the end of an application take conversations out', async () => {
+    await app.local('visitors.erase', { visitorId: visitor.id });
+    await hold();
+    const spare = await app.local('applications.create', {
+      organization: 'acme',
+      name: 'Spare',
+      domains: ['spare.example'],
+    });
+    const other = createVisitor(app, { ...acme.application, id: spare.id, origin: 'https://spare.example' });
+    await createConversation(other);
+    await hold();
+    await app.local('applications.delete', { applicationId: spare.id });
+    await hold();
+  });
+});
