@@ -332,6 +332,14 @@ async function baseUrl(config: Config, served: boolean): Promise<Finding[]> {
         : note(about, `${url}: ${problem}; no server is running on this folder`),
     ];
   const findings = [ok(about, `${url} answers`)];
+  if (new URL(url).protocol === 'http:' && !isLoopbackHost(new URL(url).hostname))
+    findings.push(
+      note(
+        'dashboard',
+        `${url} is not encrypted: browsers keep no sign-in there, so the dashboard can’t be used`,
+        'Serve it over https: put a proxy with a certificate in front and set --base-url https://…',
+      ),
+    );
   const upgrade = await upgradeProblem(url);
   findings.push(
     upgrade === null

@@ -558,6 +558,9 @@ export interface QueueRow extends ConversationWithVisitor {
   message_content_text: string | null;
   message_internal: 0 | 1 | null;
   message_created_at: number | null;
+  /** Whether the reader has messages of the visitor still to read: by position, as the filter asks it. */
+  unread: 0 | 1;
+  /** How many, among the newest messages. */
   unread_count: number | null;
   /** The names of its tags, by their folded names. */
   tags: readonly string[];

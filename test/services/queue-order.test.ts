@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import type { Frame, Reply, TestSocket } from '../helpers/client.ts';
+import { ask } from '../helpers/rest-checks.ts';
 import { rowsOf } from '../helpers/database.ts';
 import { eventually } from '../helpers/eventually.ts';
 import {
@@ -131,6 +132,28 @@ describe('tags', () => {
     expect((await now()).tags).toEqual([]);
     expect((await operator.call('DELETE', `/tags/${body.tag.id}`)).status).toBe(404);
     await operator.call('DELETE', `/views/${view.id}`);
+  });
+
+  it('are made by tagging with a row of the audit log, and by a token only with the right to change settings', async () => {
+    await at(operator, 'PUT', '/tags/by hand');
+    const rows = await rowsOf(
+      app,
+      `select actor, detail from audit where action = 'tags.create' and detail like '%by hand%'`,
+    );
+    expect(rows).toEqual([{ actor: `member:${operator.id}`, detail: '{"name":"by hand"}' }]);
+    const byToken = async (scopes: string[], name: string): Promise<number> => {
+      const { body } = await operator.call('POST', '/tokens', {
+        name: 'script',
+        scopes,
+        expiresAt: new Date(app.clock.now() + 86_400_000).toISOString(),
+      });
+      const headers = { authorization: `Bearer ${String(body.token.token)}` };
+      return (await ask(app, { ...operator, headers }, 'PUT', `/staff/conversations/${id}/tags/${name}`))
+        .status;
+    };
+    expect(await byToken(['conversations:act'], 'by hand')).toBe(200);
+    expect(await byToken(['conversations:act'], 'flood')).toBe(403);
+    expect(await byToken(['conversations:act', 'settings:write'], 'flood')).toBe(200);
   });
 
   it('are at most 500, and their names one line of at most 50 characters', async () => {
@@ -405,6 +428,29 @@ describe('unread', () => {
     expect((await visitor.call('DELETE', `/conversations/${id}/messages/${written}`)).status).toBe(200);
     expect(await now()).toMatchObject({ unreadCount: 0, unread: false });
     expect(await found(`unread=true&visitorId=${visitor.id}`)).toEqual([]);
+  });
+});
+
+describe('field and filter', () => {
+  it('agree behind more messages of staff than are counted, notes and the system’s among them', async () => {
+    const first = await createMessage(visitor, id, 'still to read');
+    await at(operator, 'POST', '/accept');
+    await createMessage(operator, id, 'an answer does not read');
+    await rowsOf(
+      app,
+      `with recursive n(i) as (select 3 union all select i + 1 from n where i < 212)
+       insert into messages (id, conversation_id, organization_id, seq, changed_seq, sender_id, sender_role, content, content_format, internal, created_at)
+       select printf('%s-%012d', substr('${randomUUID()}', 1, 23), i), c.id, c.organization_id, i, i, '${operator.id}',
+         case i % 3 when 0 then 'system' else 'operator' end, 'x', 'plain', i % 2, c.updated_at
+       from n, conversations as c where c.id = '${id}'`,
+    );
+    await rowsOf(app, `update conversations set last_seq = 212 where id = '${id}'`);
+    const unread = `unread=true&visitorId=${visitor.id}`;
+    expect(await now()).toMatchObject({ unread: true, unreadCount: 1 });
+    expect(await found(unread)).toEqual([id]);
+    await at(operator, 'POST', '/read', { messageId: first });
+    expect(await now()).toMatchObject({ unread: false, unreadCount: 0 });
+    expect(await found(unread)).toEqual([]);
   });
 });
 

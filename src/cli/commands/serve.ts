@@ -93,6 +93,11 @@ async function firstRun(context: Context): Promise<FirstResources> {
   return withLocal(context, (local) => createFirstResources(local, answers), 'may be new');
 }
 
+/** Where the dashboard is for every organization; it asks which one. */
+function dashboardAddress(base: string): string {
+  return `${base.replace(/\/$/, '')}/`;
+}
+
 /** What was made, and what comes next: with the server's own address, which is known only now. */
 async function sayFirstSteps(
   context: Context,
@@ -119,7 +124,9 @@ async function sayFirstSteps(
     print.line('Put this into the pages of your website, or see deskbell snippet:');
   if (widget && tag !== undefined) print.block(`  ${tag.code}`);
   else step('The lines for your website:', `snippet --app ${application.appId}`);
+  print.line('Answer visitors and change settings in a browser:');
+  print.line('  ', ['cyan', dashboardAddress(context.config().baseUrl ?? url)]);
   step('Watch what happens, in another terminal:', `tail --org ${organization.slug}`);
-  step('Answer visitors, in another terminal (from elsewhere: deskbell login):', 'console');
+  step('Answer visitors in a terminal (from elsewhere: deskbell login):', 'console');
   print.line();
 }

@@ -60,9 +60,10 @@ export const queueOperations = {
     output: staffConversationOutput,
   }),
   'staff.conversations.tag': defineOperation({
-    summary: 'Add a tag to a conversation; a new name becomes a tag of the organization',
+    summary:
+      'Add a tag to a conversation; a new name becomes a tag of the organization, for which a token needs `settings:write`',
     audience: 'Staff',
-    errors: ['not_found', 'conflict'],
+    errors: ['not_found', 'conflict', 'forbidden'],
     who: 'operator',
     rest: ['PUT', '/staff/conversations/:conversationId/tags/:tag'],
     input: z.object({ conversationId, tag: queue.tagName }),

@@ -90,7 +90,7 @@ export async function deleteTag(
 
 /**
  * Adds a tag. One that the conversation has already changes nothing, and no event tells of it.
- * @throws ServiceError not_found, conflict (too many)
+ * @throws ServiceError not_found, conflict (too many), forbidden (a new name, by a token without settings:write)
  */
 export async function tagConversation(
   tx: Tx,
@@ -100,8 +100,7 @@ export async function tagConversation(
   const conversation = await accessConversation(tx, call.actor, input.conversationId);
   const { tags } = tx.repositories;
   const tag =
-    (await tags.byName(call.actor.organizationId, foldTag(input.tag))) ??
-    (await insertTag(tx, call, input.tag));
+    (await tags.byName(call.actor.organizationId, foldTag(input.tag))) ?? (await newTag(tx, call, input.tag));
   if ((await tags.add(conversation.id, tag.id)) > 0) {
     const names = await tags.ofConversation(conversation.id);
     if (names.length > queueLimits.tagsPerConversation)
@@ -112,6 +111,19 @@ export async function tagConversation(
     await emitChanged(tx, conversation, call.actor.memberId, {}, names);
   }
   return getStaffConversation(tx, call, input);
+}
+
+/** A name that is no tag yet. @throws ServiceError forbidden: a token that may act, but change no settings; conflict */
+async function newTag(tx: Tx, call: MemberCall, name: string): Promise<TagRow> {
+  const { scopes } = call.actor;
+  if (scopes !== null && !scopes.includes('settings:write'))
+    throw new ServiceError(
+      'forbidden',
+      `There is no tag ${name}, and this token may not make one: it lacks the scope settings:write. Use a tag of GET /staff/tags.`,
+    );
+  const row = await insertTag(tx, call, name);
+  await changed(tx, call, row, 'tags.create');
+  return row;
 }
 
 /** Takes a tag off. One that the conversation does not have changes nothing. @throws ServiceError not_found */

@@ -207,8 +207,9 @@ export function serializeQueueItem(row: QueueRow): entity.StaffConversationListI
     }),
     application: { id: row.application_id, name: row.application_name },
     lastMessage: serializeLastMessage(row),
-    unreadCount: row.unread_count ?? 0,
-    unread: (row.unread_count ?? 0) > 0,
+    // They are counted among the newest messages: behind many of staff one may be left that was not counted.
+    unreadCount: row.unread === 1 ? Math.max(row.unread_count ?? 0, 1) : 0,
+    unread: row.unread === 1,
     waitingSince: isoOrNull(row.waiting_since),
     tags: [...row.tags],
     priority: row.priority,

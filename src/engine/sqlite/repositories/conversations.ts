@@ -428,6 +428,10 @@ function queueRows<DB, TB extends keyof DB>(
         'sender.name as message_sender_name',
       ])
       .select(tagNames('c.id', tagSeparator).as('tags'))
+      .select(
+        sql<0 | 1>`c.last_visitor_seq > coalesce((select at.last_read_seq from participants as at
+          where at.conversation_id = c.id and at.user_id = ${readerId}), 0)`.as('unread'),
+      )
       .select((e) =>
         e
           .selectFrom((f) =>
