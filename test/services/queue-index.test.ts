@@ -1,4 +1,4 @@
-// The index of the queue says what the rows say, whatever has changed them and whoever did: each way in which it could lie
+// The index of the queue says what the rows say, whatever has changed them, in this process or another: each way in which it could lie
 // is done between two looks, and lists and counts are held against a plain statement.
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';

@@ -1,7 +1,7 @@
 // One organization's conversations as the queue asks for them, in memory: what each has, as bits, and the times by which
 // they are ordered. Answers how many fit a question, and which come first. Knows no database, and no time: who fills it
 // keeps it true.
-import { conversationStatus, mode, priority, type Priority } from '../../../protocol/entities.ts';
+import { conversationStatus, mode, priority } from '../../../protocol/entities.ts';
 import type { QueueSort } from '../../../protocol/queue.ts';
 import type { ConversationFilter, QueueFacets } from '../../../engine/repositories/conversations.ts';
 import { bitCount, Bits, eachSlot } from './bits.ts';
@@ -19,11 +19,6 @@ interface Entry {
   readonly createdAt: number;
   readonly updatedAt: number;
 }
-
-const ranks = Object.fromEntries(priority.options.map((name, rank) => [name, rank])) as Record<
-  Priority,
-  number
->;
 
 type Key = readonly [number, number, number];
 
@@ -73,7 +68,8 @@ export class QueueIndex {
     this.#entries[slot] = {
       id: facets.id,
       isPending: facets.status === 'pending',
-      rank: ranks[facets.priority],
+      // From low to urgent.
+      rank: priority.options.indexOf(facets.priority),
       waitingSince: facets.waiting_since,
       createdAt: facets.created_at,
       updatedAt: facets.updated_at,

@@ -1,6 +1,6 @@
 // Keeps an index of each organization whose queue is asked for, and keeps it true: before it answers, it takes in every
 // conversation that has changed since, in the very snapshot in which the answer's rows are read. What has changed say the
-// event log, for messages, and the database's own record of changes, whoever wrote them. Bounded: the index that was not
+// event log, for messages, and the database's own record of changes, also those of other processes. Bounded: the index that was not
 // used for longest goes first, and an organization that is too large has none.
 import type { CommittedEvent, Engine, ReadTx } from '../../../engine/engine.ts';
 import { computeSlice } from '../../core/slices.ts';
@@ -166,7 +166,7 @@ class QueueIndexes {
       const rows = await conversations.queueChanges(this.#changes, logPage);
       const [first] = rows;
       if (first === undefined) break;
-      // Some went before they were seen: nobody knows of which conversations.
+      // Some went before they were seen: of which conversations is not known.
       if (first.number > this.#changes + 1) this.#kept.clear();
       for (const { number, organization_id, place } of rows) {
         this.#kept.get(organization_id)?.places.add(place);
