@@ -120,7 +120,11 @@ describe('a conversation from its first word to its end', () => {
     expect(activity).toEqual({
       conversationId,
       lastMessageId: sent.body.message.id,
+      createdAt: sent.body.message.createdAt,
       updatedAt: sent.body.message.createdAt,
+      senderId: visitor.id,
+      senderName: 'Visitor',
+      senderRole: 'visitor',
       preview: 'Where is it?',
       waiting: true,
     });
