@@ -24,7 +24,7 @@ import { editableText, isFormatted } from './lexical-markdown.ts';
 import { sanitizeLine } from './sanitize-line.ts';
 import { createSuggestions, type Suggestions } from './suggestions.ts';
 
-const formattingMark = /[*_`[\]~#>]|^\s*(?:[-+]|\d+[.)])\s/m;
+const formattingMark = /[*_`[\]~#>]|\+\+|^\s*(?:[-+]|\d+[.)])\s/m;
 
 /** What is sent for a text: Lexical where its Markdown says more than plain text, and fits. */
 export async function toOutgoingMessage(text: string): Promise<OutgoingMessage> {

@@ -26,6 +26,7 @@ function runOf(node: LexicalNode): TextRun {
     bold: (format & formatBits.bold) > 0,
     italic: (format & formatBits.italic) > 0,
     strike: (format & formatBits.strike) > 0,
+    underline: (format & formatBits.underline) > 0,
     code: (format & formatBits.code) > 0,
   };
 }

@@ -34,7 +34,15 @@ export interface MarkdownRules {
   readonly keepLink?: (href: string) => boolean;
   /** Whether what is struck through stays so; else it is text like any other. */
   readonly keepStrike?: boolean;
+  /** Whether `++text++` is underlined; else it is text like any other. */
+  readonly keepUnderline?: boolean;
 }
+
+/** Stands for a plus that was escaped until the marks are found. It means nothing in a text. */
+const ESCAPED_PLUS = '\ufffc';
+/** Two that may mark: not part of a longer row of them. */
+const LINE_MARK = /(?<!\+)\+\+(?!\+)/g;
+const WORD = /[\p{L}\p{N}]/u;
 
 type Parse = (markdown: string) => Root;
 let parser: Promise<Parse> | undefined;
@@ -47,7 +55,14 @@ let parser: Promise<Parse> | undefined;
 export async function parseMarkdownTree(markdown: string, rules: MarkdownRules): Promise<readonly Block[]> {
   parser ??= loadParser();
   const parse = await parser;
-  return new TreeBuilder(markdown, rules).blocks(parse(markdown).children);
+  // The parser forgets which characters were escaped.
+  const source =
+    rules.keepUnderline === true
+      ? markdown
+          .replaceAll(ESCAPED_PLUS, '')
+          .replace(/\\([\s\S])/g, (pair, escaped) => (escaped === '+' ? ESCAPED_PLUS : pair))
+      : markdown;
+  return new TreeBuilder(source, rules).blocks(parse(source).children);
 }
 
 /** The address of a link that may stay one, else null. */
@@ -86,8 +101,8 @@ async function loadParser(): Promise<Parse> {
   return (markdown) => fromMarkdown(markdown, options);
 }
 
-type Style = Pick<TextRun, 'bold' | 'italic' | 'strike' | 'code'>;
-const PLAIN: Style = { bold: false, italic: false, strike: false, code: false };
+type Style = Pick<TextRun, 'bold' | 'italic' | 'strike' | 'underline' | 'code'>;
+const PLAIN: Style = { bold: false, italic: false, strike: false, underline: false, code: false };
 
 class TreeBuilder {
   readonly #source: string;
@@ -109,7 +124,7 @@ class TreeBuilder {
           {
             kind: 'code',
             language: LANGUAGE.exec(node.lang ?? '')?.[0].toLowerCase() ?? null,
-            text: node.value,
+            text: asWritten(node.value),
           },
         ];
       case 'list':
@@ -120,7 +135,7 @@ class TreeBuilder {
         return paragraph(this.#tableLines(node));
       case 'paragraph':
       case 'heading':
-        return paragraph(this.#inlines(node.children, PLAIN));
+        return paragraph(this.#line(node.children));
       default:
         return [];
     }
@@ -128,9 +143,7 @@ class TreeBuilder {
 
   #tableLines({ children: rows }: Table): Inline[] {
     const lines = rows.map(({ children: cells }) =>
-      cells
-        .map((cell) => this.#inlines(cell.children, PLAIN))
-        .filter((inlines) => inlineText(inlines).trim() !== ''),
+      cells.map((cell) => this.#line(cell.children)).filter((inlines) => inlineText(inlines).trim() !== ''),
     );
     return lines
       .filter((cells) => cells.length > 0)
@@ -175,6 +188,12 @@ class TreeBuilder {
     });
   }
 
+  /** What a paragraph, a heading or a cell holds. */
+  #line(nodes: readonly PhrasingContent[]): Inline[] {
+    const inlines = this.#inlines(nodes, PLAIN);
+    return this.#rules.keepUnderline === true ? underlined(inlines) : inlines;
+  }
+
   #inlines(nodes: readonly PhrasingContent[], style: Style): Inline[] {
     return nodes.flatMap((node) => this.#inline(node, style));
   }
@@ -184,7 +203,7 @@ class TreeBuilder {
       case 'text':
         return textRuns(node.value, style);
       case 'inlineCode':
-        return [{ kind: 'text', text: node.value, ...style, code: true }];
+        return [{ kind: 'text', text: asWritten(node.value), ...style, code: true }];
       case 'strong':
         return this.#inlines(node.children, { ...style, bold: true });
       case 'emphasis':
@@ -199,7 +218,7 @@ class TreeBuilder {
         const children = this.#inlines(node.children, style).filter((inline) => inline.kind !== 'link');
         const { start, end } = node.position ?? {};
         const written = this.#source.slice(start?.offset, end?.offset);
-        const href = linkHref(node.url, this.#rules);
+        const href = linkHref(node.url.replaceAll(ESCAPED_PLUS, '+'), this.#rules);
         const isEmpty = inlineText(children).trim() === '';
         // Without a text, and as an address in angle brackets that is none, it stands as it was written.
         if (href === null) return isEmpty || written.startsWith('<') ? textRuns(written, style) : children;
@@ -209,6 +228,79 @@ class TreeBuilder {
         return [];
     }
   }
+}
+
+/** A text in which backslashes mean nothing. */
+function asWritten(text: string): string {
+  return text.replaceAll(ESCAPED_PLUS, '\\+');
+}
+
+interface LineMark {
+  /** The place of its run. */
+  readonly run: number;
+  /** Its place in the run's text. */
+  readonly at: number;
+  readonly opens: boolean;
+}
+
+/** Underlines what stands between two marks of one style, and takes the marks away. */
+function underlined(inlines: readonly Inline[]): Inline[] {
+  const used = pairedMarks(inlines);
+  let depth = 0;
+  return inlines.flatMap((inline, run): readonly Inline[] => {
+    if (inline.kind === 'break') return [inline];
+    if (inline.kind === 'link') {
+      const children = underlined(inline.children).filter((one) => one.kind !== 'link');
+      return [
+        {
+          ...inline,
+          children: children.map((one) =>
+            one.kind === 'text' && depth > 0 ? { ...one, underline: true } : one,
+          ),
+        },
+      ];
+    }
+    const pieces: TextRun[] = [];
+    let from = 0;
+    const cut = (to: number): void => {
+      const text = inline.text.slice(from, to).replaceAll(ESCAPED_PLUS, '+');
+      if (text !== '') pieces.push({ ...inline, text, underline: depth > 0 });
+    };
+    for (const { at, opens } of used.filter((mark) => mark.run === run)) {
+      cut(at);
+      depth += opens ? 1 : -1;
+      from = at + 2;
+    }
+    cut(inline.text.length);
+    return pieces;
+  });
+}
+
+/** The marks that have another one, in order. Each character is looked at once. */
+function pairedMarks(inlines: readonly Inline[]): readonly LineMark[] {
+  const used: LineMark[] = [];
+  const open = new Map<string, LineMark>();
+  inlines.forEach((inline, run) => {
+    if (inline.kind !== 'text' || inline.code) return;
+    const style = `${inline.bold}${inline.italic}${inline.strike}`;
+    for (const { index: at } of inline.text.matchAll(LINE_MARK)) {
+      const before = inline.text[at - 1] ?? edge(inlines[run - 1], -1);
+      const after = inline.text[at + 2] ?? edge(inlines[run + 1], 0);
+      const first = open.get(style);
+      const follows = first !== undefined && (first.run !== run || first.at + 2 < at);
+      if (follows && before.trim() !== '' && !WORD.test(after)) {
+        used.push(first, { run, at, opens: false });
+        open.delete(style);
+      } else if (after.trim() !== '' && !WORD.test(before)) open.set(style, { run, at, opens: true });
+    }
+  });
+  return used.toSorted((one, other) => one.run - other.run || one.at - other.at);
+}
+
+/** The character of an inline that stands beside another one. */
+function edge(inline: Inline | undefined, at: 0 | -1): string {
+  if (inline === undefined || inline.kind === 'break') return '';
+  return inlineText([inline]).at(at) ?? '';
 }
 
 const hardBreak: Break = { kind: 'break', hard: true };

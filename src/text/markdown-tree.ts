@@ -1,4 +1,4 @@
-// Owns the few kinds of text that a message may have (paragraphs, bold, italic, strikethrough, code, lists, links), and writing them as
+// Owns the few kinds of text that a message may have (paragraphs, bold, italic, strikethrough, underline, code, lists, links), and writing them as
 // Markdown and as Lexical JSON. Must not parse anything, and holds no other kind of node.
 
 export interface TextRun {
@@ -7,6 +7,7 @@ export interface TextRun {
   readonly bold: boolean;
   readonly italic: boolean;
   readonly strike: boolean;
+  readonly underline: boolean;
   readonly code: boolean;
 }
 /** `hard`: written as a break of its own; otherwise the line just went on in the next one. */
@@ -45,7 +46,7 @@ export type Block = Paragraph | CodeBlock | List;
 
 /** A run of text without any mark. */
 export function plainRun(text: string): TextRun {
-  return { kind: 'text', text, bold: false, italic: false, strike: false, code: false };
+  return { kind: 'text', text, bold: false, italic: false, strike: false, underline: false, code: false };
 }
 
 /** What a reader sees of a line, without marks and addresses. */
@@ -91,14 +92,15 @@ function writeList(list: List): string {
 
 function writeInlines(inlines: readonly Inline[]): string {
   const out: string[] = [];
-  inlines.forEach((inline, index) => {
+  for (let from = 0; from < inlines.length;) {
+    const to = endOfLined(inlines, from);
     const before = out.at(-1)?.at(-1) ?? '';
-    const next = inlines[index + 1];
-    if (inline.kind === 'break') out.push(inline.hard ? '  \n' : '\n');
-    else if (inline.kind === 'link')
-      out.push(`[${writeInlines(inline.children)}](${writeAddress(inline.href)})`);
-    else out.push(writeRun(inline, before, next === undefined ? '' : firstCharacter(next)));
-  });
+    const next = inlines[to];
+    const after = next === undefined ? '' : firstCharacter(next);
+    const lined = to > from + 1 || isLined(inlines[from]);
+    out.push(lined ? writeLined(inlines.slice(from, to), before, after) : writeOne(inlines, from, before));
+    from = to;
+  }
   // Blanks at the edges of a line are marks of their own (a break, indented code), so only written breaks have them.
   return out
     .join('')
@@ -112,10 +114,42 @@ function writeInlines(inlines: readonly Inline[]): string {
     .trim();
 }
 
+function writeOne(inlines: readonly Inline[], at: number, before: string): string {
+  const inline = inlines[at];
+  const next = inlines[at + 1];
+  if (inline === undefined) return '';
+  if (inline.kind === 'break') return inline.hard ? '  \n' : '\n';
+  if (inline.kind === 'link') return `[${writeInlines(inline.children)}](${writeAddress(inline.href)})`;
+  return writeRun(inline, before, next === undefined ? '' : firstCharacter(next));
+}
+
+function isLined(inline: Inline | undefined): boolean {
+  return inline?.kind === 'text' && inline.underline && inline.text.trim() !== '';
+}
+
+/** Where the underlined runs that begin here end; one further, where none does. */
+function endOfLined(inlines: readonly Inline[], from: number): number {
+  let to = from + 1;
+  while (isLined(inlines[from]) && isLined(inlines[to])) to += 1;
+  return to;
+}
+
+/** Underlined runs between marks of their own, of which CommonMark knows none. */
+function writeLined(inlines: readonly Inline[], before: string, after: string): string {
+  const inner = inlines.reduce(
+    (written, _, at) => written + writeOne(inlines, at, at === 0 ? '+' : (written.at(-1) ?? '')),
+    '',
+  );
+  const [, lead = '', core = '', trail = ''] = /^(\s*)([\s\S]*?)(\s*)$/.exec(inner) ?? [];
+  const fitting = fits('+', core, lead === '' ? before : ' ', trail === '' ? after : ' ');
+  return fitting && !core.startsWith('+') && !core.endsWith('+') ? `${lead}++${core}++${trail}` : inner;
+}
+
 /** The first character that an inline will write, as far as the marks beside it care. */
 function firstCharacter(inline: Inline): string {
   if (inline.kind === 'break') return '\n';
   if (inline.kind === 'link') return '[';
+  if (inline.underline) return '+';
   if (inline.strike) return '~';
   return inline.code ? '`' : inline.bold || inline.italic ? '*' : (inline.text[0] ?? '');
 }
@@ -162,6 +196,8 @@ function escapeText(text: string, after: string): string {
       .replace(/[\\`*[\]~]|<(?=[a-z/!?]|$)|&(?=#?\w*(?:;|$))/gi, '\\$&')
       .replace(/(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])/gu, '\\_')
       .replace(/!(?=\\?\[)/g, '\\!')
+      // What could open an underline; "C++" can't.
+      .replace(/(?<![\p{L}\p{N}+])\+\+(?=[^\s+])/gu, '\\+\\+')
       .replace(/!$/, after === '[' ? '\\!' : '!')
   );
 }
@@ -272,6 +308,11 @@ function lexicalInlines(inlines: readonly Inline[]): LexicalJson[] {
 }
 
 function lexicalRun(run: TextRun): LexicalJson {
-  const format = (run.bold ? 1 : 0) + (run.italic ? 2 : 0) + (run.strike ? 4 : 0) + (run.code ? 16 : 0);
+  const format =
+    (run.bold ? 1 : 0) +
+    (run.italic ? 2 : 0) +
+    (run.strike ? 4 : 0) +
+    (run.underline ? 8 : 0) +
+    (run.code ? 16 : 0);
   return { type: 'text', version: 1, detail: 0, format, mode: 'normal', style: '', text: run.text };
 }

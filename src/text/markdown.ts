@@ -33,7 +33,7 @@ const DEEP_INDENT = /^(?: {100}|\t{25})[ \t]*(?:[-*+>]|\d{1,9}[.)])[ \t]/m;
  * @returns the JSON string of a Lexical editor's state
  */
 export async function markdownToLexical(markdown: string, rules: MarkdownRules = {}): Promise<string> {
-  const blocks = await parseMarkdown(markdown, { keepStrike: true, ...rules });
+  const blocks = await parseMarkdown(markdown, { keepStrike: true, keepUnderline: true, ...rules });
   return writeLexical(nodeCount(blocks) > MAX_NODES ? plainBlocks(markdown) : blocks);
 }
 

@@ -216,6 +216,8 @@ describe('Markdown', () => {
       '`npm i`',
       'now ~~12~~ ~~**10**~~ 8 and ~~`off`~~',
       '- one\n  - two\n  - three\n- four',
+      'it is ++so++ and ++so **much** and ~~more~~++, in C++',
+      '\\+\\+i is no underline, `++i++` neither',
     ])
       expect(editableText({ content: await markdownToLexical(markdown), contentFormat: 'lexical' })).toBe(
         markdown,

@@ -46,6 +46,20 @@ describe('what is kept', () => {
     await expect(constrainMarkdown('~~12~~ 8')).resolves.toBe('12 8');
   });
 
+  test('underline in a message between two pluses, where they are no letters of a word', async () => {
+    const markdown = 'It is ++very **bold** and [a link](https://x.example/) here++, not in C++ or `++i++`.';
+    expect((await message(markdown)).html).toBe(
+      '<p>It is <u>very </u><strong><u>bold</u></strong><u> and </u>' +
+        '<a href="https://x.example/" target="_blank" rel="noopener noreferrer"><u>a link</u></a><u> here</u>' +
+        ', not in C++ or <code>++i++</code>.</p>',
+    );
+    for (const text of ['C++ and D++', 'a ++ b ++ c', '+++a+++', '++a', 'i++; j++', '++++'])
+      expect((await message(text)).html).toBe(`<p>${text}</p>`);
+    expect((await message('\\+\\+a\\+\\+ and `\\+`')).html).toBe('<p>++a++ and <code>\\+</code></p>');
+    expect((await message('**a ++b** c++')).html).toBe('<p><strong>a ++b</strong> c++</p>');
+    await expect(constrainMarkdown('++a++ in C++')).resolves.toBe('\\+\\+a++ in C++');
+  });
+
   test('lists, also in lists, and blocks of code with their language', async () => {
     const markdown = '- a\n- b\n  - c\n\n1. one\n2. two\n   1. in\n\n```js\nlet a = `1`;\n```';
     await expect(constrainMarkdown(markdown)).resolves.toBe(markdown);

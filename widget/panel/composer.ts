@@ -1,6 +1,7 @@
 // Owns writing: the editable field, its formatting by keys and by bar, and links. Hands out what was written;
 // must not know where it goes.
 import { h, icon } from '../shared/dom.ts';
+import { formatNames, formatOfKey, type FormatName } from '../shared/format-keys.ts';
 import { link, safeAddress } from '../shared/links.ts';
 import { icons } from './icons.ts';
 import { serializeContent, type ComposedContent } from './serialize.ts';
@@ -26,24 +27,16 @@ export interface ComposerOptions {
   cancel(): void;
 }
 
-type FormatName = keyof typeof formats;
-
-/** Name → command of the browser's editing, and key. */
-const formats = {
-  bold: ['bold', 'b'],
-  italic: ['italic', 'i'],
-  underline: ['underline', 'u'],
-  strike: ['strikeThrough', 'X'],
-  code: ['', 'e'],
-  bullets: ['insertUnorderedList', '*'],
-  numbers: ['insertOrderedList', '&'],
-  link: ['', 'k'],
-} as const;
-/** With Shift these keys differ by keyboard, so they go by their place. */
-const keyCodes: Readonly<Partial<Record<string, FormatName>>> = {
-  Digit8: 'bullets',
-  Digit7: 'numbers',
-  KeyX: 'strike',
+/** The command of the browser's own editing; empty where it has none. */
+const commands: Readonly<Record<FormatName, string>> = {
+  bold: 'bold',
+  italic: 'italic',
+  underline: 'underline',
+  strike: 'strikeThrough',
+  code: '',
+  bullets: 'insertUnorderedList',
+  numbers: 'insertOrderedList',
+  link: '',
 };
 
 export function createComposer({ speech, root, maxLength, send, typing, cancel }: ComposerOptions): Composer {
@@ -64,8 +57,7 @@ export function createComposer({ speech, root, maxLength, send, typing, cancel }
     paste: (event: ClipboardEvent) => insertPlain(event, event.clipboardData),
     drop: (event: DragEvent) => insertPlain(event, event.dataTransfer),
   });
-  const names = Object.keys(formats) as FormatName[];
-  const buttons = names.map((name, index) =>
+  const buttons = formatNames.map((name, index) =>
     h(
       'button',
       {
@@ -171,8 +163,7 @@ export function createComposer({ speech, root, maxLength, send, typing, cancel }
       cancel();
       return;
     }
-    if (!(event.ctrlKey || event.metaKey) || event.altKey) return;
-    const name = event.shiftKey ? keyCodes[event.code] : names.find((one) => formats[one][1] === event.key);
+    const name = formatOfKey(event);
     if (name === undefined) return;
     event.preventDefault();
     act(name);
@@ -180,7 +171,7 @@ export function createComposer({ speech, root, maxLength, send, typing, cancel }
 
   function act(name: FormatName): void {
     field.focus();
-    const [command] = formats[name];
+    const command = commands[name];
     if (command !== '') document.execCommand(command);
     else if (name === 'code') toggleCode();
     else startLink();
@@ -272,8 +263,8 @@ export function createComposer({ speech, root, maxLength, send, typing, cancel }
 
   function showMarks(): void {
     const active = range() !== null;
-    names.forEach((name, index) => {
-      const [command] = formats[name];
+    formatNames.forEach((name, index) => {
+      const command = commands[name];
       if (name === 'link') return;
       const on = active && (command === '' ? inside('code') !== null : document.queryCommandState(command));
       buttons[index]?.setAttribute('aria-pressed', String(on));

@@ -22,23 +22,32 @@ import type { IconName } from '../ui/icon.tsx';
 import { Menu } from '../ui/menu.tsx';
 import { toast } from '../ui/toast.tsx';
 import { say, t } from '../words.ts';
-import { applyMark, type Mark } from './markdown-marks.ts';
+import { applyMark } from './markdown-marks.ts';
 import { RichContent } from './rich-content.tsx';
+import { formatKeys, formatOfKey, type FormatName } from '../../../widget/shared/format-keys.ts';
 
 const marks: readonly {
-  readonly mark: Mark;
+  readonly mark: FormatName;
   readonly icon: IconName;
   readonly word: Parameters<typeof t>[0];
-  readonly key: string;
 }[] = [
-  { mark: 'bold', icon: 'bold', word: 'bold', key: 'b' },
-  { mark: 'italic', icon: 'italic', word: 'italic', key: 'i' },
-  { mark: 'strike', icon: 'strike', word: 'strike', key: '' },
-  { mark: 'code', icon: 'code', word: 'codeMark', key: 'e' },
-  { mark: 'bullets', icon: 'bullets', word: 'bullets', key: '' },
-  { mark: 'numbers', icon: 'numbers', word: 'numbers', key: '' },
-  { mark: 'link', icon: 'link', word: 'link', key: '' },
+  { mark: 'bold', icon: 'bold', word: 'bold' },
+  { mark: 'italic', icon: 'italic', word: 'italic' },
+  { mark: 'underline', icon: 'underline', word: 'underline' },
+  { mark: 'strike', icon: 'strike', word: 'strike' },
+  { mark: 'code', icon: 'code', word: 'codeMark' },
+  { mark: 'bullets', icon: 'bullets', word: 'bullets' },
+  { mark: 'numbers', icon: 'numbers', word: 'numbers' },
+  { mark: 'link', icon: 'link', word: 'link' },
 ];
+
+/** As it is shown; the widget's keys, but for the one that is the palette's here. */
+function keyOf(mark: FormatName): string | undefined {
+  if (mark === 'link') return undefined;
+  const key = formatKeys[mark];
+  const byShift: Readonly<Record<string, string>> = { X: '⇧X', '*': '⇧8', '&': '⇧7' };
+  return `⌃${byShift[key] ?? key.toUpperCase()}`;
+}
 
 const styles: readonly { readonly style: RewriteStyle; readonly word: Parameters<typeof t>[0] }[] = [
   { style: 'improve', word: 'rewriteImprove' },
@@ -111,7 +120,7 @@ function Field({ composer, permission, holder }: FieldProps): JSX.Element {
     const field = ref.current;
     if (field !== null) model.composer.setText(field.value, field.selectionEnd);
   };
-  const mark = (which: Mark): void => {
+  const mark = (which: FormatName): void => {
     const field = ref.current;
     if (field === null) return;
     field.focus();
@@ -156,11 +165,10 @@ function Field({ composer, permission, holder }: FieldProps): JSX.Element {
         onInput={tell}
         onSelect={tell}
         onKeyDown={(event) => {
-          if (!(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey) return;
-          const wanted = marks.find(({ key }) => key === event.key.toLowerCase());
-          if (wanted === undefined) return;
+          const wanted = formatOfKey(event);
+          if (wanted === undefined || wanted === 'link') return;
           event.preventDefault();
-          mark(wanted.mark);
+          mark(wanted);
         }}
       />
       {previewing.value && hasText(composer) ? <Preview text={text} /> : null}
@@ -207,7 +215,7 @@ function Head({
 interface FootProps {
   readonly composer: ComposerState;
   readonly previewing: Signal<boolean>;
-  readonly mark: (which: Mark) => void;
+  readonly mark: (which: FormatName) => void;
 }
 
 /** The buttons. */
@@ -221,12 +229,12 @@ function Foot({ composer, previewing, mark }: FootProps): JSX.Element {
   return (
     <div class="composer-foot">
       <div class="tools" role="toolbar" aria-label={t('formatting')}>
-        {marks.map(({ mark: which, icon, word, key }) => (
+        {marks.map(({ mark: which, icon, word }) => (
           <IconButton
             key={which}
             icon={icon}
             label={t(word)}
-            hint={key === '' ? undefined : `⌃${key.toUpperCase()}`}
+            hint={keyOf(which)}
             onClick={() => mark(which)}
           />
         ))}

@@ -1,4 +1,5 @@
 // Owns what the buttons of formatting do to a text with Markdown in it. Pure: a text and a selection in, and out.
+import type { FormatName } from '../../../widget/shared/format-keys.ts';
 
 export interface Selected {
   readonly text: string;
@@ -7,15 +8,14 @@ export interface Selected {
   readonly to: number;
 }
 
-export type Mark = 'bold' | 'italic' | 'strike' | 'code' | 'bullets' | 'numbers' | 'link';
-
-const around = { bold: '**', italic: '*', strike: '~~' } as const;
+const around = { bold: '**', italic: '*', underline: '++', strike: '~~' } as const;
 
 /** Puts a mark around what is selected, or before its lines; takes it away where it is already. */
-export function applyMark(mark: Mark, selected: Selected): Selected {
+export function applyMark(mark: FormatName, selected: Selected): Selected {
   switch (mark) {
     case 'bold':
     case 'italic':
+    case 'underline':
     case 'strike':
       return wrap(selected, around[mark]);
     case 'code':
