@@ -17,7 +17,7 @@ import type { DraftStore } from '../desk/drafts.ts';
 import { handOverDrafts, takeBackDrafts } from './draft-keeper.ts';
 import { createLocalDrafts } from './storage.ts';
 import { toast } from './ui/toast.tsx';
-import { say, t } from './words.ts';
+import { readSetting, say, t, writeSetting } from './words.ts';
 
 /** What the browser does by itself, or has no use for. */
 const without: readonly CommandName[] = [
@@ -151,6 +151,10 @@ export function desk(): Desk {
       },
       copy: (text) => void navigator.clipboard?.writeText(text).catch(() => undefined),
       exit: () => undefined,
+      preferences: {
+        get: (name) => readSetting(`deskbell.${name}`),
+        set: (name, value) => writeSetting(`deskbell.${name}`, value),
+      },
     },
   });
   let member = '';

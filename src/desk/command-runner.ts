@@ -15,11 +15,13 @@ import type { Notifications } from './notifications.ts';
 import type { QueueController } from './queue-controller.ts';
 import { nextUnread, shownCursor } from './queue.ts';
 import type { QueueOrder } from './queue-order.ts';
+import type { SavedViews } from './saved-views.ts';
 
 export interface CommandRunnerParts {
   readonly commands: ConversationCommands;
   readonly queue: QueueController;
   readonly order: QueueOrder;
+  readonly views: SavedViews;
   readonly conversation: ConversationController;
   readonly composer: ComposerController;
   readonly navigation: Navigation;
@@ -227,10 +229,10 @@ export class CommandRunner {
   }
 
   #chooseView(): void {
-    const { navigation, order } = this.#parts;
+    const { navigation, views } = this.#parts;
     navigation.openMenu('views', { loading: this.#state.views === null });
-    order
-      .loadViews()
+    views
+      .load()
       .catch(this.#context.report)
       .then(this.#menuLoaded, () => undefined);
   }

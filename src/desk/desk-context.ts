@@ -23,6 +23,11 @@ export interface DeskRuntime {
   /** Puts a text into the clipboard. */
   copy(text: string): void;
   exit(code: number): void;
+  /** What a member chose on this device; without it, a choice holds as long as the desk. */
+  readonly preferences?: {
+    get(name: string): string | null;
+    set(name: string, value: string): void;
+  };
 }
 
 /** Motions of the caret that depend on how the text is broken into rows. */

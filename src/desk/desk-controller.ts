@@ -20,6 +20,7 @@ import { Navigation } from './navigation.ts';
 import { startNotifications, type Notifications, type Notifier } from './notifications.ts';
 import { QueueController } from './queue-controller.ts';
 import { QueueOrder } from './queue-order.ts';
+import { SavedViews } from './saved-views.ts';
 
 export interface DeskControllerOptions extends DeskParts {
   readonly keymap: Keymap;
@@ -36,6 +37,7 @@ export class DeskController {
   readonly context: DeskContext;
   readonly queue: QueueController;
   readonly order: QueueOrder;
+  readonly views: SavedViews;
   readonly conversation: ConversationController;
   readonly commands: ConversationCommands;
   readonly composer: ComposerController;
@@ -57,11 +59,12 @@ export class DeskController {
     this.#keymap = keymap;
     this.commands = createConversationCommands(context);
     this.order = new QueueOrder(context);
-    this.queue = new QueueController(context, () => this.order.countViews());
+    this.views = new SavedViews(context);
+    this.queue = new QueueController(context, () => this.views.count());
     this.conversation = new ConversationController(context);
     this.composer = new ComposerController(context, this.commands);
     this.#notifications = startNotifications(context, notifier);
-    const { commands, queue, order, conversation, composer } = this;
+    const { commands, queue, order, views, conversation, composer } = this;
     const navigation = new Navigation(context, { queue, conversation, composer, order });
     this.#navigation = navigation;
     const learning = new Learning(context, { composer, navigation });
@@ -69,6 +72,7 @@ export class DeskController {
       commands,
       queue,
       order,
+      views,
       conversation,
       composer,
       navigation,
@@ -79,6 +83,7 @@ export class DeskController {
       commands,
       queue,
       order,
+      views,
       composer,
       navigation,
       learning,

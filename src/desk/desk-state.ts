@@ -60,9 +60,18 @@ export interface GapChoice {
   readonly withTitle: boolean;
 }
 
-/** What there is to choose. `snoozeTime`: a time that is written by hand. */
+/** What there is to choose. `snoozeTime`: a time that is written by hand; `viewText`: a view that is. */
 export type MenuName =
-  'palette' | 'transfer' | 'canned' | 'gaps' | 'tag' | 'priority' | 'snooze' | 'snoozeTime' | 'views';
+  | 'palette'
+  | 'transfer'
+  | 'canned'
+  | 'gaps'
+  | 'tag'
+  | 'priority'
+  | 'snooze'
+  | 'snoozeTime'
+  | 'views'
+  | 'viewText';
 
 export type Dialog =
   | { readonly kind: 'help' }
@@ -73,7 +82,7 @@ export type Dialog =
       readonly filter: string;
       readonly index: number;
       readonly loading: boolean;
-      /** The conversation that a choice concerns; null: all that are marked, or none. */
+      /** The conversation or the view that a choice concerns; null: all that are marked, or none. */
       readonly about: string | null;
     }
   | { readonly kind: 'confirm'; readonly question: string; readonly yes: string; readonly ask: Question };
@@ -82,6 +91,7 @@ export type Dialog =
 export type Question =
   | { readonly command: 'resolve'; readonly id: string }
   | { readonly command: 'resolveMarked' }
+  | { readonly command: 'deleteView'; readonly id: string }
   | { readonly command: 'release'; readonly id: string }
   | { readonly command: 'block'; readonly item: StaffConversationListItem }
   | { readonly command: 'remove'; readonly id: string; readonly messageId: string }

@@ -7,12 +7,15 @@ import type { ConversationCommands } from './conversation-commands.ts';
 import type { Learning } from './learning.ts';
 import type { KeyPress } from './key-names.ts';
 import type { CommandName, Keymap } from './keymap.ts';
-import { builtInViews, menuChoices } from './menus.ts';
+import { builtInViews, menuChoices, viewActs, type ViewAct } from './menus.ts';
 import type { Navigation } from './navigation.ts';
 import type { QueueController } from './queue-controller.ts';
-import { shownRows } from './queue.ts';
+import { shownRows, type QueueView } from './queue.ts';
+import { sanitizeLine } from './sanitize-line.ts';
 import { priorities, type QueueOrder } from './queue-order.ts';
+import type { SavedViews } from './saved-views.ts';
 import { parseSnoozeEnd, snoozeChoices, snoozeEnd } from './snooze-times.ts';
+import { lastViewWord, parseView } from './view-text.ts';
 
 const steps: Readonly<Partial<Record<CommandName, number>>> = { down: 1, up: -1, pageDown: 10, pageUp: -10 };
 
@@ -21,11 +24,14 @@ type Menu = Extract<Dialog, { kind: 'menu' }>;
 const counted: ReadonlySet<Menu['menu']> = new Set(['priority', 'snooze', 'views']);
 /** What a field of one line takes. */
 export const maxFieldLength = 200;
+/** A view is longer: each of its tags is named. */
+const maxViewText = 1_000;
 
 export interface DialogParts {
   readonly commands: ConversationCommands;
   readonly queue: QueueController;
   readonly order: QueueOrder;
+  readonly views: SavedViews;
   readonly composer: ComposerController;
   readonly navigation: Navigation;
   readonly learning: Learning;
@@ -65,7 +71,7 @@ export class Dialogs {
   /** Another filter of the menu that is open. */
   setFilter(filter: string): void {
     const { dialog } = this.#context.state;
-    if (dialog?.kind === 'menu') this.#filter(dialog, filter.slice(0, maxFieldLength));
+    if (dialog?.kind === 'menu') this.#filter(dialog, filter.slice(0, maxLengthOf(dialog)));
   }
 
   /** A choice of the menu that is open was pointed at. */
@@ -81,7 +87,7 @@ export class Dialogs {
   }
 
   #answer(question: Question): void {
-    const { commands, composer, learning, navigation, order } = this.#parts;
+    const { commands, composer, learning, navigation, order, queue, views } = this.#parts;
     navigation.setDialog(null);
     switch (question.command) {
       case 'resolve':
@@ -93,6 +99,8 @@ export class Dialogs {
         return undefined;
       case 'resolveMarked':
         return void order.bulk({ act: 'resolve' });
+      case 'deleteView':
+        return void views.remove(question.id, queue.search);
       case 'release':
         return void commands.release(question.id);
       case 'block':
@@ -116,7 +124,7 @@ export class Dialogs {
       const index = Math.max(0, Math.min(last, menu.index + step));
       return this.#context.store.set({ dialog: { ...menu, index } });
     }
-    const filter = fieldAfter(menu.filter, press);
+    const filter = fieldAfter(menu.filter, press, maxLengthOf(menu));
     return filter === null ? undefined : this.#filter(menu, filter);
   }
 
@@ -180,13 +188,51 @@ export class Dialogs {
         const end = parseSnoozeEnd(menu.filter, this.#context.now());
         return end === null ? undefined : void order.snooze(menu.about, end);
       }
+      case 'viewText':
+        return this.#writeView(menu, chosen);
       default: {
+        const act = viewActs(state, say).find(({ id }) => id === chosen);
+        if (act !== undefined) return this.#actOnView(act.id, act.view);
         const view = [...(state.views ?? []), ...builtInViews(say)].find(({ id }) => id === chosen);
         if (view === undefined) return undefined;
         navigation.setFocus('queue');
         return void queue.search.showView(view);
       }
     }
+  }
+
+  #actOnView(act: ViewAct, view: QueueView | null): void {
+    const { navigation, order, views } = this.#parts;
+    const { report, say } = this.#context;
+    switch (act) {
+      case '+first':
+        return view === null ? undefined : views.putFirst(view.id);
+      case '+delete':
+        return view === null
+          ? undefined
+          : navigation.ask(say('askDeleteView', { name: sanitizeLine(view.name) }), say('yesDelete'), {
+              command: 'deleteView',
+              id: view.id,
+            });
+      default: {
+        const about = act === '+change' && view !== null ? view.id : null;
+        // The tags are offered as words.
+        order.loadTags().catch(report);
+        return navigation.openMenu('viewText', { about, filter: views.lineOf(about) });
+      }
+    }
+  }
+
+  /** The line of a view: saved where it is whole, else one word longer. */
+  #writeView(menu: Menu, chosen: string): void {
+    const { navigation, queue, views } = this.#parts;
+    const written = chosen === '+save' ? parseView(menu.filter) : null;
+    if (written !== null) {
+      navigation.setFocus('queue');
+      return void views.save(menu.about, written, queue.search);
+    }
+    const filter = `${lastViewWord(menu.filter).before}${chosen} `;
+    return this.#context.store.set({ dialog: { ...menu, filter, index: 0 } });
   }
 
   #inSearch(command: CommandName | null, press: KeyPress, text: string): void {
@@ -221,10 +267,14 @@ export class Dialogs {
   }
 }
 
+function maxLengthOf({ menu }: Menu): number {
+  return menu === 'viewText' ? maxViewText : maxFieldLength;
+}
+
 /** A one-line field after a key: typed text is added, Backspace takes the last character; null: unchanged. */
-function fieldAfter(text: string, { key, text: typed }: KeyPress): string | null {
+function fieldAfter(text: string, { key, text: typed }: KeyPress, most = maxFieldLength): string | null {
   if (key === 'backspace') return Array.from(text).slice(0, -1).join('');
   if (key === 'ctrl+u' || key === 'ctrl+w') return '';
   if (typed === '' || typed === '\n') return null;
-  return (text + typed).slice(0, maxFieldLength);
+  return (text + typed).slice(0, most);
 }

@@ -9,6 +9,7 @@ import { priorities, priorityTexts } from './queue-order.ts';
 import type { QueueView } from './queue.ts';
 import { parseSnoozeEnd, snoozeChoices, snoozeEnd, untilLabel } from './snooze-times.ts';
 import { inEnglish, type Say } from './texts.ts';
+import { lastViewWord, parseView, viewWords } from './view-text.ts';
 import type { Choice, Dialog, DeskState } from './desk-state.ts';
 
 type Menu = Extract<Dialog, { kind: 'menu' }>;
@@ -23,6 +24,7 @@ const titles = {
   snooze: 'menuSnooze',
   snoozeTime: 'menuSnooze',
   views: 'menuViews',
+  viewText: 'menuViewText',
 } as const;
 
 const empties = {
@@ -35,6 +37,7 @@ const empties = {
   snooze: 'menuNoMatch',
   snoozeTime: 'menuNoTime',
   views: 'menuNoMatch',
+  viewText: 'menuNoViewText',
 } as const;
 
 /** What stands in the menu's frame. */
@@ -45,7 +48,7 @@ export function menuTitle({ menu }: Menu, say: Say = inEnglish): string {
 /** What a menu says when there is nothing in it. */
 export function menuEmpty({ menu, filter, loading }: Menu, say: Say = inEnglish): string {
   if (loading) return say('menuLoading');
-  if (filter !== '' && menu !== 'snoozeTime') return say('menuNoMatch');
+  if (filter !== '' && menu !== 'snoozeTime' && menu !== 'viewText') return say('menuNoMatch');
   return say(empties[menu]);
 }
 
@@ -67,6 +70,7 @@ export function menuChoices(
     .filter((word) => word !== '');
   // What is written there is a time, and filters nothing.
   if (menu.menu === 'snoozeTime') return writtenTime(state, menu);
+  if (menu.menu === 'viewText') return writtenView(state, menu, say);
   return allChoices(state, menu, keymap, say).filter((choice) => fits(words, choice));
 }
 
@@ -125,13 +129,18 @@ function allChoices(state: DeskState, menu: Menu, keymap: Keymap, say: Say): rea
       ];
     case 'snoozeTime':
       return writtenTime(state, menu);
+    case 'viewText':
+      return writtenView(state, menu, say);
     case 'views':
-      return [...(state.views ?? []), ...builtInViews(say)].map(({ id, name, shared }) => ({
-        id,
-        label: sanitizeLine(name),
-        detail: shared ? say('viewShared') : '',
-        note: String(state.viewCounts.get(id) ?? ''),
-      }));
+      return [
+        ...[...(state.views ?? []), ...builtInViews(say)].map(({ id, name, shared }) => ({
+          id,
+          label: sanitizeLine(name),
+          detail: shared ? say('viewShared') : '',
+          note: String(state.viewCounts.get(id) ?? ''),
+        })),
+        ...viewActs(state, say).map(({ id, label }) => ({ id, label, detail: '', note: '' })),
+      ];
     default:
       return (state.cannedReplies ?? []).map((reply) => ({
         id: reply.id,
@@ -162,6 +171,49 @@ export function builtInViews(say: Say = inEnglish): readonly QueueView[] {
     },
     { id: 'untagged', name: say('viewUntagged'), shared: false, query: { untagged: true } },
   ];
+}
+
+export type ViewAct = '+new' | '+change' | '+first' | '+delete';
+
+/** What can be done with views themselves: a new one, and more with the saved one that is shown. */
+export function viewActs(
+  { queue, session, views }: DeskState,
+  say: Say = inEnglish,
+): readonly { readonly id: ViewAct; readonly label: string; readonly view: QueueView | null }[] {
+  const view = (views ?? []).find(({ id }) => id === queue.search?.view?.id) ?? null;
+  const name = sanitizeLine(view?.name ?? '');
+  const isAdmin = session?.member.role === 'admin';
+  const changeable = view !== null && (isAdmin || view.createdBy === session?.member.id);
+  return [
+    ...(changeable ? [{ id: '+change', label: say('viewChange', { name }), view } as const] : []),
+    ...(view !== null && views?.[0] !== view
+      ? [{ id: '+first', label: say('viewFirst', { name }), view } as const]
+      : []),
+    ...(changeable ? [{ id: '+delete', label: say('viewDelete', { name }), view } as const] : []),
+    { id: '+new', label: say('viewNew'), view: null },
+  ];
+}
+
+const bare = (word: string): string => word.replaceAll('"', '').toLowerCase();
+
+/** What is written of a view, to be saved, or the words that it can go on with. */
+function writtenView({ tags }: DeskState, { filter }: Menu, say: Say): readonly Choice[] {
+  const written = parseView(filter);
+  if (written !== null)
+    return [
+      {
+        id: '+save',
+        label: say('viewSave', { name: sanitizeLine(written.name) }),
+        detail: written.shared ? say('viewShared') : '',
+        note: '',
+      },
+    ];
+  if (filter.includes('=')) return [];
+  const { before, word } = lastViewWord(filter);
+  const used = ` ${before}`;
+  return viewWords(tags ?? [])
+    .filter((one) => bare(one).startsWith(bare(word)) && !used.includes(` ${one} `))
+    .map((one) => ({ id: one, label: sanitizeLine(one), detail: '', note: '' }));
 }
 
 /** The conversations that a menu concerns, as far as they are known. */

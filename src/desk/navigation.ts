@@ -48,9 +48,9 @@ export class Navigation {
   /** @param options `about`: the conversation that a choice concerns, also when another one is open by then */
   openMenu(
     menu: Menu['menu'],
-    { loading = false, about = null }: Partial<Pick<Menu, 'loading' | 'about'>> = {},
+    { loading = false, about = null, filter = '' }: Partial<Pick<Menu, 'loading' | 'about' | 'filter'>> = {},
   ): void {
-    this.setDialog({ kind: 'menu', menu, filter: '', index: 0, loading, about });
+    this.setDialog({ kind: 'menu', menu, filter, index: 0, loading, about });
   }
 
   openConversation(id: string, focus: Focus): void {

@@ -1,11 +1,11 @@
-// What puts the queue in order: tags, priority, snooze, reopening, what is unread, views, and the same for all marked
+// What puts the queue in order: tags, priority, snooze, reopening, what is unread, and the same for all marked
 // conversations. Says what became of it; which of them a key or a menu means is decided by command-runner.ts and dialogs.ts.
 import type { Priority, StaffConversation, StaffConversationListItem } from '../protocol/entities.ts';
 import { queueLimits } from '../protocol/codes.ts';
 import type { BulkRequest, BulkResult } from '../sdk/staff-types.ts';
 import { runOnce, visitorName } from './conversation-commands.ts';
 import type { DeskContext } from './desk-context.ts';
-import { shownRows, type QueueView } from './queue.ts';
+import { shownRows } from './queue.ts';
 import { sanitizeLine } from './sanitize-line.ts';
 import { untilLabel } from './snooze-times.ts';
 
@@ -153,22 +153,6 @@ export class QueueOrder {
       all.push(...tags.map(({ name }) => name));
       if (tags.length === 0 || all.length >= total) return store.set({ tags: all });
     }
-  }
-
-  /** Asks for the saved views, and for their counts where there are any. */
-  async loadViews(): Promise<void> {
-    const { client, store } = this.#context;
-    const { views } = await client.call<{ views: QueueView[] }>('GET', '/views?limit=100');
-    store.set({ views });
-    if (views.length > 0) await this.countViews();
-  }
-
-  /** Counts the conversations of every view anew, where views were asked for. */
-  async countViews(): Promise<void> {
-    const { client, store, state } = this.#context;
-    if (state.views === null || state.views.length === 0) return;
-    const { counts } = await client.call<{ counts: { id: string; count: number }[] }>('GET', '/views/counts');
-    store.set({ viewCounts: new Map(counts.map(({ id, count }) => [id, count])) });
   }
 
   #item(id: string): StaffConversationListItem | undefined {

@@ -24,6 +24,8 @@ export interface QueueView {
   readonly name: string;
   readonly shared: boolean;
   readonly query: QueueFilter;
+  /** The member who made it; left out: everybody has it. */
+  readonly createdBy?: string;
 }
 
 /** What the queue shows instead of a tab: what was searched for, or a view. */

@@ -1,8 +1,10 @@
 // Attacks what puts the queue in order: tags, priority, snooze, reopening, unread, views and acts on all that are marked.
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { shownRows } from '../../src/desk/queue.ts';
 import { menuChoices } from '../../src/desk/menus.ts';
 import { parseSnoozeEnd, snoozeEnd, untilLabel } from '../../src/desk/snooze-times.ts';
+import { parseView, writeView } from '../../src/desk/view-text.ts';
 import { sdkError } from '../../src/sdk/error.ts';
 import { createModelFixture, type ModelFixture } from './model-fixture.ts';
 import { ann, buildConversation, buildMessage, me, mine, start } from './fake-staff.ts';
@@ -250,7 +252,14 @@ describe('views', () => {
   test('V offers saved ones with their counts, and the ones that everybody has', async () => {
     const fixture = await withViews([one]);
     await fixture.press('V');
-    expect(labels(fixture)).toEqual(['Refunds', 'Snoozed', 'Unread', 'Urgent and high', 'Without a tag']);
+    expect(labels(fixture)).toEqual([
+      'Refunds',
+      'Snoozed',
+      'Unread',
+      'Urgent and high',
+      'Without a tag',
+      'New view…',
+    ]);
     const { dialog } = fixture.state();
     const [first] = dialog?.kind === 'menu' ? menuChoices(fixture.state(), dialog, fixture.keymap) : [];
     expect(first).toMatchObject({ note: '7', detail: 'shared' });
@@ -273,6 +282,121 @@ describe('views', () => {
     expect(names(fixture)).toEqual(['Visitor 3']);
     await fixture.press('escape');
     expect(names(fixture)).toEqual(['Visitor 9', 'Visitor 5', 'Visitor 3']);
+  });
+
+  test('their counts follow what happens, soon and once for all of it', async () => {
+    let counted = 0;
+    const fixture = await withViews([one, two]);
+    fixture.staff.answers.set('GET /views/counts', () => {
+      counted += 1;
+      return { counts: [{ id: 'v1', count: 7 + counted }] };
+    });
+    await fixture.press('V', 'escape');
+    await fixture.advance(20_000);
+    const before = counted;
+    await fixture.staff.client.tag(one.id, 'refund');
+    await fixture.staff.client.tag(two.id, 'refund');
+    await fixture.advance(6_000);
+    expect(counted).toBe(before + 1);
+    expect(fixture.state().viewCounts.get('v1')).toBe(7 + counted);
+  });
+
+  test('one is written as a line that begins with what is shown, word by word; it is shown then', async () => {
+    const sent: unknown[] = [];
+    const fixture = await withViews([buildConversation(9, { tags: ['late'] }), two]);
+    fixture.staff.answers.set('GET /tags', () => tagsAnswer('late', 'two words'));
+    fixture.staff.answers.set('POST /views', (body) => {
+      sent.push(body);
+      return { view: { ...saved, ...body, id: 'v2' } };
+    });
+    await fixture.press('V', 'new view', 'enter');
+    expect(fixture.state().dialog).toMatchObject({ menu: 'viewText', filter: 'pending ' });
+    // A word is offered as it is begun, and takes the place of its beginning.
+    await fixture.press('tag:t');
+    expect(labels(fixture)).toEqual(['tag:"two words"']);
+    await fixture.press('backspace', 'la', 'enter', '=');
+    expect(labels(fixture)).toEqual([]);
+    await fixture.press(' Late parcels');
+    expect(labels(fixture)).toEqual(['Save “Late parcels”']);
+    await fixture.press('enter');
+    expect(sent).toEqual([
+      { name: 'Late parcels', shared: false, query: { status: 'pending', tag: ['late'] } },
+    ]);
+    expect(names(fixture)).toEqual(['Visitor 9']);
+    expect(fixture.flash()).toBe('Saved: Late parcels.');
+  });
+
+  test('the one that is shown is changed, put first and deleted by who made it or an admin', async () => {
+    const own = { ...saved, id: 'v2', name: 'Mine', shared: false, createdBy: me };
+    let views = [saved, own];
+    const fixture = await withViews([one]);
+    const { answers, calls } = fixture.staff;
+    answers.set('GET /views', () => ({ views, total: views.length }));
+    answers.set('PATCH /views/v2', (body) => {
+      views = [saved, { ...own, ...body }];
+      return { view: views[1] };
+    });
+    answers.set('DELETE /views/v2', () => {
+      views = [saved];
+      return { success: true };
+    });
+    const acts = (): string[] => labels(fixture).filter((label) => /…$|first$|^Delete/.test(label));
+    // A colleague's is not to be changed.
+    await fixture.press('V', '1', 'V');
+    expect(acts()).toEqual(['New view…']);
+    await fixture.press('escape', 'V', '2', 'V');
+    expect(acts()).toEqual(['Change “Mine”…', 'Put “Mine” first', 'Delete “Mine”', 'New view…']);
+    await fixture.press('change', 'enter');
+    expect(fixture.state().dialog).toMatchObject({ filter: 'tag:refund = Mine' });
+    await fixture.press('backspace', 'backspace', 'backspace', 'backspace', 'Ours', 'enter');
+    expect(fixture.state().views?.map(({ name }) => name)).toEqual(['Refunds', 'Ours']);
+    await fixture.press('V', 'first', 'enter');
+    expect(fixture.state().views?.map(({ name }) => name)).toEqual(['Ours', 'Refunds']);
+    await fixture.press('V', 'del', 'enter');
+    expect(calls.filter((call) => call.startsWith('DELETE'))).toEqual([]);
+    await fixture.press('y');
+    expect(fixture.state().views?.map(({ name }) => name)).toEqual(['Refunds']);
+    expect(fixture.state().queue.search).toBeNull();
+    expect(fixture.flash()).toBe('Deleted: Ours.');
+  });
+
+  test('any question comes back from its line as it was', () => {
+    const some = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined });
+    const label = fc
+      .string({ unit: 'grapheme', minLength: 1, maxLength: 20 })
+      .map((text) => text.replaceAll('"', '').trim());
+    const filled = label.filter((text) => text !== '' && !/[\p{C}\p{Z}]/u.test(text.replaceAll(' ', '')));
+    const query = fc.record({
+      status: some(fc.constantFrom('pending', 'active', 'closed')),
+      assignedTo: some(fc.constantFrom('me', 'none', me)),
+      q: some(filled),
+      tag: some(fc.array(filled, { minLength: 1, maxLength: 3 })),
+      untagged: some(fc.boolean()),
+      unread: some(fc.boolean()),
+      snoozed: some(fc.constantFrom(true, false, 'all')),
+      priority: some(fc.uniqueArray(fc.constantFrom('urgent', 'high', 'normal', 'low'), { minLength: 1 })),
+      sort: some(fc.constantFrom('queue', 'updated', 'newest', 'oldest', 'waiting', 'priority')),
+      waitingLonger: some(fc.integer({ min: 0, max: 60 })),
+      mode: some(fc.constantFrom('live', 'test', 'all')),
+    });
+    fc.assert(
+      fc.property(query, filled, fc.boolean(), (asked, name, shared) => {
+        const known = Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== undefined));
+        const view = { name, shared, query: known };
+        expect(parseView(writeView(view))).toEqual(view);
+      }),
+      { seed: 7, numRuns: 300 },
+    );
+    for (const line of [
+      '',
+      'pending',
+      'pending =',
+      'nonsense = A',
+      'tag: = A',
+      'priority:mild = A',
+      '= ' + 'x'.repeat(61),
+    ])
+      expect(parseView(line), line).toBeNull();
   });
 
   test('while nothing happens, nothing is asked', async () => {

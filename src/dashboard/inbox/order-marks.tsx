@@ -8,8 +8,16 @@ import { say, t } from '../words.ts';
 import { fullTime, timeOrDay } from './times.ts';
 
 /** What stands out of the ordinary; nothing for a conversation without any. */
-export function OrderMarks({ item }: { readonly item: StaffConversationListItem }): JSX.Element {
+export function OrderMarks({
+  item,
+  most = Infinity,
+}: {
+  readonly item: StaffConversationListItem;
+  /** So many tags are shown, and how many more there are. */
+  readonly most?: number;
+}): JSX.Element {
   const { priority, tags, snoozedUntil } = item;
+  const more = tags.slice(most);
   return (
     <>
       {priority === 'normal' ? null : (
@@ -25,11 +33,16 @@ export function OrderMarks({ item }: { readonly item: StaffConversationListItem 
           {t('snoozedUntil', { time: timeOrDay(snoozedUntil) })}
         </span>
       )}
-      {tags.map((tag) => (
+      {tags.slice(0, most).map((tag) => (
         <span key={tag} class="mark chip" dir="auto">
           {sanitizeLine(tag)}
         </span>
       ))}
+      {more.length === 0 ? null : (
+        <span class="mark more" title={more.map((tag) => sanitizeLine(tag)).join(', ')}>
+          +{more.length}
+        </span>
+      )}
     </>
   );
 }

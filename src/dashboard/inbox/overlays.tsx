@@ -23,6 +23,7 @@ const placeholders = {
   snooze: 'snoozePlaceholder',
   snoozeTime: 'timePlaceholder',
   views: 'viewPlaceholder',
+  viewText: 'viewTextPlaceholder',
 } as const;
 
 export function Overlays(): JSX.Element | null {
@@ -102,6 +103,8 @@ function MenuOverlay({
             id={`choice-${index}`}
             role="option"
             aria-selected={index === at}
+            // The field keeps the focus: a word may follow.
+            onPointerDown={(event) => event.preventDefault()}
             onClick={() => model.choose(index)}
           >
             <span class="palette-label" dir="auto">

@@ -36,7 +36,15 @@ export function QueuePane(): JSX.Element {
       <h1 class="visually-hidden">{t('inbox')}</h1>
       <Views />
       <SavedViews />
-      <SearchField />
+      <div class="search-row">
+        <SearchField />
+        <IconButton
+          icon="filter"
+          label={t('otherView')}
+          hint={desk().keymap.label('views', 'queue')}
+          onClick={() => desk().model.run('views')}
+        />
+      </div>
       <MarkedBar />
       <List />
     </section>
@@ -295,7 +303,7 @@ const Row = memo(function drawRow({
             </span>
           ) : null}
           {status === 'closed' ? <span class="mark">{t('statusClosed')}</span> : null}
-          <OrderMarks item={item} />
+          <OrderMarks item={item} most={2} />
           {draft ? <span class="mark draft">{t('draftHere')}</span> : null}
           <span class="mark place" dir="auto">
             {sanitizeLine(item.application.name)}

@@ -17,7 +17,7 @@ export function SavedViews(): JSX.Element | null {
   const { model } = desk();
   // The queue comes first.
   useEffect(() => {
-    if (isListed && views === null) model.order.loadViews().catch(() => undefined);
+    if (isListed && views === null) model.views.load().catch(() => undefined);
   }, [isListed]);
   if (views === null || views.length === 0) return null;
   return (
@@ -40,15 +40,6 @@ export function SavedViews(): JSX.Element | null {
           </button>
         );
       })}
-      <button
-        type="button"
-        class="view"
-        aria-label={t('otherView')}
-        title={t('otherView')}
-        onClick={() => model.run('views')}
-      >
-        …
-      </button>
     </nav>
   );
 }

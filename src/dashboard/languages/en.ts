@@ -133,6 +133,7 @@ const own = {
   formatting: 'Formatting',
   bold: 'Bold',
   italic: 'Italic',
+  underline: 'Underline',
   strike: 'Strikethrough',
   codeMark: 'Code',
   bullets: 'Bulleted list',
@@ -177,6 +178,7 @@ const own = {
   snoozePlaceholder: 'Until when?',
   timePlaceholder: '18:30, 2h, 3d, 1w or 2026-11-24 09:00',
   viewPlaceholder: 'Which view?',
+  viewTextPlaceholder: 'pending tag:late = Late parcels',
   // Menus and help.
   filter: 'Filter',
   palettePlaceholder: 'Which command?',

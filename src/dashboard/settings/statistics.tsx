@@ -63,23 +63,29 @@ function Bars({ rows }: { readonly rows: readonly Row[] }): JSX.Element | null {
   const most = Math.max(1, ...shown.flatMap(({ opened, resolved }) => [opened, resolved]));
   if (shown.length === 0) return null;
   return (
-    <svg
-      class="bars"
-      viewBox={`0 0 400 ${shown.length * barHeight}`}
-      width="400"
-      height={shown.length * barHeight}
-      aria-hidden="true"
-    >
-      {shown.map(({ id, name, opened, resolved }, index) => (
-        <g key={id} transform={`translate(0 ${index * barHeight})`}>
-          <text x="0" y="15">
-            {name.slice(0, 16)}
-          </text>
-          <rect class="opened" x="120" y="3" width={(opened / most) * 270} height="8" />
-          <rect class="resolved" x="120" y="13" width={(resolved / most) * 270} height="8" />
-        </g>
-      ))}
-    </svg>
+    <>
+      <p class="legend" aria-hidden="true">
+        <span class="opened">{s('opened')}</span>
+        <span class="resolved">{s('resolved')}</span>
+      </p>
+      <svg
+        class="bars"
+        viewBox={`0 0 400 ${shown.length * barHeight}`}
+        width="400"
+        height={shown.length * barHeight}
+        aria-hidden="true"
+      >
+        {shown.map(({ id, name, opened, resolved }, index) => (
+          <g key={id} transform={`translate(0 ${index * barHeight})`}>
+            <text x="0" y="15">
+              {name.slice(0, 16)}
+            </text>
+            <rect class="opened" x="120" y="3" width={(opened / most) * 270} height="8" />
+            <rect class="resolved" x="120" y="13" width={(resolved / most) * 270} height="8" />
+          </g>
+        ))}
+      </svg>
+    </>
   );
 }
 
