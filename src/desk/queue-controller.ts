@@ -36,6 +36,8 @@ export class QueueController {
   readonly #context: DeskContext;
   readonly #countViews: () => Promise<void>;
   #recountDue = false;
+  /** How often an event has changed the counts. */
+  #moves = 0;
   #recountedAt = -recountEveryMs;
   #trimAt = 400;
   #trimming = false;
@@ -116,6 +118,7 @@ export class QueueController {
       unknown ||= was === undefined;
       lists = updateTotals(lists, was, item, memberId);
     }
+    if (lists !== before.lists) this.#moves += 1;
     const index = cursorIndex(shownRows(before, memberId), shownCursor(before));
     const next = { ...before, items, lists };
     const after = shownRows(next, memberId);
@@ -137,6 +140,7 @@ export class QueueController {
 
   /** A new conversation waits. */
   conversationAdded(): void {
+    this.#moves += 1;
     for (const tab of ['pending', 'all'] as const) {
       const { total } = this.#queue.lists[tab];
       if (total !== null) this.#setList(tab, { total: total + 1 });
@@ -167,9 +171,13 @@ export class QueueController {
     this.#context.store.set({ queue: { ...before, lists } });
   }
 
-  #list(filter: QueueFilter): ReturnType<StaffClient['listConversations']> {
+  async #list(filter: QueueFilter): ReturnType<StaffClient['listConversations']> {
     const { client, mode } = this.#context;
-    return client.listConversations({ ...filter, mode }, { again: false });
+    const moves = this.#moves;
+    const answer = await client.listConversations({ ...filter, mode }, { again: false });
+    // An event has overtaken the answer, whose count may be that of before it.
+    if (this.#moves !== moves) this.#scheduleRecount();
+    return answer;
   }
 
   #placeCursor(index: number): void {

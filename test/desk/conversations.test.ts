@@ -41,6 +41,31 @@ describe('the queue', () => {
     expect(fixture.state().queue.lists.pending.total).toBe(3);
   });
 
+  test('a count that an event has overtaken on its way is asked for again', async () => {
+    const fixture = await createModelFixture([buildConversation(9), buildConversation(5)]);
+    const { client } = fixture.staff;
+    const list = client.listConversations;
+    const gate = Promise.withResolvers<void>();
+    // What was counted then is on its way for a while.
+    client.listConversations = async (...args) => {
+      const answer = await list(...args);
+      await gate.promise;
+      return answer;
+    };
+    fixture.staff.arrive(buildConversation(3));
+    await fixture.advance(6_000);
+    fixture.staff.change(buildConversation(5).id, mine({ assignedTo: ann, assignedToName: 'Ann' }));
+    expect(fixture.state().queue.lists.pending.total).toBe(2);
+    client.listConversations = list;
+    gate.resolve();
+    await fixture.settle();
+    await fixture.advance(6_000);
+    expect(fixture.state().queue.lists.pending.total).toBe(2);
+    const before = fixture.staff.calls.length;
+    await fixture.advance(20_000);
+    expect(fixture.staff.calls.slice(before)).toEqual([]);
+  });
+
   test('a conversation that is erased goes, and the count follows', async () => {
     const fixture = await createModelFixture([buildConversation(5), buildConversation(3)]);
     fixture.staff.erase(buildConversation(5).id);
