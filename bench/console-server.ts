@@ -1,4 +1,4 @@
-// Owns: the server that the console's benchmark works on, in a process of its own: Deskbell from its
+// Owns: the server that the benchmarks of console and dashboard work on, in a process of its own: Deskbell from its
 // sources, with a busy organization in it, and visitors who write when they are told to.
 import { randomUUID } from 'node:crypto';
 import { createApp } from '../src/app.ts';
@@ -13,7 +13,9 @@ export type ConsoleQuestion =
   /** An organization with so many conversations; one of them, the member's own, with so many messages. */
   | { readonly kind: 'seed'; readonly conversations: number; readonly messages: number }
   /** So many events, spread over the conversations; a hundredth of them in the open one. */
-  | { readonly kind: 'events'; readonly count: number };
+  | { readonly kind: 'events'; readonly count: number }
+  /** The ticket of a link that signs the member in. */
+  | { readonly kind: 'link' };
 
 export interface Seeded {
   readonly url: string;
@@ -52,6 +54,7 @@ const app = createApp(
 const { url, service } = await app.start();
 const local: Actor = { kind: 'local' };
 const conversations: { readonly actor: VisitorActor; readonly id: string }[] = [];
+let memberId = '';
 
 function call<N extends OperationName>(actor: Actor, name: N, input: RawInput<N>): Promise<Output<N>> {
   return execute({ service, actor, address: null, contentLimit: sizeLimits.contentRest }, name, input);
@@ -110,7 +113,8 @@ async function seed(count: number, messages: number): Promise<Seeded> {
       });
     conversations[index] = { actor, id: conversation.id };
   });
-  const session = await call(local, 'session.createLocal', { memberId: member.id });
+  memberId = member.id;
+  const session = await call(local, 'session.createLocal', { memberId });
   const own = conversations[0];
   if (own === undefined) throw new Error('no conversation to open');
   const headers = { authorization: `Bearer ${session.token}` };
@@ -146,6 +150,8 @@ async function events(count: number): Promise<void> {
 process.on('message', (question: ConsoleQuestion) => {
   void (async () => {
     if (question.kind === 'seed') process.send?.(await seed(question.conversations, question.messages));
+    else if (question.kind === 'link')
+      process.send?.((await call(local, 'session.createLink', { memberId })).ticket);
     else {
       await events(question.count);
       process.send?.('done');

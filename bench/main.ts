@@ -12,6 +12,7 @@ const help = `npm run bench [-- options]
 
   --only NAMES      ws, rest, start, idle, sockets, version; several with commas (all of these);
                     of ws and rest also one alone: visitor, operator, origin, key;
+                    dashboard: first queue, key to paint and heap in a real browser, beside the aims;
                     widget: its cost in a real browser on a slow line, against a page without it;
                     assistant: an answer from 20,000 passages, against a bare full-text match;
                     queue: lists and counts in 100,000 conversations, against bare SQL over the same rows;
@@ -28,7 +29,7 @@ const help = `npm run bench [-- options]
   --window N        messages under way at once per pair, over WebSocket (1)
   --sockets N       idle sockets to hold, beyond the first 100 (1000)
   --messages N      messages of the organization that is attacked (152000)
-  --events N        events of the console's day (50000)
+  --events N        events of the console's and of the dashboard's day (50000)
   --folder DIR      where the databases are made: name a folder on the disk to be measured
   --profile DIR     write a CPU profile of Deskbell's server there
 `;
@@ -194,6 +195,15 @@ async function main(): Promise<void> {
         deskbell: own,
       })),
       'Ink alone',
+    );
+  }
+  if (chosen.has('dashboard')) {
+    const { dashboardCost } = await import('./dashboard.ts');
+    const sizes = { conversations: 10_000, messages: 5_000, keys: 200, events: Number(values.events) };
+    const figures = await dashboardCost({ runs: runs + 2, ...sizes });
+    print(
+      figures.map(({ what, dashboard, aim }) => ({ what, deskbell: dashboard, ceiling: aim, ratio: '' })),
+      'aim',
     );
   }
   if (!chosen.has('widget')) return;

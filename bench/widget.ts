@@ -6,13 +6,13 @@ import { createWidgetFixture, htmlPage, type WidgetFixture } from '../test/widge
 import { median } from './program.ts';
 
 /** Slow 4G as Lighthouse has it: 1638 kbit/s both ways, 150 ms there and back; and a quarter of the processor. */
-const line = {
+export const line = {
   offline: false,
   downloadThroughput: (1638 * 1000) / 8,
   uploadThroughput: (1638 * 1000) / 8,
   latency: 150,
 };
-const slowdown = 4;
+export const slowdown = 4;
 
 export interface WidgetLine {
   readonly what: string;
