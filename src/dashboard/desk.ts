@@ -14,8 +14,7 @@ import type { Notifier } from '../desk/notifications.ts';
 import { session, staffClient } from './api.ts';
 import { isSoundOn, playSound, setSound } from './sound.ts';
 import type { DraftStore } from '../desk/drafts.ts';
-import { handOverDrafts, takeBackDrafts } from './draft-keeper.ts';
-import { createLocalDrafts } from './storage.ts';
+import { createLocalDrafts, handedOverDrafts } from './storage.ts';
 import { toast } from './ui/toast.tsx';
 import { readSetting, say, t, writeSetting } from './words.ts';
 
@@ -185,6 +184,8 @@ export function desk(): Desk {
 
 /** The drafts that the service kept since the member signed out here. */
 async function takeBack(model: DeskController, drafts: DraftStore, memberId: string): Promise<void> {
+  if (handedOverDrafts(memberId).list().length === 0) return;
+  const { takeBackDrafts } = await import('./draft-keeper.ts');
   const taken = await takeBackDrafts(drafts, memberId);
   if (taken.length === 0) return;
   model.store.set({ drafted: new Set(drafts.ids()) });
@@ -200,6 +201,7 @@ async function takeBack(model: DeskController, drafts: DraftStore, memberId: str
 export async function signOut(): Promise<void> {
   const { model, drafts } = desk();
   const memberId = model.context.memberId;
+  const { handOverDrafts } = await import('./draft-keeper.ts');
   const unsaved = await handOverDrafts(drafts, memberId);
   // Where they can't be saved they stay on this device, and the member must know.
   if (unsaved > 0 && !confirm(t('draftsNotSaved', { n: unsaved }))) return takeBack(model, drafts, memberId);

@@ -1,5 +1,4 @@
 // Owns the sound of this device: whether it is on, and playing it.
-import { playNotificationSound } from '../../widget/conversation/notification-sound.ts';
 import { readSetting, writeSetting } from './words.ts';
 
 const soundKey = 'deskbell.sound';
@@ -14,5 +13,10 @@ export function setSound(on: boolean): void {
 
 /** Two soft tones, where sound is on and the browser lets the page make one. */
 export function playSound(): void {
-  if (isSoundOn()) playNotificationSound();
+  if (!isSoundOn()) return;
+  // Loaded with the first one; where it can't be, the notification is silent.
+  import('../../widget/conversation/notification-sound.ts').then(
+    ({ playNotificationSound }) => playNotificationSound(),
+    () => undefined,
+  );
 }

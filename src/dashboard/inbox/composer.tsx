@@ -22,6 +22,7 @@ import type { IconName } from '../ui/icon.tsx';
 import { Menu } from '../ui/menu.tsx';
 import { toast } from '../ui/toast.tsx';
 import { say, t } from '../words.ts';
+import { isTouch } from './layout.ts';
 import { applyMark } from './markdown-marks.ts';
 import { RichContent } from './rich-content.tsx';
 import { formatKeys, formatOfKey, type FormatName } from '../../../widget/shared/format-keys.ts';
@@ -78,9 +79,6 @@ function replaceText(field: HTMLTextAreaElement, text: string, from: number, to:
   }
   field.setSelectionRange(from, to);
 }
-
-/** On a touch screen Enter makes a new line, and the button sends. */
-export const isTouch = matchMedia('(pointer: coarse)');
 
 export function Composer(): JSX.Element | null {
   const composer = useComputed(() => deskState.value.composer).value;

@@ -18,16 +18,9 @@ import { paneCount } from './layout.ts';
 import { Log } from './log.tsx';
 import { OrderMarks } from './order-marks.tsx';
 
-export function ConversationPane(): JSX.Element {
+export function ConversationPane(): JSX.Element | null {
   const open = useComputed(() => deskState.value.open).value;
-  if (open === null)
-    return (
-      <section class="pane conversation-pane nothing" data-pane="conversation" aria-label={t('conversation')}>
-        <Icon name="inbox" />
-        <p>{t('nothingOpen')}</p>
-        <p class="hint">{t('nothingOpenHint')}</p>
-      </section>
-    );
+  if (open === null) return null;
   return (
     <section class="pane conversation-pane" data-pane="conversation" aria-label={t('conversation')}>
       <Head open={open} />

@@ -4,20 +4,20 @@ import type { ComponentType, JSX } from 'preact';
 import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import { cannedQuery, fittingReplies } from '../../desk/composer.ts';
 import { keyScopeOf } from '../../desk/available-commands.ts';
+import type { OpenConversation } from '../../desk/desk-state.ts';
 import { isText } from '../../desk/key-names.ts';
 import { desk, deskState } from '../desk.ts';
 import { go, hrefOf, route } from '../router.ts';
+import { Icon } from '../ui/icon.tsx';
 import { toast } from '../ui/toast.tsx';
 import { t } from '../words.ts';
 import { areLetterKeysOn } from './letter-keys.ts';
-import { isTouch } from './composer.tsx';
-import { ConversationPane } from './conversation-pane.tsx';
 import { face } from './face.ts';
 import { keyPressOf } from './keys.ts';
-import { paneCount, widths } from './layout.ts';
+import { isTouch, paneCount, widths } from './layout.ts';
+import { isRoomLoaded, loadRoom, useRoom } from './lazy-room.ts';
 import { QueuePane } from './queue-pane.tsx';
 import { Resizer } from './resizer.tsx';
-import { VisitorDetails } from './visitor-pane.tsx';
 
 export function Inbox(): JSX.Element {
   const { model } = desk();
@@ -28,6 +28,11 @@ export function Inbox(): JSX.Element {
   useKeys();
   useFocus();
   useEffect(() => model.attach(face), []);
+  // The queue comes first.
+  const isListed = useComputed(() => deskState.value.queue.lists.pending.total !== null).value;
+  useEffect(() => {
+    if (isListed) loadRoom();
+  }, [isListed]);
   useEffect(() => model.setPanes(panes), [panes]);
   const showsConversation = panes > 1 || (open !== null && focus !== 'queue');
   return (
@@ -43,16 +48,41 @@ export function Inbox(): JSX.Element {
       <Connection />
       {panes > 1 || !showsConversation ? <QueuePane /> : null}
       {panes > 1 ? <Resizer column="queue" /> : null}
-      {showsConversation ? <ConversationPane /> : null}
+      {showsConversation ? open === null ? <NothingOpen /> : <Room /> : null}
       {panes === 3 ? <Resizer column="visitor" /> : null}
       {panes === 3 ? (
         <aside class="pane visitor-pane" aria-label={t('aboutVisitor')}>
-          {open === null ? null : <VisitorDetails open={open} />}
+          {open === null ? null : <Visitor open={open} />}
         </aside>
       ) : null}
       <LazyOverlays />
     </main>
   );
+}
+
+function NothingOpen(): JSX.Element {
+  return (
+    <section class="pane conversation-pane nothing" data-pane="conversation" aria-label={t('conversation')}>
+      <Icon name="inbox" />
+      <p>{t('nothingOpen')}</p>
+      <p class="hint">{t('nothingOpenHint')}</p>
+    </section>
+  );
+}
+
+function Room(): JSX.Element {
+  const room = useRoom();
+  if (room !== null) return <room.ConversationPane />;
+  return (
+    <section class="pane conversation-pane" data-pane="conversation" aria-label={t('conversation')}>
+      <p class="loading">{t('loading')}</p>
+    </section>
+  );
+}
+
+function Visitor({ open }: { readonly open: OpenConversation }): JSX.Element | null {
+  const room = useRoom();
+  return room === null ? null : <room.VisitorDetails open={open} />;
 }
 
 /** The address follows what is open, and what is open the address: reload, links and the browser's Back work. */
@@ -117,6 +147,7 @@ function useFocus(): void {
   const isTyping = useComputed(() => deskState.value.queue.search?.typing === true).value;
   const isCovered = useComputed(() => deskState.value.dialog !== null).value;
   const hasComposer = useComputed(() => deskState.value.composer !== null).value;
+  const hasRoom = isRoomLoaded.value;
   useLayoutEffect(() => {
     if (isCovered) return;
     const selectors = {
@@ -133,7 +164,7 @@ function useFocus(): void {
       now !== null && now !== document.body && now.closest('[data-pane]') === pane && pane !== null;
     if (isThere && !(focus === 'queue' && now.matches('[data-field=search]'))) return;
     wanted.focus({ preventScroll: true });
-  }, [focus, openId, isTyping, isCovered, hasComposer]);
+  }, [focus, openId, isTyping, isCovered, hasComposer, hasRoom]);
 }
 
 /** What the connection is like, where it is not as it should be. */

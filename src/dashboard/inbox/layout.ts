@@ -43,3 +43,6 @@ export function setWidth(column: Column, width: number): void {
   widths[column].value = limited(column, width);
   writeSetting(keyOf(column), String(widths[column].value));
 }
+
+/** On a touch screen Enter makes a new line, and the button sends. */
+export const isTouch = matchMedia('(pointer: coarse)');

@@ -9,7 +9,7 @@ import { menuChoices, menuEmpty, menuTitle } from '../../desk/menus.ts';
 import { desk, deskState } from '../desk.ts';
 import { Confirm, Dialog } from '../ui/dialog.tsx';
 import { say, t } from '../words.ts';
-import { VisitorDetails } from './visitor-pane.tsx';
+import { useRoom } from './lazy-room.ts';
 
 type MenuDialog = Extract<DeskDialog, { kind: 'menu' }>;
 
@@ -29,6 +29,7 @@ const placeholders = {
 export function Overlays(): JSX.Element | null {
   const dialog = useComputed(() => deskState.value.dialog).value;
   const open = useComputed(() => deskState.value.open).value;
+  const room = useRoom();
   const { model } = desk();
   const close = (): void => model.closeDialog();
   switch (dialog?.kind) {
@@ -49,7 +50,7 @@ export function Overlays(): JSX.Element | null {
     case 'visitor':
       return (
         <Dialog title={t('aboutVisitor')} onClose={close} class="visitor-dialog">
-          {open === null ? null : <VisitorDetails open={open} />}
+          {open === null || room === null ? null : <room.VisitorDetails open={open} />}
         </Dialog>
       );
     default:
