@@ -274,7 +274,6 @@ export async function buildDashboard(bundle, folder) {
     outdir: assets,
     entryNames: '[name]-[hash]',
     chunkNames: '[name]-[hash]',
-    plugins: [],
   };
   const script = await bundle({
     ...common,
@@ -282,7 +281,11 @@ export async function buildDashboard(bundle, folder) {
     splitting: true,
   });
   await joinEntry(bundle, assets, script.metafile.outputs);
-  const style = await bundle({ ...common, entryPoints: { app: 'src/dashboard/styles/main.css' } });
+  const style = await bundle({
+    ...common,
+    entryPoints: { app: 'src/dashboard/styles/main.css' },
+    plugins: [],
+  });
   const nameOf = ({ metafile }, extension) =>
     Object.entries(metafile.outputs)
       .filter(([path, { entryPoint }]) => entryPoint !== undefined && path.endsWith(extension))

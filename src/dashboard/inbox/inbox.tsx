@@ -118,7 +118,11 @@ function useKeys(): void {
       const isTyping = field?.getAttribute('data-field') === scope;
       if (!isTyping) {
         if (belongsToElement(event.target, key)) return;
-        if (isText(key) && (scope === 'composer' || scope === 'search' || scope === 'menu')) return;
+        if (isText(key) && (scope === 'composer' || scope === 'search' || scope === 'menu')) {
+          // The page's focus is on its way: where it is slow, the letter must not be lost.
+          document.querySelector<HTMLElement>(`[data-field=${scope}]`)?.focus();
+          return;
+        }
         if (isText(key) && scope !== 'confirm' && !areLetterKeysOn()) return;
       }
       if (scope === 'composer') {

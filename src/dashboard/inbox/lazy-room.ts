@@ -3,8 +3,9 @@ import { computed, signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { toast } from '../ui/toast.tsx';
 import { t } from '../words.ts';
+import type * as room from './room.ts';
 
-type Room = typeof import('./room.ts');
+type Room = typeof room;
 
 const loaded = signal<Room | null>(null);
 export const isRoomLoaded = computed(() => loaded.value !== null);
@@ -13,8 +14,8 @@ let loading: Promise<void> | null = null;
 /** Loads it once; where that fails, the next call tries again. */
 export function loadRoom(): void {
   loading ??= import('./room.ts').then(
-    (room) => {
-      loaded.value = room;
+    (file) => {
+      loaded.value = file;
     },
     () => {
       loading = null;
@@ -25,7 +26,7 @@ export function loadRoom(): void {
 
 /** @returns the parts of a conversation; null: they are on their way */
 export function useRoom(): Room | null {
-  const room = loaded.value;
+  const parts = loaded.value;
   useEffect(loadRoom, []);
-  return room;
+  return parts;
 }

@@ -7,6 +7,7 @@ import { Table } from '../ui/table.tsx';
 import { Form, type FieldSpec } from './form.tsx';
 import { HoursEditor } from './hours.tsx';
 import type { SettingsPageProps } from './pages.ts';
+import { Preview } from './preview.tsx';
 import { Act, Await, Section, Shown, useRest } from './parts.tsx';
 import { rest } from './rest.ts';
 import { s, when } from './words.ts';
@@ -128,20 +129,22 @@ function OneApplication({ id }: { readonly id: string }): JSX.Element {
   const path = `/admin/applications/${id}`;
   const application = useRest<{ application: ApplicationDetail }>(path);
   const save = (body: object): Promise<unknown> => rest('PATCH', path, body);
+  const [written, setWritten] = useState<object>({});
+  const show = (body: object): void => setWritten((before) => ({ ...before, ...body }));
   return (
     <Await of={application}>
       {({ application: { name, settings } }) => {
         const initial = { name, ...settings };
         return (
-          <>
+          <div class="with-preview">
             <p>
               <a href={hrefOf('settings', 'applications')}>{s('applications')}</a>
             </p>
             <Section title="appearance">
-              <Form fields={appearance} initial={initial} onSubmit={save} />
+              <Form fields={appearance} initial={initial} onSubmit={save} onChange={show} />
             </Section>
             <Section title="texts">
-              <Form fields={behavior} initial={initial} onSubmit={save} />
+              <Form fields={behavior} initial={initial} onSubmit={save} onChange={show} />
             </Section>
             <Section title="hours" about="hoursAbout">
               <HoursEditor
@@ -150,7 +153,7 @@ function OneApplication({ id }: { readonly id: string }): JSX.Element {
               />
             </Section>
             <Section title="assistant">
-              <Form fields={assistant} initial={initial} onSubmit={save} />
+              <Form fields={assistant} initial={initial} onSubmit={save} onChange={show} />
             </Section>
             <Domains id={id} />
             <Keys id={id} />
@@ -165,7 +168,8 @@ function OneApplication({ id }: { readonly id: string }): JSX.Element {
                 }}
               />
             </Section>
-          </>
+            <Preview applicationId={id} body={written} />
+          </div>
         );
       }}
     </Await>

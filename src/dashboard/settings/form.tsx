@@ -33,6 +33,8 @@ export interface FormProps {
   readonly submit?: SettingsWord;
   /** Sends the body. What it throws is shown. */
   readonly onSubmit: (body: object) => Promise<unknown>;
+  /** Told the body, as it would be sent now, with every change. */
+  readonly onChange?: (body: object) => void;
   /** Whether the fields are emptied afterwards. */
   readonly clears?: boolean;
 }
@@ -95,7 +97,8 @@ export function useUnsavedGuard(unsaved: boolean): void {
   }, [unsaved]);
 }
 
-export function Form({ fields, initial = {}, submit = 'save', onSubmit, clears }: FormProps): JSX.Element {
+export function Form(props: FormProps): JSX.Element {
+  const { fields, initial = {}, submit = 'save', onSubmit, onChange, clears } = props;
   const [saved, setSaved] = useState<Values>(() => startValues(fields, initial));
   const [values, setValues] = useState<Values>(saved);
   const [errors, setErrors] = useState<Readonly<Record<string, string>>>({});
@@ -103,7 +106,11 @@ export function Form({ fields, initial = {}, submit = 'save', onSubmit, clears }
   const [busy, setBusy] = useState(false);
   const unsaved = fields.some(({ path }) => values[path] !== saved[path]);
   useUnsavedGuard(unsaved);
-  const set = (path: string, value: string | boolean): void => setValues({ ...values, [path]: value });
+  const set = (path: string, value: string | boolean): void => {
+    const next = { ...values, [path]: value };
+    setValues(next);
+    onChange?.(toBody(fields, next));
+  };
   const send = async (): Promise<void> => {
     setBusy(true);
     setErrors({});

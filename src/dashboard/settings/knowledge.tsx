@@ -16,6 +16,7 @@ import { hrefOf } from '../router.ts';
 import { Select } from '../ui/field.tsx';
 import { Table } from '../ui/table.tsx';
 import { toast } from '../ui/toast.tsx';
+import { Websites } from './crawl.tsx';
 import { Form } from './form.tsx';
 import type { SettingsPageProps } from './pages.ts';
 import { Act, Await, Section, useRest } from './parts.tsx';
@@ -88,58 +89,61 @@ function Documents({ application }: OfApplication): JSX.Element {
     await documents.reload();
   };
   return (
-    <Section title="documents" about="documentsAbout">
-      <Await of={documents}>
-        {(data) => (
-          <Table
-            caption={s('documents')}
-            rows={data.documents}
-            rowKey={({ id }) => id}
-            empty={s('none')}
-            columns={[
-              {
-                key: 'title',
-                title: s('name'),
-                cell: ({ id, title }) => <a href={hrefOf('settings', 'knowledge', id)}>{title}</a>,
-              },
-              { key: 'source', title: s('source'), cell: ({ source }) => <span dir="ltr">{source}</span> },
-              { key: 'changed', title: s('changed'), cell: ({ updatedAt }) => when(updatedAt) },
-            ]}
+    <>
+      <Section title="documents" about="documentsAbout">
+        <Await of={documents}>
+          {(data) => (
+            <Table
+              caption={s('documents')}
+              rows={data.documents}
+              rowKey={({ id }) => id}
+              empty={s('none')}
+              columns={[
+                {
+                  key: 'title',
+                  title: s('name'),
+                  cell: ({ id, title }) => <a href={hrefOf('settings', 'knowledge', id)}>{title}</a>,
+                },
+                { key: 'source', title: s('source'), cell: ({ source }) => <span dir="ltr">{source}</span> },
+                { key: 'changed', title: s('changed'), cell: ({ updatedAt }) => when(updatedAt) },
+              ]}
+            />
+          )}
+        </Await>
+        <label
+          class="drop"
+          onDragOver={(event) => event.preventDefault()}
+          onDrop={(event) => {
+            event.preventDefault();
+            void addFiles([...(event.dataTransfer?.files ?? [])]);
+          }}
+        >
+          <span>{s('dropFiles')}</span>
+          <input
+            type="file"
+            multiple
+            accept=".pdf,.docx,.md,.markdown,.txt,.html,.htm"
+            onChange={(event) => void addFiles([...(event.currentTarget.files ?? [])])}
           />
-        )}
-      </Await>
-      <label
-        class="drop"
-        onDragOver={(event) => event.preventDefault()}
-        onDrop={(event) => {
-          event.preventDefault();
-          void addFiles([...(event.dataTransfer?.files ?? [])]);
-        }}
-      >
-        <span>{s('dropFiles')}</span>
-        <input
-          type="file"
-          multiple
-          accept=".pdf,.docx,.md,.markdown,.txt,.html,.htm"
-          onChange={(event) => void addFiles([...(event.currentTarget.files ?? [])])}
+        </label>
+        <p class="hint" role="status">
+          {progress}
+        </p>
+        <Form
+          fields={[
+            { path: 'source', label: 'source', hint: 'sourceHint', required: true },
+            { path: 'content', label: 'text', hint: 'markdownHint', kind: 'area', required: true },
+          ]}
+          submit="addDocument"
+          clears
+          onSubmit={async (body) => {
+            await rest('POST', '/admin/knowledge', { ...body, applicationId: application });
+            await documents.reload();
+          }}
         />
-      </label>
-      <p class="hint" role="status">
-        {progress}
-      </p>
-      <Form
-        fields={[
-          { path: 'source', label: 'source', hint: 'sourceHint', required: true },
-          { path: 'content', label: 'text', hint: 'markdownHint', kind: 'area', required: true },
-        ]}
-        submit="addDocument"
-        clears
-        onSubmit={async (body) => {
-          await rest('POST', '/admin/knowledge', { ...body, applicationId: application });
-          await documents.reload();
-        }}
-      />
-    </Section>
+      </Section>
+      <Websites application={application} onRead={() => void documents.reload()} />
+    </>
   );
 }
 
