@@ -100,10 +100,16 @@ export type Weekday = keyof NonNullable<BusinessHours>['week'];
 // Intl takes plain offsets too, but those know no daylight saving and are seldom what was meant.
 const timezoneName = /^[A-Za-z][A-Za-z0-9_+/-]{0,63}$/;
 
+/** Names that were found to be right: asking takes a tenth of a millisecond, as long as a whole call. */
+const knownTimezones = new Set<string>();
+const maxKnownTimezones = 1_000;
+
 function isTimezone(name: string): boolean {
+  if (knownTimezones.has(name)) return true;
   if (!timezoneName.test(name)) return false;
   try {
     Intl.DateTimeFormat('en-US', { timeZone: name });
+    if (knownTimezones.size < maxKnownTimezones) knownTimezones.add(name);
     return true;
   } catch {
     return false;
