@@ -9,13 +9,25 @@ import type { Output } from '../../src/protocol/operations.ts';
 import { asOwner } from './corpus.ts';
 import { toFigures, type Figures, type Outcome } from './fit/figures.ts';
 import { provisionFolder, readFolder, type FolderCorpus } from './fit/folder.ts';
+import { createLookAlikes, lookAlikeDocuments, type KindOfLookAlike } from './fit/look-alikes.ts';
+import { createRandom } from './fit/random.ts';
+
+export interface FolderEvaluation {
+  /** By the file of the questions. */
+  readonly figures: Readonly<Record<string, Figures>>;
+  /** What a question took at the median, and at most of 95 % of them. */
+  readonly milliseconds: { readonly median: number; readonly most: number };
+}
 
 /**
  * Builds a service in a temporary folder, fills it with the folder's documents, and asks everything.
- * @returns figures by the file of the questions
+ * @param among look-alikes beside the documents
  * @throws Error when the folder lacks something
  */
-export async function evaluateFolder(path: string): Promise<Record<string, Figures>> {
+export async function evaluateFolder(
+  path: string,
+  { kind, count }: { readonly kind: KindOfLookAlike; readonly count: number },
+): Promise<FolderEvaluation> {
   const folder = await readFolder(path);
   const data = await mkdtemp(join(tmpdir(), 'deskbell-evaluation-'));
   try {
@@ -24,13 +36,24 @@ export async function evaluateFolder(path: string): Promise<Record<string, Figur
     });
     try {
       const corpus = await provisionFolder(opened.service, folder);
+      const { applicationId } = corpus;
+      const lookAlikes = createLookAlikes(folder, kind, createRandom(3));
+      for (const document of lookAlikeDocuments(lookAlikes, count))
+        await asOwner(opened.service, 'knowledge.add', { applicationId, ...document });
       const outcomes = new Map<string, Outcome[]>();
+      const times: number[] = [];
       for (const { ask, topic, file } of folder.questions) {
-        const { applicationId } = corpus;
+        const began = performance.now();
         const answer = await asOwner(opened.service, 'knowledge.ask', { applicationId, question: ask });
+        times.push(performance.now() - began);
         outcomes.set(file, [...(outcomes.get(file) ?? []), judge(topic, answer, corpus)]);
       }
-      return Object.fromEntries([...outcomes].map(([file, list]) => [file, toFigures(list)]));
+      times.sort((one, other) => one - other);
+      const quantile = (share: number): number => times[Math.floor(times.length * share)] ?? Number.NaN;
+      return {
+        figures: Object.fromEntries([...outcomes].map(([file, list]) => [file, toFigures(list)])),
+        milliseconds: { median: quantile(0.5), most: quantile(0.95) },
+      };
     } finally {
       await opened.close();
     }

@@ -278,6 +278,22 @@ describe('many passages', () => {
     expect(passages.map(({ heading }) => heading)).toContain('Abroad');
   });
 
+  it('do not bury one that speaks of all that is asked under many that repeat a part of it', async () => {
+    const { application } = await fresh();
+    // Longer than they are and no denser in any word, it comes after all of them in the index's own order.
+    const alike = Array.from(
+      { length: 70 },
+      (_, n) => `## Part ${n}\n\nharvester filter harvester filter harvester filter harvester filter.`,
+    );
+    const others = Array.from({ length: 200 }, (_, n) => `## Sheet ${n}\n\nA boat in winter.`);
+    const story =
+      'Whatever lies in a box goes by the next ship, and whatever does not goes by the one after. ';
+    const right = `## Afloat\n\n${story.repeat(3)}The harvester boat needs its filter.`;
+    await add(application.id, 'manual', `# Manual\n\n${[...alike, ...others, right].join('\n\n')}`);
+    const { passages } = await find(application.id, 'harvester boat filter', 200);
+    expect(passages.map(({ heading }) => heading)).toContain('Afloat');
+  });
+
   it('are looked up in turns, so that no question holds the others up', async () => {
     const { application } = await fresh();
     await add(application.id, 'manual', '# Manual\n\nThe machine needs oil.');

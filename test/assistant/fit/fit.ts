@@ -1,6 +1,6 @@
 // npm run fit -- FOLDER: fits the weights of ranking and confidence on two thirds of a folder's questions and on the
 // choosing half of the project's own, reports on the other third, and with --write puts them into the product.
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -20,9 +20,11 @@ import { provision } from '../corpus.ts';
 import { questions as ownQuestions } from '../questions/all.ts';
 import { halves } from '../questions/question.ts';
 import { countFigures, figuresTable, type Figures } from './figures.ts';
-import { provisionFolder, readFolder } from './folder.ts';
+import { provisionFolder, readFolder, type FolderCorpus, type FolderQuestion } from './folder.ts';
+import { createRandom, drawNormal } from './random.ts';
 import { fitChoices, fitProbability } from './regression.ts';
 import { askFolder, sample, type Asked, type Circumstances, type Past, type Sample } from './samples.ts';
+import { provisionAmong, provisionFew, type Few } from './surroundings.ts';
 
 const help = `npm run fit -- FOLDER [--write] [--report]
 
@@ -30,7 +32,7 @@ Fits the weights by which the assistant orders passages and judges how sure it i
 FOLDER holds documents/, sections.json and *.jsonl files with a question "q" and its topic "i" a line.
 
   --write    put the weights into src/services/assistant/knowledge/retrieval/weights.json
-  --report   fit nothing: report on the weights in use
+  --report   fit nothing: report on the weights and thresholds in use; with --write, renew their figures
 `;
 
 /** Of three questions of a topic two are for the fit and one for the report. */
@@ -52,12 +54,17 @@ const likenessMargin = 1.8;
  * wrongly, and no more that has no answer is offered titles. In per cent.
  */
 const bounds = { wrong: 2.5, wrongMissing: 7, wrongForeign: 0.6, offeredForeign: 14 };
-/** Of four topics the article of one is missing, as a kept reply or wholly. */
-const isMissing = (_: unknown, index: number): boolean => index % 4 === 3;
+/** The articles of every so many topics are missing, wholly or but for a kept reply; each is once. */
+const missingSets = 4;
+/** So many look-alikes, of this kind: enough to fill the places of the candidates. */
+const crowd = { kind: 'near', count: 2_000 } as const;
 
 interface Material {
   readonly fit: readonly Asked[];
   readonly report: readonly Asked[];
+  /** The report's, over few passages, and every other one among look-alikes. */
+  readonly few: Few;
+  readonly among: readonly Asked[];
   readonly own: { readonly choosing: readonly Asked[]; readonly reporting: readonly Asked[] };
   readonly topics: readonly string[];
 }
@@ -83,17 +90,19 @@ async function main(folder: string): Promise<void> {
     import.meta.dirname,
     '../../../src/services/assistant/knowledge/retrieval/weights.json',
   );
-  const fitted = new Date().toISOString().slice(0, 10);
+  const stored: unknown = JSON.parse(await readFile(target, 'utf8'));
   const random = createRandom(5);
-  const vectors = fitWeights(
-    material,
-    material.fit,
-    (isRight) => drawNormal(random) + (isRight ? likenessMargin : 0),
-  );
-  await writeFile(
-    target,
-    `${JSON.stringify({ fitted, thresholds, words: rounded(weights), vectors: rounded(vectors), figures }, null, 2)}\n`,
-  );
+  const drawLikeness = (isRight: boolean): number => drawNormal(random) + (isRight ? likenessMargin : 0);
+  const renewed =
+    values.report === true
+      ? {}
+      : {
+          fitted: new Date().toISOString().slice(0, 10),
+          thresholds,
+          words: rounded(weights),
+          vectors: rounded(fitWeights(material, material.fit, drawLikeness)),
+        };
+  await writeFile(target, `${JSON.stringify({ ...Object(stored), ...renewed, figures }, null, 2)}\n`);
 }
 
 /** Asks everything once, in a service in a temporary folder. */
@@ -104,17 +113,24 @@ async function collect(path: string): Promise<Material> {
     passwordCost: 4,
   });
   try {
-    const { applicationId, topicOf } = await provisionFolder(opened.service, folder);
-    const groups = new Map<string, Asked[]>();
-    for (const { ask, topic, file } of folder.questions) {
-      const group = topic ?? file;
-      const asked = await askFolder(opened.service, applicationId, { ask, group, topic, topicOf });
-      groups.set(group, [...(groups.get(group) ?? []), asked]);
-    }
-    const all = [...groups.values()];
+    const corpus = await provisionFolder(opened.service, folder);
+    const groups = [...Map.groupBy(folder.questions, ({ topic, file }) => topic ?? file).values()];
+    const forReport = groups.flatMap((list) => list.filter(isForReport));
+    const amongId = await provisionAmong(opened.service, folder, crowd.kind, crowd.count, createRandom(13));
+    const askFew = await provisionFew(opened.service, folder, corpus);
     return {
-      fit: all.flatMap((list) => list.filter((one, index) => !isForReport(one, index))),
-      report: all.flatMap((list) => list.filter(isForReport)),
+      fit: await askAll(
+        opened.service,
+        corpus,
+        groups.flatMap((list) => list.filter((one, index) => !isForReport(one, index))),
+      ),
+      report: await askAll(opened.service, corpus, forReport),
+      few: await askFew(forReport, createRandom(17)),
+      among: await askAll(
+        opened.service,
+        { ...corpus, applicationId: amongId },
+        forReport.filter(({ topic }, index) => topic !== null && index % 2 === 0),
+      ),
       own: await collectOwn(opened.service),
       topics: Object.values(folder.sections).flat(),
     };
@@ -122,6 +138,17 @@ async function collect(path: string): Promise<Material> {
     await opened.close();
     await rm(data, { recursive: true, force: true });
   }
+}
+
+async function askAll(
+  service: Service,
+  { applicationId, topicOf }: FolderCorpus,
+  questions: readonly FolderQuestion[],
+): Promise<Asked[]> {
+  const all: Asked[] = [];
+  for (const { ask, topic, file } of questions)
+    all.push(await askFolder(service, applicationId, { ask, group: topic ?? file, topic, topicOf }));
+  return all;
 }
 
 async function collectOwn(service: Service): Promise<Material['own']> {
@@ -237,24 +264,23 @@ function chooseThresholds(material: Material): Confidence {
 }
 
 function report(
-  { fit, report: asked, own, topics }: Material,
+  { fit, report: asked, few, among, own, topics }: Material,
   weights: Weights,
   thresholds: Confidence,
 ): Record<string, Figures> {
   const random = createRandom(11);
   const answerable = asked.filter(({ topic }) => topic !== null);
-  const missing = new Set(topics.filter(isMissing));
-  const ofMissing = answerable.filter(({ topic }) => missing.has(topic ?? ''));
-  const others = answerable.filter(({ topic }) => !missing.has(topic ?? ''));
-  const one = drawPast(fit, topics, () => 1, random, '');
-  const replies = new Map([...missing].flatMap((topic) => one.get(topic)?.map((ask) => [topic, ask]) ?? []));
   const rows: Record<string, Sample[]> = {
     answerable: answerable.map((each) => sample(each)),
-    'article missing': ofMissing.map((each) => sample(each, { missing })),
-    'its questions, one reply kept': ofMissing.map((each) => sample(each, { replies })),
-    'the others, article missing': others.map((each) => sample(each, { missing })),
-    'the others, one reply kept': others.map((each) => sample(each, { replies })),
     'own article missing': answerable.map((each) => sample(each, { missing: new Set([each.topic ?? '']) })),
+    ...sampleReplies(
+      answerable,
+      topics,
+      drawPast(fit, topics, () => 1, random, ''),
+    ),
+    'over one document or section': few.answered.map((each) => sample(each)),
+    'the same, without answer': few.unanswered.map((each) => sample(each)),
+    [`among ${crowd.count} look-alikes`]: among.map((each) => sample(each)),
   };
   for (const count of [1, 2, 5]) {
     const past = drawPast(fit, topics, () => count, random, '');
@@ -275,6 +301,31 @@ function report(
   );
 }
 
+/** Questions whose article is missing, wholly or but for a kept reply, and the others beside them. */
+function sampleReplies(
+  answerable: readonly Asked[],
+  topics: readonly string[],
+  past: Past,
+): Record<string, Sample[]> {
+  const found: Record<string, Sample[]> = {};
+  const add = (name: string, list: readonly Asked[], circumstances: Circumstances): void => {
+    found[name] = [...(found[name] ?? []), ...list.map((each) => sample(each, circumstances))];
+  };
+  for (let rest = 0; rest < missingSets; rest += 1) {
+    const missing = new Set(topics.filter((_, index) => index % missingSets === rest));
+    const replies = new Map(
+      [...missing].flatMap((topic) => past.get(topic)?.map((ask) => [topic, ask]) ?? []),
+    );
+    const its = answerable.filter(({ topic }) => missing.has(topic ?? ''));
+    const others = answerable.filter(({ topic }) => !missing.has(topic ?? ''));
+    add('article missing', its, { missing });
+    add('its questions, one reply kept', its, { replies });
+    add('the others, article missing', others, { missing });
+    add('the others, one reply kept', others, { replies });
+  }
+  return found;
+}
+
 /** Questions of the fit as if they had been answered before. @param without the question that is being asked */
 function drawPast(
   fit: readonly Asked[],
@@ -292,20 +343,6 @@ function drawPast(
       return [topic, drawn.slice(0, count()).map(({ ask }) => ask)];
     }),
   );
-}
-
-/** Numbers from 0 to 1, the same ones for a seed, so that a fit can be repeated (a linear congruence). */
-function createRandom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return state / 2 ** 32;
-  };
-}
-
-/** A normal number of mean 0 and deviation 1 (Box and Muller). */
-function drawNormal(random: () => number): number {
-  return Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
 }
 
 function rounded({ ranking, answer, choices }: Weights): Weights {

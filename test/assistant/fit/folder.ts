@@ -54,16 +54,27 @@ export interface FolderCorpus {
   topicOf(source: { readonly title: string; readonly heading: string | null }): string | undefined;
 }
 
+/** Puts documents into an application of its own. @param name also its organization's */
+export async function provisionApplication(
+  service: Service,
+  name: string,
+  documents: Iterable<{ readonly source: string; readonly content: string }>,
+): Promise<string> {
+  await asOwner(service, 'organizations.create', { name, slug: name });
+  await asOwner(service, 'organizations.update', { organization: name, plan: 'enterprise' });
+  const { id: applicationId } = await asOwner(service, 'applications.create', {
+    organization: name,
+    name,
+    domains: [`${name}.example`],
+  });
+  for (const { source, content } of documents)
+    await asOwner(service, 'knowledge.add', { applicationId, source, content });
+  return applicationId;
+}
+
 /** Puts a folder's documents into an application of its own. */
 export async function provisionFolder(service: Service, folder: Folder): Promise<FolderCorpus> {
-  const slug = 'folder';
-  await asOwner(service, 'organizations.create', { name: slug, slug });
-  await asOwner(service, 'organizations.update', { organization: slug, plan: 'enterprise' });
-  const { id: applicationId } = await asOwner(service, 'applications.create', {
-    organization: slug,
-    name: slug,
-    domains: ['folder.example'],
-  });
+  const applicationId = await provisionApplication(service, 'folder', []);
   const topics = new Map<string, string>();
   for (const { source, content } of folder.documents) {
     const { title } = await asOwner(service, 'knowledge.add', { applicationId, source, content });

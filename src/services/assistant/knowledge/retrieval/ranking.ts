@@ -97,7 +97,14 @@ export function createRanker(
   });
   const total = weights.reduce((sum, one) => sum + one, 0);
   if (total === 0 || slots.every(({ term }) => isStopword(term))) return null;
-  return (passage) => scorePassage(slots, weights, total, passage);
+  const asked = new Set(
+    slots.flatMap(({ term, alternatives }) => [
+      term,
+      ...bigrams(term),
+      ...alternatives.flatMap((one) => one.terms),
+    ]),
+  );
+  return (passage) => scorePassage(slots, weights, total, passage, asked);
 }
 
 function scorePassage(
@@ -105,9 +112,10 @@ function scorePassage(
   weights: readonly number[],
   total: number,
   { heading, text }: PassageTerms,
+  asked: ReadonlySet<string>,
 ): PassageScore {
-  const places = getPositions(text);
-  const headings = getPositions(heading);
+  const places = getPositions(text, asked);
+  const headings = getPositions(heading, asked);
   const holds = (term: string): boolean => places.has(term) || headings.has(term);
   const length = 0.25 + (0.75 * text.length) / 120;
   let covered = 0;
@@ -137,9 +145,11 @@ function matchWeight({ term, alternatives }: QueryTerm, holds: (term: string) =>
   return Math.max(inPieces, ...alternatives.filter((one) => one.terms.every(holds)).map((one) => one.weight));
 }
 
-function getPositions(text: readonly string[]): Map<string, number[]> {
+/** Where each of the terms that are asked for stands. */
+function getPositions(text: readonly string[], asked: ReadonlySet<string>): Map<string, number[]> {
   const places = new Map<string, number[]>();
   for (const [index, term] of text.entries()) {
+    if (!asked.has(term)) continue;
     const known = places.get(term);
     if (known === undefined) places.set(term, [index]);
     else known.push(index);

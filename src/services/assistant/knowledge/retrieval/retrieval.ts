@@ -46,8 +46,13 @@ const noLikeness: Likeness = { heading: 0, text: 0, both: 0, question: 0 };
 
 /** Words of a question beyond these ask for nothing more. */
 const maxTerms = 40;
-/** Passages that are looked at closely: so many by their headings, by all of them, and by the general synonyms. */
-const maxCandidates = { headings: 40, texts: 50, synonyms: 20, vectors: 60 };
+/** Passages that are looked up: so many by their headings, by all of them, and by the general synonyms. */
+const maxCandidates = { headings: 60, texts: 100, synonyms: 20, vectors: 60 };
+/**
+ * So many of them are compared piece by piece, which takes most of the time of a question: the best by words. Among
+ * look-alikes the right one is often far down in the index's own order.
+ */
+const maxCompared = 80;
 /**
  * Occurrences of a question's words that the index goes through: what bounds the time of a question. Rare words come
  * first, for they tell look-alikes apart.
@@ -161,7 +166,7 @@ export async function findCandidates(
   const query = await createQuery(step, applicationId, question);
   const judge = query === null ? null : createRanker(query.slots, query.frequencies);
   if (query === null || judge === null) return null;
-  const candidates = await lookUp(step, applicationId, query);
+  const candidates = await keepBest(await lookUp(step, applicationId, query), judge);
   const likeness = new Map(near.map((one) => [one.row, one.likeness]));
   const nearest = await step((knowledge) =>
     Promise.all(
@@ -230,6 +235,22 @@ async function lookUp(
   await find('matchingHeadings', synonyms, maxCandidates.synonyms);
   await find('matching', synonyms, maxCandidates.texts - found.size);
   return found;
+}
+
+/** The candidates that fit best by their words, as many as are compared; a turn of its own where there are more. */
+async function keepBest(
+  found: ReadonlyMap<number, Candidate>,
+  judge: Found['judge'],
+): Promise<Map<number, Candidate>> {
+  if (found.size <= maxCompared) return new Map(found);
+  await yieldToLoop();
+  const judged = [...found].map(([row, candidate]) => ({
+    row,
+    candidate,
+    score: judge(candidate.terms).score,
+  }));
+  const best = judged.toSorted((one, other) => other.score - one.score).slice(0, maxCompared);
+  return new Map(best.map(({ row, candidate }) => [row, candidate]));
 }
 
 /** Measures how well each candidate fits. */
