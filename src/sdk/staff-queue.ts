@@ -56,11 +56,33 @@ export function createStaffQueue(options: StaffQueueOptions): StaffQueue {
   const refreshing = new Map<string, 'due' | 'asked' | 'again'>();
   /** When all that was asked would be done at the steady pace (the generic cell rate algorithm). */
   let pacedUntil = 0;
+  /** Of each question under way: what was heard since it was asked. */
+  const underWay = new Set<(() => void)[]>();
 
   function pause(): number {
     const now = env.now();
     pacedUntil = Math.max(now, pacedUntil) + refreshIntervalMs;
     return Math.max(refreshDelayMs, pacedUntil - now - refreshBurst * refreshIntervalMs);
+  }
+
+  /** Takes an answer in, and what was heard while it was on its way, which it may not know of. */
+  async function ask<T>(question: Promise<T>, takeIn: (answer: T) => void): Promise<T> {
+    const heard: (() => void)[] = [];
+    underWay.add(heard);
+    try {
+      const answer = await question;
+      takeIn(answer);
+      for (const again of heard) again();
+      return answer;
+    } finally {
+      underWay.delete(heard);
+    }
+  }
+
+  /** Applies what was heard, now and to the answers that are on their way. */
+  function apply(change: () => void): void {
+    for (const heard of underWay) heard.push(change);
+    change();
   }
 
   function take(items: Items): void {
@@ -80,11 +102,8 @@ export function createStaffQueue(options: StaffQueueOptions): StaffQueue {
   }
 
   async function get(id: string): Promise<StaffConversation> {
-    const { conversation } = await http.request_<{ conversation: StaffConversation }>(
-      'GET',
-      `/conversations/${id}`,
-    );
-    return takeOne(conversation);
+    const question = http.request_<{ conversation: StaffConversation }>('GET', `/conversations/${id}`);
+    return (await ask(question, ({ conversation }) => takeOne(conversation))).conversation;
   }
 
   function refresh(id: string): void {
@@ -111,9 +130,14 @@ export function createStaffQueue(options: StaffQueueOptions): StaffQueue {
     });
   }
 
+  const known = (id: string): StaffConversationListItem | undefined =>
+    options.get().find((one) => one.id === id);
+
   function patch(id: string, values: Partial<StaffConversationListItem>): void {
-    const old = options.get().find((one) => one.id === id);
-    if (old !== undefined) take([{ ...old, ...values }]);
+    apply(() => {
+      const old = known(id);
+      if (old !== undefined) take([{ ...old, ...values }]);
+    });
   }
 
   async function change(method: string, path: string, body?: object): Promise<StaffConversation> {
@@ -129,12 +153,14 @@ export function createStaffQueue(options: StaffQueueOptions): StaffQueue {
     patch,
     refresh,
     heard: (activity) => {
-      const old = options.get().find(({ id }) => id === activity.conversationId);
+      const id = activity.conversationId;
       // What a visitor writes opens a closed conversation, too.
-      if (old === undefined || old.status === 'closed') return refresh(activity.conversationId);
-      // Otherwise the answer to a question had it.
-      if (isNewer(activity, old.lastMessage)) take([withMessage(old, activity)]);
-      return undefined;
+      if (known(id) === undefined || known(id)?.status === 'closed') return refresh(id);
+      return apply(() => {
+        const old = known(id);
+        // Otherwise the answer to a question had it.
+        if (old !== undefined && isNewer(activity, old.lastMessage)) take([withMessage(old, activity)]);
+      });
     },
     hasRead: (id, unreadCount) => patch(id, { unreadCount, unread: unreadCount > 0 }),
     get,
@@ -145,12 +171,10 @@ export function createStaffQueue(options: StaffQueueOptions): StaffQueue {
         ),
       );
       const path = `/conversations?${query.toString()}`;
-      const answer = await http.request_<{ conversations: StaffConversationListItem[]; total: number }>(
-        'GET',
-        path,
+      return ask(
+        http.request_<{ conversations: StaffConversationListItem[]; total: number }>('GET', path),
+        ({ conversations }) => take(conversations),
       );
-      take(answer.conversations);
-      return answer;
     },
     act: (id, name, body = {}) => change('POST', `${id}/${name}`, body),
     change,

@@ -291,8 +291,20 @@ function lexicalList(list: List): LexicalJson {
 
 const lexicalBreak: LexicalJson = { type: 'linebreak', version: 1 };
 
+/** Runs of one style that follow each other as one: the editor joins them, too. */
+function joinRuns(inlines: readonly Inline[]): Inline[] {
+  const joined: Inline[] = [];
+  for (const inline of inlines) {
+    const last = joined.at(-1);
+    if (inline.kind === 'text' && last?.kind === 'text' && formatOf(inline) === formatOf(last))
+      joined[joined.length - 1] = { ...last, text: last.text + inline.text };
+    else joined.push(inline);
+  }
+  return joined;
+}
+
 function lexicalInlines(inlines: readonly Inline[]): LexicalJson[] {
-  return inlines.map((inline) => {
+  return joinRuns(inlines).map((inline) => {
     if (inline.kind === 'break') return lexicalBreak;
     if (inline.kind === 'text') return lexicalRun(inline);
     return {
@@ -308,11 +320,17 @@ function lexicalInlines(inlines: readonly Inline[]): LexicalJson[] {
 }
 
 function lexicalRun(run: TextRun): LexicalJson {
-  const format =
+  const { text } = run;
+  return { type: 'text', version: 1, detail: 0, format: formatOf(run), mode: 'normal', style: '', text };
+}
+
+/** Lexical's bitmask of a run's marks. */
+function formatOf(run: TextRun): number {
+  return (
     (run.bold ? 1 : 0) +
     (run.italic ? 2 : 0) +
     (run.strike ? 4 : 0) +
     (run.underline ? 8 : 0) +
-    (run.code ? 16 : 0);
-  return { type: 'text', version: 1, detail: 0, format, mode: 'normal', style: '', text: run.text };
+    (run.code ? 16 : 0)
+  );
 }

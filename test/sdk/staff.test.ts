@@ -284,6 +284,38 @@ describe('a live message', () => {
     expect(requests).toEqual([]);
   });
 
+  it('is not taken back by an answer that was on its way', async () => {
+    const id = await accepted();
+    const { fetch } = browserEnvironment();
+    const arrived = Promise.withResolvers<void>();
+    const goesOn = Promise.withResolvers<void>();
+    let holds = false;
+    const client = aClient({
+      fetch: async (url, request) => {
+        const answer = await fetch(url, request);
+        if (!holds) return answer;
+        arrived.resolve();
+        await goesOn.promise;
+        return answer;
+      },
+    });
+    await client.resume(member.token);
+    await eventually(() => expect(client.getState().connection).toBe('online'));
+    await client.listConversations({});
+    holds = true;
+    const answered = client.listConversations({});
+    await arrived.promise;
+    const item = () => client.getState().conversations.find((one) => one.id === id);
+    const before = item()?.unreadCount ?? 0;
+    await createMessage(visitor, id, 'overtaken');
+    await member.call('POST', `/conversations/${id}/release`);
+    const now = { status: 'pending', unreadCount: before + 1, lastMessage: { preview: 'overtaken' } };
+    await eventually(() => expect(item()).toMatchObject(now));
+    goesOn.resolve();
+    await answered;
+    expect(item()).toMatchObject(now);
+  });
+
   it('is marked by a request where no socket is open', async () => {
     const id = await accepted();
     const requests: string[] = [];

@@ -84,6 +84,8 @@ describe('the Lexical editor', () => {
           if (shown !== null) expect(html(openedAndSaved(state))).toBe(shown);
         }
       }),
+      // Two runs of one style beside each other.
+      { examples: [['*)  *`**']] },
     );
   });
 });
