@@ -195,10 +195,9 @@ async function day(
 }
 
 async function loadAll(page: Page): Promise<void> {
-  const log = page.locator('.log');
   const beginning = 'The conversation begins here.';
   while ((await page.locator('.log-begin').innerText()) !== beginning) {
-    await log.evaluate('(log) => { log.scrollTop = 0; }');
+    await page.evaluate("document.querySelector('.log').scrollTop = 0");
     await page.waitForTimeout(30);
   }
 }
