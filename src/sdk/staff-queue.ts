@@ -1,5 +1,6 @@
 // The conversations that a member's client knows of: pages, single ones, and asking again
 // how one stands after something happened to it. Must not open sockets or send messages.
+import { createAnswers } from './answers.ts';
 import type { Emitter } from './emitter.ts';
 import { asSdkError, isRetryable } from './error.ts';
 import type { HttpClient } from './http.ts';
@@ -56,33 +57,12 @@ export function createStaffQueue(options: StaffQueueOptions): StaffQueue {
   const refreshing = new Map<string, 'due' | 'asked' | 'again'>();
   /** When all that was asked would be done at the steady pace (the generic cell rate algorithm). */
   let pacedUntil = 0;
-  /** Of each question under way: what was heard since it was asked. */
-  const underWay = new Set<(() => void)[]>();
+  const { ask, apply } = createAnswers();
 
   function pause(): number {
     const now = env.now();
     pacedUntil = Math.max(now, pacedUntil) + refreshIntervalMs;
     return Math.max(refreshDelayMs, pacedUntil - now - refreshBurst * refreshIntervalMs);
-  }
-
-  /** Takes an answer in, and what was heard while it was on its way, which it may not know of. */
-  async function ask<T>(question: Promise<T>, takeIn: (answer: T) => void): Promise<T> {
-    const heard: (() => void)[] = [];
-    underWay.add(heard);
-    try {
-      const answer = await question;
-      takeIn(answer);
-      for (const again of heard) again();
-      return answer;
-    } finally {
-      underWay.delete(heard);
-    }
-  }
-
-  /** Applies what was heard, now and to the answers that are on their way. */
-  function apply(change: () => void): void {
-    for (const heard of underWay) heard.push(change);
-    change();
   }
 
   function take(items: Items): void {
