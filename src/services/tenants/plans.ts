@@ -36,7 +36,7 @@ export function parseRateLimit(text: string): readonly LimitWindow[] | null {
 }
 
 /**
- * The text that {@link parseLimits} reads as these windows. Throws RangeError for a window that is not one second,
+ * The text that {@link parseRateLimit} reads as these windows. Throws RangeError for a window that is not one second,
  * minute, hour or day.
  */
 export function formatRateLimit(windows: readonly LimitWindow[] | null): string {
