@@ -1,17 +1,29 @@
 // Begins: colours, language, session; then draws the page of a member, or the sign-in.
+import { signal } from '@preact/signals';
 import { render, type ComponentType, type JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { session } from './api.ts';
 import { desk, signedIn, signedOutNote } from './desk.ts';
 import { Inbox } from './inbox/inbox.tsx';
 import { route, serverAddress } from './router.ts';
+import type { InvitationProps } from './invitation.tsx';
 import type { SignInProps } from './sign-in.tsx';
 import { Sidebar } from './sidebar.tsx';
 import { applyTheme } from './theme.ts';
 import { Toasts, toast } from './ui/toast.tsx';
 import { loadLanguage, t } from './words.ts';
 
+/** The token of the invitation whose link was opened; null: none was. */
+const invitation = signal<string | null>(null);
+
 function App(): JSX.Element | null {
+  if (invitation.value !== null)
+    return (
+      <>
+        <LazyInvitation token={invitation.value} />
+        <Toasts />
+      </>
+    );
   if (session.value === undefined) return <p class="starting">{t('loading')}</p>;
   return (
     <>
@@ -38,6 +50,24 @@ function LazySignIn(): JSX.Element | null {
   }, []);
   return SignIn === null ? null : (
     <SignIn note={signedOutNote.value} organization={namedOrganization()} onDone={signedIn} />
+  );
+}
+
+function LazyInvitation({ token }: { readonly token: string }): JSX.Element | null {
+  const [Invitation, setInvitation] = useState<ComponentType<InvitationProps> | null>(null);
+  useEffect(() => {
+    import('./invitation.tsx').then(
+      (loaded) => setInvitation(() => loaded.Invitation),
+      () => toast(t('pageNotLoaded'), 'bad'),
+    );
+  }, []);
+  return Invitation === null ? null : (
+    // A page of its own: another member may be signed in here, whose desk must not go on under the new session.
+    <Invitation
+      token={token}
+      organization={namedOrganization()}
+      onDone={() => location.replace(`${serverAddress()}/`)}
+    />
   );
 }
 
@@ -88,8 +118,18 @@ async function keepShell(): Promise<void> {
   await navigator.serviceWorker.register(policy?.createScriptURL(worker) ?? worker);
 }
 
+/** Draws the page of an invitation, and nothing of the desk behind it. */
+async function beginInvitation(): Promise<void> {
+  invitation.value = location.hash.slice(1);
+  // As below: the token must not stay in the address.
+  history.replaceState(null, '', location.pathname + location.search);
+  await loadLanguage();
+  render(<App />, document.body);
+}
+
 async function begin(): Promise<void> {
   applyTheme();
+  if (location.pathname.endsWith('/invitation')) return beginInvitation();
   const ticket = /^#sign-in=([\w.-]+)$/.exec(location.hash)?.[1];
   // The ticket must not stay in the address, where it can be read over a shoulder or in the history.
   if (ticket !== undefined) history.replaceState(null, '', location.pathname + location.search);

@@ -83,13 +83,15 @@ export interface SignInProps {
   readonly note: string | null;
   /** The organization whose page this is; null: it has to be written. */
   readonly organization: string | null;
+  /** What the form begins with. */
+  readonly known?: { readonly organization: string; readonly email: string };
   readonly onDone: () => void;
 }
 
 /** The whole page before a member is signed in. */
-export function SignIn({ note, organization: fixed, onDone }: SignInProps): JSX.Element {
-  const [organization, setOrganization] = useState(fixed ?? guessedOrganization());
-  const [email, setEmail] = useState('');
+export function SignIn({ note, organization: fixed, known, onDone }: SignInProps): JSX.Element {
+  const [organization, setOrganization] = useState(fixed ?? known?.organization ?? guessedOrganization());
+  const [email, setEmail] = useState(known?.email ?? '');
   const [password, setPassword] = useState('');
   const [problem, setProblem] = useState('');
   const [busy, setBusy] = useState(false);

@@ -16,7 +16,6 @@ import { sendError, sendJson } from './responses.ts';
 import { metricsPath, serveMetrics } from './metrics.ts';
 import { serveDocuments } from './documents.ts';
 import { routes, serveOperations } from './operation-routes.ts';
-import { invitationPage, invitationScript, invitationStyle } from './pages/invitation.ts';
 import { securityPage, securityStyle } from './pages/security.ts';
 import { servePages } from './pages/serve-pages.ts';
 import { siteDocuments } from './pages/site.ts';
@@ -41,9 +40,6 @@ const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIO
 
 /** What members open in a browser. */
 const memberPages = {
-  '/invitation': { type: 'html', body: invitationPage },
-  '/invitation.css': { type: 'css', body: invitationStyle },
-  '/invitation.js': { type: 'text/javascript', body: invitationScript },
   '/security': { type: 'html', body: securityPage },
   '/security.css': { type: 'css', body: securityStyle },
   '/widget-preview': { type: 'html', body: widgetPreviewPage, policy: widgetPreviewPolicy },

@@ -8,6 +8,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { launchBrowser, openBrowserPage, startHostSite, type BrowserPage } from '../helpers/browser.ts';
 import { buildDocx, buildPdf, paragraph, pdfLine } from '../helpers/document-files.ts';
+import { request } from '../helpers/client.ts';
 import { eventually } from '../helpers/eventually.ts';
 import {
   createConversation,
@@ -62,6 +63,12 @@ async function visit(section: string, options: BrowserContextOptions = {}): Prom
   return opened;
 }
 
+async function openSignedOut(url: string): Promise<BrowserPage> {
+  const opened = await openBrowserPage(browser, url);
+  visits.push(opened);
+  return opened;
+}
+
 /** Waits until everything that a page asked for is there. */
 async function settled(page: Page): Promise<void> {
   await page.locator('.settings-page').waitFor();
@@ -112,6 +119,49 @@ async function walk(name: string, options: BrowserContextOptions): Promise<strin
   }
   return problems;
 }
+
+describe('an invitation', () => {
+  it('is a page on which the invited member chooses a password and signs in, also beside another member', async () => {
+    const invited = await request(
+      app.url,
+      'POST',
+      '/api/v1/admin/members/invitations',
+      { authorization: `Bearer ${ann.token}` },
+      { email: 'carla@acme.example', name: 'Carla', role: 'operator' },
+    );
+    const { page, problems } = await visit('account');
+    await page.goto(String(invited.body.url));
+    const password = page.locator('input[autocomplete=new-password]');
+    await password.fill('password1');
+    // Neither in the address nor in the history.
+    expect(await page.evaluate('location.href')).toBe(`${app.url}/invitation`);
+    expect(await violations(page)).toEqual([]);
+    await page.keyboard.press('Enter');
+    await page.locator('.sign-in [role=alert]', { hasText: /tried first/ }).waitFor();
+    await password.fill('seven llamas of carla');
+    await page.keyboard.press('Enter');
+    await page.locator('.sign-in .callout').waitFor();
+    await page.locator('input[autocomplete=current-password]').fill('seven llamas of carla');
+    await page.keyboard.press('Enter');
+    await page.locator('.app').waitFor();
+    await page.evaluate("location.hash = '#/settings/account'");
+    await eventually(async () => {
+      expect(await page.locator('input[name=name]').first().inputValue()).toBe('Carla');
+    });
+    // The refused password is a 422, which the browser notes.
+    expect(problems.filter((problem) => !/the server responded with a status of 4/.test(problem))).toEqual(
+      [],
+    );
+  });
+  it('that is used up says so', async () => {
+    const { page } = await openSignedOut(`${app.url}/invitation#used`);
+    await page.locator('input[autocomplete=new-password]').fill('seven llamas of carla');
+    await page.keyboard.press('Enter');
+    const refusal = page.locator('.sign-in [role=alert]', { hasText: 'Ask an admin for a new one' });
+    await refusal.waitFor();
+    expect(await refusal.count()).toBe(1);
+  });
+});
 
 describe('every page', () => {
   it('draws in light colours, within the policy and the rules of accessibility', async () => {

@@ -30,6 +30,11 @@ const own = {
   recoveryCode: 'A recovery code',
   beginAgain: 'Begin again with the password',
   linkSpent: 'This link has been used or is too old. Sign in with your password.',
+  invitation: 'Invitation',
+  choosePassword: 'Choose the password with which you will sign in.',
+  passwordLength: 'At least {n} characters.',
+  setPassword: 'Set password',
+  passwordIsSet: 'Your password is set. Sign in with it.',
   // The frame.
   inbox: 'Inbox',
   settings: 'Settings',

@@ -1,4 +1,4 @@
-// Serves the dashboard: its page at / and /inbox, its built files under /assets, the manifest by which it is installed,
+// Serves the dashboard: its page at /, /inbox and /invitation, its built files under /assets, the manifest by which it is installed,
 // and its service worker. Every address in them is relative, so that it works behind a path prefix.
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
@@ -15,7 +15,10 @@ import { escapeHtml } from './html.ts';
 import { serviceWorkerScript } from './service-worker.ts';
 
 /** Where the dashboard's page is. */
-export const dashboardPaths: readonly string[] = ['/', '/inbox'];
+export const dashboardPaths: readonly string[] = ['/', '/inbox', '/invitation'];
+
+/** Opened by people alone; at the others, clients of the API get what they get on every unknown path. */
+const pageOnly: ReadonlySet<string> = new Set(['/invitation']);
 
 const built = z.object({ entry: z.string(), css: z.string() });
 
@@ -88,9 +91,8 @@ export function serveDashboard(
     const file = build.files.get(ctx.path);
     if (file !== undefined) return sendFile(ctx, file);
     if (dashboardPaths.includes(ctx.path)) {
-      // Clients of the API get what they get on every other unknown path.
       ctx.vary('Accept');
-      if (ctx.accepts('json', 'html') !== 'html') {
+      if (!pageOnly.has(ctx.path) && ctx.accepts('json', 'html') !== 'html') {
         await next();
         return;
       }
