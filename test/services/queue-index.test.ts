@@ -4,7 +4,9 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { localOn } from '../../src/cli/local.ts';
 import { readConfig } from '../../src/config.ts';
+import type { QueueFacets } from '../../src/engine/repositories/conversations.ts';
 import { openService } from '../../src/open-service.ts';
+import { QueueIndex } from '../../src/services/chat/queue-index/queue-index.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { rowsOf } from '../helpers/database.ts';
 import { eventually } from '../helpers/eventually.ts';
@@ -247,5 +249,36 @@ describe('what removes', () => {
     await hold();
     await app.local('applications.delete', { applicationId: spare.id });
     await hold();
+  });
+});
+
+describe('memory', () => {
+  it('what no conversation has any more takes none', () => {
+    const index = new QueueIndex();
+    const facets = (place: number, tag: string | null): QueueFacets => ({
+      place,
+      id: `c${place}`,
+      mode: 'live',
+      status: 'pending',
+      application_id: 'app',
+      assigned_to: null,
+      priority: 'normal',
+      snoozed: 0,
+      waiting_since: null,
+      created_at: place,
+      updated_at: place,
+      visitor_wrote: 0,
+      tag_ids: tag,
+      readers: null,
+    });
+    index.put(facets(1, null));
+    const before = index.kinds;
+    for (let n = 0; n < 100; n += 1) index.put(facets(2, `tag${n}`));
+    // The last tag, and that there is one.
+    expect(index.kinds).toBe(before + 2);
+    index.drop(2);
+    expect(index.kinds).toBe(before);
+    index.drop(1);
+    expect(index.kinds).toBe(0);
   });
 });

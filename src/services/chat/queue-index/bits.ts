@@ -4,8 +4,15 @@
 /** A set that grows as it is written. */
 export class Bits {
   #words = new Uint32Array(16);
+  #size = 0;
+
+  get isEmpty(): boolean {
+    return this.#size === 0;
+  }
 
   add(slot: number): void {
+    if (this.has(slot)) return;
+    this.#size += 1;
     const word = slot >>> 5;
     if (word >= this.#words.length) {
       const grown = new Uint32Array(Math.max(word + 1, this.#words.length * 2));
@@ -16,8 +23,9 @@ export class Bits {
   }
 
   delete(slot: number): void {
-    const word = slot >>> 5;
-    if (word < this.#words.length) this.#words[word] = this.word(word) & ~(1 << (slot & 31));
+    if (!this.has(slot)) return;
+    this.#size -= 1;
+    this.#words[slot >>> 5] = this.word(slot >>> 5) & ~(1 << (slot & 31));
   }
 
   has(slot: number): boolean {

@@ -62,7 +62,7 @@ export class QueueIndex {
   /** Takes a conversation in, or how it is now. */
   put(facets: QueueFacets): void {
     const known = this.#slots.get(facets.place);
-    if (known !== undefined) for (const bits of this.#having.values()) bits.delete(known);
+    if (known !== undefined) this.#clear(known);
     const slot = known ?? this.#free.pop() ?? this.#entries.length;
     this.#slots.set(facets.place, slot);
     this.#entries[slot] = {
@@ -81,10 +81,23 @@ export class QueueIndex {
   drop(place: number): void {
     const slot = this.#slots.get(place);
     if (slot === undefined) return;
-    for (const bits of this.#having.values()) bits.delete(slot);
+    this.#clear(slot);
     this.#slots.delete(place);
     this.#entries[slot] = undefined;
     this.#free.push(slot);
+  }
+
+  /** What no conversation has any more, such as a tag that was removed, takes no memory. */
+  #clear(slot: number): void {
+    for (const [name, bits] of this.#having) {
+      bits.delete(slot);
+      if (bits.isEmpty) this.#having.delete(name);
+    }
+  }
+
+  /** How many different things its conversations have: states, tags, assignees, readers … */
+  get kinds(): number {
+    return this.#having.size;
   }
 
   #bits(name: string): Bits {

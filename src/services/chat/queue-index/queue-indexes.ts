@@ -14,6 +14,9 @@ const unusedMs = 15 * 60_000;
 /** Conversations that are read again between two turns of the loop. */
 const perTurn = 400;
 const logPage = 500;
+/** Conversations noted for an index that is not asked: with more it goes, and is made again when it is asked. */
+const maxNoted = 20_000;
+const askedAgainMs = 60_000;
 /** For so long it is not tried again to index an organization that is too large. */
 const tooLargeMs = 10 * 60_000;
 
@@ -43,9 +46,18 @@ class QueueIndexes {
 
   #note(events: readonly Pick<CommittedEvent, 'seq' | 'organization_id' | 'conversation_id'>[]): void {
     for (const { seq, organization_id, conversation_id } of events) {
-      this.#kept.get(organization_id)?.ids.add(conversation_id);
+      this.#keptFor(organization_id)?.ids.add(conversation_id);
       if (this.#events !== null && seq > this.#events) this.#events = seq;
     }
+  }
+
+  /** What changes are noted for; not for an index that many have gone by since it was asked. */
+  #keptFor(organizationId: string): Kept | undefined {
+    const kept = this.#kept.get(organizationId);
+    if (kept === undefined || kept.ids.size + kept.places.size < maxNoted) return kept;
+    if (this.#service.engine.clock.monotonic() - kept.usedAt < askedAgainMs) return kept;
+    this.#kept.delete(organizationId);
+    return undefined;
   }
 
   /**
@@ -169,7 +181,7 @@ class QueueIndexes {
       // Some went before they were seen: of which conversations is not known.
       if (first.number > this.#changes + 1) this.#kept.clear();
       for (const { number, organization_id, place } of rows) {
-        this.#kept.get(organization_id)?.places.add(place);
+        this.#keptFor(organization_id)?.places.add(place);
         this.#changes = number;
       }
     }
