@@ -16,6 +16,7 @@ import * as identityAndRotation from './0012-identity-and-rotation.ts';
 import * as ownAccountAndDrafts from './0013-own-account-and-drafts.ts';
 import * as queueOrder from './0014-queue-order.ts';
 import * as crawlsAndQueueChanges from './0015-crawls-and-queue-changes.ts';
+import * as outbox from './0016-outbox.ts';
 
 export interface Migration {
   readonly name: string;
@@ -38,4 +39,5 @@ export const migrations: readonly Migration[] = [
   { name: '0013-own-account-and-drafts', up: ownAccountAndDrafts.up },
   { name: '0014-queue-order', up: queueOrder.up },
   { name: '0015-crawls-and-queue-changes', up: crawlsAndQueueChanges.up },
+  { name: '0016-outbox', up: outbox.up },
 ];

@@ -4,6 +4,7 @@ import { createServer, type Server } from 'node:http';
 import type { Config } from './config.ts';
 import type { PurgeReport } from './protocol/entities.ts';
 import { createHttpHandler } from './http/koa-app.ts';
+import { createSmtpClient } from './net/smtp-client.ts';
 import { createWebhookClient } from './net/webhook-client.ts';
 import { sendClientError } from './http/client-error.ts';
 import { createLog, type Log } from './log.ts';
@@ -15,6 +16,8 @@ import { startCrawlJob } from './services/assistant/knowledge/crawl/crawl-job.ts
 import { startReindexJob } from './services/assistant/knowledge/reindex.ts';
 import { startSearchIndexer } from './services/chat/search.ts';
 import { startSnoozeJob } from './services/chat/snooze-job.ts';
+import { createMailHandler } from './services/mail/mail-effects.ts';
+import { startOutbox } from './services/outbox/outbox.ts';
 import type { Service } from './services/service.ts';
 import { startWebhookDelivery } from './services/webhooks/delivery.ts';
 import { SocketServer } from './ws/socket-server.ts';
@@ -124,6 +127,12 @@ function backgroundJobs(service: Service, log: Log): (() => () => Promise<void> 
     () => startSearchIndexer(service, onError('the search index could not be updated')),
     () => startCrawlJob(service, onError('a site could not be read')),
     () => startReindexJob(service, onError('knowledge could not be kept up')),
+    () =>
+      startOutbox(service, {
+        planners: [],
+        handlers: [createMailHandler(service, createSmtpClient({ clock: service.engine.clock }))],
+        onError: onError('the outbox could not be run'),
+      }),
     () => startWebhookDelivery(service, send, onError('webhooks could not be delivered')),
   ];
 }

@@ -3,6 +3,7 @@
 import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import type { Durability, LimitWindow } from './engine/engine.ts';
+import { readMailServerUrl } from './net/mail-server-url.ts';
 import { defaultRateLimits, formatRateLimit, parseRateLimit } from './services/tenants/plans.ts';
 
 /** A setting that can't be; the message names it and where it came from. */
@@ -96,6 +97,14 @@ function modelName(text: string): string {
 function host(text: string): string {
   if (!/^[0-9a-zA-Z.:-]{1,255}$/.test(text)) throw new Error('it must be an address or a host name');
   return text;
+}
+
+function mailAddress(text: string): string {
+  const address = text.toLowerCase();
+  // Behind it comes a plus and a token of 44 characters, and a local part has 64 at most.
+  if (!/^[a-z0-9._-]{1,19}@[a-z0-9-]+(\.[a-z0-9-]+)+$/.test(address) || address.length > 200)
+    throw new Error('it must be like reply@chat.example.com, with at most 19 characters before the @');
+  return address;
 }
 
 function setting<T>(definition: Setting<T>): Setting<T> {
@@ -301,12 +310,20 @@ export const settings = {
     about: 'allow: admins may have sites at private and local addresses read as documents',
     parse: oneOf<'refuse' | 'allow'>(['refuse', 'allow']),
   }),
+  mailAddress: setting({
+    flag: 'mail-address',
+    variable: 'DESKBELL_MAIL_ADDRESS',
+    fallback: null,
+    about:
+      'the address that mails come from, as reply@chat.example.com; answers come to reply+…@chat.example.com. Mails leave through DESKBELL_SMTP_URL',
+    parse: mailAddress,
+  }),
 };
 
 export type SettingName = keyof typeof settings;
 
 /** Settings without a default: null where they are not set. */
-type OptionalSetting = 'baseUrl' | 'aiUrl' | 'aiModel' | 'aiEmbeddingModel';
+type OptionalSetting = 'baseUrl' | 'aiUrl' | 'aiModel' | 'aiEmbeddingModel' | 'mailAddress';
 
 export type Config = {
   readonly [N in SettingName]: (typeof settings)[N] extends Setting<infer T>
@@ -317,6 +334,8 @@ export type Config = {
 } & {
   /** What the model's server asks for; null: nothing. */
   readonly aiKey: Redacted | null;
+  /** Where mails are handed over, with the password; null: none are sent. */
+  readonly smtpUrl: Redacted | null;
   /** What `/metrics` asks for; null: callers on this machine are answered. */
   readonly metricsToken: Redacted | null;
   /** The master key in base64, when it comes from the environment instead of the data folder. */
@@ -357,6 +376,7 @@ export function readConfig(
   const aiKey = emptyToUndefined(environment['DESKBELL_AI_KEY']);
   values['aiKey'] = aiKey === undefined ? null : new Redacted(aiKey);
   values['metricsToken'] = metricsToken(environment);
+  values['smtpUrl'] = smtpUrl(environment, values['mailAddress'] !== null);
   const config = Object.freeze(values) as Config;
   assertModelComplete(config);
   return config;
@@ -371,6 +391,24 @@ function metricsToken(environment: Readonly<Record<string, string | undefined>>)
       'DESKBELL_METRICS_TOKEN must be 16 to 200 letters, digits or signs, without blanks.',
     );
   return new Redacted(token);
+}
+
+/** Never a flag: it holds a password. */
+function smtpUrl(
+  environment: Readonly<Record<string, string | undefined>>,
+  hasAddress: boolean,
+): Redacted | null {
+  const text = emptyToUndefined(environment['DESKBELL_SMTP_URL']);
+  if (text === undefined) return null;
+  if (readMailServerUrl(text) === null)
+    throw new ConfigError(
+      'DESKBELL_SMTP_URL must be like smtp://user:password@mail.example.com:587 or smtps://…; it is not shown here, because it may hold a password.',
+    );
+  if (!hasAddress)
+    throw new ConfigError(
+      'DESKBELL_SMTP_URL is set without DESKBELL_MAIL_ADDRESS: say which address mails come from.',
+    );
+  return new Redacted(text);
 }
 
 function assertModelComplete({ aiUrl, aiModel, aiEmbeddingModel }: Config): void {

@@ -69,6 +69,7 @@ export async function openService(
         aiVisitor: config.limitAiVisitor,
         aiOrganization: config.limitAiOrganization,
       },
+      mail: { smtpUrl: () => config.smtpUrl?.reveal() ?? null, address: config.mailAddress },
       maxPendingPerVisitor: config.maxPendingPerVisitor,
       selfServicePlans: config.selfServicePlans === 'allow',
       auditDays: config.auditDays,

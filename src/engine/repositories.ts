@@ -31,6 +31,7 @@ import type { SightingsRepository } from './repositories/sightings.ts';
 import type { KnowledgeRepository } from './repositories/knowledge.ts';
 import type { AiLogRepository } from './repositories/ai-log.ts';
 import type { CrawlsRepository } from './repositories/crawls.ts';
+import type { EffectsRepository } from './repositories/effects.ts';
 
 /** All tables' queries, as a transaction offers them. */
 export interface Repositories {
@@ -63,4 +64,5 @@ export interface Repositories {
   readonly knowledge: KnowledgeRepository;
   readonly aiLog: AiLogRepository;
   readonly crawls: CrawlsRepository;
+  readonly effects: EffectsRepository;
 }

@@ -452,6 +452,38 @@ export interface WebhookDeliveryRow {
   created_at: number;
 }
 
+/** Something that is to be sent: a row of the outbox. */
+export interface EffectRow {
+  id: string;
+  organization_id: string;
+  /** By what it is sent: `mail`, `push`. */
+  kind: string;
+  /** What it is the effect of: once per organization and kind. */
+  key: string;
+  /** What it is, for people and for the one that sends it: `reply`, `transcript`. */
+  about: string;
+  conversation_id: string | null;
+  message_id: string | null;
+  /** The member whom it concerns. */
+  member_id: string | null;
+  /** To whom it goes, as an admin may see it. */
+  recipient: string | null;
+  /** JSON; holds no text of a message. */
+  payload: string;
+  /** What has no row of its own, sealed; null: nothing, or it was sent. */
+  sealed: Uint8Array | null;
+  state: 'waiting' | 'delivered' | 'failed' | 'skipped';
+  attempts: number;
+  /** When it may be sent; null when it is over. */
+  due_at: number | null;
+  give_up_at: number;
+  last_attempt_at: number | null;
+  duration_ms: number | null;
+  /** Why the last attempt failed, or why there was nothing to send. */
+  error: string | null;
+  created_at: number;
+}
+
 export interface KnowledgeDocumentRow {
   id: string;
   organization_id: string;

@@ -158,6 +158,12 @@ export function metricsText(
       'Webhook deliveries by how the attempt ended; retried ones are tried again.',
       byLabel('outcome', metrics.webhooks),
     ),
+    metric(
+      'deskbell_outbox_attempts_total',
+      'counter',
+      'Mails and pushes of the outbox by how the attempt ended; retried ones are tried again.',
+      byLabel('outcome', metrics.effects),
+    ),
     metric('deskbell_staff_online', 'gauge', 'Members with a live connection to this server.', [
       [{}, staffOnline],
     ]),

@@ -33,6 +33,12 @@ export interface ServiceSettings {
     readonly aiVisitor: RateLimitSetting;
     readonly aiOrganization: RateLimitSetting;
   };
+  readonly mail: {
+    /** Where mails are handed over; it may hold a password. */
+    readonly smtpUrl: () => string | null;
+    /** The address that mails come from, and whose plus-addresses lead back here. */
+    readonly address: string | null;
+  };
   readonly maxPendingPerVisitor: number;
   /** How long rows of the audit log are kept; null: for ever. */
   readonly auditDays: number | null;

@@ -59,7 +59,7 @@ const WALLS: readonly Wall[] = [
     folder: 'src/net/',
     own: ['src/net/'],
     types: ['src/engine/engine.ts'],
-    packages: ['node:', 'ipaddr.js'],
+    packages: ['node:', 'ipaddr.js', 'nodemailer'],
   },
   { folder: 'src/protocol/codes.ts', own: [], packages: [] },
   { folder: 'src/protocol/', own: ['src/protocol/'], packages: ['zod'] },
@@ -211,7 +211,7 @@ const WALLS: readonly Wall[] = [
   },
   {
     folder: 'src/config.ts',
-    own: ['src/protocol/codes.ts', 'src/services/tenants/plans.ts'],
+    own: ['src/protocol/codes.ts', 'src/services/tenants/plans.ts', 'src/net/mail-server-url.ts'],
     types: ['src/engine/engine.ts'],
     packages: ['node:', 'zod'],
   },

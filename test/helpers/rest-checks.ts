@@ -175,7 +175,7 @@ function inspectorOf(app: TestApp): Inspector {
 const commitVersion = ({ connection }: Inspector): unknown =>
   connection.pragma('data_version', { simple: true });
 
-/** A digest of everything stored but the search index and the webhooks' deliveries, which follow in their own time: equal digests mean that nothing was stored, changed or lost. */
+/** A digest of everything stored but the search index, the webhooks' deliveries and the outbox, which follow in their own time: equal digests mean that nothing was stored, changed or lost. */
 export function stored(app: TestApp): Digests {
   const inspector = inspectorOf(app);
   const version = commitVersion(inspector);
@@ -211,7 +211,9 @@ function digestTables(connection: Connection): Digests {
     .pluck()
     .all() as string[];
   const digests: Record<string, string> = {};
-  for (const name of names.filter((one) => one !== 'meta' && !/^(search|webhook_deliveries)/.test(one))) {
+  for (const name of names.filter(
+    (one) => one !== 'meta' && !/^(search|webhook_deliveries|effects)/.test(one),
+  )) {
     const columns = (connection.pragma(`table_info("${name}")`) as { name: string }[])
       .filter((column) => !usage.has(column.name))
       .map((column) => `quote("${column.name}")`);

@@ -25,6 +25,8 @@ export interface VisitorDataRepository {
   removeMessages(visitorKey: string, limit: number): Promise<number>;
   /** Removes at most `limit` deliveries to webhooks of what happened in the visitor's conversations. */
   removeDeliveries(visitorKey: string, limit: number): Promise<number>;
+  /** Removes at most `limit` rows of the outbox that concern the visitor's conversations. */
+  removeEffects(visitorKey: string, limit: number): Promise<number>;
   /** Removes at most `limit` of the visitor's conversations. The newest event of the log stays, without content. */
   removeConversations(visitorKey: string, limit: number): Promise<number>;
   /** Removes the visitor with every row that refers to it; 0 when there is none. */

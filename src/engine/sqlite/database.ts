@@ -13,6 +13,7 @@ import type {
   CrawlRow,
   DomainRow,
   DraftRow,
+  EffectRow,
   EventRow,
   InvitationRow,
   KnowledgeDocumentRow,
@@ -113,4 +114,5 @@ export interface Database {
   ai_log: AiLogRow;
   crawls: CrawlRow;
   queue_changes: QueueChangeRow;
+  effects: EffectRow;
 }

@@ -13,6 +13,8 @@ export interface Metrics {
   readonly rateLimited: Record<LimitCause, number>;
   /** Attempts by how they ended; `retried` ones are tried again. */
   readonly webhooks: { delivered: number; retried: number; failed: number; skipped: number };
+  /** The same of the outbox: mails and pushes. */
+  readonly effects: { delivered: number; retried: number; failed: number; skipped: number };
 }
 
 /** Everything at zero. */
@@ -25,6 +27,7 @@ export function createMetrics(): Metrics {
     messages: 0,
     rateLimited: { per_visitor: 0, per_application: 0, per_organization: 0, per_address: 0 },
     webhooks: { delivered: 0, retried: 0, failed: 0, skipped: 0 },
+    effects: { delivered: 0, retried: 0, failed: 0, skipped: 0 },
   };
 }
 

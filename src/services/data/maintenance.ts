@@ -22,6 +22,7 @@ export async function runMaintenance(service: Service, stopped?: () => boolean):
     removeInSlices(service, 'server', some, stopped);
   await remove(({ repositories }, most) => repositories.events.prune(now - eventRetentionMs, most));
   await remove(({ repositories }, most) => repositories.webhooks.prune(now - deliveryRetentionMs, most));
+  await remove(({ repositories }, most) => repositories.effects.prune(now - deliveryRetentionMs, most));
   await engine.store.write('server', async ({ repositories }) => {
     await repositories.members.removeExpiredSessions(now);
     await repositories.secondFactors.removeExpiredTickets(now);

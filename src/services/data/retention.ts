@@ -155,6 +155,9 @@ export async function removeOrganizationData(service: Service, id: string): Prom
     await removeDocuments(service, id, application.id);
   await removeAllDeliveries(service, id);
   await removeInSlices(service, scope, ({ repositories }, most) =>
+    repositories.effects.removeOfOrganization(id, most),
+  );
+  await removeInSlices(service, scope, ({ repositories }, most) =>
     repositories.audit.removeOfOrganization(id, most),
   );
   return walkLogInSlices(service, scope, ({ repositories }, after, through) =>
@@ -355,12 +358,14 @@ async function purgeConversations(
 
 /** @returns whether the slice is full before all are removed */
 async function removeSomeDeliveries(
-  { repositories: { webhooks } }: Tx,
+  { repositories: { effects, webhooks } }: Tx,
   full: SliceBudget,
   conversationId: string,
 ): Promise<boolean> {
   for (;;) {
-    const removed = await webhooks.removeDeliveriesOfConversation(conversationId, batchRows);
+    const removed =
+      (await webhooks.removeDeliveriesOfConversation(conversationId, batchRows)) +
+      (await effects.removeOfConversation(conversationId, batchRows));
     if (removed < batchRows) return false;
     if (full(removed)) return true;
   }

@@ -158,7 +158,7 @@ export async function eraseVisitor(
   // The right to erase is read again before anything goes, and once more at the end.
   await writeAs(call, scope, async () => undefined);
   // A long history goes in slices; cut off in the middle, the same call goes on.
-  for (const remove of ['removeMessages', 'removeDeliveries'] as const)
+  for (const remove of ['removeMessages', 'removeDeliveries', 'removeEffects'] as const)
     await removeInSlices(call.service, scope, ({ repositories }, most) =>
       repositories.visitorData[remove](visitor.id, most),
     );

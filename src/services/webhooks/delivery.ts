@@ -1,5 +1,6 @@
 // Delivers events to webhooks: the event log → one row per delivery → attempts until the receiver has it. Every step is
-// a row, so a restart goes on where it stopped. Opens no connections itself: the client is passed in.
+// a row, so a restart goes on where it stopped. The rows are run by outbox/due-queues.ts, as all that is sent is. Opens
+// no connections itself: the client is passed in.
 import type { Clock, CommitNotice } from '../../engine/engine.ts';
 import type { EventRow, WebhookDeliveryRow, WebhookRow } from '../../engine/rows.ts';
 import type { SendWebhook } from '../../net/webhook-client.ts';
@@ -7,6 +8,7 @@ import { canReceive } from '../core/audience.ts';
 import { lastEventSeq } from '../core/event-log.ts';
 import { scopeOfWebhook } from '../core/scopes.ts';
 import { JobLoop } from '../core/job-loop.ts';
+import { DueQueues, type DueRows } from '../outbox/due-queues.ts';
 import type { Service, Tx } from '../service.ts';
 import { buildPayload, maxDelayMs, recordAttempt } from './attempts.ts';
 import { signatureHeaders } from './signature.ts';
@@ -20,7 +22,6 @@ const deliveriesPerWrite = 100;
 /** After so many events that a webhook does not select, its position is saved, so that a restart reads no further back. */
 const positionInterval = 5_000;
 const retryDelayMs = 5_000;
-const maxSleepMs = 3_600_000;
 
 /**
  * Begins to deliver, for all organizations.
@@ -36,15 +37,13 @@ export function startWebhookDelivery(
   return () => delivery.stop();
 }
 
-/** One webhook's place in the event log and its attempts under way. */
+/** One webhook's place in the event log. */
 class WebhookQueue {
   row: WebhookRow;
   /** Events up to this one have become deliveries, on disk. */
   savedSeq: number;
   /** Whether it was read up to the position that all share. */
   caughtUp = false;
-  readonly busy = new Set<string>();
-  cancelTimer = (): void => undefined;
   #selection: ReadonlySet<string> | null;
 
   constructor(row: WebhookRow) {
@@ -74,13 +73,11 @@ const toSet = (selection: readonly string[] | null): ReadonlySet<string> | null 
 class WebhookDelivery {
   readonly #service: Service;
   readonly #send: SendWebhook;
-  readonly #onError: (error: unknown) => void;
   readonly #queues = new Map<string, WebhookQueue>();
   /** Organizations with a webhook. */
   readonly #organizations = new Set<string>();
-  /** Queues that may have a due delivery. */
-  readonly #unchecked = new Set<WebhookQueue>();
-  readonly #attempts = new Set<Promise<void>>();
+  /** What is due, by the webhook's id. */
+  readonly #due: DueQueues<WebhookDeliveryRow>;
   readonly #stop = new AbortController();
   readonly #loop: JobLoop;
   readonly #unsubscribe: () => void;
@@ -95,7 +92,14 @@ class WebhookDelivery {
     const { store, clock } = service.engine;
     this.#service = service;
     this.#send = send;
-    this.#onError = onError;
+    this.#due = new DueQueues({
+      clock,
+      maxConcurrent,
+      read: (webhookId, now, most) => this.#readDue(webhookId, now, most),
+      attempt: (webhookId, row, signal) => this.#attempt(webhookId, row, signal),
+      wake: () => this.#loop.wake(),
+      onError,
+    });
     this.#loop = new JobLoop({ clock, run: () => this.#run(), retryMs: retryDelayMs, onError });
     this.#unsubscribe = store.subscribe((notice) => this.#onCommit(notice));
     this.#loop.wake();
@@ -105,8 +109,7 @@ class WebhookDelivery {
     this.#stop.abort();
     this.#unsubscribe();
     await this.#loop.stop();
-    for (const queue of this.#queues.values()) queue.cancelTimer();
-    await Promise.all(this.#attempts);
+    await this.#due.stop();
   }
 
   #onCommit(notice: CommitNotice): void {
@@ -136,10 +139,7 @@ class WebhookDelivery {
       this.#position ??= await lastEventSeq(this.#service);
       if (this.#configurationStale) await this.#readWebhooks();
       if (this.#logStale) await this.#readLog(this.#position);
-      for (const queue of this.#unchecked) {
-        this.#unchecked.delete(queue);
-        await this.#attemptDue(queue);
-      }
+      await this.#due.look();
     } catch (error) {
       this.#configurationStale = true;
       this.#logStale = true;
@@ -151,10 +151,9 @@ class WebhookDelivery {
     this.#configurationStale = false;
     const rows = await this.#service.engine.store.read(({ repositories }) => repositories.webhooks.enabled());
     const ids = new Set(rows.map(({ id }) => id));
-    for (const [id, queue] of this.#queues) {
+    for (const id of this.#queues.keys()) {
       if (ids.has(id)) continue;
-      queue.cancelTimer();
-      this.#unchecked.delete(queue);
+      this.#due.forget(id);
       this.#queues.delete(id);
     }
     this.#organizations.clear();
@@ -163,7 +162,7 @@ class WebhookDelivery {
       const queue = this.#queues.get(row.id) ?? new WebhookQueue(row);
       queue.update(row);
       this.#queues.set(row.id, queue);
-      this.#unchecked.add(queue);
+      this.#due.check(row.id);
     }
   }
 
@@ -209,57 +208,24 @@ class WebhookDelivery {
         );
       for (const { queue, events: some } of saved) {
         queue.savedSeq = Math.max(queue.savedSeq, end);
-        if (some.length > 0) this.#unchecked.add(queue);
+        if (some.length > 0) this.#due.check(queue.row.id);
       }
       last = end;
     }
   }
 
-  /** Begins the attempts that are due, as many as may run at once, and plans the next look. */
-  async #attemptDue(queue: WebhookQueue): Promise<void> {
-    const { store, clock } = this.#service.engine;
-    const free = maxConcurrent - queue.busy.size;
-    // The end of an attempt looks again.
-    if (free <= 0) return;
-    const now = clock.now();
-    const { due, next } = await store.read(async ({ repositories: { webhooks } }) => ({
-      due: await webhooks.due(queue.row.id, now, now + 2 * maxDelayMs, maxConcurrent + queue.busy.size),
-      next: await webhooks.nextDue(queue.row.id, now),
+  #readDue(webhookId: string, now: number, most: number): Promise<DueRows<WebhookDeliveryRow>> {
+    return this.#service.engine.store.read(async ({ repositories: { webhooks } }) => ({
+      due: await webhooks.due(webhookId, now, now + 2 * maxDelayMs, most),
+      next: await webhooks.nextDue(webhookId, now),
     }));
-    if (this.#stop.signal.aborted || this.#queues.get(queue.row.id) !== queue) return;
-    for (const row of due.filter(({ id }) => !queue.busy.has(id)).slice(0, free))
-      this.#beginAttempt(queue, row);
-    queue.cancelTimer();
-    if (next === null) return;
-    // From now on, not from before the reading, which may have taken a while.
-    const wait = next - clock.now();
-    if (wait <= 0) this.#check(queue);
-    else queue.cancelTimer = clock.after(Math.min(wait, maxSleepMs), () => this.#check(queue));
   }
 
-  #check(queue: WebhookQueue): void {
-    if (this.#queues.get(queue.row.id) === queue) this.#unchecked.add(queue);
-    this.#loop.wake();
-  }
-
-  #beginAttempt(queue: WebhookQueue, row: WebhookDeliveryRow): void {
-    queue.busy.add(row.id);
-    const end = (): void => {
-      queue.busy.delete(row.id);
-      this.#check(queue);
-    };
-    const attempt = this.#attempt(queue.row, row).then(end, (error: unknown) => {
-      this.#onError(error);
-      // An outcome that could not be recorded leads to another attempt, but not at once.
-      this.#service.engine.clock.after(retryDelayMs, end);
-    });
-    this.#attempts.add(attempt);
-    void attempt.finally(() => this.#attempts.delete(attempt));
-  }
-
-  async #attempt(webhook: WebhookRow, row: WebhookDeliveryRow): Promise<void> {
+  async #attempt(webhookId: string, row: WebhookDeliveryRow, signal: AbortSignal): Promise<void> {
     const { clock } = this.#service.engine;
-    const { signal } = this.#stop;
+    const webhook = this.#queues.get(webhookId)?.row;
+    // Removed or switched off since the row was read.
+    if (webhook === undefined) return undefined;
     const body = await buildPayload(this.#service, webhook, row);
     if (body === null) return recordAttempt(this.#service, webhook, row.id, null, 0);
     const began = clock.monotonic();

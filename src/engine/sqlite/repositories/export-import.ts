@@ -82,6 +82,7 @@ export const stayingTables: readonly string[] = [
   'ai_log',
   'crawls',
   'queue_changes',
+  'effects',
 ];
 
 /** The columns of a table's primary key. */

@@ -31,6 +31,7 @@ import { createSightingsRepository } from './sightings.ts';
 import { createKnowledgeRepository } from './knowledge.ts';
 import { createAiLogRepository } from './ai-log.ts';
 import { createCrawlsRepository } from './crawls.ts';
+import { createEffectsRepository } from './effects.ts';
 
 /** The store itself appends events. */
 export interface SqliteRepositories extends Repositories {
@@ -72,5 +73,6 @@ export function createRepositories(runner: Runner, known?: KnownConversations): 
     knowledge: createKnowledgeRepository(runner),
     aiLog: createAiLogRepository(runner),
     crawls: createCrawlsRepository(runner),
+    effects: createEffectsRepository(runner),
   };
 }

@@ -56,6 +56,18 @@ const removeDeliveries = prepare<{ visitor_key: string; limit: number }>()((db, 
         .limit(p.limit),
     ),
 );
+const removeEffects = prepare<{ visitor_key: string; limit: number }>()((db, p) =>
+  db
+    .deleteFrom('effects')
+    .where('id', 'in', (e) =>
+      e
+        .selectFrom('conversations as c')
+        .innerJoin('effects as f', 'f.conversation_id', 'c.id')
+        .select('f.id')
+        .where('c.visitor_key', '=', p.visitor_key)
+        .limit(p.limit),
+    ),
+);
 const removeConversations = prepare<{ visitor_key: string; limit: number }>()((db, p) =>
   db
     .deleteFrom('conversations')
@@ -103,6 +115,8 @@ export function createVisitorDataRepository(runner: Runner): VisitorDataReposito
     access: (subject: string) => all(runner, access, { subject }),
     removeMessages: (visitorKey: string, limit: number) =>
       run(runner, removeMessages, { visitor_key: visitorKey, limit }),
+    removeEffects: (visitorKey: string, limit: number) =>
+      run(runner, removeEffects, { visitor_key: visitorKey, limit }),
     removeDeliveries: (visitorKey: string, limit: number) =>
       run(runner, removeDeliveries, { visitor_key: visitorKey, limit }),
     removeConversations: async (visitorKey: string, limit: number) => {

@@ -1,0 +1,159 @@
+// Queries on the outbox. What is due is decided by the rows alone, so that a restart changes nothing.
+import type { AttemptedEffect, EffectFilter, EffectsRepository } from '../../repositories/effects.ts';
+import type { EffectRow } from '../../rows.ts';
+import { all, builder, first, prepare, run, type Runner } from '../query.ts';
+
+const insert = prepare<EffectRow>()((db, p) =>
+  db
+    .insertInto('effects')
+    .values({
+      id: p.id,
+      organization_id: p.organization_id,
+      kind: p.kind,
+      key: p.key,
+      about: p.about,
+      conversation_id: p.conversation_id,
+      message_id: p.message_id,
+      member_id: p.member_id,
+      recipient: p.recipient,
+      payload: p.payload,
+      sealed: p.sealed,
+      state: p.state,
+      attempts: p.attempts,
+      due_at: p.due_at,
+      give_up_at: p.give_up_at,
+      last_attempt_at: p.last_attempt_at,
+      duration_ms: p.duration_ms,
+      error: p.error,
+      created_at: p.created_at,
+    })
+    .onConflict((conflict) => conflict.columns(['organization_id', 'kind', 'key']).doNothing()),
+);
+const byId = prepare<{ id: string }>()((db, p) =>
+  db.selectFrom('effects').selectAll().where('id', '=', p.id),
+);
+const waiting = prepare<object>()((db) =>
+  db
+    .selectFrom('effects')
+    .select((e) => ['kind', 'organization_id', e.fn.min<number>('due_at').as('due_at')])
+    .where('state', '=', 'waiting')
+    .groupBy(['kind', 'organization_id']),
+);
+type Queue = { kind: string; organization_id: string };
+type Due = Queue & { now: number; latest: number; limit: number };
+const due = prepare<Due>()((db, p) =>
+  db
+    .selectFrom('effects')
+    .selectAll()
+    .where('state', '=', 'waiting')
+    .where('kind', '=', p.kind)
+    .where('organization_id', '=', p.organization_id)
+    .where((e) => e.or([e('due_at', '<=', p.now), e('due_at', '>', p.latest)]))
+    .orderBy('due_at')
+    .orderBy('id')
+    .limit(p.limit),
+);
+const nextDue = prepare<Queue & { now: number }>()((db, p) =>
+  db
+    .selectFrom('effects')
+    .select('due_at')
+    .where('state', '=', 'waiting')
+    .where('kind', '=', p.kind)
+    .where('organization_id', '=', p.organization_id)
+    .where('due_at', '>', p.now)
+    .orderBy('due_at')
+    .limit(1),
+);
+const setAttempt = prepare<AttemptedEffect>()((db, p) =>
+  db
+    .updateTable('effects')
+    .set({
+      state: p.state,
+      attempts: p.attempts,
+      due_at: p.due_at,
+      give_up_at: p.give_up_at,
+      last_attempt_at: p.last_attempt_at,
+      duration_ms: p.duration_ms,
+      error: p.error,
+      sealed: p.sealed,
+    })
+    .where('id', '=', p.id),
+);
+const setPayload = prepare<{ id: string; payload: string }>()((db, p) =>
+  db.updateTable('effects').set({ payload: p.payload }).where('id', '=', p.id).where('state', '=', 'waiting'),
+);
+const setDue = prepare<{ id: string; at: number }>()((db, p) =>
+  db.updateTable('effects').set({ due_at: p.at }).where('id', '=', p.id).where('state', '=', 'waiting'),
+);
+const prune = prepare<{ before: number; limit: number }>()((db, p) =>
+  db
+    .deleteFrom('effects')
+    .where('id', 'in', (e) =>
+      e
+        .selectFrom('effects')
+        .select('id')
+        .where('created_at', '<', p.before)
+        .where('state', '!=', 'waiting')
+        .limit(p.limit),
+    ),
+);
+const removeOfConversation = prepare<{ conversation_id: string; limit: number }>()((db, p) =>
+  db
+    .deleteFrom('effects')
+    .where('id', 'in', (e) =>
+      e.selectFrom('effects').select('id').where('conversation_id', '=', p.conversation_id).limit(p.limit),
+    ),
+);
+const removeOfOrganization = prepare<{ organization_id: string; limit: number }>()((db, p) =>
+  db
+    .deleteFrom('effects')
+    .where('id', 'in', (e) =>
+      e.selectFrom('effects').select('id').where('organization_id', '=', p.organization_id).limit(p.limit),
+    ),
+);
+
+/** The rows of an organization that a filter means. */
+function ofFilter({ organizationId, kind, state }: EffectFilter) {
+  let query = builder.selectFrom('effects').where('organization_id', '=', organizationId);
+  if (kind !== undefined) query = query.where('kind', '=', kind);
+  if (state !== undefined) query = query.where('state', '=', state);
+  return query;
+}
+
+export function createEffectsRepository(runner: Runner): EffectsRepository {
+  return {
+    insert: (row) => run(runner, insert, row),
+    byId: (id) => first(runner, byId, { id }),
+    waiting: () => all(runner, waiting, {}),
+    due: (kind, organizationId, now, latest, limit) =>
+      all(runner, due, { kind, organization_id: organizationId, now, latest, limit }),
+    nextDue: async (kind, organizationId, now) =>
+      (await first(runner, nextDue, { kind, organization_id: organizationId, now }))?.due_at ?? null,
+    setAttempt: (row) => run(runner, setAttempt, row),
+    setPayload: (id, payload) => run(runner, setPayload, { id, payload }),
+    setDue: (id, at) => run(runner, setDue, { id, at }),
+    page: (filter, limit, offset) =>
+      runner.all(
+        ofFilter(filter)
+          .selectAll()
+          .orderBy('created_at', 'desc')
+          .orderBy('id', 'desc')
+          .limit(limit)
+          .offset(offset)
+          .compile(),
+      ),
+    count: async (filter) =>
+      (
+        await runner.first(
+          ofFilter(filter)
+            .select((e) => e.fn.countAll<number>().as('n'))
+            .compile(),
+        )
+      )?.n ?? 0,
+    prune: (before, limit) => run(runner, prune, { before, limit }),
+    removeOfConversation: (conversationId, limit) =>
+      run(runner, removeOfConversation, { conversation_id: conversationId, limit }),
+    removeOfOrganization: (organizationId, limit) =>
+      run(runner, removeOfOrganization, { organization_id: organizationId, limit }),
+  };
+}
