@@ -17,6 +17,7 @@ import * as ownAccountAndDrafts from './0013-own-account-and-drafts.ts';
 import * as queueOrder from './0014-queue-order.ts';
 import * as crawlsAndQueueChanges from './0015-crawls-and-queue-changes.ts';
 import * as outbox from './0016-outbox.ts';
+import * as notifications from './0017-notifications.ts';
 
 export interface Migration {
   readonly name: string;
@@ -40,4 +41,5 @@ export const migrations: readonly Migration[] = [
   { name: '0014-queue-order', up: queueOrder.up },
   { name: '0015-crawls-and-queue-changes', up: crawlsAndQueueChanges.up },
   { name: '0016-outbox', up: outbox.up },
+  { name: '0017-notifications', up: notifications.up },
 ];

@@ -107,6 +107,23 @@ function mailAddress(text: string): string {
   return address;
 }
 
+/** Names of hosts, `*.` before those of which any name below is meant, and origins as https://push.example.com:8443. */
+function pushHosts(text: string): readonly string[] {
+  const hosts = text
+    .toLowerCase()
+    .split(',')
+    .map((host) => host.trim())
+    .filter((host) => host !== '');
+  for (const host of hosts) {
+    const isName = /^(?:\*\.)?[a-z0-9-]+(?:\.[a-z0-9-]+)+$/.test(host);
+    const url = URL.canParse(host) ? new URL(host) : null;
+    const isOrigin = url !== null && ['http:', 'https:'].includes(url.protocol) && url.origin === host;
+    if (!isName && !isOrigin)
+      throw new Error('it must be like push.example.com, *.push.example.com or https://10.0.0.5:8443');
+  }
+  return hosts;
+}
+
 function setting<T>(definition: Setting<T>): Setting<T> {
   return definition;
 }
@@ -303,6 +320,14 @@ export const settings = {
     about: 'allow: webhooks may call private and local addresses, over http too',
     parse: oneOf<'refuse' | 'allow'>(['refuse', 'allow']),
   }),
+  pushHosts: setting({
+    flag: 'push-hosts',
+    variable: 'DESKBELL_PUSH_HOSTS',
+    fallback: null,
+    about:
+      'hosts that web pushes may go to besides the known push services, with commas between: names, *.names, or whole origins of your own',
+    parse: pushHosts,
+  }),
   crawlPrivate: setting({
     flag: 'crawl-private',
     variable: 'DESKBELL_CRAWL_PRIVATE',
@@ -323,7 +348,7 @@ export const settings = {
 export type SettingName = keyof typeof settings;
 
 /** Settings without a default: null where they are not set. */
-type OptionalSetting = 'baseUrl' | 'aiUrl' | 'aiModel' | 'aiEmbeddingModel' | 'mailAddress';
+type OptionalSetting = 'baseUrl' | 'aiUrl' | 'aiModel' | 'aiEmbeddingModel' | 'mailAddress' | 'pushHosts';
 
 export type Config = {
   readonly [N in SettingName]: (typeof settings)[N] extends Setting<infer T>

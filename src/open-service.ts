@@ -9,6 +9,7 @@ import { loadMasterKey } from './secret-key.ts';
 import { createConfigCache } from './services/core/config-cache.ts';
 import { createMetrics } from './services/core/metrics.ts';
 import { createSecrets } from './services/auth/secrets.ts';
+import { FocusBoard } from './services/notifications/focus.ts';
 import type { LanguageModel } from './services/assistant/language-model.ts';
 import type { Service } from './services/service.ts';
 
@@ -55,6 +56,7 @@ export async function openService(
     secrets,
     configCache: createConfigCache(engine.store),
     metrics: createMetrics(),
+    focus: new FocusBoard(engine.signals, engine.clock),
     model: openModel(config, engine.clock, closing.signal),
     settings: {
       baseUrl,
@@ -74,6 +76,7 @@ export async function openService(
       selfServicePlans: config.selfServicePlans === 'allow',
       auditDays: config.auditDays,
       webhookPrivate: config.webhookPrivate === 'allow',
+      pushHosts: config.pushHosts ?? [],
       crawlPrivate: config.crawlPrivate === 'allow',
     },
   };

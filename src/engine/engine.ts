@@ -3,6 +3,7 @@
 // may throw.
 import type { Repositories } from './repositories.ts';
 import type { SenderRole } from '../protocol/entities.ts';
+import type { EventPayloads } from '../protocol/events.ts';
 import type { EventRow } from './rows.ts';
 
 /** A value that an engine has at once, or soon: asked on every message, where a promise costs more than the answer. */
@@ -257,8 +258,24 @@ export interface TypingSignal {
   readonly active: boolean;
 }
 
+/** What a member's connection has before their eyes; null: nothing any more. */
+export interface FocusSignal {
+  readonly type: 'focus';
+  readonly memberId: string;
+  readonly connectionId: string;
+  readonly conversationId: string | null;
+}
+
+/** Something that one member's connections are told of. */
+export interface NotificationSignal {
+  readonly type: 'notification';
+  readonly organizationId: string;
+  readonly memberId: string;
+  readonly notification: EventPayloads['notification:new'];
+}
+
 /** What all nodes are told and no node stores: plain data. */
-export type Signal = TypingSignal;
+export type Signal = TypingSignal | FocusSignal | NotificationSignal;
 
 /** Carries signals to every node, this one included: each at most once, in no order. */
 export interface Signals {

@@ -25,6 +25,8 @@ import type { InvitationsRepository } from './repositories/invitations.ts';
 import type { BlocksRepository } from './repositories/blocks.ts';
 import type { SecondFactorsRepository } from './repositories/second-factors.ts';
 import type { PasskeysRepository } from './repositories/passkeys.ts';
+import type { PushDevicesRepository } from './repositories/push-devices.ts';
+import type { PasswordResetsRepository } from './repositories/password-resets.ts';
 import type { CannedRepliesRepository } from './repositories/canned-replies.ts';
 import type { DraftsRepository } from './repositories/drafts.ts';
 import type { SightingsRepository } from './repositories/sightings.ts';
@@ -58,6 +60,8 @@ export interface Repositories {
   readonly blocks: BlocksRepository;
   readonly secondFactors: SecondFactorsRepository;
   readonly passkeys: PasskeysRepository;
+  readonly pushDevices: PushDevicesRepository;
+  readonly passwordResets: PasswordResetsRepository;
   readonly cannedReplies: CannedRepliesRepository;
   readonly drafts: DraftsRepository;
   readonly sightings: SightingsRepository;

@@ -31,6 +31,8 @@ export interface OrganizationRow {
   release_after_minutes: number | null;
   /** Which members must show a second factor. */
   second_factor: SecondFactorDemand;
+  /** JSON of the protocol's escalation: what is done when no member accepts. */
+  escalation: string;
   plan_changed_at: number;
   created_at: number;
 }
@@ -85,6 +87,37 @@ export interface MemberRow {
   timezone: string | null;
   /** What the member may put under an answer; empty: nothing. */
   signature: string;
+  /** JSON of what the member has chosen of the protocol's notificationSettings. */
+  notifications: string;
+}
+
+/** A browser that is sent pushes. */
+export interface PushDeviceRow {
+  id: string;
+  organization_id: string;
+  member_id: string;
+  session_id: string;
+  /** Keyed digest of the address. */
+  endpoint_digest: Uint8Array;
+  /** JSON of address and keys, sealed. */
+  sealed: Uint8Array;
+  host: string;
+  label: string;
+  /** The server's key that the browser was given. */
+  key_id: string;
+  created_at: number;
+  last_sent_at: number | null;
+  /** Why the last push did not arrive; null: it did, or there was none. */
+  problem: string | null;
+}
+
+/** A link with which a forgotten password is replaced. */
+export interface PasswordResetRow {
+  /** Keyed digest of the link's token. */
+  digest: Uint8Array;
+  member_id: string;
+  created_at: number;
+  expires_at: number;
 }
 
 /** An answer that its member has not sent yet. */

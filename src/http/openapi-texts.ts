@@ -60,6 +60,8 @@ export const clientFrameTexts: Readonly<Record<ClientFrame['type'], string>> = {
   'conversation:read': 'Read up to a message; nothing answers it, and the conversation hears of it.',
   'typing:start': 'The caller types; lapses after 10 s unless said again.',
   'typing:stop': 'The caller no longer types.',
+  'desk:focus':
+    'Staff: the conversation before their eyes, of which they are told nothing; `null`: none any more.',
   ping: 'Answered with `pong`; carries no payload.',
 };
 
@@ -84,6 +86,10 @@ export const serverFrameTexts: Readonly<Record<EventType | 'pong', string>> = {
     '`conversationId`, `lastMessageId`, `updatedAt`, `preview`, `waiting`, and of the message `senderId`, `senderRole`, `senderName`, `createdAt`, `internal`: something was written; to staff.',
   'room:joined': '`conversationId`, `status`, `lastMessageId`: from here on it is live.',
   'messages:sync': '`conversationId`, `messages`, `hasMore`; the last one also `edited` and `deleted`.',
+  'notification:new':
+    '`event` (`mention`, `assigned`, `waiting`, `test`), `conversationId`, `messageId`, `name`, `minutes`: something that the other events do not tell; to the one member whom it concerns.',
+  'notification:cleared':
+    '`conversationId`: the member has read it elsewhere, and notifications of it can go; to that member.',
   presence: '`online`: whether staff of the organization are there; to visitors.',
   error: '`code`, `message`, and the ids of the frame that it answers.',
   pong: 'The answer to `ping`; carries no payload.',

@@ -155,5 +155,19 @@ export const tokenScopes = [
   'settings:write',
 ] as const;
 
+/** What a member may be told of. */
+export const notificationEvents = ['new', 'assigned', 'reply', 'mention'] as const;
+
+/** How a member may be told. */
+export const notificationWays = ['push', 'email', 'bell'] as const;
+
+/** How much of a visitor's message is shown. */
+export const notificationPreviews = ['none', 'name', 'text'] as const;
+
+export const escalationLimits = { steps: 10, minutes: 1_440 } as const;
+
+/** Browsers of one member that are sent pushes. */
+export const maxPushDevices = 10;
+
 export const visitorApiPrefix = '/api/v1';
 export const socketPath = '/api/v1/ws';

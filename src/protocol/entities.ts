@@ -2,7 +2,7 @@
 // Owns shapes only: how a row becomes one of these is services/core/serializers.ts.
 import { z } from 'zod';
 import { applicationSettings } from './application-settings.ts';
-import { assistantLimits } from './codes.ts';
+import { assistantLimits, notificationWays } from './codes.ts';
 import { exactText } from './text.ts';
 
 /** Any letter case comes in; ids are compared and returned in lower case. */
@@ -189,6 +189,14 @@ export const organizationDetail = organization.extend({
   releaseAfterMinutes: z.int().nullable(),
   /** Which members must show a second factor. */
   signIn: z.object({ secondFactor: secondFactorDemand }),
+  /** What is done when no member accepts a conversation, step by step. */
+  escalation: z.array(
+    z.object({
+      afterMinutes: z.int(),
+      to: z.string(),
+      ways: z.array(z.enum(notificationWays)),
+    }),
+  ),
   applications: z.int(),
   members: z.int(),
   createdAt: timestamp,

@@ -78,6 +78,16 @@ export interface EventPayloads {
     edited?: SyncMessage[];
     deleted?: string[];
   };
+  'notification:new': {
+    event: 'mention' | 'assigned' | 'waiting' | 'test';
+    conversationId: string | null;
+    messageId: string | null;
+    /** Who named the member, or gave them the conversation. */
+    name: string | null;
+    /** For how long no member has accepted the conversation. */
+    minutes: number | null;
+  };
+  'notification:cleared': { conversationId: string };
   presence: { online: boolean };
   error: {
     code: SocketErrorCode;

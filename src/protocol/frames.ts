@@ -32,6 +32,7 @@ export const clientFrames = {
   'conversation:read': z.object({ conversationId: uuid, messageId: uuid }),
   'typing:start': z.object({ conversationId: uuid }),
   'typing:stop': z.object({ conversationId: uuid }),
+  'desk:focus': z.object({ conversationId: uuid.nullable() }),
   ping: null,
 } as const;
 

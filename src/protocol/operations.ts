@@ -6,6 +6,7 @@ import { assistantOperations } from './operations/assistant.ts';
 import { blockOperations } from './operations/blocks.ts';
 import { dataOperations } from './operations/data.ts';
 import { adminOperations } from './operations/admin.ts';
+import { notificationOperations } from './operations/notifications.ts';
 import { queueOperations } from './operations/queue.ts';
 import { signInOperations } from './operations/sign-in.ts';
 import { staffOperations } from './operations/staff.ts';
@@ -20,6 +21,7 @@ export const operations = {
   ...staffOperations,
   ...queueOperations,
   ...signInOperations,
+  ...notificationOperations,
   ...blockOperations,
   ...adminOperations,
   ...dataOperations,

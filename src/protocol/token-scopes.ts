@@ -81,6 +81,14 @@ export const requiredScopes: Readonly<Record<MemberOperation, TokenScope | 'any'
   'members.resetSecondFactor': 'session',
   'members.signOut': 'session',
 
+  // A browser's pushes end with the session that asked for them.
+  'push.get': 'session',
+  'push.add': 'session',
+  'push.remove': 'session',
+  'notifications.get': 'any',
+  'notifications.update': 'session',
+  'notifications.test': 'session',
+
   'members.list': 'settings:read',
   'organizations.get': 'settings:read',
   'organizations.update': 'session',

@@ -37,6 +37,10 @@ import * as views from './chat/views.ts';
 import * as organizations from './tenants/organizations.ts';
 import { purgeApplicationData, purgeOrganizationData, purge } from './data/retention.ts';
 import type { Call, CallOf, ReadTx, Tx } from './service.ts';
+import * as pushDevices from './notifications/devices.ts';
+import * as notificationPreferences from './notifications/preferences.ts';
+import * as pushKeys from './notifications/push-keys.ts';
+import { testNotifications } from './notifications/test.ts';
 import * as passkeys from './auth/passkeys.ts';
 import * as ownSecondFactor from './auth/own-second-factor.ts';
 import * as secondFactorSignIn from './auth/second-factor-sign-in.ts';
@@ -178,6 +182,18 @@ export const handlers: { readonly [N in OperationName]: Handler<N> } = {
   'tokens.create': writes(staffSessions.createToken, memberScope),
   'tokens.list': reads(staffSessions.listTokens),
   'tokens.revoke': writes(staffSessions.revokeToken, memberScope),
+  'push.get': pushDevices.getPush,
+  'push.add': preparesAndWrites(pushDevices.prepareDevice, pushDevices.addDevice, serverScope),
+  'push.remove': writes(pushDevices.removeDevice, memberScope),
+  'push.rotateKey': preparesAndWrites(
+    ({ service }: CallOf<'push.rotateKey'>) => pushKeys.makePushKey(service),
+    pushKeys.rotatePushKey,
+    serverScope,
+  ),
+  'push.check': reads(pushKeys.checkPush),
+  'notifications.get': reads(notificationPreferences.getNotifications),
+  'notifications.update': writes(notificationPreferences.updateNotifications),
+  'notifications.test': testNotifications,
   'staff.token': sessions.issueStaffToken,
   'staff.conversations.list': listQueue,
   'staff.conversations.get': reads(conversations.getStaffConversation),

@@ -14,6 +14,7 @@ import type {
 import type { LanguageModel } from './assistant/language-model.ts';
 import type { ConfigCache } from './core/config-cache.ts';
 import type { Metrics } from './core/metrics.ts';
+import type { FocusBoard } from './notifications/focus.ts';
 import type { Secrets } from './auth/secrets.ts';
 
 /** null: off. */
@@ -44,6 +45,8 @@ export interface ServiceSettings {
   readonly auditDays: number | null;
   /** Whether webhooks may lead to private and local addresses. */
   readonly webhookPrivate: boolean;
+  /** Hosts and origins that pushes may go to, beside the known push services. */
+  readonly pushHosts: readonly string[];
   /** Whether crawls that admins begin may read private and local addresses. */
   readonly crawlPrivate: boolean;
   /** Whether an organization's admins set its plan and limits. */
@@ -56,6 +59,7 @@ export interface Service {
   readonly settings: ServiceSettings;
   readonly configCache: ConfigCache;
   readonly metrics: Metrics;
+  readonly focus: FocusBoard;
   /** null: no model is configured, and answers are quotations. */
   readonly model: LanguageModel | null;
 }

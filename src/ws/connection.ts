@@ -17,6 +17,7 @@ import {
   type TypingEvent,
 } from '../services/core/audience.ts';
 import { ServiceError } from '../services/core/errors.ts';
+import { focusRenewalMs } from '../services/notifications/focus.ts';
 import { anonymousName } from '../services/core/serializers.ts';
 import { readTypistName } from '../services/chat/visitors.ts';
 import { execute } from '../services/execute.ts';
@@ -74,6 +75,8 @@ export class Connection {
   readonly #rooms = new Map<string, Room>();
   /** How to cancel the end of typing, by conversation; null: it has never typed. */
   #typing: Map<string, () => void> | null = null;
+  /** How to cancel the renewal of what the member looks at; null: they look at nothing. */
+  #focus: (() => void) | null = null;
   readonly #inbox: (string | null)[] = [];
   #working = false;
   #closed = false;
@@ -197,6 +200,8 @@ export class Connection {
       case 'conversation:read':
         await execute(this.#call, this.#operation('conversations.read'), frame.payload);
         return undefined;
+      case 'desk:focus':
+        return this.#setFocus(frame.payload.conversationId);
       case 'typing:start':
         return this.#startTyping(frame.payload.conversationId);
       case 'typing:stop':
@@ -347,6 +352,18 @@ export class Connection {
     this.#sendTyping(conversationId, true);
   }
 
+  /** What the member looks at: they are told of nothing in it. Said again from time to time, as long as it holds. */
+  #setFocus(conversationId: string | null): void {
+    const { actor } = this;
+    if (actor.kind === 'visitor') throw new FrameError('FORBIDDEN', 'Only staff say what they look at.');
+    const { signals, clock } = this.#options.service.engine;
+    this.#focus?.();
+    this.#focus = null;
+    signals.send({ type: 'focus', memberId: actor.memberId, connectionId: this.id, conversationId });
+    if (conversationId !== null)
+      this.#focus = clock.after(focusRenewalMs, () => this.#setFocus(conversationId));
+  }
+
   #stopTyping(conversationId: string): void {
     const cancel = this.#typing?.get(conversationId);
     if (cancel === undefined) return;
@@ -467,6 +484,7 @@ export class Connection {
     if (this.#closed) return;
     this.#closed = true;
     this.#inbox.length = 0;
+    if (this.#focus !== null) this.#setFocus(null);
     for (const conversationId of this.#rooms.keys()) this.#leave(conversationId);
     this.#options.hub.remove(this);
   }

@@ -1,9 +1,16 @@
 // Delivers events to WebSocket connections: hears every commit in the order of the log, and offers each event to the
 // connections that may be concerned; canReceive (services/core/audience.ts) decides.
-import type { CommitNotice, CommittedEvent, TypingSignal } from '../engine/engine.ts';
+import type {
+  CommitNotice,
+  CommittedEvent,
+  NotificationSignal,
+  Signal,
+  TypingSignal,
+} from '../engine/engine.ts';
 import { canReceive } from '../services/core/audience.ts';
 import { loadPayloads } from '../services/core/event-log.ts';
 import { computeSlice } from '../services/core/slices.ts';
+import type { ServerFrame } from '../protocol/events.ts';
 import type { Service } from '../services/service.ts';
 import type { Connection } from './connection.ts';
 import { writeEvent, writeFrame } from './frames.ts';
@@ -40,7 +47,7 @@ export class Hub {
     this.#unsubscribe = [
       store.subscribe((notice) => this.#onCommit(notice)),
       presence.subscribe((organizationId, online) => this.#sendPresence(organizationId, online)),
-      signals.subscribe((signal) => this.#sendTyping(signal)),
+      signals.subscribe((signal) => this.#onSignal(signal)),
     ];
   }
 
@@ -77,6 +84,27 @@ export class Hub {
 
   leave(connection: Connection, conversationId: string): void {
     removeFrom(this.#rooms, conversationId, connection);
+  }
+
+  #onSignal(signal: Signal): void {
+    if (signal.type === 'typing') this.#sendTyping(signal);
+    else if (signal.type === 'notification') this.#sendNotification(signal);
+  }
+
+  #sendNotification({ organizationId, memberId, notification }: NotificationSignal): void {
+    this.#sendToMember(organizationId, memberId, { type: 'notification:new', payload: notification });
+  }
+
+  #sendToMember(
+    organizationId: string,
+    memberId: string,
+    frame: Extract<ServerFrame, { type: 'notification:new' | 'notification:cleared' }>,
+  ): void {
+    let bytes: Buffer | undefined;
+    const event = { type: frame.type, organization_id: organizationId, member_id: memberId } as const;
+    for (const connection of this.#staffByOrganization.get(organizationId) ?? [])
+      if (canReceive(event, connection.actor, connection.subscription))
+        connection.push((bytes ??= writeFrame(frame)));
   }
 
   /** Tells the others in a room that a participant types, or stopped. */
@@ -203,6 +231,12 @@ export class Hub {
     for (const connection of staff)
       if (canReceive(event, connection.actor, connection.subscription)) connection.push(frameOnce());
     if (activity !== undefined && staff.size > 0) this.#sendActivity(event, activity);
+    // Read in one place: what calls for attention elsewhere is over.
+    if (event.type === 'conversation:read' && event.member_id !== null)
+      this.#sendToMember(event.organization_id, event.member_id, {
+        type: 'notification:cleared',
+        payload: { conversationId: event.conversation_id },
+      });
   }
 
   /** The summary is made for the first who may receive it: staff that look at test data alone cause none of live data. */

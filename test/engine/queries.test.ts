@@ -22,6 +22,7 @@ const organization = {
   max_seats: null,
   release_after_minutes: null,
   second_factor: 'off',
+  escalation: '[]',
   plan_changed_at: 0,
   created_at: 0,
 } as const;

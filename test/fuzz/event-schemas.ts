@@ -50,6 +50,14 @@ const payloads: { [T in EventType]: z.ZodType<EventPayloads[T]> } = {
     subject: z.string().nullable(),
   }),
   'conversation:read': z.strictObject({ conversationId, userId: uuid, messageId: uuid }),
+  'notification:new': z.strictObject({
+    event: z.enum(['mention', 'assigned', 'waiting', 'test']),
+    conversationId: uuid.nullable(),
+    messageId: uuid.nullable(),
+    name: z.string().nullable(),
+    minutes: z.int().nullable(),
+  }),
+  'notification:cleared': z.strictObject({ conversationId }),
   'conversation:activity': z.strictObject({
     conversationId,
     lastMessageId: uuid,

@@ -23,6 +23,7 @@ const answers: Readonly<Record<ClientFrameType, Expectation['answer']>> = {
   'conversation:read': 'maybe',
   'typing:start': 'maybe',
   'typing:stop': 'maybe',
+  'desk:focus': 'maybe',
 };
 
 /** @param payload the bytes of a text frame; null: a binary one */

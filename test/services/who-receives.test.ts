@@ -213,6 +213,14 @@ const signals: readonly (readonly [string, DeliverableEvent])[] = [
     },
   ],
   ['presence', { type: 'presence', organization_id: acme }],
+  [
+    'notification:new of the operator',
+    { type: 'notification:new', organization_id: acme, member_id: operator.memberId },
+  ],
+  [
+    'notification:cleared of the operator',
+    { type: 'notification:cleared', organization_id: acme, member_id: operator.memberId },
+  ],
 ];
 
 /**
@@ -253,6 +261,8 @@ test  conversation:activity                           | .......... | ......... |
       typing:stop of the visitor                      | .......... | ++++++... | ..... | ...... | ....
       typing:stop of the operator                     | +++++..... | ....++... | ..... | ...... | ....
       presence                                        | ......+... | ......... | ..... | ...... | ....
+      notification:new of the operator                | .......... | ......... | +++.. | ...... | ....
+      notification:cleared of the operator            | .......... | ......... | +++.. | ...... | ....
 `;
 
 const events: readonly (readonly [string, string, DeliverableEvent])[] = [

@@ -8,6 +8,7 @@ export interface MembersRepository {
   byOrganization(organizationId: string): Promise<MemberRow[]>;
   insert(row: MemberRow): Promise<number>;
   setProfile(row: Pick<MemberRow, 'id' | 'name' | 'locale' | 'timezone' | 'signature'>): Promise<number>;
+  setNotifications(id: string, notifications: string): Promise<number>;
   setRole(id: string, role: MemberRow['role']): Promise<number>;
   setPassword(id: string, passwordHash: string): Promise<number>;
   setDisabled(id: string, disabledAt: number | null): Promise<number>;

@@ -19,6 +19,7 @@ export interface OrganizationsRepository {
   ): Promise<number>;
   setName(id: string, name: string): Promise<number>;
   setReleaseAfter(id: string, minutes: number | null): Promise<number>;
+  setEscalation(id: string, escalation: string): Promise<number>;
   setSecondFactor(id: string, demand: OrganizationRow['second_factor']): Promise<number>;
   /** Removes the organization and all it owns but its events; 0 when there is none. The newest event of the log stays, without content. */
   remove(id: string): Promise<number>;

@@ -28,6 +28,8 @@ import type {
   ParticipantRow,
   PasskeyRegistrationRow,
   PasskeyRow,
+  PasswordResetRow,
+  PushDeviceRow,
   RecoveryCodeRow,
   SignInTicketRow,
   StaffSessionRow,
@@ -80,6 +82,8 @@ export interface Database {
   sign_in_tickets: SignInTicketRow;
   member_passkeys: PasskeyRow;
   passkey_registrations: PasskeyRegistrationRow;
+  push_devices: PushDeviceRow;
+  password_resets: PasswordResetRow;
   visitors: VisitorRow;
   visitor_blocks: VisitorBlockRow;
   address_blocks: AddressBlockRow;

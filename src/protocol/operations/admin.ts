@@ -3,6 +3,7 @@
 import { z } from 'zod';
 import { applicationSettingsPatch } from '../application-settings.ts';
 import * as entity from '../entities.ts';
+import { escalation } from '../notifications.ts';
 import { exactText, text } from '../text.ts';
 import {
   successOutput,
@@ -61,6 +62,7 @@ export const adminOperations = {
       limits: entity.organizationLimits.partial().optional(),
       releaseAfterMinutes: z.int().min(1).max(1_440).nullable().optional(),
       signIn: z.object({ secondFactor: entity.secondFactorDemand }).optional(),
+      escalation: escalation.optional().describe('what is done when no member accepts a conversation'),
     }),
     output: entity.organizationDetail,
   }),

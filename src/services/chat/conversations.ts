@@ -169,6 +169,8 @@ export async function readConversation(
       type: 'conversation:read',
       audience: messageAudience(message),
       message_id: message.id,
+      // Of a visitor it says nothing: they choose their own id, which may be a member's.
+      member_id: actor.kind === 'member' ? actor.memberId : null,
       payload: { conversationId: conversation.id, userId: reader, messageId: message.id },
     });
   }

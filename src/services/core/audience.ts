@@ -54,7 +54,14 @@ export interface PresenceEvent {
   readonly organization_id: string;
 }
 
-export type DeliverableEvent = LoggedEvent | ActivityEvent | TypingEvent | PresenceEvent;
+/** Something that one member alone is told of, or that a notification of theirs is over. */
+export interface NotificationEvent {
+  readonly type: 'notification:new' | 'notification:cleared';
+  readonly organization_id: string;
+  readonly member_id: string;
+}
+
+export type DeliverableEvent = LoggedEvent | ActivityEvent | TypingEvent | PresenceEvent | NotificationEvent;
 
 /** An organization's webhook. It receives live events only. */
 export interface WebhookListener {
@@ -123,7 +130,8 @@ function canReceiveInRoom(
   listener: VisitorActor | MemberActor,
   subscription: RoomSubscription,
 ): boolean {
-  if (event.type === 'presence' || event.type === 'conversation:activity') return false;
+  if (event.type === 'presence' || event.type === 'conversation:activity' || isNotification(event))
+    return false;
   if (event.conversation_id !== subscription.conversationId) return false;
   if (event.organization_id !== listener.organizationId) return false;
   const isOwn = event.actor_id === userId(listener);
@@ -143,6 +151,7 @@ function canReceiveOutsideRooms(
   if (isTyping(event)) return false;
   if (event.organization_id !== listener.organizationId) return false;
   if (event.type === 'presence') return listener.kind === 'visitor';
+  if (isNotification(event)) return listener.kind === 'member' && listener.memberId === event.member_id;
   if (listener.kind !== 'member' || !modes.includes(event.mode)) return false;
   return (
     event.type === 'conversation:activity' ||
@@ -167,6 +176,10 @@ function canReadFromLog(event: DeliverableEvent, { organizationId }: LogSubscrip
 
 function isTyping(event: DeliverableEvent): event is TypingEvent {
   return event.type === 'typing:start' || event.type === 'typing:stop';
+}
+
+function isNotification(event: DeliverableEvent): event is NotificationEvent {
+  return event.type === 'notification:new' || event.type === 'notification:cleared';
 }
 
 function isLogged(event: DeliverableEvent): event is LoggedEvent {

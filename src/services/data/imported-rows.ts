@@ -12,6 +12,7 @@ import {
   organizationSlug,
   shortcut,
 } from '../../protocol/operations/shared.ts';
+import { escalation, notificationSettingsPatch } from '../../protocol/notifications.ts';
 import { tagName, viewName, viewQuery } from '../../protocol/queue.ts';
 import { credentialId, publicKey } from '../../protocol/sign-in.ts';
 import { exactText, text } from '../../protocol/text.ts';
@@ -222,6 +223,7 @@ function organizationRow(past: z.ZodNumber): z.ZodType<rows.OrganizationRow> {
     max_seats: entity.organizationLimits.shape.seats,
     release_after_minutes: z.int().min(1).max(1_440).nullable(),
     second_factor: entity.secondFactorDemand,
+    escalation: json(escalation),
     plan_changed_at: past,
   });
 }
@@ -301,6 +303,7 @@ function memberRow(past: z.ZodNumber): z.ZodType<rows.MemberRow> {
     locale,
     timezone: timezone.nullable(),
     signature: text(0, 1_000),
+    notifications: json(notificationSettingsPatch),
   });
 }
 

@@ -44,6 +44,7 @@ export async function addMember(
     locale: null,
     timezone: null,
     signature: '',
+    notifications: '{}',
   };
   await tx.repositories.members.insert(row);
   await auditMember(tx, call, row, 'members.add', { role: row.role });

@@ -7,6 +7,7 @@ import type { Mode } from '../../protocol/entities.ts';
 import type { OrganizationRow, RetentionCursor } from '../../engine/rows.ts';
 import { accessOrganization } from '../core/access.ts';
 import { audit } from '../core/audit.ts';
+import { readEscalation, storedEscalation } from '../notifications/escalation-steps.ts';
 import { badField, ServiceError } from '../core/errors.ts';
 import { demandsSecondFactor } from '../auth/second-factor-demand.ts';
 import { organizationQuotas } from './quotas.ts';
@@ -41,6 +42,7 @@ export async function createOrganization(
     max_seats: null,
     release_after_minutes: null,
     second_factor: 'off',
+    escalation: '[]',
     plan_changed_at: now,
     created_at: now,
   };
@@ -83,6 +85,7 @@ async function serializeOrganizationDetail(
     },
     releaseAfterMinutes: row.release_after_minutes,
     signIn: { secondFactor: row.second_factor },
+    escalation: readEscalation(row),
     applications: counts.applications,
     members: counts.members,
     createdAt: isoTime(row.created_at),
@@ -131,6 +134,7 @@ const auditedColumns = [
   ['max_seats', 'seats'],
   ['release_after_minutes', 'releaseAfterMinutes'],
   ['second_factor', 'secondFactor'],
+  ['escalation', 'escalation'],
 ] as const satisfies readonly (readonly [keyof OrganizationRow, string])[];
 
 /**
@@ -152,6 +156,7 @@ export async function updateOrganization(
     plan = row.plan,
     releaseAfterMinutes = row.release_after_minutes,
     signIn,
+    escalation,
   } = input;
   if (limits !== undefined && plan !== 'enterprise')
     throw new ServiceError(
@@ -166,6 +171,7 @@ export async function updateOrganization(
     plan_changed_at: plan === row.plan ? row.plan_changed_at : call.service.engine.clock.now(),
     release_after_minutes: releaseAfterMinutes,
     second_factor: signIn?.secondFactor ?? row.second_factor,
+    escalation: escalation === undefined ? row.escalation : await storedEscalation(tx, row, escalation),
   };
   await assertNotLockingOut(tx, call, updated);
   const changes = auditedColumns.filter(([column]) => updated[column] !== row[column]);
@@ -176,6 +182,7 @@ export async function updateOrganization(
     await organizations.setLimits(updated);
     await organizations.setReleaseAfter(row.id, releaseAfterMinutes);
     await organizations.setSecondFactor(row.id, updated.second_factor);
+    await organizations.setEscalation(row.id, updated.escalation);
     tx.configurationChanged(row.id);
     await audit(tx, call, {
       organizationId: row.id,

@@ -34,6 +34,7 @@ const insert = prepare<MemberRow>()((db, p) =>
     locale: p.locale,
     timezone: p.timezone,
     signature: p.signature,
+    notifications: p.notifications,
   }),
 );
 const setProfile = prepare<Pick<MemberRow, 'id' | 'name' | 'locale' | 'timezone' | 'signature'>>()((db, p) =>
@@ -41,6 +42,9 @@ const setProfile = prepare<Pick<MemberRow, 'id' | 'name' | 'locale' | 'timezone'
     .updateTable('members')
     .set({ name: p.name, locale: p.locale, timezone: p.timezone, signature: p.signature })
     .where('id', '=', p.id),
+);
+const setNotifications = prepare<Pick<MemberRow, 'id' | 'notifications'>>()((db, p) =>
+  db.updateTable('members').set({ notifications: p.notifications }).where('id', '=', p.id),
 );
 const setRole = prepare<Pick<MemberRow, 'id' | 'role'>>()((db, p) =>
   db.updateTable('members').set({ role: p.role }).where('id', '=', p.id),
@@ -159,6 +163,8 @@ export function createMembersRepository(runner: Runner): MembersRepository {
       all(runner, byOrganization, { organization_id: organizationId }),
     insert: (row: MemberRow) => run(runner, insert, row),
     setProfile: (row) => run(runner, setProfile, row),
+    setNotifications: (id: string, notifications: string) =>
+      run(runner, setNotifications, { id, notifications }),
     setRole: (id: string, role: MemberRow['role']) => run(runner, setRole, { id, role }),
     setPassword: (id: string, passwordHash: string) =>
       run(runner, setPassword, { id, password_hash: passwordHash }),

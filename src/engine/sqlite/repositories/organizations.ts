@@ -35,6 +35,7 @@ const insert = prepare<OrganizationRow>()((db, p) =>
     max_seats: p.max_seats,
     release_after_minutes: p.release_after_minutes,
     second_factor: p.second_factor,
+    escalation: p.escalation,
     plan_changed_at: p.plan_changed_at,
     created_at: p.created_at,
   }),
@@ -71,6 +72,9 @@ const setReleaseAfter = prepare<{ id: string; release_after_minutes: number | nu
 );
 const setSecondFactor = prepare<Pick<OrganizationRow, 'id' | 'second_factor'>>()((db, p) =>
   db.updateTable('organizations').set({ second_factor: p.second_factor }).where('id', '=', p.id),
+);
+const setEscalation = prepare<Pick<OrganizationRow, 'id' | 'escalation'>>()((db, p) =>
+  db.updateTable('organizations').set({ escalation: p.escalation }).where('id', '=', p.id),
 );
 const remove = prepare<{ id: string }>()((db, p) => db.deleteFrom('organizations').where('id', '=', p.id));
 const blankNewestEvent = prepare<{ id: string }>()((db, p) =>
@@ -150,6 +154,7 @@ export function createOrganizationsRepository(runner: Runner): OrganizationsRepo
     setName: (id: string, name: string) => run(runner, setName, { id, name }),
     setReleaseAfter: (id: string, minutes: number | null) =>
       run(runner, setReleaseAfter, { id, release_after_minutes: minutes }),
+    setEscalation: (id: string, escalation: string) => run(runner, setEscalation, { id, escalation }),
     setSecondFactor: (id: string, demand: OrganizationRow['second_factor']) =>
       run(runner, setSecondFactor, { id, second_factor: demand }),
     remove: async (id: string) => {

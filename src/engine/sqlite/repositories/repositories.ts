@@ -29,6 +29,8 @@ import { createCannedRepliesRepository } from './canned-replies.ts';
 import { createDraftsRepository } from './drafts.ts';
 import { createSightingsRepository } from './sightings.ts';
 import { createKnowledgeRepository } from './knowledge.ts';
+import { createPushDevicesRepository } from './push-devices.ts';
+import { createPasswordResetsRepository } from './password-resets.ts';
 import { createAiLogRepository } from './ai-log.ts';
 import { createCrawlsRepository } from './crawls.ts';
 import { createEffectsRepository } from './effects.ts';
@@ -67,6 +69,8 @@ export function createRepositories(runner: Runner, known?: KnownConversations): 
     blocks: createBlocksRepository(runner),
     secondFactors: createSecondFactorsRepository(runner),
     passkeys: createPasskeysRepository(runner),
+    pushDevices: createPushDevicesRepository(runner),
+    passwordResets: createPasswordResetsRepository(runner),
     cannedReplies: createCannedRepliesRepository(runner),
     drafts: createDraftsRepository(runner),
     sightings: createSightingsRepository(runner),

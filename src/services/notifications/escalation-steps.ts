@@ -1,0 +1,32 @@
+// What an organization does when no member accepts a conversation, as it is stored with the organization.
+import { escalation, type EscalationStep } from '../../protocol/notifications.ts';
+import type { OrganizationRow } from '../../engine/rows.ts';
+import { badField } from '../core/errors.ts';
+import type { ReadTx } from '../service.ts';
+
+/** The steps, in the order in which they come due. */
+export function readEscalation(row: Pick<OrganizationRow, 'escalation'>): EscalationStep[] {
+  return escalation.parse(JSON.parse(row.escalation));
+}
+
+/**
+ * The text that is stored: in the order in which the steps come due, each way once.
+ * @throws ServiceError bad_request (a member that the organization does not have)
+ */
+export async function storedEscalation(
+  tx: ReadTx,
+  { id }: Pick<OrganizationRow, 'id'>,
+  steps: readonly EscalationStep[],
+): Promise<string> {
+  for (const [index, { to }] of steps.entries()) {
+    if (to === 'available' || to === 'all') continue;
+    const member = await tx.repositories.members.byId(to);
+    if (member?.organization_id !== id)
+      throw badField(`escalation.${index}.to`, 'must be available, all or the id of a member');
+  }
+  return JSON.stringify(
+    steps
+      .map(({ afterMinutes, to, ways }) => ({ afterMinutes, to, ways: [...new Set(ways)] }))
+      .toSorted((one, other) => one.afterMinutes - other.afterMinutes),
+  );
+}
