@@ -1,13 +1,14 @@
 // Full-text search, canned replies, invitations, and the setting that gives the
 // conversations of an absent operator back to the queue.
 import { sql, type Kysely } from 'kysely';
+import { onSqlite } from './columns.ts';
 
 export async function up(db: Kysely<unknown>): Promise<void> {
   // Words come segmented (services/search.ts), so the tokenizer only folds case and accents.
-  await sql`create virtual table search using fts5(words, tokenize = 'unicode61 remove_diacritics 2')`.execute(
-    db,
-  );
-  await sql`insert into search(search, rank) values ('secure-delete', 1)`.execute(db);
+  await onSqlite(
+    sql`create virtual table search using fts5(words, tokenize = 'unicode61 remove_diacritics 2')`,
+  ).execute(db);
+  await onSqlite(sql`insert into search(search, rank) values ('secure-delete', 1)`).execute(db);
   // Which row of the index is which message: FTS rows have no keys of their own, and must fall with their message.
   await db.schema
     .createTable('search_rows')
@@ -16,9 +17,9 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       c.notNull().unique().references('messages.id').onDelete('cascade'),
     )
     .execute();
-  await sql`create trigger search_row_removed after delete on search_rows begin delete from search where rowid = old.id; end`.execute(
-    db,
-  );
+  await onSqlite(
+    sql`create trigger search_row_removed after delete on search_rows begin delete from search where rowid = old.id; end`,
+  ).execute(db);
 
   await db.schema
     .createTable('canned_replies')

@@ -1,18 +1,19 @@
 // The organization becomes a part of every indexed word, so that a search never meets another tenant's. The index is
 // emptied here and filled again in the background, from the messages.
 import { sql, type Kysely } from 'kysely';
+import { onSqlite } from './columns.ts';
 
 export async function up(db: Kysely<unknown>): Promise<void> {
   // The table is made anew: removing its rows one by one would take minutes.
-  await sql`drop trigger search_row_removed`.execute(db);
-  await sql`drop table search`.execute(db);
+  await onSqlite(sql`drop trigger search_row_removed`).execute(db);
+  await onSqlite(sql`drop table search`).execute(db);
   await sql`delete from search_rows`.execute(db);
-  await sql`create virtual table search using fts5(words, tokenize = 'unicode61 remove_diacritics 2')`.execute(
-    db,
-  );
-  await sql`insert into search(search, rank) values ('secure-delete', 1)`.execute(db);
-  await sql`create trigger search_row_removed after delete on search_rows begin delete from search where rowid = old.id; end`.execute(
-    db,
-  );
+  await onSqlite(
+    sql`create virtual table search using fts5(words, tokenize = 'unicode61 remove_diacritics 2')`,
+  ).execute(db);
+  await onSqlite(sql`insert into search(search, rank) values ('secure-delete', 1)`).execute(db);
+  await onSqlite(
+    sql`create trigger search_row_removed after delete on search_rows begin delete from search where rowid = old.id; end`,
+  ).execute(db);
   await sql`delete from meta where key = 'search_cursor'`.execute(db);
 }

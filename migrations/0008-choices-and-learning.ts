@@ -1,6 +1,7 @@
 // Titles that the assistant offers and which of them a visitor chose, questions that a person kept with a passage, and
 // an index of headings alone.
 import { sql, type Kysely } from 'kysely';
+import { onSqlite } from './columns.ts';
 
 export async function up(db: Kysely<unknown>): Promise<void> {
   // JSON: what an assistant's message offers. Null: nothing.
@@ -36,11 +37,13 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .execute();
 
   // Holds no text of its own: the words are made from the passages, which the program indexes anew after this change.
-  await sql`create virtual table knowledge_headings using fts5(words, content = '', contentless_delete = 1, tokenize = 'ascii')`.execute(
-    db,
-  );
-  await sql`insert into knowledge_headings(knowledge_headings, rank) values ('secure-delete', 1)`.execute(db);
-  await sql`create trigger knowledge_heading_removed after delete on knowledge_passages begin delete from knowledge_headings where rowid = old.row; end`.execute(
-    db,
-  );
+  await onSqlite(
+    sql`create virtual table knowledge_headings using fts5(words, content = '', contentless_delete = 1, tokenize = 'ascii')`,
+  ).execute(db);
+  await onSqlite(
+    sql`insert into knowledge_headings(knowledge_headings, rank) values ('secure-delete', 1)`,
+  ).execute(db);
+  await onSqlite(
+    sql`create trigger knowledge_heading_removed after delete on knowledge_passages begin delete from knowledge_headings where rowid = old.row; end`,
+  ).execute(db);
 }

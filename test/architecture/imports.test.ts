@@ -28,7 +28,7 @@ interface Wall {
 }
 
 const TRANSPORTS = ['koa', '@koa/', 'koa-', 'ws'];
-const STORES = ['kysely', 'better-sqlite3'];
+const STORES = ['kysely', 'better-sqlite3', 'pg'];
 const SCREENS = ['ink', 'react', 'commander'];
 const ROWS = ['src/engine/rows.ts', 'src/protocol/'];
 // What rules know of every engine.
@@ -97,11 +97,29 @@ const WALLS: readonly Wall[] = [
       'src/engine/file-errors.ts',
       'src/engine/histogram.ts',
       'src/engine/log-follower.ts',
+      'src/engine/schema-error.ts',
       'migrations/',
       ...PORTS,
     ],
     types: ['src/protocol/'],
-    never: [...TRANSPORTS, ...SCREENS, 'zod'],
+    never: [...TRANSPORTS, ...SCREENS, 'zod', 'pg'],
+  },
+  // The second database. The queries, and what they are built with, are the same for both.
+  {
+    folder: 'src/engine/postgres/',
+    own: [
+      'src/engine/postgres/',
+      'src/engine/memory/',
+      'src/engine/sqlite/query.ts',
+      'src/engine/sqlite/repositories/',
+      'src/engine/histogram.ts',
+      'src/engine/log-follower.ts',
+      'src/engine/schema-error.ts',
+      'migrations/',
+      ...PORTS,
+    ],
+    types: ['src/protocol/'],
+    packages: ['node:', 'kysely', 'pg'],
   },
   {
     folder: 'src/engine/',

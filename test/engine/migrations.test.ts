@@ -9,7 +9,8 @@ import { migrations } from '../../migrations/index.ts';
 import { readConfig } from '../../src/config.ts';
 import { createSystemClock } from '../../src/engine/clock.ts';
 import { databaseFile, EngineError, openEngine, prepareFolder } from '../../src/engine/open-engine.ts';
-import { migrate, SchemaError } from '../../src/engine/sqlite/migrate.ts';
+import { SchemaError } from '../../src/engine/schema-error.ts';
+import { migrate } from '../../src/engine/sqlite/migrate.ts';
 import { openService } from '../../src/open-service.ts';
 import { sizeLimits } from '../../src/protocol/codes.ts';
 import type { Actor } from '../../src/services/core/actor.ts';
@@ -63,7 +64,7 @@ async function rights(path: string): Promise<string> {
 describe('migrations', () => {
   it('are the files of their folder, numbered from 1, in order', async () => {
     const names = (await readdir(join(import.meta.dirname, '../../migrations')))
-      .filter((name) => name !== 'index.ts')
+      .filter((name) => /^\d{4}-/.test(name))
       .toSorted();
     expect(migrations.map(({ name }) => `${name}.ts`)).toEqual(names);
     expect(names.map((name) => Number(name.slice(0, 4)))).toEqual(names.map((_, index) => index + 1));

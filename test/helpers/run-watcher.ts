@@ -2,12 +2,17 @@
 //   node run-watcher.ts <run> <folder>
 // The runner holds the other end of its standard input, which closes with the runner, also when it is killed.
 import { rmSync } from 'node:fs';
+import { stopServer } from './postgres-end.ts';
 import { killProcesses } from './run-mark.ts';
 
 const [run, folder] = process.argv.slice(2);
 if (run === undefined || folder === undefined) throw new Error('usage: node run-watcher.ts <run> <folder>');
 
 process.stdin.resume().once('close', () => {
-  killProcesses(run);
-  rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
+  void stopServer(folder)
+    .catch(() => undefined)
+    .then(() => {
+      killProcesses(run);
+      rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
+    });
 });

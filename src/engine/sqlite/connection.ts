@@ -4,7 +4,7 @@
 import Database from 'better-sqlite3';
 import type { CompiledQuery } from 'kysely';
 import type { Durability } from '../engine.ts';
-import { attempt, type DirectRunner, type Runner } from './query.ts';
+import { attempt, type DirectRunner, type ImmediateRunner } from './query.ts';
 
 export type Connection = Database.Database;
 
@@ -94,7 +94,7 @@ function isOlder(version: string): boolean {
 export function createRunner(
   connection: Connection,
   onWrite: (sql: string) => void = () => undefined,
-): Runner {
+): ImmediateRunner {
   const statements = new Map<string, Database.Statement>();
   const most = 500;
 

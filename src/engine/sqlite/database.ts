@@ -106,8 +106,17 @@ export interface Database {
   webhook_deliveries: WebhookDeliveryRow;
   knowledge_documents: KnowledgeDocumentRow;
   knowledge_passages: Omit<KnowledgePassageRow, 'row'> & { row: Generated<number> };
-  /** The FTS5 table; `rowid` is KnowledgePassageRow.row. */
-  knowledge_search: { rowid: number; heading: string; words: string };
+  /** `rowid` is KnowledgePassageRow.row. On SQLite the FTS5 table, which has neither scope nor lengths. */
+  knowledge_search: {
+    rowid: number;
+    heading: string;
+    words: string;
+    scope: Generated<number>;
+    length: Generated<number>;
+    heading_length: Generated<number>;
+  };
+  /** On PostgreSQL alone: how often a term is in a passage. */
+  knowledge_words: { term: string; rowid: number; heading_count: number; text_count: number };
   /** Its words, each once. */
   knowledge_vocabulary: { term: string };
   knowledge_scopes: KnowledgeScopeRow;

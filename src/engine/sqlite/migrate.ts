@@ -2,12 +2,8 @@
 // that is newer than the program. The schema's number is SQLite's `user_version`.
 import { Kysely, SqliteDialect } from 'kysely';
 import { migrations, type Migration } from '../../../migrations/index.ts';
+import { SchemaError } from '../schema-error.ts';
 import type { Connection } from './connection.ts';
-
-/** A database that this program must not touch; the message says why and what to do. */
-export class SchemaError extends Error {
-  override readonly name = 'SchemaError';
-}
 
 /** The number of migrations that a database has seen; 0 for a new file. */
 export function schemaVersion(connection: Connection): number {

@@ -10,6 +10,7 @@ import {
   sql,
   type Compilable,
   type CompiledQuery,
+  type RootOperationNode,
 } from 'kysely';
 import type { Database } from './database.ts';
 
@@ -34,14 +35,28 @@ export interface DirectRunner {
   insert(query: CompiledQuery, parameters: readonly unknown[]): number | undefined;
 }
 
+/** Compiles what was built, for another database than SQLite. */
+export type Recompile = <R>(node: RootOperationNode) => CompiledQuery<R>;
+
 /** Runs compiled queries. */
 export interface Runner {
-  /** For several statements that are one method: a promise for each would cost more than some of them. */
-  readonly direct: DirectRunner;
+  /** What prepared queries are compiled by; left out: by SQLite's compiler. */
+  readonly recompile?: Recompile;
   all<R>(query: CompiledQuery<R>, parameters?: readonly unknown[]): Promise<R[]>;
   first<R>(query: CompiledQuery<R>, parameters?: readonly unknown[]): Promise<R | undefined>;
   /** The number of rows changed. */
   run(query: CompiledQuery, parameters?: readonly unknown[]): Promise<number>;
+}
+
+/** Runs compiled queries on a database that answers at once. */
+export interface ImmediateRunner extends Runner {
+  /** For several statements that are one method: a promise for each would cost more than some of them. */
+  readonly direct: DirectRunner;
+}
+
+/** Whether a runner's database answers at once. */
+export function isImmediate(runner: Runner): runner is ImmediateRunner {
+  return 'direct' in runner;
 }
 
 /** Not `async`: a promise for each call is enough, and a throw still becomes a rejection. */
@@ -57,12 +72,21 @@ class Parameter {
   }
 }
 
-/** A built query: its text and how to lay out the values of one run. */
-export interface PreparedQuery<P, R> {
+/** A query with a text, and how to lay out the values of one run. */
+export interface BoundQuery<P, R> {
   readonly compiled: CompiledQuery<R>;
   /** The values of one run, in the order of the text's placeholders. */
   bind(values: P): unknown[];
 }
+
+/** A query that is built when it first runs. */
+export interface PreparedQuery<P, R> extends BoundQuery<P, R> {
+  /** The same for another database, compiled once. */
+  compiledBy(recompile: Recompile): BoundQuery<P, R>;
+}
+
+/** All that were declared, so that a test can show every one to every database. */
+export const preparedQueries: Pick<PreparedQuery<never, unknown>, 'compiled' | 'compiledBy'>[] = [];
 
 /**
  * Builds a query once, when it first runs: a command runs a few of them, and building them all would be a sixth of its
@@ -70,31 +94,59 @@ export interface PreparedQuery<P, R> {
  * @returns a function that runs it: `prepare<{id: string}>()((db, p) => db.selectFrom(…).where('id', '=', p.id))`
  */
 export function prepare<P extends object>() {
+  return declare<P>((prepared) => preparedQueries.push(prepared));
+}
+
+/** The same for what only SQLite is asked: its full-text index. */
+export function prepareForSqlite<P extends object>() {
+  return declare<P>(() => undefined);
+}
+
+function declare<P extends object>(
+  note: (prepared: Pick<PreparedQuery<never, unknown>, 'compiled' | 'compiledBy'>) => unknown,
+) {
   return <R>(build: (db: Builder, parameters: P) => Compilable<R>): PreparedQuery<P, R> => {
-    let built: PreparedQuery<P, R> | undefined;
-    const query = (): PreparedQuery<P, R> => (built ??= buildQuery(build));
-    return {
+    let built: BoundQuery<P, R> | undefined;
+    let rebuilt: BoundQuery<P, R> | undefined;
+    const query = (): BoundQuery<P, R> => (built ??= buildQuery(build));
+    const prepared: PreparedQuery<P, R> = {
       get compiled() {
         return query().compiled;
       },
       bind: (values) => query().bind(values),
+      compiledBy: (recompile) =>
+        (rebuilt ??= layOut(recompile(compileWith(build, (parameter) => parameter).query))),
     };
+    note(prepared);
+    return prepared;
   };
+}
+
+/** @param standIn makes what stands for a parameter */
+function compileWith<P extends object, R>(
+  build: (db: Builder, parameters: P) => Compilable<R>,
+  standIn: (parameter: Parameter) => unknown,
+): CompiledQuery<R> {
+  return build(
+    builder,
+    new Proxy({} as P, { get: (_target, name) => standIn(new Parameter(String(name))) }),
+  ).compile() as CompiledQuery<R>;
 }
 
 function buildQuery<P extends object, R>(
   build: (db: Builder, parameters: P) => Compilable<R>,
-): PreparedQuery<P, R> {
-  const compile = (standIn: (parameter: Parameter) => unknown): CompiledQuery<R> =>
-    build(
-      builder,
-      new Proxy({} as P, { get: (_target, name) => standIn(new Parameter(String(name))) }),
-    ).compile() as CompiledQuery<R>;
-  const direct = compile((parameter) => parameter);
+): BoundQuery<P, R> {
+  const direct = compileWith(build, (parameter) => parameter);
   // better-sqlite3 is built with STAT4, under which SQLite plans a joined query anew for every new value that
   // its WHERE compares with: ten times the cost of running it. It does not look inside a subquery.
   const compiled =
-    direct.query.kind === 'SelectQueryNode' ? compile((parameter) => sql`(select ${parameter})`) : direct;
+    direct.query.kind === 'SelectQueryNode'
+      ? compileWith(build, (parameter) => sql`(select ${parameter})`)
+      : direct;
+  return layOut(compiled);
+}
+
+function layOut<P extends object, R>(compiled: CompiledQuery<R>): BoundQuery<P, R> {
   const layout = compiled.parameters.map((value) =>
     value instanceof Parameter ? { name: value.name as keyof P } : { constant: value },
   );
@@ -104,17 +156,25 @@ function buildQuery<P extends object, R>(
   };
 }
 
+/** The query as a runner's database has it. */
+function forRunner<P, R>({ recompile }: Runner, query: PreparedQuery<P, R>): BoundQuery<P, R> {
+  return recompile === undefined ? query : query.compiledBy(recompile);
+}
+
 /** All rows of a prepared query. */
 export function all<P, R>(runner: Runner, query: PreparedQuery<P, R>, values: P): Promise<R[]> {
-  return runner.all(query.compiled, query.bind(values));
+  const { compiled, bind } = forRunner(runner, query);
+  return runner.all(compiled, bind(values));
 }
 
 /** The first row of a prepared query, or undefined. */
 export function first<P, R>(runner: Runner, query: PreparedQuery<P, R>, values: P): Promise<R | undefined> {
-  return runner.first(query.compiled, query.bind(values));
+  const { compiled, bind } = forRunner(runner, query);
+  return runner.first(compiled, bind(values));
 }
 
 /** Runs a prepared query that answers no rows; the number of rows it changed. */
 export function run<P, R>(runner: Runner, query: PreparedQuery<P, R>, values: P): Promise<number> {
-  return runner.run(query.compiled, query.bind(values));
+  const { compiled, bind } = forRunner(runner, query);
+  return runner.run(compiled, bind(values));
 }

@@ -12,10 +12,20 @@ import type {
   TagStretch,
 } from '../../repositories/conversations.ts';
 import type { ConversationRow, ConversationWithVisitor, QueueRow } from '../../rows.ts';
-import { containsText, isOneOf, tagNames, withoutIndex } from '../dialect.ts';
+import { bound, containsText, isOneOf, isOneOfNumbers, joined, tagNames, withoutIndex } from '../dialect.ts';
 import type { KnownConversations } from '../known-conversations.ts';
 import { ownerHasArrived } from './organizations.ts';
-import { all, attempt, builder, first, prepare, run, type Runner } from '../query.ts';
+import {
+  all,
+  attempt,
+  builder,
+  first,
+  isImmediate,
+  prepare,
+  run,
+  type ImmediateRunner,
+  type Runner,
+} from '../query.ts';
 
 const byId = prepare<{ id: string }>()((db, p) =>
   db
@@ -128,7 +138,7 @@ export function stepOn(from: Step, by: ConversationStep, now: number): Step {
 
 /** A conversation as the connection reads it now, by the row that it knows or by a query. */
 export function readConversation(
-  { direct }: Runner,
+  { direct }: ImmediateRunner,
   known: KnownConversations | undefined,
   id: string,
 ): ConversationWithVisitor | undefined {
@@ -137,6 +147,40 @@ export function readConversation(
   const row = direct.first(byId.compiled, byId.bind({ id }));
   if (row !== undefined) known?.put(row);
   return row;
+}
+
+/** The same where the database is asked over a connection. */
+export function loadConversation(runner: Runner, id: string): Promise<ConversationWithVisitor | undefined> {
+  return first(runner, byId, { id });
+}
+
+function byIdOf(runner: Runner, known: KnownConversations | undefined): ConversationsRepository['byId'] {
+  return isImmediate(runner)
+    ? (id) => attempt(() => readConversation(runner, known, id))
+    : (id) => loadConversation(runner, id);
+}
+
+function advanceOf(
+  runner: Runner,
+  known: KnownConversations | undefined,
+): ConversationsRepository['advance'] {
+  if (!isImmediate(runner))
+    return async (id, by, now) => {
+      const conversation = await loadConversation(runner, id);
+      if (conversation === undefined) throw new Error(`No conversation ${id}.`);
+      const step = stepOn(conversation, by, now);
+      await run(runner, writeStep, { id, ...step });
+      return step;
+    };
+  return (id, by, now) =>
+    attempt(() => {
+      const conversation = readConversation(runner, known, id);
+      if (conversation === undefined) throw new Error(`No conversation ${id}.`);
+      const step = stepOn(conversation, by, now);
+      runner.direct.run(writeStep.compiled, writeStep.bind({ id, ...step }));
+      known?.put({ ...conversation, ...step });
+      return step;
+    });
 }
 
 const accept = prepare<{ id: string; assigned_to: string; updated_at: number }>()((db, p) =>
@@ -294,9 +338,6 @@ function queueBase(filter: ConversationFilter, stretch: QueueStretch) {
     .where(sql`c.rowid`, '>', bound(stretch.after))
     .where(sql`c.rowid`, '<=', bound(stretch.through));
 }
-
-/** A value that differs from stretch to stretch: bare, SQLite would plan the query anew for each (query.ts). */
-const bound = <T>(value: T) => sql<T>`(select ${value})`;
 
 function queue(filter: ConversationFilter, stretch: QueueStretch) {
   let query = queueBase(filter, stretch);
@@ -537,9 +578,9 @@ const facetColumns = builder
     sql<number>`c.rowid`.as('place'),
     sql<number>`c.snoozed_until is not null`.as('snoozed'),
     sql<number>`c.last_visitor_seq > 0`.as('visitor_wrote'),
-    sql<string | null>`(select group_concat(held.tag_id, ' ') from conversation_tags as held
+    sql<string | null>`(select ${joined('held.tag_id', ' ')} from conversation_tags as held
       where held.conversation_id = c.id)`.as('tag_ids'),
-    sql<string | null>`(select group_concat(reader.user_id, ' ') from participants as reader
+    sql<string | null>`(select ${joined('reader.user_id', ' ')} from participants as reader
       where reader.conversation_id = c.id and reader.role <> 'visitor' and c.last_visitor_seq > 0
         and reader.last_read_seq >= c.last_visitor_seq)`.as('readers'),
   ]);
@@ -552,14 +593,12 @@ const facetsOfStretch = prepare<StateStretch & { organization_id: string }>()((_
     .where(sql`c.rowid`, '<=', p.through),
 );
 const facetsOf = prepare<{ organization_id: string; ids: string }>()((_db, p) =>
-  facetColumns
-    .where(withoutIndex('c.organization_id'), '=', p.organization_id)
-    .where('c.id', 'in', sql<string>`(select value from json_each(${p.ids}))`),
+  facetColumns.where(withoutIndex('c.organization_id'), '=', p.organization_id).where(isOneOf('c.id', p.ids)),
 );
 const facetsAt = prepare<{ organization_id: string; places: string }>()((_db, p) =>
   facetColumns
     .where(withoutIndex('c.organization_id'), '=', p.organization_id)
-    .where(sql`c.rowid`, 'in', sql<number>`(select value from json_each(${p.places}))`),
+    .where(isOneOfNumbers('c.rowid', p.places)),
 );
 const lastQueueChange = prepare<object>()((db) =>
   db.selectFrom('queue_changes').select((e) => e.fn.max('number').as('number')),
@@ -585,7 +624,7 @@ export function createConversationsRepository(
   known?: KnownConversations,
 ): ConversationsRepository {
   return {
-    byId: (id: string) => attempt(() => readConversation(runner, known, id)),
+    byId: byIdOf(runner, known),
     byIdempotencyKey: async (visitorKey: string, key: string) =>
       (await first(runner, byIdempotencyKey, { visitor_key: visitorKey, idempotency_key: key }))?.id,
     countPending: async (visitorKey: string) =>
@@ -595,15 +634,7 @@ export function createConversationsRepository(
     countOfVisitor: async (visitorKey: string) =>
       (await first(runner, countOfVisitor, { visitor_key: visitorKey }))?.n ?? 0,
     insert: (row: ConversationRow) => run(runner, insert, row),
-    advance: (id: string, by: ConversationStep, now: number) =>
-      attempt(() => {
-        const conversation = readConversation(runner, known, id);
-        if (conversation === undefined) throw new Error(`No conversation ${id}.`);
-        const step = stepOn(conversation, by, now);
-        runner.direct.run(writeStep.compiled, writeStep.bind({ id, ...step }));
-        known?.put({ ...conversation, ...step });
-        return step;
-      }),
+    advance: advanceOf(runner, known),
     accept: (id: string, memberId: string, now: number) =>
       run(runner, accept, { id, assigned_to: memberId, updated_at: now }),
     muteAssistant: (id: string, now: number) => run(runner, muteAssistant, { id, now }),

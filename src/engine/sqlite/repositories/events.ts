@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import type { EventsRepository } from '../../repositories/events.ts';
 import type { EventRow } from '../../rows.ts';
-import { all, first, prepare, run, type Runner } from '../query.ts';
+import { all, first, prepare, run, type ImmediateRunner, type Runner } from '../query.ts';
 
 export const insertEvent = prepare<Omit<EventRow, 'seq'>>()((db, p) =>
   db.insertInto('events').values({
@@ -68,16 +68,22 @@ const removeOfOrganization = prepare<Stretch>()((db, p) =>
 );
 
 /** With `insert`, which only the store calls. */
-export function createEventsRepository(
-  runner: Runner,
-): EventsRepository & { insert(row: Omit<EventRow, 'seq'>): number } {
+export type GrowingEvents = EventsRepository & { insert(row: Omit<EventRow, 'seq'>): number };
+
+export function createGrowingEvents(runner: ImmediateRunner): GrowingEvents {
   return {
+    ...createEventsRepository(runner),
     // `seq` is the table's integer key, which SQLite tells without a query.
     insert: (row: Omit<EventRow, 'seq'>) => {
       const seq = runner.direct.insert(insertEvent.compiled, insertEvent.bind(row));
       if (seq === undefined) throw new Error('An event was not stored.');
       return seq;
     },
+  };
+}
+
+export function createEventsRepository(runner: Runner): EventsRepository {
+  return {
     after: (seq: number, limit: number) => all(runner, after, { seq, limit }),
     lastSeq: async () => (await first(runner, last, {}))?.seq ?? 0,
     prune: (before: number, limit: number) => run(runner, prune, { before, limit }),

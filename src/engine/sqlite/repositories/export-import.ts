@@ -3,6 +3,7 @@
 import { sql } from 'kysely';
 import type { AnyRow, ExportedTable, TransferRepository } from '../../repositories/export-import.ts';
 import type { OrganizationRow } from '../../rows.ts';
+import { twoFaced } from '../../../../migrations/columns.ts';
 import { all, builder, prepare, run, type Runner } from '../query.ts';
 import { arrivalMark } from './organizations.ts';
 
@@ -175,6 +176,18 @@ const completeArrival = prepare<Completed>()((db, p) =>
     .where('slug', '=', p.arriving),
 );
 
+const columnsOf = (table: string) =>
+  twoFaced({
+    sqlite: sql<{ name: string }>`select name from pragma_table_info(${table})`,
+    postgres: sql<{ name: string }>`select column_name::text as name from information_schema.columns
+      where table_schema = current_schema() and table_name = ${table} and column_name <> 'rowid'
+      order by ordinal_position`,
+  });
+const schemaNumber = twoFaced({
+  sqlite: sql<{ user_version: number }>`pragma user_version`,
+  postgres: sql<{ user_version: number }>`select max(number) as user_version from schema_migrations`,
+});
+
 export function createExportImportRepository(runner: Runner): TransferRepository {
   return {
     tables: exportedTables,
@@ -182,10 +195,7 @@ export function createExportImportRepository(runner: Runner): TransferRepository
       const rows = await runner.all(pageQuery(table, organizationId, after, limit));
       return { rows, next: rows.length < limit ? null : (rows.at(-1) ?? null) };
     },
-    columns: async (name) =>
-      (
-        await runner.all(sql<{ name: string }>`select name from pragma_table_info(${name})`.compile(builder))
-      ).map((one) => one.name),
+    columns: async (name) => (await runner.all(columnsOf(name).compile(builder))).map((one) => one.name),
     insert: (name, columns, row) => {
       const query = sql`insert into ${sql.table(name)} (${sql.join(columns.map((column) => sql.ref(column)))})
         values (${sql.join(columns.map((column) => row[column]))}) on conflict do nothing`;
@@ -209,8 +219,6 @@ export function createExportImportRepository(runner: Runner): TransferRepository
         release_after_minutes: row.release_after_minutes,
         plan_changed_at: row.plan_changed_at,
       }),
-    schema: async () =>
-      (await runner.first(sql<{ user_version: number }>`pragma user_version`.compile(builder)))
-        ?.user_version ?? 0,
+    schema: async () => (await runner.first(schemaNumber.compile(builder)))?.user_version ?? 0,
   };
 }

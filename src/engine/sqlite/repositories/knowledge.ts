@@ -1,16 +1,15 @@
 // Queries on the assistant's knowledge: documents, the passages they are cut into, the full-text index over them,
 // synonyms, vectors. What a search means is services/assistant/knowledge/retrieval.
-import { sql } from 'kysely';
 import type { KnowledgeRepository } from '../../repositories/knowledge.ts';
 import type {
-  KnowledgeCandidate,
   KnowledgeDocumentRow,
   KnowledgePassageRow,
   KnowledgeQuestionRow,
   ListedDocument,
 } from '../../rows.ts';
-import { isOneOf, isOrAny, withoutIndex } from '../dialect.ts';
-import { all, first, prepare, run, type Runner } from '../query.ts';
+import { isOneOf, isOrAny } from '../dialect.ts';
+import { all, first, isImmediate, prepare, run, type Runner } from '../query.ts';
+import { createPostgresWords, createSqliteWords } from './knowledge-words.ts';
 
 const documentById = prepare<{ id: string }>()((db, p) =>
   db.selectFrom('knowledge_documents').selectAll().where('id', '=', p.id),
@@ -151,13 +150,6 @@ const countByApplication = prepare<{ application_id: string }>()((db, p) =>
     .select((e) => e.fn.countAll<number>().as('n'))
     .where('application_id', '=', p.application_id),
 );
-const insertWords = prepare<{ rowid: number; heading: string; words: string }>()((db, p) =>
-  db.insertInto('knowledge_search').values({ rowid: p.rowid, heading: p.heading, words: p.words }),
-);
-const insertHeading = prepare<{ rowid: number; words: string }>()((db, p) =>
-  db.insertInto('knowledge_headings').values({ rowid: p.rowid, words: p.words }),
-);
-
 const scopeOf = prepare<{ application_id: string }>()((db, p) =>
   db.selectFrom('knowledge_scopes').select('number').where('application_id', '=', p.application_id),
 );
@@ -165,67 +157,6 @@ const makeScope = prepare<{ application_id: string }>()((db, p) =>
   db.insertInto('knowledge_scopes').values({ application_id: p.application_id }).returning('number'),
 );
 
-const countMatching = prepare<{ query: string }>()((db, p) =>
-  db
-    .selectFrom('knowledge_search')
-    .select((e) => e.fn.countAll<number>().as('n'))
-    .where(sql<boolean>`knowledge_search match ${p.query}`),
-);
-
-const vocabulary = prepare<{ from: string; to: string }>()((db, p) =>
-  db.selectFrom('knowledge_vocabulary').select('term').where('term', '>=', p.from).where('term', '<', p.to),
-);
-
-/**
- * The best by BM25, which runs inside the index; only they are joined. The plus keeps SQLite from the index on
- * applications, which would lead through every passage of one.
- */
-const matching = prepare<{ query: string; application_id: string; limit: number }>()((db, p) =>
-  db
-    .selectFrom(
-      db
-        .selectFrom('knowledge_search')
-        .select(['rowid', 'heading as heading_words', 'words as text_words'])
-        .where(sql<boolean>`knowledge_search match ${p.query}`)
-        .orderBy(sql`rank`)
-        .limit(p.limit)
-        .as('found'),
-    )
-    .innerJoin('knowledge_passages as k', 'k.row', 'found.rowid')
-    .innerJoin('knowledge_documents as d', 'd.id', 'k.document_id')
-    .select([
-      'k.row',
-      'k.id',
-      'k.document_id',
-      'k.heading',
-      'k.anchor',
-      'k.text',
-      'd.title',
-      'd.url',
-      'found.heading_words',
-      'found.text_words',
-    ])
-    .where(withoutIndex('k.application_id'), '=', p.application_id),
-);
-/** The same by the headings alone. */
-const matchingHeadings = prepare<{ query: string; application_id: string; limit: number }>()((db, p) =>
-  db
-    .selectFrom(
-      db
-        .selectFrom('knowledge_headings')
-        .select('rowid')
-        .where(sql<boolean>`knowledge_headings match ${p.query}`)
-        .orderBy(sql`rank`)
-        .limit(p.limit)
-        .as('found'),
-    )
-    .innerJoin('knowledge_passages as k', 'k.row', 'found.rowid')
-    .innerJoin('knowledge_search as indexed', 'indexed.rowid', 'k.row')
-    .innerJoin('knowledge_documents as d', 'd.id', 'k.document_id')
-    .select(['k.row', 'k.id', 'k.document_id', 'k.heading', 'k.anchor', 'k.text', 'd.title', 'd.url'])
-    .select(['indexed.heading as heading_words', 'indexed.words as text_words'])
-    .where(withoutIndex('k.application_id'), '=', p.application_id),
-);
 const rowById = prepare<{ id: string; application_id: string }>()((db, p) =>
   db
     .selectFrom('knowledge_passages')
@@ -233,17 +164,6 @@ const rowById = prepare<{ id: string; application_id: string }>()((db, p) =>
     .where('id', '=', p.id)
     .where('application_id', '=', p.application_id),
 );
-const candidateByRow = prepare<{ row: number; application_id: string }>()((db, p) =>
-  db
-    .selectFrom('knowledge_passages as k')
-    .innerJoin('knowledge_search as found', 'found.rowid', 'k.row')
-    .innerJoin('knowledge_documents as d', 'd.id', 'k.document_id')
-    .select(['k.row', 'k.id', 'k.document_id', 'k.heading', 'k.anchor', 'k.text', 'd.title', 'd.url'])
-    .select(['found.heading as heading_words', 'found.words as text_words'])
-    .where('k.row', '=', p.row)
-    .where('k.application_id', '=', p.application_id),
-);
-
 const unembedded = prepare<{ model: string; limit: number }>()((db, p) =>
   db
     .selectFrom('knowledge_passages as k')
@@ -287,12 +207,6 @@ const setSynonyms = prepare<{ application_id: string; synonyms: string }>()((db,
     .onConflict((conflict) => conflict.column('application_id').doUpdateSet({ synonyms: p.synonyms })),
 );
 
-const removeWords = prepare<{ rowid: number }>()((db, p) =>
-  db.deleteFrom('knowledge_search').where('rowid', '=', p.rowid),
-);
-const removeHeading = prepare<{ rowid: number }>()((db, p) =>
-  db.deleteFrom('knowledge_headings').where('rowid', '=', p.rowid),
-);
 const rowsUnderHeading = prepare<{ document_id: string; heading: string | null }>()((db, p) =>
   db
     .selectFrom('knowledge_passages')
@@ -323,28 +237,8 @@ const questionsOf = prepare<{ document_ids: string }>()((db, p) =>
     .orderBy('id'),
 );
 
-/** A term as the index has it: begun with its application's number. Digits end at the x, so no two pairs are the same. */
-const indexedTerm = (scope: number, term: string): string => `${scope}x${term}`;
-const bareTerm = (scope: number, indexed: string): string => indexed.slice(indexedTerm(scope, '').length);
-
-/** Any of the terms, as an FTS5 query: each is quoted, so that nothing typed is ever syntax. */
-function toMatch(scope: number, terms: readonly string[]): string {
-  return terms.map((term) => `"${indexedTerm(scope, term).replaceAll('"', '""')}"`).join(' OR ');
-}
-
-function toCandidate(
-  scope: number,
-  { heading_words, text_words, ...row }: IndexedPassage,
-): KnowledgeCandidate {
-  const bare = (indexed: string): string[] =>
-    indexed === '' ? [] : indexed.split(' ').map((term) => bareTerm(scope, term));
-  return { ...row, terms: { heading: bare(heading_words), text: bare(text_words) } };
-}
-
-/** A passage with its words as they lie in the index: parted by blanks. */
-type IndexedPassage = Omit<KnowledgeCandidate, 'terms'> & { heading_words: string; text_words: string };
-
 export function createKnowledgeRepository(runner: Runner): KnowledgeRepository {
+  const words = isImmediate(runner) ? createSqliteWords(runner) : createPostgresWords(runner);
   return {
     byId: (id: string) => first(runner, documentById, { id }),
     bySource: (applicationId: string, source: string) =>
@@ -371,13 +265,9 @@ export function createKnowledgeRepository(runner: Runner): KnowledgeRepository {
     stale: async (edition: number, limit: number) =>
       (await all(runner, staleDocuments, { edition, limit })).map((row) => row.id),
 
-    insertPassage: async (row, scope, { heading, text }) => {
+    insertPassage: async (row, scope, terms) => {
       const made = await first(runner, insertPassage, row);
-      if (made === undefined) return;
-      const indexed = (terms: readonly string[]): string =>
-        terms.map((term) => indexedTerm(scope, term)).join(' ');
-      await run(runner, insertWords, { rowid: made.row, heading: indexed(heading), words: indexed(text) });
-      await run(runner, insertHeading, { rowid: made.row, words: indexed(heading) });
+      if (made !== undefined) await words.insert(made.row, scope, terms);
     },
     removePassages: (documentId: string, limit: number) =>
       run(runner, removePassages, { document_id: documentId, limit }),
@@ -396,46 +286,22 @@ export function createKnowledgeRepository(runner: Runner): KnowledgeRepository {
       return found.number;
     },
 
-    counts: async (scope, terms) => {
-      const found = new Map<string, number>();
-      for (const term of terms)
-        found.set(term, (await first(runner, countMatching, { query: toMatch(scope, [term]) }))?.n ?? 0);
-      return found;
-    },
-    vocabulary: async (scope, beginning) => {
-      const from = indexedTerm(scope, beginning);
-      const rows = await all(runner, vocabulary, { from, to: `${from}\u{10ffff}` });
-      return rows.map(({ term }) => bareTerm(scope, term));
-    },
-    matching: async (scope, applicationId, terms, limit) => {
-      const asked = { query: toMatch(scope, terms), application_id: applicationId, limit };
-      return (await all(runner, matching, asked)).map((row) => toCandidate(scope, row));
-    },
-    matchingHeadings: async (scope, applicationId, terms, limit) => {
-      const asked = { query: toMatch(scope, terms), application_id: applicationId, limit };
-      return (await all(runner, matchingHeadings, asked)).map((row) => toCandidate(scope, row));
-    },
-    candidate: async (scope, applicationId, row) => {
-      const found = await first(runner, candidateByRow, { row, application_id: applicationId });
-      return found && toCandidate(scope, found);
-    },
+    counts: words.counts,
+    vocabulary: words.vocabulary,
+    matching: words.matching,
+    matchingHeadings: words.matchingHeadings,
+    candidate: words.candidate,
 
     rowOf: async (applicationId, id) =>
       (await first(runner, rowById, { id, application_id: applicationId }))?.row,
     underHeading: async (scope, applicationId, documentId, heading) => {
       const rows = await all(runner, rowsUnderHeading, { document_id: documentId, heading });
-      const found = await Promise.all(
-        rows.map(({ row }) => first(runner, candidateByRow, { row, application_id: applicationId })),
-      );
-      return found.flatMap((one) => (one === undefined ? [] : [toCandidate(scope, one)]));
+      const found = await Promise.all(rows.map(({ row }) => words.candidate(scope, applicationId, row)));
+      return found.flatMap((one) => (one === undefined ? [] : [one]));
     },
-    setHeadingTerms: async (row, scope, { heading, text }) => {
-      const indexed = (terms: readonly string[]): string =>
-        terms.map((term) => indexedTerm(scope, term)).join(' ');
-      await run(runner, removeWords, { rowid: row });
-      await run(runner, insertWords, { rowid: row, heading: indexed(heading), words: indexed(text) });
-      await run(runner, removeHeading, { rowid: row });
-      await run(runner, insertHeading, { rowid: row, words: indexed(heading) });
+    setHeadingTerms: async (row, scope, terms) => {
+      await words.remove(row);
+      await words.insert(row, scope, terms);
     },
     insertQuestion: (row) => run(runner, insertQuestion, row),
     removeQuestion: (id) => run(runner, removeQuestion, { id }),

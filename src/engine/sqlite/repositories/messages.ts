@@ -2,10 +2,20 @@
 import { sql } from 'kysely';
 import type { ConversationStep } from '../../repositories/conversations.ts';
 import type { HistoryFilter, MessagesRepository, NewMessage } from '../../repositories/messages.ts';
-import type { MessageRow, MessageWithSender } from '../../rows.ts';
+import type { ConversationWithVisitor, MessageRow, MessageWithSender } from '../../rows.ts';
 import type { KnownConversations } from '../known-conversations.ts';
-import { all, attempt, builder, first, prepare, run, type Builder, type Runner } from '../query.ts';
-import { readConversation, stepOn, writeStep } from './conversations.ts';
+import {
+  all,
+  attempt,
+  builder,
+  first,
+  isImmediate,
+  prepare,
+  run,
+  type Builder,
+  type Runner,
+} from '../query.ts';
+import { loadConversation, readConversation, stepOn, writeStep } from './conversations.ts';
 
 /** Messages with the current name of the sender. */
 function withSender(db: Builder) {
@@ -134,6 +144,21 @@ function page(filter: HistoryFilter) {
   return query.orderBy('m.seq', filter.order).limit(filter.limit).offset(filter.offset);
 }
 
+/** Where the database is asked over a connection: three questions, one after another. */
+async function appendLater(
+  runner: Runner,
+  row: NewMessage,
+  by: ConversationStep,
+): Promise<ConversationWithVisitor | undefined> {
+  const conversation = await loadConversation(runner, row.conversation_id);
+  if (conversation === undefined) throw new Error(`No conversation ${row.conversation_id}.`);
+  const step = stepOn(conversation, by, row.created_at);
+  const placed = { ...row, seq: step.last_seq, changed_seq: step.last_seq };
+  if ((await run(runner, insertMessage, placed)) === 0) return undefined;
+  await run(runner, writeStep, { id: conversation.id, ...step });
+  return { ...conversation, ...step };
+}
+
 /** @param known the rows that the connection knows, for the one that writes */
 export function createMessagesRepository(runner: Runner, known?: KnownConversations): MessagesRepository {
   return {
@@ -144,8 +169,9 @@ export function createMessagesRepository(runner: Runner, known?: KnownConversati
         sender_id: senderId,
         client_message_id: clientMessageId,
       }),
-    append: (row: NewMessage, by: ConversationStep) =>
-      attempt(() => {
+    append: (row: NewMessage, by: ConversationStep) => {
+      if (!isImmediate(runner)) return appendLater(runner, row, by);
+      return attempt(() => {
         const conversation = readConversation(runner, known, row.conversation_id);
         if (conversation === undefined) throw new Error(`No conversation ${row.conversation_id}.`);
         const step = stepOn(conversation, by, row.created_at);
@@ -155,7 +181,8 @@ export function createMessagesRepository(runner: Runner, known?: KnownConversati
         const after = { ...conversation, ...step };
         known?.put(after);
         return after;
-      }),
+      });
+    },
     edit: (values: Edit) => run(runner, edit, values),
     remove: async (id: string, changedSeq: number, now: number) => {
       const changed = await run(runner, remove, { id, changed_seq: changedSeq, deleted_at: now });

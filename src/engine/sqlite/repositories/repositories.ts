@@ -1,7 +1,7 @@
 // All tables' queries, bound to one runner: what a rule reaches through `tx.repositories`.
 import type { Repositories } from '../../repositories.ts';
 import type { KnownConversations } from '../known-conversations.ts';
-import type { Runner } from '../query.ts';
+import type { ImmediateRunner } from '../query.ts';
 import { createOrganizationsRepository } from './organizations.ts';
 import { createApplicationsRepository } from './applications.ts';
 import { createApiKeysRepository } from './api-keys.ts';
@@ -12,7 +12,7 @@ import { createParticipantsRepository } from './participants.ts';
 import { createTagsRepository } from './tags.ts';
 import { createViewsRepository } from './views.ts';
 import { createMessagesRepository } from './messages.ts';
-import { createEventsRepository } from './events.ts';
+import { createGrowingEvents, type GrowingEvents } from './events.ts';
 import { createAuditRepository } from './audit.ts';
 import { createMetaRepository } from './meta.ts';
 import { createRetentionRepository } from './retention.ts';
@@ -37,14 +37,14 @@ import { createEffectsRepository } from './effects.ts';
 
 /** The store itself appends events. */
 export interface SqliteRepositories extends Repositories {
-  readonly events: ReturnType<typeof createEventsRepository>;
+  readonly events: GrowingEvents;
 }
 
 /**
  * @param runner runs the queries on one connection
  * @param known the rows that this connection knows, for the one that writes
  */
-export function createRepositories(runner: Runner, known?: KnownConversations): SqliteRepositories {
+export function createRepositories(runner: ImmediateRunner, known?: KnownConversations): SqliteRepositories {
   return {
     meta: createMetaRepository(runner),
     organizations: createOrganizationsRepository(runner),
@@ -57,7 +57,7 @@ export function createRepositories(runner: Runner, known?: KnownConversations): 
     tags: createTagsRepository(runner),
     views: createViewsRepository(runner),
     messages: createMessagesRepository(runner, known),
-    events: createEventsRepository(runner),
+    events: createGrowingEvents(runner),
     audit: createAuditRepository(runner),
     retention: createRetentionRepository(runner),
     visitorData: createVisitorDataRepository(runner),

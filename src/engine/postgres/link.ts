@@ -1,0 +1,185 @@
+// A connection to PostgreSQL, set up the one right way, and what its values are in JavaScript. Statements that are given
+// one after another travel together. Holds no query.
+import pg from 'pg';
+import { StoreUnavailableError } from '../engine.ts';
+
+export interface LinkOptions {
+  /** `postgres://…`; it may hold a password and is never logged. */
+  readonly url: string;
+  /** Shown by the database beside each connection. */
+  readonly name: string;
+  /** False: an acknowledged commit survives a crash of the program, not of the database. */
+  readonly durable: boolean;
+  /** For long work: no limit on how long a statement takes, or a transaction waits for the program. */
+  readonly patient?: boolean;
+}
+
+/** A statement as the database prepares it, once for each connection. */
+export interface Statement {
+  /** Left out: it is not kept. */
+  readonly name?: string | undefined;
+  readonly text: string;
+}
+
+export interface Answer<R> {
+  readonly rows: R[];
+  /** How many rows it read or changed. */
+  readonly count: number;
+  /** What was done, as `COMMIT`. */
+  readonly command: string;
+}
+
+/** The schema that all of Deskbell's tables lie in. */
+export const schemaName = 'deskbell';
+const connectTimeoutMs = 5_000;
+const unansweredMs = 15_000;
+
+// Type numbers of PostgreSQL (pg_type.dat).
+const bool = 16;
+const bytea = 17;
+/** Whole numbers of each size, floats, decimals: none of ours is beyond 2^53. */
+const numbers = [20, 21, 23, 700, 701, 1700];
+
+const parsers: ReadonlyMap<number, (text: string) => unknown> = new Map<number, (text: string) => unknown>([
+  // As SQLite says it.
+  [bool, (text) => (text === 't' ? 1 : 0)],
+  ...numbers.map((type) => [type, Number] as const),
+  // In memory of its own: what the driver makes lies between other answers.
+  [bytea, (text) => new Uint8Array(Buffer.from(text.slice(2), 'hex'))],
+]);
+
+const types: pg.CustomTypesConfig = {
+  getTypeParser: (type: number) => parsers.get(type) ?? String,
+};
+
+/** One connection. Once it is lost it stays lost. */
+export class Link {
+  readonly #client: pg.Client;
+  #lost: Error | null = null;
+
+  private constructor(client: pg.Client) {
+    this.#client = client;
+  }
+
+  /**
+   * Connects.
+   * @throws StoreUnavailableError when the database can't be reached or refuses
+   */
+  static async open(options: LinkOptions): Promise<Link> {
+    const settings = {
+      search_path: schemaName,
+      timezone: 'UTC',
+      synchronous_commit: options.durable ? 'on' : 'off',
+      ...(options.patient === true
+        ? {}
+        : {
+            lock_timeout: '2s',
+            statement_timeout: '10s',
+            idle_in_transaction_session_timeout: '5s',
+          }),
+    };
+    const client = new pg.Client({
+      connectionString: options.url,
+      application_name: options.name,
+      connectionTimeoutMillis: connectTimeoutMs,
+      keepAlive: true,
+      keepAliveInitialDelayMillis: 5_000,
+      pipeline: true,
+      types,
+      options: Object.entries(settings)
+        .map(([name, value]) => `-c ${name}=${value}`)
+        .join(' '),
+      ...(options.patient === true ? {} : { query_timeout: unansweredMs }),
+    });
+    const link = new Link(client);
+    client.on('error', (error) => link.#lose(error));
+    client.on('end', () => link.#lose(new Error('The connection has ended.')));
+    try {
+      await client.connect();
+    } catch (error) {
+      throw new StoreUnavailableError('The database can’t be reached.', { cause: error });
+    }
+    return link;
+  }
+
+  /** Whether nothing more can be asked of it. */
+  get lost(): boolean {
+    return this.#lost !== null;
+  }
+
+  /**
+   * Runs a statement behind those that were given before it.
+   * @throws StoreUnavailableError when the connection is lost
+   * @throws what the database answers otherwise
+   */
+  async query<R>(statement: Statement, values: readonly unknown[] = []): Promise<Answer<R>> {
+    try {
+      const { rows, fields, rowCount, command } = await this.#client.query<object>({
+        ...(statement.name !== undefined && { name: statement.name }),
+        text: statement.text,
+        values: [...values],
+      });
+      if (fields.some(({ name }) => name === hidden))
+        for (const row of rows) Reflect.deleteProperty(row, hidden);
+      return { rows: asTyped<R>(rows), count: rowCount ?? 0, command };
+    } catch (error) {
+      throw this.#explain(error);
+    }
+  }
+
+  /** Called with the text of each notification of a channel. */
+  async listen(channel: string, listener: (text: string) => void): Promise<void> {
+    this.#client.on('notification', (message) => {
+      if (message.channel === channel) listener(message.payload ?? '');
+    });
+    await this.query({ text: `listen ${channel}` });
+  }
+
+  /** Called once when the connection is lost. */
+  onLost(listener: () => void): void {
+    this.#client.once('end', listener);
+  }
+
+  /** Ends it after what was given. Twice is once. */
+  async close(): Promise<void> {
+    this.#lost ??= new Error('The connection was closed.');
+    await this.#client.end().catch(() => undefined);
+  }
+
+  #lose(error: Error): void {
+    this.#lost ??= error;
+  }
+
+  #explain(error: unknown): unknown {
+    const code = sqlState(error);
+    if (code !== undefined && !isOutage(code)) return error;
+    if (code === undefined) this.#lose(error instanceof Error ? error : new Error(String(error)));
+    return new StoreUnavailableError('The database did not answer.', { cause: error });
+  }
+}
+
+/** The row number of a conversation is the database's own: a row as rules know it has none. */
+const hidden = 'rowid';
+
+/** Rows have the columns that their query names: the compiler knows them where the query was built. */
+function asTyped<R>(rows: readonly object[]): R[];
+function asTyped(rows: readonly object[]): readonly object[] {
+  return rows;
+}
+
+/** The code of PostgreSQL's answer (SQLSTATE), or undefined for any other error. */
+export function sqlState(error: unknown): string | undefined {
+  return error instanceof pg.DatabaseError ? error.code : undefined;
+}
+
+/** The database ends, begins, has no room or no more connections: the same may succeed later. */
+function isOutage(code: string): boolean {
+  return code.startsWith('08') || code.startsWith('53') || code.startsWith('57P') || code.startsWith('58');
+}
+
+/** The same transaction may succeed when it runs again. */
+export function isWorthRepeating(error: unknown): boolean {
+  const code = sqlState(error) ?? '';
+  // Serialization failure, deadlock, a lock that was not had in time.
+  return code === '40001' || code === '40P01' || code === '55P03';
+}
