@@ -1,6 +1,7 @@
 // Attacks the one table of keys: what Ink reports becomes a key, a key one command at most, own keys a clear
 // answer. Must not test what commands do.
 
+import { commandTexts, createEnglishKeymap } from '../../src/desk/command-texts.ts';
 import { EventEmitter } from 'node:events';
 import { render, Text, useInput, type Key } from 'ink';
 import { createElement } from 'react';
@@ -10,7 +11,6 @@ import {
   commandNames,
   commandKeys,
   keyScopes,
-  createKeymap,
   isTextField,
   type CommandName,
 } from '../../src/desk/keymap.ts';
@@ -152,13 +152,14 @@ describe('the table', () => {
   it.each(commandNames)(
     '%s has keys that terminals can send, works somewhere, and says what it does in at most 24 characters',
     (name) => {
-      const { keys, where, about, instead } = commandKeys[name];
+      const { keys, where, instead } = commandKeys[name];
+      const about = commandTexts[name];
       expect(about.length).toBeGreaterThan(1);
       expect(about.length).toBeLessThanOrEqual(24);
       for (const key of [...keys, ...Object.values(instead ?? {}).flat()])
         expect(canonicalKey(key)).toEqual({ key });
       expect(new Set(keys).size).toBe(keys.length);
-      const keymap = createKeymap();
+      const keymap = createEnglishKeymap();
       // Everywhere it is said to work it has a key, and that key finds it.
       for (const scope of where) {
         const [first] = keymap.keysOf(name, scope);
@@ -169,7 +170,7 @@ describe('the table', () => {
   );
 
   it('leaves letters to the text fields', () => {
-    const keymap = createKeymap();
+    const keymap = createEnglishKeymap();
     for (const scope of keyScopes.filter(isTextField)) {
       for (const key of ['a', 'j', 'q', '?', ':', '/', 'space', 'G', '1', 'é'])
         expect(keymap.commandFor(scope, key)).toBeUndefined();
@@ -178,7 +179,7 @@ describe('the table', () => {
   });
 
   it('has what an operator’s hands know', () => {
-    const keymap = createKeymap();
+    const keymap = createEnglishKeymap();
     const wanted: readonly (readonly [Parameters<typeof keymap.commandFor>[0], string, CommandName])[] = [
       ['queue', 'j', 'down'],
       ['queue', 'up', 'up'],
@@ -221,7 +222,7 @@ describe('the table', () => {
   });
 
   it('shows help in its own order, with keys as people read them', () => {
-    const help = createKeymap().help('conversation');
+    const help = createEnglishKeymap().help('conversation');
     const order = help.map(({ command }) => commandNames.indexOf(command));
     expect(order).toEqual(order.toSorted((one, other) => one - other));
     expect(help.find(({ command }) => command === 'nextUnread')).toEqual({
@@ -229,8 +230,8 @@ describe('the table', () => {
       keys: ['n', 'Alt+A'],
       about: 'next unread',
     });
-    expect(createKeymap().label('palette', 'composer')).toBe('^P');
-    expect(createKeymap().label('send', 'queue')).toBeUndefined();
+    expect(createEnglishKeymap().label('palette', 'composer')).toBe('^P');
+    expect(createEnglishKeymap().label('send', 'queue')).toBeUndefined();
   });
 });
 
@@ -302,7 +303,7 @@ describe('names of keys', () => {
 
 describe('own keys', () => {
   it('take the place of the table’s, everywhere', () => {
-    const keymap = createKeymap(
+    const keymap = createEnglishKeymap(
       parseKeyOverrides('{"accept": ["Ctrl+O", "o"], "palette": "alt+p", "sound": []}'),
     );
     expect([
@@ -324,7 +325,7 @@ describe('own keys', () => {
   });
 
   it('may change two commands’ places with each other', () => {
-    const keymap = createKeymap(parseKeyOverrides('{"accept": ["x"], "resolve": ["a"]}'));
+    const keymap = createEnglishKeymap(parseKeyOverrides('{"accept": ["x"], "resolve": ["a"]}'));
     expect([keymap.commandFor('queue', 'x'), keymap.commandFor('queue', 'a')]).toEqual(['accept', 'resolve']);
   });
 

@@ -1,7 +1,8 @@
 // The console's model on a fake service and a clock that a test moves by hand, and keys as
 // a person presses them. Not a test itself.
 import type { Draft, DraftStore } from '../../src/desk/drafts.ts';
-import { createKeymap, type Keymap } from '../../src/desk/keymap.ts';
+import { createEnglishKeymap } from '../../src/desk/command-texts.ts';
+import type { Keymap } from '../../src/desk/keymap.ts';
 import { DeskController } from '../../src/desk/desk-controller.ts';
 import { TerminalView } from '../../src/cli/console/views/terminal-view.ts';
 import type { ViewState } from '../../src/cli/console/views/view-state.ts';
@@ -63,7 +64,7 @@ export async function createModelFixture(
   const notifications: string[] = [];
   const copied: string[] = [];
   const exitCodes: number[] = [];
-  const keymap = createKeymap();
+  const keymap = createEnglishKeymap();
   let muted = false;
   const model = new DeskController({
     client: staff.client,

@@ -3,7 +3,7 @@
 import WebSocket from 'ws';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { DeskController } from '../../src/desk/desk-controller.ts';
-import { createKeymap } from '../../src/desk/keymap.ts';
+import { createEnglishKeymap } from '../../src/desk/command-texts.ts';
 import { shownRows, tabs } from '../../src/desk/queue.ts';
 import { shownMessages } from '../../src/desk/shown-messages.ts';
 import { createStaffClient, type StaffClient, type StaffConversationListItem } from '../../src/sdk/staff.ts';
@@ -71,7 +71,7 @@ async function openDesk(token: string): Promise<OpenDesk> {
       ids: () => [],
       flush: () => undefined,
     },
-    keymap: createKeymap(),
+    keymap: createEnglishKeymap(),
     mode: 'live',
     asksLess: true,
     notifier: {

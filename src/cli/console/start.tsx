@@ -4,7 +4,8 @@ import { readFile } from 'node:fs/promises';
 import { render } from 'ink';
 import { createStaffClient } from '../../sdk/staff.ts';
 import { createDraftStore } from './drafts.ts';
-import { createKeymap, type Keymap } from '../../desk/keymap.ts';
+import { createEnglishKeymap } from '../../desk/command-texts.ts';
+import type { Keymap } from '../../desk/keymap.ts';
 import { KeymapError, parseKeyOverrides } from '../../desk/own-keys.ts';
 import { DeskController } from '../../desk/desk-controller.ts';
 import { createNotifier } from './notifier.ts';
@@ -24,12 +25,12 @@ const endings = ['SIGTERM', 'SIGHUP', 'SIGINT'] as const;
 async function keymapFrom(
   file: string | null,
 ): Promise<{ readonly keymap: Keymap; readonly problem: string | null }> {
-  if (file === null) return { keymap: createKeymap(), problem: null };
+  if (file === null) return { keymap: createEnglishKeymap(), problem: null };
   try {
-    return { keymap: createKeymap(parseKeyOverrides(await readFile(file, 'utf8'))), problem: null };
+    return { keymap: createEnglishKeymap(parseKeyOverrides(await readFile(file, 'utf8'))), problem: null };
   } catch (error) {
     const why = error instanceof KeymapError ? error.message : 'it can’t be read.';
-    return { keymap: createKeymap(), problem: `Your keys are not used: ${why}` };
+    return { keymap: createEnglishKeymap(), problem: `Your keys are not used: ${why}` };
   }
 }
 
