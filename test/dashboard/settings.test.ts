@@ -1,9 +1,9 @@
 // Walks through the settings in a real browser, signed in by a link: every page draws, says no error, breaks no policy and
 // no rule of accessibility; what is written is stored, and what is wrong is said at its field.
-import { mkdirSync, readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { axeViolations } from '../helpers/axe.ts';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { launchBrowser, openBrowserPage, startHostSite, type BrowserPage } from '../helpers/browser.ts';
@@ -19,7 +19,6 @@ import {
   type TestOrganization,
 } from '../helpers/fixtures.ts';
 
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 /** Where pictures go; nowhere unless asked for. */
 const pictures = process.env['DESKBELL_TEST_PICTURES'];
 if (pictures !== undefined) mkdirSync(pictures, { recursive: true });
@@ -77,15 +76,8 @@ async function settled(page: Page): Promise<void> {
   });
 }
 
-async function violations(page: Page): Promise<string[]> {
-  // Trusted Types and the policy forbid a script element; the debugger's own evaluation is not concerned.
-  await page.evaluate(axe);
-  const found = await page.evaluate<{ id: string; nodes: { html: string }[] }[]>(
-    // Not into the frame of the preview, which answers no other origin: the widget has such tests of its own.
-    'axe.run({ iframes: false }).then(({ violations }) => violations)',
-  );
-  return found.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' | ')}`);
-}
+/** Not into the frame of the preview: the widget has such tests of its own. */
+const violations = (page: Page): Promise<string[]> => axeViolations(page, { frames: false });
 
 const sections = [
   'account',

@@ -1,9 +1,9 @@
 // Owns: the page /security in a real browser with an authenticator of the browser's own: a passkey is made and shown,
 // and refused where it does not belong; codes are shown once; the session ends with the page.
-import { mkdirSync, readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, BrowserContextOptions, CDPSession, Locator, Page } from 'playwright-core';
+import { axeViolations } from '../helpers/axe.ts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { totpCode, totpStep } from '../../src/services/auth/totp.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
@@ -13,7 +13,6 @@ import { rowsOf } from '../helpers/database.ts';
 import { eventually } from '../helpers/eventually.ts';
 import { createMember, createOrganization, memberPassword, type TestMember } from '../helpers/fixtures.ts';
 
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 /** Where pictures go; nowhere unless asked for. */
 const pictures = process.env['DESKBELL_TEST_PICTURES'];
 if (pictures !== undefined) mkdirSync(pictures, { recursive: true });
@@ -268,14 +267,7 @@ describe('the page', () => {
     const judge = async (state: string): Promise<void> => {
       if (pictures !== undefined)
         await page.screenshot({ path: join(pictures, `security-${name}-${state}.png`), fullPage: true });
-      await page.evaluate(axe);
-      const { violations } = (await page.evaluate('axe.run()')) as {
-        violations: { id: string; nodes: { html: string }[] }[];
-      };
-      expect(
-        violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`),
-        state,
-      ).toEqual([]);
+      expect(await axeViolations(page), state).toEqual([]);
       expect(
         await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth'),
         state,

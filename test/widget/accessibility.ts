@@ -1,11 +1,10 @@
 // Owns how a face of the widget is judged: axe with every rule on, the contrast that axe can't see, and a picture
 // for people who want to look. Must not know which state is judged.
-import { mkdirSync, readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { BrowserContextOptions, Page } from 'playwright-core';
+import { axeViolations } from '../helpers/axe.ts';
 
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 /** Where pictures go; nowhere unless asked for. */
 export const screenshotFolder = process.env['DESKBELL_TEST_PICTURES'];
 if (screenshotFolder !== undefined) mkdirSync(screenshotFolder, { recursive: true });
@@ -46,18 +45,9 @@ const lowContrastTexts = `(() => {
 
 /** What axe has against the page as it is now, and which texts are hard to read; and a picture of it. */
 export async function checkAccessibility(page: Page, name: string): Promise<unknown[]> {
-  // Colours in the middle of an animation are not chosen by the page.
-  await page.evaluate(
-    `Promise.all(document.querySelector('deskbell-widget').shadowRoot.getAnimations().filter(({ effect }) => effect.getComputedTiming().endTime < 1e6).map(({ finished }) => finished.catch(() => 0)))`,
-  );
   if (screenshotFolder !== undefined) await page.screenshot({ path: join(screenshotFolder, `${name}.png`) });
-  await page.evaluate(axe);
-  const result = (await page.evaluate(`axe.run()`)) as {
-    violations: { id: string; nodes: { html: string; failureSummary: string }[] }[];
-  };
-  const violations = result.violations.map(({ id, nodes }) => ({
-    id,
-    nodes: nodes.map(({ html: where, failureSummary }) => `${where}: ${failureSummary}`),
-  }));
+  const violations = await axeViolations(page, {
+    root: "document.querySelector('deskbell-widget').shadowRoot",
+  });
   return [...violations, ...((await page.evaluate(lowContrastTexts)) as string[])];
 }
