@@ -302,9 +302,18 @@ export async function buildDashboard(bundle, folder) {
     files[name] = { type: types[name.split('.').at(-1)], bytes: Buffer.byteLength(text) };
   }
   const [entry, css] = [nameOf(script, '.js'), nameOf(style, '.css')];
+  const languages = Object.fromEntries(
+    Object.entries(script.metafile.outputs).flatMap(([path, { entryPoint = '' }]) => {
+      const language = /^src\/dashboard\/languages\/(\w+)\.ts$/.exec(entryPoint)?.[1];
+      return language === undefined ? [] : [[language, basename(path)]];
+    }),
+  );
   const page = readFileSync(join(root, 'src/dashboard/index.html'), 'utf8');
   writeFileSync(join(folder, 'index.html'), page.replace('{{entry}}', entry).replace('{{css}}', css));
-  writeFileSync(join(folder, 'assets.json'), `${JSON.stringify({ entry, css, files }, null, 2)}\n`);
+  writeFileSync(
+    join(folder, 'assets.json'),
+    `${JSON.stringify({ entry, css, languages, files }, null, 2)}\n`,
+  );
   return [script, style];
 }
 

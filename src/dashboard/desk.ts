@@ -3,13 +3,7 @@ import { signal } from '@preact/signals';
 import { DeskController } from '../desk/desk-controller.ts';
 import type { DeskState } from '../desk/desk-state.ts';
 import { initialState } from '../desk/desk-state.ts';
-import {
-  commandKeys,
-  createKeymap,
-  type CommandName,
-  type Keymap,
-  type KeyOverrides,
-} from '../desk/keymap.ts';
+import { createKeymap, type CommandName, type Keymap, type KeyOverrides } from '../desk/keymap.ts';
 import type { Notifier } from '../desk/notifications.ts';
 import { session, staffClient } from './api.ts';
 import { isSoundOn, playSound, setSound } from './sound.ts';
@@ -60,7 +54,8 @@ const keys: KeyOverrides = {
 
 const spoken = (name: CommandName): string => {
   const key = `cmd_${name}`;
-  return isSpoken(key) ? t(key) : commandKeys[name].about;
+  // A command that the dashboard has not is never named.
+  return isSpoken(key) ? t(key) : name;
 };
 
 type SpokenCommand = Extract<Parameters<typeof t>[0], `cmd_${string}`>;
@@ -131,6 +126,7 @@ export function desk(): Desk {
     drafts,
     mode: 'live',
     asksLess: true,
+    loadsEarly: true,
     keymap,
     say,
     notifier: createNotifier(),

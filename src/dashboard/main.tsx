@@ -133,15 +133,19 @@ async function begin(): Promise<void> {
   const ticket = /^#sign-in=([\w.-]+)$/.exec(location.hash)?.[1];
   // The ticket must not stay in the address, where it can be read over a shoulder or in the history.
   if (ticket !== undefined) history.replaceState(null, '', location.pathname + location.search);
-  const [, byLink] = await Promise.all([
-    loadLanguage(),
-    ticket === undefined ? null : import('./sign-in.tsx').then(({ signInByLink }) => signInByLink(ticket)),
-  ]);
+  const spoken = loadLanguage();
+  const byLink =
+    ticket === undefined
+      ? null
+      : await import('./sign-in.tsx').then(({ signInByLink }) => signInByLink(ticket));
   const { model } = desk();
+  // The session is asked for while the language is on its way.
+  const started = model.start('');
+  await spoken;
   render(<App />, document.body);
   if (byLink === false) toast(t('linkSpent'), 'bad');
   keepShell().catch(() => undefined);
-  model.start('').catch((error: unknown) => model.context.report(error));
+  started.catch((error: unknown) => model.context.report(error));
 }
 
 void begin();

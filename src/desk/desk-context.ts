@@ -71,6 +71,8 @@ export interface DeskParts {
   readonly runtime: DeskRuntime;
   /** What the queue does not tell of an open conversation is asked for only when the member wants to see it. */
   readonly asksLess?: boolean;
+  /** The queue's first rows are asked for before the socket is open, for a face that is far from the service. */
+  readonly loadsEarly?: boolean;
   /** How the model says something; English unless told. */
   readonly say?: Say;
 }
@@ -85,11 +87,12 @@ export class DeskContext {
   readonly runtime: DeskRuntime;
   readonly say: Say;
   readonly asksLess: boolean;
+  readonly loadsEarly: boolean;
   readonly store: StateStore;
   face: Face = noFace;
 
   constructor(
-    { client, drafts, mode, runtime, say = inEnglish, asksLess = false }: DeskParts,
+    { client, drafts, mode, runtime, say = inEnglish, asksLess = false, loadsEarly = false }: DeskParts,
     initial: DeskState,
   ) {
     this.client = client;
@@ -98,6 +101,7 @@ export class DeskContext {
     this.runtime = runtime;
     this.say = say;
     this.asksLess = asksLess;
+    this.loadsEarly = loadsEarly;
     this.store = createStore(initial);
   }
 

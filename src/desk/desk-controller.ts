@@ -228,6 +228,8 @@ export class DeskController {
       try {
         const session = await client.resume(known);
         store.set({ session, drafted: new Set(drafts.ids()) });
+        // What fails here is asked for again once the socket is open.
+        if (this.context.loadsEarly && !this.#hasBeenOnline) this.queue.loadFirst().catch(() => undefined);
         return true;
       } catch (thrown) {
         const error = asSdkError(thrown);

@@ -21,6 +21,8 @@ import {
 
 const pageSize = 50;
 const maxPageSize = 100;
+/** What is asked for before the socket is open: more than a window shows at once, and quickly here. */
+const firstRows = 20;
 /** The next page is asked for when the cursor is so many rows from the end. */
 const aheadRows = 20;
 /** What is kept of a tab that is not shown. */
@@ -49,6 +51,22 @@ export class QueueController {
     this.#context = context;
     this.#countViews = countViews;
     this.search = new QueueSearch(context, pageSize, () => this.#placeCursor(this.#cursorIndex));
+  }
+
+  /**
+   * The first rows of the tab that is shown, so that there is something to read before the socket is open. What happens
+   * until then is in the `reload` that follows.
+   */
+  async loadFirst(): Promise<void> {
+    const { tab } = this.#queue;
+    const { conversations, total } = await this.#list({ ...tabFilters[tab], limit: firstRows });
+    // The answer may come after those of `reload`, which know better.
+    if (this.#queue.lists[tab].horizon !== null) return;
+    this.#setList(tab, {
+      total,
+      horizon: conversations.length >= total ? 'end' : (conversations.at(-1) ?? 'end'),
+    });
+    this.sync(this.#context.client.getState().conversations);
   }
 
   /** Everything anew: at the start and after an interruption. */

@@ -1,17 +1,15 @@
 // The dashboard's inbox in a real browser, on the real server with the real widget: two operators and a visitor, by
 // pointer and by keyboard alone, on a phone; what it costs; and that hostile texts run nothing. One browser for all.
-import { readFileSync } from 'node:fs';
 import { get } from 'node:http';
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openBrowserPage } from '../helpers/browser.ts';
 import { createMember, createVisitor, memberPassword, type TestMember } from '../helpers/fixtures.ts';
+import { axeViolations } from '../helpers/axe.ts';
 import { eventually } from '../helpers/eventually.ts';
 import { createWidgetFixture, htmlPage, widgetLocators, type WidgetFixture } from '../widget/fixture.ts';
 
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const pictures = process.env['DESKBELL_TEST_PICTURES'];
 let stage: WidgetFixture;
 let noa: TestMember;
@@ -424,9 +422,7 @@ describe('order in the queue', () => {
       await rows.filter({ hasText: 'Sofia' }).locator('.row-mark').click();
       await page.screenshot({ path: join(pictures, 'order.png') });
     }
-    await page.evaluate(axe);
-    const { violations } = await page.evaluate<{ violations: { id: string }[] }>('axe.run()');
-    expect(violations.map((one) => one.id)).toEqual([]);
+    expect(await axeViolations(page)).toEqual([]);
     expect(await problems()).toEqual([]);
     await close();
   });
@@ -446,6 +442,17 @@ describe('what it costs', () => {
     await eventually(() => expect(files().some((path) => path.includes('/room-'))).toBe(true));
     await page.waitForTimeout(500);
     expect(files()).toHaveLength(5);
+    // What the page's links begin early is what the script takes: each is asked once.
+    const asked = requests.slice(requests.indexOf('GET /'), requests.indexOf('POST /api/v1/staff/ws-token'));
+    expect(asked.toSorted()).toEqual([
+      'GET /',
+      'GET /api/v1/staff/conversations',
+      'GET /api/v1/staff/session',
+      ...files()
+        .filter((path) => path !== '/' && !path.includes('/room-'))
+        .map((path) => `GET ${path}`)
+        .toSorted(),
+    ]);
     // As they are on the line, whatever this browser had at hand.
     const size = async (path: string): Promise<number> => {
       const { promise, resolve } = Promise.withResolvers<number>();
@@ -512,13 +519,7 @@ describe('requests', () => {
 describe('for everyone', () => {
   const violationsOf = async (page: Page, name: string): Promise<readonly string[]> => {
     await look(page, name);
-    await page.evaluate(axe);
-    const { violations } = (await page.evaluate('axe.run()')) as {
-      violations: { id: string; nodes: { html: string; failureSummary: string }[] }[];
-    };
-    return violations.map(
-      ({ id, nodes }) => `${name}: ${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`,
-    );
+    return (await axeViolations(page)).map((one) => `${name}: ${one}`);
   };
 
   test.each([

@@ -74,6 +74,47 @@ describe('the page', () => {
   });
 });
 
+describe('what the page’s links begin early', () => {
+  const linked = async (headers: HeaderMap, path = '/'): Promise<string[]> => {
+    const { text } = await get(path, { ...html, ...headers });
+    return [...text.matchAll(/<link rel="(?:module)?preload"[^>]* href="([^"]*)"/g)].map(
+      ([, href = '']) => href,
+    );
+  };
+  const session = [
+    'api/v1/staff/session',
+    'api/v1/staff/conversations?status=pending&amp;limit=20&amp;mode=live',
+  ];
+
+  it('is the file of the browser’s language, English where it speaks none of ours', async () => {
+    for (const [wish, language] of [
+      ['de-AT,de;q=0.9,en;q=0.8', 'de'],
+      ['tlh, ar;q=0.5', 'ar'],
+      ['tlh', 'en'],
+      ['', 'en'],
+      ['*', 'en'],
+    ] as const) {
+      const [file = '', ...others] = await linked({ 'accept-language': wish });
+      expect([wish, file, others]).toEqual([
+        wish,
+        expect.stringMatching(new RegExp(`^assets/${language}-\\w+\\.js$`)),
+        [],
+      ]);
+      expect((await get(`/${file}`)).status).toBe(200);
+    }
+  });
+
+  it('is the session and the queue where there is a session’s cookie, and is told apart by caches', async () => {
+    for (const name of ['__Host-deskbell', 'deskbell'])
+      expect((await linked({ cookie: `theme=dark; ${name}=anything` })).slice(1)).toEqual(session);
+    for (const cookie of ['notdeskbell=1', 'deskbell', 'theme=deskbell'])
+      expect(await linked({ cookie })).toHaveLength(1);
+    expect(await linked({ cookie: 'deskbell=1' }, '/invitation')).toHaveLength(1);
+    const { headers } = await get('/', html);
+    expect(headers['vary']).toMatch(/Accept, Accept-Language, Cookie/);
+  });
+});
+
 describe('the preview of the widget', () => {
   it('may be framed by the server’s own pages, has no origin, and lets nothing out', async () => {
     const page = await get('/widget-preview', html);

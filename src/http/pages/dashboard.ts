@@ -5,8 +5,9 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Context, Middleware } from 'koa';
 import { z } from 'zod';
+import { visitorApiPrefix } from '../../protocol/codes.ts';
 import { organizationSlugFromHost } from '../../services/auth/organization-host.ts';
-import { isLoopbackHost } from '../../services/auth/session-cookie.ts';
+import { isLoopbackHost, mayHaveSessionCookie } from '../../services/auth/session-cookie.ts';
 import { dashboardLook } from '../../services/tenants/dashboard-look.ts';
 import type { Service } from '../../services/service.ts';
 import { clientAddressOf, readCredentials } from '../request.ts';
@@ -17,14 +18,25 @@ import { serviceWorkerScript } from './service-worker.ts';
 /** Where the dashboard's page is. */
 export const dashboardPaths: readonly string[] = ['/', '/inbox', '/invitation'];
 
+/** What the page asks of a signed-in member's browser first: it may begin while the script is on its way. */
+const firstRequests: readonly string[] = ['session', 'conversations?status=pending&limit=20&mode=live'].map(
+  (path) => `${visitorApiPrefix.slice(1)}/staff/${path}`,
+);
+
 /** Opened by people alone; at the others, clients of the API get what they get on every unknown path. */
 const pageOnly: ReadonlySet<string> = new Set(['/invitation']);
 
-const built = z.object({ entry: z.string(), css: z.string() });
+const built = z.object({
+  entry: z.string(),
+  css: z.string(),
+  languages: z.record(z.string(), z.string()),
+});
 
 interface Build {
   /** The page, but for the organization. */
   readonly html: string;
+  /** The file of words of each language. */
+  readonly languages: ReadonlyMap<string, string>;
   readonly worker: string;
   /** By path. */
   readonly files: ReadonlyMap<string, StaticFile>;
@@ -40,13 +52,16 @@ export function dashboardFolder(): string | null {
 }
 
 function readBuild(folder: string): Build {
-  const { entry, css } = built.parse(JSON.parse(readFileSync(join(folder, 'assets.json'), 'utf8')));
+  const { entry, css, languages } = built.parse(
+    JSON.parse(readFileSync(join(folder, 'assets.json'), 'utf8')),
+  );
   const html = readFileSync(join(folder, 'index.html'), 'utf8')
     .replaceAll('{{entry}}', entry)
     .replaceAll('{{css}}', css);
   const version = createHash('sha256').update(html).digest('base64url').slice(0, 16);
   return {
     html,
+    languages: new Map(Object.entries(languages)),
     worker: serviceWorkerScript(version, ['./', `assets/${entry}`, `assets/${css}`]),
     files: readFiles(join(folder, 'assets'), '/assets/'),
   };
@@ -112,9 +127,24 @@ function sendPage(ctx: Context, service: Service, build: Build): void {
   const encrypted = service.settings.baseUrl()?.startsWith('https:') === true || !isLoopbackHost(host);
   ctx.set('Content-Security-Policy', policy(encrypted ? 'wss:' : 'ws:'));
   ctx.type = 'html';
+  ctx.vary('Accept-Language');
+  ctx.vary('Cookie');
   // A function: a host may hold a dollar sign, which means something in a text that replaces.
-  ctx.body = build.html.replace('</head>', () => `${named}</head>`);
+  ctx.body = build.html.replace('</head>', () => `${named}${earlyLinks(ctx, build)}</head>`);
   revalidate(ctx);
+}
+
+/** Tells the browser what the script will ask for, so that it comes beside the script and not behind it. */
+function earlyLinks(ctx: Context, { languages }: Build): string {
+  // English first: the answer where the browser says nothing.
+  const language = ctx.acceptsLanguages(['en', ...languages.keys()]);
+  const words = languages.get(language === false ? 'en' : language);
+  const links = words === undefined ? [] : [`<link rel="modulepreload" href="assets/${words}">`];
+  // Only where there is a session to be asked for: whether it still holds, its answer says.
+  if (ctx.path !== '/invitation' && mayHaveSessionCookie(ctx.req.headers.cookie))
+    for (const path of firstRequests)
+      links.push(`<link rel="preload" as="fetch" crossorigin href="${escapeHtml(path)}">`);
+  return links.join('');
 }
 
 function sendWorker(ctx: Context, build: Build): void {

@@ -52,6 +52,11 @@ export function tokenFromCookie(service: Service, credentials: Credentials): str
   return values.length === 1 ? (values[0] ?? null) : null;
 }
 
+/** Whether a `Cookie` header holds something by a session cookie's name, whatever it is worth. */
+export function mayHaveSessionCookie(cookie: string | undefined): boolean {
+  return new RegExp(`(?:^|[;\\s])(?:${secureName}|${loopbackName})=`).test(cookie ?? '');
+}
+
 /**
  * Says whether a caller may be given a cookie: only a page of this server itself, over HTTPS or on the same machine.
  * Another site could otherwise sign its readers in as a member of its choice.
