@@ -18,6 +18,7 @@ import * as queueOrder from './0014-queue-order.ts';
 import * as crawlsAndQueueChanges from './0015-crawls-and-queue-changes.ts';
 import * as outbox from './0016-outbox.ts';
 import * as notifications from './0017-notifications.ts';
+import * as files from './0018-files.ts';
 
 export interface Migration {
   readonly name: string;
@@ -42,4 +43,5 @@ export const migrations: readonly Migration[] = [
   { name: '0015-crawls-and-queue-changes', up: crawlsAndQueueChanges.up },
   { name: '0016-outbox', up: outbox.up },
   { name: '0017-notifications', up: notifications.up },
+  { name: '0018-files', up: files.up },
 ];

@@ -313,6 +313,13 @@ export const settings = {
     about: 'how many days the audit log is kept, or unlimited',
     parse: (text) => (text === 'unlimited' ? null : wholeNumber(1, 36_500)(text)),
   }),
+  filesUrl: setting({
+    flag: 'files-url',
+    variable: 'DESKBELL_FILES_URL',
+    fallback: null,
+    about: 'another address of this server, under which files are read and nothing else is',
+    parse: baseUrl,
+  }),
   webhookPrivate: setting({
     flag: 'webhook-private',
     variable: 'DESKBELL_WEBHOOK_PRIVATE',

@@ -4,6 +4,7 @@ import type { Config } from './config.ts';
 import { createSystemClock } from './engine/clock.ts';
 import type { Clock, Engine } from './engine/engine.ts';
 import { openEngine, prepareFolder } from './engine/open-engine.ts';
+import { openFiles } from './files/open-files.ts';
 import { createOpenAiModel } from './llm/openai-client.ts';
 import { loadMasterKey } from './secret-key.ts';
 import { createConfigCache } from './services/core/config-cache.ts';
@@ -57,6 +58,7 @@ export async function openService(
     configCache: createConfigCache(engine.store),
     metrics: createMetrics(),
     focus: new FocusBoard(engine.signals, engine.clock),
+    files: openFiles(config),
     model: openModel(config, engine.clock, closing.signal),
     settings: {
       baseUrl,

@@ -13,6 +13,7 @@ import type { ParticipantsRepository } from './repositories/participants.ts';
 import type { TagsRepository } from './repositories/tags.ts';
 import type { ViewsRepository } from './repositories/views.ts';
 import type { MessagesRepository } from './repositories/messages.ts';
+import type { FilesRepository } from './repositories/files.ts';
 import type { EventsRepository } from './repositories/events.ts';
 import type { AuditRepository } from './repositories/audit.ts';
 import type { RetentionRepository } from './repositories/retention.ts';
@@ -48,6 +49,7 @@ export interface Repositories {
   readonly tags: TagsRepository;
   readonly views: ViewsRepository;
   readonly messages: MessagesRepository;
+  readonly files: FilesRepository;
   readonly events: EventsRepository;
   readonly audit: AuditRepository;
   readonly retention: RetentionRepository;

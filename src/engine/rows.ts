@@ -27,6 +27,8 @@ export interface OrganizationRow {
   retention_days: number | null;
   max_applications: number | null;
   max_seats: number | null;
+  /** Bytes of files that were sent with messages. */
+  max_file_bytes: number | null;
   /** Minutes until an absent operator's conversations go back to the queue; null: never. */
   release_after_minutes: number | null;
   /** Which members must show a second factor. */
@@ -371,10 +373,55 @@ export interface MessageRow {
   choices: string | null;
   /** The passage that a visitor's message chooses. */
   choice: string | null;
+  /** JSON: an array of StoredAttachment; null: none. */
+  attachments: string | null;
   client_message_id: string | null;
   created_at: number;
   edited_at: number | null;
   deleted_at: number | null;
+}
+
+/** A file that was sent, or waits for its message. */
+export interface FileRow {
+  id: string;
+  organization_id: string;
+  /** Who may send it: VisitorRow.id, or a member's id. */
+  uploader: string;
+  /** VisitorRow.id; null: a member's. */
+  visitor_key: string | null;
+  /** null: it waits to be sent. */
+  message_id: string | null;
+  /** Its name in the store. */
+  object: string;
+  name: string;
+  /** The media type that its bytes have. */
+  type: string;
+  size: number;
+  /** Of a picture, as it is shown. */
+  width: number | null;
+  height: number | null;
+  /** SHA-256 of the stored bytes, in hex. */
+  digest: string;
+  /** `scanning`: it can't be sent before the scanner has looked at it. */
+  state: 'ready' | 'scanning';
+  idempotency_key: string | null;
+  created_at: number;
+}
+
+/** How much of an organization is stored. */
+export interface FileTotalsRow {
+  organization_id: string;
+  files: number;
+  bytes: number;
+}
+
+/** An object of the store that is to go. */
+export interface FileRemovalRow {
+  object: string;
+  due_at: number;
+  attempts: number;
+  /** Why the last attempt failed; null: none has. */
+  error: string | null;
 }
 
 /** Who hears an event. `room` is everyone joined; `room_staff` only staff joined; `staff` all staff of the organization. */

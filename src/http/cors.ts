@@ -25,7 +25,10 @@ export async function sendPreflight(ctx: Context, service: Service, allow: reado
   ctx.set('Access-Control-Allow-Origin', origin);
   ctx.set('Access-Control-Allow-Methods', allow.join(', '));
   // Not Authorization: an API key must never be in a browser.
-  ctx.set('Access-Control-Allow-Headers', 'Content-Type, X-App-Id, X-Visitor-Id, Idempotency-Key');
+  ctx.set(
+    'Access-Control-Allow-Headers',
+    'Content-Type, X-App-Id, X-Visitor-Id, Idempotency-Key, X-File-Name',
+  );
   ctx.set('Access-Control-Max-Age', '600');
 }
 

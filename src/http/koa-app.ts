@@ -11,6 +11,8 @@ import type { Service } from '../services/service.ts';
 import { commonHeaders } from './common-headers.ts';
 import { setCorsHeaders, sendPreflight, isVisitorPath } from './cors.ts';
 import { dashboardPaths, serveDashboard } from './pages/dashboard.ts';
+import { fileRoute, isFilePath, serveFiles } from './file-downloads.ts';
+import { limitBodyTime } from './receive-time.ts';
 import { demoPage } from './pages/demo.ts';
 import { sendError, sendJson } from './responses.ts';
 import { metricsPath, serveMetrics } from './metrics.ts';
@@ -108,6 +110,7 @@ export function createHttpHandler({ service, config, log, demo }: HttpOptions): 
     await next();
   });
 
+  koa.use(serveFiles(service));
   koa.use(outsideApi(staticFiles()));
   koa.use(serveDashboard(service, config.trustProxy));
   koa.use(outsideApi(serveDocuments(documents)));
@@ -158,6 +161,7 @@ export function createHttpHandler({ service, config, log, demo }: HttpOptions): 
   const callback = koa.callback();
   return {
     handle: (request, response) => {
+      limitBodyTime(request);
       void callback(request, response);
     },
     stopAccepting: () => {
@@ -197,6 +201,7 @@ const ownPaths = [
 /** The route that answered, by its pattern; one word for every other path, so that clients can't add labels. */
 function routeOf(ctx: Context, known: ReadonlySet<string>): string {
   const matched: unknown = '_matchedRoute' in ctx ? ctx['_matchedRoute'] : undefined;
+  if (isFilePath(ctx.path)) return fileRoute;
   return typeof matched === 'string' ? matched : known.has(ctx.path) ? ctx.path : 'other';
 }
 

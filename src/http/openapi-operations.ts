@@ -11,6 +11,9 @@ import {
   type JsonObject,
 } from './openapi-schemas.ts';
 
+/** What the transport fills of an upload. */
+const streamFields: ReadonlySet<string> = new Set(['body', 'announcedBytes', 'mediaType', 'fileName']);
+
 interface Field {
   readonly schema: JsonObject;
   readonly required: boolean;
@@ -24,6 +27,7 @@ function inputFields(operation: AnyOperation, definitions: Definitions): Map<str
   const fields = new Map<string, Field>();
   for (const [name, schema] of Object.entries(asObject(properties))) {
     if (operation.body === 'file' && (name === 'file' || name === 'mediaType')) continue;
+    if (operation.body === 'stream' && streamFields.has(name)) continue;
     // A member's own organization; another's is never theirs to name.
     if (name === 'organization' && operation.who !== 'anyone') continue;
     fields.set(name, { schema: asObject(schema), required: requiredNames.includes(name) });
@@ -123,7 +127,14 @@ function takeParameters(operation: AnyOperation, fields: Map<string, Field>): Js
     };
     parameters.push(parameter('Idempotency-Key', 'header', { schema, required: false }));
   }
-  if (method === 'GET' || method === 'DELETE' || operation.body === 'file') {
+  if (operation.body === 'stream')
+    parameters.push(
+      parameter('X-File-Name', 'header', {
+        schema: { type: 'string', description: 'The name, percent-encoded UTF-8.' },
+        required: false,
+      }),
+    );
+  if (method === 'GET' || method === 'DELETE' || operation.body !== undefined) {
     for (const [name, field] of fields) parameters.push(parameter(name, 'query', field));
     fields.clear();
   }
@@ -145,6 +156,9 @@ const fileBody: JsonObject = {
   required: true,
   content: Object.fromEntries(Object.keys(fileKinds).map((type) => [type, { schema: {} }])),
 };
+
+/** Any file, as it is. */
+const streamBody: JsonObject = { required: true, content: { '*/*': { schema: {} } } };
 
 function successSchema({ envelope, output }: AnyOperation, definitions: Definitions): JsonObject {
   const schema = jsonSchema(output, 'output', definitions);
@@ -168,6 +182,7 @@ export function describeOperation(
     security: security[operation.who],
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(operation.body === 'file' ? { requestBody: fileBody } : {}),
+    ...(operation.body === 'stream' ? { requestBody: streamBody } : {}),
     ...(fields.size === 0 ? {} : { requestBody: requestBody(fields) }),
     responses: {
       [String(operation.status ?? 200)]: {

@@ -34,11 +34,12 @@ export const errorTexts: Readonly<Record<ErrorCode, string>> = {
   request_timeout: 'The request took too long to arrive.',
   conflict:
     'The state does not allow it any more; `status` and `assignedTo` say how it is now, where it is a conversation.',
-  payload_too_large: 'The body is larger than 64 KiB.',
+  payload_too_large: 'The body is larger than 64 KiB; a file is larger than files may be.',
   unsupported_media_type: 'The body is not plain JSON.',
   upgrade_required: 'The path is a WebSocket; `Upgrade` says so.',
   conversation_not_active: 'The conversation is closed.',
   edit_window_expired: 'More than 15 minutes have passed.',
+  file_rejected: 'The file is of a kind that is not taken, or the scanner found something in it.',
   rate_limit_exceeded: 'Too many requests: wait as long as `Retry-After` says.',
   ai_model_required: 'This needs a language model, and the server has none.',
   ai_unavailable: 'The language model gave no usable answer.',

@@ -19,11 +19,12 @@ import {
 } from '../services/auth/authenticate.ts';
 import { assertMayHaveCookie, removedCookie, sessionCookie } from '../services/auth/session-cookie.ts';
 import { execute } from '../services/execute.ts';
-import { badField, notFound } from '../services/core/errors.ts';
+import { badField, notFound, ServiceError } from '../services/core/errors.ts';
 import type { Service } from '../services/service.ts';
 import { readBody, readFileBody } from './body-reader.ts';
 import { serveFileInTurn } from './file-turns.ts';
 import { sendJson, sendLongJson } from './responses.ts';
+import { dropRest, receiveSlowly } from './receive-time.ts';
 import { headerValues, readCredentials, clientAddressOf } from './request.ts';
 
 export interface Route {
@@ -90,6 +91,7 @@ function createRouter(some: readonly Route[], service: Service, trustProxy: numb
             return input;
           },
         });
+      if (operation.body === 'stream') ctx.res.once('finish', () => dropRest(ctx.req));
       const answer =
         operation.body === 'file' && actor.kind === 'member'
           ? await serveFileInTurn(ctx.req, actor.organizationId, run)
@@ -146,13 +148,33 @@ async function readInput(ctx: Context, operation: AnyOperation): Promise<Record<
   checkEscapes(ctx.path, parameters);
   const [method] = operation.rest ?? [];
   const input =
-    operation.body === 'file'
-      ? { ...readQuery(ctx), ...(await readFileBody(ctx, fileTypes, assistantLimits.fileBytes)) }
-      : method === 'GET' || method === 'DELETE'
-        ? readQuery(ctx)
-        : { ...(await readBody(ctx)) };
+    operation.body === 'stream'
+      ? readStream(ctx)
+      : operation.body === 'file'
+        ? { ...readQuery(ctx), ...(await readFileBody(ctx, fileTypes, assistantLimits.fileBytes)) }
+        : method === 'GET' || method === 'DELETE'
+          ? readQuery(ctx)
+          : { ...(await readBody(ctx)) };
   if (operation.idempotency !== undefined) mergeIdempotencyKey(ctx, operation.idempotency, input);
   return Object.assign(input, parameters);
+}
+
+/** The body as it comes, for an operation that takes it in by itself. */
+function readStream(ctx: Context): Record<string, unknown> {
+  const { 'content-encoding': encoding, 'content-length': length } = ctx.req.headers;
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity')
+    throw new ServiceError(
+      'unsupported_media_type',
+      'The file must not be compressed on its way: send it without Content-Encoding.',
+    );
+  const names = headerValues(ctx.req, 'x-file-name');
+  if (names.length > 1) throw badField('X-File-Name', 'was sent more than once');
+  return {
+    body: receiveSlowly(ctx.req),
+    announcedBytes: length === undefined ? null : Number(length),
+    mediaType: ctx.req.headers['content-type'] ?? '',
+    fileName: names[0],
+  };
 }
 
 /** The router takes a text whose escapes are malformed as it stands: then it would be a name that was never meant. */

@@ -22,6 +22,7 @@ export const errorCodes = {
   upgrade_required: { status: 426, retry: false },
   conversation_not_active: { status: 422, retry: false },
   edit_window_expired: { status: 422, retry: false },
+  file_rejected: { status: 422, retry: false },
   rate_limit_exceeded: { status: 429, retry: true },
   internal_error: { status: 500, retry: true },
   ai_unavailable: { status: 502, retry: true },
@@ -143,6 +144,29 @@ export const fileKinds = {
 } as const;
 
 export type FileKind = (typeof fileKinds)[keyof typeof fileKinds];
+
+/** Limits of files that are sent with messages. */
+export const fileLimits = {
+  visitorBytes: 10 * 1_048_576,
+  staffBytes: 25 * 1_048_576,
+  /** Of one visitor in an hour. */
+  visitorBytesPerHour: 100 * 1_048_576,
+  perMessage: 10,
+  /** In UTF-16 units; a longer name is cut. */
+  name: 200,
+  /** Uploads of one address that are not finished. */
+  unfinished: 10,
+  /** How long a file waits for the message that it is sent with. */
+  unusedMs: 3_600_000,
+  /** How long a link to a file holds at least. */
+  linkMs: 3_600_000,
+} as const;
+
+/** Files that a browser may show by themselves; every other one is downloaded. */
+export const inlineFileTypes = ['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif'] as const;
+
+/** Endings of names that no file may have: what runs when it is opened. */
+export const blockedFileEndings = ['exe', 'msi', 'bat', 'cmd', 'scr', 'js', 'vbs', 'lnk', 'iso'] as const;
 
 /** What a staff token may be allowed to do. */
 export const tokenScopes = [

@@ -2,7 +2,7 @@
 // Owns shapes only: how a row becomes one of these is services/core/serializers.ts.
 import { z } from 'zod';
 import { applicationSettings } from './application-settings.ts';
-import { assistantLimits, notificationWays } from './codes.ts';
+import { assistantLimits, fileLimits, notificationWays } from './codes.ts';
 import { exactText } from './text.ts';
 
 /** Any letter case comes in; ids are compared and returned in lower case. */
@@ -77,6 +77,34 @@ export type Conversation = z.infer<typeof conversation>;
 export const aiChoice = z.object({ id: uuid, title: z.string() });
 export type AiChoice = z.infer<typeof aiChoice>;
 
+const fileFields = {
+  id: uuid,
+  name: z.string(),
+  /** The media type that its bytes have, whatever was said. */
+  type: z.string(),
+  /** Bytes. */
+  size: z.int(),
+  /** Of a picture, in pixels as they are stored; null where it is none or says nothing. */
+  width: z.int().nullable(),
+  height: z.int().nullable(),
+};
+
+/** A file of a message. */
+export const attachment = z.object({
+  ...fileFields,
+  /** Signed; holds for an hour at least. */
+  url: z.string(),
+});
+export type Attachment = z.infer<typeof attachment>;
+
+/** A file that was uploaded and waits for its message. */
+export const uploadedFile = z.object({
+  ...fileFields,
+  /** `scanning`: the scanner has not looked at it yet, and it can't be sent. */
+  state: z.enum(['ready', 'scanning']),
+});
+export type UploadedFile = z.infer<typeof uploadedFile>;
+
 /** A message as the send response carries it: without `editedAt`. */
 export const sentMessage = z.object({
   id: uuid,
@@ -93,6 +121,8 @@ export const sentMessage = z.object({
   /** Titles that the assistant offers; a visitor's message names the chosen one as `choice`. */
   choices: z.array(aiChoice).max(assistantLimits.choices).optional(),
   choice: uuid.optional(),
+  /** Absent where there are none. */
+  attachments: z.array(attachment).max(fileLimits.perMessage).optional(),
 });
 export type SentMessage = z.infer<typeof sentMessage>;
 
@@ -174,6 +204,8 @@ export const organizationLimits = z.object({
   retentionDays: z.union([z.int().min(1), z.literal('unlimited')]).nullable(),
   applications: z.int().min(1).nullable(),
   seats: z.int().min(1).nullable(),
+  /** Of the files that were sent with messages. */
+  fileBytes: z.int().min(0).nullable(),
 });
 export type OrganizationLimits = z.infer<typeof organizationLimits>;
 
@@ -183,6 +215,7 @@ export const organizationDetail = organization.extend({
     retentionDays: z.int().nullable(),
     applications: z.int().nullable(),
     seats: z.int().nullable(),
+    fileBytes: z.int().nullable(),
     ai: z.boolean(),
   }),
   ownLimits: organizationLimits,
@@ -211,7 +244,11 @@ export const organizationUsage = z.object({
   messages: z.int(),
   visitors: z.int(),
   seats: z.int(),
+  /** What messages take. */
   storageBytes: z.int(),
+  /** Files that are stored at present, and their bytes. */
+  files: z.int(),
+  fileBytes: z.int(),
 });
 export type OrganizationUsage = z.infer<typeof organizationUsage>;
 

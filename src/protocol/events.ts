@@ -1,6 +1,13 @@
 // Everything a WebSocket client can receive: one union by `type`.
 // Owns the outbound half of the protocol; frames.ts owns the inbound half.
-import type { AiChoice, ContentFormat, ConversationStatus, Priority, SenderRole } from './entities.ts';
+import type {
+  AiChoice,
+  Attachment,
+  ContentFormat,
+  ConversationStatus,
+  Priority,
+  SenderRole,
+} from './entities.ts';
 import type { SocketErrorCode } from './codes.ts';
 
 /** A message inside a socket payload. `internal` marks a note that only staff ever receive. */
@@ -18,6 +25,7 @@ export interface SocketMessage {
   internal?: true | undefined;
   choices?: AiChoice[] | undefined;
   choice?: string | undefined;
+  attachments?: Attachment[] | undefined;
 }
 
 /** A message inside `messages:sync`: the conversation is named once, outside; `editedAt` tells what changed. */
@@ -34,6 +42,8 @@ export interface EventPayloads {
     contentHtml: string | null;
     editedAt: string;
     senderId: string;
+    /** Those that it has now; absent: none. */
+    attachments?: Attachment[] | undefined;
   };
   'message:deleted': { conversationId: string; messageId: string; senderId: string };
   'typing:start': { conversationId: string; userId: string; userName: string; senderRole: SenderRole };

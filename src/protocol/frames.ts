@@ -1,7 +1,7 @@
 // What a WebSocket client may send: one zod schema per frame type.
 // Owns the inbound half of the protocol; what a frame means is a rule in services.
 import { z } from 'zod';
-import { sizeLimits } from './codes.ts';
+import { fileLimits, sizeLimits } from './codes.ts';
 import { contentFormat, uuid } from './entities.ts';
 import { exactText } from './text.ts';
 
@@ -21,12 +21,14 @@ export const clientFrames = {
     internal: z.boolean().optional(),
     person: z.boolean().optional(),
     choice: uuid.optional(),
+    attachments: z.array(uuid).max(fileLimits.perMessage).optional(),
   }),
   'message:edit': z.object({
     conversationId: uuid,
     messageId: uuid,
     content: z.string(),
     contentFormat: contentFormat.optional(),
+    attachments: z.array(uuid).max(fileLimits.perMessage).optional(),
   }),
   'message:delete': z.object({ conversationId: uuid, messageId: uuid }),
   'conversation:read': z.object({ conversationId: uuid, messageId: uuid }),

@@ -7,6 +7,7 @@ import { blockOperations } from './operations/blocks.ts';
 import { dataOperations } from './operations/data.ts';
 import { adminOperations } from './operations/admin.ts';
 import { notificationOperations } from './operations/notifications.ts';
+import { fileOperations } from './operations/files.ts';
 import { queueOperations } from './operations/queue.ts';
 import { signInOperations } from './operations/sign-in.ts';
 import { staffOperations } from './operations/staff.ts';
@@ -18,6 +19,7 @@ export type { Audience, Method, Operation, Who } from './operations/shared.ts';
 
 export const operations = {
   ...visitorOperations,
+  ...fileOperations,
   ...staffOperations,
   ...queueOperations,
   ...signInOperations,

@@ -17,6 +17,8 @@ export const requiredScopes: Readonly<Record<MemberOperation, TokenScope | 'any'
   'staff.messages.send': 'conversations:reply',
   'staff.messages.edit': 'conversations:reply',
   'staff.messages.delete': 'conversations:reply',
+  'staff.files.upload': 'conversations:reply',
+  'staff.files.state': 'conversations:reply',
   'staff.drafts.get': 'conversations:draft',
   'staff.drafts.put': 'conversations:draft',
   'staff.drafts.delete': 'conversations:draft',

@@ -17,6 +17,7 @@ import {
 } from './core/scopes.ts';
 import * as blocks from './chat/blocks.ts';
 import * as drafts from './chat/drafts.ts';
+import * as files from './files/upload.ts';
 import * as ownAccount from './tenants/own-account.ts';
 import { actOnMany } from './chat/bulk.ts';
 import * as cannedReplies from './chat/canned-replies.ts';
@@ -123,6 +124,8 @@ export const handlers: { readonly [N in OperationName]: Handler<N> } = {
   'messages.list': reads(messages.listMessages),
   'messages.edit': preparesAndWrites(messages.prepareMessage, messages.editMessage, conversationScope),
   'messages.delete': writes(messages.deleteMessage, conversationScope),
+  'files.upload': files.uploadFile,
+  'files.state': reads(files.readFileState),
   'visitor.get': preparesAndWrites(countNewVisitor, visitors.getVisitor, visitorScope),
   'visitor.update': async (call, input) => {
     const proof = await visitors.prepareNaming(call, input);
@@ -209,6 +212,8 @@ export const handlers: { readonly [N in OperationName]: Handler<N> } = {
     conversationScope,
   ),
   'staff.messages.delete': writes(messages.deleteMessage, conversationScope),
+  'staff.files.upload': files.uploadFile,
+  'staff.files.state': reads(files.readFileState),
   'staff.drafts.get': reads(drafts.getDraft),
   'staff.drafts.put': writes(drafts.putDraft, conversationScope),
   'staff.drafts.delete': writes(drafts.deleteDraft, conversationScope),

@@ -16,6 +16,7 @@ import type { ConfigCache } from './core/config-cache.ts';
 import type { Metrics } from './core/metrics.ts';
 import type { FocusBoard } from './notifications/focus.ts';
 import type { Secrets } from './auth/secrets.ts';
+import type { Files } from './files/file-store.ts';
 
 /** null: off. */
 export type RateLimitSetting = readonly LimitWindow[] | null;
@@ -60,6 +61,7 @@ export interface Service {
   readonly configCache: ConfigCache;
   readonly metrics: Metrics;
   readonly focus: FocusBoard;
+  readonly files: Files;
   /** null: no model is configured, and answers are quotations. */
   readonly model: LanguageModel | null;
 }

@@ -120,6 +120,7 @@ const socketCodes: Readonly<Partial<Record<ErrorCode, SocketErrorCode>>> = {
   conflict: 'FORBIDDEN',
   unauthorized: 'UNAUTHORIZED',
   edit_window_expired: 'EDIT_WINDOW_EXPIRED',
+  file_rejected: 'VALIDATION_ERROR',
   rate_limit_exceeded: 'RATE_LIMITED',
   // The protocol's list is exhaustive and has no code of its own for this: wait and send again fits both.
   unavailable: 'RATE_LIMITED',

@@ -54,6 +54,13 @@ const WALLS: readonly Wall[] = [
     types: ['src/engine/engine.ts', ...LEAVES],
     packages: ['node:'],
   },
+  // The stores of files and the scanner: they know what rules ask of them, and nothing else.
+  {
+    folder: 'src/files/',
+    own: ['src/files/', 'src/net/', 'src/services/files/file-store.ts'],
+    types: ['src/engine/engine.ts', ...LEAVES],
+    packages: ['node:', 'aws4fetch'],
+  },
   // Connections to servers that someone else chose, and the arithmetic around them.
   {
     folder: 'src/net/',
@@ -208,6 +215,7 @@ const WALLS: readonly Wall[] = [
       'src/services/',
       'src/protocol/',
       'src/llm/',
+      'src/files/',
       'src/engine/open-engine.ts',
       'src/engine/clock.ts',
     ],

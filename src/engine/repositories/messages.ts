@@ -37,11 +37,18 @@ export interface MessagesRepository {
   edit(
     values: Pick<
       MessageRow,
-      'id' | 'changed_seq' | 'content' | 'content_format' | 'content_html' | 'content_text' | 'edited_at'
+      | 'id'
+      | 'changed_seq'
+      | 'content'
+      | 'content_format'
+      | 'content_html'
+      | 'content_text'
+      | 'attachments'
+      | 'edited_at'
     >,
   ): Promise<number>;
   /**
-   * Takes the text out of a message, and its words out of the search index; 0 when it was deleted already. The
+   * Takes the text and the names of its files out of a message, and its words out of the search index; 0 when it was deleted already. The
    * conversation's `last_visitor_seq` follows.
    */
   remove(id: string, changedSeq: number, now: number): Promise<number>;

@@ -15,6 +15,9 @@ import type {
   DraftRow,
   EffectRow,
   EventRow,
+  FileRemovalRow,
+  FileRow,
+  FileTotalsRow,
   InvitationRow,
   KnowledgeDocumentRow,
   KnowledgePassageRow,
@@ -93,6 +96,9 @@ export interface Database {
   views: ViewRow;
   participants: ParticipantRow;
   messages: MessageRow;
+  files: FileRow;
+  file_totals: FileTotalsRow;
+  file_removals: FileRemovalRow;
   /** SQLite numbers the rows. */
   events: Omit<EventRow, 'seq'> & { seq: Generated<number> };
   audit: AuditRow;

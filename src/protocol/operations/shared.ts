@@ -1,7 +1,7 @@
 // What the tables of operations are written with: the shape of one row, and the
 // fields that several of them share. Must not name an operation.
 import { z } from 'zod';
-import { sizeLimits, type ErrorCode } from '../codes.ts';
+import { fileLimits, sizeLimits, type ErrorCode } from '../codes.ts';
 import * as entity from '../entities.ts';
 import { isCommonPassword } from '../common-passwords.ts';
 import { exactText, text } from '../text.ts';
@@ -46,9 +46,10 @@ export interface Operation<W extends Who, I extends z.ZodType, O extends z.ZodTy
   readonly cacheable?: true;
   /**
    * The body of the request is a file and not JSON. It fills the input's fields `file` (its bytes) and `mediaType`; the
-   * others come in the query.
+   * others come in the query. With `stream` its bytes are not read beforehand: it fills `body`, `announcedBytes`,
+   * `mediaType` and, from the header X-File-Name, `fileName`.
    */
-  readonly body?: 'file';
+  readonly body?: 'file' | 'stream';
   /** The answer may be of any size: it is written piece by piece. */
   readonly long?: true;
 }
@@ -111,6 +112,12 @@ export const messageContent = {
   content: z.string(),
   contentFormat: entity.contentFormat.default('plain'),
 };
+
+/** Files that a message is sent with, by their ids. */
+export const attachments = z
+  .array(entity.uuid)
+  .max(fileLimits.perMessage, `must be at most ${fileLimits.perMessage} files`)
+  .optional();
 
 /** As members write it: Markdown too, which is stored as `lexical`. */
 export const staffMessageContent = {

@@ -6,6 +6,7 @@ import * as entity from '../entities.ts';
 import { queueQuery } from '../queue.ts';
 import { exactText, text } from '../text.ts';
 import {
+  attachments,
   clientMessageId,
   cookie,
   conversationId,
@@ -128,6 +129,7 @@ export const staffOperations = {
       ...staffMessageContent,
       clientMessageId: clientMessageId.optional(),
       internal: z.boolean().default(false),
+      attachments,
     }),
     output: z.object({ message: entity.sentMessage }),
   }),
@@ -137,7 +139,13 @@ export const staffOperations = {
     errors: ['not_found', 'edit_window_expired'],
     who: 'operator',
     rest: ['PATCH', '/staff/conversations/:conversationId/messages/:messageId'],
-    input: z.object({ conversationId, messageId, ...staffMessageContent }),
+    input: z.object({
+      conversationId,
+      messageId,
+      ...staffMessageContent,
+      /** The files that stay; left out: all. */
+      attachments,
+    }),
     output: z.object({ message: entity.message }),
   }),
   'staff.messages.delete': defineOperation({

@@ -5,6 +5,7 @@ import { sizeLimits } from '../codes.ts';
 import * as entity from '../entities.ts';
 import { exactText, text } from '../text.ts';
 import {
+  attachments,
   clientMessageId,
   conversationId,
   successOutput,
@@ -86,6 +87,7 @@ export const visitorOperations = {
       person: z.boolean().optional(),
       /** The id of one of the `choices` that the assistant offered: it answers with that passage. */
       choice: entity.uuid.optional(),
+      attachments,
     }),
     output: z.object({ message: entity.sentMessage }),
   }),
@@ -104,7 +106,13 @@ export const visitorOperations = {
     errors: ['forbidden', 'not_found', 'edit_window_expired'],
     who: 'visitor',
     rest: ['PATCH', '/conversations/:conversationId/messages/:messageId'],
-    input: z.object({ conversationId, messageId, ...messageContent }),
+    input: z.object({
+      conversationId,
+      messageId,
+      ...messageContent,
+      /** The files that stay; left out: all. */
+      attachments,
+    }),
     output: z.object({ message: entity.message }),
   }),
   'messages.delete': defineOperation({

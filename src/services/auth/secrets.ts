@@ -34,6 +34,8 @@ export interface Secrets {
   seal(text: string, place: SealPlace): Uint8Array;
   /** @throws Error when the bytes were changed or belong to another place */
   open(sealed: Uint8Array, place: SealPlace): string;
+  /** Signs what concerns a file: its links, and its name in the store. */
+  signFile(text: string): Uint8Array;
   /** Keyed digest under which an API key or a session token is found. */
   digest(secret: string): Uint8Array;
   /**
@@ -68,6 +70,7 @@ export function createSecrets(masterKey: Uint8Array, passwordCost = 15): Secrets
   const sealKey = derive('seal:1');
   // As a key object: made of bytes anew for each digest, the key would cost seven times the digest.
   const digestKey = createSecretKey(derive('digest'));
+  const fileKey = createSecretKey(derive('files'));
   const inTurn = createFairLimit(hashLimits);
   const knownInTurn = createFairLimit(knownLimits);
   const absent = `scrypt$${passwordCost}$8$3$${Buffer.alloc(16).toString('base64url')}$${Buffer.alloc(32).toString('base64url')}`;
@@ -108,6 +111,7 @@ export function createSecrets(masterKey: Uint8Array, passwordCost = 15): Secrets
         decipher.final(),
       ]).toString('utf8');
     },
+    signFile: (text) => createHmac('sha256', fileKey).update(text).digest(),
     digest: (secret) => createHmac('sha256', digestKey).update(secret).digest(),
     hashPassword: (password, asker) =>
       inTurn(asker, async () => {

@@ -1,11 +1,13 @@
 // The one writer of messages. Visitors, members and the assistant append through this function: the row, its
 // place in the conversation, what the message changes about the conversation, and the event.
 import type { NewMessage } from '../../engine/repositories/messages.ts';
-import type { ConversationWithVisitor, MessageRow, MessageWithSender } from '../../engine/rows.ts';
+import type { ConversationWithVisitor, FileRow, MessageRow, MessageWithSender } from '../../engine/rows.ts';
 import type { AiChoice, SenderRole, SentMessage } from '../../protocol/entities.ts';
 import { messageAudience } from '../core/audience.ts';
 import { serializeActivity, serializeSentMessage } from '../core/serializers.ts';
 import type { Service, Tx } from '../service.ts';
+import { attachFiles } from '../files/attach.ts';
+import { storeAttachments } from '../files/links.ts';
 import { conversationEvent, wakeConversation } from './conversation-events.ts';
 
 /** Content that was checked and rendered before the transaction, because that takes time. */
@@ -31,6 +33,8 @@ export interface AppendOptions {
   readonly choices?: readonly AiChoice[] | undefined;
   /** The passage that a visitor's message chooses. */
   readonly choice?: string | undefined;
+  /** Files that the sender may send, as `readOwnFiles` has found them. */
+  readonly files?: readonly FileRow[] | undefined;
 }
 
 export interface AppendedMessage {
@@ -50,13 +54,14 @@ export interface AppendedMessage {
  */
 export async function appendMessage(
   tx: Tx,
-  { engine: { clock } }: Pick<Service, 'engine'>,
+  service: Service,
   conversation: ConversationWithVisitor,
   sender: MessageSender,
   content: MessageContent,
-  { internal = false, clientMessageId, connectionId, choices, choice }: AppendOptions = {},
+  { internal = false, clientMessageId, connectionId, choices, choice, files = [] }: AppendOptions = {},
 ): Promise<AppendedMessage> {
   const { messages } = tx.repositories;
+  const { clock } = service.engine;
   const now = clock.now();
   const created: NewMessage = {
     id: clock.newId(),
@@ -69,6 +74,7 @@ export async function appendMessage(
     internal: internal ? 1 : 0,
     choices: choices === undefined ? null : JSON.stringify(choices),
     choice: choice ?? null,
+    attachments: storeAttachments(files),
     client_message_id: clientMessageId ?? null,
     created_at: now,
     edited_at: null,
@@ -78,7 +84,7 @@ export async function appendMessage(
   if (after === undefined) {
     const earlier = await messages.byClientId(conversation.id, sender.id, clientMessageId ?? '');
     if (earlier === undefined) throw new Error('A message under the same client id is not there.');
-    return { message: earlier, sent: serializeSentMessage(earlier), isNew: false, conversation };
+    return { message: earlier, sent: serializeSentMessage(earlier, service), isNew: false, conversation };
   }
   const message: MessageWithSender = {
     ...created,
@@ -87,7 +93,8 @@ export async function appendMessage(
     visitor_name: conversation.visitor_name,
     member_name: sender.memberName,
   };
-  const sent = serializeSentMessage(message);
+  await attachFiles(tx, created.id, files);
+  const sent = serializeSentMessage(message, service);
   await tx.emit({
     ...conversationEvent(conversation, sender.id),
     type: 'message:new',

@@ -3,13 +3,14 @@
 import { sizeLimits } from '../../protocol/codes.ts';
 import type { ContentFormat, StaffContentFormat } from '../../protocol/entities.ts';
 import type { Input, Output } from '../../protocol/operations.ts';
-import type { ConversationWithVisitor, MessageRow, MessageWithSender } from '../../engine/rows.ts';
+import type { ConversationWithVisitor, FileRow, MessageRow, MessageWithSender } from '../../engine/rows.ts';
 import { accessConversation, accessMessage, findMessage } from '../core/access.ts';
 import { userId, type MemberActor, type VisitorActor } from '../core/actor.ts';
 import { handOffToHuman } from '../assistant/messages.ts';
 import { canReadNotes, messageAudience } from '../core/audience.ts';
 import { prepareContent } from '../content/content.ts';
 import { badField, ServiceError } from '../core/errors.ts';
+import { keepFiles, readOwnFiles } from '../files/attach.ts';
 import { isoTime, serializeEdited, serializeMessage, serializeSentMessage } from '../core/serializers.ts';
 import { markdownToLexical } from '../../text/markdown.ts';
 import type { MemberCall, ParticipantCall, ReadTx, Tx } from '../service.ts';
@@ -63,6 +64,8 @@ interface SendInput {
   readonly person?: boolean | undefined;
   /** The passage that the visitor chooses among those that the assistant offered. */
   readonly choice?: string | undefined;
+  /** Files to be sent with it. */
+  readonly attachments?: readonly string[] | undefined;
 }
 
 /**
@@ -81,9 +84,11 @@ export async function sendMessage(
   if (conversation.status === 'closed' || !maySend(actor, conversation, internal)) {
     // A retry of a message stored before the conversation was closed or reassigned answers that message.
     const earlier = await findDuplicate(tx, call, input);
-    if (earlier !== undefined) return { message: serializeSentMessage(earlier) };
+    if (earlier !== undefined) return { message: serializeSentMessage(earlier, call.service) };
     throw conversation.status === 'closed' ? notActiveError() : notAssignedError();
   }
+  const files = await readNewFiles(tx, call, input);
+  if ('earlier' in files) return { message: serializeSentMessage(files.earlier, call.service) };
   const {
     message,
     sent,
@@ -94,10 +99,27 @@ export async function sendMessage(
     clientMessageId: input.clientMessageId,
     connectionId: call.connectionId,
     choice: input.choice,
+    files: files.rows,
   });
   if (isNew && actor.kind === 'visitor' && input.person === true)
     await handOffToHuman(tx, call.service, after, message);
   return { message: sent };
+}
+
+/**
+ * The files of a message that is about to be stored. Those of one that was stored before belong to it, and are no
+ * longer to be had.
+ * @throws ServiceError bad_request
+ */
+async function readNewFiles(
+  tx: ReadTx,
+  call: ParticipantCall,
+  input: SendInput,
+): Promise<{ readonly rows: readonly FileRow[] } | { readonly earlier: MessageWithSender }> {
+  const { attachments = [] } = input;
+  if (attachments.length === 0) return { rows: [] };
+  const earlier = await findDuplicate(tx, call, input);
+  return earlier === undefined ? { rows: await readOwnFiles(tx, call.actor, attachments) } : { earlier };
 }
 
 function senderOf(actor: VisitorActor | MemberActor): MessageSender {
@@ -174,7 +196,7 @@ export async function listMessages(
     limit,
     offset,
   });
-  const messages = rows.map(serializeMessage);
+  const messages = rows.map((row) => serializeMessage(row, call.service));
   return { messages: fromEnd ? messages.toReversed() : messages, limit, offset };
 }
 
@@ -185,21 +207,23 @@ export async function listMessages(
 export async function editMessage(
   tx: Tx,
   call: ParticipantCall,
-  input: { conversationId: string; messageId: string },
+  input: { conversationId: string; messageId: string; attachments?: readonly string[] | undefined },
   content: MessageContent,
 ): Promise<Output<'messages.edit'>> {
   const { conversation, message, now } = await accessOwnMessage(tx, call, input);
+  const attachments = await keepFiles(tx, message, input.attachments);
   const seq = await nextChangeSeq(tx, message, now);
-  await tx.repositories.messages.edit({ id: message.id, changed_seq: seq, edited_at: now, ...content });
-  const edited: MessageWithSender = { ...message, ...content, changed_seq: seq, edited_at: now };
+  const changed = { ...content, attachments, changed_seq: seq, edited_at: now };
+  await tx.repositories.messages.edit({ id: message.id, ...changed });
+  const edited: MessageWithSender = { ...message, ...changed };
   await tx.emit({
     ...conversationEvent(conversation, userId(call.actor)),
     type: 'message:edited',
     audience: messageAudience(message),
     message_id: message.id,
-    payload: serializeEdited(edited),
+    payload: serializeEdited(edited, call.service),
   });
-  return { message: serializeMessage(edited) };
+  return { message: serializeMessage(edited, call.service) };
 }
 
 /**
@@ -214,6 +238,7 @@ export async function deleteMessage(
   const { conversation, message, now } = await accessOwnMessage(tx, call, input);
   const seq = await nextChangeSeq(tx, message, now);
   await tx.repositories.messages.remove(message.id, seq, now);
+  await tx.repositories.files.removeOfMessage(message.id);
   await tx.repositories.search.remove(message.id);
   // What the assistant was asked may have been this message.
   if (message.sender_role === 'visitor')

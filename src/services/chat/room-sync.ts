@@ -64,7 +64,7 @@ export interface BackfillPage {
  */
 async function readBackfillPage(
   tx: ReadTx,
-  { actor }: ParticipantCall,
+  { actor, service }: ParticipantCall,
   input: { conversationId: string; afterSeq: number; sinceSeq: number },
 ): Promise<BackfillPage> {
   const { conversationId, afterSeq, sinceSeq } = input;
@@ -84,12 +84,14 @@ async function readBackfillPage(
   return {
     payload: {
       conversationId,
-      messages: page.map(serializeSyncMessage),
+      messages: page.map((row) => serializeSyncMessage(row, service)),
       hasMore,
       ...(hasMore
         ? {}
         : {
-            edited: changed.filter((row) => row.deleted_at === null).map(serializeSyncMessage),
+            edited: changed
+              .filter((row) => row.deleted_at === null)
+              .map((row) => serializeSyncMessage(row, service)),
             deleted: changed.filter((row) => row.deleted_at !== null).map((row) => row.id),
           }),
     },

@@ -9,6 +9,7 @@ import {
   serializeNewConversation,
   serializeSocketMessage,
 } from './serializers.ts';
+import type { LinkMaker } from '../files/links.ts';
 import type { ReadTx, Service } from '../service.ts';
 
 const pageSize = 500;
@@ -33,7 +34,7 @@ export function loadPayloads(service: Service, events: readonly CommittedEvent[]
   return service.engine.store.read((tx) =>
     Promise.all(
       events.map(async (event) =>
-        event.payload === undefined ? { ...event, ...(await loadEventPayload(tx, event)) } : event,
+        event.payload === undefined ? { ...event, ...(await loadEventPayload(tx, event, service)) } : event,
       ),
     ),
   );
@@ -48,6 +49,7 @@ export function lastEventSeq(service: Service): Promise<number> {
 export async function loadEventPayload(
   tx: ReadTx,
   row: EventRow,
+  service: LinkMaker,
 ): Promise<{ payload?: object; activity?: () => object }> {
   const { conversation_id: conversationId, message_id: messageId, actor_id: actorId } = row;
   switch (row.type) {
@@ -55,10 +57,10 @@ export async function loadEventPayload(
     case 'message:edited': {
       const message = messageId === null ? undefined : await tx.repositories.messages.byId(messageId);
       if (message === undefined || message.deleted_at !== null) return {};
-      if (row.type === 'message:edited') return { payload: serializeEdited(message) };
+      if (row.type === 'message:edited') return { payload: serializeEdited(message, service) };
       const conversation = await tx.repositories.conversations.byId(conversationId);
       return {
-        payload: serializeSocketMessage(message),
+        payload: serializeSocketMessage(message, service),
         ...(conversation === undefined ? {} : { activity: () => serializeActivity(message, conversation) }),
       };
     }

@@ -19,6 +19,7 @@ import type * as entity from '../../protocol/entities.ts';
 import type { EventPayloads, SocketMessage, SyncMessage } from '../../protocol/events.ts';
 import { sizeLimits } from '../../protocol/codes.ts';
 import { preview } from '../../text/text.ts';
+import { serializeAttachments, type LinkMaker } from '../files/links.ts';
 import { readSettings } from '../tenants/settings.ts';
 
 let lastTime = { ms: Number.NaN, text: '' };
@@ -52,12 +53,12 @@ export function senderName(row: SenderColumns): string {
   }
 }
 
-export function serializeMessage(row: MessageWithSender): entity.Message {
-  return { ...serializeSentMessage(row), editedAt: isoOrNull(row.edited_at) };
+export function serializeMessage(row: MessageWithSender, maker: LinkMaker): entity.Message {
+  return { ...serializeSentMessage(row, maker), editedAt: isoOrNull(row.edited_at) };
 }
 
 /** As the send response carries it: without `editedAt`. */
-export function serializeSentMessage(row: MessageWithSender): entity.SentMessage {
+export function serializeSentMessage(row: MessageWithSender, maker: LinkMaker): entity.SentMessage {
   return {
     id: row.id,
     conversationId: row.conversation_id,
@@ -72,19 +73,20 @@ export function serializeSentMessage(row: MessageWithSender): entity.SentMessage
     ...(row.internal === 1 ? { internal: true } : {}),
     ...(row.choices === null ? {} : { choices: JSON.parse(row.choices) as entity.AiChoice[] }),
     ...(row.choice === null ? {} : { choice: row.choice }),
+    ...serializeAttachments(row, maker),
   };
 }
 
-export function serializeSocketMessage(row: MessageWithSender): SocketMessage {
-  return serializeSentMessage(row);
+export function serializeSocketMessage(row: MessageWithSender, maker: LinkMaker): SocketMessage {
+  return serializeSentMessage(row, maker);
 }
 
-export function serializeSyncMessage(row: MessageWithSender): SyncMessage {
-  const { conversationId: _named, ...message } = serializeMessage(row);
+export function serializeSyncMessage(row: MessageWithSender, maker: LinkMaker): SyncMessage {
+  const { conversationId: _named, ...message } = serializeMessage(row, maker);
   return message;
 }
 
-export function serializeEdited(row: MessageWithSender): EventPayloads['message:edited'] {
+export function serializeEdited(row: MessageWithSender, maker: LinkMaker): EventPayloads['message:edited'] {
   return {
     conversationId: row.conversation_id,
     messageId: row.id,
@@ -93,6 +95,7 @@ export function serializeEdited(row: MessageWithSender): EventPayloads['message:
     contentHtml: row.content_html,
     editedAt: isoTime(row.edited_at ?? row.created_at),
     senderId: row.sender_id,
+    ...serializeAttachments(row, maker),
   };
 }
 

@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { applicationSettingsPatch, locale, timezone } from '../../protocol/application-settings.ts';
 import { knowledgeFormat, synonyms } from '../../protocol/assistant.ts';
-import { assistantLimits, sizeLimits } from '../../protocol/codes.ts';
+import { assistantLimits, fileLimits, sizeLimits } from '../../protocol/codes.ts';
 import * as entity from '../../protocol/entities.ts';
 import {
   clientMessageId,
@@ -20,6 +20,8 @@ import { webhookSelection, webhookUrl } from '../../protocol/webhooks.ts';
 import type * as rows from '../../engine/rows.ts';
 import { isWebAddress } from '../assistant/knowledge/documents.ts';
 import { normaliseDomain } from '../auth/origins.ts';
+import { storedAttachment } from '../files/links.ts';
+import { cleanFileName } from '../files/names.ts';
 import { isIdentitySecret, isPasswordHash, readApiKey } from '../auth/secrets.ts';
 import { isTotpSecret } from '../auth/totp.ts';
 import { foldTag } from '../chat/tag-names.ts';
@@ -49,6 +51,7 @@ export interface FileRows {
   conversation_tags: rows.ConversationTagRow;
   participants: rows.ParticipantRow;
   messages: rows.MessageRow;
+  files: Omit<rows.FileRow, 'object'>;
   knowledge_documents: rows.KnowledgeDocumentRow;
   knowledge_questions: rows.KnowledgeQuestionRow;
   knowledge_synonyms: rows.KnowledgeSynonymsRow;
@@ -180,6 +183,7 @@ export function createFileSchemas(service: Service): FileSchemas {
       last_read_seq: count,
     }),
     messages: messageRow(past),
+    files: fileRow(past),
     ...knowledgeRows(past),
     audit: auditRow(past),
   };
@@ -221,6 +225,7 @@ function organizationRow(past: z.ZodNumber): z.ZodType<rows.OrganizationRow> {
     retention_days: z.union([z.int().min(1), z.literal(-1)]).nullable(),
     max_applications: entity.organizationLimits.shape.applications,
     max_seats: entity.organizationLimits.shape.seats,
+    max_file_bytes: entity.organizationLimits.shape.fileBytes,
     release_after_minutes: z.int().min(1).max(1_440).nullable(),
     second_factor: entity.secondFactorDemand,
     escalation: json(escalation),
@@ -360,6 +365,7 @@ function messageRow(past: z.ZodNumber): z.ZodType<rows.MessageRow> {
         internal: flag,
         choices: json(entity.message.shape.choices.unwrap()).nullable(),
         choice: entity.uuid.nullable(),
+        attachments: json(z.array(storedAttachment).min(1).max(fileLimits.perMessage)).nullable(),
         client_message_id: clientMessageId.nullable(),
         created_at: past,
         edited_at: past.nullable(),
@@ -370,6 +376,25 @@ function messageRow(past: z.ZodNumber): z.ZodType<rows.MessageRow> {
         error: 'must not be before its seq',
       }),
   );
+}
+
+function fileRow(past: z.ZodNumber): z.ZodType<FileRows['files']> {
+  return z.strictObject({
+    id: entity.uuid,
+    organization_id: entity.uuid,
+    uploader: entity.uuid,
+    visitor_key: entity.uuid.nullable(),
+    message_id: entity.uuid,
+    name: exactText(1, fileLimits.name).refine((one) => cleanFileName(one) === one, 'is no name of a file'),
+    type: exactText(1, 200).regex(/^[a-z0-9.+-]+\/[a-z0-9.+-]+$/, 'is no media type'),
+    size: z.int().min(1).max(fileLimits.staffBytes),
+    width: count.nullable(),
+    height: count.nullable(),
+    digest: z.string().regex(/^[0-9a-f]{64}$/, 'is no SHA-256 digest'),
+    state: z.literal('ready'),
+    idempotency_key: clientMessageId.nullable(),
+    created_at: past,
+  });
 }
 
 interface Content {
@@ -384,7 +409,15 @@ interface Content {
 function rendered<R extends Content>(schema: z.ZodType<R>): z.ZodType<R> {
   return schema.transform((row, context) => {
     if (row.deleted_at !== undefined && row.deleted_at !== null)
-      return { ...row, content: '', content_html: null, content_text: null, choices: null, choice: null };
+      return {
+        ...row,
+        content: '',
+        content_html: null,
+        content_text: null,
+        choices: null,
+        choice: null,
+        attachments: null,
+      };
     const prepared = prepareContent(row.content, row.content_format, sizeLimits.contentSocket);
     if (!prepared.ok) return refuse(context, prepared.problem, ['content']);
     const { content, contentFormat, contentHtml, text: readable } = prepared.value;

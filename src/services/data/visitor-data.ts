@@ -85,7 +85,7 @@ async function collectVisitorData(
       ...serializeConversation(conversation, present),
       resolvedAt: conversation.resolved_at === null ? null : isoTime(conversation.resolved_at),
       lastReadMessageId: reading?.last_read_message_id ?? null,
-      messages: await allMessages(readSlice, conversation),
+      messages: await allMessages(service, readSlice, conversation),
     });
   }
   return readSlice(async ({ repositories }) => {
@@ -119,6 +119,7 @@ function serializeAssistantQuestion(row: AiLogRow): Output<'visitors.export'>['a
 }
 
 async function allMessages(
+  service: Service,
   readSlice: <T>(work: (tx: ReadTx) => Promise<T>) => Promise<T>,
   { id: conversationId }: ConversationRow,
 ): Promise<Message[]> {
@@ -135,7 +136,7 @@ async function allMessages(
         offset: 0,
       });
       afterSeq = rows.at(-1)?.seq ?? after;
-      return rows.map(serializeMessage);
+      return rows.map((row) => serializeMessage(row, service));
     });
     messages.push(...page);
     if (page.length < messagePageSize) return messages;

@@ -40,6 +40,7 @@ export async function createOrganization(
     retention_days: null,
     max_applications: null,
     max_seats: null,
+    max_file_bytes: null,
     release_after_minutes: null,
     second_factor: 'off',
     escalation: '[]',
@@ -82,6 +83,7 @@ async function serializeOrganizationDetail(
       retentionDays: row.retention_days !== null && row.retention_days < 0 ? 'unlimited' : row.retention_days,
       applications: row.max_applications,
       seats: row.max_seats,
+      fileBytes: row.max_file_bytes,
     },
     releaseAfterMinutes: row.release_after_minutes,
     signIn: { secondFactor: row.second_factor },
@@ -132,6 +134,7 @@ const auditedColumns = [
   ['retention_days', 'retentionDays'],
   ['max_applications', 'applications'],
   ['max_seats', 'seats'],
+  ['max_file_bytes', 'fileBytes'],
   ['release_after_minutes', 'releaseAfterMinutes'],
   ['second_factor', 'secondFactor'],
   ['escalation', 'escalation'],
@@ -218,7 +221,7 @@ async function assertNotLockingOut(
 
 type OwnLimits = Pick<
   OrganizationRow,
-  'requests_per_minute' | 'retention_days' | 'max_applications' | 'max_seats'
+  'requests_per_minute' | 'retention_days' | 'max_applications' | 'max_seats' | 'max_file_bytes'
 >;
 
 function ownLimits(row: OrganizationRow, limits: Input<'organizations.update'>['limits'] = {}): OwnLimits {
@@ -227,12 +230,14 @@ function ownLimits(row: OrganizationRow, limits: Input<'organizations.update'>['
     retentionDays = row.retention_days,
     applications = row.max_applications,
     seats = row.max_seats,
+    fileBytes = row.max_file_bytes,
   } = limits;
   return {
     requests_per_minute: requestsPerMinute,
     retention_days: retentionDays === 'unlimited' ? -1 : retentionDays,
     max_applications: applications,
     max_seats: seats,
+    max_file_bytes: fileBytes,
   };
 }
 
@@ -249,7 +254,10 @@ export async function organizationUsage(
   const used: Usage = { conversations: 0, messages: 0, storage: 0, visitors: new Set() };
   for (const mode of ['live', 'test'] as const)
     await addUsage(call.service, row.id, mode, from, now + 1, used);
-  const counts = await store.read(({ repositories }) => repositories.organizations.counts(row.id));
+  const { counts, totals } = await store.read(async ({ repositories }) => ({
+    counts: await repositories.organizations.counts(row.id),
+    totals: await repositories.files.totals(row.id),
+  }));
   return {
     organizationId: row.id,
     from: isoTime(from),
@@ -259,6 +267,8 @@ export async function organizationUsage(
     visitors: used.visitors.size,
     seats: counts.members,
     storageBytes: used.storage,
+    files: totals.files,
+    fileBytes: totals.bytes,
   };
 }
 

@@ -85,14 +85,37 @@ export interface PlanLimits {
   readonly retentionDays: number | null;
   readonly applications: number | null;
   readonly seats: number | null;
+  /** Bytes of files that were sent with messages. */
+  readonly fileBytes: number | null;
   readonly ai: boolean;
 }
 
 /** What each plan grants unless the organization's own settings say otherwise. */
 export const planLimits: Readonly<Record<Plan, PlanLimits>> = Object.freeze({
-  free: { requestsPerMinute: 600, retentionDays: 30, applications: 1, seats: 3, ai: false },
-  premium: { requestsPerMinute: 6000, retentionDays: 365, applications: 10, seats: 25, ai: true },
-  enterprise: { requestsPerMinute: 60_000, retentionDays: null, applications: null, seats: null, ai: true },
+  free: {
+    requestsPerMinute: 600,
+    retentionDays: 30,
+    applications: 1,
+    seats: 3,
+    fileBytes: 1_073_741_824,
+    ai: false,
+  },
+  premium: {
+    requestsPerMinute: 6000,
+    retentionDays: 365,
+    applications: 10,
+    seats: 25,
+    fileBytes: 20 * 1_073_741_824,
+    ai: true,
+  },
+  enterprise: {
+    requestsPerMinute: 60_000,
+    retentionDays: null,
+    applications: null,
+    seats: null,
+    fileBytes: null,
+    ai: true,
+  },
 });
 
 /** One check of a limiter call under the name that the headers give it (printable ASCII, for example `visitor`). */

@@ -10,6 +10,7 @@ export interface OrganizationQuotas {
   readonly retentionDays: number | null;
   readonly applications: number | null;
   readonly seats: number | null;
+  readonly fileBytes: number | null;
   readonly ai: boolean;
 }
 
@@ -26,6 +27,7 @@ export function organizationQuotas(organization: OrganizationRow): OrganizationQ
           : organization.retention_days,
     applications: organization.max_applications ?? plan.applications,
     seats: organization.max_seats ?? plan.seats,
+    fileBytes: organization.max_file_bytes ?? plan.fileBytes,
     ai: plan.ai,
   };
 }
@@ -52,4 +54,28 @@ export function assertQuota(
     'plan_limit',
     `The organization has all ${most} ${what} that it may have. ${advice}`,
   );
+}
+
+/**
+ * @param have bytes of files that are stored now
+ * @param more bytes that are to come
+ * @throws ServiceError plan_limit, naming the plan that has more
+ */
+export function assertFileQuota(organization: OrganizationRow, have: number, more: number): void {
+  const { fileBytes } = organizationQuotas(organization);
+  if (fileBytes === null || have + more <= fileBytes) return;
+  const advice =
+    organization.plan === 'enterprise'
+      ? `Raise it: deskbell org limits ${organization.slug} --file-storage GB`
+      : `The ${organization.plan === 'free' ? 'premium' : 'enterprise'} plan has more.`;
+  throw new ServiceError(
+    'plan_limit',
+    `The organization's files take all the ${formatBytes(fileBytes)} that they may. ${advice}`,
+  );
+}
+
+/** A size as people say it. */
+export function formatBytes(bytes: number): string {
+  if (bytes >= 1_073_741_824) return `${+(bytes / 1_073_741_824).toFixed(1)} GB`;
+  return bytes >= 1_048_576 ? `${+(bytes / 1_048_576).toFixed(1)} MB` : `${Math.ceil(bytes / 1024)} kB`;
 }

@@ -1,6 +1,6 @@
 // One attempt of a delivery: its payload, and what is recorded after it. Decides when to try again and which delivery is
 // next. Sends nothing itself.
-import type { WebhookDeliveryRow, WebhookRow } from '../../engine/rows.ts';
+import type { EventRow, WebhookDeliveryRow, WebhookRow } from '../../engine/rows.ts';
 import { backoffDelay, type Backoff } from '../../net/backoff.ts';
 import type { WebhookResponse } from '../../net/webhook-client.ts';
 import { loadEventPayload } from '../core/event-log.ts';
@@ -42,7 +42,7 @@ export function buildPayload(
     const conversation =
       conversation_id === null ? undefined : await tx.repositories.conversations.byId(conversation_id);
     if (conversation === undefined || actor_id === null) return null;
-    const { payload } = await loadEventPayload(tx, {
+    const event: EventRow = {
       seq: row.event_seq ?? 0,
       organization_id: webhook.organization_id,
       conversation_id: conversation.id,
@@ -53,7 +53,8 @@ export function buildPayload(
       message_id: row.message_id,
       member_id: row.member_id,
       created_at: row.event_at,
-    });
+    };
+    const { payload } = await loadEventPayload(tx, event, service);
     return payload === undefined
       ? null
       : JSON.stringify({ type, timestamp, data: { ...payload, applicationId: conversation.application_id } });

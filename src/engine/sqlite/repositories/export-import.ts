@@ -42,6 +42,7 @@ export const exportedTables: readonly ExportedTable[] = [
     references: { conversation_id: 'conversations' },
   },
   { name: 'messages', owner: 'organization_id', references: { conversation_id: 'conversations' } },
+  { name: 'files', owner: 'organization_id', references: { message_id: 'messages' } },
   { name: 'knowledge_documents', owner: 'organization_id', references: { application_id: 'applications' } },
   {
     name: 'knowledge_questions',
@@ -86,6 +87,8 @@ export const stayingTables: readonly string[] = [
   'crawls',
   'queue_changes',
   'effects',
+  'file_totals',
+  'file_removals',
 ];
 
 /** The columns of a table's primary key. */
@@ -124,6 +127,7 @@ const beginArrival = prepare<OrganizationRow>()((db, p) =>
       retention_days: p.retention_days,
       max_applications: p.max_applications,
       max_seats: p.max_seats,
+      max_file_bytes: p.max_file_bytes,
       release_after_minutes: null,
       escalation: '[]',
       second_factor: p.second_factor,

@@ -57,6 +57,7 @@ export const insertMessage = prepare<MessageRow>()((db, p) =>
       internal: p.internal,
       choices: p.choices,
       choice: p.choice,
+      attachments: p.attachments,
       client_message_id: p.client_message_id,
       created_at: p.created_at,
       edited_at: p.edited_at,
@@ -71,7 +72,14 @@ export const insertMessage = prepare<MessageRow>()((db, p) =>
 );
 type Edit = Pick<
   MessageRow,
-  'id' | 'changed_seq' | 'content' | 'content_format' | 'content_html' | 'content_text' | 'edited_at'
+  | 'id'
+  | 'changed_seq'
+  | 'content'
+  | 'content_format'
+  | 'content_html'
+  | 'content_text'
+  | 'attachments'
+  | 'edited_at'
 >;
 const edit = prepare<Edit>()((db, p) =>
   db
@@ -82,6 +90,7 @@ const edit = prepare<Edit>()((db, p) =>
       content_format: p.content_format,
       content_html: p.content_html,
       content_text: p.content_text,
+      attachments: p.attachments,
       edited_at: p.edited_at,
       // Other words ask for something else.
       choice: null,
@@ -105,6 +114,7 @@ const remove = prepare<Pick<MessageRow, 'id' | 'changed_seq' | 'deleted_at'>>()(
       content_text: null,
       choices: null,
       choice: null,
+      attachments: null,
     })
     .where('id', '=', p.id),
 );

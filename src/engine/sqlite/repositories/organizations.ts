@@ -33,6 +33,7 @@ const insert = prepare<OrganizationRow>()((db, p) =>
     retention_days: p.retention_days,
     max_applications: p.max_applications,
     max_seats: p.max_seats,
+    max_file_bytes: p.max_file_bytes,
     release_after_minutes: p.release_after_minutes,
     second_factor: p.second_factor,
     escalation: p.escalation,
@@ -48,7 +49,7 @@ const setPlan = prepare<Pick<OrganizationRow, 'id' | 'plan' | 'plan_changed_at'>
 );
 type LimitColumns = Pick<
   OrganizationRow,
-  'id' | 'requests_per_minute' | 'retention_days' | 'max_applications' | 'max_seats'
+  'id' | 'requests_per_minute' | 'retention_days' | 'max_applications' | 'max_seats' | 'max_file_bytes'
 >;
 const setLimits = prepare<LimitColumns>()((db, p) =>
   db
@@ -58,6 +59,7 @@ const setLimits = prepare<LimitColumns>()((db, p) =>
       retention_days: p.retention_days,
       max_applications: p.max_applications,
       max_seats: p.max_seats,
+      max_file_bytes: p.max_file_bytes,
     })
     .where('id', '=', p.id),
 );

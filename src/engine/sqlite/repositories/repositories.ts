@@ -13,6 +13,7 @@ import { createTagsRepository } from './tags.ts';
 import { createViewsRepository } from './views.ts';
 import { createMessagesRepository } from './messages.ts';
 import { createGrowingEvents, type GrowingEvents } from './events.ts';
+import { createFilesRepository } from './files.ts';
 import { createAuditRepository } from './audit.ts';
 import { createMetaRepository } from './meta.ts';
 import { createRetentionRepository } from './retention.ts';
@@ -58,6 +59,7 @@ export function createRepositories(runner: ImmediateRunner, known?: KnownConvers
     views: createViewsRepository(runner),
     messages: createMessagesRepository(runner, known),
     events: createGrowingEvents(runner),
+    files: createFilesRepository(runner),
     audit: createAuditRepository(runner),
     retention: createRetentionRepository(runner),
     visitorData: createVisitorDataRepository(runner),

@@ -1,0 +1,37 @@
+// What is asked of files that are sent with messages, and of the bytes that are to go.
+import type { FileRemovalRow, FileRow, FileTotalsRow } from '../rows.ts';
+
+export interface FilesRepository {
+  /** 0 when its uploader has a file with the same idempotency key. */
+  insert(row: FileRow): Promise<number>;
+  byId(id: string): Promise<FileRow | undefined>;
+  byIdempotencyKey(uploader: string, key: string): Promise<FileRow | undefined>;
+  /** Gives a file that waits, and was looked at, to a message; 0 when it is not there or has one. */
+  attach(id: string, messageId: string): Promise<number>;
+  /** The files of a message, in any order. */
+  ofMessage(messageId: string): Promise<FileRow[]>;
+  setReady(id: string): Promise<number>;
+  /** Its bytes are due to go. */
+  remove(id: string): Promise<number>;
+  /** Removes the files of a message: their bytes are due to go. */
+  removeOfMessage(messageId: string): Promise<number>;
+  /** Removes files without a message that were uploaded before a time, at most `limit`. */
+  removeUnused(before: number, limit: number): Promise<number>;
+  /** Files that wait for the scanner, oldest first. */
+  toScan(limit: number): Promise<FileRow[]>;
+  /** How much of an organization is stored; zeros where nothing is. */
+  totals(organizationId: string): Promise<Omit<FileTotalsRow, 'organization_id'>>;
+  /** The same of all organizations, and what waits. */
+  overview(): Promise<{ files: number; bytes: number; scanning: number; removals: number; failing: number }>;
+  /** Objects of files, in their order, after one of them. */
+  objects(after: string, limit: number): Promise<Pick<FileRow, 'object' | 'size' | 'digest'>[]>;
+  /** Whether an object is a file's, or will go anyway. */
+  isKnown(object: string): Promise<boolean>;
+  /** Has an object removed at a time. */
+  planRemoval(object: string, dueAt: number): Promise<number>;
+  /** Objects that are due to go, oldest first. */
+  dueRemovals(now: number, limit: number): Promise<FileRemovalRow[]>;
+  /** Forgets a removal: it is done, or its file is there to stay. */
+  forgetRemoval(object: string): Promise<number>;
+  failRemoval(object: string, dueAt: number, error: string): Promise<number>;
+}

@@ -1,0 +1,107 @@
+// Files in a folder beside the database: two levels of folders, so that none has too many. A file appears under its
+// name complete or not at all.
+import { createReadStream } from 'node:fs';
+import { access, constants, mkdir, open, readdir, rename, rm, stat, unlink } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { ByteRange, FileStore, ListedObject, SpooledFile } from '../services/files/file-store.ts';
+
+const objectForm = /^[0-9a-f]{64}$/;
+const levelForm = /^[0-9a-f]{2}$/;
+
+/** @param folder made with the first file */
+export function createFolderStore(folder: string): FileStore {
+  const pathOf = (object: string): string => {
+    if (!objectForm.test(object)) throw new Error('Not the name of an object.');
+    return join(folder, object.slice(0, 2), object.slice(2, 4), object);
+  };
+  return {
+    kind: 'folder',
+    place: folder,
+    put: (object, file) => moveInto(pathOf(object), folder, file),
+    open: (object, range) => openFile(pathOf(object), range),
+    remove: async (object) => {
+      const path = pathOf(object);
+      try {
+        await unlink(path);
+      } catch (error) {
+        if (isMissing(error)) return;
+        throw error;
+      }
+      await syncFolder(dirname(path));
+    },
+    list: () => listFolder(folder),
+    check: async () => {
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
+    },
+  };
+}
+
+async function moveInto(path: string, root: string, { path: from }: SpooledFile): Promise<void> {
+  const inner = dirname(path);
+  const made = await mkdir(inner, { recursive: true, mode: 0o700 });
+  // Synced when it was written.
+  await rename(from, path);
+  await syncFolder(inner);
+  if (made === undefined) return;
+  await syncFolder(dirname(inner));
+  await syncFolder(root);
+}
+
+async function openFile(
+  path: string,
+  range: ByteRange | undefined,
+): Promise<AsyncIterable<Uint8Array> | null> {
+  let file;
+  try {
+    file = await open(path, 'r');
+  } catch (error) {
+    if (isMissing(error)) return null;
+    throw error;
+  }
+  return createReadStream(path, { fd: file, highWaterMark: 65_536, ...range });
+}
+
+async function* listFolder(folder: string): AsyncGenerator<ListedObject> {
+  for (const first of await names(folder, levelForm))
+    for (const second of await names(join(folder, first), levelForm))
+      for (const object of await names(join(folder, first, second), objectForm)) {
+        const found = await stat(join(folder, first, second, object)).catch(() => null);
+        if (found !== null) yield { object, modifiedAt: found.mtimeMs };
+      }
+}
+
+async function names(folder: string, form: RegExp): Promise<string[]> {
+  try {
+    return (await readdir(folder)).filter((name) => form.test(name)).toSorted();
+  } catch (error) {
+    if (isMissing(error)) return [];
+    throw error;
+  }
+}
+
+/** Removes what uploads left that were cut off before a time (ms): nothing works on it any more. */
+export async function removeAbandonedUploads(folder: string, before: number): Promise<number> {
+  let removed = 0;
+  for (const name of await names(folder, /\.partial(\.kept)?$/)) {
+    const path = join(folder, name);
+    const found = await stat(path).catch(() => null);
+    if (found === null || found.mtimeMs >= before) continue;
+    await rm(path, { force: true });
+    removed += 1;
+  }
+  return removed;
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
+}
+
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

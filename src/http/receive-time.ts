@@ -1,0 +1,54 @@
+// How long the body of a request may take: half a minute, and as long as a file needs where a file is expected, as long
+// as bytes keep coming. Node's own limit is one for all requests, so it is set to the longest.
+import type { IncomingMessage } from 'node:http';
+import { sendClientError } from './client-error.ts';
+
+const bodyMs = 30_000;
+/** Between two stretches of a file. */
+const stallMs = 30_000;
+/** The longest that any request may take, ms: a file of 25 MiB over a slow telephone. */
+export const longestRequestMs = 900_000;
+/** For what is left of a file that was refused, so that its sender reads the answer. */
+const restMs = 10_000;
+
+const timers = new WeakMap<IncomingMessage, NodeJS.Timeout>();
+
+/** Begins to count, for a request whose body is still on its way. */
+export function limitBodyTime(request: IncomingMessage): void {
+  const { 'content-length': length = '0', 'transfer-encoding': encoding } = request.headers;
+  if (request.complete || (encoding === undefined && length === '0')) return;
+  setLimit(request, bodyMs);
+  const clear = (): void => clearTimeout(timers.get(request));
+  request.once('end', clear);
+  request.once('close', clear);
+}
+
+function setLimit(request: IncomingMessage, ms: number): void {
+  clearTimeout(timers.get(request));
+  const timer = setTimeout(() => {
+    if (!request.complete)
+      sendClientError(
+        Object.assign(new Error('too slow'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' }),
+        request.socket,
+      );
+  }, ms);
+  timer.unref();
+  timers.set(request, timer);
+}
+
+/** The bytes of a body that may take long; each stretch has time of its own. */
+export async function* receiveSlowly(request: IncomingMessage): AsyncGenerator<Uint8Array> {
+  setLimit(request, stallMs);
+  // The request outlives its body: an answer is still to come.
+  for await (const chunk of request.iterator({ destroyOnReturn: false })) {
+    setLimit(request, stallMs);
+    if (chunk instanceof Uint8Array) yield chunk;
+  }
+}
+
+/** What is left of a refused body is let in for a moment, and thrown away. */
+export function dropRest(request: IncomingMessage): void {
+  if (request.complete || request.destroyed) return;
+  setLimit(request, restMs);
+  request.resume();
+}

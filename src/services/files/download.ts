@@ -1,0 +1,37 @@
+// Reading a file by its link. No credential comes with it: the signature is the right.
+import { inlineFileTypes } from '../../protocol/codes.ts';
+import { uuid } from '../../protocol/entities.ts';
+import type { FileRow } from '../../engine/rows.ts';
+import { notFound, ServiceError } from '../core/errors.ts';
+import type { Service } from '../service.ts';
+import { checkLink } from './links.ts';
+
+export interface LinkedFile {
+  readonly row: FileRow;
+  /** Whether a browser may show it by itself. */
+  readonly inline: boolean;
+  /** Until when the link holds, ms. */
+  readonly expires: number;
+}
+
+/**
+ * The file that a link names.
+ * @throws ServiceError forbidden for a link that is over or was never given out; not_found for a file that is gone
+ */
+export async function findLinkedFile(
+  service: Service,
+  link: { readonly id: string; readonly expires: string; readonly signature: string },
+): Promise<LinkedFile> {
+  const id = uuid.safeParse(link.id);
+  if (!id.success) throw notFound('file');
+  const problem = checkLink(service, { ...link, id: id.data });
+  if (problem === 'forged')
+    throw new ServiceError('forbidden', 'This link to a file was not made by this server.');
+  if (problem === 'expired')
+    throw new ServiceError('forbidden', 'This link to a file is over. Load the message again for a new one.');
+  const row = await service.engine.store.read(({ repositories }) => repositories.files.byId(id.data));
+  if (row === undefined || row.message_id === null || row.state !== 'ready') throw notFound('file');
+  return { row, inline: inlineTypes.has(row.type), expires: Number(link.expires) * 1000 };
+}
+
+const inlineTypes: ReadonlySet<string> = new Set(inlineFileTypes);

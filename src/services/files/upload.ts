@@ -1,0 +1,203 @@
+// Handlers of uploads: limits first, then the bytes, then the row. A row in file_removals names the bytes from the
+// first one on, so that an upload that is cut off anywhere leaves nothing for long.
+import { fileLimits } from '../../protocol/codes.ts';
+import type { UploadedFile } from '../../protocol/entities.ts';
+import type { Input, Output } from '../../protocol/operations.ts';
+import type { LimitWindow } from '../../engine/engine.ts';
+import type { FileRow } from '../../engine/rows.ts';
+import { addressKey } from '../../net/ip-ranges.ts';
+import { writeAs } from '../auth/standing.ts';
+import { countNewVisitor, findVisitor, getOrCreateVisitor } from '../core/access.ts';
+import type { MemberActor, VisitorActor } from '../core/actor.ts';
+import { badField, notFound, rateLimited } from '../core/errors.ts';
+import { organizationScope } from '../core/scopes.ts';
+import type { ParticipantCall, ReadTx, Tx, VisitorCall } from '../service.ts';
+import { assertFileQuota } from '../tenants/quotas.ts';
+import { objectName } from './links.ts';
+import { assertNameAllowed, readFileName } from './names.ts';
+import { scanBytes } from './scanning.ts';
+import { takeIn, tooLarge, type TakenFile } from './spool.ts';
+
+type UploadInput = Input<'files.upload'>;
+
+/** Longer than an upload may take. */
+export const uploadGraceMs = 2 * 3_600_000;
+
+export function serializeUploadedFile(row: FileRow): UploadedFile {
+  const { id, name, type, size, width, height, state } = row;
+  return { id, name, type, size, width, height, state };
+}
+
+/**
+ * Takes a file in, for one message of its uploader.
+ * @throws ServiceError bad_request, payload_too_large, file_rejected, plan_limit, rate_limit_exceeded
+ */
+export async function uploadFile(call: ParticipantCall, input: UploadInput): Promise<Output<'files.upload'>> {
+  const { service, actor } = call;
+  const name = readFileName(input.fileName);
+  assertNameAllowed(name);
+  const maxBytes = actor.kind === 'visitor' ? fileLimits.visitorBytes : fileLimits.staffBytes;
+  if (input.announcedBytes !== null && input.announcedBytes > maxBytes) throw tooLarge(maxBytes);
+  const release = await takeSeat(call);
+  try {
+    if (isVisitorCall(call)) await countNewVisitor(call);
+    const earlier = await service.engine.store.read((tx) => findEarlier(tx, call, input.idempotencyKey));
+    if (earlier !== undefined) return { file: serializeUploadedFile(earlier) };
+    await service.engine.store.read((tx) => assertRoom(tx, actor, input.announcedBytes ?? 1));
+    const incoming = { bytes: counted(call, input.body), claimed: input.mediaType, maxBytes };
+    return await takeIn(service.files.incomingFolder, incoming, (file) => keep(call, input, name, file));
+  } finally {
+    release();
+  }
+}
+
+function isVisitorCall(call: ParticipantCall): call is VisitorCall {
+  return call.actor.kind === 'visitor';
+}
+
+/** Slow uploads hold no more than so many places of an address. */
+async function takeSeat({ service, address }: ParticipantCall): Promise<() => void> {
+  if (address === null) return () => undefined;
+  const seat = await service.engine.seats.take([
+    { key: `upload:${addressKey(address)}`, most: fileLimits.unfinished },
+  ]);
+  if (typeof seat === 'function') return seat;
+  const window = { limit: fileLimits.unfinished, windowMs: 1_000 };
+  throw rateLimited('per_address', [window], window, 1_000, 'Too many uploads at once');
+}
+
+/** One use of the limiter. */
+const unitBytes = 65_536;
+const hourly: readonly LimitWindow[] = [
+  { limit: fileLimits.visitorBytesPerHour / unitBytes, windowMs: 3_600_000 },
+];
+
+/** Counts a visitor's bytes as they come, whatever becomes of them. */
+async function* counted(
+  { service, actor }: ParticipantCall,
+  bytes: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
+  const key = actor.kind === 'visitor' ? `u:${actor.applicationId}:${actor.mode}:${actor.visitorId}` : null;
+  let due = 0;
+  for await (const chunk of bytes) {
+    due += chunk.length;
+    for (; key !== null && due > 0; due -= unitBytes) {
+      const verdict = await service.engine.limiter.take([{ key, windows: hourly }]);
+      if (!verdict.ok)
+        throw rateLimited('per_visitor', hourly, verdict.window, verdict.retryAfterMs, 'Too many files');
+    }
+    yield chunk;
+  }
+}
+
+async function findEarlier(
+  tx: ReadTx,
+  { actor }: ParticipantCall,
+  key: string | undefined,
+): Promise<FileRow | undefined> {
+  if (key === undefined) return undefined;
+  const uploader = actor.kind === 'visitor' ? (await findVisitor(tx, actor))?.id : actor.memberId;
+  return uploader === undefined ? undefined : tx.repositories.files.byIdempotencyKey(uploader, key);
+}
+
+/** @throws ServiceError plan_limit */
+async function assertRoom(tx: ReadTx, actor: VisitorActor | MemberActor, more: number): Promise<void> {
+  const organization = await tx.repositories.organizations.byId(actor.organizationId);
+  if (organization === undefined) throw notFound('organization');
+  const { bytes } = await tx.repositories.files.totals(organization.id);
+  assertFileQuota(organization, bytes, more);
+}
+
+async function keep(
+  call: ParticipantCall,
+  input: UploadInput,
+  name: string,
+  file: TakenFile,
+): Promise<Output<'files.upload'>> {
+  const { service } = call;
+  const { store, clock } = service.engine;
+  const id = clock.newId();
+  const object = objectName(service.secrets, id);
+  const state = await scanBytes(service, file.path);
+  await store.write({ organization: call.actor.organizationId, part: `row:${id}` }, ({ repositories }) =>
+    repositories.files.planRemoval(object, clock.now() + uploadGraceMs),
+  );
+  await service.files.store.put(object, file);
+  const row = await writeAs(call, organizationScope(call), (tx, current) =>
+    insertFile(tx, current, input, { id, object, name, state, file }),
+  ).catch(async (error: unknown) => {
+    await service.files.store.remove(object);
+    throw error;
+  });
+  if (row.id !== id) await service.files.store.remove(object);
+  return { file: serializeUploadedFile(row) };
+}
+
+interface NewFile {
+  readonly id: string;
+  readonly object: string;
+  readonly name: string;
+  readonly state: FileRow['state'];
+  readonly file: TakenFile;
+}
+
+/** @returns the row; an earlier one of the same idempotency key */
+async function insertFile(
+  tx: Tx,
+  call: ParticipantCall,
+  input: UploadInput,
+  { id, object, name, state, file }: NewFile,
+): Promise<FileRow> {
+  const { actor, service } = call;
+  const visitor = isVisitorCall(call) ? await getOrCreateVisitor(tx, call) : null;
+  const earlier = await findEarlier(tx, call, input.idempotencyKey);
+  if (earlier !== undefined) return earlier;
+  await assertRoom(tx, actor, file.size);
+  const row: FileRow = {
+    id,
+    organization_id: actor.organizationId,
+    uploader: visitor?.id ?? (actor.kind === 'member' ? actor.memberId : ''),
+    visitor_key: visitor?.id ?? null,
+    message_id: null,
+    object,
+    name,
+    type: file.type,
+    size: file.size,
+    width: file.width,
+    height: file.height,
+    digest: file.digest,
+    state,
+    idempotency_key: input.idempotencyKey ?? null,
+    created_at: service.engine.clock.now(),
+  };
+  if ((await tx.repositories.files.insert(row)) === 0) throw badField('Idempotency-Key', 'was just used');
+  await tx.repositories.files.forgetRemoval(object);
+  return row;
+}
+
+/**
+ * An own file that waits for its message.
+ * @throws ServiceError not_found: it was sent, removed, or refused by the scanner; or never there
+ */
+export async function readFileState(
+  tx: ReadTx,
+  { actor }: ParticipantCall,
+  input: { fileId: string },
+): Promise<Output<'files.state'>> {
+  const row = await tx.repositories.files.byId(input.fileId);
+  if (row === undefined || row.message_id !== null || !(await isUploader(tx, actor, row)))
+    throw notFound('file');
+  return { file: serializeUploadedFile(row) };
+}
+
+/** Whether a file is the caller's to send. */
+export async function isUploader(
+  tx: ReadTx,
+  actor: VisitorActor | MemberActor,
+  row: FileRow,
+): Promise<boolean> {
+  if (row.organization_id !== actor.organizationId) return false;
+  if (actor.kind === 'member') return row.visitor_key === null && row.uploader === actor.memberId;
+  const visitor = await findVisitor(tx, actor);
+  return visitor !== undefined && row.visitor_key === visitor.id;
+}
