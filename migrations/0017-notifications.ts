@@ -28,6 +28,8 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .addColumn('sealed', 'blob', (c) => c.notNull())
     .addColumn('host', 'text', (c) => c.notNull())
     .addColumn('label', 'text', (c) => c.notNull())
+    // The language that it is told in, as a language tag.
+    .addColumn('locale', 'text', (c) => c.notNull())
     // The server's key that the browser was given.
     .addColumn('key_id', 'text', (c) => c.notNull())
     .addColumn('created_at', 'integer', (c) => c.notNull())

@@ -20,6 +20,11 @@ import { startSnoozeJob } from './services/chat/snooze-job.ts';
 import { createMailHandler } from './services/mail/mail-effects.ts';
 import { startOutbox } from './services/outbox/outbox.ts';
 import type { Service } from './services/service.ts';
+import { createEscalationHandler } from './services/notifications/escalation.ts';
+import { memberMailComposers } from './services/notifications/member-mails.ts';
+import { createNotificationPlanner } from './services/notifications/planner.ts';
+import { createPushHandler } from './services/notifications/push-handler.ts';
+import { pushClientOf } from './services/notifications/test.ts';
 import { startWebhookDelivery } from './services/webhooks/delivery.ts';
 import { SocketServer } from './ws/socket-server.ts';
 
@@ -121,6 +126,7 @@ function backgroundJobs(service: Service, log: Log): (() => () => Promise<void> 
     clock: service.engine.clock,
     allowPrivate: service.settings.webhookPrivate,
   });
+  const smtp = createSmtpClient({ clock: service.engine.clock });
   return [
     () => startMaintenance(service, onError('maintenance failed'), (report) => logPurge(log, report)),
     () => startAutoRelease(service, onError('absent operators could not be looked for')),
@@ -130,8 +136,12 @@ function backgroundJobs(service: Service, log: Log): (() => () => Promise<void> 
     () => startReindexJob(service, onError('knowledge could not be kept up')),
     () =>
       startOutbox(service, {
-        planners: [],
-        handlers: [createMailHandler(service, createSmtpClient({ clock: service.engine.clock }))],
+        planners: [createNotificationPlanner(service)],
+        handlers: [
+          createMailHandler(service, smtp, memberMailComposers(service)),
+          createPushHandler(service, pushClientOf(service)),
+          createEscalationHandler(service),
+        ],
         onError: onError('the outbox could not be run'),
       }),
     () => startWebhookDelivery(service, send, onError('webhooks could not be delivered')),

@@ -105,6 +105,8 @@ export interface PushDeviceRow {
   sealed: Uint8Array;
   host: string;
   label: string;
+  /** The language that it is told in, as a language tag. */
+  locale: string;
   /** The server's key that the browser was given. */
   key_id: string;
   created_at: number;

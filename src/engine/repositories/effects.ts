@@ -39,6 +39,8 @@ export interface EffectsRepository {
   setPayload(id: string, payload: string): Promise<number>;
   /** 0 when it waits no more. */
   setDue(id: string, at: number): Promise<number>;
+  /** The keys of the rows of a kind that concern a conversation, at most `limit`. */
+  keysOf(kind: string, conversationId: string, limit: number): Promise<string[]>;
   /** Newest first. */
   page(filter: EffectFilter, limit: number, offset: number): Promise<EffectRow[]>;
   count(filter: EffectFilter): Promise<number>;

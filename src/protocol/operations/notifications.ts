@@ -1,6 +1,7 @@
 // The operations of being told: browsers that are sent pushes, what a member wants to be told of, and a test of it.
 // Rows of the one table in ../operations.ts; holds no logic.
 import { z } from 'zod';
+import { locale } from '../application-settings.ts';
 import * as entity from '../entities.ts';
 import {
   notificationSettings,
@@ -32,7 +33,10 @@ export const notificationOperations = {
     rest: ['POST', '/staff/push'],
     status: 201,
     envelope: 'device',
-    input: pushSubscription.extend({ label: name.describe('how people call it, as Firefox on Linux') }),
+    input: pushSubscription.extend({
+      label: name.describe('how people call it, as Firefox on Linux'),
+      locale: locale.unwrap().default('en').describe('the language of its notifications'),
+    }),
     output: pushDevice,
   }),
   'push.remove': defineOperation({
@@ -95,6 +99,9 @@ export const notificationOperations = {
     who: 'operator',
     rest: ['POST', '/staff/notifications/test'],
     input: noInput,
-    output: z.object({ results: z.array(notificationTestResult) }),
+    output: z.object({
+      results: z.array(notificationTestResult),
+      quiet: z.boolean().describe('whether it is in the quiet hours: nothing is told until they are over'),
+    }),
   }),
 } as const;

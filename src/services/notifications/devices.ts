@@ -59,7 +59,7 @@ export async function prepareDevice({ service }: MemberCall, input: Input<'push.
 export async function addDevice(
   tx: Tx,
   { service, actor }: MemberCall,
-  { endpoint, keys, label }: Input<'push.add'>,
+  { endpoint, keys, label, locale }: Input<'push.add'>,
   key: PushKey,
 ): Promise<Output<'push.add'>> {
   const { pushDevices } = tx.repositories;
@@ -81,6 +81,7 @@ export async function addDevice(
     sealed: service.secrets.seal(JSON.stringify(target), placeOf(place)),
     host: new URL(endpoint).host,
     label,
+    locale,
     key_id: key.id,
     created_at: service.engine.clock.now(),
     last_sent_at: null,

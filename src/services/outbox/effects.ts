@@ -5,7 +5,7 @@ import type { EffectRow, EventRow } from '../../engine/rows.ts';
 import type { ReadTx, Service, Tx } from '../service.ts';
 
 /** By what an effect is sent. */
-export type EffectKind = 'mail' | 'push';
+export type EffectKind = 'mail' | 'push' | 'escalation';
 
 /** How long an effect is tried for unless it says otherwise: a day. */
 export const effectRetryForMs = 86_400_000;

@@ -19,8 +19,10 @@ import {
 /** The key of `meta` that holds the number up to which events have become effects. */
 const positionKey = 'outbox_position';
 const pageSize = 500;
-/** Events that are planned in one read, and effects that one transaction stores. */
+/** Events that are planned in one read. */
 const partSize = 50;
+/** Effects that one transaction stores: an event may have one for each of many browsers. */
+const effectsPerWrite = 100;
 /** After so many events without an effect the position is saved, so that a restart reads no further back. */
 const positionInterval = 5_000;
 const retryDelayMs = 5_000;
@@ -254,14 +256,19 @@ class Outbox {
   async #store(planned: readonly NewEffect[], through: number): Promise<void> {
     if (planned.length === 0) return;
     const { store } = this.#service.engine;
-    const organizations = [...new Set(planned.map(({ organizationId }) => organizationId))];
-    await store.write(
-      ['server:outbox', ...organizations.map((organization) => ({ organization }))],
-      async (tx) => {
-        for (const effect of planned) await storeEffect(tx, this.#service, effect);
-        await tx.repositories.meta.set(positionKey, String(through));
-      },
-    );
+    for (let at = 0; at < planned.length; at += effectsPerWrite) {
+      const part = planned.slice(at, at + effectsPerWrite);
+      const organizations = [...new Set(part.map(({ organizationId }) => organizationId))];
+      const isLast = at + effectsPerWrite >= planned.length;
+      await store.write(
+        ['server:outbox', ...organizations.map((organization) => ({ organization }))],
+        async (tx) => {
+          for (const effect of part) await storeEffect(tx, this.#service, effect);
+          // Cut off before, the events are planned once more: what is there already stays as it is.
+          if (isLast) await tx.repositories.meta.set(positionKey, String(through));
+        },
+      );
+    }
     this.#savedPosition = through;
     for (const { kind, organizationId } of planned) this.#senders.get(kind)?.due.check(organizationId);
   }

@@ -97,6 +97,14 @@ const prune = prepare<{ before: number; limit: number }>()((db, p) =>
         .limit(p.limit),
     ),
 );
+const keysOf = prepare<{ kind: string; conversation_id: string; limit: number }>()((db, p) =>
+  db
+    .selectFrom('effects')
+    .select('key')
+    .where('conversation_id', '=', p.conversation_id)
+    .where('kind', '=', p.kind)
+    .limit(p.limit),
+);
 const removeOfConversation = prepare<{ conversation_id: string; limit: number }>()((db, p) =>
   db
     .deleteFrom('effects')
@@ -151,6 +159,8 @@ export function createEffectsRepository(runner: Runner): EffectsRepository {
         )
       )?.n ?? 0,
     prune: (before, limit) => run(runner, prune, { before, limit }),
+    keysOf: async (kind, conversationId, limit) =>
+      (await all(runner, keysOf, { kind, conversation_id: conversationId, limit })).map(({ key }) => key),
     removeOfConversation: (conversationId, limit) =>
       run(runner, removeOfConversation, { conversation_id: conversationId, limit }),
     removeOfOrganization: (organizationId, limit) =>

@@ -27,6 +27,7 @@ const insert = prepare<PushDeviceRow>()((db, p) =>
     sealed: p.sealed,
     host: p.host,
     label: p.label,
+    locale: p.locale,
     key_id: p.key_id,
     created_at: p.created_at,
     last_sent_at: p.last_sent_at,

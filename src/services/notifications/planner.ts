@@ -1,0 +1,107 @@
+// From events to effects: which pushes and e-mails an event leads to, one row for each browser and each mail, and the
+// bell at once. Whether a row is still to be sent is asked again when it is.
+import type { EventRow, MemberRow, OrganizationRow } from '../../engine/rows.ts';
+import type { NewEffect, EffectPlanner } from '../outbox/effects.ts';
+import type { ReadTx, Service } from '../service.ts';
+import { planEscalation } from './escalation.ts';
+import { asPerson, findHappening, mayConcernMembers, type FoundHappening } from './happenings.ts';
+import { ringBell } from './bell.ts';
+import { whoIsTold, type Told } from './rules.ts';
+
+/** What is older when it is read is no news any more: the log is read again from a while back after a restart. */
+const newsMs = 60_000;
+/** An e-mail waits so long: who reads the message in between gets none. */
+export const mailDelayMs = 120_000;
+/** How long a push or a mail is tried for: as long as a push service keeps one. */
+export const noticeRetryForMs = 3_600_000;
+
+/** Plans what members are told of. */
+export function createNotificationPlanner(service: Service): EffectPlanner {
+  return {
+    wants: mayConcernMembers,
+    plan: async (tx, event) => {
+      const organization = await tx.repositories.organizations.byId(event.organization_id);
+      if (organization === undefined) return [];
+      const found = await findHappening(tx, event);
+      if (found === null) return [];
+      const steps =
+        found.event === 'new'
+          ? await planEscalation(tx, organization, event, found, service.engine.clock.now())
+          : [];
+      return [...steps, ...(await planNotices(tx, service, { organization, event, found }))];
+    },
+  };
+}
+
+interface Planned {
+  readonly organization: OrganizationRow;
+  readonly event: EventRow;
+  readonly found: FoundHappening;
+}
+
+async function planNotices(tx: ReadTx, service: Service, planned: Planned): Promise<NewEffect[]> {
+  const { event, found } = planned;
+  if (event.created_at < service.engine.clock.now() - newsMs) return [];
+  const effects: NewEffect[] = [];
+  for (const member of found.candidates) {
+    // Whether anything of theirs is connected is not asked here: by way, what either leads to.
+    const ways = (connected: boolean) => waysOf(found, service, member, connected);
+    if (ways(true).includes('bell')) ringBell(service, member, found);
+    if (ways(false).includes('push')) effects.push(...(await planPushes(tx, member, planned)));
+    if (ways(false).includes('email')) effects.push(await planMail(tx, member, planned));
+  }
+  return effects;
+}
+
+function waysOf(
+  found: FoundHappening,
+  service: Service,
+  member: MemberRow,
+  connected: boolean,
+): Told['ways'] {
+  return whoIsTold(found, [asPerson(service, member, connected)])[0]?.ways ?? [];
+}
+
+async function planPushes(
+  tx: ReadTx,
+  member: MemberRow,
+  { event, found }: Planned,
+): Promise<readonly NewEffect[]> {
+  const devices = await tx.repositories.pushDevices.ofMember(member.id);
+  return devices.map((device) => ({
+    ...aboutMember(member, found),
+    kind: 'push',
+    key: `push:${event.seq}:${device.id}`,
+    recipient: device.label,
+    payload: { device: device.id, event: found.event, actor: event.actor_id },
+  }));
+}
+
+async function planMail(tx: ReadTx, member: MemberRow, { event, found }: Planned): Promise<NewEffect> {
+  const isReply = found.event === 'reply';
+  // Of replies one mail, until the conversation was read.
+  const read = isReply
+    ? ((await tx.repositories.participants.get(found.conversationId, member.id))?.last_read_seq ?? 0)
+    : 0;
+  return {
+    ...aboutMember(member, found),
+    kind: 'mail',
+    key: isReply
+      ? `member-reply:${found.conversationId}:${member.id}:${read}`
+      : `member-${found.event}:${event.seq}:${member.id}`,
+    recipient: member.email,
+    payload: { event: found.event, actor: event.actor_id },
+    dueAt: event.created_at + mailDelayMs,
+  };
+}
+
+function aboutMember(member: MemberRow, { event, conversationId, message }: FoundHappening) {
+  return {
+    about: `member-${event}`,
+    organizationId: member.organization_id,
+    conversationId,
+    messageId: message?.id,
+    memberId: member.id,
+    retryForMs: noticeRetryForMs,
+  } as const;
+}

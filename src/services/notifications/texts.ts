@@ -1,0 +1,136 @@
+// What members are told, in the nine languages of dashboard and widget: short sentences for pushes and e-mails. Names and
+// messages are put in as they are; what shows them takes plain text.
+
+const english = {
+  waiting: 'A visitor is waiting',
+  message: 'New message',
+  assigned: '{name} has given you a conversation',
+  mention: '{name} mentioned you in a note',
+  escalated: 'A visitor has been waiting for {minutes} min',
+  unread: '{count} unread messages',
+  test: 'Notifications work',
+  testBody: 'This is how Deskbell tells you of a message.',
+  open: 'Open the conversation:',
+  choose: 'Choose what you are told of:',
+} as const;
+
+/** A sentence. */
+export type TextKey = keyof typeof english;
+type Texts = Readonly<Record<TextKey, string>>;
+
+const texts: Readonly<Record<string, Texts>> = {
+  en: english,
+  ar: {
+    waiting: 'هناك زائر ينتظر',
+    message: 'رسالة جديدة',
+    assigned: 'أسند إليك {name} محادثة',
+    mention: 'ذكرك {name} في ملاحظة',
+    escalated: 'زائر ينتظر منذ {minutes} دقيقة',
+    unread: 'رسائل غير مقروءة: {count}',
+    test: 'الإشعارات تعمل',
+    testBody: 'هكذا يخبرك Deskbell برسالة.',
+    open: 'افتح المحادثة:',
+    choose: 'اختر ما تُبلَّغ به:',
+  },
+  de: {
+    waiting: 'Ein Besucher wartet',
+    message: 'Neue Nachricht',
+    assigned: '{name} hat Ihnen ein Gespräch übergeben',
+    mention: '{name} hat Sie in einer Notiz erwähnt',
+    escalated: 'Ein Besucher wartet seit {minutes} Min.',
+    unread: '{count} ungelesene Nachrichten',
+    test: 'Benachrichtigungen funktionieren',
+    testBody: 'So meldet Deskbell eine Nachricht.',
+    open: 'Gespräch öffnen:',
+    choose: 'Wählen, was gemeldet wird:',
+  },
+  es: {
+    waiting: 'Un visitante está esperando',
+    message: 'Mensaje nuevo',
+    assigned: '{name} te ha pasado una conversación',
+    mention: '{name} te ha mencionado en una nota',
+    escalated: 'Un visitante lleva {minutes} min esperando',
+    unread: '{count} mensajes sin leer',
+    test: 'Las notificaciones funcionan',
+    testBody: 'Así te avisa Deskbell de un mensaje.',
+    open: 'Abrir la conversación:',
+    choose: 'Elige de qué se te avisa:',
+  },
+  fr: {
+    waiting: 'Un visiteur attend',
+    message: 'Nouveau message',
+    assigned: '{name} vous a confié une conversation',
+    mention: '{name} vous a mentionné dans une note',
+    escalated: 'Un visiteur attend depuis {minutes} min',
+    unread: '{count} messages non lus',
+    test: 'Les notifications fonctionnent',
+    testBody: 'Voici comment Deskbell vous signale un message.',
+    open: 'Ouvrir la conversation :',
+    choose: 'Choisir ce qui vous est signalé :',
+  },
+  it: {
+    waiting: 'Un visitatore sta aspettando',
+    message: 'Nuovo messaggio',
+    assigned: '{name} ti ha passato una conversazione',
+    mention: '{name} ti ha menzionato in una nota',
+    escalated: 'Un visitatore aspetta da {minutes} min',
+    unread: '{count} messaggi non letti',
+    test: 'Le notifiche funzionano',
+    testBody: 'Così Deskbell ti avvisa di un messaggio.',
+    open: 'Apri la conversazione:',
+    choose: 'Scegli di che cosa essere avvisato:',
+  },
+  nl: {
+    waiting: 'Een bezoeker wacht',
+    message: 'Nieuw bericht',
+    assigned: '{name} heeft je een gesprek gegeven',
+    mention: '{name} heeft je in een notitie genoemd',
+    escalated: 'Een bezoeker wacht al {minutes} min',
+    unread: '{count} ongelezen berichten',
+    test: 'Meldingen werken',
+    testBody: 'Zo meldt Deskbell je een bericht.',
+    open: 'Gesprek openen:',
+    choose: 'Kies wat je gemeld krijgt:',
+  },
+  pl: {
+    waiting: 'Odwiedzający czeka',
+    message: 'Nowa wiadomość',
+    assigned: '{name} przekazuje Ci rozmowę',
+    mention: '{name} wspomina o Tobie w notatce',
+    escalated: 'Odwiedzający czeka od {minutes} min',
+    unread: 'Nieprzeczytane wiadomości: {count}',
+    test: 'Powiadomienia działają',
+    testBody: 'Tak Deskbell powiadamia o wiadomości.',
+    open: 'Otwórz rozmowę:',
+    choose: 'Wybierz, o czym Cię powiadamiać:',
+  },
+  pt: {
+    waiting: 'Um visitante está à espera',
+    message: 'Nova mensagem',
+    assigned: '{name} passou-lhe uma conversa',
+    mention: '{name} mencionou-o numa nota',
+    escalated: 'Um visitante espera há {minutes} min',
+    unread: '{count} mensagens por ler',
+    test: 'As notificações funcionam',
+    testBody: 'É assim que o Deskbell avisa de uma mensagem.',
+    open: 'Abrir a conversa:',
+    choose: 'Escolher do que é avisado:',
+  },
+};
+
+/** The languages that there are texts in. */
+export const textLanguages: readonly string[] = Object.keys(texts);
+
+/**
+ * A sentence in a language.
+ * @param locale a language tag, such as `pt-BR`; English where there are no texts in it
+ */
+export function textIn(
+  locale: string | null,
+  key: TextKey,
+  values: Readonly<Record<string, string | number>> = {},
+): string {
+  const language = (locale ?? 'en').toLowerCase().split('-', 1)[0] ?? 'en';
+  const spoken = Object.hasOwn(texts, language) ? texts[language] : undefined;
+  return (spoken ?? english)[key].replace(/\{(\w+)\}/g, (_all, name: string) => String(values[name] ?? ''));
+}
