@@ -124,6 +124,44 @@ function pushHosts(text: string): readonly string[] {
   return hosts;
 }
 
+/** A bucket of an S3-compatible store. */
+function bucket(text: string): {
+  readonly bucket: string;
+  readonly prefix: string;
+  readonly endpoint: string | null;
+  readonly region: string;
+} {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  const endpoint = url?.searchParams.get('endpoint') ?? null;
+  const region = url?.searchParams.get('region') ?? 'us-east-1';
+  const known = [...(url?.searchParams.keys() ?? [])].every(
+    (name) => name === 'endpoint' || name === 'region',
+  );
+  const prefix = url?.pathname.replaceAll(/^\/+|\/+$/g, '') ?? '';
+  if (
+    url?.protocol !== 's3:' ||
+    !known ||
+    !/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(url.host) ||
+    !/^[\w./-]*$/.test(prefix) ||
+    prefix.includes('//') ||
+    !/^[a-z0-9-]{1,40}$/.test(region)
+  )
+    throw new Error('it must be like s3://bucket/prefix?endpoint=https://s3.example.com&region=eu-central-1');
+  return { bucket: url.host, prefix, endpoint: endpoint === null ? null : baseUrl(endpoint), region };
+}
+
+/** Where a scanner listens. */
+function scannerPlace(
+  text: string,
+): { readonly host: string; readonly port: number } | { readonly path: string } {
+  if (isAbsolute(text)) return { path: text };
+  const [, name = '', port = ''] =
+    /^(?:tcp:\/\/)?(\[[0-9a-f:]+\]|[0-9a-zA-Z.-]{1,255}):([0-9]{1,5})$/i.exec(text) ?? [];
+  if (name === '' || Number(port) < 1 || Number(port) > 65_535)
+    throw new Error('it must be like localhost:3310, or the absolute path of a socket');
+  return { host: name.replaceAll(/[[\]]/g, ''), port: Number(port) };
+}
+
 function setting<T>(definition: Setting<T>): Setting<T> {
   return definition;
 }
@@ -313,6 +351,21 @@ export const settings = {
     about: 'how many days the audit log is kept, or unlimited',
     parse: (text) => (text === 'unlimited' ? null : wholeNumber(1, 36_500)(text)),
   }),
+  files: setting({
+    flag: 'files',
+    variable: 'DESKBELL_FILES',
+    fallback: null,
+    about:
+      'where files of messages are kept: s3://bucket/prefix?endpoint=https://s3.example.com&region=eu-1; otherwise in the data folder',
+    parse: bucket,
+  }),
+  clamd: setting({
+    flag: 'clamd',
+    variable: 'DESKBELL_CLAMD',
+    fallback: null,
+    about: 'the virus scanner clamd that files are shown to: localhost:3310, or the path of its socket',
+    parse: scannerPlace,
+  }),
   filesUrl: setting({
     flag: 'files-url',
     variable: 'DESKBELL_FILES_URL',
@@ -368,6 +421,12 @@ export type Config = {
   readonly aiKey: Redacted | null;
   /** Where mails are handed over, with the password; null: none are sent. */
   readonly smtpUrl: Redacted | null;
+  /** Who may use the bucket of `files`; null: none is configured. */
+  readonly filesKey: {
+    readonly accessKeyId: string;
+    readonly secretAccessKey: Redacted;
+    readonly sessionToken: Redacted | null;
+  } | null;
   /** What `/metrics` asks for; null: callers on this machine are answered. */
   readonly metricsToken: Redacted | null;
   /** The master key in base64, when it comes from the environment instead of the data folder. */
@@ -409,9 +468,28 @@ export function readConfig(
   values['aiKey'] = aiKey === undefined ? null : new Redacted(aiKey);
   values['metricsToken'] = metricsToken(environment);
   values['smtpUrl'] = smtpUrl(environment, values['mailAddress'] !== null);
+  values['filesKey'] = values['files'] === null ? null : filesKey(environment);
   const config = Object.freeze(values) as Config;
   assertModelComplete(config);
   return config;
+}
+
+/** Under the names that every tool for S3 reads. */
+function filesKey(
+  environment: Readonly<Record<string, string | undefined>>,
+): NonNullable<Config['filesKey']> {
+  const accessKeyId = emptyToUndefined(environment['AWS_ACCESS_KEY_ID']);
+  const secret = emptyToUndefined(environment['AWS_SECRET_ACCESS_KEY']);
+  const token = emptyToUndefined(environment['AWS_SESSION_TOKEN']);
+  if (accessKeyId === undefined || secret === undefined)
+    throw new ConfigError(
+      'DESKBELL_FILES names a bucket, so AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY must be set to its key.',
+    );
+  return {
+    accessKeyId,
+    secretAccessKey: new Redacted(secret),
+    sessionToken: token === undefined ? null : new Redacted(token),
+  };
 }
 
 /** Long enough that it can't be guessed, and nothing that a header can't hold. */

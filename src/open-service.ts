@@ -14,6 +14,8 @@ import { FocusBoard } from './services/notifications/focus.ts';
 import type { LanguageModel } from './services/assistant/language-model.ts';
 import type { Service } from './services/service.ts';
 
+export { openFiles };
+
 export interface ServiceOverrides {
   readonly clock?: Clock | undefined;
   /** log2 of scrypt's N; tests lower it. */
@@ -58,7 +60,7 @@ export async function openService(
     configCache: createConfigCache(engine.store),
     metrics: createMetrics(),
     focus: new FocusBoard(engine.signals, engine.clock),
-    files: openFiles(config),
+    files: await openFiles(config),
     model: openModel(config, engine.clock, closing.signal),
     settings: {
       baseUrl,

@@ -61,6 +61,7 @@ export async function runChecks(config: Config, now: number): Promise<Finding[]>
     await fileSystem(config.data),
     await logSize(config.data),
     durability(config),
+    ...(await files(config, seen)),
     ...(await checkAddresses(config, seen.serverRunning)),
     ...(await model(config)),
   );
@@ -265,6 +266,13 @@ function durability(config: Config): Finding {
 async function model(config: Config): Promise<Finding[]> {
   const { checkModel: examineModel } = await import('./model-check.ts');
   return examineModel(config);
+}
+
+/** The store of files, the scanner, and what waits for them. */
+async function files(config: Config, { database }: DataFolderReport): Promise<Finding[]> {
+  const { checkFiles: examineFiles } = await import('./files-check.ts');
+  const report = database === null || database instanceof Error ? null : database.files;
+  return examineFiles(config, report);
 }
 
 async function checkAddresses(config: Config, served: boolean): Promise<Finding[]> {

@@ -1,7 +1,7 @@
 // Files in a folder beside the database: two levels of folders, so that none has too many. A file appears under its
 // name complete or not at all.
 import { createReadStream } from 'node:fs';
-import { access, constants, mkdir, open, readdir, rename, rm, stat, unlink } from 'node:fs/promises';
+import { access, constants, mkdir, open, readdir, rename, stat, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { ByteRange, FileStore, ListedObject, SpooledFile } from '../services/files/file-store.ts';
 
@@ -78,19 +78,6 @@ async function names(folder: string, form: RegExp): Promise<string[]> {
     if (isMissing(error)) return [];
     throw error;
   }
-}
-
-/** Removes what uploads left that were cut off before a time (ms): nothing works on it any more. */
-export async function removeAbandonedUploads(folder: string, before: number): Promise<number> {
-  let removed = 0;
-  for (const name of await names(folder, /\.partial(\.kept)?$/)) {
-    const path = join(folder, name);
-    const found = await stat(path).catch(() => null);
-    if (found === null || found.mtimeMs >= before) continue;
-    await rm(path, { force: true });
-    removed += 1;
-  }
-  return removed;
 }
 
 function isMissing(error: unknown): boolean {

@@ -9,6 +9,7 @@ import type { Redacted } from '../config.ts';
 import { countFailedAuth } from '../services/auth/rate-limits.ts';
 import { ServiceError } from '../services/core/errors.ts';
 import { isLoopbackAddress, isLoopbackHost } from '../net/ip-ranges.ts';
+import type { FilesOverview } from '../services/files/file-store.ts';
 import type { Service } from '../services/service.ts';
 import { readCredentials, clientAddressOf } from './request.ts';
 
@@ -60,9 +61,11 @@ export function serveMetrics(
     delay.reset();
     ctx.type = 'text/plain; version=0.0.4; charset=utf-8';
     const staffOnline = await service.engine.presence.memberCount();
+    const files = await service.engine.store.read(({ repositories }) => repositories.files.overview());
     ctx.body = metricsText(service, {
       databaseBytes,
       staffOnline,
+      files,
       eventLoopDelaySeconds: Number.isFinite(p99) ? p99 : 0,
     });
     return undefined;
@@ -110,10 +113,12 @@ export function metricsText(
   {
     databaseBytes,
     staffOnline,
+    files,
     eventLoopDelaySeconds,
   }: {
     readonly databaseBytes: number;
     readonly staffOnline: number;
+    readonly files: FilesOverview;
     readonly eventLoopDelaySeconds: number;
   },
 ): string {
@@ -166,6 +171,12 @@ export function metricsText(
     ),
     metric('deskbell_staff_online', 'gauge', 'Members with a live connection to this server.', [
       [{}, staffOnline],
+    ]),
+    metric('deskbell_files', 'gauge', 'Files that are stored.', [[{}, files.files]]),
+    metric('deskbell_file_bytes', 'gauge', 'Bytes of the files that are stored.', [[{}, files.bytes]]),
+    metric('deskbell_files_waiting', 'gauge', 'Files that wait for the scanner, and bytes to be removed.', [
+      [{ for: 'scanner' }, files.scanning],
+      [{ for: 'removal' }, files.removals],
     ]),
     histogram('deskbell_store_group_size', 'Operations that shared one commit.', groupSizes, 1),
     histogram('deskbell_store_commit_seconds', 'Duration of a commit, sync included.', commitMs, 1_000),

@@ -1,5 +1,7 @@
 // Owns making files for tests and carrying them to the server and back, as a client would. Must not judge the answers.
+import { readdir } from 'node:fs/promises';
 import { request as requestHttp } from 'node:http';
+import { basename, join } from 'node:path';
 import { crc32, deflateSync } from 'node:zlib';
 import type { HeaderMap, Reply } from './client.ts';
 import type { FixtureApp, TestClient, TestMember } from './fixtures.ts';
@@ -92,4 +94,13 @@ export function pngPicture(width: number, height: number, extra: readonly Buffer
     pngChunk('IDAT', deflateSync(rows)),
     pngChunk('IEND', Buffer.alloc(0)),
   ]);
+}
+
+/** The objects in a server's folder of files, in their order. */
+export async function storedObjects({ folder }: { readonly folder: string }): Promise<string[]> {
+  const names = await readdir(join(folder, 'files'), { recursive: true }).catch(() => []);
+  return names
+    .map((name) => basename(name))
+    .filter((name) => /^[0-9a-f]{64}$/.test(name))
+    .toSorted();
 }

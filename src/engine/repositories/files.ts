@@ -25,6 +25,8 @@ export interface FilesRepository {
   overview(): Promise<{ files: number; bytes: number; scanning: number; removals: number; failing: number }>;
   /** Objects of files, in their order, after one of them. */
   objects(after: string, limit: number): Promise<Pick<FileRow, 'object' | 'size' | 'digest'>[]>;
+  /** Whether an object is a file's. */
+  isUsed(object: string): Promise<boolean>;
   /** Whether an object is a file's, or will go anyway. */
   isKnown(object: string): Promise<boolean>;
   /** Has an object removed at a time. */

@@ -18,6 +18,17 @@ export interface DatabaseReport {
   readonly problem: string | null;
   /** When the newest row was made, ms; null where there is none. */
   readonly newestTime: number | null;
+  /** Files that are stored, and what waits; null: the schema is older than files. */
+  readonly files: FilesReport | null;
+}
+
+/** How many files are stored, wait for the scanner, and could not be removed. */
+export interface FilesReport {
+  readonly files: number;
+  readonly bytes: number;
+  readonly scanning: number;
+  readonly removals: number;
+  readonly failing: number;
 }
 
 /** @throws Error when the file can't be opened as a database */
@@ -25,6 +36,7 @@ export async function inspectDatabase(file: string): Promise<DatabaseReport> {
   const connection = openConnection(file, { durability: 'full', lockTimeoutMs: 2_000, readonly: true });
   try {
     const schema = schemaVersion(connection);
+    const repositories = createRepositories(createRunner(connection));
     return {
       sqliteVersion: sqliteVersion(connection),
       schema,
@@ -32,8 +44,8 @@ export async function inspectDatabase(file: string): Promise<DatabaseReport> {
       keyCheck: keyCheckOf(connection),
       journalMode: String(connection.pragma('journal_mode', { simple: true })),
       problem: integrityProblem(connection, 'quick_check'),
-      newestTime:
-        schema === 0 ? null : await createRepositories(createRunner(connection)).retention.newestTime(),
+      newestTime: schema === 0 ? null : await repositories.retention.newestTime(),
+      files: schema < migrations.length ? null : await repositories.files.overview(),
     };
   } finally {
     connection.close();

@@ -17,6 +17,7 @@ import { purgeAudit } from './audit-retention.ts';
 import { accessApplication, accessOrganization } from '../core/access.ts';
 import { audit } from '../core/audit.ts';
 import { ServiceError } from '../core/errors.ts';
+import { removeDueBytes } from '../files/file-job.ts';
 import { organizationQuotas } from '../tenants/quotas.ts';
 import { isoTime } from '../core/serializers.ts';
 import { removeInSlices, walkLogInSlices, writeSlice, type SliceBudget } from '../core/slices.ts';
@@ -77,6 +78,7 @@ export async function purge(service: Service, options: PurgeOptions = {}, call?:
       ? (await maintenance.copies()).filter(({ madeAt }) => madeAt < now - copyRetentionMs).length
       : await maintenance.removeCopies(now - copyRetentionMs);
   const oldAudit = await purgeAudit(service, now, options);
+  if (options.dryRun !== true) await removeDueBytes(service, options.stopped);
   // Not only after removals: an earlier one may have found a reader in its way.
   if (options.dryRun !== true) await maintenance.clearRemoved();
   return { dryRun: options.dryRun === true, organizations, total, audit: oldAudit, expiredBackups };

@@ -6,6 +6,7 @@ import type { AiLogRow, ConversationRow, VisitorRow } from '../../engine/rows.ts
 import { serializeAiLogEntry } from '../assistant/log.ts';
 import { writeAs } from '../auth/standing.ts';
 import { audit } from '../core/audit.ts';
+import { removeDueBytes } from '../files/file-job.ts';
 import { badField, notFound } from '../core/errors.ts';
 import { computeSlice, removeInSlices, walkLogInSlices } from '../core/slices.ts';
 import { isoTime, serializeConversation, serializeMessage, serializeVisitor } from '../core/serializers.ts';
@@ -187,6 +188,7 @@ export async function eraseVisitor(
       subject: auditSubject(visitor),
     });
   });
+  await removeDueBytes(call.service);
   const storageCleared = await maintenance.clearRemoved();
   const copies = await maintenance.copies();
   return {

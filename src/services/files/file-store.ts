@@ -56,6 +56,17 @@ export interface Scanner {
   check(): Promise<void>;
 }
 
+/** How many files are stored, and what waits. */
+export interface FilesOverview {
+  readonly files: number;
+  readonly bytes: number;
+  /** Wait for the scanner. */
+  readonly scanning: number;
+  /** Bytes that are to go; of them, those that could not be removed yet. */
+  readonly removals: number;
+  readonly failing: number;
+}
+
 /** What the service knows of files. */
 export interface Files {
   readonly store: FileStore;

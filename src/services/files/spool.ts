@@ -1,7 +1,7 @@
 // Takes the bytes of a file in: to a file of its own on this machine, as they come, and from there without the
 // metadata of a picture. However large a file is, a few stretches of it are in memory.
 import { createHash, randomUUID } from 'node:crypto';
-import { mkdir, open, rm, type FileHandle } from 'node:fs/promises';
+import { mkdir, open, readdir, rm, stat, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceError } from '../core/errors.ts';
 import { readAt, readKind } from './kinds.ts';
@@ -116,4 +116,19 @@ export function tooLarge(maxBytes: number): ServiceError {
     'payload_too_large',
     `The file is larger than ${maxBytes / 1_048_576} MiB, which is the most that can be sent.`,
   );
+}
+
+/** Removes what uploads left that were cut off before a time (ms): nothing works on it any more. @returns how many */
+export async function removeAbandonedUploads(folder: string, before: number): Promise<number> {
+  const names = await readdir(folder).catch(() => []);
+  let removed = 0;
+  for (const name of names) {
+    if (!/\.partial(?:\.kept)?$/.test(name)) continue;
+    const path = join(folder, name);
+    const found = await stat(path).catch(() => null);
+    if (found === null || found.mtimeMs >= before) continue;
+    await rm(path, { force: true });
+    removed += 1;
+  }
+  return removed;
 }

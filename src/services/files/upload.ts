@@ -9,19 +9,15 @@ import { addressKey } from '../../net/ip-ranges.ts';
 import { writeAs } from '../auth/standing.ts';
 import { countNewVisitor, findVisitor, getOrCreateVisitor } from '../core/access.ts';
 import type { MemberActor, VisitorActor } from '../core/actor.ts';
-import { badField, notFound, rateLimited } from '../core/errors.ts';
+import { notFound, rateLimited } from '../core/errors.ts';
 import { organizationScope } from '../core/scopes.ts';
-import type { ParticipantCall, ReadTx, Tx, VisitorCall } from '../service.ts';
+import type { ParticipantCall, ReadTx, VisitorCall } from '../service.ts';
 import { assertFileQuota } from '../tenants/quotas.ts';
-import { objectName } from './links.ts';
 import { assertNameAllowed, readFileName } from './names.ts';
-import { scanBytes } from './scanning.ts';
+import { storeFile } from './store-file.ts';
 import { takeIn, tooLarge, type TakenFile } from './spool.ts';
 
 type UploadInput = Input<'files.upload'>;
-
-/** Longer than an upload may take. */
-export const uploadGraceMs = 2 * 3_600_000;
 
 export function serializeUploadedFile(row: FileRow): UploadedFile {
   const { id, name, type, size, width, height, state } = row;
@@ -108,71 +104,26 @@ async function assertRoom(tx: ReadTx, actor: VisitorActor | MemberActor, more: n
   assertFileQuota(organization, bytes, more);
 }
 
-async function keep(
+function keep(
   call: ParticipantCall,
   input: UploadInput,
   name: string,
   file: TakenFile,
 ): Promise<Output<'files.upload'>> {
-  const { service } = call;
-  const { store, clock } = service.engine;
-  const id = clock.newId();
-  const object = objectName(service.secrets, id);
-  const state = await scanBytes(service, file.path);
-  await store.write({ organization: call.actor.organizationId, part: `row:${id}` }, ({ repositories }) =>
-    repositories.files.planRemoval(object, clock.now() + uploadGraceMs),
-  );
-  await service.files.store.put(object, file);
-  const row = await writeAs(call, organizationScope(call), (tx, current) =>
-    insertFile(tx, current, input, { id, object, name, state, file }),
-  ).catch(async (error: unknown) => {
-    await service.files.store.remove(object);
-    throw error;
-  });
-  if (row.id !== id) await service.files.store.remove(object);
-  return { file: serializeUploadedFile(row) };
-}
-
-interface NewFile {
-  readonly id: string;
-  readonly object: string;
-  readonly name: string;
-  readonly state: FileRow['state'];
-  readonly file: TakenFile;
-}
-
-/** @returns the row; an earlier one of the same idempotency key */
-async function insertFile(
-  tx: Tx,
-  call: ParticipantCall,
-  input: UploadInput,
-  { id, object, name, state, file }: NewFile,
-): Promise<FileRow> {
   const { actor, service } = call;
-  const visitor = isVisitorCall(call) ? await getOrCreateVisitor(tx, call) : null;
-  const earlier = await findEarlier(tx, call, input.idempotencyKey);
-  if (earlier !== undefined) return earlier;
-  await assertRoom(tx, actor, file.size);
-  const row: FileRow = {
-    id,
-    organization_id: actor.organizationId,
-    uploader: visitor?.id ?? (actor.kind === 'member' ? actor.memberId : ''),
-    visitor_key: visitor?.id ?? null,
-    message_id: null,
-    object,
-    name,
-    type: file.type,
-    size: file.size,
-    width: file.width,
-    height: file.height,
-    digest: file.digest,
-    state,
-    idempotency_key: input.idempotencyKey ?? null,
-    created_at: service.engine.clock.now(),
-  };
-  if ((await tx.repositories.files.insert(row)) === 0) throw badField('Idempotency-Key', 'was just used');
-  await tx.repositories.files.forgetRemoval(object);
-  return row;
+  return storeFile(service, actor.organizationId, { name, file }, (insert) =>
+    writeAs(call, organizationScope(call), async (tx, current) => {
+      const visitor = isVisitorCall(current) ? await getOrCreateVisitor(tx, current) : null;
+      const earlier = await findEarlier(tx, current, input.idempotencyKey);
+      if (earlier !== undefined) return earlier;
+      await assertRoom(tx, actor, file.size);
+      return insert(tx, {
+        uploader: visitor?.id ?? (actor.kind === 'member' ? actor.memberId : ''),
+        visitorKey: visitor?.id ?? null,
+        idempotencyKey: input.idempotencyKey ?? null,
+      });
+    }),
+  ).then((row) => ({ file: serializeUploadedFile(row) }));
 }
 
 /**

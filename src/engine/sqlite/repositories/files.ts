@@ -110,6 +110,9 @@ const objects = prepare<{ after: string; limit: number }>()((db, p) =>
     .orderBy('object')
     .limit(p.limit),
 );
+const used = prepare<{ object: string }>()((db, p) =>
+  db.selectFrom('files').select('object').where('object', '=', p.object),
+);
 const known = prepare<{ object: string }>()((db, p) =>
   db
     .selectFrom('files')
@@ -161,6 +164,7 @@ export function createFilesRepository(runner: Runner): FilesRepository {
       };
     },
     objects: (after, limit) => all(runner, objects, { after, limit }),
+    isUsed: async (object) => (await first(runner, used, { object })) !== undefined,
     isKnown: async (object) => (await first(runner, known, { object })) !== undefined,
     planRemoval: (object, dueAt) => run(runner, planRemoval, { object, due_at: dueAt }),
     dueRemovals: (now, limit) => all(runner, dueRemovals, { now, limit }),

@@ -1,0 +1,289 @@
+// Owns: what the stores of files promise, the folder and the bucket alike; that requests to a bucket are signed as
+// Amazon's rules say; and what becomes of files when the store or the scanner fails.
+import { createHash } from 'node:crypto';
+import { mkdtemp, readFile, rm, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createFolderStore } from '../../src/files/folder-store.ts';
+import { createS3Store } from '../../src/files/s3-store.ts';
+import { checkFiles } from '../../src/cli/files-check.ts';
+import { readConfig } from '../../src/config.ts';
+import { sweepFiles } from '../../src/services/files/file-job.ts';
+import type { FileStore } from '../../src/services/files/file-store.ts';
+import { startApp, type TestApp } from '../helpers/app.ts';
+import { eventually } from '../helpers/eventually.ts';
+import { eicar, FakeClamd } from '../helpers/fake-clamd.ts';
+import { FakeS3, signatureOf } from '../helpers/fake-s3.ts';
+import { download, storedObjects, uploadFile } from '../helpers/files.ts';
+import {
+  createConversation,
+  createMember,
+  createOrganization,
+  createVisitor,
+  type TestClient,
+  type TestOrganization,
+} from '../helpers/fixtures.ts';
+
+const objects = Array.from({ length: 5 }, (_, index) =>
+  createHash('sha256').update(`${index}`).digest('hex'),
+);
+let folder: string;
+const s3 = new FakeS3();
+let endpoint: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'deskbell-stores-'));
+  endpoint = await s3.start();
+});
+afterAll(async () => {
+  await s3.stop();
+  await rm(folder, { recursive: true });
+});
+
+const bucketStore = (secret = s3.secret): FileStore =>
+  createS3Store(
+    { bucket: s3.bucket, prefix: 'desk/a b', endpoint, region: s3.region },
+    { accessKeyId: s3.accessKeyId, secretAccessKey: secret, sessionToken: null },
+  );
+
+async function readAll(store: FileStore, object: string, range?: { start: number; end: number }) {
+  const bytes = await store.open(object, range);
+  if (bytes === null) return null;
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of bytes) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
+
+async function listAll(store: FileStore): Promise<string[]> {
+  const listed: string[] = [];
+  for await (const { object, modifiedAt } of store.list()) {
+    listed.push(object);
+    expect(Math.abs(modifiedAt - Date.now())).toBeLessThan(600_000);
+  }
+  return listed;
+}
+
+async function put(store: FileStore, object: string, bytes: Buffer): Promise<void> {
+  const path = join(folder, 'spooled');
+  await writeFile(path, bytes);
+  await store.put(object, {
+    path,
+    size: bytes.length,
+    digest: createHash('sha256').update(bytes).digest('hex'),
+  });
+}
+
+describe.each([
+  ['folder', () => createFolderStore(join(folder, 'files'))],
+  ['s3', () => bucketStore()],
+])('the store %s', (kind, open) => {
+  test('keeps, reads whole and in part, lists and removes', async () => {
+    const store = open();
+    expect(store.kind).toBe(kind);
+    await store.check();
+    expect(await readAll(store, objects[0]!)).toBeNull();
+    await store.remove(objects[0]!);
+    for (const [index, object] of objects.entries()) await put(store, object, Buffer.alloc(100_000, index));
+    expect((await readAll(store, objects[3]!))?.equals(Buffer.alloc(100_000, 3))).toBe(true);
+    expect((await readAll(store, objects[3]!, { start: 10, end: 19 }))?.length).toBe(10);
+    const listed = await listAll(store);
+    expect(listed.toSorted()).toEqual(objects.toSorted());
+    for (const object of objects) await store.remove(object);
+    expect(await listAll(store)).toEqual([]);
+    expect(await readAll(store, objects[1]!)).toBeNull();
+  });
+});
+
+test("the tests' own rules of signing give the signature that Amazon publishes", () => {
+  // "GET Object" of the documentation of Signature Version 4 for S3.
+  const headers = {
+    host: 'examplebucket.s3.amazonaws.com',
+    range: 'bytes=0-9',
+    'x-amz-content-sha256': 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855',
+    'x-amz-date': '20130524T000000Z',
+  };
+  const request = {
+    method: 'GET',
+    path: '/test.txt',
+    query: [],
+    headers,
+    bodyDigest: headers['x-amz-content-sha256'],
+  };
+  expect(
+    signatureOf(
+      request,
+      'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY',
+      { date: '20130524T000000Z', region: 'us-east-1', service: 's3' },
+      'host;range;x-amz-content-sha256;x-amz-date',
+    ),
+  ).toBe('f0e8bdb87c964420e857bd35b5d6ed310bd44f0170aba48dd91039c6036bdb41');
+});
+
+test('a wrong secret is refused, and the error names no secret', async () => {
+  const store = bucketStore('another');
+  const error = await store.check().catch((thrown: unknown) => thrown);
+  expect(String(error)).toBe('Error: the store of files answered 403 SignatureDoesNotMatch');
+});
+
+describe('a server with a bucket and a scanner', () => {
+  const clamd = new FakeClamd();
+  let app: TestApp;
+  let acme: TestOrganization;
+  let visitor: TestClient;
+  let conversation: string;
+  let flags: { files: string; clamd: string };
+  const environment = {
+    AWS_ACCESS_KEY_ID: s3.accessKeyId,
+    AWS_SECRET_ACCESS_KEY: s3.secret,
+  };
+
+  beforeAll(async () => {
+    flags = {
+      files: `s3://${s3.bucket}/tenants?endpoint=${endpoint}&region=${s3.region}`,
+      clamd: await clamd.start(),
+    };
+    app = await startApp({ flags, environment });
+    acme = await createOrganization(app, 'acme');
+    visitor = createVisitor(app, acme.application);
+    conversation = await createConversation(visitor);
+  });
+  afterAll(async () => {
+    await app.stop();
+    await clamd.stop();
+  });
+
+  const send = (id: string) =>
+    visitor.call('POST', `/conversations/${conversation}/messages`, { content: 'see', attachments: [id] });
+
+  test('keeps files in the bucket, serves them from there, and removes them with the message', async () => {
+    const bytes = Buffer.alloc(300_000, 'ab');
+    const { file } = (await uploadFile(app, visitor, bytes)).body;
+    expect(file.state).toBe('ready');
+    const { message } = (await send(file.id as string)).body;
+    expect((await download(message.attachments[0].url as string)).bytes.equals(bytes)).toBe(true);
+    const part = await download(message.attachments[0].url as string, { range: 'bytes=5-9' });
+    expect([part.status, part.bytes.toString()]).toEqual([206, 'babab']);
+    expect([...s3.objects.keys()]).toEqual([expect.stringMatching(/^tenants\/[0-9a-f]{64}$/)]);
+    expect(await storedObjects(app)).toEqual([]);
+    // The store refuses for a while: what is to go is not forgotten.
+    s3.failing.set('DELETE', 503);
+    await visitor.call('DELETE', `/conversations/${conversation}/messages/${message.id}`);
+    await eventually(() => expect(s3.asked.filter((one) => one.startsWith('DELETE'))).not.toEqual([]));
+    await eventually(() => expect(app.logged.join('')).toContain('are still stored'));
+    expect((await download(message.attachments[0].url as string)).status).toBe(404);
+    const config = readConfig({ data: app.folder, ...flags }, environment);
+    const report = await app.service.engine.store.read(({ repositories }) => repositories.files.overview());
+    expect(report).toMatchObject({ failing: 1, files: 0 });
+    expect((await checkFiles(config, report)).map(({ state, found }) => [state, found])).toEqual([
+      ['ok', expect.stringContaining('s3 desk-files/tenants')],
+      ['wrong', expect.stringContaining('1 files were removed')],
+      ['ok', expect.stringContaining('clamd at 127.0.0.1')],
+    ]);
+    app = await app.restart();
+    visitor = createVisitor(app, acme.application, visitor.id);
+    s3.failing.clear();
+    await eventually(() => {
+      app.clock.advance(15_000);
+      expect(s3.objects.size).toBe(0);
+    });
+  });
+
+  test('an upload that the store refuses is an error, and leaves nothing once it answers again', async () => {
+    s3.failing.set('PUT', 500);
+    expect((await uploadFile(app, visitor, Buffer.from('a'))).status).toBe(500);
+    s3.failing.clear();
+    const usage = await app.local('organizations.usage', { organization: 'acme' });
+    expect(usage.files).toBe(0);
+    await eventually(async () => {
+      app.clock.advance(15_000);
+      const { removals } = await app.service.engine.store.read(({ repositories }) =>
+        repositories.files.overview(),
+      );
+      expect(removals).toBe(0);
+    });
+  });
+
+  test('what the scanner finds is refused and not kept', async () => {
+    const { status, body } = await uploadFile(
+      app,
+      visitor,
+      Buffer.concat([Buffer.alloc(70_000, 'x'), eicar]),
+    );
+    expect([status, body.error, body.message]).toEqual([
+      422,
+      'file_rejected',
+      expect.stringContaining('Eicar-Signature'),
+    ]);
+    expect(s3.objects.size).toBe(0);
+    expect(clamd.seen.at(-1)?.length).toBe(70_000 + eicar.length);
+  });
+
+  test('without the scanner files wait, can not be sent, and go on once it answers; infected ones vanish', async () => {
+    await clamd.stop();
+    const clean = (await uploadFile(app, visitor, Buffer.from('clean'))).body.file;
+    const sick = (await uploadFile(app, visitor, eicar)).body.file;
+    expect([clean.state, sick.state]).toEqual(['scanning', 'scanning']);
+    const refused = await send(clean.id as string);
+    expect([refused.status, refused.body.details[0].message]).toEqual([
+      400,
+      expect.stringContaining('still being checked'),
+    ]);
+    app.clock.advance(15_000);
+    await eventually(() => expect(app.logged.join('')).toContain('Files wait for the scanner'));
+    const report = await app.service.engine.store.read(({ repositories }) => repositories.files.overview());
+    const config = readConfig({ data: app.folder, ...flags }, environment);
+    expect((await checkFiles(config, report)).filter(({ state }) => state === 'wrong')).toEqual([
+      expect.objectContaining({ found: expect.stringContaining('does not answer') }),
+      expect.objectContaining({ found: expect.stringContaining('2 files wait') }),
+    ]);
+    clamd.answer = 'INSTREAM size limit exceeded. ERROR';
+    await clamd.start();
+    app.clock.advance(15_000);
+    await eventually(() => expect(app.logged.join('')).toContain('size limit exceeded'));
+    expect((await visitor.call('GET', `/files/${clean.id}/state`)).body.file.state).toBe('scanning');
+    clamd.answer = null;
+    await eventually(async () => {
+      app.clock.advance(15_000);
+      expect((await visitor.call('GET', `/files/${clean.id}/state`)).body.file.state).toBe('ready');
+      expect((await visitor.call('GET', `/files/${sick.id}/state`)).status).toBe(404);
+      expect(s3.objects.size).toBe(1);
+    });
+    expect((await send(clean.id as string)).status).toBe(201);
+  });
+
+  test('staff are refused the same', async () => {
+    const member = await createMember(app, 'acme');
+    expect((await uploadFile(app, member, eicar, { name: 'photo.jpg', type: 'image/jpeg' })).status).toBe(
+      422,
+    );
+  });
+});
+
+test('the sweep removes objects that no row names once they are old, and uploads that were cut off', async () => {
+  const app = await startApp();
+  const acme = await createOrganization(app, 'acme');
+  const visitor = createVisitor(app, acme.application);
+  const { file } = (await uploadFile(app, visitor, Buffer.from('mine'))).body;
+  await visitor.call('POST', `/conversations/${await createConversation(visitor)}/messages`, {
+    content: 'x',
+    attachments: [file.id],
+  });
+  const [kept] = await storedObjects(app);
+  const { store, incomingFolder } = app.service.files;
+  const [orphan, young] = objects;
+  for (const object of [orphan!, young!]) await put(store, object, Buffer.from('left'));
+  const partial = join(incomingFolder, 'x.partial');
+  await writeFile(partial, 'half');
+  const days = (count: number): Date => new Date(app.clock.now() - count * 86_400_000);
+  const at = (object: string): string =>
+    join(app.folder, 'files', object.slice(0, 2), object.slice(2, 4), object);
+  await utimes(at(orphan!), days(2), days(2));
+  await utimes(at(kept!), days(2), days(2));
+  await utimes(at(young!), days(0.5), days(0.5));
+  await utimes(partial, days(1), days(1));
+  expect(await sweepFiles(app.service)).toBe(2);
+  expect(await storedObjects(app)).toEqual([kept!, young!].toSorted());
+  await expect(readFile(partial)).rejects.toThrow('ENOENT');
+  await app.stop();
+});
