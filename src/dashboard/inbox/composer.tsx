@@ -108,6 +108,8 @@ function Field({ composer, permission, holder }: FieldProps): JSX.Element {
   const { text, caret } = composer.buffer;
   const { note } = composer;
 
+  // A draft that was begun earlier goes on where it ended.
+  useLayoutEffect(() => ref.current?.setSelectionRange(caret, caret), []);
   useLayoutEffect(() => {
     const field = ref.current;
     if (field === null || field.value === text) return;
