@@ -19,6 +19,7 @@ import * as crawlsAndQueueChanges from './0015-crawls-and-queue-changes.ts';
 import * as outbox from './0016-outbox.ts';
 import * as notifications from './0017-notifications.ts';
 import * as files from './0018-files.ts';
+import * as mail from './0019-mail.ts';
 
 export interface Migration {
   readonly name: string;
@@ -44,4 +45,5 @@ export const migrations: readonly Migration[] = [
   { name: '0016-outbox', up: outbox.up },
   { name: '0017-notifications', up: notifications.up },
   { name: '0018-files', up: files.up },
+  { name: '0019-mail', up: mail.up },
 ];

@@ -19,6 +19,7 @@ import { startReindexJob } from './services/assistant/knowledge/reindex.ts';
 import { startSearchIndexer } from './services/chat/search.ts';
 import { startSnoozeJob } from './services/chat/snooze-job.ts';
 import { createMailHandler } from './services/mail/mail-effects.ts';
+import { createReplyComposer, createReplyPlanner } from './services/mail/reply-mail.ts';
 import { startOutbox } from './services/outbox/outbox.ts';
 import type { Service } from './services/service.ts';
 import { createEscalationHandler } from './services/notifications/escalation.ts';
@@ -138,9 +139,12 @@ function backgroundJobs(service: Service, log: Log): (() => () => Promise<void> 
     () => startReindexJob(service, onError('knowledge could not be kept up')),
     () =>
       startOutbox(service, {
-        planners: [createNotificationPlanner(service)],
+        planners: [createNotificationPlanner(service), createReplyPlanner(service)],
         handlers: [
-          createMailHandler(service, smtp, memberMailComposers(service)),
+          createMailHandler(service, smtp, {
+            ...memberMailComposers(service),
+            reply: createReplyComposer(service),
+          }),
           createPushHandler(service, pushClientOf(service)),
           createEscalationHandler(service),
         ],

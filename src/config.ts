@@ -162,6 +162,18 @@ function scannerPlace(
   return { host: name.replaceAll(/[[\]]/g, ''), port: Number(port) };
 }
 
+/** Where mails are taken: `:25`, `0.0.0.0:25`, `[::1]:2525`. */
+export interface ListenAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+function listenAddress(text: string): ListenAddress {
+  const [, name = '', port = ''] = /^(\[[0-9a-f:.]+\]|[0-9a-zA-Z.-]*):([0-9]{1,5})$/i.exec(text) ?? [];
+  if (port === '' || Number(port) > 65_535) throw new Error('it must be like :25 or 192.0.2.1:25');
+  return { host: name === '' ? '::' : name.replace(/^\[|\]$/g, ''), port: Number(port) };
+}
+
 function setting<T>(definition: Setting<T>): Setting<T> {
   return definition;
 }
@@ -403,12 +415,42 @@ export const settings = {
       'the address that mails come from, as reply@chat.example.com; answers come to reply+…@chat.example.com. Mails leave through DESKBELL_SMTP_URL',
     parse: mailAddress,
   }),
+  mailListen: setting({
+    flag: 'mail-listen',
+    variable: 'DESKBELL_MAIL_LISTEN',
+    fallback: null,
+    about: 'where mails are taken by SMTP, as :25; a mail host or an MX record leads there',
+    parse: listenAddress,
+  }),
+  mailTlsKey: setting({
+    flag: 'mail-tls-key',
+    variable: 'DESKBELL_MAIL_TLS_KEY',
+    fallback: null,
+    about: 'file of the private key for STARTTLS where mails are taken; with --mail-tls-certificate',
+    parse: (text) => resolve(text),
+  }),
+  mailTlsCertificate: setting({
+    flag: 'mail-tls-certificate',
+    variable: 'DESKBELL_MAIL_TLS_CERTIFICATE',
+    fallback: null,
+    about: 'file of the certificate for STARTTLS where mails are taken',
+    parse: (text) => resolve(text),
+  }),
 };
 
 export type SettingName = keyof typeof settings;
 
 /** Settings without a default: null where they are not set. */
-type OptionalSetting = 'baseUrl' | 'aiUrl' | 'aiModel' | 'aiEmbeddingModel' | 'mailAddress' | 'pushHosts';
+type OptionalSetting =
+  | 'baseUrl'
+  | 'aiUrl'
+  | 'aiModel'
+  | 'aiEmbeddingModel'
+  | 'mailAddress'
+  | 'mailListen'
+  | 'mailTlsKey'
+  | 'mailTlsCertificate'
+  | 'pushHosts';
 
 export type Config = {
   readonly [N in SettingName]: (typeof settings)[N] extends Setting<infer T>
@@ -427,6 +469,8 @@ export type Config = {
     readonly secretAccessKey: Redacted;
     readonly sessionToken: Redacted | null;
   } | null;
+  /** The mailbox that mails are fetched from, with the password; null: none. */
+  readonly imapUrl: Redacted | null;
   /** What `/metrics` asks for; null: callers on this machine are answered. */
   readonly metricsToken: Redacted | null;
   /** The master key in base64, when it comes from the environment instead of the data folder. */
@@ -467,10 +511,12 @@ export function readConfig(
   const aiKey = emptyToUndefined(environment['DESKBELL_AI_KEY']);
   values['aiKey'] = aiKey === undefined ? null : new Redacted(aiKey);
   values['metricsToken'] = metricsToken(environment);
+  values['imapUrl'] = imapUrl(environment, values['mailAddress'] !== null);
   values['smtpUrl'] = smtpUrl(environment, values['mailAddress'] !== null);
   values['filesKey'] = values['files'] === null ? null : filesKey(environment);
   const config = Object.freeze(values) as Config;
   assertModelComplete(config);
+  assertMailComplete(config);
   return config;
 }
 
@@ -519,6 +565,36 @@ function smtpUrl(
       'DESKBELL_SMTP_URL is set without DESKBELL_MAIL_ADDRESS: say which address mails come from.',
     );
   return new Redacted(text);
+}
+
+/** Never a flag: it holds a password. */
+function imapUrl(
+  environment: Readonly<Record<string, string | undefined>>,
+  hasAddress: boolean,
+): Redacted | null {
+  const text = emptyToUndefined(environment['DESKBELL_IMAP_URL']);
+  if (text === undefined) return null;
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url === null || !/^imaps?:$/.test(url.protocol) || url.hostname === '' || url.username === '')
+    throw new ConfigError(
+      'DESKBELL_IMAP_URL must be like imaps://user:password@mail.example.com/INBOX; it is not shown here, because it may hold a password.',
+    );
+  if (!hasAddress)
+    throw new ConfigError(
+      'DESKBELL_IMAP_URL is set without DESKBELL_MAIL_ADDRESS: say which address the mailbox has.',
+    );
+  return new Redacted(text);
+}
+
+function assertMailComplete({ mailAddress, mailListen, mailTlsKey, mailTlsCertificate }: Config): void {
+  if (mailListen !== null && mailAddress === null)
+    throw new ConfigError(
+      'DESKBELL_MAIL_LISTEN is set without DESKBELL_MAIL_ADDRESS: say which address answers come to.',
+    );
+  if ((mailTlsKey === null) !== (mailTlsCertificate === null))
+    throw new ConfigError(
+      'DESKBELL_MAIL_TLS_KEY and DESKBELL_MAIL_TLS_CERTIFICATE belong together: set both, or neither.',
+    );
 }
 
 function assertModelComplete({ aiUrl, aiModel, aiEmbeddingModel }: Config): void {

@@ -75,7 +75,11 @@ export async function openService(
         aiVisitor: config.limitAiVisitor,
         aiOrganization: config.limitAiOrganization,
       },
-      mail: { smtpUrl: () => config.smtpUrl?.reveal() ?? null, address: config.mailAddress },
+      mail: {
+        smtpUrl: () => config.smtpUrl?.reveal() ?? null,
+        address: config.mailAddress,
+        receives: config.mailListen !== null || config.imapUrl !== null,
+      },
       maxPendingPerVisitor: config.maxPendingPerVisitor,
       selfServicePlans: config.selfServicePlans === 'allow',
       auditDays: config.auditDays,

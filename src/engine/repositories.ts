@@ -12,6 +12,7 @@ import type { ConversationsRepository } from './repositories/conversations.ts';
 import type { ParticipantsRepository } from './repositories/participants.ts';
 import type { TagsRepository } from './repositories/tags.ts';
 import type { ViewsRepository } from './repositories/views.ts';
+import type { MailRepository } from './repositories/mail.ts';
 import type { MessagesRepository } from './repositories/messages.ts';
 import type { FilesRepository } from './repositories/files.ts';
 import type { EventsRepository } from './repositories/events.ts';
@@ -71,4 +72,5 @@ export interface Repositories {
   readonly aiLog: AiLogRepository;
   readonly crawls: CrawlsRepository;
   readonly effects: EffectsRepository;
+  readonly mail: MailRepository;
 }

@@ -312,6 +312,12 @@ export interface ConversationRow {
   snoozed_until: number | null;
   /** The number of the visitor's newest message that still exists; 0: there is none. */
   last_visitor_seq: number;
+  /** How it was begun; null: in the chat. */
+  channel: 'email' | null;
+  /** The closed conversation that it goes on with. */
+  continues: string | null;
+  /** Since when the visitor wants no mails of it; null: they may go. */
+  mail_stopped_at: number | null;
   created_at: number;
   updated_at: number;
 }
@@ -381,6 +387,13 @@ export interface MessageRow {
   created_at: number;
   edited_at: number | null;
   deleted_at: number | null;
+  /** How it came in; null: by the chat. */
+  via: 'email' | null;
+  /** The Message-ID of the mail that it came in by, without angle brackets. */
+  mail_id: string | null;
+  /** How the mail stands by which it goes to its visitor; null: by none. */
+  emailed: 'queued' | 'sent' | 'bounced' | null;
+  emailed_at: number | null;
 }
 
 /** A file that was sent, or waits for its message. */
@@ -434,6 +447,7 @@ export type LoggedEventType =
   | 'message:new'
   | 'message:edited'
   | 'message:deleted'
+  | 'message:emailed'
   | 'conversation:new'
   | 'conversation:accepted'
   | 'conversation:released'
@@ -441,6 +455,9 @@ export type LoggedEventType =
   | 'conversation:reopened'
   | 'conversation:changed'
   | 'conversation:read';
+
+/** The event types that webhooks are told of. */
+export type ToldEventType = Exclude<LoggedEventType, 'message:emailed'>;
 
 export interface EventRow {
   seq: number;
@@ -512,7 +529,7 @@ export interface WebhookDeliveryRow {
   /** Also the header webhook-id. */
   id: string;
   webhook_id: string;
-  type: LoggedEventType | 'webhook:test';
+  type: ToldEventType | 'webhook:test';
   /** Columns of the event that it tells: the log forgets sooner. Null for a test. */
   event_seq: number | null;
   event_at: number;
@@ -563,6 +580,37 @@ export interface EffectRow {
   duration_ms: number | null;
   /** Why the last attempt failed, or why there was nothing to send. */
   error: string | null;
+  created_at: number;
+}
+
+/** An address that takes no mails of an organization. */
+export interface MailAddressRow {
+  organization_id: string;
+  /** Keyed digest of the address. */
+  digest: Uint8Array;
+  /** The person said so, or mails came back. */
+  state: 'stopped' | 'bounced';
+  created_at: number;
+}
+
+/** An organization's own mail server. */
+export interface MailSettingsRow {
+  organization_id: string;
+  /** The server's address with its password, sealed. */
+  sealed: Uint8Array;
+  /** Its name and port, to be shown. */
+  host: string;
+  /** The address that mails come from, and whose plus-addresses lead back here. */
+  address: string;
+  updated_at: number;
+}
+
+/** The key under which mails for an application are handed in. */
+export interface MailKeyRow {
+  application_id: string;
+  organization_id: string;
+  /** Keyed digest of the whole key: how it is found. */
+  digest: Uint8Array;
   created_at: number;
 }
 

@@ -72,6 +72,8 @@ export const serverFrameTexts: Readonly<Record<EventType | 'pong', string>> = {
   'message:edited':
     'A message was edited: `conversationId`, `messageId`, its new content, `editedAt`, `senderId`.',
   'message:deleted': 'A message was deleted: `conversationId`, `messageId`, `senderId`.',
+  'message:emailed':
+    '`conversationId`, `messageId`, `state`: how the mail stands by which a message goes to its visitor; to staff in the conversation.',
   'typing:start': 'Another participant types: `conversationId`, `userId`, `userName`, `senderRole`.',
   'typing:stop': 'Another participant no longer types: `conversationId`, `userId`.',
   'conversation:new': 'A conversation was opened; to staff.',

@@ -129,6 +129,9 @@ const colour = z
 /** A text that the widget shows; null: none. */
 const widgetText = text(1, 1000).nullable();
 
+/** An address as it stands in a header: without a name, in lower case. */
+const mailAddress = text(3, 254).toLowerCase().pipe(z.email('must be an e-mail address'));
+
 /** Whether the widget asks for name and address before the first message. */
 const contactForm = z.enum(['off', 'optional', 'required']);
 
@@ -152,6 +155,24 @@ const behavior = {
   outsideHours: widgetText,
 };
 
+/** What goes to visitors by mail, and comes from them. */
+const email = {
+  mode: z.enum(['off', 'replies', 'inbox']),
+  address: mailAddress.nullable(),
+  fromName: text(1, 100).nullable(),
+  afterMinutes: z.int('must be a whole number').min(0).max(1440, 'must be at most 1440: a day'),
+  signature: text(1, 1000).nullable(),
+};
+
+/** What an application has that says nothing of mail. */
+const defaultEmail = {
+  mode: 'replies',
+  address: null,
+  fromName: null,
+  afterMinutes: 2,
+  signature: null,
+} as const;
+
 const ai = {
   mode: z.enum(['off', 'assist', 'auto']),
   name: text(1, 100),
@@ -172,6 +193,7 @@ export const applicationSettings = z.object({
     identity: identity.default('optional'),
   }),
   ai: z.object(ai),
+  email: z.object(email).default(defaultEmail),
   locale,
 });
 export type ApplicationSettings = z.infer<typeof applicationSettings>;
@@ -192,6 +214,7 @@ export const applicationSettingsPatch = z.object({
     unknownSetting,
   ).optional(),
   ai: strict(z.object(ai).partial().shape, unknownSetting).optional(),
+  email: strict(z.object(email).partial().shape, unknownSetting).optional(),
   locale: locale.optional(),
 });
 export type ApplicationSettingsPatch = z.infer<typeof applicationSettingsPatch>;

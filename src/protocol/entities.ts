@@ -64,6 +64,10 @@ export const conversationListItem = z.object({
   subject: z.string().optional(),
   createdAt: timestamp,
   updatedAt: timestamp,
+  /** How it was begun; absent: in the chat. */
+  channel: z.literal('email').optional(),
+  /** The closed conversation that it goes on with. */
+  continues: uuid.optional(),
 });
 export type ConversationListItem = z.infer<typeof conversationListItem>;
 
@@ -123,10 +127,20 @@ export const sentMessage = z.object({
   choice: uuid.optional(),
   /** Absent where there are none. */
   attachments: z.array(attachment).max(fileLimits.perMessage).optional(),
+  /** How it came in; absent: by the chat. */
+  via: z.literal('email').optional(),
 });
 export type SentMessage = z.infer<typeof sentMessage>;
 
-export const message = sentMessage.extend({ editedAt: timestamp.nullable() });
+/** How the mail stands by which a message goes to its visitor. */
+export const emailedState = z.enum(['queued', 'sent', 'bounced']);
+export type EmailedState = z.infer<typeof emailedState>;
+
+export const message = sentMessage.extend({
+  editedAt: timestamp.nullable(),
+  /** For staff, where it goes or went to the visitor by mail. */
+  emailed: z.object({ state: emailedState, at: timestamp }).optional(),
+});
 export type Message = z.infer<typeof message>;
 
 export const attributes = z.record(exactText(1, 100), z.union([exactText(0, 1000), z.number(), z.boolean()]));

@@ -5,6 +5,7 @@ import type {
   Attachment,
   ContentFormat,
   ConversationStatus,
+  EmailedState,
   Priority,
   SenderRole,
 } from './entities.ts';
@@ -26,10 +27,14 @@ export interface SocketMessage {
   choices?: AiChoice[] | undefined;
   choice?: string | undefined;
   attachments?: Attachment[] | undefined;
+  via?: 'email' | undefined;
 }
 
 /** A message inside `messages:sync`: the conversation is named once, outside; `editedAt` tells what changed. */
-export type SyncMessage = Omit<SocketMessage, 'conversationId'> & { editedAt: string | null };
+export type SyncMessage = Omit<SocketMessage, 'conversationId'> & {
+  editedAt: string | null;
+  emailed?: { state: EmailedState; at: string } | undefined;
+};
 
 export interface EventPayloads {
   'message:new': SocketMessage;
@@ -46,6 +51,7 @@ export interface EventPayloads {
     attachments?: Attachment[] | undefined;
   };
   'message:deleted': { conversationId: string; messageId: string; senderId: string };
+  'message:emailed': { conversationId: string; messageId: string; state: EmailedState };
   'typing:start': { conversationId: string; userId: string; userName: string; senderRole: SenderRole };
   'typing:stop': { conversationId: string; userId: string };
   'conversation:new': {

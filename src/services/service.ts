@@ -40,6 +40,8 @@ export interface ServiceSettings {
     readonly smtpUrl: () => string | null;
     /** The address that mails come from, and whose plus-addresses lead back here. */
     readonly address: string | null;
+    /** Whether mails come in by SMTP or out of a mailbox. */
+    readonly receives: boolean;
   };
   readonly maxPendingPerVisitor: number;
   /** How long rows of the audit log are kept; null: for ever. */

@@ -23,6 +23,7 @@ const payloads: { [T in EventType]: z.ZodType<EventPayloads[T]> } = {
     senderId: uuid,
   }),
   'message:deleted': z.strictObject({ conversationId, messageId: uuid, senderId: uuid }),
+  'message:emailed': z.strictObject({ conversationId, messageId: uuid, state: entity.emailedState }),
   'typing:start': z.strictObject({
     conversationId,
     userId: uuid,

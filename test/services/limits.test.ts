@@ -76,9 +76,9 @@ describe('the agreed numbers', () => {
       ['aiOrganization', '10/s,120/m,2000/h'],
     ]);
     expect(Object.values(planLimits).map((plan) => Object.values(plan))).toEqual([
-      [600, 30, 1, 3, false],
-      [6000, 365, 10, 25, true],
-      [60_000, null, null, null, true],
+      [600, 30, 1, 3, 1_073_741_824, false, 500],
+      [6000, 365, 10, 25, 20 * 1_073_741_824, true, 10_000],
+      [60_000, null, null, null, null, true, null],
     ]);
   });
 });

@@ -135,6 +135,8 @@ function describe({ type, payload, activity, actor_id: actorId }: CommittedEvent
       return `message ${fact('messageId')}${fact('contentFormat') === 'plain' ? `: ${preview(fact('content'))}` : ''}`;
     case 'message:deleted':
       return `message ${fact('messageId')}`;
+    case 'message:emailed':
+      return `message ${fact('messageId')} ${fact('state')}`;
     case 'conversation:new':
       return fact('subject');
     case 'conversation:accepted':

@@ -151,6 +151,8 @@ export interface ConversationsRepository {
   reopen(id: string, memberId: string, now: number): Promise<number>;
   setPriority(id: string, priority: Priority): Promise<number>;
   setSubject(id: string, subject: string | null, now: number): Promise<number>;
+  /** No mails of it any more; 0 when it was so already. */
+  stopMail(id: string, now: number): Promise<number>;
   /** Leaves it out of the queue until a time; 0 when it is closed. */
   snooze(id: string, until: number): Promise<number>;
   /** Puts it back; 0 when it is not snoozed, or not until `dueAt` or earlier. */

@@ -16,7 +16,10 @@ export interface HistoryFilter {
 }
 
 /** A message that has no place in its conversation yet. */
-export type NewMessage = Omit<MessageRow, 'seq' | 'changed_seq'>;
+export type NewMessage = Omit<MessageRow, 'seq' | 'changed_seq' | MailColumn>;
+
+/** What is written of a message only where mails come or go. */
+export type MailColumn = 'via' | 'mail_id' | 'emailed' | 'emailed_at';
 
 export interface MessagesRepository {
   /** Also a deleted one: its row stays, without text. */
@@ -52,6 +55,10 @@ export interface MessagesRepository {
    * conversation's `last_visitor_seq` follows.
    */
   remove(id: string, changedSeq: number, now: number): Promise<number>;
+  /** Notes that a message came in by mail. */
+  setVia(id: string, via: MessageRow['via'], mailId: string | null): Promise<number>;
+  /** Notes how the mail stands by which a message goes out. */
+  setEmailed(id: string, state: MessageRow['emailed'], at: number | null): Promise<number>;
   /** A page of what still exists. */
   page(filter: HistoryFilter): Promise<MessageWithSender[]>;
   /** How many messages from staff or the assistant come after a position, as the visitor sees them. */

@@ -23,6 +23,9 @@ import type {
   KnowledgePassageRow,
   KnowledgeSynonymsRow,
   KnowledgeQuestionRow,
+  MailAddressRow,
+  MailKeyRow,
+  MailSettingsRow,
   MemberRow,
   MemberTotpRow,
   MessageRow,
@@ -134,4 +137,7 @@ export interface Database {
   crawls: CrawlRow;
   queue_changes: QueueChangeRow;
   effects: EffectRow;
+  mail_addresses: MailAddressRow;
+  mail_settings: MailSettingsRow;
+  mail_keys: MailKeyRow;
 }

@@ -101,6 +101,14 @@ const isLanguage = (name: string): name is Language => Object.hasOwn(phrases, na
  * @param locale the application's setting
  */
 export function getPhrases(locale: string | null, text: string): Phrases {
+  return phrases[languageOf(locale, text)];
+}
+
+/**
+ * The language of a visitor, of those that the widget speaks: the one of their text where its words tell, else the
+ * application's.
+ */
+export function languageOf(locale: string | null, text: string): Language {
   const lower = text.toLowerCase();
   let best: Language | null = null;
   let most = 1;
@@ -109,7 +117,7 @@ export function getPhrases(locale: string | null, text: string): Phrases {
     if (count > most) [best, most] = [language, count];
   }
   const own = locale?.split('-')[0]?.toLowerCase() ?? '';
-  return phrases[best ?? (isLanguage(own) ? own : 'en')];
+  return best ?? (isLanguage(own) ? own : 'en');
 }
 
 const TALK = '(?:talk|speak|chat|write|connect|transfer|get|put me|reach)';

@@ -35,6 +35,8 @@ export interface AppendOptions {
   readonly choice?: string | undefined;
   /** Files that the sender may send, as `readOwnFiles` has found them. */
   readonly files?: readonly FileRow[] | undefined;
+  /** It came by a mail with this Message-ID; null: by one without. */
+  readonly mail?: { readonly id: string | null } | undefined;
 }
 
 export interface AppendedMessage {
@@ -58,7 +60,7 @@ export async function appendMessage(
   conversation: ConversationWithVisitor,
   sender: MessageSender,
   content: MessageContent,
-  { internal = false, clientMessageId, connectionId, choices, choice, files = [] }: AppendOptions = {},
+  { internal = false, clientMessageId, connectionId, choices, choice, files = [], mail }: AppendOptions = {},
 ): Promise<AppendedMessage> {
   const { messages } = tx.repositories;
   const { clock } = service.engine;
@@ -90,10 +92,15 @@ export async function appendMessage(
     ...created,
     seq: after.last_seq,
     changed_seq: after.last_seq,
+    via: mail === undefined ? null : 'email',
+    mail_id: mail?.id ?? null,
+    emailed: null,
+    emailed_at: null,
     visitor_name: conversation.visitor_name,
     member_name: sender.memberName,
   };
   await attachFiles(tx, created.id, files);
+  if (mail !== undefined) await messages.setVia(message.id, 'email', mail.id);
   const sent = serializeSentMessage(message, service);
   await tx.emit({
     ...conversationEvent(conversation, sender.id),

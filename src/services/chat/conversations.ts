@@ -85,6 +85,9 @@ export async function createConversation(
     priority: 'normal',
     snoozed_until: null,
     last_visitor_seq: 0,
+    channel: null,
+    continues: null,
+    mail_stopped_at: null,
     created_at: now,
     updated_at: now,
   };

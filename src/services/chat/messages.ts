@@ -196,7 +196,7 @@ export async function listMessages(
     limit,
     offset,
   });
-  const messages = rows.map((row) => serializeMessage(row, call.service));
+  const messages = rows.map((row) => serializeMessage(row, call.service, canReadNotes(call.actor)));
   return { messages: fromEnd ? messages.toReversed() : messages, limit, offset };
 }
 
@@ -223,7 +223,7 @@ export async function editMessage(
     message_id: message.id,
     payload: serializeEdited(edited, call.service),
   });
-  return { message: serializeMessage(edited, call.service) };
+  return { message: serializeMessage(edited, call.service, canReadNotes(call.actor)) };
 }
 
 /**

@@ -84,14 +84,14 @@ async function readBackfillPage(
   return {
     payload: {
       conversationId,
-      messages: page.map((row) => serializeSyncMessage(row, service)),
+      messages: page.map((row) => serializeSyncMessage(row, service, notes)),
       hasMore,
       ...(hasMore
         ? {}
         : {
             edited: changed
               .filter((row) => row.deleted_at === null)
-              .map((row) => serializeSyncMessage(row, service)),
+              .map((row) => serializeSyncMessage(row, service, notes)),
             deleted: changed.filter((row) => row.deleted_at !== null).map((row) => row.id),
           }),
     },

@@ -66,6 +66,11 @@ export async function loadEventPayload(
     }
     case 'message:deleted':
       return { payload: { conversationId, messageId, senderId: actorId } };
+    case 'message:emailed': {
+      const message = messageId === null ? undefined : await tx.repositories.messages.byId(messageId);
+      if (message === undefined || message.emailed === null) return {};
+      return { payload: { conversationId, messageId: message.id, state: message.emailed } };
+    }
     case 'conversation:new': {
       const conversation = await tx.repositories.conversations.byId(conversationId);
       return conversation === undefined

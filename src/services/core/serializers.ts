@@ -53,8 +53,19 @@ export function senderName(row: SenderColumns): string {
   }
 }
 
-export function serializeMessage(row: MessageWithSender, maker: LinkMaker): entity.Message {
-  return { ...serializeSentMessage(row, maker), editedAt: isoOrNull(row.edited_at) };
+/** @param forStaff how the mail stands by which it went out is no visitor's concern */
+export function serializeMessage(
+  row: MessageWithSender,
+  maker: LinkMaker,
+  forStaff: boolean,
+): entity.Message {
+  return {
+    ...serializeSentMessage(row, maker),
+    editedAt: isoOrNull(row.edited_at),
+    ...(forStaff && row.emailed !== null && row.emailed_at !== null
+      ? { emailed: { state: row.emailed, at: isoTime(row.emailed_at) } }
+      : {}),
+  };
 }
 
 /** As the send response carries it: without `editedAt`. */
@@ -74,6 +85,7 @@ export function serializeSentMessage(row: MessageWithSender, maker: LinkMaker): 
     ...(row.choices === null ? {} : { choices: JSON.parse(row.choices) as entity.AiChoice[] }),
     ...(row.choice === null ? {} : { choice: row.choice }),
     ...serializeAttachments(row, maker),
+    ...(row.via === null ? {} : { via: row.via }),
   };
 }
 
@@ -81,8 +93,12 @@ export function serializeSocketMessage(row: MessageWithSender, maker: LinkMaker)
   return serializeSentMessage(row, maker);
 }
 
-export function serializeSyncMessage(row: MessageWithSender, maker: LinkMaker): SyncMessage {
-  const { conversationId: _named, ...message } = serializeMessage(row, maker);
+export function serializeSyncMessage(
+  row: MessageWithSender,
+  maker: LinkMaker,
+  forStaff: boolean,
+): SyncMessage {
+  const { conversationId: _named, ...message } = serializeMessage(row, maker, forStaff);
   return message;
 }
 
@@ -125,6 +141,8 @@ export function serializeConversationListItem(row: ConversationRow): entity.Conv
     ...(row.subject === null ? {} : { subject: row.subject }),
     createdAt: isoTime(row.created_at),
     updatedAt: isoTime(row.updated_at),
+    ...(row.channel === null ? {} : { channel: row.channel }),
+    ...(row.continues === null ? {} : { continues: row.continues }),
   };
 }
 

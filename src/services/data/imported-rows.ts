@@ -333,6 +333,9 @@ function conversationRow(past: z.ZodNumber, any: z.ZodNumber): z.ZodType<rows.Co
       priority: entity.priority,
       snoozed_until: any.nullable(),
       last_visitor_seq: count,
+      channel: z.literal('email').nullable(),
+      continues: entity.uuid.nullable(),
+      mail_stopped_at: past.nullable(),
       created_at: past,
       updated_at: past,
     })
@@ -370,6 +373,10 @@ function messageRow(past: z.ZodNumber): z.ZodType<rows.MessageRow> {
         created_at: past,
         edited_at: past.nullable(),
         deleted_at: past.nullable(),
+        via: z.literal('email').nullable(),
+        mail_id: exactText(1, 998).nullable(),
+        emailed: entity.emailedState.nullable(),
+        emailed_at: past.nullable(),
       })
       .refine(({ seq, changed_seq }) => changed_seq >= seq, {
         path: ['changed_seq'],

@@ -137,7 +137,7 @@ async function allMessages(
         offset: 0,
       });
       afterSeq = rows.at(-1)?.seq ?? after;
-      return rows.map((row) => serializeMessage(row, service));
+      return rows.map((row) => serializeMessage(row, service, false));
     });
     messages.push(...page);
     if (page.length < messagePageSize) return messages;

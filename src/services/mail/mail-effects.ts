@@ -85,7 +85,7 @@ export function createMailHandler(
       if (result.ok) return { state: 'delivered', also: composed.onDelivered };
       return result.permanent
         ? { state: 'failed', why: result.error, also: composed.onFailed }
-        : { state: 'retry', why: result.error };
+        : { state: 'retry', why: result.error, also: composed.onFailed };
     },
   };
 }

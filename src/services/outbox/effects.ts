@@ -49,7 +49,7 @@ export interface EffectPlanner {
 
 /** How an attempt ended. */
 export type EffectOutcome = {
-  /** Written in the same transaction as the outcome, if the effect is still there. */
+  /** Written in the same transaction as the outcome, if the effect is still there and this was its end. */
   readonly also?: { readonly scope: Scope; readonly work: (tx: Tx) => Promise<void> } | undefined;
 } & (
   | { readonly state: 'delivered' }

@@ -317,7 +317,7 @@ async function recordOutcome(
     if (row === undefined) return null;
     const after = afterOutcome(row, outcome, { now: clock.now(), random, durationMs });
     await tx.repositories.effects.setAttempt(after);
-    await outcome.also?.work(tx);
+    if (after.state !== 'waiting') await outcome.also?.work(tx);
     return after.state;
   });
   if (state !== null && outcome.state !== 'later')

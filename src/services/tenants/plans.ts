@@ -88,6 +88,7 @@ export interface PlanLimits {
   /** Bytes of files that were sent with messages. */
   readonly fileBytes: number | null;
   readonly ai: boolean;
+  readonly mailsPerDay: number | null;
 }
 
 /** What each plan grants unless the organization's own settings say otherwise. */
@@ -99,6 +100,7 @@ export const planLimits: Readonly<Record<Plan, PlanLimits>> = Object.freeze({
     seats: 3,
     fileBytes: 1_073_741_824,
     ai: false,
+    mailsPerDay: 500,
   },
   premium: {
     requestsPerMinute: 6000,
@@ -107,6 +109,7 @@ export const planLimits: Readonly<Record<Plan, PlanLimits>> = Object.freeze({
     seats: 25,
     fileBytes: 20 * 1_073_741_824,
     ai: true,
+    mailsPerDay: 10_000,
   },
   enterprise: {
     requestsPerMinute: 60_000,
@@ -115,6 +118,7 @@ export const planLimits: Readonly<Record<Plan, PlanLimits>> = Object.freeze({
     seats: null,
     fileBytes: null,
     ai: true,
+    mailsPerDay: null,
   },
 });
 

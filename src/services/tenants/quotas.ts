@@ -12,6 +12,8 @@ export interface OrganizationQuotas {
   readonly seats: number | null;
   readonly fileBytes: number | null;
   readonly ai: boolean;
+  /** Mails to visitors; null: any number. */
+  readonly mailsPerDay: number | null;
 }
 
 /** The numbers in force: the organization's own where it has some, else its plan's. */
@@ -29,6 +31,7 @@ export function organizationQuotas(organization: OrganizationRow): OrganizationQ
     seats: organization.max_seats ?? plan.seats,
     fileBytes: organization.max_file_bytes ?? plan.fileBytes,
     ai: plan.ai,
+    mailsPerDay: plan.mailsPerDay,
   };
 }
 

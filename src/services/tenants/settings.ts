@@ -26,6 +26,7 @@ export const defaultSettings: ApplicationSettings = {
     identity: 'optional',
   },
   ai: { mode: 'assist', name: 'Assistant' },
+  email: { mode: 'replies', address: null, fromName: null, afterMinutes: 2, signature: null },
   locale: null,
 };
 
@@ -48,6 +49,7 @@ export function patchSettings(
     },
     behavior: { ...settings.behavior, ...given(patch.behavior) },
     ai: { ...settings.ai, ...given(patch.ai) },
+    email: { ...settings.email, ...given(patch.email) },
     locale: patch.locale === undefined ? settings.locale : patch.locale,
   });
 }
@@ -67,9 +69,10 @@ function settingEntries({
   appearance: { colors, ...appearance },
   behavior,
   ai,
+  email,
   locale,
 }: ApplicationSettings): [string, string][] {
-  const parts = { 'appearance.colors': colors, appearance, behavior, ai };
+  const parts = { 'appearance.colors': colors, appearance, behavior, ai, email };
   return [
     ...Object.entries(parts).flatMap(([part, settings]) =>
       Object.entries(settings).map(([name, value]): [string, string] => [

@@ -12,7 +12,7 @@ import { DueQueues, type DueRows } from '../outbox/due-queues.ts';
 import type { Service, Tx } from '../service.ts';
 import { buildPayload, maxDelayMs, recordAttempt } from './attempts.ts';
 import { signatureHeaders } from './signature.ts';
-import { getSelection, openSigningSecrets, retryForMs } from './webhooks.ts';
+import { getSelection, isTold, openSigningSecrets, retryForMs } from './webhooks.ts';
 
 /** Attempts at once for one webhook, so that a slow receiver takes nothing from the others. */
 const maxConcurrent = 4;
@@ -287,7 +287,7 @@ async function addDeliveries(
   // Removed or switched off since it was read.
   if (webhook?.enabled !== 1) return;
   for (const event of events) {
-    if ((await conversations.byId(event.conversation_id)) === undefined) continue;
+    if (!isTold(event.type) || (await conversations.byId(event.conversation_id)) === undefined) continue;
     const isFirst = (await webhooks.nextInTurn(id, event.conversation_id)) === undefined;
     const now = clock.now();
     await webhooks.insertDelivery({

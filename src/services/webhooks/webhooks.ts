@@ -2,7 +2,7 @@
 // secret it checks that by, and the log of what was sent. Sending is webhook-delivery.ts.
 import type { Input, Output } from '../../protocol/operations.ts';
 import type { Webhook, WebhookDelivery, WebhookEvent } from '../../protocol/webhooks.ts';
-import type { LoggedEventType, WebhookDeliveryRow, WebhookRow } from '../../engine/rows.ts';
+import type { LoggedEventType, ToldEventType, WebhookDeliveryRow, WebhookRow } from '../../engine/rows.ts';
 import { accessOrganization, accessWebhook } from '../core/access.ts';
 import { audit } from '../core/audit.ts';
 import { badField, ServiceError, notFound } from '../core/errors.ts';
@@ -14,8 +14,13 @@ import { parseIpHost, isLocalHostname, isPublicAddress } from '../../net/ip-rang
 import type { OwnerCall, ReadTx, Service, Tx } from '../service.ts';
 import { createWebhookSecret } from './signature.ts';
 
-/** Every event of the log can be sent, and nothing else: a new type that is missing in the contract does not compile. */
-const sameEvents: (type: LoggedEventType) => WebhookEvent = (type) => type;
+/** Every event of the log can be sent but what only staff in a room hear: a new type that is missing in the contract does not compile. */
+const sameEvents: (type: ToldEventType) => WebhookEvent = (type) => type;
+
+/** Whether webhooks may be told of events of a type. */
+export function isTold(type: LoggedEventType): type is ToldEventType {
+  return type !== 'message:emailed';
+}
 export const maxWebhooks = 20;
 /** How long a delivery is tried for: a day. */
 export const retryForMs = 86_400_000;
@@ -48,7 +53,7 @@ function overlapEnd({ engine: { clock } }: Service, { previous_until }: WebhookR
 
 /** The events that a webhook wants; null: all. */
 export function getSelection(row: WebhookRow): readonly WebhookEvent[] | null {
-  return row.events === null ? null : (JSON.parse(row.events) as LoggedEventType[]).map(sameEvents);
+  return row.events === null ? null : (JSON.parse(row.events) as ToldEventType[]).map(sameEvents);
 }
 
 /**

@@ -85,6 +85,8 @@ const insert = prepare<ConversationRow>()((db, p) =>
     priority: p.priority,
     snoozed_until: p.snoozed_until,
     last_visitor_seq: p.last_visitor_seq,
+    channel: p.channel,
+    continues: p.continues,
     created_at: p.created_at,
     updated_at: p.updated_at,
   }),
@@ -220,6 +222,13 @@ const setSubject = prepare<Pick<ConversationRow, 'id' | 'subject' | 'updated_at'
     .updateTable('conversations')
     .set({ subject: p.subject, updated_at: p.updated_at })
     .where('id', '=', p.id),
+);
+const stopMail = prepare<{ id: string; now: number }>()((db, p) =>
+  db
+    .updateTable('conversations')
+    .set({ mail_stopped_at: p.now })
+    .where('id', '=', p.id)
+    .where('mail_stopped_at', 'is', null),
 );
 const snooze = prepare<{ id: string; until: number }>()((db, p) =>
   db
@@ -655,6 +664,7 @@ export function createConversationsRepository(
     setPriority: (id: string, priority: Priority) => run(runner, setPriority, { id, priority }),
     setSubject: (id: string, subject: string | null, now: number) =>
       run(runner, setSubject, { id, subject, updated_at: now }),
+    stopMail: (id, now) => run(runner, stopMail, { id, now }),
     snooze: (id: string, until: number) => run(runner, snooze, { id, until }),
     wake: (id: string, dueAt: number = Number.MAX_SAFE_INTEGER) => run(runner, wake, { id, due_at: dueAt }),
     dueSnoozes: (now: number, limit: number) => all(runner, dueSnoozes, { now, limit }),

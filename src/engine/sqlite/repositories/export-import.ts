@@ -89,6 +89,9 @@ export const stayingTables: readonly string[] = [
   'effects',
   'file_totals',
   'file_removals',
+  'mail_addresses',
+  'mail_settings',
+  'mail_keys',
 ];
 
 /** The columns of a table's primary key. */

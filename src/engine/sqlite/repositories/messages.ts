@@ -1,7 +1,12 @@
 // Queries on messages. Order inside a conversation is `seq`, never a time.
 import { sql } from 'kysely';
 import type { ConversationStep } from '../../repositories/conversations.ts';
-import type { HistoryFilter, MessagesRepository, NewMessage } from '../../repositories/messages.ts';
+import type {
+  HistoryFilter,
+  MailColumn,
+  MessagesRepository,
+  NewMessage,
+} from '../../repositories/messages.ts';
 import type { ConversationWithVisitor, MessageRow, MessageWithSender } from '../../rows.ts';
 import type { KnownConversations } from '../known-conversations.ts';
 import {
@@ -38,7 +43,7 @@ const byClientId = prepare<{ conversation_id: string; sender_id: string; client_
       .where('m.client_message_id', 'is not', null),
 );
 /** One that is there already under the same client id is left alone. */
-export const insertMessage = prepare<MessageRow>()((db, p) =>
+export const insertMessage = prepare<Omit<MessageRow, MailColumn>>()((db, p) =>
   db
     .insertInto('messages')
     .values({
@@ -115,8 +120,15 @@ const remove = prepare<Pick<MessageRow, 'id' | 'changed_seq' | 'deleted_at'>>()(
       choices: null,
       choice: null,
       attachments: null,
+      mail_id: null,
     })
     .where('id', '=', p.id),
+);
+const setVia = prepare<Pick<MessageRow, 'id' | 'via' | 'mail_id'>>()((db, p) =>
+  db.updateTable('messages').set({ via: p.via, mail_id: p.mail_id }).where('id', '=', p.id),
+);
+const setEmailed = prepare<Pick<MessageRow, 'id' | 'emailed' | 'emailed_at'>>()((db, p) =>
+  db.updateTable('messages').set({ emailed: p.emailed, emailed_at: p.emailed_at }).where('id', '=', p.id),
 );
 const followRemoved = prepare<{ id: string }>()((db, p) =>
   db
@@ -199,6 +211,8 @@ export function createMessagesRepository(runner: Runner, known?: KnownConversati
       await run(runner, followRemoved, { id });
       return changed;
     },
+    setVia: (id, via, mailId) => run(runner, setVia, { id, via, mail_id: mailId }),
+    setEmailed: (id, state, at) => run(runner, setEmailed, { id, emailed: state, emailed_at: at }),
     page: (filter: HistoryFilter) => runner.all(page(filter).compile()),
     unreadByVisitor: async (conversationId: string, seq: number) =>
       (await first(runner, unreadByVisitor, { conversation_id: conversationId, seq }))?.n ?? 0,

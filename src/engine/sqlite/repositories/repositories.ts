@@ -35,6 +35,7 @@ import { createPasswordResetsRepository } from './password-resets.ts';
 import { createAiLogRepository } from './ai-log.ts';
 import { createCrawlsRepository } from './crawls.ts';
 import { createEffectsRepository } from './effects.ts';
+import { createMailRepository } from './mail.ts';
 
 /** The store itself appends events. */
 export interface SqliteRepositories extends Repositories {
@@ -80,5 +81,6 @@ export function createRepositories(runner: ImmediateRunner, known?: KnownConvers
     aiLog: createAiLogRepository(runner),
     crawls: createCrawlsRepository(runner),
     effects: createEffectsRepository(runner),
+    mail: createMailRepository(runner),
   };
 }

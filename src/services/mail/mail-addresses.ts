@@ -1,0 +1,48 @@
+// Addresses that take no mails: because a person said so, or because mails came back. Only a keyed digest is kept.
+import type { ReadTx, Service, Tx } from '../service.ts';
+
+/** For how long an address from which mails came back is left alone. */
+export const bounceRestMs = 30 * 86_400_000;
+
+/** The keyed digest of an address; another one in each organization. */
+export function mailAddressDigest(
+  { secrets }: Pick<Service, 'secrets'>,
+  organizationId: string,
+  address: string,
+): Uint8Array {
+  return secrets.digest(`mail-address:${organizationId}:${address.toLowerCase()}`);
+}
+
+/** Why an address takes no mails of an organization; null: it takes them. */
+export async function refusesMail(
+  { repositories }: ReadTx,
+  service: Service,
+  organizationId: string,
+  address: string,
+): Promise<string | null> {
+  const row = await repositories.mail.address(
+    organizationId,
+    mailAddressDigest(service, organizationId, address),
+  );
+  if (row === undefined) return null;
+  if (row.state === 'stopped') return 'the owner of the address wants no mails';
+  return row.created_at + bounceRestMs > service.engine.clock.now()
+    ? 'mails to this address came back'
+    : null;
+}
+
+/** Notes that an address takes no mails. */
+export async function markAddress(
+  tx: Tx,
+  service: Service,
+  organizationId: string,
+  address: string,
+  state: 'stopped' | 'bounced',
+): Promise<void> {
+  await tx.repositories.mail.putAddress({
+    organization_id: organizationId,
+    digest: mailAddressDigest(service, organizationId, address),
+    state,
+    created_at: service.engine.clock.now(),
+  });
+}

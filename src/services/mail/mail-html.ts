@@ -1,0 +1,124 @@
+// The text and HTML of mails to visitors: tables, no pictures, no address that is fetched, colours that a dark mail
+// program may turn round.
+import type { MailWords } from './mail-words.ts';
+
+/** One message as a mail shows it. */
+export interface ShownMessage {
+  readonly name: string;
+  readonly text: string;
+  /** HTML that was checked when it was stored; null: the text is all there is. */
+  readonly html: string | null;
+  readonly files: readonly string[];
+  /** When, where it is shown. */
+  readonly at?: string | undefined;
+}
+
+export interface MailPage {
+  readonly language: string;
+  readonly words: MailWords;
+  /** Whether answers come back: the line above which they are written stands on top. */
+  readonly answers: boolean;
+  readonly messages: readonly ShownMessage[];
+  readonly signature: string | null;
+  /** Why it came; null: the reader asked for it. */
+  readonly reason: string | null;
+  /** Where the visitor says that no more should come; null: the service does not know its own address. */
+  readonly stopUrl: string | null;
+}
+
+/** The text part. */
+export function mailText(page: MailPage): string {
+  const { words, messages, signature, answers, reason, stopUrl } = page;
+  const parts = messages.map(({ name, text, files, at }) =>
+    [
+      at === undefined ? words.wrote(name) : `${name}, ${at}`,
+      text,
+      ...(files.length === 0 ? [] : [words.files(files.join(', '))]),
+    ].join('\n\n'),
+  );
+  const foot = [
+    ...(reason === null ? [] : [reason]),
+    ...(answers ? [] : [words.notRead]),
+    ...(stopUrl === null ? [] : [`${words.stop}: ${stopUrl}`]),
+  ];
+  return [
+    ...(answers ? [`-- ${words.above} --`] : []),
+    ...parts,
+    ...(signature === null ? [] : [signature]),
+    ...(foot.length === 0 ? [] : [`-- \n${foot.join('\n')}`]),
+  ]
+    .join('\n\n')
+    .concat('\n');
+}
+
+const rightToLeft = new Set(['ar']);
+
+/** The HTML part. */
+export function mailHtml(page: MailPage): string {
+  const { language, words, messages, signature, answers, reason, stopUrl } = page;
+  const small = 'font-size:13px;line-height:1.5;color:#6b7280';
+  const row = (content: string, style = ''): string =>
+    `<tr><td style="padding:0 0 16px;${style}">${content}</td></tr>`;
+  const message = ({ name, text, html, files, at }: ShownMessage): string =>
+    row(
+      `<p style="margin:0 0 4px;${small}">${escapeHtml(at === undefined ? words.wrote(name) : `${name}, ${at}`)}</p>` +
+        `<div>${html === null ? `<p style="margin:0">${linesToHtml(text)}</p>` : styleHtml(html)}</div>` +
+        (files.length === 0
+          ? ''
+          : `<p style="margin:4px 0 0;${small}">${escapeHtml(words.files(files.join(', ')))}</p>`),
+    );
+  const foot = [
+    ...(reason === null ? [] : [escapeHtml(reason)]),
+    ...(answers ? [] : [escapeHtml(words.notRead)]),
+    ...(stopUrl === null
+      ? []
+      : [`<a href="${escapeHtml(stopUrl)}" style="color:#6b7280">${escapeHtml(words.stop)}</a>`]),
+  ];
+  return [
+    `<!doctype html><html lang="${language}" dir="${rightToLeft.has(language) ? 'rtl' : 'ltr'}"><head>`,
+    '<meta charset="utf-8"><meta name="viewport" content="width=device-width">',
+    '<meta name="color-scheme" content="light dark"><meta name="supported-color-schemes" content="light dark"></head>',
+    '<body style="margin:0;padding:0">',
+    '<table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0"><tr><td style="padding:24px 16px">',
+    '<table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0" ',
+    'style="max-width:600px;font-family:system-ui,-apple-system,Segoe UI,Roboto,Arial,sans-serif;font-size:16px;line-height:1.5">',
+    ...(answers ? [row(`-- ${escapeHtml(words.above)} --`, small)] : []),
+    ...messages.map(message),
+    ...(signature === null ? [] : [row(linesToHtml(signature))]),
+    ...(foot.length === 0
+      ? []
+      : [row(foot.join('<br>'), `border-top:1px solid #9ca3af;padding-top:12px;${small}`)]),
+    '</table></td></tr></table></body></html>',
+  ].join('');
+}
+
+const styles: Readonly<Record<string, string>> = {
+  p: 'margin:0 0 8px',
+  ul: 'margin:0 0 8px;padding-left:24px',
+  ol: 'margin:0 0 8px;padding-left:24px',
+  pre: 'margin:0 0 8px;padding:8px;border:1px solid #9ca3af;white-space:pre-wrap;font-family:ui-monospace,Menlo,Consolas,monospace;font-size:14px',
+  code: 'font-family:ui-monospace,Menlo,Consolas,monospace;font-size:14px',
+  blockquote: 'margin:0 0 8px;padding-left:12px;border-left:3px solid #9ca3af',
+};
+
+/** Stored HTML with styles on its elements: mail programs read no style sheets. */
+function styleHtml(html: string): string {
+  return html.replace(
+    /<(p|ul|ol|pre|code|blockquote)(?=[ >])/g,
+    (tag, name: string) => `${tag} style="${styles[name] ?? ''}"`,
+  );
+}
+
+function linesToHtml(text: string): string {
+  return escapeHtml(text).replace(/\r?\n/g, '<br>');
+}
+
+/** A text as it stands in HTML, between tags or in an attribute. */
+export function escapeHtml(text: string): string {
+  return text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;')
+    .replaceAll("'", '&#39;');
+}

@@ -1,0 +1,347 @@
+// Staff's answers to visitors who have left: planned behind each answer, sent after a while if it is still unread, and
+// all that is unread in one mail. Nothing that the visitor wrote is quoted: who typed an address need not own it.
+import type { ConversationWithVisitor, EffectRow, EventRow, MessageWithSender } from '../../engine/rows.ts';
+import { z } from 'zod';
+import type { ApplicationSettings } from '../../protocol/application-settings.ts';
+import type { EmailedState } from '../../protocol/entities.ts';
+import { conversationEvent } from '../chat/conversation-events.ts';
+import { scopeOfConversation } from '../core/scopes.ts';
+import { readVerifiedFields, senderName } from '../core/serializers.ts';
+import type { EffectOutcome, EffectPlanner, NewEffect } from '../outbox/effects.ts';
+import type { ReadTx, Service, Tx } from '../service.ts';
+import { organizationQuotas } from '../tenants/quotas.ts';
+import { readSettings } from '../tenants/settings.ts';
+import { headerText } from './header-text.ts';
+import { mailAddressDigest, refusesMail } from './mail-addresses.ts';
+import { automaticHeaders, type ComposedMail, type MailComposer } from './mail-effects.ts';
+import { mailHtml, mailText, type MailPage, type ShownMessage } from './mail-html.ts';
+import { domainOf, receivesMail, senderAddress, type MailRoute } from './mail-server.ts';
+import { mailWords } from './mail-words.ts';
+import { makeToken, replyAddress } from './reply-token.ts';
+
+/** Messages in one mail; what is beyond goes in the next. */
+const maxMessages = 50;
+const conversationWindow = { limit: 1, windowMs: 600_000 };
+const addressWindow = { limit: 20, windowMs: 3_600_000 };
+const dayMs = 86_400_000;
+/** Our earlier mails of a conversation that a mail refers to, so that programs show them together. */
+const maxReferences = 10;
+
+/** Plans a mail for each answer of staff, where there is a mail server. */
+export function createReplyPlanner(service: Service): EffectPlanner {
+  let ownServers: ReadonlySet<string> = new Set();
+  const serverWide = service.settings.mail.smtpUrl() !== null;
+  return {
+    refresh: async ({ repositories }) => {
+      ownServers = new Set(await repositories.mail.organizationsWithServer());
+    },
+    wants: ({ type, mode, audience, actor_id: actor, organization_id: organization }) =>
+      type === 'message:new' &&
+      mode === 'live' &&
+      audience === 'room' &&
+      (serverWide || ownServers.has(organization)) &&
+      !isVisitorId(actor),
+    plan: planReply,
+  };
+}
+
+/** Visitors have ids of version 4, everybody else of version 7: most events need no row to be left out. */
+const isVisitorId = (id: string): boolean => id.charAt(14) === '4';
+
+async function planReply(tx: ReadTx, event: EventRow): Promise<readonly NewEffect[]> {
+  const message =
+    event.message_id === null ? undefined : await tx.repositories.messages.byId(event.message_id);
+  if (message?.sender_role !== 'operator' || message.internal === 1 || message.deleted_at !== null) return [];
+  const found = await readMailFacts(tx, message.conversation_id);
+  if (found === null || found.address === null || found.settings.email.mode === 'off') return [];
+  const { conversation, settings, address } = found;
+  if (conversation.mail_stopped_at !== null) return [];
+  // A visitor who wrote by mail waits for a mail.
+  const minutes = conversation.channel === 'email' ? 0 : settings.email.afterMinutes;
+  return [
+    {
+      kind: 'mail',
+      key: `reply:${message.id}`,
+      about: 'reply',
+      organizationId: conversation.organization_id,
+      conversationId: conversation.id,
+      messageId: message.id,
+      recipient: address,
+      dueAt: event.created_at + minutes * 60_000,
+    },
+  ];
+}
+
+/** What a mail of a conversation depends on. */
+export interface MailFacts {
+  readonly conversation: ConversationWithVisitor;
+  readonly settings: ApplicationSettings;
+  readonly applicationName: string;
+  /** The visitor's address; null: none is known. */
+  readonly address: string | null;
+  readonly addressVerified: boolean;
+}
+
+/** @returns null where the conversation is not there any more */
+export async function readMailFacts(
+  { repositories }: ReadTx,
+  conversationId: string,
+): Promise<MailFacts | null> {
+  const conversation = await repositories.conversations.byId(conversationId);
+  if (conversation === undefined) return null;
+  const { application_id, mode, visitor_id } = conversation;
+  const application = await repositories.applications.byId(application_id);
+  const visitor = await repositories.visitors.byVisitorId(application_id, mode, visitor_id);
+  if (application === undefined || visitor === undefined) return null;
+  return {
+    conversation,
+    settings: readSettings(application),
+    applicationName: application.name,
+    address: visitor.email,
+    addressVerified: visitor.verified === 1 && readVerifiedFields(visitor).includes('email'),
+  };
+}
+
+/** What a row keeps once it is about to be sent: every attempt sends these messages, under the same Message-ID. */
+const claim = z.object({ messages: z.array(z.string()).optional() });
+
+/** The messages of a mail that is about to be sent. */
+interface Claimed {
+  readonly facts: MailFacts;
+  readonly address: string;
+  readonly ids: readonly string[];
+  readonly messages: readonly MessageWithSender[];
+  /** What the visitor wrote last: for its language, and to answer under it. */
+  readonly lastOfVisitor: MessageWithSender | undefined;
+  /** Ids of our earlier mails, oldest first. */
+  readonly earlier: readonly string[];
+}
+
+/** Composes the mails of answers. */
+export function createReplyComposer(service: Service): MailComposer {
+  return async (row, route) => {
+    const allowed = await checkLimits(service, row);
+    if (allowed !== null) return allowed;
+    const claimed = await claimMessages(service, row, route);
+    return 'state' in claimed ? claimed : composeReply(service, route, claimed);
+  };
+}
+
+const skipped = (why: string): EffectOutcome => ({ state: 'skipped', why });
+
+/** What is counted before the first attempt. @returns null: it may go */
+async function checkLimits(service: Service, row: EffectRow): Promise<EffectOutcome | null> {
+  const { limiter, clock, store } = service.engine;
+  if (claim.parse(JSON.parse(row.payload)).messages !== undefined) return null;
+  // Asked first, so that what has nothing to send uses nothing up.
+  const state = await store.read(async (tx) => {
+    const selected = await selectMessages(tx, service, row);
+    if ('state' in selected) return selected;
+    const organization = await tx.repositories.organizations.byId(row.organization_id);
+    return {
+      address: selected.address,
+      perDay: organization === undefined ? 0 : organizationQuotas(organization).mailsPerDay,
+    };
+  });
+  if ('state' in state) return state;
+  const { address, perDay } = state;
+  const digest = Buffer.from(mailAddressDigest(service, row.organization_id, address)).toString('base64');
+  const verdict = await limiter.take([
+    { key: `mail:conversation:${row.conversation_id}`, windows: [conversationWindow] },
+    { key: `mail:address:${digest}`, windows: [addressWindow] },
+    ...(perDay === null
+      ? []
+      : [{ key: `mail:organization:${row.organization_id}`, windows: [{ limit: perDay, windowMs: dayMs }] }]),
+  ]);
+  if (verdict.ok) return null;
+  const why = [
+    'one mail of a conversation goes in ten minutes',
+    'this address has had 20 mails in an hour',
+    `the organization has sent its ${perDay ?? 0} mails of this day`,
+  ][verdict.failed];
+  return { state: 'later', at: clock.now() + verdict.retryAfterMs, why: why ?? 'a limit of mails' };
+}
+
+type Selected = Omit<Claimed, 'lastOfVisitor' | 'earlier'>;
+
+/** What is unread and goes by no other mail. */
+async function selectMessages(
+  tx: ReadTx,
+  service: Service,
+  row: EffectRow,
+): Promise<Selected | EffectOutcome> {
+  const facts = row.conversation_id === null ? null : await readMailFacts(tx, row.conversation_id);
+  if (facts === null) return skipped('the conversation is not there any more');
+  const { conversation, settings, address } = facts;
+  if (address === null) return skipped('the visitor has no address');
+  if (settings.email.mode === 'off') return skipped('mail is switched off for this application');
+  if (conversation.mail_stopped_at !== null)
+    return skipped('the visitor wants no mails of this conversation');
+  const refused = await refusesMail(tx, service, conversation.organization_id, address);
+  if (refused !== null) return skipped(refused);
+  const reader = await tx.repositories.participants.get(conversation.id, conversation.visitor_id);
+  const unread = (
+    await tx.repositories.messages.page({
+      conversationId: conversation.id,
+      notes: false,
+      order: 'asc',
+      afterSeq: reader?.last_read_seq ?? 0,
+      limit: 500,
+      offset: 0,
+    })
+  ).filter((message) => message.sender_role === 'operator');
+  const earlier = claim.parse(JSON.parse(row.payload)).messages;
+  const messages =
+    earlier === undefined
+      ? unread.filter((message) => message.emailed === null).slice(0, maxMessages)
+      : unread.filter((message) => earlier.includes(message.id));
+  if (messages.length === 0)
+    return skipped(
+      unread.length === 0 ? 'it was read before the mail went' : 'an earlier mail took it along',
+    );
+  return { facts, address, ids: earlier ?? messages.map(({ id }) => id), messages };
+}
+
+/** Marks what the mail carries, so that no other mail carries it too and every attempt carries the same. */
+function claimMessages(
+  service: Service,
+  row: EffectRow,
+  _route: MailRoute,
+): Promise<Claimed | EffectOutcome> {
+  const scope = { organization: row.organization_id, part: `conversation:${row.conversation_id}` } as const;
+  return service.engine.store.write(scope, async (tx) => {
+    const selected = await selectMessages(tx, service, row);
+    if ('state' in selected) return selected;
+    const { facts, ids } = selected;
+    const { messages } = tx.repositories;
+    if ((await tx.repositories.effects.setPayload(row.id, JSON.stringify({ messages: ids }))) === 0)
+      return skipped('it was withdrawn');
+    for (const message of selected.messages)
+      if (message.emailed === null) await setEmailed(tx, service, facts.conversation, message.id, 'queued');
+    const recent = await messages.page({
+      conversationId: facts.conversation.id,
+      notes: false,
+      order: 'desc',
+      limit: 100,
+      offset: 0,
+    });
+    return {
+      ...selected,
+      lastOfVisitor: recent.find(({ sender_role: role }) => role === 'visitor'),
+      earlier: recent
+        .filter((one) => one.emailed !== null && !ids.includes(one.id))
+        .map(({ id }) => id)
+        .toReversed(),
+    };
+  });
+}
+
+/** Records how the mail of a message stands, and tells staff in its room. */
+export async function setEmailed(
+  tx: Tx,
+  { engine: { clock } }: Service,
+  conversation: ConversationWithVisitor,
+  messageId: string,
+  state: EmailedState,
+): Promise<void> {
+  if ((await tx.repositories.messages.setEmailed(messageId, state, clock.now())) === 0) return;
+  await tx.emit({
+    ...conversationEvent(conversation, conversation.application_id),
+    type: 'message:emailed',
+    audience: 'room_staff',
+    message_id: messageId,
+    payload: { conversationId: conversation.id, messageId, state },
+  });
+}
+
+/** The Message-ID of the mail that begins with this message: each goes in one mail only, so every attempt has the same. */
+export function messageIdOf(id: string, domain: string): string {
+  return `m.${id}@${domain}`;
+}
+
+async function composeReply(
+  service: Service,
+  route: MailRoute,
+  { facts, address, ids, messages, lastOfVisitor, earlier }: Claimed,
+): Promise<ComposedMail> {
+  const { conversation, settings, applicationName, addressVerified } = facts;
+  const team = headerText(settings.email.fromName ?? applicationName);
+  const { words, language } = mailWords(
+    settings.locale,
+    lastOfVisitor?.content_text ?? lastOfVisitor?.content ?? '',
+  );
+  const answers = await receivesMail(service, conversation.organization_id);
+  const stopUrl = stopAddress(service, conversation);
+  const page: MailPage = {
+    language,
+    words,
+    answers,
+    messages: messages.map(shownMessage),
+    signature: settings.email.signature,
+    reason: conversation.channel === 'email' ? null : words.reason(team),
+    stopUrl,
+  };
+  const domain = domainOf(route.address);
+  const replyTo = replyAddress(route.address, makeToken(service, 'reply', conversation));
+  const references = earlier.map((id) => messageIdOf(id, domain)).slice(-maxReferences);
+  const mailOfVisitor = lastOfVisitor?.mail_id ?? null;
+  const record = (state: EmailedState) => ({
+    scope: scopeOfConversation(conversation),
+    work: async (tx: Tx): Promise<void> => {
+      for (const { id } of messages) await setEmailed(tx, service, conversation, id, state);
+    },
+  });
+  return {
+    mail: {
+      from: { name: team, address: senderAddress(route, settings) },
+      to: address,
+      ...(answers ? { replyTo: { name: team, address: replyTo }, returnPath: replyTo } : {}),
+      subject: subjectOf(conversation, addressVerified, words.subject(team)),
+      text: mailText(page),
+      html: mailHtml(page),
+      messageId: messageIdOf(ids[0] ?? '', domain),
+      ...(mailOfVisitor === null ? {} : { inReplyTo: mailOfVisitor }),
+      references: [...references, ...(mailOfVisitor === null ? [] : [mailOfVisitor])],
+      headers: { ...automaticHeaders, ...unsubscribeHeaders(stopUrl) },
+    },
+    onDelivered: record('sent'),
+    onFailed: record('bounced'),
+  };
+}
+
+/** An address that was not proven may be a stranger's: a subject that the visitor chose does not go there. */
+function subjectOf(
+  { channel, subject }: ConversationWithVisitor,
+  addressVerified: boolean,
+  fallback: string,
+): string {
+  if (subject === null || (channel !== 'email' && !addressVerified)) return fallback;
+  const line = headerText(subject);
+  return line === '' ? fallback : /^re:/i.test(line) ? line : `Re: ${line}`;
+}
+
+/** Where a visitor says that no more mails should come; null while the service does not know its address. */
+export function stopAddress(service: Service, conversation: ConversationWithVisitor): string | null {
+  const base = service.settings.baseUrl();
+  return base === null ? null : `${base}/mail/stop/${makeToken(service, 'stop', conversation)}`;
+}
+
+/** A mail program may ask for no more mails by one request (RFC 8058). */
+export function unsubscribeHeaders(stopUrl: string | null): Record<string, string> {
+  return stopUrl === null
+    ? {}
+    : {
+        'List-Unsubscribe': `<${stopUrl}>`,
+        'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
+      };
+}
+
+/** A message as a mail shows it. */
+export function shownMessage(message: MessageWithSender): ShownMessage {
+  return {
+    name: headerText(senderName(message)),
+    text: message.content_text ?? message.content,
+    html: message.content_html,
+    files: [],
+  };
+}

@@ -1,0 +1,101 @@
+// The addresses and links by which a mail leads back to its conversation. The token decides, and nothing else of a mail:
+// it names the conversation and proves, by a MAC over conversation and visitor, that this server made it.
+import { timingSafeEqual } from 'node:crypto';
+import type { ConversationRow } from '../../engine/rows.ts';
+import type { Service } from '../service.ts';
+
+type Secrets = Pick<Service, 'secrets'>;
+
+/** What a token is for: one of an answer opens no link, and the other way round. */
+type Purpose = 'reply' | 'stop';
+
+/** The id of a conversation and a MAC of 80 bits, in base32: what fits in front of an @ beside a name. */
+const tokenForm = /^([a-z2-7]{26})\.([a-z2-7]{16})$/;
+const macBytes = 10;
+const alphabet = 'abcdefghijklmnopqrstuvwxyz234567';
+
+/** A token as it was read; whether it holds, `tokenHolds` says. */
+export interface ReadToken {
+  readonly conversationId: string;
+  readonly mac: Uint8Array;
+}
+
+/** The token of a conversation for its visitor. */
+export function makeToken(
+  service: Secrets,
+  purpose: Purpose,
+  conversation: Pick<ConversationRow, 'id' | 'visitor_key'>,
+): string {
+  const id = Buffer.from(conversation.id.replaceAll('-', ''), 'hex');
+  return `${toBase32(id)}.${toBase32(macOf(service, purpose, conversation))}`;
+}
+
+/** Reads a token, in any case: on its way an address may lose it. @returns null for what is none */
+export function readToken(text: string): ReadToken | null {
+  const [, id, mac] = tokenForm.exec(text.toLowerCase()) ?? [];
+  if (id === undefined || mac === undefined) return null;
+  const hex = Buffer.from(fromBase32(id).subarray(0, 16)).toString('hex');
+  const conversationId = hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+  return { conversationId, mac: fromBase32(mac).subarray(0, macBytes) };
+}
+
+/** Whether a token was made for this conversation and its visitor. In constant time. */
+export function tokenHolds(
+  service: Secrets,
+  purpose: Purpose,
+  { mac }: ReadToken,
+  conversation: Pick<ConversationRow, 'id' | 'visitor_key'>,
+): boolean {
+  return mac.length === macBytes && timingSafeEqual(mac, macOf(service, purpose, conversation));
+}
+
+/** `reply@host` → `reply+<token>@host`. */
+export function replyAddress(address: string, token: string): string {
+  const at = address.lastIndexOf('@');
+  return `${address.slice(0, at)}+${token}${address.slice(at)}`;
+}
+
+/** The part behind the plus of an address; null where there is none. */
+export function plusPart(address: string): string | null {
+  const [, part] = /^[^@+]+\+([^@]+)@/.exec(address) ?? [];
+  return part ?? null;
+}
+
+function macOf(
+  { secrets }: Secrets,
+  purpose: Purpose,
+  { id, visitor_key }: Pick<ConversationRow, 'id' | 'visitor_key'>,
+): Uint8Array {
+  return secrets.digest(`mail-${purpose}:${id}:${visitor_key}`).subarray(0, macBytes);
+}
+
+function toBase32(bytes: Uint8Array): string {
+  let text = '';
+  let held = 0;
+  let bits = 0;
+  for (const byte of bytes) {
+    held = (held << 8) | byte;
+    bits += 8;
+    while (bits >= 5) {
+      bits -= 5;
+      text += alphabet.charAt((held >> bits) & 31);
+    }
+    held &= (1 << bits) - 1;
+  }
+  return bits === 0 ? text : text + alphabet.charAt((held << (5 - bits)) & 31);
+}
+
+function fromBase32(text: string): Buffer {
+  const bytes: number[] = [];
+  let held = 0;
+  let bits = 0;
+  for (const letter of text) {
+    held = (held << 5) | alphabet.indexOf(letter);
+    bits += 5;
+    if (bits < 8) continue;
+    bits -= 8;
+    bytes.push((held >> bits) & 255);
+    held &= (1 << bits) - 1;
+  }
+  return Buffer.from(bytes);
+}

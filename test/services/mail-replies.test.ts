@@ -1,0 +1,349 @@
+// Staff's answers by mail to visitors who have left: when one goes, when none does, what is in it, and what a person who
+// never wrote to anyone can be made to receive.
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { effectRetryDelay } from '../../src/services/outbox/outbox.ts';
+import { startApp, type TestApp } from '../helpers/app.ts';
+import { rowsOf } from '../helpers/database.ts';
+import { eventually as eventuallyWithin } from '../helpers/eventually.ts';
+import {
+  createConversation,
+  createMember,
+  createMessage,
+  createOrganization,
+  createVisitor,
+  createVisitorByKey,
+  type TestClient,
+  type TestMember,
+  type TestOrganization,
+} from '../helpers/fixtures.ts';
+import { MailHost, type TakenMail } from '../helpers/mail-host.ts';
+import { setByPath } from '../helpers/settings.ts';
+
+const eventually = <T>(check: () => T | Promise<T>): Promise<T> => eventuallyWithin(check, 8_000);
+
+let host: MailHost;
+let app: TestApp;
+let acme: TestOrganization;
+let olivia: TestMember;
+let number = 0;
+
+beforeAll(async () => {
+  host = await new MailHost().start();
+  app = await startApp({
+    flags: {
+      mailAddress: 'reply@chat.example.com',
+      mailListen: '127.0.0.1:0',
+      baseUrl: 'https://chat.example.com',
+    },
+    environment: { DESKBELL_SMTP_URL: host.url() },
+  });
+  acme = await createOrganization(app, 'acme');
+  olivia = await createMember(app, 'acme');
+});
+
+afterAll(async () => {
+  await app.stop();
+  await host.stop();
+});
+
+interface Talk {
+  readonly visitor: TestClient;
+  readonly address: string;
+  readonly id: string;
+}
+
+/** A visitor with an address whose conversation Olivia has. */
+async function talk(
+  named: Record<string, unknown> = {},
+  client = createVisitor(app, acme.application),
+): Promise<Talk> {
+  number += 1;
+  const address = `rosa${number}@example.net`;
+  await client.call('PUT', '/visitor', { email: address, ...named });
+  const id = await createConversation(client, 'Where is my secret parcel?');
+  await createMessage(client, id, 'Please tell me where it is.');
+  await olivia.call('POST', `/conversations/${id}/accept`);
+  return { visitor: client, address, id };
+}
+
+const mailsTo = ({ address }: Talk): TakenMail[] => host.taken.filter(({ to }) => to.includes(address));
+
+const states = async ({ id }: Talk): Promise<string[]> =>
+  (
+    await rowsOf(
+      app,
+      `select state, error from effects where conversation_id = '${id}' and about = 'reply' order by created_at, id`,
+    )
+  ).map(({ state, error }) => `${String(state)}${typeof error === 'string' ? `: ${error}` : ''}`);
+
+const settled = (of: Talk, expected: readonly (string | RegExp)[]): Promise<void> =>
+  eventually(async () =>
+    expect(await states(of)).toEqual(
+      expected.map((one) => (typeof one === 'string' ? one : expect.stringMatching(one))),
+    ),
+  );
+
+const planned = (of: Talk, count: number): Promise<void> =>
+  eventually(async () => expect(await states(of)).toHaveLength(count));
+
+const minutes = (count: number): void => app.clock.advance(count * 60_000);
+
+describe('an answer to a visitor who has left', () => {
+  it('goes after two minutes, all that is unread in one mail, and none before', async () => {
+    const one = await talk({ name: 'Rosa' });
+    await createMessage(olivia, one.id, 'It is on its way.');
+    await planned(one, 1);
+    app.clock.advance(30_000);
+    await createMessage(olivia, one.id, 'It arrives tomorrow.');
+    await planned(one, 2);
+    app.clock.advance(89_000);
+    await createMessage(olivia, one.id, '(a third)');
+    await planned(one, 3);
+    expect(mailsTo(one)).toEqual([]);
+    app.clock.advance(1_000);
+    await eventually(() => {
+      expect(mailsTo(one)).toHaveLength(1);
+      return Promise.resolve();
+    });
+    await eventually(async () => expect((await states(one))[0]).toBe('delivered'));
+    minutes(3);
+    await settled(one, [
+      'delivered',
+      'skipped: an earlier mail took it along',
+      'skipped: an earlier mail took it along',
+    ]);
+    const [mail] = mailsTo(one);
+    expect(mail?.mail.text).toContain('It is on its way.');
+    expect(mail?.mail.text).toContain('It arrives tomorrow.');
+    expect(mail?.mail.html).toContain('It arrives tomorrow.');
+    expect(mail?.mail.from).toEqual({ name: 'acme site', address: 'reply@chat.example.com' });
+    const replyTo = mail?.mail.replyTo?.[0]?.address ?? '';
+    expect(replyTo).toMatch(/^reply\+[a-z2-7]{26}\.[a-z2-7]{16}@chat\.example\.com$/);
+    expect(replyTo.split('@')[0]?.length).toBeLessThanOrEqual(64);
+    expect(mail?.from).toBe(replyTo);
+    const header = (key: string): string | undefined =>
+      mail?.mail.headers.find((found) => found.key === key)?.value;
+    expect(header('auto-submitted')).toBe('auto-generated');
+    expect(header('x-auto-response-suppress')).toBe('All');
+    expect(header('list-unsubscribe')).toMatch(/^<https:\/\/chat\.example\.com\/mail\/stop\/[a-z2-7.]{43}>$/);
+    expect(header('list-unsubscribe-post')).toBe('List-Unsubscribe=One-Click');
+  });
+
+  it('does not go if it was read, or withdrawn, or is a note', async () => {
+    const read = await talk();
+    const messageId = await createMessage(olivia, read.id, 'Here.');
+    await planned(read, 1);
+    await read.visitor.call('POST', `/conversations/${read.id}/read`, { messageId });
+    const deleted = await talk();
+    const gone = await createMessage(olivia, deleted.id, 'Wrong window.');
+    await olivia.call('POST', `/conversations/${deleted.id}/messages`, { content: 'a note', internal: true });
+    await planned(deleted, 1);
+    await olivia.call('DELETE', `/conversations/${deleted.id}/messages/${gone}`);
+    minutes(2);
+    await settled(read, ['skipped: it was read before the mail went']);
+    await settled(deleted, ['skipped: it was read before the mail went']);
+    expect([...mailsTo(read), ...mailsTo(deleted)]).toEqual([]);
+  });
+
+  it('is not planned without an address, in test mode, or where mail is off', async () => {
+    const nameless = createVisitor(app, acme.application);
+    const first = await createConversation(nameless);
+    const tester = createVisitorByKey(app, acme.application, 'test');
+    await tester.call('PUT', '/visitor', { email: 'tester@example.net' });
+    const second = await createConversation(tester);
+    await setByPath(app, acme.application.id, { 'email.mode': 'off' });
+    const off = await talk();
+    for (const id of [first, second, off.id]) {
+      await olivia.call('POST', `/conversations/${id}/accept`);
+      await createMessage(olivia, id, 'hello');
+    }
+    await setByPath(app, acme.application.id, { 'email.mode': 'replies' });
+    const on = await talk();
+    await createMessage(olivia, on.id, 'hello');
+    await planned(on, 1);
+    for (const id of [first, second, off.id])
+      expect(
+        await rowsOf(app, `select 1 from effects where conversation_id = '${id}' and about = 'reply'`),
+      ).toEqual([]);
+  });
+
+  it('tells staff in the room how it stands, and no visitor', async () => {
+    const one = await talk();
+    const staff = await olivia.connect();
+    const room = await one.visitor.connect();
+    for (const socket of [staff, room]) {
+      socket.send('room:join', { conversationId: one.id });
+      await socket.receives('room:joined');
+    }
+    const messageId = await createMessage(olivia, one.id, 'By mail, too.');
+    await planned(one, 1);
+    // In steps: a connection that does not answer in between is taken for dead.
+    for (let step = 0; step < 6; step += 1) {
+      app.clock.advance(20_000);
+      await Promise.all([staff.drain(), room.drain()]);
+    }
+    await settled(one, ['delivered']);
+    await eventually(() => {
+      expect(
+        staff.frames.filter(({ type }) => type === 'message:emailed').map(({ payload }) => payload),
+      ).toEqual([
+        { conversationId: one.id, messageId, state: 'queued' },
+        { conversationId: one.id, messageId, state: 'sent' },
+      ]);
+      return Promise.resolve();
+    });
+    const seen = await olivia.call('GET', `/conversations/${one.id}/messages`);
+    expect(seen.body.messages.at(-1)).toMatchObject({ id: messageId, emailed: { state: 'sent' } });
+    const own = await one.visitor.call('GET', `/conversations/${one.id}/messages`);
+    expect(own.body.messages.at(-1)).not.toHaveProperty('emailed');
+    expect(room.frames.some(({ type }) => type === 'message:emailed')).toBe(false);
+    staff.socket.close();
+    room.socket.close();
+  });
+
+  it('is marked as bounced where the address is refused for good', async () => {
+    const one = await talk();
+    host.refuse = () => ({ at: 'rcpt', code: 550, text: '5.1.1 no such user' });
+    await createMessage(olivia, one.id, 'hello?');
+    await planned(one, 1);
+    minutes(2);
+    await settled(one, [/^failed: the mail server answered 550/]);
+    host.refuse = () => null;
+    const seen = await olivia.call('GET', `/conversations/${one.id}/messages`);
+    expect(seen.body.messages.at(-1).emailed.state).toBe('bounced');
+  });
+
+  it('is the same mail at every attempt, whatever was written in between', async () => {
+    const one = await talk();
+    host.refuse = () => ({ at: 'data', code: 451, text: 'busy' });
+    await createMessage(olivia, one.id, 'first words');
+    await planned(one, 1);
+    minutes(2);
+    await settled(one, [/^waiting: the mail server answered 451/]);
+    await createMessage(olivia, one.id, 'second words');
+    await planned(one, 2);
+    host.refuse = () => null;
+    app.clock.advance(effectRetryDelay(1, 1));
+    await settled(one, ['delivered', 'waiting']);
+    expect(mailsTo(one)[0]?.mail.text).not.toContain('second words');
+    minutes(10);
+    await settled(one, ['delivered', 'delivered']);
+    expect(mailsTo(one)[1]?.mail.text).toContain('second words');
+    expect(mailsTo(one)[1]?.mail.text).not.toContain('first words');
+    expect(mailsTo(one)[1]?.mail.references).toContain(mailsTo(one)[0]?.mail.messageId);
+  });
+});
+
+describe('limits', () => {
+  it('one mail of a conversation in ten minutes', async () => {
+    expect.hasAssertions();
+    const one = await talk();
+    await createMessage(olivia, one.id, 'one');
+    await planned(one, 1);
+    minutes(2);
+    await settled(one, ['delivered']);
+    await createMessage(olivia, one.id, 'two');
+    await planned(one, 2);
+    minutes(2);
+    await settled(one, ['delivered', 'waiting: one mail of a conversation goes in ten minutes']);
+    minutes(8);
+    await settled(one, ['delivered', 'delivered']);
+  });
+
+  it('twenty mails of an address in an hour, and what is beyond waits', async () => {
+    const address = 'flooded@example.net';
+    const talks: Talk[] = [];
+    for (let at = 0; at < 22; at += 1) talks.push({ ...(await talk({ email: address })), address });
+    for (const { id } of talks) await createMessage(olivia, id, 'hello');
+    await eventually(async () =>
+      expect((await rowsOf(app, `select 1 from effects where recipient = '${address}'`)).length).toBe(22),
+    );
+    minutes(2);
+    const count = async (state: string): Promise<number> =>
+      (
+        await rowsOf(
+          app,
+          `select 1 from effects where recipient = '${address}' and state = '${state}' and error is ${state === 'waiting' ? 'not ' : ''}null`,
+        )
+      ).length;
+    await eventually(async () => expect([await count('delivered'), await count('waiting')]).toEqual([20, 2]));
+    minutes(60);
+    await eventually(async () => expect(await count('delivered')).toBe(22));
+  });
+});
+
+describe('a person who never wrote', () => {
+  it('gets staff’s words only: not the subject, not the name, not a word of the visitor', async () => {
+    const one = await talk({ name: 'BUY CHEAP PILLS' });
+    await createMessage(olivia, one.id, 'How can I help?');
+    await planned(one, 1);
+    minutes(2);
+    await settled(one, ['delivered']);
+    const raw = mailsTo(one)[0]?.raw.toString() ?? '';
+    for (const words of ['PILLS', 'secret parcel', 'tell me where']) expect(raw).not.toContain(words);
+    expect(mailsTo(one)[0]?.mail.subject).toBe('New message from acme site');
+  });
+
+  it('sees the subject where a backend has said whose address it is', async () => {
+    const one = await talk({}, createVisitorByKey(app, acme.application));
+    await createMessage(olivia, one.id, 'How can I help?');
+    await planned(one, 1);
+    minutes(2);
+    await settled(one, ['delivered']);
+    expect(mailsTo(one)[0]?.mail.subject).toBe('Re: Where is my secret parcel?');
+  });
+});
+
+describe('the mail itself', () => {
+  beforeEach(() =>
+    setByPath(app, acme.application.id, { locale: null, 'email.fromName': null, 'email.signature': null }),
+  );
+
+  it('has rich text as HTML and as text, no picture, no script, in the visitor’s language', async () => {
+    await setByPath(app, acme.application.id, {
+      locale: 'de',
+      'email.fromName': 'Team Blau',
+      'email.signature': 'Ihr Team\n<b>Blau</b>',
+    });
+    const one = await talk();
+    await createMessage(
+      one.visitor,
+      one.id,
+      'Wie kann ich mein Paket finden? Ich möchte es nicht verlieren.',
+    );
+    await olivia.call('POST', `/conversations/${one.id}/messages`, {
+      content:
+        '**Fett** und <script>alert(1)</script>\n\n- eins\n- zwei\n\n[Hilfe](https://example.com/a?b=1&c=2)',
+      contentFormat: 'markdown',
+    });
+    await planned(one, 1);
+    minutes(2);
+    await settled(one, ['delivered']);
+    const { html = '', text = '', subject, from } = mailsTo(one)[0]?.mail ?? {};
+    expect(subject).toBe('Neue Nachricht von Team Blau');
+    expect(from?.name).toBe('Team Blau');
+    expect(html).toContain('<strong>Fett</strong>');
+    expect(html).toContain('href="https://example.com/a?b=1&amp;c=2"');
+    expect(html).toContain('&lt;b&gt;Blau&lt;/b&gt;');
+    expect(html).not.toMatch(/<script|<img|url\(|src=/);
+    expect(text).toContain('Fett');
+    expect(text).toContain('Schreiben Sie Ihre Antwort über diese Zeile');
+    expect(html).toMatch(/lang="de" dir="ltr"/);
+  });
+
+  it('breaks no header by names and subjects', async () => {
+    await setByPath(app, acme.application.id, { 'email.fromName': 'Team" <x@y.z>, "Z' });
+    const one = await talk(
+      { name: 'Eve\u2028Bcc: x@example.org' },
+      createVisitorByKey(app, acme.application),
+    );
+    await createMessage(olivia, one.id, 'hello');
+    await planned(one, 1);
+    minutes(2);
+    await settled(one, ['delivered']);
+    const [mail] = mailsTo(one);
+    expect(mail?.to).toEqual([one.address]);
+    expect(mail?.mail.from?.address).toBe('reply@chat.example.com');
+    expect(mail?.mail.to).toHaveLength(1);
+  });
+});
