@@ -37,7 +37,7 @@ export interface BackupResult {
 }
 
 /** Files of a data folder that must never be written over by a backup. */
-const reservedFileName = /^(deskbell[.-]|secret\.key)/;
+const reservedFileName = /^(deskbell[.-]|secret\.key|files(\.restoring)?$)/;
 
 /**
  * Backs up a data folder beside a running server: one file with the database as of one commit and the secret key.
@@ -70,7 +70,7 @@ export async function backUpDataFolder(
   try {
     const { facts, keyCheck } = await writeBackup(
       databaseFile(config.data),
-      { target: partial, unsealed },
+      { target: partial, unsealed, folder: config.files === null ? filesFolder(config.data) : null },
       key,
       now,
       passphrase,
@@ -132,6 +132,11 @@ function isAlive(pid: number): boolean {
   }
 }
 
+/** Where the files of messages lie, unless they are in a bucket. */
+function filesFolder(folder: string): string {
+  return join(folder, 'files');
+}
+
 export interface RestoreResult {
   readonly facts: BackupManifest;
   /** The folder that holds what was there before, or null. */
@@ -162,7 +167,7 @@ export async function restoreDataFolder(
 
 async function restoreOpened(
   config: Config,
-  { facts, extract }: OpenBackup,
+  { facts, extract, extractFiles }: OpenBackup,
   force: boolean,
   now: number,
 ): Promise<RestoreResult> {
@@ -179,6 +184,7 @@ async function restoreOpened(
       `A deskbell server${await nameLockHolder(folder)} is running on ${folder}. Stop it, then restore; nothing was changed.`,
     );
   const incoming = `${databaseFile(folder)}.restoring`;
+  const incomingFiles = `${filesFolder(folder)}.restoring`;
   try {
     await assertFree(folder, key, force);
     assertKey(
@@ -186,14 +192,19 @@ async function restoreOpened(
       key,
       'The database in this backup was made with another key than the one beside it.',
     );
-    const before = await keepPrevious(folder, now);
+    const withFiles = config.files === null;
+    if (withFiles) await extractFiles(incomingFiles);
+    const before = await keepPrevious(folder, now, withFiles);
     // The key first: a database of another key is refused by every start, so a cut in between harms nothing.
     if (config.secretKey === null) await replaceKey(folder, facts.key);
+    if (withFiles && facts.files !== undefined && facts.files.count > 0)
+      await rename(incomingFiles, filesFolder(folder));
     await rename(incoming, databaseFile(folder));
     await syncFolder(folder);
     return { facts, before };
   } finally {
     for (const end of ['', '-wal', '-shm', '-journal']) await rm(incoming + end, { force: true });
+    await rm(incomingFiles, { recursive: true, force: true });
     unlock();
   }
 }
@@ -213,11 +224,12 @@ async function assertFree(folder: string, key: Uint8Array, force: boolean): Prom
 }
 
 /** Keeps what the folder holds now in a folder of its own. @returns its path; null where there was nothing */
-async function keepPrevious(folder: string, now: number): Promise<string | null> {
+async function keepPrevious(folder: string, now: number, withFiles: boolean): Promise<string | null> {
   const database = databaseFile(folder);
   const present = [];
   for (const path of [database, secretKeyFile(folder)]) if (await exists(path)) present.push(path);
-  if (present.length === 0) return null;
+  const files = withFiles && (await exists(filesFolder(folder)));
+  if (present.length === 0 && !files) return null;
   const before = join(folder, restoreCopyName(now));
   await mkdir(before, { mode: 0o700 });
   if (present.includes(database)) await foldOrKeepWal(database, before);
@@ -227,6 +239,7 @@ async function keepPrevious(folder: string, now: number): Promise<string | null>
     await link(path, copy).catch(() => copyFile(path, copy));
     await chmod(copy, 0o600);
   }
+  if (files) await rename(filesFolder(folder), join(before, 'files'));
   // A log must never meet another database.
   for (const end of walSuffixes) await rm(database + end, { force: true });
   await syncFolder(before);

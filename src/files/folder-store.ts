@@ -3,17 +3,14 @@
 import { createReadStream } from 'node:fs';
 import { access, constants, mkdir, open, readdir, rename, stat, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { objectPath } from '../engine/object-path.ts';
 import type { ByteRange, FileStore, ListedObject, SpooledFile } from '../services/files/file-store.ts';
 
-const objectForm = /^[0-9a-f]{64}$/;
 const levelForm = /^[0-9a-f]{2}$/;
 
 /** @param folder made with the first file */
 export function createFolderStore(folder: string): FileStore {
-  const pathOf = (object: string): string => {
-    if (!objectForm.test(object)) throw new Error('Not the name of an object.');
-    return join(folder, object.slice(0, 2), object.slice(2, 4), object);
-  };
+  const pathOf = (object: string): string => objectPath(folder, object);
   return {
     kind: 'folder',
     place: folder,
@@ -65,7 +62,7 @@ async function openFile(
 async function* listFolder(folder: string): AsyncGenerator<ListedObject> {
   for (const first of await names(folder, levelForm))
     for (const second of await names(join(folder, first), levelForm))
-      for (const object of await names(join(folder, first, second), objectForm)) {
+      for (const object of await names(join(folder, first, second), /^[0-9a-f]{64}$/)) {
         const found = await stat(join(folder, first, second, object)).catch(() => null);
         if (found !== null) yield { object, modifiedAt: found.mtimeMs };
       }

@@ -32,7 +32,7 @@ async function backUp(
   const passphrase = encrypted ? await newPassphrase(context, given) : null;
   const { backUpDataFolder: backUpFolder } = await import('../../data-folder.ts');
   const { file: path, facts } = await backUpFolder(config, file, force, Date.now(), passphrase);
-  const { madeAt, schema, bytes, sha256 } = facts;
+  const { madeAt, schema, bytes, sha256, files } = facts;
   const { print } = context;
   if (print.json)
     return print.document({
@@ -40,11 +40,19 @@ async function backUp(
       madeAt: new Date(madeAt).toISOString(),
       schema,
       databaseBytes: bytes,
+      files: files?.count ?? null,
+      fileBytes: files?.bytes ?? null,
       sha256,
       holdsSecretKey: true,
       encrypted,
     });
   print.line('Backed up to ', ['bold', path], `: ${(bytes / 1_048_576).toFixed(1)} MiB, checked.`);
+  if (files === undefined)
+    print.line(
+      'The files of messages are in a bucket, and not in this backup. Protect the bucket by its own means.',
+    );
+  else if (files.count > 0)
+    print.line(`${files.count} files of messages are in it: ${(files.bytes / 1_048_576).toFixed(1)} MiB.`);
   if (encrypted)
     print.line('The file is encrypted, the secret key in it too. Without its passphrase it is lost.');
   else print.line('The file contains the secret key, so every API key in it can be read. Keep it private.');

@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto';
 import { open, rm, type FileHandle } from 'node:fs/promises';
 import { errorMessage, systemErrorCode } from '../file-errors.ts';
+import { extractFiles, writeFiles, type BackedUpFiles } from './backup-files.ts';
 import { schemaVersion, assertNotNewer } from './migrate.ts';
 import { openConnection, type Connection } from './connection.ts';
 import {
@@ -25,7 +26,9 @@ export interface BackupManifest {
   readonly key: string;
   /** Bytes of the database. */
   readonly bytes: number;
-  /** SHA-256 of the database, hex. */
+  /** Files of messages behind the database; absent: none are in it. */
+  readonly files?: BackedUpFiles;
+  /** SHA-256 of database and files, hex. */
   readonly sha256: string;
 }
 
@@ -40,6 +43,8 @@ export interface BackupFiles {
   readonly target: string;
   /** With a passphrase: where the copy lies until it is sealed, on a disk that may hold it in the clear. */
   readonly unsealed: string;
+  /** The folder of files that go with it; null: they are elsewhere. */
+  readonly folder: string | null;
 }
 
 /**
@@ -54,13 +59,13 @@ export interface BackupFiles {
  */
 export async function writeBackup(
   database: string,
-  { target, unsealed }: BackupFiles,
+  { target, unsealed, folder }: BackupFiles,
   key: Uint8Array,
   madeAt: number,
   passphrase: string | null,
 ): Promise<{ facts: BackupManifest; keyCheck: string | null }> {
   const plain = passphrase === null ? target : unsealed;
-  const keyCheck = await writePlain(database, plain, key, madeAt);
+  const keyCheck = await writePlain(database, plain, folder, key, madeAt);
   if (passphrase !== null) {
     const handle = await open(plain, 'r');
     try {
@@ -76,6 +81,7 @@ export async function writeBackup(
 async function writePlain(
   database: string,
   target: string,
+  folder: string | null,
   key: Uint8Array,
   madeAt: number,
 ): Promise<string | null> {
@@ -95,16 +101,19 @@ async function writePlain(
   const handle = await open(target, 'r+');
   try {
     const { size: bytes } = await handle.stat();
+    const files = folder === null ? undefined : await writeFiles(target, folder, handle, bytes);
+    const end = bytes + (files?.bytes ?? 0);
     const facts: BackupManifest = {
       madeAt,
       schema,
       key: Buffer.from(key).toString('base64'),
       bytes,
-      sha256: await digest(sourceOf(handle, bytes), bytes),
+      ...(files === undefined ? {} : { files }),
+      sha256: await digest(sourceOf(handle, end), end),
     };
     const trailer = Buffer.from(JSON.stringify(facts));
     const footer = Buffer.from(mark + String(trailer.length).padStart(6, '0'));
-    await handle.write(Buffer.concat([trailer, footer]), 0, trailer.length + footer.length, bytes);
+    await handle.write(Buffer.concat([trailer, footer]), 0, trailer.length + footer.length, end);
     await handle.sync();
   } finally {
     await handle.close();
@@ -125,6 +134,8 @@ export interface OpenBackup {
    * @throws BackupError, SchemaError (a newer schema than this program knows)
    */
   extract(target: string): Promise<string | null>;
+  /** Takes the files out into a new folder. @throws BackupError */
+  extractFiles(folder: string): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -141,11 +152,13 @@ export async function openBackup(file: string, passphrase: string | null): Promi
     const facts = await readTrailer(source);
     if (facts === null)
       throw new BackupError(`${file} is not a Deskbell backup, or a part of it is missing.`);
-    if ((await digest(source, facts.bytes)) !== facts.sha256)
+    if ((await digest(source, facts.bytes + (facts.files?.bytes ?? 0))) !== facts.sha256)
       throw new BackupError(`${file} is damaged: its contents are not what was backed up.`);
     return {
       facts,
       extract: (target) => extractDatabase(source, facts, target),
+      extractFiles: (folder) =>
+        extractFiles(source, facts.bytes, facts.files ?? { count: 0, bytes: 0 }, folder),
       close: () => handle.close(),
     };
   } catch (error) {
@@ -221,7 +234,7 @@ async function readTrailer({ size, read }: ByteSource): Promise<BackupManifest |
   } catch {
     return null;
   }
-  return isManifest(facts) && facts.bytes === start ? facts : null;
+  return isManifest(facts) && facts.bytes + (facts.files?.bytes ?? 0) === start ? facts : null;
 }
 
 function isManifest(value: unknown): value is BackupManifest {
@@ -238,7 +251,20 @@ function isManifest(value: unknown): value is BackupManifest {
     typeof value.sha256 === 'string' &&
     'key' in value &&
     typeof value.key === 'string' &&
-    Buffer.from(value.key, 'base64').length === 32
+    Buffer.from(value.key, 'base64').length === 32 &&
+    (!('files' in value) || isFiles(value.files))
+  );
+}
+
+function isFiles(value: unknown): value is BackedUpFiles {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'count' in value &&
+    Number.isSafeInteger(value.count) &&
+    'bytes' in value &&
+    Number.isSafeInteger(value.bytes) &&
+    Number(value.bytes) >= 0
   );
 }
 

@@ -10,6 +10,8 @@ import { accessOrganization } from '../core/access.ts';
 import { audit } from '../core/audit.ts';
 import { ServiceError } from '../core/errors.ts';
 import { rechunkStaleDocuments } from '../assistant/knowledge/documents.ts';
+import { removeDueBytes } from '../files/file-job.ts';
+import { objectName } from '../files/links.ts';
 import { isoTime } from '../core/serializers.ts';
 import { writeSlice } from '../core/slices.ts';
 import {
@@ -19,6 +21,7 @@ import {
   removeArrival,
   type Arrival,
 } from './arrivals.ts';
+import { createIncomingBytes, exportBytes, type IncomingBytes } from './file-bytes.ts';
 import { checkFileRow, createFileSchemas, type FileSchemas } from './imported-rows.ts';
 import { maxWebhooks } from '../webhooks/webhooks.ts';
 import type { Call, OwnerCall, ReadTx, Service, Tx } from '../service.ts';
@@ -92,9 +95,7 @@ export async function exportOrganization(
           after,
           pageRows,
         );
-        for (const row of page.rows)
-          await put({ table: table.name, row: unsealRow(service, table, row, id) });
-        rows += page.rows.length;
+        for (const row of page.rows) rows += await exportRow(service, table, row, id, put);
         after = page.next;
         if (after === null) break;
       }
@@ -113,6 +114,28 @@ export async function exportOrganization(
   return done;
 }
 
+/** Writes a row; that of a file with its bytes behind it, or not at all where they are lost. @returns how many lines */
+async function exportRow(
+  service: Service,
+  table: ExportedTable,
+  row: AnyRow,
+  organizationId: string,
+  put: (value: object) => Promise<void>,
+): Promise<number> {
+  const line = { table: table.name, row: unsealRow(service, table, row, organizationId) };
+  if (table.name !== 'files') {
+    await put(line);
+    return 1;
+  }
+  let lines = 0;
+  await exportBytes(service, row, async (bytes) => {
+    if (lines === 0) await put(line);
+    if (bytes.length > 0) await put({ bytes: bytes.toString('base64') });
+    lines += (lines === 0 ? 1 : 0) + (bytes.length > 0 ? 1 : 0);
+  });
+  return lines;
+}
+
 function secretLocation({ name }: ExportedTable, column: string, row: AnyRow, organizationId: string) {
   return { table: `${name}.${column}`, row: String(row['id']), organizationId };
 }
@@ -120,6 +143,10 @@ function secretLocation({ name }: ExportedTable, column: string, row: AnyRow, or
 function unsealRow({ secrets }: Service, table: ExportedTable, row: AnyRow, organizationId: string): AnyRow {
   // Made with a key of this server: it says nothing on another.
   if (table.name === 'visitors') return { ...row, address_digest: null };
+  if (table.name === 'files') {
+    const { object: _keyed, ...rest } = row;
+    return rest;
+  }
   const column = sealedColumns[table.name];
   if (column === undefined) return row;
   const { digest: _keyed, ...rest } = row;
@@ -147,7 +174,11 @@ export async function importOrganization(call: Call, lines: Lines): Promise<Expo
   try {
     done = await completeImport(call, state, header, await importRows(state, lines()));
   } catch (error) {
-    if (state.organization.row !== null) await removeArrival(service, state.arrival);
+    await state.bytes.drop();
+    if (state.organization.row !== null) {
+      await removeArrival(service, state.arrival);
+      await removeDueBytes(service);
+    }
     throw error;
   }
   // Whatever is left of it, were this to end now, the server makes.
@@ -264,6 +295,8 @@ interface Import {
   readonly logEnd: number;
   /** The row that it has once all of it is there; null: none of it is there. */
   readonly organization: { row: OrganizationRow | null };
+  /** Takes the bytes of files in. */
+  readonly bytes: IncomingBytes;
 }
 
 /** Looks whether the file can be imported here. */
@@ -294,6 +327,7 @@ async function createImport(tx: ReadTx, service: Service, { organization }: Head
     lastSeqs: new Map(),
     logEnd: await events.lastSeq(),
     organization: { row: null },
+    bytes: createIncomingBytes(service),
   };
 }
 
@@ -310,14 +344,40 @@ interface CheckedRow {
 /** Checked before they are written, so that no lock is held while they are. */
 const checkedRows = 200;
 
+/** A line of the file. */
+interface FileLine {
+  readonly table?: string;
+  readonly row?: unknown;
+  /** Bytes of the file whose row came before, in base64. */
+  readonly bytes?: unknown;
+  readonly end?: unknown;
+}
+
+const wrongBytes =
+  (number: number) =>
+  (problem: string): ServiceError =>
+    importError(`line ${number} ${problem}`);
+
 /** Puts the rows in. @returns how many */
 async function importRows(state: Import, lines: AsyncIterable<string>): Promise<number> {
   let number = 0;
   let checked: CheckedRow[] = [];
   for await (const line of lines) {
     number += 1;
-    const row = number > 1 ? checkLine(state, line, number) : null;
-    if (row !== null) checked.push(row);
+    if (number === 1) continue;
+    const parsed: FileLine = parseLine(line);
+    if (parsed.bytes !== undefined) {
+      // The row of the file first: were this to end now, its bytes would go with it.
+      await writeRows(state, checked);
+      checked = [];
+      await state.bytes.add(parsed.bytes, wrongBytes(number));
+      continue;
+    }
+    await state.bytes.end(wrongBytes(number));
+    const row = checkLine(state, parsed, number);
+    if (row === null) continue;
+    checked.push(row);
+    if (row.table.name === 'files') state.bytes.begin(state.schemas.files.parse(row.row));
     if (checked.length < checkedRows) continue;
     await writeRows(state, checked);
     checked = [];
@@ -331,12 +391,8 @@ async function importRows(state: Import, lines: AsyncIterable<string>): Promise<
  * The row of a line; null for the last line, which is none.
  * @throws ServiceError bad_request for a row that could not have been made here
  */
-function checkLine(state: Import, line: string, number: number): CheckedRow | null {
-  const {
-    table: name,
-    row: incoming,
-    end,
-  } = parseLine(line) as { table?: string; row?: unknown; end?: unknown };
+function checkLine(state: Import, parsed: FileLine, number: number): CheckedRow | null {
+  const { table: name, row: incoming, end } = parsed;
   if (end === true) return null;
   const entry = state.tables.get(name ?? '');
   if (entry === undefined) throw importError(`line ${number} names no table of an organization`);
@@ -404,6 +460,7 @@ function sealRow(
   table: ExportedTable,
   row: AnyRow,
 ): AnyRow {
+  if (table.name === 'files') return { ...row, object: objectName(secrets, String(row['id'])) };
   const column = sealedColumns[table.name];
   if (column === undefined) return row;
   const secret = String(row[column]);
@@ -439,13 +496,19 @@ function findRowProblem(
     ids.get('members')?.has(row['assigned_to']) !== true
   )
     return 'is assigned to no member in this file';
+  if (
+    name === 'files' &&
+    row['visitor_key'] !== null &&
+    ids.get('visitors')?.has(row['visitor_key']) !== true
+  )
+    return 'belongs to no visitor in this file';
   if (name === 'messages' && Number(row['changed_seq']) > Number(lastSeqs.get(row['conversation_id'])))
     return 'has a number beyond the last of its conversation';
   return null;
 }
 
 /** The columns that may name a person who is no longer among the members. */
-const personColumns = ['assigned_to', 'resolved_by', 'created_by', 'user_id', 'sender_id'];
+const personColumns = ['assigned_to', 'resolved_by', 'created_by', 'user_id', 'sender_id', 'uploader'];
 
 /** A removed member is known by the id alone; the member of another organization would be shown by name. */
 async function findStranger(tx: Tx, row: AnyRow, organizationId: string): Promise<string | null> {

@@ -24,13 +24,13 @@ export async function findLinkedFile(
 ): Promise<LinkedFile> {
   const id = uuid.safeParse(link.id);
   if (!id.success) throw notFound('file');
-  const problem = checkLink(service, { ...link, id: id.data });
+  const row = await service.engine.store.read(({ repositories }) => repositories.files.byId(id.data));
+  if (row === undefined || row.message_id === null || row.state !== 'ready') throw notFound('file');
+  const problem = checkLink(service, { ...link, id: row.id, messageId: row.message_id });
   if (problem === 'forged')
     throw new ServiceError('forbidden', 'This link to a file was not made by this server.');
   if (problem === 'expired')
     throw new ServiceError('forbidden', 'This link to a file is over. Load the message again for a new one.');
-  const row = await service.engine.store.read(({ repositories }) => repositories.files.byId(id.data));
-  if (row === undefined || row.message_id === null || row.state !== 'ready') throw notFound('file');
   return { row, inline: inlineTypes.has(row.type), expires: Number(link.expires) * 1000 };
 }
 

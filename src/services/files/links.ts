@@ -40,24 +40,35 @@ export function readAttachments({ attachments }: Pick<MessageRow, 'attachments'>
 
 /** The files of a message with their links, as a field that is absent where there are none. */
 export function serializeAttachments(
-  row: Pick<MessageRow, 'attachments'>,
+  row: Pick<MessageRow, 'id' | 'attachments'>,
   maker: LinkMaker,
 ): { attachments?: Attachment[] } {
   return row.attachments === null
     ? {}
-    : { attachments: readAttachments(row).map((one) => ({ ...one, url: fileLink(maker, one.id) })) };
+    : {
+        attachments: readAttachments(row).map((one) => ({
+          ...one,
+          url: fileLink(maker, { id: one.id, messageId: row.id }),
+        })),
+      };
 }
 
-function fileLink({ secrets, settings, files, engine }: LinkMaker, id: string): string {
+/** Which file a link names: of this message only, whatever another message's row may say. */
+interface LinkedPlace {
+  readonly id: string;
+  readonly messageId: string;
+}
+
+function fileLink({ secrets, settings, files, engine }: LinkMaker, place: LinkedPlace): string {
   const now = engine.clock.now();
   const expires = (Math.floor(now / stepMs) + 1) * stepMs + fileLimits.linkMs;
   const seconds = expires / 1000;
   const host = files.publicUrl ?? settings.baseUrl() ?? '';
-  return `${host}${visitorApiPrefix}/files/${id}?expires=${seconds}&signature=${sign(secrets, id, String(seconds))}`;
+  return `${host}${visitorApiPrefix}/files/${place.id}?expires=${seconds}&signature=${sign(secrets, place, String(seconds))}`;
 }
 
-function sign(secrets: Service['secrets'], id: string, expires: string): string {
-  return Buffer.from(secrets.signFile(`link:${id}:${expires}`)).toString('base64url');
+function sign(secrets: Service['secrets'], { id, messageId }: LinkedPlace, expires: string): string {
+  return Buffer.from(secrets.signFile(`link:${messageId}:${id}:${expires}`)).toString('base64url');
 }
 
 /** What is wrong with a link. */
@@ -66,10 +77,10 @@ export type LinkProblem = 'forged' | 'expired';
 /** @returns null where the link holds */
 export function checkLink(
   { secrets, engine }: Pick<LinkMaker, 'secrets' | 'engine'>,
-  link: { readonly id: string; readonly expires: string; readonly signature: string },
+  link: LinkedPlace & { readonly expires: string; readonly signature: string },
 ): LinkProblem | null {
   if (!/^[0-9]{1,12}$/.test(link.expires)) return 'forged';
-  const wanted = Buffer.from(sign(secrets, link.id, link.expires));
+  const wanted = Buffer.from(sign(secrets, link, link.expires));
   const given = Buffer.from(link.signature);
   if (wanted.length !== given.length || !timingSafeEqual(wanted, given)) return 'forged';
   return Number(link.expires) * 1000 <= engine.clock.now() ? 'expired' : null;

@@ -109,9 +109,11 @@ function pageQuery(table: ExportedTable, organizationId: string, after: AnyRow |
     typeof owner === 'string'
       ? sql`${sql.ref(owner)} = ${organizationId}`
       : sql`${sql.ref(owner.column)} in (select id from ${sql.table(owner.table)} where organization_id = ${organizationId})`;
+  // One that was not sent stays: it goes within the hour.
+  const sent = name === 'files' ? sql`message_id is not null and` : sql``;
   const rest =
     after === null ? sql`` : sql`(${columns}) > (${sql.join(key.map((column) => after[column]))}) and`;
-  return sql<AnyRow>`select * from ${sql.table(name)} where ${rest} ${mine} order by ${columns} limit ${limit}`.compile(
+  return sql<AnyRow>`select * from ${sql.table(name)} where ${rest} ${sent} ${mine} order by ${columns} limit ${limit}`.compile(
     builder,
   );
 }
