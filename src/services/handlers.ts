@@ -46,6 +46,7 @@ import { testNotifications } from './notifications/test.ts';
 import * as passkeys from './auth/passkeys.ts';
 import * as ownSecondFactor from './auth/own-second-factor.ts';
 import * as secondFactorSignIn from './auth/second-factor-sign-in.ts';
+import * as passwordReset from './auth/password-reset.ts';
 import * as sessions from './auth/sessions.ts';
 import * as staffSessions from './auth/staff-sessions.ts';
 import { writeAs } from './auth/standing.ts';
@@ -154,6 +155,8 @@ export const handlers: { readonly [N in OperationName]: Handler<N> } = {
   'session.get': sessions.getSession,
   'session.delete': writes(sessions.signOut, memberScope),
   'session.secondFactor': secondFactorSignIn.completeSignIn,
+  'password.forgot': passwordReset.forgotPassword,
+  'password.reset': passwordReset.resetPassword,
   'session.setUpSecondFactor': secondFactorSignIn.setUpSecondFactor,
   'me.get': reads(ownAccount.getOwnAccount),
   'me.update': preparesAndWrites(ownAccount.prepareOwnPassword, ownAccount.updateOwnAccount),

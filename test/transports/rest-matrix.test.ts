@@ -253,6 +253,8 @@ const rows: Readonly<Partial<Record<OperationName, Row>>> = {
   'session.delete': { answers: [200, 200, 200] },
   'session.secondFactor': { body: () => ({ ticket: 'x', code: '123456' }), answers: 401 },
   'session.fromLink': { body: () => ({ ticket: 'x' }), answers: 401 },
+  'password.forgot': { body: () => ({ organization: 'acme', email: 'a@b.example' }), answers: 409 },
+  'password.reset': { body: () => ({ token: 'x', password: 'seven llamas of carla' }), answers: 401 },
   'session.setUpSecondFactor': { body: () => ({ ticket: 'x' }), answers: 401 },
   'me.get': { answers: [200, 200, 200] },
   'me.update': { answers: 'refusals' },

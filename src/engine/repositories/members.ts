@@ -20,7 +20,7 @@ export interface MembersRepository {
   insertSession(row: StaffSessionRow): Promise<number>;
   touchSession(id: string, lastSeenAt: number, expiresAt: number): Promise<number>;
   removeSession(id: string): Promise<number>;
-  /** Ends every session, token and half-way sign-in of a member. */
+  /** Ends every session, token and half-way sign-in of a member, and the link to a new password. */
   removeSessionsOf(memberId: string): Promise<number>;
   /** How many sessions a member has, without tokens. */
   countSessions(memberId: string): Promise<number>;
@@ -30,7 +30,7 @@ export interface MembersRepository {
   sessionsOf(memberId: string): Promise<StaffSessionRow[]>;
   /** Ends every session and half-way sign-in of a member but one session, null: without exception; tokens stay. */
   removeOtherSessionsOf(memberId: string, sessionId: string | null): Promise<number>;
-  /** Ends every session, token and half-way sign-in of a member but one session. */
+  /** Ends every session, token and half-way sign-in of a member but one session, and the link to a new password. */
   removeAllSessionsBut(memberId: string, sessionId: string): Promise<number>;
   setSecondFactorShown(sessionId: string): Promise<number>;
   clearSecondFactorShown(memberId: string): Promise<number>;

@@ -20,6 +20,7 @@ import {
   cookie,
   dateTime,
   defineOperation,
+  email,
   listOutput,
   name,
   noInput,
@@ -81,6 +82,28 @@ export const signInOperations = {
     sessionCookie: 'set',
     input: z.object({ ticket, cookie }),
     output: session.extend({ token: sessionToken }),
+  }),
+  'password.forgot': defineOperation({
+    summary:
+      'Have a link to a new password mailed; the answer does not tell whether there is such an account',
+    audience: 'Staff',
+    errors: ['conflict'],
+    who: 'anyone',
+    rest: ['POST', '/staff/password/forgot'],
+    input: z.object({ organization: exactText(1, 100).describe('its short name'), email }),
+    output: successOutput,
+  }),
+  'password.reset': defineOperation({
+    summary: 'Set a new password with the token of a mailed link, once; every session and token ends',
+    audience: 'Staff',
+    errors: ['forbidden'],
+    who: 'anyone',
+    rest: ['POST', '/staff/password/reset'],
+    input: z.object({ token: exactText(1, 200), password: newPassword }),
+    output: successOutput.extend({
+      organization: z.string().describe('its short name, to sign in with'),
+      email: z.string(),
+    }),
   }),
   'session.setUpSecondFactor': defineOperation({
     summary: 'Get a secret to set up the second factor that the organization demands',

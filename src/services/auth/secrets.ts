@@ -230,6 +230,11 @@ export function makeInvitationToken(): string {
   return `dbv_${randomBase62(43)}`;
 }
 
+/** The token of a link that replaces a forgotten password, 256 bits. */
+export function makeResetToken(): string {
+  return `dbr_${randomBase62(43)}`;
+}
+
 /** An application's identity secret, 256 bits. */
 export function makeIdentitySecret(): string {
   return `dbi_${randomBase62(43)}`;

@@ -26,6 +26,7 @@ export async function runMaintenance(service: Service, stopped?: () => boolean):
   await engine.store.write('server', async ({ repositories }) => {
     await repositories.members.removeExpiredSessions(now);
     await repositories.secondFactors.removeExpiredTickets(now);
+    await repositories.passwordResets.removeExpired(now);
     await repositories.passkeys.removeExpiredRegistrations(now);
     await repositories.webhooks.removeExpiredSecrets(now);
     await repositories.blocks.removeExpired(now);

@@ -12,6 +12,10 @@ const english = {
   testBody: 'This is how Deskbell tells you of a message.',
   open: 'Open the conversation:',
   choose: 'Choose what you are told of:',
+  resetSubject: 'A new password for {organization}',
+  resetBody:
+    'A new password was asked for {email} at {organization}. This link sets one, once, within an hour:',
+  resetIgnore: 'If that was not you, do nothing: your password stays.',
 } as const;
 
 /** A sentence. */
@@ -31,6 +35,10 @@ const texts: Readonly<Record<string, Texts>> = {
     testBody: 'هكذا يخبرك Deskbell برسالة.',
     open: 'افتح المحادثة:',
     choose: 'اختر ما تُبلَّغ به:',
+    resetSubject: 'كلمة مرور جديدة لـ {organization}',
+    resetBody:
+      'طُلبت كلمة مرور جديدة لـ {email} لدى {organization}. يعيّن هذا الرابط واحدة، مرة واحدة، خلال ساعة:',
+    resetIgnore: 'إن لم تكن أنت من طلبها فلا تفعل شيئًا: تبقى كلمة مرورك كما هي.',
   },
   de: {
     waiting: 'Ein Besucher wartet',
@@ -43,6 +51,10 @@ const texts: Readonly<Record<string, Texts>> = {
     testBody: 'So meldet Deskbell eine Nachricht.',
     open: 'Gespräch öffnen:',
     choose: 'Wählen, was gemeldet wird:',
+    resetSubject: 'Ein neues Passwort für {organization}',
+    resetBody:
+      'Für {email} bei {organization} wurde ein neues Passwort angefordert. Dieser Link setzt eines, einmal, innerhalb einer Stunde:',
+    resetIgnore: 'Wenn Sie das nicht waren, tun Sie nichts: Ihr Passwort bleibt.',
   },
   es: {
     waiting: 'Un visitante está esperando',
@@ -55,6 +67,10 @@ const texts: Readonly<Record<string, Texts>> = {
     testBody: 'Así te avisa Deskbell de un mensaje.',
     open: 'Abrir la conversación:',
     choose: 'Elige de qué se te avisa:',
+    resetSubject: 'Una contraseña nueva para {organization}',
+    resetBody:
+      'Se ha pedido una contraseña nueva para {email} en {organization}. Este enlace la establece, una sola vez, durante una hora:',
+    resetIgnore: 'Si no has sido tú, no hagas nada: tu contraseña no cambia.',
   },
   fr: {
     waiting: 'Un visiteur attend',
@@ -67,6 +83,10 @@ const texts: Readonly<Record<string, Texts>> = {
     testBody: 'Voici comment Deskbell vous signale un message.',
     open: 'Ouvrir la conversation :',
     choose: 'Choisir ce qui vous est signalé :',
+    resetSubject: 'Un nouveau mot de passe pour {organization}',
+    resetBody:
+      'Un nouveau mot de passe a été demandé pour {email} chez {organization}. Ce lien en définit un, une seule fois, pendant une heure :',
+    resetIgnore: 'Si ce n’était pas vous, ne faites rien : votre mot de passe reste le même.',
   },
   it: {
     waiting: 'Un visitatore sta aspettando',
@@ -79,6 +99,10 @@ const texts: Readonly<Record<string, Texts>> = {
     testBody: 'Così Deskbell ti avvisa di un messaggio.',
     open: 'Apri la conversazione:',
     choose: 'Scegli di che cosa essere avvisato:',
+    resetSubject: 'Una nuova password per {organization}',
+    resetBody:
+      'È stata chiesta una nuova password per {email} presso {organization}. Questo link ne imposta una, una sola volta, entro un’ora:',
+    resetIgnore: 'Se non sei stato tu, non fare nulla: la tua password resta.',
   },
   nl: {
     waiting: 'Een bezoeker wacht',
@@ -91,6 +115,10 @@ const texts: Readonly<Record<string, Texts>> = {
     testBody: 'Zo meldt Deskbell je een bericht.',
     open: 'Gesprek openen:',
     choose: 'Kies wat je gemeld krijgt:',
+    resetSubject: 'Een nieuw wachtwoord voor {organization}',
+    resetBody:
+      'Voor {email} bij {organization} is een nieuw wachtwoord gevraagd. Deze link stelt er een in, één keer, binnen een uur:',
+    resetIgnore: 'Was jij dat niet, doe dan niets: je wachtwoord blijft.',
   },
   pl: {
     waiting: 'Odwiedzający czeka',
@@ -103,6 +131,10 @@ const texts: Readonly<Record<string, Texts>> = {
     testBody: 'Tak Deskbell powiadamia o wiadomości.',
     open: 'Otwórz rozmowę:',
     choose: 'Wybierz, o czym Cię powiadamiać:',
+    resetSubject: 'Nowe hasło do {organization}',
+    resetBody:
+      'Poproszono o nowe hasło dla {email} w {organization}. Ten link ustawia je, jeden raz, w ciągu godziny:',
+    resetIgnore: 'Jeśli to nie Ty, nic nie rób: Twoje hasło pozostaje.',
   },
   pt: {
     waiting: 'Um visitante está à espera',
@@ -115,6 +147,10 @@ const texts: Readonly<Record<string, Texts>> = {
     testBody: 'É assim que o Deskbell avisa de uma mensagem.',
     open: 'Abrir a conversa:',
     choose: 'Escolher do que é avisado:',
+    resetSubject: 'Uma nova palavra-passe para {organization}',
+    resetBody:
+      'Foi pedida uma nova palavra-passe para {email} em {organization}. Esta ligação define uma, uma só vez, durante uma hora:',
+    resetIgnore: 'Se não foi você, não faça nada: a sua palavra-passe mantém-se.',
   },
 };
 

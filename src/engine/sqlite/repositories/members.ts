@@ -147,6 +147,9 @@ const removeAllSessionsBut = prepare<{ member_id: string; id: string }>()((db, p
 const removeTicketsOf = prepare<{ member_id: string }>()((db, p) =>
   db.deleteFrom('sign_in_tickets').where('member_id', '=', p.member_id),
 );
+const removeResetsOf = prepare<{ member_id: string }>()((db, p) =>
+  db.deleteFrom('password_resets').where('member_id', '=', p.member_id),
+);
 const setSecondFactorShown = prepare<{ id: string }>()((db, p) =>
   db.updateTable('staff_sessions').set({ second_factor: 1 }).where('id', '=', p.id),
 );
@@ -181,6 +184,7 @@ export function createMembersRepository(runner: Runner): MembersRepository {
       run(runner, touchSession, { id, last_seen_at: lastSeenAt, expires_at: expiresAt }),
     removeSession: (id: string) => run(runner, removeSession, { id }),
     removeSessionsOf: async (memberId: string) => {
+      await run(runner, removeResetsOf, { member_id: memberId });
       await run(runner, removeTicketsOf, { member_id: memberId });
       return run(runner, removeSessionsOf, { member_id: memberId });
     },
@@ -194,6 +198,7 @@ export function createMembersRepository(runner: Runner): MembersRepository {
       return run(runner, removeOtherSessionsOf, { member_id: memberId, id: sessionId ?? '' });
     },
     removeAllSessionsBut: async (memberId: string, sessionId: string) => {
+      await run(runner, removeResetsOf, { member_id: memberId });
       await run(runner, removeTicketsOf, { member_id: memberId });
       return run(runner, removeAllSessionsBut, { member_id: memberId, id: sessionId });
     },
