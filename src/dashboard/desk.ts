@@ -6,6 +6,7 @@ import { initialState } from '../desk/desk-state.ts';
 import { createKeymap, type CommandName, type Keymap, type KeyOverrides } from '../desk/keymap.ts';
 import type { Notifier } from '../desk/notifications.ts';
 import { session, staffClient } from './api.ts';
+import { go, hrefOf } from './router.ts';
 import { isSoundOn, playSound, setSound } from './sound.ts';
 import type { DraftStore } from '../desk/drafts.ts';
 import { createLocalDrafts, handedOverDrafts } from './storage.ts';
@@ -82,15 +83,22 @@ function createNotifier(): Notifier {
   return {
     start: () => undefined,
     stop: () => undefined,
-    notify: (heading, body) => {
+    notify: (heading, body, conversationId) => {
       playSound();
       if (document.visibilityState === 'visible') return;
       if (!('Notification' in globalThis) || Notification.permission !== 'granted') return;
-      const shown = new Notification(heading, { body, tag: heading });
+      const shown = new Notification(heading, { body, tag: conversationId ?? heading });
       shown.addEventListener('click', () => {
         focus();
+        if (conversationId !== undefined) go(hrefOf('c', conversationId));
         shown.close();
       });
+    },
+    clear: (conversationId) => {
+      import('./push.ts').then(
+        ({ closeNotifications }) => closeNotifications(conversationId),
+        () => undefined,
+      );
     },
     setCount: (count) => {
       document.title = count === 0 ? title : `(${count}) ${title}`;
@@ -202,6 +210,8 @@ export async function signOut(): Promise<void> {
   // Where they can't be saved they stay on this device, and the member must know.
   if (unsaved > 0 && !confirm(t('draftsNotSaved', { n: unsaved }))) return takeBack(model, drafts, memberId);
   try {
+    const { unsubscribe } = await import('./push.ts');
+    await unsubscribe().catch(() => undefined);
     await staffClient().call('DELETE', '/session');
   } finally {
     // Not by the hash, which would close the conversation over a socket that is closing itself.

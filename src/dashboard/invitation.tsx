@@ -1,5 +1,5 @@
-// Owns the page behind an invitation's link: the invited member chooses a password, and then signs in with it. The token
-// came in the part of the address that browsers do not send.
+// Owns the pages behind the links of an invitation and of a forgotten password: the member chooses a password, and then
+// signs in with it. The token came in the part of the address that browsers do not send.
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { visitorApiPrefix } from '../protocol/codes.ts';
@@ -9,29 +9,46 @@ import { Button } from './ui/button.tsx';
 import { Field } from './ui/field.tsx';
 import { say, t } from './words.ts';
 
+/** Which link led here. */
+export type PasswordLink = 'invitation' | 'reset';
+
 interface Accepted {
-  readonly member: { readonly email: string };
-  readonly organization: { readonly slug: string };
+  readonly organization: string;
+  readonly email: string;
 }
+
+interface Answers {
+  readonly invitation: {
+    readonly member: { readonly email: string };
+    readonly organization: { readonly slug: string };
+  };
+  readonly reset: Accepted;
+}
+
+const paths = { invitation: 'invitation', reset: 'password/reset' } as const;
 
 const parse: <T>(text: string) => T = JSON.parse;
 
 /** @returns whose password was set, or a sentence that says why it was not */
-async function accept(token: string, password: string): Promise<Accepted | string> {
+async function accept(link: PasswordLink, token: string, password: string): Promise<Accepted | string> {
   try {
-    const response = await fetch(`${serverAddress()}${visitorApiPrefix}/staff/invitation`, {
+    const response = await fetch(`${serverAddress()}${visitorApiPrefix}/staff/${paths[link]}`, {
       method: 'POST',
       headers: { 'Content-Type': 'application/json' },
       body: JSON.stringify({ token, password }),
     });
     const text = await response.text();
-    return response.ok ? parse<Accepted>(text) : parse<{ message: string }>(text).message;
+    if (!response.ok) return parse<{ message: string }>(text).message;
+    if (link === 'reset') return parse<Answers['reset']>(text);
+    const { member, organization } = parse<Answers['invitation']>(text);
+    return { organization: organization.slug, email: member.email };
   } catch {
     return say('unreachable');
   }
 }
 
 export interface InvitationProps {
+  readonly link: PasswordLink;
   readonly token: string;
   /** The organization whose page this is; null: the answer names it. */
   readonly organization: string | null;
@@ -40,26 +57,20 @@ export interface InvitationProps {
 }
 
 /** Asks for a password, then to sign in with it. */
-export function Invitation({ token, organization, onDone }: InvitationProps): JSX.Element {
+export function Invitation({ link, token, organization, onDone }: InvitationProps): JSX.Element {
   const [password, setPassword] = useState('');
   const [problem, setProblem] = useState('');
   const [busy, setBusy] = useState(false);
   const [accepted, setAccepted] = useState<Accepted | null>(null);
+  const title = link === 'reset' ? t('newPassword') : t('invitation');
   useEffect(() => {
-    document.title = `${t('invitation')} · Deskbell`;
-  }, []);
+    document.title = `${title} · Deskbell`;
+  }, [title]);
   if (accepted !== null)
-    return (
-      <SignIn
-        note={t('passwordIsSet')}
-        organization={organization}
-        known={{ organization: accepted.organization.slug, email: accepted.member.email }}
-        onDone={onDone}
-      />
-    );
+    return <SignIn note={t('passwordIsSet')} organization={organization} known={accepted} onDone={onDone} />;
   const submit = async (): Promise<void> => {
     setBusy(true);
-    const answer = await accept(token, password);
+    const answer = await accept(link, token, password);
     setBusy(false);
     if (typeof answer === 'string') setProblem(answer);
     else setAccepted(answer);
@@ -72,7 +83,7 @@ export function Invitation({ token, organization, onDone }: InvitationProps): JS
           void submit();
         }}
       >
-        <h1>{t('invitation')}</h1>
+        <h1>{title}</h1>
         <p>{t('choosePassword')}</p>
         <Field
           label={t('password')}

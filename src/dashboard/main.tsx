@@ -5,22 +5,22 @@ import { useEffect, useState } from 'preact/hooks';
 import { session } from './api.ts';
 import { desk, signedIn, signedOutNote } from './desk.ts';
 import { Inbox } from './inbox/inbox.tsx';
-import { route, serverAddress } from './router.ts';
-import type { InvitationProps } from './invitation.tsx';
+import { go, hrefOf, route, serverAddress } from './router.ts';
+import type { InvitationProps, PasswordLink } from './invitation.tsx';
 import type { SignInProps } from './sign-in.tsx';
 import { Sidebar } from './sidebar.tsx';
 import { applyTheme } from './theme.ts';
 import { Toasts, toast } from './ui/toast.tsx';
 import { loadLanguage, t } from './words.ts';
 
-/** The token of the invitation whose link was opened; null: none was. */
-const invitation = signal<string | null>(null);
+/** The link to a password of one's own that was opened; null: none was. */
+const invitation = signal<{ readonly link: PasswordLink; readonly token: string } | null>(null);
 
 function App(): JSX.Element | null {
   if (invitation.value !== null)
     return (
       <>
-        <LazyInvitation token={invitation.value} />
+        <LazyInvitation {...invitation.value} />
         <Toasts />
       </>
     );
@@ -53,7 +53,7 @@ function LazySignIn(): JSX.Element | null {
   );
 }
 
-function LazyInvitation({ token }: { readonly token: string }): JSX.Element | null {
+function LazyInvitation({ link, token }: Pick<InvitationProps, 'link' | 'token'>): JSX.Element | null {
   const [Invitation, setInvitation] = useState<ComponentType<InvitationProps> | null>(null);
   useEffect(() => {
     import('./invitation.tsx').then(
@@ -64,6 +64,7 @@ function LazyInvitation({ token }: { readonly token: string }): JSX.Element | nu
   return Invitation === null ? null : (
     // A page of its own: another member may be signed in here, whose desk must not go on under the new session.
     <Invitation
+      link={link}
       token={token}
       organization={namedOrganization()}
       onDone={() => location.replace(`${serverAddress()}/`)}
@@ -116,11 +117,21 @@ async function keepShell(): Promise<void> {
     },
   });
   await navigator.serviceWorker.register(policy?.createScriptURL(worker) ?? worker);
+  navigator.serviceWorker.addEventListener('message', ({ data }: MessageEvent<{ open?: unknown } | null>) => {
+    if (typeof data?.open === 'string') go(hrefOf('c', data.open));
+  });
 }
 
-/** Draws the page of an invitation, and nothing of the desk behind it. */
-async function beginInvitation(): Promise<void> {
-  invitation.value = location.hash.slice(1);
+/** A browser that is sent pushes goes on with it, under whatever key the service has now. */
+function renewPush(): void {
+  if (!('Notification' in globalThis) || Notification.permission !== 'granted') return;
+  // What fails here is seen, and mended, on the page of notifications.
+  import('./push.ts').then(({ renew }) => renew()).catch(() => undefined);
+}
+
+/** Draws the page behind the link of an invitation or of a forgotten password, and nothing of the desk behind it. */
+async function beginInvitation(link: PasswordLink, token: string): Promise<void> {
+  invitation.value = { link, token };
   // As below: the token must not stay in the address.
   history.replaceState(null, '', location.pathname + location.search);
   await loadLanguage();
@@ -129,7 +140,9 @@ async function beginInvitation(): Promise<void> {
 
 async function begin(): Promise<void> {
   applyTheme();
-  if (location.pathname.endsWith('/invitation')) return beginInvitation();
+  if (location.pathname.endsWith('/invitation')) return beginInvitation('invitation', location.hash.slice(1));
+  const reset = /^#reset=([\w.-]+)$/.exec(location.hash)?.[1];
+  if (reset !== undefined) return beginInvitation('reset', reset);
   const ticket = /^#sign-in=([\w.-]+)$/.exec(location.hash)?.[1];
   // The ticket must not stay in the address, where it can be read over a shoulder or in the history.
   if (ticket !== undefined) history.replaceState(null, '', location.pathname + location.search);
@@ -145,7 +158,7 @@ async function begin(): Promise<void> {
   render(<App />, document.body);
   if (byLink === false) toast(t('linkSpent'), 'bad');
   keepShell().catch(() => undefined);
-  started.catch((error: unknown) => model.context.report(error));
+  started.then(renewPush).catch((error: unknown) => model.context.report(error));
 }
 
 void begin();

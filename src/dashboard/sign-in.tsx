@@ -96,6 +96,7 @@ export function SignIn({ note, organization: fixed, known, onDone }: SignInProps
   const [problem, setProblem] = useState('');
   const [busy, setBusy] = useState(false);
   const [pending, setPending] = useState<Pending | null>(null);
+  const [forgot, setForgot] = useState(false);
   useEffect(() => {
     document.title = `${t('signIn')} · Deskbell`;
   }, []);
@@ -114,6 +115,15 @@ export function SignIn({ note, organization: fixed, known, onDone }: SignInProps
     return undefined;
   };
 
+  if (forgot)
+    return (
+      <Forgot
+        organization={organization}
+        fixed={fixed !== null}
+        email={email}
+        onBack={() => setForgot(false)}
+      />
+    );
   return (
     <main class="sign-in">
       <form
@@ -163,6 +173,9 @@ export function SignIn({ note, organization: fixed, known, onDone }: SignInProps
             <Button kind="main" type="submit" busy={busy} class="wide">
               {t('signIn')}
             </Button>
+            <Button kind="quiet" onClick={() => setForgot(true)}>
+              {t('forgotPassword')}
+            </Button>
             <p class="hint">{t('firstMember')}</p>
             <p>
               <code dir="ltr">deskbell member add</code>
@@ -184,6 +197,83 @@ export function SignIn({ note, organization: fixed, known, onDone }: SignInProps
           }}
         />
       )}
+    </main>
+  );
+}
+
+interface ForgotProps {
+  readonly organization: string;
+  /** Whether the organization is that of the page. */
+  readonly fixed: boolean;
+  readonly email: string;
+  readonly onBack: () => void;
+}
+
+/** Asks for a link to a new password. What is answered does not tell whether there is such an account. */
+function Forgot({ organization: first, fixed, email: known, onBack }: ForgotProps): JSX.Element {
+  const [organization, setOrganization] = useState(first);
+  const [email, setEmail] = useState(known);
+  const [problem, setProblem] = useState('');
+  const [busy, setBusy] = useState(false);
+  const [sent, setSent] = useState(false);
+  const send = async (): Promise<void> => {
+    setBusy(true);
+    setProblem('');
+    const answer = await ask('password/forgot', { organization, email });
+    setBusy(false);
+    if (answer.done) setSent(true);
+    else setProblem(answer.message);
+  };
+  return (
+    <main class="sign-in">
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (!sent) void send();
+        }}
+      >
+        <h1>{t('forgotPassword')}</h1>
+        {sent ? (
+          <p class="callout" role="status">
+            {t('linkOnItsWay')}
+          </p>
+        ) : (
+          <>
+            <p>{t('forgotAbout')}</p>
+            {fixed ? null : (
+              <Field
+                label={t('organization')}
+                hint={t('organizationHint')}
+                name="organization"
+                autocomplete="organization"
+                machine
+                required
+                value={organization}
+                onInput={setOrganization}
+              />
+            )}
+            <Field
+              label={t('email')}
+              type="email"
+              name="email"
+              autocomplete="username"
+              machine
+              required
+              value={email}
+              onInput={setEmail}
+            />
+            <p class="problem" role="alert">
+              {problem}
+            </p>
+            <Button kind="main" type="submit" busy={busy} class="wide">
+              {t('mailLink')}
+            </Button>
+          </>
+        )}
+        <Button kind="quiet" onClick={onBack}>
+          {t('back')}
+        </Button>
+      </form>
     </main>
   );
 }

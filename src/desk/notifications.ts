@@ -26,7 +26,9 @@ export interface Notifier {
   /** To be called when the screen is taken over. */
   start(): void;
   /** Calls for attention: with sound and notification, as far as they are on. */
-  notify(title: string, body: string): void;
+  notify(title: string, body: string, conversationId?: string): void;
+  /** What called for attention in a conversation is over: it was read elsewhere. */
+  clear?(conversationId: string): void;
   /** How many conversations wait; written only when it is another title than before. */
   setCount(count: number): void;
   /** Turns bell and desktop notifications off and on again; the title stays. */
@@ -53,21 +55,38 @@ export function startNotifications(context: DeskContext, notifier: Notifier): No
     if (now - (notifiedAt.get(id) ?? -quietMs) < quietMs) return;
     notifiedAt.set(id, now);
     for (const [key, at] of notifiedAt) if (now - at > quietMs) notifiedAt.delete(key);
-    notifier.notify(title, body);
+    notifier.notify(title, body, id);
   };
 
+  const isOn = bellChoices(context);
+
   const undo = [
-    client.on('conversation:new', ({ id, subject }) =>
-      notify(id, context.say('visitorWaits'), sanitizeLine(subject ?? '')),
-    ),
+    client.on('conversation:new', ({ id, subject }) => {
+      if (isOn('new')) notify(id, context.say('visitorWaits'), sanitizeLine(subject ?? ''));
+    }),
     client.on('conversation:activity', ({ conversationId: id, preview, waiting }) => {
       const item = context.item(id);
       const isSeen = store.get().open?.id === id && isWatching(store.get());
       if (!waiting || item === undefined || !isInTab(item, 'mine', context.memberId) || isSeen) return;
-      notify(id, visitorName(item, context.say), sanitizeLine(preview));
+      if (isOn('reply')) notify(id, visitorName(item, context.say), sanitizeLine(preview));
     }),
+    client.on('notification:new', ({ event, conversationId, name, minutes }) => {
+      // What the service tells is chosen there already.
+      const who = sanitizeLine(name ?? context.say('aColleague'));
+      const title = {
+        mention: () => context.say('mentionedBy', { name: who }),
+        assigned: () => context.say('givenToYou'),
+        waiting: () => context.say('waitsLong', { n: minutes ?? 0 }),
+        test: () => context.say('notifyTest'),
+      }[event]();
+      if (conversationId === null) notifier.notify(title, '');
+      else notify(conversationId, title, visitorName(context.item(conversationId), context.say));
+    }),
+    client.on('notification:cleared', ({ conversationId }) => notifier.clear?.(conversationId)),
     store.subscribe(() => {
-      const count = waitingCount(store.get());
+      const state = store.get();
+      client.setFocus(isWatching(state) ? (state.open?.id ?? null) : null);
+      const count = waitingCount(state);
       if (count === shown) return;
       shown = count;
       notifier.setCount(count);
@@ -81,5 +100,31 @@ export function startNotifications(context: DeskContext, notifier: Notifier): No
     stop: () => {
       for (const off of undo) off();
     },
+  };
+}
+
+/** What a member has chosen is asked for so often, and not before something happens. */
+const choicesEveryMs = 5 * 60_000;
+
+interface Choices {
+  readonly notifications: { readonly events: Readonly<Record<'new' | 'reply', { readonly bell: boolean }>> };
+}
+
+/** Whether the member wants the bell for an event: on, until the service has said otherwise. */
+function bellChoices({ client, now }: DeskContext): (event: 'new' | 'reply') => boolean {
+  let choices: Choices | null = null;
+  let askedAt = -choicesEveryMs;
+  return (event) => {
+    if (now() - askedAt >= choicesEveryMs) {
+      askedAt = now();
+      client.call<Choices>('GET', '/notifications').then(
+        (loaded) => {
+          choices = loaded;
+        },
+        // Asked again in a while.
+        () => undefined,
+      );
+    }
+    return choices?.notifications.events[event].bell ?? true;
   };
 }

@@ -119,6 +119,10 @@ export const deskTexts = {
   connectedAgain: 'Connected again; everything is up to date.',
   // Being notified.
   visitorWaits: 'A visitor is waiting',
+  mentionedBy: '{name} mentioned you in a note',
+  givenToYou: 'You have been given a conversation',
+  waitsLong: 'A visitor has been waiting for {n} min',
+  notifyTest: 'Notifications work',
   notificationsOn: 'Notifications are on.',
   notificationsOff: 'Notifications are off until you turn them on again.',
   // The assistant.

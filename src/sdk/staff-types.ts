@@ -97,6 +97,10 @@ export interface StaffEvents {
   'conversation:resolved': EventPayloads['conversation:resolved'];
   'conversation:reopened': EventPayloads['conversation:reopened'];
   'conversation:changed': EventPayloads['conversation:changed'];
+  /** Something that the other events do not tell: a note names this member, say. */
+  'notification:new': EventPayloads['notification:new'];
+  /** Read elsewhere: what calls for attention here is over. */
+  'notification:cleared': EventPayloads['notification:cleared'];
   /** A listed conversation is new here or changed. */
   conversation: StaffConversationListItem;
   typing: TypingPerson & { readonly conversationId: string; readonly active: boolean };
@@ -184,6 +188,8 @@ export interface StaffClient {
   editMessage(id: string, messageId: string, message: string | OutgoingMessage): Promise<StaffMessage>;
   deleteMessage(id: string, messageId: string): Promise<void>;
   setTyping(id: string, active?: boolean): void;
+  /** Says which conversation is before the eyes of this member; null: none. They are told of nothing in it. */
+  setFocus(id: string | null): void;
   markRead(id: string): Promise<void>;
   accept(id: string): Promise<StaffConversation>;
   release(id: string): Promise<StaffConversation>;

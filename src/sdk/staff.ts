@@ -49,6 +49,7 @@ export function createStaffClient(options: StaffOptions): StaffClient {
   let filters: readonly QueueFilter[] = [];
   let stopped = false;
   let lastMember = '';
+  let focused: string | null = null;
   const asked = new Map<string, string[]>();
   const notes = createNoteMarks(options.storage ?? null);
   const typing = new Map<string, { until: number; cancel: Undo }>();
@@ -191,6 +192,7 @@ export function createStaffClient(options: StaffOptions): StaffClient {
     emit('connection', { status: connection });
     if (connection !== 'online') return rooms.disconnect();
     asked.clear();
+    if (focused !== null) link.send_('desk:focus', { conversationId: focused });
     for (const [id, after] of rooms.syncCursors()) join(id, after);
     sending.resume_();
     // What happened in the queue in between is not told again: ask for the same pages.
@@ -249,6 +251,10 @@ export function createStaffClient(options: StaffOptions): StaffClient {
           refresh(id);
         return undefined;
       }
+      case 'notification:new':
+        return emit(frame.type, frame.payload);
+      case 'notification:cleared':
+        return emit(frame.type, frame.payload);
       case 'conversation:activity':
         emit(frame.type, frame.payload);
         return heard(frame.payload);
@@ -391,6 +397,11 @@ export function createStaffClient(options: StaffOptions): StaffClient {
       });
       if (due) link.send_('typing:start', { conversationId: id });
       return undefined;
+    },
+    setFocus: (id) => {
+      if (id === focused) return;
+      focused = id;
+      link.send_('desk:focus', { conversationId: id });
     },
     markRead: async (id) => {
       const messageId = rooms.messages(id)?.list_().at(-1)?.id;

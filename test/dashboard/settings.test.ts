@@ -81,6 +81,7 @@ const violations = (page: Page): Promise<string[]> => axeViolations(page, { fram
 
 const sections = [
   'account',
+  'notifications',
   'device',
   'canned',
   'people',

@@ -629,6 +629,7 @@ export class FakeStaff {
         return this.#edit(id, messageId, { content, contentFormat });
       },
       deleteMessage: (id, messageId) => this.#delete(id, messageId),
+      setFocus: () => undefined,
       setTyping: (id, active = true) => {
         calls.push(`typing ${active ? 'on' : 'off'} ${id}`);
       },

@@ -35,6 +35,12 @@ const own = {
   passwordLength: 'At least {n} characters.',
   setPassword: 'Set password',
   passwordIsSet: 'Your password is set. Sign in with it.',
+  forgotPassword: 'Forgot your password?',
+  forgotAbout: 'Write where you sign in. A link to a new password is mailed to you.',
+  mailLink: 'Mail me a link',
+  linkOnItsWay:
+    'If there is such an account, an e-mail with a link is on its way. It works once, for an hour.',
+  newPassword: 'A new password',
   // The frame.
   inbox: 'Inbox',
   settings: 'Settings',

@@ -2,6 +2,7 @@
 import type { JSX } from 'preact';
 import type { OrganizationDetail, OrganizationUsage } from '../../protocol/entities.ts';
 import { Table } from '../ui/table.tsx';
+import { Escalation } from './escalation.tsx';
 import { Form } from './form.tsx';
 import { Await, Section, useRest } from './parts.tsx';
 import { rest } from './rest.ts';
@@ -41,6 +42,9 @@ export function Page(): JSX.Element {
               initial={data}
               onSubmit={update}
             />
+          </Section>
+          <Section title="escalation" about="escalationAbout">
+            <Escalation first={data.escalation} />
           </Section>
           <Section title="plan" about="planAbout">
             <dl class="facts">

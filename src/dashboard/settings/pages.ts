@@ -28,6 +28,13 @@ export const settingsPages: readonly SettingsPage[] = [
     load: () => import('./account.tsx'),
   },
   {
+    id: 'notifications',
+    title: () => s('notifications'),
+    icon: 'bell',
+    adminOnly: false,
+    load: () => import('./notifications.tsx'),
+  },
+  {
     id: 'device',
     title: () => t('thisDevice'),
     icon: 'globe',

@@ -1,5 +1,5 @@
 // The dashboard's service worker: its text, made from the names of the files that make up the shell. It keeps the shell
-// only, so that the dashboard opens without a network; it never sees to an answer of the API.
+// only, so that the dashboard opens without a network, and shows pushes; it never sees to an answer of the API.
 
 /**
  * @param version another one for every build
@@ -51,6 +51,43 @@ async function page(request) {
 self.addEventListener('message', ({ data }) => {
   const loaded = Array.isArray(data?.loaded) ? data.loaded.filter((url) => String(url).startsWith(assets)) : [];
   for (const url of loaded) asset(new Request(url)).catch(() => undefined);
+});
+
+// What the service tells, in words that are finished. One of the same conversation takes the place of the one before.
+self.addEventListener('push', (event) => {
+  let told = null;
+  try {
+    told = event.data.json();
+  } catch {
+    // A browser that is sent a push must show something.
+  }
+  const { title = 'Deskbell', body = '', conversationId = null, organization = '' } = told ?? {};
+  const icon = new URL('icon.svg', self.location.href).href;
+  const shown = self.registration.showNotification(String(title), {
+    body: String(body),
+    tag: conversationId ?? 'deskbell',
+    renotify: true,
+    icon,
+    badge: icon,
+    data: { conversationId, organization },
+  });
+  event.waitUntil(Promise.all([shown, self.navigator.setAppBadge?.().catch(() => undefined)]));
+});
+
+// Opens the conversation in a dashboard that is open, else in a new one.
+self.addEventListener('notificationclick', (event) => {
+  event.notification.close();
+  const { conversationId, organization } = event.notification.data ?? {};
+  const hash = conversationId ? '#/c/' + encodeURIComponent(conversationId) : '';
+  const query = organization ? '?organization=' + encodeURIComponent(organization) : '';
+  const open = async () => {
+    const windows = await self.clients.matchAll({ type: 'window', includeUncontrolled: true });
+    const shown = windows.find(({ url }) => pages.includes(url.split(/[?#]/, 1)[0]));
+    if (shown === undefined) return self.clients.openWindow(new URL('inbox' + query + hash, self.location.href).href);
+    shown.postMessage({ open: conversationId });
+    return shown.focus();
+  };
+  event.waitUntil(open());
 });
 
 self.addEventListener('fetch', (event) => {

@@ -16,7 +16,7 @@ import { assertAuthNotThrottled, countFailedAuth } from './rate-limits.ts';
 import { makeResetToken } from './secrets.ts';
 
 const linkLifeMs = 3_600_000;
-/** Mails to one account, whoever asks for them: what is beyond is not sent, and not said. */
+/** Mails to one account, from whatever address they are asked for: what is beyond is not sent, and not said. */
 const accountWindows: readonly LimitWindow[] = [
   { limit: 3, windowMs: 3_600_000 },
   { limit: 10, windowMs: 24 * 3_600_000 },
@@ -55,7 +55,8 @@ export async function forgotPassword(
 
 /** Waits until every link that was asked for is stored: for tests, and before the store is closed. */
 export async function settlePasswordResets(service: Service): Promise<void> {
-  await Promise.all(underWay.get(service) ?? []);
+  const pending = underWay.get(service);
+  if (pending !== undefined) await Promise.all(pending);
 }
 
 async function mailLink(call: AnonymousCall, input: Input<'password.forgot'>): Promise<void> {
