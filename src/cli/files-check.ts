@@ -2,7 +2,7 @@
 import type { Config } from '../config.ts';
 import { openFiles } from '../open-service.ts';
 import type { FilesOverview } from '../services/files/file-store.ts';
-import { formatBytes } from '../services/tenants/quotas.ts';
+import { formatBytes } from '../text/text.ts';
 import type { Finding } from './checks.ts';
 
 /** @param report what the database says of files; null where it can't be asked */

@@ -69,3 +69,9 @@ function visible(character: string): string {
   if (code === 0x7f) return '\u2421';
   return code < 0xa0 ? '\ufffd' : '';
 }
+
+/** A size as people say it. */
+export function formatBytes(bytes: number): string {
+  if (bytes >= 1_073_741_824) return `${+(bytes / 1_073_741_824).toFixed(1)} GB`;
+  return bytes >= 1_048_576 ? `${+(bytes / 1_048_576).toFixed(1)} MB` : `${Math.ceil(bytes / 1024)} kB`;
+}

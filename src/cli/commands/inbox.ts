@@ -5,6 +5,7 @@ import type { Message } from '../../protocol/entities.ts';
 import type { StaffConversation, StaffConversationListItem } from '../../sdk/staff-types.ts';
 import type { WrapHandler, Context } from '../context.ts';
 import { findConversationId, getConversation, explainRefusal, shortId } from '../conversation-lookup.ts';
+import { formatBytes } from '../../text/text.ts';
 import type { StyledText, Style } from '../print.ts';
 import type { ViewQuery } from '../../protocol/queue.ts';
 import { addFilterOptions, filterOf, filterQuery, type FilterOptions } from '../queue-filters.ts';
@@ -204,6 +205,8 @@ async function sayMessage({ print }: Context, message: Message): Promise<void> {
   );
   const columns = Number.isFinite(print.columns) ? Math.max(10, print.columns - indent.length) : 1_000_000;
   for (const line of contentLines(message, columns)) print.line(indent, ...line.map(piece));
+  for (const { name, size, url } of message.attachments ?? [])
+    print.line(indent, ['bold', name], ['dim', ` ${formatBytes(size)}  ${url}`]);
 }
 
 /** A span of the console's in the few styles that commands have. */

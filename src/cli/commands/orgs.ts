@@ -6,6 +6,7 @@ import type { WrapHandler, Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
 import { addCommandGroup, requireConfirmation, wholeNumberOr, oneOf } from '../command-builder.ts';
 import { runLocal } from '../local.ts';
+import { formatBytes } from '../../text/text.ts';
 
 const plans: readonly Plan[] = ['free', 'premium', 'enterprise'];
 
@@ -14,6 +15,7 @@ interface LimitOptions {
   readonly retentionDays?: number | 'unlimited' | 'plan';
   readonly applications?: number | 'plan';
   readonly seats?: number | 'plan';
+  readonly fileStorage?: number | 'plan';
 }
 
 interface SetOptions {
@@ -67,6 +69,7 @@ export function addOrgCommands(program: Command, act: WrapHandler): void {
     )
     .option('--applications <N>', 'how many applications it may have', wholeNumberOr('plan'))
     .option('--seats <N>', 'how many members it may have', wholeNumberOr('plan'))
+    .option('--file-storage <GB>', 'how much its files may take', wholeNumberOr('plan'))
     .action(act<LimitOptions>(setLimits));
   slug(
     org
@@ -150,6 +153,10 @@ function show({ print }: Context, one: OrganizationDetail): void {
       `${one.applications} of ${limits.applications ?? 'any number'}${own(ownLimits.applications)}`,
     ],
     ['seats', `${one.members} of ${limits.seats ?? 'any number'}${own(ownLimits.seats)}`],
+    [
+      'files',
+      `${limits.fileBytes === null ? 'any size' : `at most ${formatBytes(limits.fileBytes)}`}${own(ownLimits.fileBytes)}`,
+    ],
     ['requests', `${limits.requestsPerMinute} a minute${own(ownLimits.requestsPerMinute)}`],
     [
       'retention',
@@ -176,6 +183,7 @@ async function showUsage(
     ['messages', String(used.messages)],
     ['visitors', String(used.visitors)],
     ['seats', String(used.seats)],
+    ['files', `${used.files}, ${formatBytes(used.fileBytes)}`],
     ['storage', `${(used.storageBytes / 1_048_576).toFixed(1)} MiB`],
   ]);
 }
@@ -186,14 +194,17 @@ async function setLimits(
   [organization]: readonly string[],
 ): Promise<void> {
   const limits: NonNullable<RawInput<'organizations.update'>['limits']> = {};
-  const { requestsPerMinute, retentionDays, applications, seats } = options;
-  const none = [requestsPerMinute, retentionDays, applications, seats].every((one) => one === undefined);
+  const { requestsPerMinute, retentionDays, applications, seats, fileStorage } = options;
+  const given = [requestsPerMinute, retentionDays, applications, seats, fileStorage];
+  const none = given.every((one) => one === undefined);
   if (none) return show(context, await runLocal(context, 'organizations.get', { organization }));
   const numberOrNull = <T>(value: T | 'plan'): T | null => (value === 'plan' ? null : value);
   if (requestsPerMinute !== undefined) limits.requestsPerMinute = numberOrNull(requestsPerMinute);
   if (retentionDays !== undefined) limits.retentionDays = numberOrNull(retentionDays);
   if (applications !== undefined) limits.applications = numberOrNull(applications);
   if (seats !== undefined) limits.seats = numberOrNull(seats);
+  if (fileStorage !== undefined)
+    limits.fileBytes = fileStorage === 'plan' ? null : fileStorage * 1_073_741_824;
   show(context, await runLocal(context, 'organizations.update', { organization, limits }));
 }
 

@@ -121,6 +121,16 @@ function eventLine(event: CommittedEvent, columns: number): StyledText[] {
   ];
 }
 
+/** The names of a message's files. */
+function fileNames(attachments: unknown): string {
+  const names = (Array.isArray(attachments) ? attachments : []).flatMap((one: unknown) =>
+    typeof one === 'object' && one !== null && 'name' in one && typeof one.name === 'string'
+      ? [one.name]
+      : [],
+  );
+  return names.length === 0 ? '' : ` [${names.join(', ')}]`;
+}
+
 /** The payload in words. The text of a message is shown as the preview that staff get. */
 function describe({ type, payload, activity, actor_id: actorId }: CommittedEvent): string {
   // Payloads are those of protocol/events.ts; a removed message or conversation leaves none.
@@ -130,7 +140,7 @@ function describe({ type, payload, activity, actor_id: actorId }: CommittedEvent
     case 'message:new':
       return payload === undefined
         ? '(deleted)'
-        : `${fact('senderName')}${facts['internal'] === true ? ' (note)' : ''}: ${fact('preview')}`;
+        : `${fact('senderName')}${facts['internal'] === true ? ' (note)' : ''}: ${fact('preview')}${fileNames(facts['attachments'])}`;
     case 'message:edited':
       return `message ${fact('messageId')}${fact('contentFormat') === 'plain' ? `: ${preview(fact('content'))}` : ''}`;
     case 'message:deleted':

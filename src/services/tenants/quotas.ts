@@ -2,6 +2,7 @@
 // plan causes. The numbers of the plans are in limits.ts.
 import type { OrganizationRow } from '../../engine/rows.ts';
 import { ServiceError } from '../core/errors.ts';
+import { formatBytes } from '../../text/text.ts';
 import { planLimits } from './plans.ts';
 
 export interface OrganizationQuotas {
@@ -75,10 +76,4 @@ export function assertFileQuota(organization: OrganizationRow, have: number, mor
     'plan_limit',
     `The organization's files take all the ${formatBytes(fileBytes)} that they may. ${advice}`,
   );
-}
-
-/** A size as people say it. */
-export function formatBytes(bytes: number): string {
-  if (bytes >= 1_073_741_824) return `${+(bytes / 1_073_741_824).toFixed(1)} GB`;
-  return bytes >= 1_048_576 ? `${+(bytes / 1_048_576).toFixed(1)} MB` : `${Math.ceil(bytes / 1024)} kB`;
 }
