@@ -140,6 +140,10 @@ async function beginInvitation(link: PasswordLink, token: string): Promise<void>
 
 async function begin(): Promise<void> {
   applyTheme();
+  // A link of a mail, opened on a page that is here already: the browser changes nothing but the hash.
+  addEventListener('hashchange', () => {
+    if (/^#(?:reset|sign-in)=/.test(location.hash)) location.reload();
+  });
   if (location.pathname.endsWith('/invitation')) return beginInvitation('invitation', location.hash.slice(1));
   const reset = /^#reset=([\w.-]+)$/.exec(location.hash)?.[1];
   if (reset !== undefined) return beginInvitation('reset', reset);

@@ -13,7 +13,9 @@ const assets = new URL('assets/', self.location.href).href;
 const pages = ['./', 'inbox'].map((path) => new URL(path, self.location.href).href);
 
 self.addEventListener('install', (event) => {
-  event.waitUntil(caches.open(cacheName).then((cache) => cache.addAll(shell)).then(() => self.skipWaiting()));
+  // The page is served to those who ask for one; what asks for anything gets the API's answer.
+  const requests = shell.map((url) => new Request(url, { headers: { Accept: 'text/html' } }));
+  event.waitUntil(caches.open(cacheName).then((cache) => cache.addAll(requests)).then(() => self.skipWaiting()));
 });
 
 self.addEventListener('activate', (event) => {
@@ -29,7 +31,7 @@ self.addEventListener('activate', (event) => {
 // A name with a hash never means anything else: what is kept of it is right for ever.
 async function asset(request) {
   const cache = await caches.open(cacheName);
-  const kept = await cache.match(request);
+  const kept = await cache.match(request, { ignoreVary: true });
   if (kept) return kept;
   const response = await fetch(request);
   if (response.ok) await cache.put(request, response.clone());
@@ -41,7 +43,7 @@ async function page(request) {
   try {
     return await fetch(request);
   } catch (error) {
-    const kept = await caches.match(shell[0], { cacheName });
+    const kept = await caches.match(shell[0], { cacheName, ignoreVary: true });
     if (kept) return kept;
     throw error;
   }
