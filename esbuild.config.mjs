@@ -50,6 +50,7 @@ const targets = [
       'chunk-worker': 'src/services/assistant/knowledge/chunking/chunk-worker.ts',
       'crawl-worker': 'src/services/assistant/knowledge/crawl/crawl-worker.ts',
       'document-worker': 'src/services/assistant/knowledge/files/document-worker.ts',
+      'mail-worker': 'src/services/mail/inbound/mail-worker.ts',
     },
     platform: 'node',
     target: 'node22',

@@ -1,7 +1,8 @@
 // The composition root of the server: createApp(config) → start(), stop(). Each
 // step remembers how to undo itself; stop() undoes them in reverse, once.
 import { createServer, type Server } from 'node:http';
-import type { Config } from './config.ts';
+import type { Config, ListenAddress } from './config.ts';
+import type { MailListener } from './mail/smtp-listener.ts';
 import type { PurgeReport } from './protocol/entities.ts';
 import { createHttpHandler } from './http/koa-app.ts';
 import { createSmtpClient } from './net/smtp-client.ts';
@@ -20,6 +21,7 @@ import { startSearchIndexer } from './services/chat/search.ts';
 import { startSnoozeJob } from './services/chat/snooze-job.ts';
 import { createMailHandler } from './services/mail/mail-effects.ts';
 import { createReplyComposer, createReplyPlanner } from './services/mail/reply-mail.ts';
+import { createTranscriptComposer } from './services/mail/transcript.ts';
 import { startOutbox } from './services/outbox/outbox.ts';
 import type { Service } from './services/service.ts';
 import { createEscalationHandler } from './services/notifications/escalation.ts';
@@ -39,6 +41,8 @@ export interface AppOverrides extends ServiceOverrides {
 export interface RunningApp {
   readonly url: string;
   readonly port: number;
+  /** Where mails are taken; null: nowhere. */
+  readonly mailPort: number | null;
   readonly service: Service;
 }
 
@@ -55,6 +59,7 @@ const drainTimeoutMs = 5_000;
 export function createApp(config: Config, overrides: AppOverrides = {}): App {
   const undo: (() => Promise<void> | void)[] = [];
   let baseUrl = config.baseUrl;
+  let mailPort: number | null = null;
   let stopping: Promise<void> | null = null;
 
   async function start(): Promise<RunningApp> {
@@ -95,13 +100,18 @@ export function createApp(config: Config, overrides: AppOverrides = {}): App {
           ),
         ),
       );
+      if (config.mailListen !== null) {
+        const listener = await listenForMail(config, config.mailListen, service, log);
+        mailPort = listener.port;
+        undo.push(() => listener.stop());
+      }
       undo.push(() => http.stopAccepting());
       const port = await listen(server, config);
       const url = baseUrl ?? `http://${urlHost(config.host)}:${port}`;
       baseUrl = url;
       log.info({ url: `http://${urlHost(config.host)}:${port}`, data: config.data }, 'serving');
       undo.push(() => log.info('stopping'));
-      return { url: `http://${urlHost(config.host)}:${port}`, port, service };
+      return { url: `http://${urlHost(config.host)}:${port}`, port, mailPort, service };
     } catch (error) {
       await stop();
       throw error;
@@ -116,6 +126,26 @@ export function createApp(config: Config, overrides: AppOverrides = {}): App {
   }
 
   return { start, stop };
+}
+
+/** Loaded only where mails are taken: no other server needs it. */
+async function listenForMail(
+  { mailAddress, mailTlsKey, mailTlsCertificate }: Config,
+  listen: ListenAddress,
+  service: Service,
+  log: Log,
+): Promise<MailListener> {
+  const { startMailListener } = await import('./mail/smtp-listener.ts');
+  return startMailListener({
+    listen,
+    service,
+    log,
+    tls:
+      mailTlsKey === null || mailTlsCertificate === null
+        ? null
+        : { key: mailTlsKey, certificate: mailTlsCertificate },
+    name: mailAddress?.split('@')[1] ?? 'localhost',
+  });
 }
 
 /** How to start each job that one node does for all; the answer stops it. */
@@ -144,6 +174,7 @@ function backgroundJobs(service: Service, log: Log): (() => () => Promise<void> 
           createMailHandler(service, smtp, {
             ...memberMailComposers(service),
             reply: createReplyComposer(service),
+            transcript: createTranscriptComposer(service),
           }),
           createPushHandler(service, pushClientOf(service)),
           createEscalationHandler(service),

@@ -18,6 +18,7 @@ import { sendError, sendJson } from './responses.ts';
 import { metricsPath, serveMetrics } from './metrics.ts';
 import { serveDocuments } from './documents.ts';
 import { routes, serveOperations } from './operation-routes.ts';
+import { serveMailStop } from './pages/mail-stop.ts';
 import { securityPage, securityStyle } from './pages/security.ts';
 import { servePages } from './pages/serve-pages.ts';
 import { siteDocuments } from './pages/site.ts';
@@ -114,8 +115,8 @@ export function createHttpHandler({ service, config, log, demo }: HttpOptions): 
   koa.use(outsideApi(staticFiles()));
   koa.use(serveDashboard(service, config.trustProxy));
   koa.use(outsideApi(serveDocuments(documents)));
-  koa.use(outsideApi(serveMetrics(service, config)));
-  koa.use(outsideApi(servePages(memberPages)));
+  for (const serve of [serveMetrics(service, config), serveMailStop(service), servePages(memberPages)])
+    koa.use(outsideApi(serve));
   if (demo !== undefined) {
     const { html, script } = demoPage(demo.appId);
     koa.use(

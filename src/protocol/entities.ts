@@ -231,6 +231,8 @@ export const organizationDetail = organization.extend({
     seats: z.int().nullable(),
     fileBytes: z.int().nullable(),
     ai: z.boolean(),
+    /** Mails to visitors; null: any number. */
+    mailsPerDay: z.int().nullable(),
   }),
   ownLimits: organizationLimits,
   releaseAfterMinutes: z.int().nullable(),

@@ -8,6 +8,7 @@ import { dataOperations } from './operations/data.ts';
 import { adminOperations } from './operations/admin.ts';
 import { notificationOperations } from './operations/notifications.ts';
 import { fileOperations } from './operations/files.ts';
+import { emailOperations } from './operations/email.ts';
 import { queueOperations } from './operations/queue.ts';
 import { signInOperations } from './operations/sign-in.ts';
 import { staffOperations } from './operations/staff.ts';
@@ -28,6 +29,7 @@ export const operations = {
   ...adminOperations,
   ...dataOperations,
   ...assistantOperations,
+  ...emailOperations,
 } as const;
 
 export type OperationName = keyof typeof operations;

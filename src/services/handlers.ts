@@ -53,6 +53,11 @@ import { writeAs } from './auth/standing.ts';
 import { organizationStats } from './tenants/stats.ts';
 import * as visitorData from './data/visitor-data.ts';
 import * as visitors from './chat/visitors.ts';
+import { handIn } from './mail/inbound/hand-in.ts';
+import * as mailSettings from './mail/mail-settings.ts';
+import { stopMail } from './mail/stop-mail.ts';
+import * as transcript from './mail/transcript.ts';
+import * as deliveries from './outbox/deliveries.ts';
 import * as webhooks from './webhooks/webhooks.ts';
 
 /** Runs one operation for a caller who may call it and whose input has been checked. */
@@ -306,6 +311,21 @@ export const handlers: { readonly [N in OperationName]: Handler<N> } = {
   'visitors.erase': visitorData.eraseVisitor,
   'audit.list': listAudit,
   'retention.purge': (call, input) => purge(call.service, input, call),
+  'email.get': reads(mailSettings.getMail),
+  'email.update': writes(mailSettings.updateMail),
+  'email.createKey': writes(mailSettings.createMailKey),
+  'email.test': preparesAndWrites(mailSettings.countTestMail, mailSettings.testMail),
+  'email.deliveries': reads(deliveries.listMails),
+  'email.receive': handIn,
+  'email.stop': stopMail,
+  'outbox.list': reads(deliveries.listEffects),
+  'outbox.replay': writes(deliveries.replayEffect),
+  'conversations.transcript': preparesAndWrites(transcript.countTranscript, transcript.requestTranscript),
+  'staff.conversations.transcript': reads(transcript.getTranscript),
+  'staff.conversations.sendTranscript': preparesAndWrites(
+    transcript.countTranscript,
+    transcript.sendTranscript,
+  ),
   'webhooks.create': writes(webhooks.createWebhook),
   'webhooks.list': reads(webhooks.listWebhooks),
   'webhooks.get': reads(webhooks.getWebhook),

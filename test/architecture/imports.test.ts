@@ -153,6 +153,13 @@ const WALLS: readonly Wall[] = [
     types: ['src/engine/engine.ts', ...LEAVES],
     never: [...STORES, ...SCREENS, 'koa', '@koa/', 'koa-', 'pino'],
   },
+  // Mails that come in by SMTP or out of a mailbox: bytes → services.
+  {
+    folder: 'src/mail/',
+    own: ['src/mail/', 'src/net/', 'src/services/'],
+    types: ['src/engine/engine.ts', ...LEAVES],
+    packages: ['node:', 'smtp-server', 'imapflow'],
+  },
   { folder: 'src/sdk/', own: ['src/sdk/', 'src/protocol/codes.ts'], types: ['src/protocol/'], packages: [] },
   // The desk without a screen: one model for the terminal and the browser.
   {

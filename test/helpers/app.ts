@@ -18,6 +18,8 @@ import { copyTemplate } from './template-database.ts';
 export interface TestApp {
   readonly url: string;
   readonly folder: string;
+  /** Where it takes mails; null: nowhere. */
+  readonly mailPort: number | null;
   readonly service: Service;
   readonly clock: TestClock;
   /** Everything that was logged. */
@@ -83,7 +85,7 @@ async function startOn(folder: string, options: TestAppOptions, clock: TestClock
     passwordCost: options.passwordCost ?? 4,
     log: createLog(config.logLevel, destination),
   });
-  const { url, service } = await app.start();
+  const { url, mailPort, service } = await app.start();
   const endings: (() => void)[] = [];
   const stop = async (): Promise<void> => {
     for (const work of endings.splice(0)) work();
@@ -92,6 +94,7 @@ async function startOn(folder: string, options: TestAppOptions, clock: TestClock
   return {
     url,
     folder,
+    mailPort,
     service,
     clock,
     logged,

@@ -235,6 +235,11 @@ const rows: Readonly<Partial<Record<OperationName, Row>>> = {
   'conversations.get': { answers: 200 },
   'conversations.read': { body: ({ staffMessage }) => ({ messageId: staffMessage }), answers: 200 },
   'conversations.unread': { answers: 200 },
+  'conversations.transcript': { answers: 409 },
+  'staff.conversations.transcript': { answers: [200, 200, 200] },
+  'staff.conversations.sendTranscript': { answers: [409, 409, 409] },
+  'email.receive': { answers: 404 },
+  'email.stop': { body: () => ({ token: 'x' }), answers: 404 },
   'messages.send': { body: () => ({ content: 'mine' }), answers: 201 },
   'messages.list': { answers: 200 },
   'messages.edit': { message: 'visitorMessage', body: () => ({ content: 'mine' }), answers: 200 },
@@ -402,7 +407,7 @@ const errors: Readonly<Record<number, readonly string[]>> = {
   401: ['unauthorized'],
   403: ['forbidden', 'origin_not_allowed'],
   404: ['not_found'],
-  409: ['ai_model_required'],
+  409: ['ai_model_required', 'conflict'],
 };
 
 beforeAll(async () => {

@@ -5,6 +5,8 @@ export interface ApplicationsRepository {
   byId(id: string): Promise<ApplicationRow | undefined>;
   /** In the order in which they were made. */
   byOrganization(organizationId: string): Promise<ApplicationRow[]>;
+  /** Those whose settings hold a text somewhere, oldest first; the caller looks where. */
+  withSetting(text: string): Promise<ApplicationRow[]>;
   insert(row: ApplicationRow): Promise<number>;
   setSettings(id: string, settings: string): Promise<number>;
   setName(id: string, name: string): Promise<number>;

@@ -1,6 +1,6 @@
 // Handlers of conversations: open, list, read positions, and the operators' acts, which assignment.ts guards.
 import type { Input, Output } from '../../protocol/operations.ts';
-import type { ConversationRow } from '../../engine/rows.ts';
+import type { ConversationRow, VisitorRow } from '../../engine/rows.ts';
 import {
   accessConversation,
   accessMember,
@@ -20,7 +20,7 @@ import {
   serializeNewConversation,
   serializeStaffConversation,
 } from '../core/serializers.ts';
-import type { MemberCall, ParticipantCall, ReadTx, Tx, VisitorCall } from '../service.ts';
+import type { MemberCall, ParticipantCall, ReadTx, Service, Tx, VisitorCall } from '../service.ts';
 
 /**
  * Counts a conversation that is about to be opened against the visitor's address, once for a new visitor's first too.
@@ -50,7 +50,7 @@ export async function createConversation(
   call: VisitorCall,
   input: Input<'conversations.create'>,
 ): Promise<Output<'conversations.create'>> {
-  const { actor, service } = call;
+  const { service } = call;
   const visitor = await getOrCreateVisitor(tx, call);
   if (input.idempotencyKey !== undefined) {
     const earlier = await tx.repositories.conversations.byIdempotencyKey(visitor.id, input.idempotencyKey);
@@ -65,28 +65,52 @@ export async function createConversation(
       60_000,
       `${max} conversations are waiting for an operator already`,
     );
+  const row = await openConversation(tx, service, visitor, {
+    subject: input.subject ?? null,
+    idempotencyKey: input.idempotencyKey ?? null,
+    channel: null,
+    continues: null,
+  });
+  return getConversation(tx, call, { conversationId: row.id });
+}
+
+/** How a conversation begins. */
+interface NewConversation {
+  readonly subject: string | null;
+  readonly idempotencyKey: string | null;
+  readonly channel: ConversationRow['channel'];
+  readonly continues: string | null;
+}
+
+/** Opens a conversation of a visitor, and tells staff. Whether they may have one more is the caller's to check. */
+export async function openConversation(
+  tx: Tx,
+  service: Service,
+  visitor: VisitorRow,
+  { subject, idempotencyKey, channel, continues }: NewConversation,
+): Promise<ConversationRow> {
   const now = service.engine.clock.now();
   const row: ConversationRow = {
     id: service.engine.clock.newId(),
-    organization_id: actor.organizationId,
-    application_id: actor.applicationId,
+    organization_id: visitor.organization_id,
+    application_id: visitor.application_id,
     visitor_key: visitor.id,
-    mode: actor.mode,
+    mode: visitor.mode,
     status: 'pending',
-    subject: input.subject ?? null,
+    subject,
     assigned_to: null,
     resolved_by: null,
     resolved_at: null,
     last_seq: 0,
     waiting_since: now,
     first_response_at: null,
-    idempotency_key: input.idempotencyKey ?? null,
+    idempotency_key: idempotencyKey,
     assistant_muted_at: null,
     priority: 'normal',
     snoozed_until: null,
     last_visitor_seq: 0,
-    channel: null,
-    continues: null,
+    channel,
+    continues,
     mail_stopped_at: null,
     created_at: now,
     updated_at: now,
@@ -94,7 +118,7 @@ export async function createConversation(
   await tx.repositories.conversations.insert(row);
   await tx.repositories.participants.join({
     conversation_id: row.id,
-    user_id: actor.visitorId,
+    user_id: visitor.visitor_id,
     role: 'visitor',
     joined_at: now,
     left_at: null,
@@ -102,13 +126,13 @@ export async function createConversation(
   await tx.emit({
     ...conversationEvent(
       { ...row, visitor_id: visitor.visitor_id, visitor_name: visitor.name },
-      actor.visitorId,
+      visitor.visitor_id,
     ),
     type: 'conversation:new',
     audience: conversationAudience['conversation:new'],
     payload: serializeNewConversation(row),
   });
-  return getConversation(tx, call, { conversationId: row.id });
+  return row;
 }
 
 /** The visitor's own conversations, most recently updated first. */

@@ -15,6 +15,7 @@ import {
 } from '../core/serializers.ts';
 import { makeIdentitySecret } from '../auth/secrets.ts';
 import { widgetLook } from './widget-look.ts';
+import { assertInboxFree } from '../mail/mail-settings.ts';
 import { changedSettings, defaultSettings, patchSettings, readSettings } from './settings.ts';
 import type { OwnerCall, ReadTx, Tx } from '../service.ts';
 
@@ -95,6 +96,7 @@ export async function updateApplication(
   if (patch.ai?.mode !== undefined && patch.ai.mode !== 'off') await assertPlanHasAi(tx, row.organization_id);
   const before = readSettings(row);
   const settings = patchSettings(before, patch);
+  if (settings.email.address !== before.email.address) await assertInboxFree(tx, row, settings.email.address);
   const fields = [...(name === row.name ? [] : ['name']), ...changedSettings(before, settings)];
   const updated = { ...row, name, settings: JSON.stringify(settings) };
   const { applications } = tx.repositories;

@@ -1,4 +1,5 @@
 // Queries on applications and their registered domains.
+import { sql } from 'kysely';
 import type { ApplicationsRepository } from '../../repositories/applications.ts';
 import type { ApplicationRow, DomainRow } from '../../rows.ts';
 import { all, first, prepare, run, type Runner } from '../query.ts';
@@ -11,6 +12,14 @@ const byOrganization = prepare<{ organization_id: string }>()((db, p) =>
     .selectFrom('applications')
     .selectAll()
     .where('organization_id', '=', p.organization_id)
+    .orderBy('created_at')
+    .orderBy('id'),
+);
+const withSetting = prepare<{ text: string }>()((db, p) =>
+  db
+    .selectFrom('applications')
+    .selectAll()
+    .where('settings', 'like', sql<string>`${p.text}`)
     .orderBy('created_at')
     .orderBy('id'),
 );
@@ -59,6 +68,8 @@ export function createApplicationsRepository(runner: Runner): ApplicationsReposi
     byId: (id: string) => first(runner, byId, { id }),
     byOrganization: (organizationId: string) =>
       all(runner, byOrganization, { organization_id: organizationId }),
+    // A sign that stands for others finds too many: the caller looks anyway.
+    withSetting: (text) => all(runner, withSetting, { text: `%${text}%` }),
     insert: (row: ApplicationRow) => run(runner, insert, row),
     setSettings: (id: string, settings: string) => run(runner, setSettings, { id, settings }),
     setName: (id: string, name: string) => run(runner, setName, { id, name }),

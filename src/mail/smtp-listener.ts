@@ -1,0 +1,187 @@
+// Takes mails by SMTP: for addresses that lead here, and for no others. A mail is acknowledged once what it led to is
+// stored; until then its sender keeps it. smtp-server speaks the protocol; it is loaded where mails are listened for.
+import { readFile } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import type { SMTPServer, SMTPServerSession } from 'smtp-server';
+import type { ListenAddress } from '../config.ts';
+import type { Log } from '../log.ts';
+import { maxMailBytes } from '../services/mail/inbound/parsed-mail.ts';
+import { MailRefusedError } from '../services/mail/inbound/read-mail.ts';
+import { findMailTarget, receiveMail } from '../services/mail/inbound/receive-mail.ts';
+import type { Service } from '../services/service.ts';
+
+export interface MailListenerOptions {
+  readonly listen: ListenAddress;
+  readonly service: Service;
+  readonly log: Log;
+  /** Files for STARTTLS; null: it is not offered. */
+  readonly tls: { readonly key: string; readonly certificate: string } | null;
+  /** The name that it greets with. */
+  readonly name: string;
+}
+
+export interface MailListener {
+  readonly port: number;
+  /** Takes no more mails, and ends what is under way. */
+  stop(): Promise<void>;
+}
+
+const maxClients = 200;
+const maxOfAddress = 20;
+const maxRecipients = 20;
+/** Wrong recipients of one connection: who guesses addresses gets no further. */
+const maxUnknown = 10;
+const socketTimeoutMs = 60_000;
+
+/** @throws Error with a sentence for the person who started the server */
+export async function startMailListener(options: MailListenerOptions): Promise<MailListener> {
+  const { SMTPServer: Server } = await import('smtp-server');
+  const { listen, tls, name } = options;
+  const session = new Sessions(options);
+  const server: SMTPServer = new Server({
+    name,
+    banner: 'Deskbell',
+    size: maxMailBytes,
+    authOptional: true,
+    disabledCommands: tls === null ? ['AUTH', 'STARTTLS'] : ['AUTH'],
+    ...(tls === null ? {} : { key: await readFile(tls.key), cert: await readFile(tls.certificate) }),
+    disableReverseLookup: true,
+    maxClients,
+    socketTimeout: socketTimeoutMs,
+    closeTimeout: 2_000,
+    logger: false,
+    onConnect: (one, done) => session.connect(one, done),
+    onClose: (one) => session.close(one),
+    onRcptTo: (address, one, done) => session.recipient(address.address, one, done),
+    onData: (stream, one, done) => session.data(stream, one, done),
+  });
+  server.on('error', (error) =>
+    options.log.debug({ err: error.message }, 'a connection that brings mail failed'),
+  );
+  await new Promise<void>((resolve, reject) => {
+    server.server.once('error', (error: NodeJS.ErrnoException) =>
+      reject(
+        new Error(
+          `Mails can't be taken at ${listen.host}:${listen.port} (${error.code ?? error.message}): choose another address with --mail-listen.`,
+          { cause: error },
+        ),
+      ),
+    );
+    server.listen(listen.port, listen.host, resolve);
+  });
+  const address: AddressInfo | string | null = server.server.address();
+  const port = typeof address === 'object' && address !== null ? address.port : listen.port;
+  options.log.info({ port }, 'taking mails');
+  return { port, stop: () => new Promise((resolve) => server.close(() => resolve())) };
+}
+
+type Done = (error?: Error | null, message?: string) => void;
+
+type MailStream = AsyncIterable<Buffer> & { readonly sizeExceeded: boolean };
+
+/** Hands the outcome to a library that takes callbacks. */
+function settle(outcome: Promise<Error | null>, done: Done): void {
+  // oxlint-disable-next-line promise/no-callback-in-promise, promise/prefer-await-to-then
+  void outcome.then((refusal) => done(refusal));
+}
+
+/** An answer with its code, as the protocol has it. */
+function answer(code: number, text: string): Error {
+  return Object.assign(new Error(text), { responseCode: code });
+}
+
+class Sessions {
+  readonly #service: Service;
+  readonly #log: Log;
+  readonly #byAddress = new Map<string, number>();
+  readonly #counted = new Set<string>();
+  readonly #unknown = new WeakMap<SMTPServerSession, number>();
+
+  constructor({ service, log }: MailListenerOptions) {
+    this.#service = service;
+    this.#log = log;
+  }
+
+  connect(session: SMTPServerSession, done: Done): void {
+    const open = this.#byAddress.get(session.remoteAddress) ?? 0;
+    if (open >= maxOfAddress) {
+      done(answer(421, '4.7.0 Too many connections of your address'));
+      return;
+    }
+    this.#byAddress.set(session.remoteAddress, open + 1);
+    this.#counted.add(session.id);
+    done();
+  }
+
+  close(session: SMTPServerSession): void {
+    if (!this.#counted.delete(session.id)) return;
+    const open = (this.#byAddress.get(session.remoteAddress) ?? 1) - 1;
+    if (open <= 0) this.#byAddress.delete(session.remoteAddress);
+    else this.#byAddress.set(session.remoteAddress, open);
+  }
+
+  recipient(address: string, session: SMTPServerSession, done: Done): void {
+    if (session.envelope.rcptTo.length >= maxRecipients) {
+      done(answer(452, '4.5.3 Too many recipients'));
+      return;
+    }
+    const unknown = this.#unknown.get(session) ?? 0;
+    if (unknown >= maxUnknown) {
+      done(answer(421, '4.7.0 Too many unknown recipients'));
+      return;
+    }
+    settle(this.#lookUp(address, session, unknown), done);
+  }
+
+  /** @returns the refusal; null: it leads somewhere */
+  async #lookUp(address: string, session: SMTPServerSession, unknown: number): Promise<Error | null> {
+    try {
+      const target = await this.#service.engine.store.read((tx) =>
+        findMailTarget(tx, this.#service, address),
+      );
+      if (target !== null) return null;
+      this.#unknown.set(session, unknown + 1);
+      return answer(550, '5.1.1 No such address here');
+    } catch {
+      return answer(451, '4.3.0 Try again');
+    }
+  }
+
+  data(stream: MailStream, session: SMTPServerSession, done: Done): void {
+    settle(this.#takeOrRefuse(stream, session), done);
+  }
+
+  async #takeOrRefuse(stream: MailStream, session: SMTPServerSession): Promise<Error | null> {
+    try {
+      return await this.#take(stream, session);
+    } catch (error) {
+      if (error instanceof MailRefusedError)
+        return answer(554, `5.6.0 The mail can't be read: ${error.message}`);
+      this.#log.error({ err: String(error) }, 'a mail could not be taken; its sender keeps it');
+      return answer(451, '4.3.0 Try again');
+    }
+  }
+
+  /** @returns the refusal; null: it was taken */
+  async #take(stream: MailStream, { envelope }: SMTPServerSession): Promise<Error | null> {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    for await (const chunk of stream) {
+      size += chunk.length;
+      // What is beyond is read, so that the answer arrives, and not kept.
+      if (size <= maxMailBytes) chunks.push(chunk);
+    }
+    if (size > maxMailBytes || stream.sizeExceeded)
+      return answer(552, `5.3.4 A mail has at most ${maxMailBytes} bytes`);
+    const outcome = await receiveMail(this.#service, Buffer.concat(chunks), {
+      from: envelope.mailFrom === false ? '' : envelope.mailFrom.address,
+      to: envelope.rcptTo.map(({ address }) => address),
+      application: null,
+    });
+    this.#log.debug(
+      { outcome: outcome.state, ...(outcome.state === 'ignored' ? { why: outcome.why } : {}) },
+      'a mail came',
+    );
+    return null;
+  }
+}

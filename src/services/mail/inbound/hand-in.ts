@@ -1,0 +1,56 @@
+// The way in by HTTP: a mail as its bytes, under the key of an application.
+import type { Input, Output } from '../../../protocol/operations.ts';
+import { assertAuthNotThrottled, countFailedAuth } from '../../auth/rate-limits.ts';
+import { notFound, ServiceError } from '../../core/errors.ts';
+import type { AnonymousCall } from '../../service.ts';
+import { findMailKey } from '../mail-settings.ts';
+import { maxMailBytes } from './parsed-mail.ts';
+import { MailRefusedError } from './read-mail.ts';
+import { receiveMail } from './receive-mail.ts';
+
+const tooLarge = (): ServiceError =>
+  new ServiceError('payload_too_large', `A mail has at most ${maxMailBytes} bytes.`);
+
+/**
+ * Takes in a mail. Answers after what it led to is stored: until then the sender keeps it.
+ * @throws ServiceError not_found (the key), bad_request, payload_too_large, unsupported_media_type
+ */
+export async function handIn(
+  { service, address }: AnonymousCall,
+  { key, body, announcedBytes, mediaType }: Input<'email.receive'>,
+): Promise<Output<'email.receive'>> {
+  if (address !== null) await assertAuthNotThrottled(service, address);
+  const row = await service.engine.store.read((tx) => findMailKey(tx, service, key));
+  if (row === undefined) {
+    if (address !== null) await countFailedAuth(service, address);
+    throw notFound('key');
+  }
+  if (!/^message\/rfc822\s*(?:;|$)/i.test(mediaType))
+    throw new ServiceError('unsupported_media_type', 'Send the mail as it came, as message/rfc822.');
+  if (announcedBytes !== null && announcedBytes > maxMailBytes) throw tooLarge();
+  const raw = await collect(body);
+  try {
+    const outcome = await receiveMail(service, raw, {
+      from: null,
+      to: [],
+      application: { id: row.application_id, organizationId: row.organization_id },
+    });
+    return outcome.state === 'ignored' ? { state: 'ignored', why: outcome.why } : { state: outcome.state };
+  } catch (error) {
+    if (error instanceof MailRefusedError)
+      throw new ServiceError('bad_request', `The mail can't be read: ${error.message}.`);
+    throw error;
+  }
+}
+
+async function collect(body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of body) {
+    size += chunk.length;
+    if (size > maxMailBytes) throw tooLarge();
+    chunks.push(chunk);
+  }
+  if (size === 0) throw new ServiceError('bad_request', 'The mail is empty.');
+  return Buffer.concat(chunks);
+}

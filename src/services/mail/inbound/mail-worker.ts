@@ -1,0 +1,14 @@
+// Runs in a thread of its own: the bytes of a mail → what is looked at of it. A mail may be hostile, so read-mail.ts,
+// which starts this, bounds its time and its memory. Reads nothing but what it is given.
+import { parentPort, workerData } from 'node:worker_threads';
+import { parseMail } from './parse-mail.ts';
+import type { MailWorkerReply } from './parsed-mail.ts';
+
+const raw: unknown = workerData;
+if (raw instanceof Uint8Array) {
+  const reply: MailWorkerReply = await parseMail(raw).then(
+    (mail) => ({ mail }),
+    (error: unknown) => ({ problem: error instanceof Error ? error.message : 'unknown' }),
+  );
+  parentPort?.postMessage(reply);
+}

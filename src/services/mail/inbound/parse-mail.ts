@@ -1,0 +1,96 @@
+// The bytes of a mail → what is looked at of it. Runs in a thread (mail-worker.ts): a mail comes from anywhere.
+import PostalMime, { type Address, type Email } from 'postal-mime';
+import { cutReply } from './cut-reply.ts';
+import { htmlToText } from './html-to-text.ts';
+import { maxMailParts, maxMailText, type MailFile, type ParsedMail } from './parsed-mail.ts';
+
+/** @throws Error for a mail that is nested deeper or has longer headers than any person's */
+export async function parseMail(raw: Uint8Array): Promise<ParsedMail> {
+  const mail = await PostalMime.parse(raw, {
+    maxNestingDepth: 30,
+    maxHeadersSize: 512 * 1024,
+    maxRfc822NestingDepth: 3,
+    forceRfc822Attachments: true,
+  });
+  const header = (name: string): string =>
+    mail.headers
+      .find(({ key }) => key === name)
+      ?.value.trim()
+      .toLowerCase() ?? '';
+  const isReport = header('content-type').startsWith('multipart/report');
+  const { files, left } = readFiles(mail, isReport);
+  const from = mailboxes([mail.from])[0];
+  return {
+    from: from === undefined || from.address === '' ? null : from.address.toLowerCase(),
+    fromName: from?.name ?? '',
+    messageId: readMessageId(mail.messageId),
+    subject: (mail.subject ?? '').slice(0, 1_000),
+    text: cutReply(readText(mail).slice(0, maxMailText)),
+    recipients: [
+      ...mailboxes([...(mail.to ?? []), ...(mail.cc ?? [])]).map(({ address }) => address),
+      ...mail.headers
+        .filter(({ key }) => ['delivered-to', 'x-original-to', 'envelope-to', 'x-forwarded-to'].includes(key))
+        .flatMap(({ value }) => value.split(',')),
+    ]
+      .map((address) => address.replace(/[<>]/g, '').trim().toLowerCase())
+      .filter((address) => address.includes('@'))
+      .slice(0, 100),
+    automatic: isReport || isAutomatic(mail, header),
+    bounce: isReport && isPermanentFailure(mail),
+    files,
+    filesLeftOut: left,
+  };
+}
+
+function isAutomatic({ headers, messageId }: Email, header: (name: string) => string): boolean {
+  const submitted = header('auto-submitted');
+  return (
+    (submitted !== '' && !submitted.startsWith('no')) ||
+    /^(?:bulk|junk|list|auto_reply)/.test(header('precedence')) ||
+    header('x-autoreply') !== '' ||
+    header('x-autorespond') !== '' ||
+    headers.some(({ key }) => key.startsWith('list-')) ||
+    /^<?m\.[0-9a-f-]{36}@/.test(messageId ?? '')
+  );
+}
+
+/** The machine's part of a report says `failed`; a delay is none. */
+function isPermanentFailure({ attachments }: Email): boolean {
+  return attachments.some(
+    ({ mimeType, content }) =>
+      mimeType === 'message/delivery-status' &&
+      typeof content !== 'string' &&
+      /^action:\s*failed/im.test(new TextDecoder().decode(content).slice(0, 20_000)),
+  );
+}
+
+function readText({ text, html }: Email): string {
+  if (text !== undefined && text.trim() !== '') return text;
+  return html === undefined ? '' : htmlToText(html.slice(0, 4 * maxMailText));
+}
+
+function readFiles({ attachments }: Email, isReport: boolean): { files: MailFile[]; left: number } {
+  if (isReport) return { files: [], left: 0 };
+  const kept = attachments.slice(0, maxMailParts);
+  const files = kept.flatMap(({ filename, mimeType, content }, index): MailFile[] =>
+    typeof content === 'string' || content.byteLength === 0
+      ? []
+      : [
+          {
+            name: filename ?? `file-${index + 1}`,
+            type: mimeType,
+            bytes: content instanceof Uint8Array ? content : new Uint8Array(content),
+          },
+        ],
+  );
+  return { files, left: attachments.length - files.length };
+}
+
+function mailboxes(addresses: readonly (Address | undefined)[]): { name: string; address: string }[] {
+  return addresses.flatMap((one) => (one === undefined ? [] : one.group === undefined ? [one] : one.group));
+}
+
+function readMessageId(text: string | undefined): string | null {
+  const [, id] = /^<?([\x21-\x3b\x3d\x3f-\x7e]{1,900})>?$/.exec(text?.trim() ?? '') ?? [];
+  return id ?? null;
+}

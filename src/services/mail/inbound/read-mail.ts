@@ -1,0 +1,59 @@
+// Has a mail parsed in a thread of its own, which is ended when it takes too long or too much memory.
+import { Worker } from 'node:worker_threads';
+import { createFairLimit } from '../../../net/fair-limit.ts';
+import type { MailWorkerReply, ParsedMail } from './parsed-mail.ts';
+
+const timeoutMs = 20_000;
+const maxHeapMb = 192;
+/** Mails that are parsed at once; what waits is bounded by the connections that bring them. */
+const inTurn = createFairLimit({
+  maxRunning: 2,
+  maxRunningPerKey: 2,
+  maxWaiting: 200,
+  maxWaitingPerKey: 200,
+});
+
+/** A mail that can't be read, now or later: damaged, or made to stop its reader. */
+export class MailRefusedError extends Error {
+  override readonly name = 'MailRefusedError';
+}
+
+/** Where it is built the worker lies beside this file's chunk; in the sources it is a file of them. */
+const workerUrl = new URL(
+  import.meta.url.endsWith('.ts') ? './mail-worker.ts' : './mail-worker.mjs',
+  import.meta.url,
+);
+
+/**
+ * Reads a mail.
+ * @throws MailRefusedError; QueueFullError when too many wait already
+ */
+export function readMail(raw: Uint8Array): Promise<ParsedMail> {
+  return inTurn('', () => readInThread(raw));
+}
+
+async function readInThread(raw: Uint8Array): Promise<ParsedMail> {
+  const worker = new Worker(workerUrl, {
+    workerData: raw,
+    resourceLimits: { maxOldGenerationSizeMb: maxHeapMb, maxYoungGenerationSizeMb: 32 },
+    // What libraries print is for no one.
+    stdout: true,
+    stderr: true,
+    env: {},
+  });
+  const ended = Promise.withResolvers<ParsedMail>();
+  const fail = (problem: string): void => ended.reject(new MailRefusedError(problem));
+  const late = setTimeout(() => fail('reading it takes too long'), timeoutMs);
+  worker.once('message', (reply: MailWorkerReply) => {
+    if ('mail' in reply) ended.resolve(reply.mail);
+    else fail(reply.problem);
+  });
+  worker.once('error', () => fail('reading it takes too much memory'));
+  worker.once('exit', () => fail('it may be damaged'));
+  try {
+    return await ended.promise;
+  } finally {
+    clearTimeout(late);
+    await worker.terminate();
+  }
+}

@@ -1,0 +1,445 @@
+// Mails that come in: whichever way they came, they end in `receiveMail`. A token in the address decides the conversation,
+// and nothing else of a mail does. What a stranger sends to it is a note for staff; what a program sends is dropped.
+import { createHash } from 'node:crypto';
+import { fileLimits, sizeLimits } from '../../../protocol/codes.ts';
+import type { ApplicationRow, ConversationWithVisitor, FileRow, VisitorRow } from '../../../engine/rows.ts';
+import { hasVisibleText } from '../../../text/text.ts';
+import { stripInvisible } from '../../../text/strip-invisible.ts';
+import { appendMessage, type MessageContent } from '../../chat/append-message.ts';
+import { openConversation } from '../../chat/conversations.ts';
+import { prepareContent } from '../../content/content.ts';
+import { ServiceError } from '../../core/errors.ts';
+import { scopeOfConversation } from '../../core/scopes.ts';
+import { assertNameAllowed, cleanFileName } from '../../files/names.ts';
+import { takeIn } from '../../files/spool.ts';
+import { storeFile } from '../../files/store-file.ts';
+import type { ReadTx, Service, Tx } from '../../service.ts';
+import { assertFileQuota } from '../../tenants/quotas.ts';
+import { readSettings } from '../../tenants/settings.ts';
+import { headerText } from '../header-text.ts';
+import { markAddress } from '../mail-addresses.ts';
+import { setEmailed } from '../reply-mail.ts';
+import { plusPart, readToken, tokenHolds } from '../reply-token.ts';
+import type { MailFile, ParsedMail } from './parsed-mail.ts';
+import { readMail } from './read-mail.ts';
+
+/** How a mail was handed over. */
+export interface MailEnvelope {
+  /** The return path; empty: a report; null: this way in does not know it. */
+  readonly from: string | null;
+  /** To whom; empty: the mail itself says. */
+  readonly to: readonly string[];
+  /** The application under whose key it was handed in; null: the address decides. */
+  readonly application: { readonly id: string; readonly organizationId: string } | null;
+}
+
+/** What became of a mail. Only what is `taken` was stored; the rest must not come again either. */
+export type MailOutcome =
+  | { readonly state: 'taken'; readonly conversationId: string; readonly messageId: string }
+  | { readonly state: 'bounce-noted'; readonly conversationId: string }
+  | { readonly state: 'ignored'; readonly why: string };
+
+/** Recipients beyond these are not looked at. */
+const maxRecipients = 20;
+const maxFiles = fileLimits.perMessage;
+const ignored = (why: string): MailOutcome => ({ state: 'ignored', why });
+
+/** Where a recipient's address leads. */
+export type MailTarget =
+  | { readonly kind: 'conversation'; readonly conversation: ConversationWithVisitor }
+  | { readonly kind: 'inbox'; readonly application: ApplicationRow };
+
+/**
+ * Where an address leads: to the conversation whose token it carries, or to the application whose inbox it is.
+ * @returns null: nowhere
+ */
+export async function findMailTarget(
+  tx: ReadTx,
+  service: Service,
+  address: string,
+): Promise<MailTarget | null> {
+  const lower = address.trim().toLowerCase();
+  const part = plusPart(lower);
+  const token = part === null ? null : readToken(part);
+  if (token !== null) {
+    const conversation = await tx.repositories.conversations.byId(token.conversationId);
+    return conversation !== undefined && tokenHolds(service, 'reply', token, conversation)
+      ? { kind: 'conversation', conversation }
+      : null;
+  }
+  if (!/^[^\s@"]{1,64}@[^\s@"]{1,255}$/.test(lower)) return null;
+  const found = (await tx.repositories.applications.withSetting(lower)).find((row) => {
+    const { email } = readSettings(row);
+    return email.mode === 'inbox' && email.address === lower;
+  });
+  return found === undefined ? null : { kind: 'inbox', application: found };
+}
+
+/**
+ * Takes a mail in. What it leads to is stored once, however often the mail comes; acknowledge it after this resolves.
+ * @throws MailRefusedError for one that can't be read; StoreUnavailableError, QueueFullError: it should come again
+ */
+export async function receiveMail(
+  service: Service,
+  raw: Uint8Array,
+  envelope: MailEnvelope,
+): Promise<MailOutcome> {
+  const mail = await readMail(raw);
+  const target = await service.engine.store.read((tx) => chooseTarget(tx, service, envelope, mail));
+  if (target === null) return ignored('it is addressed to no conversation and to no inbox');
+  if (mail.bounce)
+    return target.kind === 'conversation'
+      ? noteBounce(service, target.conversation)
+      : ignored('a report of a mail that is not known');
+  if (mail.automatic || envelope.from === '') return ignored('a program sent it');
+  if (mail.from === null) return ignored('it names no sender');
+  const id = mailKey(mail, raw);
+  return target.kind === 'conversation'
+    ? answerConversation(service, target.conversation, mail, id)
+    : openByMail(service, target.application, mail, mail.from, id);
+}
+
+async function chooseTarget(
+  tx: ReadTx,
+  service: Service,
+  { to, application }: MailEnvelope,
+  mail: ParsedMail,
+): Promise<MailTarget | null> {
+  let inbox: MailTarget | null = null;
+  for (const address of (to.length === 0 ? mail.recipients : to).slice(0, maxRecipients)) {
+    const target = await findMailTarget(tx, service, address);
+    if (target === null) continue;
+    const organization =
+      target.kind === 'conversation'
+        ? target.conversation.organization_id
+        : target.application.organization_id;
+    // Under a key of one organization nothing is reached of another.
+    if (application !== null && organization !== application.organizationId) continue;
+    if (target.kind === 'conversation') return target;
+    inbox ??= target;
+  }
+  if (inbox !== null || application === null) return inbox;
+  const row = await tx.repositories.applications.byId(application.id);
+  return row !== undefined && readSettings(row).email.mode === 'inbox'
+    ? { kind: 'inbox', application: row }
+    : null;
+}
+
+/** What tells a mail from others: its Message-ID, or the mail itself. */
+function mailKey({ messageId }: ParsedMail, raw: Uint8Array): string {
+  const hash = createHash('sha256').update(messageId ?? raw);
+  return `mail:${hash.digest('base64url')}`;
+}
+
+/** The address takes no mails for a while, and staff see what came back. */
+function noteBounce(service: Service, conversation: ConversationWithVisitor): Promise<MailOutcome> {
+  const scope = { organization: conversation.organization_id };
+  return service.engine.store.write(scope, async (tx) => {
+    const visitor = await visitorOf(tx, conversation);
+    if (visitor !== undefined && visitor.email !== null)
+      await markAddress(tx, service, conversation.organization_id, visitor.email, 'bounced');
+    const recent = await tx.repositories.messages.page({
+      conversationId: conversation.id,
+      notes: false,
+      order: 'desc',
+      limit: 50,
+      offset: 0,
+    });
+    for (const { id, emailed } of recent)
+      if (emailed === 'sent') await setEmailed(tx, service, conversation, id, 'bounced');
+    return { state: 'bounce-noted', conversationId: conversation.id };
+  });
+}
+
+function visitorOf(tx: ReadTx, row: ConversationWithVisitor): Promise<VisitorRow | undefined> {
+  return tx.repositories.visitors.byVisitorId(row.application_id, row.mode, row.visitor_id);
+}
+
+/** A mail under a conversation's token. */
+async function answerConversation(
+  service: Service,
+  conversation: ConversationWithVisitor,
+  mail: ParsedMail,
+  key: string,
+): Promise<MailOutcome> {
+  const { store } = service.engine;
+  const begun = await store.write({ organization: conversation.organization_id }, async (tx) => {
+    const now = await tx.repositories.conversations.byId(conversation.id);
+    const visitor = now === undefined ? undefined : await visitorOf(tx, now);
+    if (now === undefined || visitor === undefined) return ignored('the conversation is not there any more');
+    const own = visitor.email !== null && visitor.email.toLowerCase() === mail.from;
+    if (!own) return { note: now };
+    if (await isVisitorBlocked(tx, service, now)) return ignored('the visitor is blocked');
+    // A mail that came before, while the conversation was open still.
+    if ((await tx.repositories.messages.byClientId(now.id, now.visitor_id, key)) !== undefined)
+      return { visitor, conversation: now };
+    if (now.status !== 'closed') return { visitor, conversation: now };
+    return continueConversation(tx, service, now, visitor, key);
+  });
+  if ('state' in begun) return begun;
+  if ('note' in begun) return writeNote(service, begun.note, mail, key);
+  return writeMessage(service, begun.conversation, begun.visitor, mail, key);
+}
+
+/** A closed conversation stays closed: what is written to it opens another that names it. */
+async function continueConversation(
+  tx: Tx,
+  service: Service,
+  closed: ConversationWithVisitor,
+  visitor: VisitorRow,
+  key: string,
+): Promise<{ visitor: VisitorRow; conversation: ConversationWithVisitor } | MailOutcome> {
+  const { conversations } = tx.repositories;
+  const earlier = await conversations.byIdempotencyKey(visitor.id, key);
+  const isFull = (await conversations.countPending(visitor.id)) >= service.settings.maxPendingPerVisitor;
+  if (earlier === undefined && isFull) return ignored('too many conversations of this visitor wait already');
+  const id =
+    earlier ??
+    (
+      await openConversation(tx, service, visitor, {
+        subject: closed.subject,
+        idempotencyKey: key,
+        channel: 'email',
+        continues: closed.id,
+      })
+    ).id;
+  const conversation = await conversations.byId(id);
+  return conversation === undefined
+    ? ignored('the conversation is not there any more')
+    : { visitor, conversation };
+}
+
+async function isVisitorBlocked(
+  tx: ReadTx,
+  service: Service,
+  { application_id, mode, visitor_id }: ConversationWithVisitor,
+): Promise<boolean> {
+  const block = await tx.repositories.blocks.ofVisitor(application_id, mode, visitor_id);
+  return block !== undefined && (block.expires_at === null || block.expires_at > service.engine.clock.now());
+}
+
+/** What came from an address that is not the visitor's: for staff to see, and never the visitor's words. */
+function writeNote(
+  service: Service,
+  conversation: ConversationWithVisitor,
+  mail: ParsedMail,
+  key: string,
+): Promise<MailOutcome> {
+  const from = headerText(mail.from ?? '');
+  const content = plainContent(`From another address (${from}):\n\n${bodyOf(mail, namesOf(mail.files))}`);
+  return service.engine.store.write(scopeOfConversation(conversation), async (tx) => {
+    const sender = {
+      id: conversation.application_id,
+      role: 'system',
+      label: 'E-mail',
+      memberName: null,
+    } as const;
+    const { message } = await appendMessage(tx, service, conversation, sender, content, {
+      internal: true,
+      clientMessageId: key,
+      mail: { id: mail.messageId },
+    });
+    return { state: 'taken', conversationId: conversation.id, messageId: message.id };
+  });
+}
+
+async function writeMessage(
+  service: Service,
+  conversation: ConversationWithVisitor,
+  visitor: VisitorRow,
+  mail: ParsedMail,
+  key: string,
+): Promise<MailOutcome> {
+  const { files, refused } = await keepFiles(service, visitor, mail, key);
+  const content = plainContent(bodyOf(mail, refused, files));
+  return service.engine.store.write({ organization: conversation.organization_id }, async (tx) => {
+    const now = await tx.repositories.conversations.byId(conversation.id);
+    if (now === undefined) return ignored('the conversation is not there any more');
+    const unsent: FileRow[] = [];
+    for (const { id } of files) {
+      const row = await tx.repositories.files.byId(id);
+      if (row?.message_id === null) unsent.push(row);
+    }
+    const sender = { id: visitor.visitor_id, role: 'visitor', label: null, memberName: null } as const;
+    const { message } = await appendMessage(tx, service, now, sender, content, {
+      clientMessageId: key,
+      mail: { id: mail.messageId },
+      files: unsent,
+    });
+    return { state: 'taken', conversationId: now.id, messageId: message.id };
+  });
+}
+
+/** A mail to an application's inbox. The same address is the same visitor, and no one whom a page has named. */
+async function openByMail(
+  service: Service,
+  application: ApplicationRow,
+  mail: ParsedMail,
+  from: string,
+  key: string,
+): Promise<MailOutcome> {
+  const begun = await service.engine.store.write(
+    { organization: application.organization_id },
+    async (tx) => {
+      const visitor = await visitorByAddress(tx, service, application, mail, from);
+      const { conversations, blocks } = tx.repositories;
+      const block = await blocks.ofVisitor(application.id, 'live', visitor.visitor_id);
+      if (block !== undefined && (block.expires_at === null || block.expires_at > service.engine.clock.now()))
+        return ignored('the visitor is blocked');
+      const earlier = await conversations.byIdempotencyKey(visitor.id, key);
+      const most = Math.min(service.settings.maxPendingPerVisitor, maxPendingByMail);
+      if (earlier === undefined && (await conversations.countPending(visitor.id)) >= most)
+        return ignored('too many conversations of this address wait already');
+      const id =
+        earlier ??
+        (
+          await openConversation(tx, service, visitor, {
+            subject: subjectOf(mail),
+            idempotencyKey: key,
+            channel: 'email',
+            continues: null,
+          })
+        ).id;
+      const conversation = await conversations.byId(id);
+      return conversation === undefined
+        ? ignored('the conversation is not there any more')
+        : { visitor, conversation };
+    },
+  );
+  return 'state' in begun ? begun : writeMessage(service, begun.conversation, begun.visitor, mail, key);
+}
+
+/** Conversations of one address that may wait: an address costs its sender nothing. */
+const maxPendingByMail = 10;
+
+function subjectOf({ subject }: ParsedMail): string | null {
+  const line = headerText(subject).slice(0, sizeLimits.subject).toWellFormed().trim();
+  return line === '' ? null : line;
+}
+
+async function visitorByAddress(
+  tx: Tx,
+  service: Service,
+  application: ApplicationRow,
+  { fromName }: ParsedMail,
+  from: string,
+): Promise<VisitorRow> {
+  const visitorId = visitorIdOf(service, application.id, from);
+  const found = await tx.repositories.visitors.byVisitorId(application.id, 'live', visitorId);
+  if (found !== undefined) return found;
+  const name = headerText(fromName).slice(0, 100).toWellFormed().trim();
+  const row: VisitorRow = {
+    id: service.engine.clock.newId(),
+    visitor_id: visitorId,
+    organization_id: application.organization_id,
+    application_id: application.id,
+    mode: 'live',
+    name: name === '' ? null : name,
+    email: from.slice(0, 254),
+    verified: 0,
+    verified_fields: '',
+    attributes: '{}',
+    created_at: service.engine.clock.now(),
+    address_digest: null,
+  };
+  await tx.repositories.visitors.insert(row);
+  return row;
+}
+
+/** A UUID of version 4 made of the address, which no one else can make. */
+function visitorIdOf({ secrets }: Service, applicationId: string, address: string): string {
+  const bytes = Buffer.from(secrets.digest(`mail-visitor:${applicationId}:${address}`).subarray(0, 16));
+  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x40, 6);
+  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
+  return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+}
+
+const namesOf = (files: readonly Pick<MailFile, 'name'>[]): string[] =>
+  files.map(({ name }) => cleanFileName(name)).slice(0, maxFiles);
+
+/** What a mail says: its text, else its subject; and the names of files that are not with it. */
+function bodyOf(mail: ParsedMail, missing: readonly string[], files: readonly FileRow[] = []): string {
+  const text = stripInvisible(mail.text).trim();
+  const said = hasVisibleText(text)
+    ? text
+    : files.length > 0
+      ? namesOf(files).join(', ')
+      : headerText(mail.subject);
+  const names = missing.length === 0 ? '' : `\n\n[${missing.join(', ')}]`;
+  return `${said}${names}`.trim();
+}
+
+/** A text as a message; one that shows nothing is said to be empty. */
+function plainContent(text: string): MessageContent {
+  for (const candidate of [text.slice(0, sizeLimits.contentRest).toWellFormed(), '(empty)']) {
+    const prepared = prepareContent(candidate.replaceAll('\0', ''), 'plain', sizeLimits.contentRest);
+    if (prepared.ok)
+      return {
+        content: prepared.value.content,
+        content_format: 'plain',
+        content_html: null,
+        content_text: null,
+      };
+  }
+  throw new Error('The mail has nothing to say.');
+}
+
+/**
+ * Stores the files of a mail, as those that a visitor uploads are.
+ * @returns `refused`: the names of those that were not taken
+ */
+async function keepFiles(
+  service: Service,
+  visitor: VisitorRow,
+  mail: ParsedMail,
+  key: string,
+): Promise<{ files: FileRow[]; refused: string[] }> {
+  const files: FileRow[] = [];
+  const refused: string[] = namesOf(mail.files.slice(maxFiles));
+  for (const [index, file] of mail.files.slice(0, maxFiles).entries())
+    try {
+      const row = await keepFile(service, visitor, file, `${key}:${index}`);
+      // One that the scanner has not looked at can't be sent.
+      if (row.state === 'ready') files.push(row);
+      else refused.push(row.name);
+    } catch (error) {
+      // A file that may not be taken is named, and the mail comes all the same.
+      if (!(error instanceof ServiceError) || error.code === 'unavailable') throw error;
+      refused.push(cleanFileName(file.name));
+    }
+  return { files, refused };
+}
+
+async function keepFile(
+  service: Service,
+  visitor: VisitorRow,
+  { name: given, type, bytes }: MailFile,
+  key: string,
+): Promise<FileRow> {
+  const name = cleanFileName(given);
+  assertNameAllowed(name);
+  const findEarlier = ({ repositories }: ReadTx): Promise<FileRow | undefined> =>
+    repositories.files.byIdempotencyKey(visitor.id, key);
+  const earlier = await service.engine.store.read(findEarlier);
+  if (earlier !== undefined) return earlier;
+  const incoming = { bytes: stretches(bytes), claimed: type, maxBytes: fileLimits.visitorBytes };
+  return takeIn(service.files.incomingFolder, incoming, (file) =>
+    storeFile(service, visitor.organization_id, { name, file }, (insert) =>
+      service.engine.store.write({ organization: visitor.organization_id }, async (tx) => {
+        const organization = await tx.repositories.organizations.byId(visitor.organization_id);
+        if (organization === undefined) throw new ServiceError('not_found', 'No such organization.');
+        assertFileQuota(organization, (await tx.repositories.files.totals(organization.id)).bytes, file.size);
+        return (
+          (await findEarlier(tx)) ??
+          insert(tx, { uploader: visitor.id, visitorKey: visitor.id, idempotencyKey: key })
+        );
+      }),
+    ),
+  );
+}
+
+/** Bytes in stretches, so that writing them holds nothing up. */
+async function* stretches(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += 65_536)
+    yield await Promise.resolve(bytes.subarray(at, at + 65_536));
+}

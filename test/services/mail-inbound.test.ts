@@ -1,0 +1,568 @@
+// Mails that come in: an answer is in its conversation once and within a moment; forged tokens, other tenants, strangers,
+// programs, reports and bombs reach nothing that they should not.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startApp, type TestApp } from '../helpers/app.ts';
+import { request } from '../helpers/client.ts';
+import { rowsOf } from '../helpers/database.ts';
+import { eventually as eventuallyWithin } from '../helpers/eventually.ts';
+import {
+  createConversation,
+  createMember,
+  createMessage,
+  createOrganization,
+  createVisitor,
+  type TestClient,
+  type TestMember,
+  type TestOrganization,
+} from '../helpers/fixtures.ts';
+import { makeToken, replyAddress } from '../../src/services/mail/reply-token.ts';
+import { MailHost } from '../helpers/mail-host.ts';
+import { plainMail, sendMail } from '../helpers/send-mail.ts';
+import { setByPath } from '../helpers/settings.ts';
+
+const eventually = <T>(check: () => T | Promise<T>): Promise<T> => eventuallyWithin(check, 8_000);
+
+let host: MailHost;
+let app: TestApp;
+let port: number;
+let acme: TestOrganization;
+let globex: TestOrganization;
+let olivia: TestMember;
+let number = 0;
+
+beforeAll(async () => {
+  host = await new MailHost().start();
+  app = await startApp({
+    flags: {
+      mailAddress: 'reply@chat.example.com',
+      mailListen: '127.0.0.1:0',
+      baseUrl: 'https://chat.example.com',
+    },
+    environment: { DESKBELL_SMTP_URL: host.url() },
+  });
+  port = app.mailPort ?? 0;
+  acme = await createOrganization(app, 'acme');
+  globex = await createOrganization(app, 'globex');
+  olivia = await createMember(app, 'acme');
+});
+
+afterAll(async () => {
+  await app.stop();
+  await host.stop();
+});
+
+interface Talk {
+  readonly id: string;
+  readonly visitor: TestClient;
+  readonly address: string;
+  /** Where answers go. */
+  readonly replyTo: string;
+}
+
+async function talk(organization = acme): Promise<Talk> {
+  number += 1;
+  const address = `rosa${number}@example.net`;
+  const visitor = createVisitor(app, organization.application);
+  await visitor.call('PUT', '/visitor', { email: address, name: 'Rosa' });
+  const id = await createConversation(visitor, 'My parcel');
+  await createMessage(visitor, id, 'Where is it?');
+  if (organization === acme) await olivia.call('POST', `/conversations/${id}/accept`);
+  const [row] = await rowsOf(app, `select id, visitor_key from conversations where id = '${id}'`);
+  const token = makeToken(app.service, 'reply', { id, visitor_key: String(row?.['visitor_key']) });
+  return { id, visitor, address, replyTo: replyAddress('reply@chat.example.com', token) };
+}
+
+interface Shown {
+  readonly content: string;
+  readonly senderRole: string;
+  readonly internal?: true;
+  readonly via?: string;
+  readonly attachments?: readonly { readonly name: string }[];
+}
+
+const messagesOf = async (id: string): Promise<Shown[]> =>
+  (await olivia.call('GET', `/conversations/${id}/messages`)).body.messages;
+
+const total = async (): Promise<number> =>
+  Number((await rowsOf(app, 'select count(*) as n from messages'))[0]?.['n']);
+
+const answer = (of: Talk, text: string, more: Parameters<typeof plainMail>[0] = {}): Promise<number> =>
+  sendMail(port, {
+    from: of.address,
+    to: of.replyTo,
+    raw: plainMail({ from: `Rosa <${of.address}>`, to: of.replyTo, text, ...more }),
+  });
+
+describe('an answer by mail', () => {
+  it('is live in the room within a second, as the visitor’s words, without the quotation', async () => {
+    const one = await talk();
+    const staff = await olivia.connect();
+    staff.send('room:join', { conversationId: one.id });
+    await staff.receives('room:joined');
+    const began = performance.now();
+    const code = await answer(
+      one,
+      'It has not come.\n\nOn Mon, 23 Nov 2026 at 12:00, acme site <reply@chat.example.com> wrote:\n> -- Write your answer above this line --\n> It is on its way.',
+    );
+    expect(code).toBe(250);
+    const heard = await staff.receives('message:new');
+    expect(performance.now() - began).toBeLessThan(5_000);
+    expect(heard).toMatchObject({
+      content: 'It has not come.',
+      senderRole: 'visitor',
+      via: 'email',
+      senderId: one.visitor.id,
+    });
+    expect((await messagesOf(one.id)).at(-1)).toMatchObject({ content: 'It has not come.', via: 'email' });
+    staff.socket.close();
+  });
+
+  it('is stored once, however often it comes and whichever way', async () => {
+    const one = await talk();
+    const raw = plainMail({
+      from: one.address,
+      to: one.replyTo,
+      text: 'once',
+      messageId: '<again@example.net>',
+    });
+    const { key } = await app.local('email.createKey', { applicationId: acme.application.id });
+    for (let at = 0; at < 2; at += 1)
+      expect(await sendMail(port, { from: one.address, to: one.replyTo, raw })).toBe(250);
+    const posted = await request(
+      app.url,
+      'POST',
+      `/api/v1/inbound/email/${key}`,
+      { 'content-type': 'message/rfc822' },
+      raw,
+    );
+    expect(posted.status).toBe(200);
+    expect(posted.body).toEqual({ state: 'taken' });
+    const nameless = plainMail({ from: one.address, to: one.replyTo, text: 'nameless', messageId: null });
+    for (let at = 0; at < 2; at += 1)
+      await sendMail(port, { from: one.address, to: one.replyTo, raw: nameless });
+    expect((await messagesOf(one.id)).map(({ content }) => content)).toEqual([
+      'Where is it?',
+      'once',
+      'nameless',
+    ]);
+  });
+
+  it('to a closed conversation opens one that names it, once, and not again for what came before', async () => {
+    const one = await talk();
+    const early = { messageId: '<early@example.net>' };
+    await answer(one, 'before', early);
+    await olivia.call('POST', `/conversations/${one.id}/resolve`);
+    await answer(one, 'before', early);
+    await answer(one, 'after', { messageId: '<late@example.net>' });
+    await answer(one, 'after', { messageId: '<late@example.net>' });
+    const opened = (await one.visitor.call('GET', '/conversations')).body.conversations.filter(
+      ({ id }: { id: string }) => id !== one.id,
+    );
+    expect(opened).toHaveLength(1);
+    expect(opened[0]).toMatchObject({
+      channel: 'email',
+      continues: one.id,
+      status: 'pending',
+      subject: 'My parcel',
+    });
+    expect((await messagesOf(opened[0].id)).map(({ content }) => content)).toEqual(['after']);
+    expect((await messagesOf(one.id)).map(({ content }) => content)).toEqual(['Where is it?', 'before']);
+  });
+
+  it('brings its files, and names those that may not be taken', async () => {
+    const one = await talk();
+    const boundary = 'b1';
+    const raw = [
+      `From: ${one.address}`,
+      `To: ${one.replyTo}`,
+      'Subject: files',
+      'Message-ID: <files@example.net>',
+      `Content-Type: multipart/mixed; boundary=${boundary}`,
+      '',
+      `--${boundary}`,
+      'Content-Type: text/plain',
+      '',
+      'See these.',
+      `--${boundary}`,
+      'Content-Type: text/plain; name="notes.txt"',
+      'Content-Disposition: attachment; filename="notes.txt"',
+      '',
+      'some notes',
+      `--${boundary}`,
+      'Content-Type: application/octet-stream; name="virus.exe"',
+      'Content-Disposition: attachment; filename="virus.exe"',
+      'Content-Transfer-Encoding: base64',
+      '',
+      'TVqQAAMAAAAEAAAA',
+      `--${boundary}--`,
+      '',
+    ].join('\r\n');
+    for (let at = 0; at < 2; at += 1)
+      expect(await sendMail(port, { from: one.address, to: one.replyTo, raw })).toBe(250);
+    const last = (await messagesOf(one.id)).at(-1);
+    expect(last?.content).toBe('See these.\n\n[virus.exe]');
+    expect(last?.attachments?.map(({ name }) => name)).toEqual(['notes.txt']);
+    expect(await rowsOf(app, "select 1 from files where name = 'notes.txt'")).toHaveLength(1);
+  });
+});
+
+describe('who may write', () => {
+  it('is decided by the token: one that was forged, changed or made for another is refused', async () => {
+    const one = await talk();
+    const other = await talk(globex);
+    const [local = ''] = one.replyTo.split('@');
+    const token = local.slice('reply+'.length);
+    const [id = '', mac = ''] = token.split('.');
+    const [otherId = '', otherMac = ''] = other.replyTo.split('+')[1]?.split('@')[0]?.split('.') ?? [];
+    const stop = makeToken(app.service, 'stop', {
+      id: one.id,
+      visitor_key: String(
+        (await rowsOf(app, `select visitor_key from conversations where id = '${one.id}'`))[0]?.[
+          'visitor_key'
+        ],
+      ),
+    });
+    const before = await total();
+    for (const forged of [
+      `${id}.${otherMac}`,
+      `${otherId}.${mac}`,
+      `${id}.${'a'.repeat(16)}`,
+      `${id}.${mac.slice(0, 15)}`,
+      `${id}${mac}`,
+      id,
+      stop,
+    ])
+      expect(
+        await sendMail(port, {
+          from: one.address,
+          to: `reply+${forged}@chat.example.com`,
+          raw: plainMail({ from: one.address }),
+        }),
+        forged,
+      ).toBe(550);
+    expect(await sendMail(port, { to: 'someone@elsewhere.example', raw: plainMail({}) })).toBe(550);
+    expect(await sendMail(port, { to: 'reply@chat.example.com', raw: plainMail({}) })).toBe(550);
+    expect(await total()).toBe(before);
+    // An address may lose its case on the way.
+    expect(
+      await sendMail(port, {
+        from: one.address,
+        to: one.replyTo.toUpperCase(),
+        raw: plainMail({ from: one.address, text: 'loud' }),
+      }),
+    ).toBe(250);
+    expect((await messagesOf(one.id)).at(-1)?.content).toBe('loud');
+  });
+
+  it('headers decide nothing: In-Reply-To of another’s mail leads nowhere', async () => {
+    const one = await talk();
+    const two = await talk();
+    await answer(one, 'mine', { headers: [`In-Reply-To: <m.${two.id}@chat.example.com>`] });
+    expect((await messagesOf(two.id)).map(({ content }) => content)).toEqual(['Where is it?']);
+    expect((await messagesOf(one.id)).at(-1)?.content).toBe('mine');
+  });
+
+  it('a stranger with the token writes a note for staff, and never the visitor’s words', async () => {
+    const one = await talk();
+    const raw = plainMail({
+      from: 'Eve <eve@evil.example>',
+      to: one.replyTo,
+      text: 'Send the parcel to me.',
+    });
+    expect(await sendMail(port, { from: 'eve@evil.example', to: one.replyTo, raw })).toBe(250);
+    const last = (await messagesOf(one.id)).at(-1);
+    expect(last).toMatchObject({ internal: true, senderRole: 'system' });
+    expect(last?.content).toBe('From another address (eve@evil.example):\n\nSend the parcel to me.');
+    const own = await one.visitor.call('GET', `/conversations/${one.id}/messages`);
+    expect(own.text).not.toContain('parcel to me');
+  });
+
+  it('under a key only conversations of its organization are reached', async () => {
+    const one = await talk();
+    const { key } = await app.local('email.createKey', { applicationId: globex.application.id });
+    const post = (with_: string) =>
+      request(
+        app.url,
+        'POST',
+        `/api/v1/inbound/email/${with_}`,
+        { 'content-type': 'message/rfc822' },
+        plainMail({ from: one.address, to: one.replyTo }),
+      );
+    const before = await total();
+    expect((await post(key)).body).toMatchObject({ state: 'ignored' });
+    expect((await post('dbm_wrong')).status).toBe(404);
+    const next = await app.local('email.createKey', { applicationId: globex.application.id });
+    expect((await post(key)).status).toBe(404);
+    expect((await post(next.key)).status).toBe(200);
+    expect(await total()).toBe(before);
+  });
+
+  it('a blocked visitor does not, by mail either', async () => {
+    const one = await talk();
+    await olivia.call('PUT', `/visitors/${one.visitor.id}/block`, {
+      applicationId: acme.application.id,
+    });
+    const before = await total();
+    await answer(one, 'let me in');
+    const blocked = (await rowsOf(app, 'select count(*) as n from visitor_blocks'))[0]?.['n'];
+    expect(Number(blocked)).toBe(1);
+    expect(await total()).toBe(before);
+  });
+});
+
+describe('programs', () => {
+  it.each([
+    ['Auto-Submitted: auto-replied'],
+    ['Auto-Submitted: auto-generated'],
+    ['Precedence: bulk'],
+    ['Precedence: list'],
+    ['List-Id: <news.example.net>'],
+    ['List-Unsubscribe: <https://example.net/>'],
+    ['X-Autoreply: yes'],
+  ])('write nothing: %s', async (header) => {
+    const one = await talk();
+    expect(await answer(one, 'I am away.', { headers: [header] })).toBe(250);
+    expect(await messagesOf(one.id)).toHaveLength(1);
+  });
+
+  it('write nothing with an empty return path, or under a Message-ID of ours', async () => {
+    const one = await talk();
+    const raw = plainMail({ from: one.address, to: one.replyTo });
+    expect(await sendMail(port, { from: '', to: one.replyTo, raw })).toBe(250);
+    await answer(one, 'back', { messageId: `<m.${one.id}@chat.example.com>` });
+    expect(await messagesOf(one.id)).toHaveLength(1);
+  });
+
+  it('that report a failure mark the address, and no more mails go there', async () => {
+    const one = await talk();
+    await createMessage(olivia, one.id, 'On its way.');
+    await eventually(async () =>
+      expect(
+        await rowsOf(app, `select 1 from effects where conversation_id = '${one.id}' and about = 'reply'`),
+      ).toHaveLength(1),
+    );
+    app.clock.advance(120_000);
+    await eventually(async () =>
+      expect(
+        (await olivia.call('GET', `/conversations/${one.id}/messages`)).body.messages.at(-1).emailed?.state,
+      ).toBe('sent'),
+    );
+    const report = (action: string): string =>
+      [
+        'From: MAILER-DAEMON <mailer-daemon@example.net>',
+        `To: ${one.replyTo}`,
+        'Subject: Undelivered Mail Returned to Sender',
+        'Message-ID: <dsn@example.net>',
+        'Auto-Submitted: auto-replied',
+        'Content-Type: multipart/report; report-type=delivery-status; boundary=r',
+        '',
+        '--r',
+        'Content-Type: text/plain',
+        '',
+        'It could not be delivered.',
+        '--r',
+        'Content-Type: message/delivery-status',
+        '',
+        'Reporting-MTA: dns; mx.example.net',
+        '',
+        `Final-Recipient: rfc822; ${one.address}`,
+        `Action: ${action}`,
+        'Status: 5.1.1',
+        '',
+        '--r--',
+        '',
+      ].join('\r\n');
+    const state = async (): Promise<unknown> =>
+      (await olivia.call('GET', `/conversations/${one.id}/messages`)).body.messages.at(-1).emailed?.state;
+    await sendMail(port, { from: '', to: one.replyTo, raw: report('delayed') });
+    expect(await state()).toBe('sent');
+    await sendMail(port, { from: '', to: one.replyTo, raw: report('failed') });
+    expect(await state()).toBe('bounced');
+    await createMessage(olivia, one.id, 'Again.');
+    await eventually(async () =>
+      expect(
+        await rowsOf(app, `select 1 from effects where conversation_id = '${one.id}' and about = 'reply'`),
+      ).toHaveLength(2),
+    );
+    app.clock.advance(720_000);
+    await eventually(async () =>
+      expect(
+        (
+          await rowsOf(
+            app,
+            `select state, error from effects where conversation_id = '${one.id}' and about = 'reply' order by created_at, id`,
+          )
+        )[1],
+      ).toMatchObject({ state: 'skipped', error: 'mails to this address came back' }),
+    );
+  });
+});
+
+describe('mails that are made to harm', () => {
+  it('are refused or cut, and the next one is taken', async () => {
+    const one = await talk();
+    const nest = (depth: number): string => {
+      let text = `From: ${one.address}\r\nMessage-ID: <deep@example.net>\r\n`;
+      for (let at = 0; at < depth; at += 1)
+        text += `Content-Type: multipart/mixed; boundary=b${at}\r\n\r\n--b${at}\r\n`;
+      return `${text}Content-Type: text/plain\r\n\r\nx\r\n`;
+    };
+    const parts = [
+      `From: ${one.address}`,
+      'Message-ID: <parts@example.net>',
+      'Content-Type: multipart/mixed; boundary=p',
+      '',
+      ...Array.from(
+        { length: 10_000 },
+        (_, at) =>
+          `--p\r\nContent-Type: text/plain\r\nContent-Disposition: attachment; filename="${at}.txt"\r\n\r\n${at}`,
+      ),
+      '--p--',
+      '',
+    ].join('\r\n');
+    const headers = `From: ${one.address}\r\n${'X-Long: a\r\n'.repeat(100_000)}\r\nx\r\n`;
+    expect(await sendMail(port, { from: one.address, to: one.replyTo, raw: nest(500) })).toBe(554);
+    expect(await sendMail(port, { from: one.address, to: one.replyTo, raw: headers })).toBe(554);
+    expect(await sendMail(port, { from: one.address, to: one.replyTo, raw: parts })).toBe(554);
+    expect(await sendMail(port, { from: one.address, to: one.replyTo, raw: '' })).not.toBe(0);
+    expect(await answer(one, 'still here')).toBe(250);
+    expect((await messagesOf(one.id)).at(-1)?.content).toBe('still here');
+  });
+});
+
+describe('an inbox', () => {
+  it('opens a conversation for a mail to its address, the same visitor for the same sender', async () => {
+    await setByPath(app, acme.application.id, {
+      'email.mode': 'inbox',
+      'email.address': 'support@chat.example.com',
+    });
+    const send = (subject: string, headers: readonly string[] = []): Promise<number> =>
+      sendMail(port, {
+        from: 'paul@example.org',
+        to: 'support@chat.example.com',
+        raw: plainMail({
+          from: '"Paul P." <Paul@example.org>',
+          subject,
+          text: 'I have a question.',
+          headers,
+        }),
+      });
+    expect(await send('First')).toBe(250);
+    expect(await send('Second\r\n\tfolded')).toBe(250);
+    expect(await send('Robot', ['Auto-Submitted: auto-generated'])).toBe(250);
+    const listed = (await olivia.call('GET', '/conversations?limit=100')).body.conversations;
+    const conversations = listed.filter(
+      (found: { channel?: string; subject?: string }) =>
+        found.channel === 'email' && found.subject !== 'My parcel',
+    );
+    expect(conversations.map((one: { subject: string }) => one.subject).toSorted()).toEqual([
+      'First',
+      'Second folded',
+    ]);
+    expect(new Set(conversations.map((one: { visitor: { id: string } }) => one.visitor.id)).size).toBe(1);
+    expect(conversations[0]).toMatchObject({
+      channel: 'email',
+      visitor: { name: 'Paul P.', email: 'paul@example.org', verified: false },
+    });
+    // An answer goes at once, under the mail that it answers.
+    const { id } = conversations.find((one: { subject: string }) => one.subject === 'First');
+    await olivia.call('POST', `/conversations/${id}/accept`);
+    await createMessage(olivia, id, 'Ask away.');
+    await eventually(() => {
+      const mail = host.taken.find(({ to }) => to.includes('paul@example.org'));
+      expect(mail?.mail).toMatchObject({
+        subject: 'Re: First',
+        from: { address: 'support@chat.example.com' },
+      });
+      expect(mail?.mail.inReplyTo).toMatch(/^<mail-\d+@example.net>$/);
+    });
+    const taken = await app
+      .local('applications.update', {
+        applicationId: globex.application.id,
+        email: { address: 'support@chat.example.com' },
+      })
+      .catch((error: unknown) => String(error));
+    expect(taken).toContain('belongs to another application');
+  });
+});
+
+it('two deskbells that write to each other fall silent after two mails', async () => {
+  const other = await createOrganization(app, 'initech');
+  await setByPath(app, other.application.id, {
+    'email.mode': 'inbox',
+    'email.address': 'hello@chat.example.com',
+  });
+  const visitor = createVisitor(app, acme.application);
+  await visitor.call('PUT', '/visitor', { email: 'hello@chat.example.com' });
+  const id = await createConversation(visitor);
+  await olivia.call('POST', `/conversations/${id}/accept`);
+  const before = host.taken.length;
+  host.forward = async ({ from, to, raw }) => {
+    await sendMail(port, { from, to, raw });
+  };
+  await createMessage(olivia, id, 'Hello, other desk.');
+  await eventually(async () =>
+    expect(
+      await rowsOf(app, `select 1 from effects where conversation_id = '${id}' and about = 'reply'`),
+    ).toHaveLength(1),
+  );
+  app.clock.advance(120_000);
+  await eventually(async () =>
+    expect(
+      (
+        await rowsOf(app, `select state from effects where conversation_id = '${id}' and about = 'reply'`)
+      )[0]?.['state'],
+    ).toBe('delivered'),
+  );
+  app.clock.advance(3_600_000);
+  await sendMail(port, { to: 'hello@chat.example.com', raw: plainMail({ headers: ['Precedence: bulk'] }) });
+  host.forward = () => Promise.resolve();
+  expect(host.taken.length).toBeGreaterThan(before);
+  expect(host.taken.length - before).toBeLessThanOrEqual(2);
+  expect(await rowsOf(app, `select 1 from conversations where organization_id = '${other.id}'`)).toEqual([]);
+});
+
+describe('no more mails', () => {
+  it('by the link of a mail: opening it changes nothing, the one request of RFC 8058 does', async () => {
+    const one = await talk();
+    const [row] = await rowsOf(app, `select visitor_key from conversations where id = '${one.id}'`);
+    const token = makeToken(app.service, 'stop', { id: one.id, visitor_key: String(row?.['visitor_key']) });
+    const path = `/mail/stop/${token}`;
+    const stopped = async (): Promise<unknown> =>
+      (await rowsOf(app, `select mail_stopped_at as at from conversations where id = '${one.id}'`))[0]?.[
+        'at'
+      ];
+    const opened = await fetch(`${app.url}${path}`);
+    expect(opened.status).toBe(200);
+    expect(await opened.text()).toContain('<form method="post">');
+    expect(await stopped()).toBeNull();
+    const form = { 'content-type': 'application/x-www-form-urlencoded' };
+    const posted = await fetch(`${app.url}${path}`, {
+      method: 'POST',
+      headers: form,
+      body: 'List-Unsubscribe=One-Click',
+    });
+    expect(posted.status).toBe(200);
+    expect(await stopped()).not.toBeNull();
+    await createMessage(olivia, one.id, 'hello?');
+    const two = await talk();
+    await createMessage(olivia, two.id, 'hello?');
+    await eventually(async () =>
+      expect(
+        await rowsOf(app, `select 1 from effects where conversation_id = '${two.id}' and about = 'reply'`),
+      ).toHaveLength(1),
+    );
+    expect(
+      await rowsOf(app, `select 1 from effects where conversation_id = '${one.id}' and about = 'reply'`),
+    ).toEqual([]);
+    const wrong = await fetch(`${app.url}/mail/stop/${'a'.repeat(26)}.${'a'.repeat(16)}`, {
+      method: 'POST',
+      headers: form,
+      body: '',
+    });
+    expect(wrong.status).toBe(404);
+    // That wasn't me: nothing of the organization goes to the address.
+    await fetch(`${app.url}${path}`, { method: 'POST', headers: form, body: 'scope=address' });
+    expect((await one.visitor.call('POST', `/conversations/${one.id}/transcript`)).status).toBe(409);
+  });
+});
