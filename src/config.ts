@@ -174,6 +174,11 @@ function listenAddress(text: string): ListenAddress {
   return { host: name === '' ? '::' : name.replace(/^\[|\]$/g, ''), port: Number(port) };
 }
 
+function pemFile(text: string): string {
+  if (!/\.(?:pem|key|crt|cer)$/i.test(text)) throw new Error('it must be a PEM file, as /etc/ssl/mail.pem');
+  return resolve(text);
+}
+
 function setting<T>(definition: Setting<T>): Setting<T> {
   return definition;
 }
@@ -427,14 +432,14 @@ export const settings = {
     variable: 'DESKBELL_MAIL_TLS_KEY',
     fallback: null,
     about: 'file of the private key for STARTTLS where mails are taken; with --mail-tls-certificate',
-    parse: (text) => resolve(text),
+    parse: pemFile,
   }),
   mailTlsCertificate: setting({
     flag: 'mail-tls-certificate',
     variable: 'DESKBELL_MAIL_TLS_CERTIFICATE',
     fallback: null,
     about: 'file of the certificate for STARTTLS where mails are taken',
-    parse: (text) => resolve(text),
+    parse: pemFile,
   }),
 };
 
@@ -469,8 +474,6 @@ export type Config = {
     readonly secretAccessKey: Redacted;
     readonly sessionToken: Redacted | null;
   } | null;
-  /** The mailbox that mails are fetched from, with the password; null: none. */
-  readonly imapUrl: Redacted | null;
   /** What `/metrics` asks for; null: callers on this machine are answered. */
   readonly metricsToken: Redacted | null;
   /** The master key in base64, when it comes from the environment instead of the data folder. */
@@ -511,7 +514,6 @@ export function readConfig(
   const aiKey = emptyToUndefined(environment['DESKBELL_AI_KEY']);
   values['aiKey'] = aiKey === undefined ? null : new Redacted(aiKey);
   values['metricsToken'] = metricsToken(environment);
-  values['imapUrl'] = imapUrl(environment, values['mailAddress'] !== null);
   values['smtpUrl'] = smtpUrl(environment, values['mailAddress'] !== null);
   values['filesKey'] = values['files'] === null ? null : filesKey(environment);
   const config = Object.freeze(values) as Config;
@@ -563,25 +565,6 @@ function smtpUrl(
   if (!hasAddress)
     throw new ConfigError(
       'DESKBELL_SMTP_URL is set without DESKBELL_MAIL_ADDRESS: say which address mails come from.',
-    );
-  return new Redacted(text);
-}
-
-/** Never a flag: it holds a password. */
-function imapUrl(
-  environment: Readonly<Record<string, string | undefined>>,
-  hasAddress: boolean,
-): Redacted | null {
-  const text = emptyToUndefined(environment['DESKBELL_IMAP_URL']);
-  if (text === undefined) return null;
-  const url = URL.canParse(text) ? new URL(text) : null;
-  if (url === null || !/^imaps?:$/.test(url.protocol) || url.hostname === '' || url.username === '')
-    throw new ConfigError(
-      'DESKBELL_IMAP_URL must be like imaps://user:password@mail.example.com/INBOX; it is not shown here, because it may hold a password.',
-    );
-  if (!hasAddress)
-    throw new ConfigError(
-      'DESKBELL_IMAP_URL is set without DESKBELL_MAIL_ADDRESS: say which address the mailbox has.',
     );
   return new Redacted(text);
 }

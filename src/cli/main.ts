@@ -32,11 +32,11 @@ import { addServeCommands } from './commands/serve.ts';
 import { addSecondFactorCommands } from './commands/second-factor.ts';
 import { addSessionCommands } from './commands/sessions.ts';
 import { addTagCommands, addViewCommands } from './commands/tags.ts';
-import { addNotifyCommands } from './commands/notify.ts';
 import { addTokenCommands } from './commands/tokens.ts';
 import { addSnippetCommand } from './commands/snippet.ts';
 import { addStatsCommand } from './commands/stats.ts';
 import { addTailCommand } from './commands/tail.ts';
+import { addMailCommands } from './commands/mail.ts';
 import { addWebhookCommands } from './commands/webhooks.ts';
 import { createHandlerWrapper, type Io } from './context.ts';
 import { CommandError, explain, type ExitCode } from './errors.ts';
@@ -109,7 +109,6 @@ function createProgram(io: Io): Command {
   addSecondFactorCommands(program, act);
   addSessionCommands(program, act);
   addTokenCommands(program, act);
-  addNotifyCommands(program, act);
   addConsoleCommand(program, act);
   addInboxCommands(program, act);
   addConversationCommands(program, act);
@@ -126,6 +125,7 @@ function createProgram(io: Io): Command {
   addMemberCommands(program, act);
   addSnippetCommand(program, act);
   addWebhookCommands(program, act);
+  addMailCommands(program, act);
   addAiLogCommand(addKnowledgeCommands(program, act), act);
   addStatsCommand(program, act);
   addTailCommand(program, act);

@@ -40,7 +40,7 @@ export interface ServiceSettings {
     readonly smtpUrl: () => string | null;
     /** The address that mails come from, and whose plus-addresses lead back here. */
     readonly address: string | null;
-    /** Whether mails come in by SMTP or out of a mailbox. */
+    /** Whether mails come in by SMTP. */
     readonly receives: boolean;
   };
   readonly maxPendingPerVisitor: number;

@@ -14,12 +14,6 @@ const ofTheInbox =
 const called: Readonly<Record<string, readonly [file: string, text: string]>> = {
   'me.get': ['account.tsx', "'/staff/me'"],
   'me.update': ['account.tsx', "rest('PATCH', '/staff/me', body)"],
-  'push.get': ['notifications.tsx', "'/staff/push'"],
-  'push.add': ['../push.ts', "call('POST', '/push'"],
-  'push.remove': ['notifications.tsx', "rest('DELETE', `/staff/push/${id}`)"],
-  'notifications.get': ['notifications.tsx', "'/staff/notifications'"],
-  'notifications.update': ['notifications.tsx', "'PUT', '/staff/notifications'"],
-  'notifications.test': ['notifications.tsx', "'POST', '/staff/notifications/test'"],
   'sessions.list': ['account.tsx', "'/staff/sessions'"],
   'sessions.end': ['account.tsx', "rest('DELETE', `/staff/sessions/${id}`)"],
   'tokens.list': ['account.tsx', "'/staff/tokens'"],
@@ -97,6 +91,13 @@ const called: Readonly<Record<string, readonly [file: string, text: string]>> = 
   'knowledge.questions': ['knowledge.tsx', '`${path}/questions`)'],
   'knowledge.forgetQuestion': ['knowledge.tsx', '/questions/${one.id}`'],
   'ai.log': ['knowledge.tsx', '/admin/ai-log?applicationId='],
+  'email.get': ['mail.tsx', "useRest<MailState>('/admin/email')"],
+  'email.update': ['mail.tsx', "rest('PATCH', '/admin/email', body)"],
+  'email.createKey': ['mail.tsx', "'/admin/email/keys'"],
+  'email.test': ['mail.tsx', "'/admin/email/test'"],
+  'email.deliveries': ['mail.tsx', "'/admin/email/deliveries?limit=50'"],
+  'outbox.list': ['mail.tsx', "'/admin/outbox?kind=push&limit=50'"],
+  'outbox.replay': ['mail.tsx', '/replay`'],
   // The page /security, which the own account leads to.
   ...Object.fromEntries(
     [

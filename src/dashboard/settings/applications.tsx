@@ -125,6 +125,23 @@ const assistant: readonly FieldSpec[] = [
   { path: 'ai.name', label: 'aiName', required: true },
 ];
 
+const email: readonly FieldSpec[] = [
+  {
+    path: 'email.mode',
+    label: 'emailMode',
+    kind: 'select',
+    options: [
+      ['off', 'off'],
+      ['replies', 'emailReplies'],
+      ['inbox', 'emailInbox'],
+    ],
+  },
+  { path: 'email.address', label: 'emailAddress', kind: 'email', empty: 'null' },
+  { path: 'email.fromName', label: 'emailFromName', empty: 'null' },
+  { path: 'email.afterMinutes', label: 'emailAfter', kind: 'number', required: true },
+  { path: 'email.signature', label: 'emailSignature', kind: 'area', empty: 'null' },
+];
+
 function OneApplication({ id }: { readonly id: string }): JSX.Element {
   const path = `/admin/applications/${id}`;
   const application = useRest<{ application: ApplicationDetail }>(path);
@@ -154,6 +171,9 @@ function OneApplication({ id }: { readonly id: string }): JSX.Element {
             </Section>
             <Section title="assistant">
               <Form fields={assistant} initial={initial} onSubmit={save} onChange={show} />
+            </Section>
+            <Section title="mail">
+              <Form fields={email} initial={initial} onSubmit={save} onChange={show} />
             </Section>
             <Domains id={id} />
             <Keys id={id} />

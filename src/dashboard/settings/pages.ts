@@ -84,6 +84,13 @@ export const settingsPages: readonly SettingsPage[] = [
     load: () => import('./members.tsx'),
   },
   {
+    id: 'mail',
+    title: () => s('mail'),
+    icon: 'send',
+    adminOnly: true,
+    load: () => import('./mail.tsx'),
+  },
+  {
     id: 'webhooks',
     title: () => s('webhooks'),
     icon: 'link',

@@ -2,7 +2,6 @@
 // Rows of the one table in ../operations.ts; holds no logic. Downloads carry no credential and are no operation.
 import { z } from 'zod';
 import * as entity from '../entities.ts';
-import { exactText } from '../text.ts';
 import { clientMessageId, defineOperation } from './shared.ts';
 
 /** Bytes as they arrive. */
@@ -15,9 +14,9 @@ const uploadInput = z.object({
   body: bytes,
   /** What the request says of its length; null: nothing. */
   announcedBytes: z.int().min(0).nullable(),
-  mediaType: exactText(0, 1_000),
+  mediaType: z.string(),
   /** The header X-File-Name as it was sent. */
-  fileName: exactText(0, 8_000).optional(),
+  fileName: z.string().optional(),
   idempotencyKey: clientMessageId.optional(),
 });
 const fileOutput = z.object({ file: entity.uploadedFile });

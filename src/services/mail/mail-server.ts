@@ -47,7 +47,7 @@ export const mailSealPlace = ({ organization_id }: Pick<MailSettingsRow, 'organi
 export const noMailServer =
   'no mail server is configured: the owner of the server sets DESKBELL_SMTP_URL and DESKBELL_MAIL_ADDRESS, or an admin names one of the organization';
 
-/** Whether answers to an organization's mails come back: by SMTP, out of a mailbox, or handed in under a key. */
+/** Whether answers to an organization's mails come back: by SMTP, or handed in under a key. */
 export async function receivesMail(service: Service, organizationId: string): Promise<boolean> {
   if (service.settings.mail.receives) return true;
   const keys = await service.engine.store.read(({ repositories }) => repositories.mail.keys(organizationId));

@@ -328,6 +328,33 @@ export const words = {
   toAvailable: 'Members that are connected',
   toAll: 'All members',
   addStep: 'Add a step',
+  // E-mail.
+  mail: 'E-mail',
+  mailAbout: 'Answers go by mail to visitors who have left, and come back into their conversation.',
+  mailNone: 'No mail server is configured: no mails leave.',
+  mailLeaves: 'Mails leave through {host}, from {address}.',
+  mailShared: 'the mail server of this service',
+  mailReturns: 'Answers by mail come back.',
+  mailNoReturn:
+    'Answers by mail do not come back: the owner of the server sets up a way in, or mails are handed in under a key.',
+  mailServer: 'Own mail server',
+  mailServerHint:
+    'smtp://user:password@mail.example.com:587, or smtps://… It is kept encrypted and not shown again.',
+  mailFrom: 'Address that mails come from',
+  mailKeys: 'Mails that are handed in',
+  mailKeysAbout:
+    'A mail service posts mails to this address, as message/rfc822. A new key ends the one before.',
+  mailLog: 'Mails',
+  pushLog: 'Pushes',
+  mailTo: 'To',
+  mailTest: 'Send a test',
+  emailMode: 'E-mail',
+  emailReplies: 'Answers to visitors who have left',
+  emailInbox: 'Answers, and an inbox for mails',
+  emailAddress: 'Address of the inbox',
+  emailFromName: 'Sender’s name',
+  emailAfter: 'Minutes until an unread answer goes by mail',
+  emailSignature: 'Signature under mails',
 } as const;
 
 export type SettingsWords = Readonly<Record<keyof typeof words, string>>;
