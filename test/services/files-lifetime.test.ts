@@ -284,7 +284,7 @@ describe('bytes travel', () => {
     const there = createVisitor(third, (await applicationOf(third))!, person.id);
     const { messages } = (await there.call('GET', `/conversations/${sent.conversation}/messages`)).body;
     expect(messages[0].attachments[0].id).toBe(prey!.id);
-    expect((await download(messages[0].attachments[0].url as string)).status).toBe(403);
+    expect((await download(messages[0].attachments[0].url as string)).status).toBe(404);
     expect((await download(prey!.url)).status).toBe(200);
     await third.stop();
   });

@@ -16,7 +16,8 @@ export interface LinkedFile {
 
 /**
  * The file that a link names.
- * @throws ServiceError forbidden for a link that is over or was never given out; not_found for a file that is gone
+ * @throws ServiceError forbidden for a link that is over; not_found for one that was never given out, and for a file that
+ * is gone
  */
 export async function findLinkedFile(
   service: Service,
@@ -27,8 +28,8 @@ export async function findLinkedFile(
   const row = await service.engine.store.read(({ repositories }) => repositories.files.byId(id.data));
   if (row === undefined || row.message_id === null || row.state !== 'ready') throw notFound('file');
   const problem = checkLink(service, { ...link, id: row.id, messageId: row.message_id });
-  if (problem === 'forged')
-    throw new ServiceError('forbidden', 'This link to a file was not made by this server.');
+  // As for a file that there is not: a guess learns nothing.
+  if (problem === 'forged') throw notFound('file');
   if (problem === 'expired')
     throw new ServiceError('forbidden', 'This link to a file is over. Load the message again for a new one.');
   return { row, inline: inlineTypes.has(row.type), expires: Number(link.expires) * 1000 };

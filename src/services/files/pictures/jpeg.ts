@@ -5,7 +5,6 @@ import { damaged, Pieces, type PicturePlan, type ReadBytes } from './pieces.ts';
 const startOfImage = 0xd8;
 const endOfImage = 0xd9;
 const startOfScan = 0xda;
-const comment = 0xfe;
 const stretchBytes = 65_536;
 /** More segments than a picture has: a walk over them all would only take time. */
 const maxSegments = 20_000;
@@ -68,7 +67,6 @@ function isExif(code: number, segment: Buffer): boolean {
 
 /** Everything but application data and comments; of those the plain header, the colour profile, Adobe's transform. */
 function isNeeded(code: number, segment: Buffer): boolean {
-  if (code === comment) return false;
   if (code < 0xe0 || code > 0xef) return code < 0xf0;
   const says = (text: string): boolean => segment.toString('latin1', 2, 2 + text.length) === text;
   return (
