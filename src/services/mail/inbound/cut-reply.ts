@@ -20,7 +20,7 @@ const quoteHeads: readonly RegExp[] = [
 
 /** Signatures that telephones add by themselves. */
 const deviceLine =
-  /^(?:sent from my |von meinem .{1,40} gesendet|gesendet mit |envoyé (?:de|depuis) mon |enviado desde mi |inviato (?:da|dal) (?:mio )?|verzonden vanaf mijn |wysłane z |enviado do meu |get outlook for |outlook für .{1,20} beziehen|skickat från min |sendt fra min |отправлено с |iphoneから送信|发自我的).{0,80}$/im;
+  /^(?:sent from my |sent (?:with|from) (?:proton|yahoo|outlook|mail for windows)|von meinem .{1,40} gesendet|gesendet mit |envoyé (?:de|depuis) mon |enviado desde mi |inviato (?:da|dal) (?:mio )?|verzonden vanaf mijn |wysłane z |enviado do meu |get outlook for |outlook für .{1,20} beziehen|skickat från min |sendt fra min |отправлено с |iphoneから送信|发自我的).{0,80}$/im;
 
 /** The part of an answer that its author wrote. An answer that is nothing but quotation is empty. */
 export function cutReply(text: string): string {
