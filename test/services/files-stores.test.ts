@@ -287,3 +287,30 @@ test('the sweep removes objects that no row names once they are old, and uploads
   await expect(readFile(partial)).rejects.toThrow('ENOENT');
   await app.stop();
 });
+
+test('a host of their own serves files and nothing else', async () => {
+  const app = await startApp({ flags: { filesUrl: 'https://files.example.com' } });
+  const { application } = await createOrganization(app, 'acme');
+  const visitor = createVisitor(app, application);
+  const { file } = (await uploadFile(app, visitor, Buffer.from('mine'))).body;
+  const sent = await visitor.call('POST', `/conversations/${await createConversation(visitor)}/messages`, {
+    content: 'x',
+    attachments: [file.id],
+  });
+  const { url } = sent.body.message.attachments[0];
+  expect(url).toMatch(/^https:\/\/files\.example\.com\/api\/v1\/files\//);
+  const host = { host: 'files.example.com' };
+  const path = new URL(url as string).pathname + new URL(url as string).search;
+  expect((await download(app.url + path, host)).bytes.toString()).toBe('mine');
+  for (const other of [
+    '/',
+    '/dashboard',
+    '/widget.js',
+    '/api/v1/visitor',
+    '/api/v1/staff/session',
+    '/openapi.json',
+  ])
+    expect((await download(app.url + other, host)).status, other).toBe(404);
+  expect((await download(`${app.url}/widget.js`)).status).toBe(200);
+  await app.stop();
+});
