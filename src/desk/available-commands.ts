@@ -1,8 +1,9 @@
 // Which commands apply now: what hints, help and the palette offer. Pure.
 import { sizeLimits } from '../protocol/codes.ts';
+import type { SdkAttachment } from '../sdk/types.ts';
 import { commandKeys, type CommandName, type KeyScope, type Keymap } from './keymap.ts';
 import { canManage } from './conversation-commands.ts';
-import { cannedQuery, hasText } from './composer.ts';
+import { cannedQuery, hasContent } from './composer.ts';
 import { cursorIndex, isSnoozed, shownCursor, shownRows } from './queue.ts';
 import { shownMessages } from './shown-messages.ts';
 import type { DeskState } from './desk-state.ts';
@@ -36,6 +37,17 @@ export function targetMessage(
   const messages = shownMessages(open);
   if (open.selected !== null) return messages.find(({ key }) => key === open.selected);
   return messages.findLast((one) => one.deleted !== true && (!own || one.own || one.state !== 'sent'));
+}
+
+/** The files that commands concern: those of the selected message, else of the newest message that has any. */
+export function targetFiles(state: DeskState): readonly SdkAttachment[] {
+  const { open } = state;
+  if (open === null) return [];
+  const chosen = open.selected === null ? undefined : targetMessage(state, false);
+  const message =
+    chosen ??
+    shownMessages(open).findLast((one) => one.deleted !== true && (one.attachments ?? []).length > 0);
+  return message?.deleted === true ? [] : (message?.attachments ?? []);
 }
 
 /** What can be done to all marked conversations at once. */
@@ -117,8 +129,20 @@ export function isAvailable(state: DeskState, command: CommandName): boolean {
       return state.open !== null && shownMessages(state.open).some((one) => one.state === 'failed');
     case 'copy':
       return (state.open?.room?.messages.length ?? 0) > 0;
+    case 'attach':
+      return (
+        state.open !== null &&
+        state.composer !== null &&
+        state.composer.editing === null &&
+        state.composer.keeping === null &&
+        item !== undefined &&
+        item.status !== 'closed'
+      );
+    case 'saveFile':
+    case 'openFile':
+      return targetFiles(state).length > 0;
     case 'send':
-      return hasText(state.composer);
+      return hasContent(state.composer);
     default:
       return true;
   }
@@ -163,6 +187,8 @@ const hintsOf: Readonly<Record<KeyScope, Hints>> = {
     ['nextUnread', 'next unread'],
     ['release', 'release'],
     ['edit', 'edit'],
+    ['saveFile', 'save file'],
+    ['openFile', 'open file'],
     ['tag', 'tags'],
     ['snooze', 'snooze'],
     ['wake', 'wake'],
@@ -173,6 +199,7 @@ const hintsOf: Readonly<Record<KeyScope, Hints>> = {
     ['toggleNote', 'note'],
     ['aiDraft', 'AI draft'],
     ['editor', 'editor'],
+    ['attach', 'attach'],
     ['undo', 'undo'],
     ['back', 'back'],
     ['nextUnread', 'next unread'],
@@ -240,6 +267,9 @@ export const paletteCommands: readonly CommandName[] = [
   'retry',
   'discard',
   'copy',
+  'attach',
+  'saveFile',
+  'openFile',
   'keep',
   'gaps',
   'visitor',

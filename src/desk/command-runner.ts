@@ -8,6 +8,7 @@ import type { ConversationController } from './conversation-controller.ts';
 import { visitorName, type ConversationCommands } from './conversation-commands.ts';
 import type { CommandName } from './keymap.ts';
 import type { DeskText } from './texts.ts';
+import type { FileCommands } from './file-commands.ts';
 import type { Learning } from './learning.ts';
 import { editableText } from './lexical-markdown.ts';
 import type { Navigation } from './navigation.ts';
@@ -26,6 +27,7 @@ export interface CommandRunnerParts {
   readonly composer: ComposerController;
   readonly navigation: Navigation;
   readonly learning: Learning;
+  readonly files: FileCommands;
   readonly notifications: Notifications;
 }
 
@@ -92,6 +94,9 @@ export class CommandRunner {
       retry: () => this.#onMessage('retry'),
       discard: () => this.#onMessage('discard'),
       copy: () => this.#onMessage('copy'),
+      attach: () => parts.files.attach(),
+      saveFile: () => parts.files.save(),
+      openFile: () => parts.files.open(),
       canned: () => this.#chooseReply(),
       aiDraft: () => this.#draft(),
       editor: () => {

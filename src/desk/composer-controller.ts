@@ -1,11 +1,13 @@
 // Writing: the composer's text is kept as a draft after every change, sent once, changed, taken back, drafted by the
 // assistant. Must not draw, and sends nothing by itself.
 import { sizeLimits } from '../protocol/codes.ts';
+import { textOfNames } from '../sdk/attachments.ts';
 import type { StaffMessage } from '../sdk/staff-types.ts';
 import type { OutgoingMessage } from '../sdk/types.ts';
 import {
   applyCommand,
   composerFor,
+  hasContent,
   hasText,
   sendPermission,
   withBuffer,
@@ -13,6 +15,7 @@ import {
   type Keeping,
   type SendPermission,
 } from './composer.ts';
+import { ComposerFiles, filesStateOf, type ComposerFile, type FileSource } from './composer-files.ts';
 import type { DeskContext, RowMotion } from './desk-context.ts';
 import type { ConversationCommands } from './conversation-commands.ts';
 import { createDraftPersistence, type DraftPersistence } from './draft-persistence.ts';
@@ -46,6 +49,9 @@ export class ComposerController {
   readonly #context: DeskContext;
   readonly #commands: ConversationCommands;
   readonly #drafts: DraftPersistence;
+  readonly #files: ComposerFiles;
+  /** Sent and left before its files were there, by conversation. */
+  readonly #waiting = new Map<string, Draft>();
   #history = emptyHistory;
   /** Texts leave one after the other: a slow one must not be overtaken. */
   #deliveries: Promise<void> = Promise.resolve();
@@ -54,6 +60,7 @@ export class ComposerController {
     this.#context = context;
     this.#commands = commands;
     this.#drafts = createDraftPersistence(context);
+    this.#files = new ComposerFiles(context, (id) => this.#filesChanged(id));
     this.suggestions = createSuggestions(context, (next) => this.#set(next));
   }
 
@@ -61,11 +68,50 @@ export class ComposerController {
   open(conversationId: string): void {
     const before = this.#state;
     if (before?.conversationId === conversationId) return;
-    if (before !== null) this.#drafts.close(before.conversationId);
+    this.close();
+    const waits = this.#waiting.get(conversationId);
+    if (waits !== undefined) this.#drafts.restore(conversationId, waits);
+    this.#waiting.delete(conversationId);
     const draft = this.#drafts.read(conversationId);
+    const files = this.#files.of(conversationId);
     this.#context.store.set({
-      composer: composerFor(conversationId, draft?.text ?? '', draft?.note ?? false, this.#history),
+      composer: {
+        ...composerFor(conversationId, draft?.text ?? '', draft?.note ?? false, this.#history, files),
+        leaving: waits !== undefined,
+      },
     });
+  }
+
+  /** The composer shows no conversation any more. What was sent goes on waiting for its files. */
+  close(): void {
+    const before = this.#state;
+    if (before === null) return;
+    const { conversationId: id, buffer, note, leaving } = before;
+    if (leaving) this.#waiting.set(id, this.#drafts.take(id, { text: buffer.text, note }));
+    else this.#drafts.close(id);
+    this.#context.store.set({ composer: null });
+  }
+
+  /** Files to go with what is written for the open conversation. */
+  attach(sources: readonly FileSource[]): void {
+    const now = this.#state;
+    if (now === null || now.editing !== null || now.keeping !== null || sources.length === 0) return;
+    if (!now.note && ['closed', 'colleague'].includes(this.#permission(now))) {
+      const refusal = this.#refusal(now);
+      if (refusal !== null) this.#context.flash(refusal, 'bad');
+      return;
+    }
+    this.#files.add(now.conversationId, sources);
+  }
+
+  /** Takes a file out again. */
+  removeFile(key: string): void {
+    if (this.#state !== null) this.#files.remove(this.#state.conversationId, key);
+  }
+
+  /** Uploads a file that failed once more. */
+  retryFile(key: string): void {
+    if (this.#state !== null) this.#files.retry(this.#state.conversationId, key);
   }
 
   /** Runs a command of the composer's; false: it is none. */
@@ -207,7 +253,8 @@ export class ComposerController {
     const { open, drafted } = this.#context.state;
     return (
       drafted.size > 0 ||
-      hasText(this.#state) ||
+      hasContent(this.#state) ||
+      this.#waiting.size > 0 ||
       open?.room?.messages.some(({ state }) => state !== 'sent') === true
     );
   }
@@ -256,12 +303,16 @@ export class ComposerController {
   }
 
   #send(now: ComposerState): void {
-    if (!hasText(now)) return;
+    if (!hasContent(now)) return;
     if (now.keeping !== null) return void this.keep(now.buffer.text, now.keeping).catch(this.#context.report);
     const refusal = this.#refusal(now);
     if (refusal !== null) return this.#context.flash(refusal, 'bad');
     if (now.editing !== null) return void this.#saveEdit(now, now.editing).catch(this.#context.report);
     const { buffer, note, conversationId: id } = now;
+    const uploads = filesStateOf(now.files);
+    if (uploads === 'failed') return this.#context.flash(this.#context.say('fileFailed'), 'bad');
+    if (uploads === 'busy') return this.#context.store.set({ composer: { ...now, leaving: true } });
+    const files = this.#files.take(id);
     const left = this.#drafts.take(id, { text: buffer.text, note });
     // What was meant for colleagues must not come back as an answer.
     if (!note) this.#history = remember(this.#history, buffer.text);
@@ -272,21 +323,51 @@ export class ComposerController {
       ai: null,
       history: this.#history,
       cannedIndex: 0,
+      files: [],
+      leaving: false,
     });
     const { open } = this.#context.state;
     if (open?.id === id)
       this.#context.store.set({
         open: { ...open, atEnd: true, selected: null, unreadFrom: null, unseen: 0 },
       });
-    this.#deliveries = this.#deliveries.then(() => this.#deliver(id, left)).catch(this.#context.report);
+    this.#queue(id, left, files);
     return undefined;
   }
 
-  async #deliver(id: string, left: Draft): Promise<void> {
+  #queue(id: string, left: Draft, files: readonly ComposerFile[]): void {
+    this.#deliveries = this.#deliveries
+      .then(() => this.#deliver(id, left, files))
+      .catch(this.#context.report);
+  }
+
+  /** Files came, went, or are further on their way. */
+  #filesChanged(id: string): void {
+    const files = this.#files.of(id);
+    const uploads = filesStateOf(files);
+    const now = this.#state;
+    if (now?.conversationId === id) {
+      const next = { ...now, files, leaving: now.leaving && (uploads === 'busy' || uploads === 'ready') };
+      this.#context.store.set({ composer: next });
+      if (next.leaving && uploads !== 'busy') this.#send(next);
+      return;
+    }
+    const left = this.#waiting.get(id);
+    if (left === undefined || uploads === 'busy') return;
+    this.#waiting.delete(id);
+    if (uploads !== 'failed') return this.#queue(id, left, this.#files.take(id));
+    this.#giveBack(id, left, []);
+    this.#context.flash(this.#context.say('fileFailed'), 'bad');
+  }
+
+  async #deliver(id: string, left: Draft, files: readonly ComposerFile[]): Promise<void> {
     const target = { conversationId: id };
     let sent = false;
     try {
-      const outgoing = await toOutgoingMessage(left.text);
+      const names = textOfNames(files.map(({ name }) => name));
+      const text = left.text.trim() === '' ? { content: names } : await toOutgoingMessage(left.text);
+      const attachments = files.flatMap(({ uploaded }) => (uploaded === null ? [] : [uploaded.id]));
+      const outgoing: OutgoingMessage = { ...text, ...(attachments.length > 0 && { attachments }) };
       if (!left.note && this.#permission(target) === 'accepts') await this.#commands.accept(id);
       if (left.note || this.#permission(target) === 'answer') {
         this.#context.client.sendMessage(id, outgoing, { internal: left.note }).catch(() => undefined);
@@ -294,12 +375,13 @@ export class ComposerController {
       }
     } finally {
       if (sent) this.#drafts.confirm(id, left);
-      else this.#giveBack(id, left);
+      else this.#giveBack(id, left, files);
     }
   }
 
   /** It could not leave: it stands before what was written since. */
-  #giveBack(id: string, left: Draft): void {
+  #giveBack(id: string, left: Draft, files: readonly ComposerFile[]): void {
+    this.#files.giveBack(id, files);
     this.#drafts.restore(id, left);
     const now = this.#state;
     const draft = this.#drafts.read(id);

@@ -1,6 +1,7 @@
 // What is being written: a text for one conversation, whether it is a note, whether it changes a message. Pure; it is sent
 // and kept by composer-controller.ts.
 import type { CannedReply, StaffConversationListItem } from '../protocol/entities.ts';
+import type { ComposerFile } from './composer-files.ts';
 import * as buffers from './editing/buffer.ts';
 import type { EditBuffer } from './editing/buffer.ts';
 import type { History } from './editing/history.ts';
@@ -31,6 +32,10 @@ export interface ComposerState {
   readonly history: History;
   /** The choice among canned replies; null: put away until the text changes. */
   readonly cannedIndex: number | null;
+  /** What goes with the text. */
+  readonly files: readonly ComposerFile[];
+  /** It was sent while files were on their way: it leaves when they are there. */
+  readonly leaving: boolean;
 }
 
 /** What may be written to a conversation, and what becomes of it. */
@@ -60,6 +65,7 @@ export function composerFor(
   text: string,
   note: boolean,
   history: History,
+  files: readonly ComposerFile[] = [],
 ): ComposerState {
   return {
     conversationId,
@@ -71,10 +77,18 @@ export function composerFor(
     ai: null,
     history,
     cannedIndex: 0,
+    files,
+    leaving: false,
   };
 }
 
 /** Whether there is anything to send. */
+export function hasContent(composer: ComposerState | null): boolean {
+  if (composer === null || hasText(composer)) return composer !== null;
+  return composer.editing === null && composer.keeping === null && composer.files.length > 0;
+}
+
+/** Whether anything is written. */
 export function hasText(composer: ComposerState | null): boolean {
   return composer !== null && composer.buffer.text.trim() !== '';
 }
@@ -83,7 +97,14 @@ export function hasText(composer: ComposerState | null): boolean {
 export function withBuffer(composer: ComposerState, buffer: EditBuffer): ComposerState {
   if (buffer === composer.buffer) return composer;
   if (buffer.text === composer.buffer.text) return { ...composer, buffer };
-  return { ...composer, buffer, ai: composer.ai === 'drafted' ? null : composer.ai, cannedIndex: 0 };
+  // What is still being written must not leave by itself.
+  return {
+    ...composer,
+    buffer,
+    leaving: false,
+    ai: composer.ai === 'drafted' ? null : composer.ai,
+    cannedIndex: 0,
+  };
 }
 
 const motions: Readonly<Partial<Record<CommandName, (buffer: EditBuffer) => EditBuffer>>> = {

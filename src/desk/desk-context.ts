@@ -6,6 +6,7 @@ import { asSdkError } from '../sdk/error.ts';
 import type { DeskState } from './desk-state.ts';
 import type { DraftStore } from './drafts.ts';
 import type { EditBuffer } from './editing/buffer.ts';
+import type { FileSource } from './composer-files.ts';
 import { sanitizeLine } from './sanitize-line.ts';
 import { inEnglish, type Say } from './texts.ts';
 import { createStore, type Store } from './store.ts';
@@ -23,6 +24,17 @@ export interface DeskRuntime {
   /** Puts a text into the clipboard. */
   copy(text: string): void;
   exit(code: number): void;
+  /** The files of this machine; a face without them has its own ways. */
+  readonly files?: {
+    /** A file to be sent. @throws Error with a sentence for the operator */
+    read(path: string): Promise<FileSource>;
+    /** Where a file of this name would be saved. */
+    suggestedPath(name: string): string;
+    /** Stores what is at an address; never over another file. @returns the whole path; @throws Error with a sentence */
+    save(url: string, path: string): Promise<string>;
+    /** Opens an address of the web with another program. @throws Error with a sentence */
+    open(url: string): Promise<void>;
+  };
   /** What a member chose on this device; without it, a choice holds as long as the desk. */
   readonly preferences?: {
     get(name: string): string | null;
@@ -49,6 +61,8 @@ export interface Face {
   moveCaret(buffer: EditBuffer, motion: RowMotion): EditBuffer | null;
   /** Draws everything anew. */
   redraw(): void;
+  /** Lets the member choose files; without it, a path is written. */
+  chooseFiles?(): void;
 }
 
 /** For a desk without a screen. */

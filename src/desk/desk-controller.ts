@@ -15,6 +15,7 @@ import { ConversationController } from './conversation-controller.ts';
 import { Dialogs, maxFieldLength } from './dialogs.ts';
 import type { KeyPress } from './key-names.ts';
 import type { CommandName, Keymap } from './keymap.ts';
+import { FileCommands } from './file-commands.ts';
 import { Learning } from './learning.ts';
 import { Navigation } from './navigation.ts';
 import { startNotifications, type Notifications, type Notifier } from './notifications.ts';
@@ -41,6 +42,7 @@ export class DeskController {
   readonly conversation: ConversationController;
   readonly commands: ConversationCommands;
   readonly composer: ComposerController;
+  readonly files: FileCommands;
   readonly #keymap: Keymap;
   readonly #notifications: Notifications;
   readonly #navigation: Navigation;
@@ -68,6 +70,8 @@ export class DeskController {
     const navigation = new Navigation(context, { queue, conversation, composer, order });
     this.#navigation = navigation;
     const learning = new Learning(context, { composer, navigation });
+    const files = new FileCommands(context, composer, navigation);
+    this.files = files;
     this.#runner = new CommandRunner(context, {
       commands,
       queue,
@@ -77,6 +81,7 @@ export class DeskController {
       composer,
       navigation,
       learning,
+      files,
       notifications: this.#notifications,
     });
     this.#dialogs = new Dialogs(context, {
@@ -87,6 +92,7 @@ export class DeskController {
       composer,
       navigation,
       learning,
+      files,
       keymap,
       run: this.#runner.run,
     });

@@ -60,7 +60,7 @@ export interface GapChoice {
   readonly withTitle: boolean;
 }
 
-/** What there is to choose. `snoozeTime`: a time that is written by hand; `viewText`: a view that is. */
+/** What there is to choose. `snoozeTime`: a time that is written by hand; `viewText`: a view that is; `attachPath`, `savePath`: a path. */
 export type MenuName =
   | 'palette'
   | 'transfer'
@@ -71,7 +71,11 @@ export type MenuName =
   | 'snooze'
   | 'snoozeTime'
   | 'views'
-  | 'viewText';
+  | 'viewText'
+  | 'attachPath'
+  | 'saveFile'
+  | 'savePath'
+  | 'openFile';
 
 export type Dialog =
   | { readonly kind: 'help' }

@@ -4,6 +4,7 @@ import type { ComposerController } from './composer-controller.ts';
 import type { DeskContext } from './desk-context.ts';
 import type { Dialog, Question } from './desk-state.ts';
 import type { ConversationCommands } from './conversation-commands.ts';
+import type { FileCommands } from './file-commands.ts';
 import type { Learning } from './learning.ts';
 import type { KeyPress } from './key-names.ts';
 import type { CommandName, Keymap } from './keymap.ts';
@@ -24,7 +25,7 @@ type Menu = Extract<Dialog, { kind: 'menu' }>;
 const counted: ReadonlySet<Menu['menu']> = new Set(['priority', 'snooze', 'views']);
 /** What a field of one line takes. */
 export const maxFieldLength = 200;
-/** A view is longer: each of its tags is named. */
+/** A view is longer: each of its tags is named. So is a path. */
 const maxViewText = 1_000;
 
 export interface DialogParts {
@@ -35,6 +36,7 @@ export interface DialogParts {
   readonly composer: ComposerController;
   readonly navigation: Navigation;
   readonly learning: Learning;
+  readonly files: FileCommands;
   readonly keymap: Keymap;
   run(command: CommandName): void;
 }
@@ -136,7 +138,7 @@ export class Dialogs {
 
   #choose(menu: Menu): void {
     const { state } = this.#context;
-    const { commands, composer, learning, navigation, order, keymap, run } = this.#parts;
+    const { commands, composer, files, learning, navigation, order, keymap, run } = this.#parts;
     const choice = menuChoices(state, menu, keymap, this.#context.say)[menu.index];
     if (choice === undefined) return;
     navigation.setDialog(null);
@@ -163,6 +165,14 @@ export class Dialogs {
         else void order.bulk({ act: 'transfer', memberId: colleague.id });
         return;
       }
+      case 'attachPath':
+        return menu.filter.trim() === '' ? files.changeAttached(choice.id) : void files.attachPath(choice.id);
+      case 'saveFile':
+        return files.askPath(choice.id);
+      case 'savePath':
+        return menu.about === null ? undefined : void files.saveTo(menu.about, choice.id);
+      case 'openFile':
+        return void files.openFile(choice.id);
       default:
         return this.#chooseOrder(menu, choice.id);
     }
@@ -268,7 +278,7 @@ export class Dialogs {
 }
 
 function maxLengthOf({ menu }: Menu): number {
-  return menu === 'viewText' ? maxViewText : maxFieldLength;
+  return menu === 'viewText' || menu === 'attachPath' || menu === 'savePath' ? maxViewText : maxFieldLength;
 }
 
 /** A one-line field after a key: typed text is added, Backspace takes the last character; null: unchanged. */

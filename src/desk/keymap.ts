@@ -64,6 +64,8 @@ const table = {
   retry: { keys: ['s'], where: ['conversation'] },
   discard: { keys: ['D'], where: ['conversation'] },
   copy: { keys: ['y'], where: ['conversation'] },
+  openFile: { keys: ['o'], where: ['conversation'] },
+  saveFile: { keys: ['S'], where: ['conversation'] },
 
   // Writing.
   send: { keys: ['enter'], where: ['composer'] },
@@ -71,6 +73,11 @@ const table = {
   toggleNote: { keys: ['ctrl+n'], where: ['composer'] },
   canned: { keys: ['ctrl+r'], where: ['composer'] },
   aiDraft: { keys: ['ctrl+g'], where: ['composer'] },
+  attach: {
+    keys: ['A'],
+    where: ['conversation', 'composer'],
+    instead: { composer: ['ctrl+o'] },
+  },
   editor: { keys: ['ctrl+x', 'alt+e'], where: ['composer'] },
   lineUp: { keys: ['up'], where: ['composer'] },
   lineDown: { keys: ['down'], where: ['composer'] },

@@ -2,8 +2,9 @@
 // what a choice does is in dialogs.ts.
 import type { StaffConversationListItem } from '../protocol/entities.ts';
 import type { Keymap } from './keymap.ts';
+import { kindOf, sizeText } from '../sdk/attachments.ts';
 import { editableText } from './lexical-markdown.ts';
-import { isAvailable, keyScopeOf, keyFor, paletteCommands } from './available-commands.ts';
+import { isAvailable, keyScopeOf, keyFor, paletteCommands, targetFiles } from './available-commands.ts';
 import { sanitizeLine } from './sanitize-line.ts';
 import { priorities, priorityTexts } from './queue-order.ts';
 import type { QueueView } from './queue.ts';
@@ -25,6 +26,10 @@ const titles = {
   snoozeTime: 'menuSnooze',
   views: 'menuViews',
   viewText: 'menuViewText',
+  attachPath: 'menuAttach',
+  saveFile: 'menuSaveFile',
+  savePath: 'menuSavePath',
+  openFile: 'menuOpenFile',
 } as const;
 
 const empties = {
@@ -38,6 +43,10 @@ const empties = {
   snoozeTime: 'menuNoTime',
   views: 'menuNoMatch',
   viewText: 'menuNoViewText',
+  attachPath: 'menuNoPath',
+  saveFile: 'noFileHere',
+  savePath: 'menuNoPath',
+  openFile: 'noFileHere',
 } as const;
 
 /** What stands in the menu's frame. */
@@ -45,10 +54,13 @@ export function menuTitle({ menu }: Menu, say: Say = inEnglish): string {
   return say(titles[menu]);
 }
 
+/** Menus of one choice, which is written. */
+const written: ReadonlySet<Menu['menu']> = new Set(['snoozeTime', 'viewText', 'attachPath', 'savePath']);
+
 /** What a menu says when there is nothing in it. */
 export function menuEmpty({ menu, filter, loading }: Menu, say: Say = inEnglish): string {
   if (loading) return say('menuLoading');
-  if (filter !== '' && menu !== 'snoozeTime' && menu !== 'viewText') return say('menuNoMatch');
+  if (filter !== '' && !written.has(menu)) return say('menuNoMatch');
   return say(empties[menu]);
 }
 
@@ -71,6 +83,7 @@ export function menuChoices(
   // What is written there is a time, and filters nothing.
   if (menu.menu === 'snoozeTime') return writtenTime(state, menu);
   if (menu.menu === 'viewText') return writtenView(state, menu, say);
+  if (menu.menu === 'attachPath' || menu.menu === 'savePath') return writtenPath(state, menu, say);
   return allChoices(state, menu, keymap, say).filter((choice) => fits(words, choice));
 }
 
@@ -131,6 +144,17 @@ function allChoices(state: DeskState, menu: Menu, keymap: Keymap, say: Say): rea
       return writtenTime(state, menu);
     case 'viewText':
       return writtenView(state, menu, say);
+    case 'attachPath':
+    case 'savePath':
+      return writtenPath(state, menu, say);
+    case 'saveFile':
+    case 'openFile':
+      return targetFiles(state).map((file) => ({
+        id: file.id,
+        label: sanitizeLine(file.name),
+        detail: kindOf(file),
+        note: sizeText(file.size, 'en'),
+      }));
     case 'views':
       return [
         ...[...(state.views ?? []), ...builtInViews(say)].map(({ id, name, shared }) => ({
@@ -254,6 +278,28 @@ function tagChoice(tag: string, isHeld: boolean, say: Say): Choice {
     detail: isHeld ? say('tagTakeOff') : '',
     note: isHeld ? '✓' : '',
   };
+}
+
+/** What is done with a file of the composer: `out:` and `retry:` with its key. */
+const fileAct = (act: 'out' | 'retry', key: string): string => `${act}:${key}`;
+
+/** A path as it is written, to be read or saved to; where none is, what can be done with the files that are there. */
+function writtenPath({ composer }: DeskState, { menu, filter }: Menu, say: Say): readonly Choice[] {
+  const path = filter.trim();
+  if (path === '')
+    return (menu === 'attachPath' ? (composer?.files ?? []) : []).flatMap((file) => {
+      const name = sanitizeLine(file.name);
+      const out = { id: fileAct('out', file.key), label: say('takeOutFile', { name }), detail: '', note: '' };
+      const again = {
+        id: fileAct('retry', file.key),
+        label: say('retryFile', { name }),
+        detail: '',
+        note: '',
+      };
+      return file.problem !== null && file.mayRetry ? [again, out] : [out];
+    });
+  const label = say(menu === 'attachPath' ? 'attachThis' : 'saveHere', { name: sanitizeLine(path) });
+  return [{ id: path, label, detail: '', note: '' }];
 }
 
 function writtenTime({ now }: DeskState, { filter }: Menu): readonly Choice[] {

@@ -66,7 +66,7 @@ export class Navigation {
     const { composer, conversation } = this.#parts;
     composer.cancelEdit();
     conversation.close();
-    this.#context.store.set({ composer: null });
+    composer.close();
     this.setFocus('queue');
   }
 

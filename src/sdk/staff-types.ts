@@ -9,6 +9,7 @@ import type {
   Priority,
 } from '../protocol/entities.ts';
 import type { QueueSort } from '../protocol/queue.ts';
+import type { FileTarget } from './files.ts';
 import type {
   ConnectionStatus,
   Environment,
@@ -211,6 +212,8 @@ export interface StaffClient {
   markUnread(id: string, messageId?: string): Promise<StaffConversation>;
   /** The same act on up to 100 conversations; a result for each. */
   bulk(ids: readonly string[], act: BulkRequest): Promise<readonly BulkResult[]>;
+  /** Where files of this member go: for `uploadFile`, whose answers' ids are a message's `attachments`. */
+  fileTarget(): FileTarget;
   /** Any other endpoint of the service's below `/staff`, or one that begins with `/admin/`; @throws SdkError */
   call<T>(method: string, path: string, body?: object): Promise<T>;
 }

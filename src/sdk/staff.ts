@@ -426,6 +426,10 @@ export function createStaffClient(options: StaffOptions): StaffClient {
     wake: (id) => change('DELETE', `${id}/snooze`),
     markUnread: (id, messageId) => act(id, 'unread', messageId === undefined ? {} : { messageId }),
     bulk,
+    fileTarget: () => ({
+      address: `${base}${visitorApiPrefix}/staff/files`,
+      headers: token === '' || token === inCookie ? {} : { Authorization: `Bearer ${token}` },
+    }),
     call: (method, path, body) =>
       // The rest of the API lies beside `/staff`.
       http.request_(

@@ -37,6 +37,27 @@ export type ConnectionStatus = 'idle' | 'connecting' | 'online' | 'offline';
 /** `sending` also while offline or rate limited: it goes out by itself. `failed` waits for `retry`. */
 export type DeliveryState = 'sending' | 'sent' | 'failed';
 
+/** A file of a message. */
+export interface SdkAttachment {
+  readonly id: string;
+  readonly name: string;
+  /** Its media type, as the service found it. */
+  readonly type: string;
+  /** Bytes. */
+  readonly size: number;
+  /** Of a picture, in pixels; null: it is none, or its size is not known. */
+  readonly width: number | null;
+  readonly height: number | null;
+  /** Where it is for an hour; messages that are asked for again have a new one. */
+  readonly url: string;
+}
+
+/** A file that was uploaded: its `id` goes into a message's `attachments`. */
+export type SdkFile = Omit<SdkAttachment, 'url'> & {
+  /** `scanning`: it can be sent already, and is handed out once it is found harmless. */
+  readonly state: 'ready' | 'scanning';
+};
+
 export interface SdkMessage {
   /** Stays the same from the first moment on, through `sending` to `sent`: name list entries by it. */
   readonly key: string;
@@ -61,6 +82,8 @@ export interface SdkMessage {
   readonly choices?: { readonly id: string; readonly title: string }[];
   /** The id of the one that the visitor chose. */
   readonly choice?: string;
+  /** Files, in the order in which they were sent; absent: none. */
+  readonly attachments?: readonly SdkAttachment[];
   readonly state: DeliveryState;
   /** Why it is `failed`. */
   readonly error?: SdkError;
@@ -216,6 +239,8 @@ export interface OutgoingMessage {
   readonly person?: boolean;
   /** The id of one of a message's `choices`: the assistant answers with that passage. */
   readonly choice?: string;
+  /** Ids of uploaded files, at most 10. */
+  readonly attachments?: readonly string[];
 }
 
 export interface SdkApi {

@@ -582,6 +582,7 @@ export class FakeStaff {
       resume: (token = '') => this.#resume(token),
       signOut: async () => this.signOut(),
       stop: () => calls.push('stop'),
+      fileTarget: () => ({ address: 'https://chat.example.com/api/v1/staff/files', headers: {} }),
       on: this.#emitter.on,
       off: this.#emitter.off,
       getState: () => this.#state,

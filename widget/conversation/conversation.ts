@@ -1,8 +1,10 @@
 // Owns the conversation in the frame: which view is shown, what is sent, edited and read. Everything it knows
 // comes from the engine's state; everything it does goes through the engine's methods.
-import type { SdkApi, SdkMessage, SdkState } from '../../src/sdk/types.ts';
+import { visitorApiPrefix } from '../../src/protocol/codes.ts';
+import { attachmentIn, newestPage } from '../../src/sdk/attachments.ts';
+import type { SdkApi, SdkAttachment, SdkMessage, SdkState } from '../../src/sdk/types.ts';
 import type { VisibleHost } from '../launcher/host.ts';
-import type { Panel } from '../panel/panel.ts';
+import type { Panel, PanelDraft } from '../panel/panel.ts';
 import { icons } from '../panel/icons.ts';
 import type { ComposedContent } from '../panel/serialize.ts';
 import { h, icon } from '../shared/dom.ts';
@@ -17,7 +19,7 @@ import { createTranscript } from './transcript.ts';
 export interface Conversation {
   update(state: SdkState): void;
   /** What is being written, to carry over into another language. */
-  draft(): readonly Node[];
+  draft(): PanelDraft;
   remove(): void;
 }
 
@@ -35,7 +37,7 @@ export function createConversation({ api, shell, frame, sound, contact }: Conver
   const life = new AbortController();
   const announcer = createLiveRegion(life.signal);
   const notices = createNotices(i18n);
-  const transcript = createTranscript({ api, speech: i18n, onEdit, onError, onSeen: markRead });
+  const transcript = createTranscript({ api, speech: i18n, onEdit, onError, onSeen: markRead, renew });
   const list = createConversationList({ api, speech: i18n, onSelect: (id) => void choose(id), onError });
   const again = h(
     'button',
@@ -45,6 +47,8 @@ export function createConversation({ api, shell, frame, sound, contact }: Conver
   const ended = h('div', { class: 'ended', hidden: true }, h('p', {}, words.ended), again);
   const form = createContactForm({ api, speech: i18n, contact });
   let asking = false;
+  /** Files that wait until the visitor has said who they are. */
+  const uploads: (() => void)[] = [];
   let view: 'chat' | 'list' = 'chat';
   let editing: SdkMessage | null = null;
   let state = api.getState();
@@ -65,6 +69,20 @@ export function createConversation({ api, shell, frame, sound, contact }: Conver
     send,
     typing: () => api.setTyping(),
     cancel: () => onEdit(null),
+    target: async () => {
+      if (contact.shouldAsk(state))
+        await new Promise<void>((resolve) => {
+          uploads.push(resolve);
+          update(state);
+        });
+      // The first file makes a visitor, as the first message does.
+      const visitorId = state.visitorId ?? (await api.identify(shell.options.user ?? {})).id;
+      const { appId, apiBaseUrl = '' } = shell.options;
+      return {
+        address: `${apiBaseUrl}${visitorApiPrefix}/files`,
+        headers: { 'X-App-Id': appId, 'X-Visitor-Id': visitorId },
+      };
+    },
   });
   document.addEventListener('visibilitychange', markRead, { signal: life.signal });
   // The browser knows of a lost network long before a connection does.
@@ -84,7 +102,10 @@ export function createConversation({ api, shell, frame, sound, contact }: Conver
   contact.onChange = () => update(api.getState());
 
   function update(next: SdkState): void {
-    if (state.visitorId !== null && next.visitorId === null) contact.clear();
+    if (state.visitorId !== null && next.visitorId === null) {
+      contact.clear();
+      composer.dropFiles();
+    }
     const { connection, online, conversations, conversationId, open } = next;
     if (conversationId !== state.conversationId) justLoaded = false;
     else if (next.loaded && !state.loaded) justLoaded = next.messages.some(({ own }) => !own);
@@ -101,13 +122,14 @@ export function createConversation({ api, shell, frame, sound, contact }: Conver
     ended.hidden = !closed;
     // No visitor is interrupted in the middle of a sentence: then the form comes when it is to be sent.
     const due = contact.shouldAsk(next);
-    asking = due && (asking || contact.pending.length > 0 || composer.isEmpty());
+    asking = due && (asking || contact.pending.length > 0 || uploads.length > 0 || composer.isEmpty());
     const answering = form.element.contains(shell.root.activeElement);
     composer.element.hidden = asking || (closed && editing === null);
     form.update(asking);
     if (focused && asking) form.focus();
     else if (focused && composer.element.hidden) again.focus();
     else if (answering && !asking) frame.focus();
+    if (!due) for (const go of uploads.splice(0)) go();
     // Through the launcher's queue, behind whatever the page itself has asked for before.
     if (!due)
       for (const written of contact.pending.splice(0))
@@ -185,6 +207,16 @@ export function createConversation({ api, shell, frame, sound, contact }: Conver
     announcer.announce(text);
   }
 
+  /** A file with an address that holds for another while, as the history has it now. */
+  async function renew(message: SdkMessage, { id }: SdkAttachment): Promise<SdkAttachment | null> {
+    const { appId, apiBaseUrl = '' } = shell.options;
+    const path = newestPage(message.conversationId, state.messages, message.id);
+    const answer = await fetch(`${apiBaseUrl}${visitorApiPrefix}${path}`, {
+      headers: { 'X-App-Id': appId, 'X-Visitor-Id': state.visitorId ?? '' },
+    }).catch(() => null);
+    return answer?.ok === true ? attachmentIn(await answer.json(), message.id, id) : null;
+  }
+
   /** Shows the visitor's newest conversation that is not over, or the list when all are. */
   async function catchUp(): Promise<void> {
     if (api.getState().visitorId === null || state.conversationId !== null) return;
@@ -205,7 +237,7 @@ export function createConversation({ api, shell, frame, sound, contact }: Conver
 
   return {
     update,
-    draft: () => composer.draft(),
+    draft: () => ({ content: composer.draft(), files: composer.files() }),
     remove: () => {
       undo();
       life.abort();

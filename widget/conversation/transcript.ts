@@ -1,8 +1,10 @@
 // Owns showing messages: a window on the history that grows upwards, states of one's own messages, day lines.
 // Draws from the engine's state and keeps none of its own but the scroll position and the window.
 import { sizeLimits } from '../../src/protocol/codes.ts';
-import type { OutgoingMessage, SdkApi, SdkMessage, SdkState } from '../../src/sdk/types.ts';
+import { isOnlyNames } from '../../src/sdk/attachments.ts';
+import type { OutgoingMessage, SdkApi, SdkAttachment, SdkMessage, SdkState } from '../../src/sdk/types.ts';
 import { h, icon } from '../shared/dom.ts';
+import { drawAttachments } from '../shared/draw-attachments.ts';
 import { icons } from '../panel/icons.ts';
 import { renderContent } from './rich-text.ts';
 import type { I18n } from '../panel/i18n.ts';
@@ -20,6 +22,8 @@ export interface TranscriptOptions {
   onEdit(message: SdkMessage): void;
   onError(error: unknown): void;
   onSeen(): void;
+  /** Asks for a file's address anew; null: it is not there any more. */
+  renew(message: SdkMessage, file: SdkAttachment): Promise<SdkAttachment | null>;
 }
 
 interface Entry {
@@ -32,11 +36,19 @@ interface Entry {
 /** Messages drawn at first, and how many more each time the visitor scrolls to the top. */
 const windowSize = 60;
 const windowStep = 60;
+/** The place for a picture. */
+const picturePlace = { width: 260, height: 320 };
 /** Messages of one person within this time share one line with name and time. */
 const togetherMs = 5 * 60_000;
 
-export function createTranscript({ api, speech, onEdit, onError, onSeen }: TranscriptOptions): Transcript {
+export function createTranscript(options: TranscriptOptions): Transcript {
+  const { api, speech, onEdit, onError, onSeen, renew } = options;
   const { words } = speech;
+  const fileWords = {
+    open: (name: string) => speech.interpolate(words.openPicture, { name }),
+    download: (name: string) => speech.interpolate(words.download, { name }),
+    gone: words.fileGone,
+  };
   const list = h('ol', { role: 'list' });
   const log = h(
     'div',
@@ -187,12 +199,20 @@ export function createTranscript({ api, speech, onEdit, onError, onSeen }: Trans
   }
 
   function own(message: SdkMessage, first: boolean, receipt: string, offer: boolean): HTMLElement {
-    const { own: mine, state: delivery, senderRole, senderName, editedAt } = message;
+    const { own: mine, state: delivery, senderRole, senderName, editedAt, attachments } = message;
     const date = new Date(message.createdAt);
     const name = mine ? words.you : senderName;
-    const content = renderContent(message.content, message.contentFormat);
-    const item = bubble(name, content, {
+    const said = isOnlyNames(message.content, message.contentFormat, attachments)
+      ? []
+      : renderContent(message.content, message.contentFormat);
+    const item = bubble(name, said, {
       mine,
+      files: drawAttachments(attachments, {
+        words: fileWords,
+        tag: speech.tag,
+        place: picturePlace,
+        renew: (file) => renew(message, file),
+      }),
       meta: first
         ? [
             senderRole === 'assistant' && h('span', { class: 'tag' }, words.assistant),
@@ -247,7 +267,12 @@ export function createTranscript({ api, speech, onEdit, onError, onSeen }: Trans
     {
       mine = false,
       meta = [],
-    }: { readonly mine?: boolean; readonly meta?: readonly (Node | false)[] | null } = {},
+      files = [],
+    }: {
+      readonly mine?: boolean;
+      readonly meta?: readonly (Node | false)[] | null;
+      readonly files?: readonly Node[];
+    } = {},
   ): HTMLElement {
     return h(
       'li',
@@ -256,7 +281,12 @@ export function createTranscript({ api, speech, onEdit, onError, onSeen }: Trans
       h(
         'div',
         { class: 'line' },
-        h('div', { class: 'bubble' }, h('div', { class: 'text', dir: 'auto' }, ...content)),
+        h(
+          'div',
+          { class: 'bubble' },
+          (content.length > 0 || files.length === 0) && h('div', { class: 'text', dir: 'auto' }, ...content),
+          ...files,
+        ),
       ),
     );
   }

@@ -1,6 +1,6 @@
 // Owns what the launcher lends to the panel: types only, the seam between the two files that a page loads.
 import type { InitOptions, SdkApi, SdkConfig, Theme } from '../../src/sdk/types.ts';
-import type { Panel } from '../panel/panel.ts';
+import type { Panel, PanelDraft } from '../panel/panel.ts';
 
 /** What `deskbell('init', …)` takes: the SDK's options. */
 export type WidgetOptions = InitOptions;
@@ -35,7 +35,7 @@ export type VisibleHost = WidgetHost & {
 };
 
 /** Makes the frame in another language, with what was being written. */
-export type MakePanel = (locale: string | null, draft: readonly Node[]) => Promise<Panel>;
+export type MakePanel = (locale: string | null, draft: PanelDraft) => Promise<Panel>;
 
 /** What the panel's file exports. */
 export interface PanelModule {

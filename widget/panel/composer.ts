@@ -1,5 +1,7 @@
-// Owns writing: the editable field, its formatting by keys and by bar, and links. Hands out what was written;
-// must not know where it goes.
+// Owns writing: the editable field, its formatting by keys and by bar, links, and the way in for files. Hands out what was
+// written; must not know where it goes.
+import { fileRules } from './file-rules.ts';
+import type { Tray, TrayOptions } from '../files/tray.ts';
 import { h, icon } from '../shared/dom.ts';
 import { formatNames, formatOfKey, type FormatName } from '../shared/format-keys.ts';
 import { link, safeAddress } from '../shared/links.ts';
@@ -16,6 +18,12 @@ export interface Composer {
   draft(): readonly Node[];
   fill(content: readonly Node[]): void;
   isEmpty(): boolean;
+  /** Files to go with what is written. */
+  attach(files: readonly File[]): void;
+  /** What was chosen and has not been sent, to carry it over. */
+  files(): readonly File[];
+  /** Takes all files out: they are another visitor's. */
+  dropFiles(): void;
 }
 
 export interface ComposerOptions {
@@ -25,6 +33,8 @@ export interface ComposerOptions {
   send(written: ComposedContent): void;
   typing(): void;
   cancel(): void;
+  /** Where files go. */
+  readonly target: TrayOptions['target'];
 }
 
 /** The command of the browser's own editing; empty where it has none. */
@@ -39,7 +49,8 @@ const commands: Readonly<Record<FormatName, string>> = {
   link: '',
 };
 
-export function createComposer({ speech, root, maxLength, send, typing, cancel }: ComposerOptions): Composer {
+export function createComposer(options: ComposerOptions): Composer {
+  const { speech, root, maxLength, send, typing, cancel } = options;
   const { words } = speech;
   const field = h('div', {
     class: 'field',
@@ -50,7 +61,11 @@ export function createComposer({ speech, root, maxLength, send, typing, cancel }
     'data-hint': words.write,
     spellcheck: 'true',
     enterkeyhint: coarse() ? 'enter' : 'send',
-    input: changed,
+    input: () => {
+      // What is still being written must not leave by itself.
+      waiting = false;
+      changed();
+    },
     keydown,
     keyup: showMarks,
     pointerup: showMarks,
@@ -78,6 +93,27 @@ export function createComposer({ speech, root, maxLength, send, typing, cancel }
     'div',
     { class: 'tools', role: 'toolbar', 'aria-label': words.format, keydown: walkTools },
     ...buttons,
+  );
+  const picker = h('input', {
+    type: 'file',
+    multiple: true,
+    hidden: true,
+    change: () => {
+      attach([...(picker.files ?? [])]);
+      // The same file can be chosen again after it was taken out.
+      picker.value = '';
+    },
+  });
+  const clip = h(
+    'button',
+    {
+      type: 'button',
+      class: 'tool clip',
+      'aria-label': words.attach,
+      title: words.attach,
+      click: () => picker.click(),
+    },
+    icon(icons.clip),
   );
   const long = h('span', { class: 'long', role: 'status' });
   const sendButton = h(
@@ -116,11 +152,16 @@ export function createComposer({ speech, root, maxLength, send, typing, cancel }
     editRow,
     linkRow,
     field,
-    h('div', { class: 'bar' }, tools, long, sendButton),
+    h('div', { class: 'bar' }, clip, picker, tools, long, sendButton),
   );
   let kept: Range | null = null;
   let putAside: readonly Node[] = [];
   let editing = false;
+  let tray: Tray | null = null;
+  /** Chosen while the tray's file is on its way. */
+  const early: File[] = [];
+  /** Send was pressed: it goes out when the files are uploaded. */
+  let waiting = false;
   changed();
 
   function changed(): void {
@@ -130,19 +171,75 @@ export function createComposer({ speech, root, maxLength, send, typing, cancel }
     field.toggleAttribute('data-empty', empty);
     // The hint goes with the widget's direction, what is written with its own.
     field.dir = empty ? '' : 'auto';
-    long.textContent = over > 0 ? speech.plural(words.long, over) : '';
-    sendButton.setAttribute('aria-disabled', String(written === null || over > 0));
+    long.textContent =
+      over > 0 ? speech.plural(words.long, over) : waiting && trayState() === 'busy' ? words.uploadWaits : '';
+    sendButton.setAttribute(
+      'aria-disabled',
+      String((written === null && (editing || trayState() === 'empty')) || over > 0),
+    );
     showMarks();
     if (written !== null && !editing) typing();
   }
 
   function submit(): void {
     const written = serializeContent(field);
-    if (written === null || written.content.length > maxLength) return;
+    const files = editing ? 'empty' : trayState();
+    waiting = false;
+    if ((written === null && files === 'empty') || (written?.content.length ?? 0) > maxLength) return;
+    if (files === 'failed') {
+      tray?.explain();
+      return;
+    }
+    if (files === 'busy') {
+      waiting = true;
+      changed();
+      return;
+    }
+    const taken = files === 'ready' ? (tray?.take() ?? []) : [];
     field.replaceChildren();
     changed();
-    send(written);
+    send({
+      ...(written ?? { content: tray?.textOf(taken) ?? '', contentFormat: 'plain' }),
+      ...(taken.length > 0 && { attachments: taken.map(({ id }) => id) }),
+    });
     field.focus();
+  }
+
+  function trayState(): ReturnType<Tray['state']> {
+    return tray?.state() ?? (early.length > 0 ? 'busy' : 'empty');
+  }
+
+  function attach(files: readonly File[]): void {
+    if (files.length === 0 || editing) return;
+    if (tray !== null) return tray.add(files);
+    early.push(...files);
+    if (early.length > files.length) return undefined;
+    changed();
+    // What it needs of this file is handed to it: it shares none with it, so nothing is loaded twice or too early.
+    void import('../files/tray.ts')
+      .then(({ createTray }) => {
+        tray = createTray({
+          speech,
+          h,
+          icon,
+          icons,
+          rules: fileRules,
+          target: options.target,
+          onChange: () => {
+            if (waiting && tray?.state() !== 'busy') submit();
+            changed();
+          },
+          focus: () => field.focus(),
+        });
+        field.before(tray.element);
+        tray.add(early.splice(0));
+      })
+      .catch(() => {
+        early.length = 0;
+        changed();
+        long.textContent = words.wrong;
+      });
+    return undefined;
   }
 
   function keydown(event: KeyboardEvent): void {
@@ -285,7 +382,10 @@ export function createComposer({ speech, root, maxLength, send, typing, cancel }
 
   function insertPlain(event: Event, data: DataTransfer | null): void {
     event.preventDefault();
-    document.execCommand('insertText', false, data?.getData('text/plain') ?? '');
+    const text = data?.getData('text/plain') ?? '';
+    // A text that was copied may bring a picture of itself along.
+    if (text === '') attach([...(data?.files ?? [])]);
+    else document.execCommand('insertText', false, text);
   }
 
   function fill(content: readonly Node[]): void {
@@ -302,6 +402,10 @@ export function createComposer({ speech, root, maxLength, send, typing, cancel }
       fill(content ?? putAside);
       if (content === null) putAside = [];
       editRow.hidden = !editing;
+      clip.hidden = editing;
+      waiting = false;
+      if (tray !== null && editing) tray.element.hidden = true;
+      else tray?.show();
       const label = editing ? words.save : words.send;
       sendButton.setAttribute('aria-label', label);
       sendButton.title = label;
@@ -310,7 +414,10 @@ export function createComposer({ speech, root, maxLength, send, typing, cancel }
     },
     draft: () => (editing ? putAside : [...field.childNodes]),
     fill,
-    isEmpty: () => serializeContent(field) === null,
+    isEmpty: () => serializeContent(field) === null && trayState() === 'empty',
+    attach,
+    files: () => tray?.chosen() ?? early,
+    dropFiles: () => tray?.clear(),
   };
 }
 

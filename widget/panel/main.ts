@@ -3,7 +3,7 @@
 import type { VisibleHost, PanelModule, ConversationModule, WidgetHost } from '../launcher/host.ts';
 import { sheet } from '../shared/dom.ts';
 import { chooseLanguage, isRightToLeft } from '../shared/languages.ts';
-import { createPanel, type Panel } from './panel.ts';
+import { createPanel, type Panel, type PanelDraft } from './panel.ts';
 import css from './panel.css';
 import { loadI18n } from './i18n.ts';
 
@@ -12,7 +12,9 @@ let frames: WeakMap<WidgetHost, Promise<Panel>> | null = null;
 
 export const start: PanelModule['start'] = async (shell, open) => {
   frames ??= new WeakMap();
-  const frame = isDrawn(shell) ? await (frames.get(shell) ?? keep(shell, makeFrame(shell, null, []))) : null;
+  const frame = isDrawn(shell)
+    ? await (frames.get(shell) ?? keep(shell, makeFrame(shell, null, { content: [], files: [] })))
+    : null;
   if (open) frame?.setOpen(true);
   // A file that once failed to load is asked for under another address: browsers remember the failure.
   const room = (await import(
@@ -38,7 +40,7 @@ function isDrawn(shell: WidgetHost): shell is VisibleHost {
 }
 
 /** The frame in the language of the locale, or of the site or the browser where there is none. */
-async function makeFrame(shell: VisibleHost, locale: string | null, draft: readonly Node[]): Promise<Panel> {
+async function makeFrame(shell: VisibleHost, locale: string | null, draft: PanelDraft): Promise<Panel> {
   const { options, config, root } = shell;
   const { language, tag } = chooseLanguage([
     locale,

@@ -3,7 +3,7 @@
 import { sizeLimits } from '../../src/protocol/codes.ts';
 import type { VisibleHost } from '../launcher/host.ts';
 import { h, icon } from '../shared/dom.ts';
-import { createComposer, type Composer } from './composer.ts';
+import { createComposer, type Composer, type ComposerOptions } from './composer.ts';
 import { icons } from './icons.ts';
 import type { ComposedContent } from './serialize.ts';
 import type { I18n } from './i18n.ts';
@@ -16,6 +16,8 @@ export interface PanelHandlers {
   typing(): void;
   /** No more editing of a message. */
   cancel(): void;
+  /** Where files go; waits until they may. */
+  target: ComposerOptions['target'];
 }
 
 export interface Panel {
@@ -40,7 +42,13 @@ export interface Panel {
 
 const narrow = '(max-width: 480px), (max-height: 480px)';
 
-export function createPanel(shell: VisibleHost, i18n: I18n, draft: readonly Node[]): Panel {
+/** What was being written, to carry it over. */
+export interface PanelDraft {
+  readonly content: readonly Node[];
+  readonly files: readonly File[];
+}
+
+export function createPanel(shell: VisibleHost, i18n: I18n, draft: PanelDraft): Panel {
   const { words } = i18n;
   const { config } = shell;
   const life = new AbortController();
@@ -63,7 +71,15 @@ export function createPanel(shell: VisibleHost, i18n: I18n, draft: readonly Node
     },
     typing: () => undefined,
     cancel: () => undefined,
+    target: async () => {
+      await engine;
+      return handlers.target();
+    },
   };
+  let engineCame = (): void => undefined;
+  const engine = new Promise<void>((resolve) => {
+    engineCame = resolve;
+  });
 
   const composer = createComposer({
     speech: i18n,
@@ -72,8 +88,24 @@ export function createPanel(shell: VisibleHost, i18n: I18n, draft: readonly Node
     send: (written) => handlers.send(written),
     typing: () => handlers.typing(),
     cancel: () => handlers.cancel(),
+    target: () => handlers.target(),
   });
-  const chat = h('div', { class: 'chat' }, composer.element);
+  const chat = h(
+    'div',
+    {
+      class: 'chat',
+      'data-drop': words.dropHere,
+      dragover: dragged,
+      dragleave: ({ relatedTarget }: DragEvent) =>
+        chat.toggleAttribute('data-over', relatedTarget instanceof Node && chat.contains(relatedTarget)),
+      drop: (event: DragEvent) => {
+        const taken = dragged(event);
+        chat.removeAttribute('data-over');
+        if (taken) composer.attach([...(event.dataTransfer?.files ?? [])]);
+      },
+    },
+    composer.element,
+  );
   const backButton = button(words.back, icons.back, () => handlers.back());
   backButton.classList.add('back');
   backButton.hidden = true;
@@ -108,7 +140,17 @@ export function createPanel(shell: VisibleHost, i18n: I18n, draft: readonly Node
     element.addEventListener(type, (event) => event.stopPropagation(), { signal });
   phone.addEventListener('change', fit, { signal });
   for (const type of ['resize', 'scroll']) visualViewport?.addEventListener(type, fit, { signal });
-  composer.fill(draft);
+  composer.fill(draft.content);
+  composer.attach(draft.files);
+
+  /** Files over the chat, where they can be taken. A browser that opened them would leave the page. */
+  function dragged(event: DragEvent): boolean {
+    if (event.defaultPrevented || event.dataTransfer?.types.includes('Files') !== true) return false;
+    event.preventDefault();
+    const taken = composer.element.checkVisibility();
+    chat.toggleAttribute('data-over', taken);
+    return taken;
+  }
 
   function isOpen(): boolean {
     return element.hidden === false;
@@ -183,6 +225,7 @@ export function createPanel(shell: VisibleHost, i18n: I18n, draft: readonly Node
     setOpen,
     setHandlers: (next) => {
       handlers = next;
+      engineCame();
     },
     focus,
     remove: () => {

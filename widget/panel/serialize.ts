@@ -5,6 +5,8 @@ import { safeAddress } from '../shared/links.ts';
 export interface ComposedContent {
   readonly content: string;
   readonly contentFormat: 'plain' | 'lexical';
+  /** Ids of uploaded files. */
+  readonly attachments?: readonly string[];
 }
 
 interface LexicalNode {

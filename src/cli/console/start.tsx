@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { render } from 'ink';
 import { createStaffClient } from '../../sdk/staff.ts';
 import { createDraftStore } from './drafts.ts';
+import { createFileAccess } from './files.ts';
 import { createEnglishKeymap } from '../../desk/command-texts.ts';
 import type { Keymap } from '../../desk/keymap.ts';
 import { KeymapError, parseKeyOverrides } from '../../desk/own-keys.ts';
@@ -92,6 +93,7 @@ export async function runConsole(options: ConsoleOptions): Promise<number> {
         options.onSignedOut === undefined ? Promise.resolve(null) : handedOver(options.onSignedOut),
       copy: (text) => stdout.write(clipboardBytes(text)),
       exit: leave,
+      files: createFileAccess({ target: client.fileTarget }),
     },
   });
 

@@ -1,11 +1,12 @@
 // Owns writing: a field for Markdown with its buttons, answer or note, canned replies, the assistant. The model has the
 // text; the field shows it and tells every change.
 import { useComputed, useSignal, type Signal } from '@preact/signals';
-import type { JSX } from 'preact';
+import type { JSX, TargetedDragEvent } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import {
   cannedQuery,
   fittingReplies,
+  hasContent,
   hasText,
   sendPermission,
   type ComposerState,
@@ -22,6 +23,8 @@ import type { IconName } from '../ui/icon.tsx';
 import { Menu } from '../ui/menu.tsx';
 import { toast } from '../ui/toast.tsx';
 import { say, t } from '../words.ts';
+import { fileSources, filesOf } from './file-sources.ts';
+import { Clip, Files } from './files.tsx';
 import { isTouch } from './layout.ts';
 import { applyMark } from './markdown-marks.ts';
 import { RichContent } from './rich-content.tsx';
@@ -132,6 +135,26 @@ function Field({ composer, permission, holder }: FieldProps): JSX.Element {
     replaceText(field, next.text, next.from, next.to);
     tell();
   };
+  const attach = (files: readonly File[]): boolean => {
+    model.composer.attach(fileSources(files));
+    return files.length > 0;
+  };
+  const dropping = {
+    onDragOver: (event: TargetedDragEvent<HTMLFormElement>) => {
+      if (event.dataTransfer?.types.includes('Files') !== true) return;
+      event.preventDefault();
+      event.currentTarget.toggleAttribute('data-over', true);
+    },
+    onDragLeave: ({ currentTarget, relatedTarget }: TargetedDragEvent<HTMLFormElement>) =>
+      currentTarget.toggleAttribute(
+        'data-over',
+        relatedTarget instanceof Node && currentTarget.contains(relatedTarget),
+      ),
+    onDrop: (event: TargetedDragEvent<HTMLFormElement>) => {
+      event.currentTarget.removeAttribute('data-over');
+      if (attach([...(event.dataTransfer?.files ?? [])])) event.preventDefault();
+    },
+  };
   const mode = note ? 'note' : 'answer';
   const placeholder = note
     ? t('writeNote')
@@ -148,6 +171,8 @@ function Field({ composer, permission, holder }: FieldProps): JSX.Element {
         event.preventDefault();
         model.composer.run('send');
       }}
+      data-drop={t('dropFiles')}
+      {...dropping}
     >
       <Canned composer={composer} />
       <Head composer={composer} />
@@ -163,6 +188,9 @@ function Field({ composer, permission, holder }: FieldProps): JSX.Element {
         spellcheck
         enterkeyhint={isTouch.matches ? 'enter' : 'send'}
         onInput={tell}
+        onPaste={(event) => {
+          if (attach(filesOf(event.clipboardData))) event.preventDefault();
+        }}
         onSelect={tell}
         onKeyDown={(event) => {
           const wanted = formatOfKey(event);
@@ -172,6 +200,7 @@ function Field({ composer, permission, holder }: FieldProps): JSX.Element {
         }}
       />
       {previewing.value && hasText(composer) ? <Preview text={text} /> : null}
+      <Files composer={composer} />
       <Foot composer={composer} previewing={previewing} mark={mark} />
     </form>
   );
@@ -248,6 +277,7 @@ function Foot({ composer, previewing, mark }: FootProps): JSX.Element {
         />
       </div>
       <div class="tools">
+        <Clip disabled={editing !== null || keeping !== null} />
         <IconButton icon="book" label={t('cannedReplies')} hint="/" onClick={() => model.run('canned')} />
         <IconButton
           icon="spark"
@@ -263,7 +293,7 @@ function Foot({ composer, previewing, mark }: FootProps): JSX.Element {
           {say('tooLong', { n: over })}
         </p>
       ) : null}
-      <Button kind="main" type="submit" icon="send" disabled={!hasText(composer)} class={`send ${mode}`}>
+      <Button kind="main" type="submit" icon="send" disabled={!hasContent(composer)} class={`send ${mode}`}>
         {t(action)}
       </Button>
     </div>

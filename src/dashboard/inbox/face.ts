@@ -13,7 +13,16 @@ export interface ListHandle {
   pageSize(): number;
 }
 
-export const handles: { log: LogHandle | null; list: ListHandle | null } = { log: null, list: null };
+/** What the composer can do. */
+export interface ComposerHandle {
+  chooseFiles(): void;
+}
+
+export const handles: {
+  log: LogHandle | null;
+  list: ListHandle | null;
+  composer: ComposerHandle | null;
+} = { log: null, list: null, composer: null };
 
 /** The browser as a face of the desk. */
 export const face: Face = {
@@ -24,4 +33,5 @@ export const face: Face = {
   scrollDialog: (by) => document.querySelector('dialog[open] .dialog-content')?.scrollBy({ top: by * 40 }),
   moveCaret: () => null,
   redraw: () => undefined,
+  chooseFiles: () => handles.composer?.chooseFiles(),
 };

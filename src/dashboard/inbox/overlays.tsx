@@ -24,6 +24,11 @@ const placeholders = {
   snoozeTime: 'timePlaceholder',
   views: 'viewPlaceholder',
   viewText: 'viewTextPlaceholder',
+  // Not opened here: a browser has its own ways with files.
+  attachPath: 'filter',
+  saveFile: 'filter',
+  savePath: 'filter',
+  openFile: 'filter',
 } as const;
 
 export function Overlays(): JSX.Element | null {

@@ -16,6 +16,7 @@ import {
   composerRule,
   composerText,
   conversationTitle,
+  fileLines,
   messageLinesInSight,
 } from './conversation-lines.ts';
 import { overlayOf, type Overlay } from './dialog-lines.ts';
@@ -127,7 +128,9 @@ export function App({ model, view, keymap, onTerminal, onEnd }: AppProps): React
     if (composer !== null && open !== null) {
       const text = composerText(composer, layout, firstRow.current);
       firstRow.current = text.firstRow;
-      const choices = cannedLines(state, composer, layout);
+      const choices = [...fileLines(composer, layout), ...cannedLines(state, composer, layout)].slice(
+        -layout.messageRows,
+      );
       conversation.splice(conversation.length - choices.length, choices.length, ...choices);
       conversation.push(
         composerRule(state, composer, layout),

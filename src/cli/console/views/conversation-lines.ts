@@ -1,6 +1,7 @@
 // The conversation pane as lines: title with who is here, messages in sight, and what is
 // being written. Pure.
 import { sizeLimits } from '../../../protocol/codes.ts';
+import { sizeText } from '../../../sdk/attachments.ts';
 import { visitorName } from '../../../desk/conversation-commands.ts';
 import { cannedQuery, fittingReplies, sendPermission, type ComposerState } from '../../../desk/composer.ts';
 import type { PaneLayout } from './pane-layout.ts';
@@ -214,6 +215,33 @@ export function composerBody(
     layout.composerRows,
     'top',
   );
+}
+
+/** The files that go with what is written, drawn over the lowest messages. */
+export function fileLines({ files, leaving }: ComposerState, layout: PaneLayout): readonly Line[] {
+  const { conversationColumns: columns, messageRows } = layout;
+  const most = Math.max(1, Math.min(5, messageRows - 1));
+  const shown = files.slice(-most);
+  return shown.map((file, index) => {
+    const { name, size, progress, uploaded, problem } = file;
+    const how: Span =
+      problem !== null
+        ? { text: `✗ ${sanitizeLine(problem)}`, color: 'red' }
+        : uploaded === null
+          ? { text: `… ${Math.round(progress * 100)} %`, dim: true }
+          : { text: leaving ? '… waits for the others' : '✓', color: 'green' };
+    const more = index === 0 && files.length > shown.length ? ` (${files.length} files)` : '';
+    return fitLine(
+      [
+        { text: ' ⧉ ', color: 'cyan' },
+        { text: sanitizeLine(name) || 'file', bold: true },
+        { text: size === null ? '  ' : `  ${sizeText(size, 'en')}  `, dim: true },
+        how,
+        { text: more, dim: true },
+      ],
+      columns,
+    );
+  });
 }
 
 /** The canned replies that fit what is typed, drawn over the lowest messages; empty: no shortcut is typed. */

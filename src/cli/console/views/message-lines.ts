@@ -9,6 +9,8 @@ import { contentLines } from '../text/rich-lines.ts';
 import { sanitizeLine } from '../text/sanitize-line.ts';
 import type { Line, Span } from '../text/types.ts';
 import { cut, widthOf } from '../text/wrap.ts';
+import { isOnlyNames, kindOf as fileKind, sizeText } from '../../../sdk/attachments.ts';
+import type { SdkAttachment } from '../../../sdk/types.ts';
 import { dayLabel, dayOf, timeOfDay } from '../../../desk/time.ts';
 
 export interface LineOptions {
@@ -70,6 +72,16 @@ export function ruleWith(label: string, columns: number, style: Omit<Span, 'text
     ],
     columns,
   );
+}
+
+/** A file of a message: name, kind and size. */
+export function fileSpans(file: SdkAttachment): Line {
+  const about = [fileKind(file), sizeText(file.size, 'en')].filter((part) => part !== '').join(', ');
+  return [
+    { text: '⧉ ', dim: true },
+    { text: sanitizeLine(file.name) || 'file', underline: true },
+    { text: `  ${sanitizeLine(about)}`, dim: true },
+  ];
 }
 
 function problemOf(message: ShownMessage): string {
@@ -164,8 +176,12 @@ function draw(
       ),
     );
   }
-  const content = contentLines(message, Math.max(4, Math.min(columns - 4, maxLineLength)));
+  const { attachments } = message;
+  const content = isOnlyNames(message.content, message.contentFormat, attachments)
+    ? []
+    : contentLines(message, Math.max(4, Math.min(columns - 4, maxLineLength)));
   for (const line of content) lines.push([gutter, ...line]);
+  for (const file of attachments ?? []) lines.push(cut([gutter, ...fileSpans(file)], columns));
   const marks: Span[] = [];
   if (isEdited === true) marks.push({ text: 'you are editing this', color: 'yellow' });
   else if (message.editedAt !== null) marks.push({ text: 'edited', dim: true });
@@ -181,7 +197,10 @@ function draw(
     );
     const last = lines.at(-1) ?? [];
     // Behind the text where there is room, so that nothing jumps when a mark comes.
-    if (content.length > 0 && widthOf(last) + widthOf(tail) + 2 <= Math.min(columns - 1, maxLineLength + 4))
+    if (
+      (content.length > 0 || attachments !== undefined) &&
+      widthOf(last) + widthOf(tail) + 2 <= Math.min(columns - 1, maxLineLength + 4)
+    )
       lines[lines.length - 1] = [...last, { text: '  ' }, ...tail];
     else lines.push(cut([gutter, ...tail], columns));
   }

@@ -1,5 +1,5 @@
 // The commands of plain mode: what a line that begins with a slash does. Writes its answers through the reporter.
-import { targetConversation } from '../../../desk/available-commands.ts';
+import { targetConversation, targetFiles } from '../../../desk/available-commands.ts';
 import { fittingReplies, hasText } from '../../../desk/composer.ts';
 import type { DeskController } from '../../../desk/desk-controller.ts';
 import type { DeskState } from '../../../desk/desk-state.ts';
@@ -67,6 +67,25 @@ export class PlainCommands {
         name: 'editor',
         about: 'write the draft in your editor',
         run: () => void model.composer.run('editor'),
+      },
+      {
+        name: 'attach',
+        args: 'PATH',
+        about: 'a file to go with the next answer or /send',
+        run: (words) => this.#attach(words),
+      },
+      {
+        name: 'detach',
+        about: 'the files that were attached',
+        run: () => {
+          for (const { key } of this.#state.composer?.files ?? []) model.composer.removeFile(key);
+        },
+      },
+      {
+        name: 'save',
+        args: '[PATH]',
+        about: 'the newest file of the conversation',
+        run: (words) => this.#save(words),
       },
       { name: 'resolve', about: 'close the conversation', run: run('resolve') },
       { name: 'release', about: 'give it back to the queue', run: run('release') },
@@ -177,6 +196,20 @@ export class PlainCommands {
     composer.paste(text);
     composer.run('send');
     return undefined;
+  }
+
+  #attach(path: string): void {
+    if (this.#state.composer === null) return this.#reporter.write('Open a conversation first.');
+    if (path === '') return this.#reporter.write('Write the path of a file after /attach.');
+    return void this.#model.files.attachPath(path);
+  }
+
+  /** The newest file, to the path or to where it would be put; what came of it is reported. */
+  #save(path: string): void {
+    const file = targetFiles(this.#state).at(-1);
+    const files = this.#model.context.runtime.files;
+    if (file === undefined || files === undefined) return this.#reporter.write('There is no file here.');
+    return void this.#model.files.saveTo(file.id, path === '' ? files.suggestedPath(file.name) : path);
   }
 
   #discard(): void {

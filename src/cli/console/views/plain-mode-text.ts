@@ -5,6 +5,8 @@ import { visitorName } from '../../../desk/conversation-commands.ts';
 import type { DeskState, ShownMessage } from '../../../desk/desk-state.ts';
 import { sanitizeLine } from '../text/sanitize-line.ts';
 import { timeOfDay, longDuration, shortTimestamp } from '../../../desk/time.ts';
+import { isOnlyNames } from '../../../sdk/attachments.ts';
+import { fileSpans } from './message-lines.ts';
 import { contentLines } from '../text/rich-lines.ts';
 import { textOf } from '../text/wrap.ts';
 
@@ -55,7 +57,13 @@ export function messageText(message: ShownMessage, state: DeskState, columns: nu
       : message.editedAt === null
         ? ''
         : ' (edited)';
-  const lines = contentLines(message, Math.max(20, columns - 2)).map((line) => textOf(line));
+  const { attachments = [] } = message;
+  const lines = [
+    ...(isOnlyNames(message.content, message.contentFormat, attachments)
+      ? []
+      : contentLines(message, Math.max(20, columns - 2)).map((line) => textOf(line))),
+    ...attachments.map((file) => `File: ${textOf(fileSpans(file)).replace('⧉ ', '')}`),
+  ];
   if (lines.length === 1 && head.length + marks.length + (lines[0] ?? '').length + 2 <= columns)
     return [`${head}${marks}: ${lines[0] ?? ''}`];
   return [`${head}${marks}:`, ...lines.map((line) => `  ${line}`)];
