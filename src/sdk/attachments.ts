@@ -1,6 +1,5 @@
 // What every face says of files alike: which are not sent at all, the text of a message without one, kinds and sizes.
 // Pure; what is shown and sent is the faces' business.
-import { inlineFileTypes } from '../protocol/codes.ts';
 import type { SdkAttachment, SdkMessage } from './types.ts';
 
 /** What is known of a file before it is uploaded. */
@@ -82,8 +81,14 @@ export function isOnlyNames(
   );
 }
 
-/** Pictures that browsers show without running anything. */
-const pictureTypes: readonly string[] = inlineFileTypes;
+/** As `inlineFileTypes` of the protocol, which would bring its other tables along; a test compares them. */
+export const pictureTypes: readonly string[] = [
+  'image/png',
+  'image/jpeg',
+  'image/gif',
+  'image/webp',
+  'image/avif',
+];
 
 /** Whether a file is shown in its place: a picture of a safe kind whose size is known, so that nothing jumps. */
 export function isPicture(

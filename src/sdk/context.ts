@@ -11,6 +11,7 @@ import type {
   Environment,
   KeyValueStorage,
   OutgoingMessage,
+  SdkAttachment,
   SdkConversation,
   SdkEvents,
   SdkMessage,
@@ -31,6 +32,7 @@ export interface RawMessage {
   readonly contentHtml: string | null;
   readonly createdAt: string;
   readonly editedAt?: string | null;
+  readonly attachments?: SdkAttachment[];
 }
 
 /** A conversation as the service writes it. */

@@ -80,10 +80,16 @@ export function createStaffRooms(options: StaffRoomsOptions): StaffRooms {
   }
 
   function applyEdit(id: string, raw: Partial<StaffRaw> & Pick<StaffRaw, 'id'>): void {
-    const { content, contentFormat, contentHtml, editedAt } = raw;
+    const { content, contentFormat, contentHtml, editedAt, attachments } = raw;
     const changed = rooms
       .get(id)
-      ?.thread.applyEdit_(raw.id, { content, contentFormat, contentHtml, editedAt } as Partial<StaffMessage>);
+      ?.thread.applyEdit_(raw.id, {
+        content,
+        contentFormat,
+        contentHtml,
+        editedAt,
+        attachments,
+      } as Partial<StaffMessage>);
     if (changed === undefined) return;
     publish();
     emit('message:updated', changed);

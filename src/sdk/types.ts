@@ -83,7 +83,7 @@ export interface SdkMessage {
   /** The id of the one that the visitor chose. */
   readonly choice?: string;
   /** Files, in the order in which they were sent; absent: none. */
-  readonly attachments?: readonly SdkAttachment[];
+  readonly attachments?: SdkAttachment[];
   readonly state: DeliveryState;
   /** Why it is `failed`. */
   readonly error?: SdkError;

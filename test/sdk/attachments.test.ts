@@ -8,10 +8,12 @@ import {
   isPicture,
   kindOf,
   newestPage,
+  pictureTypes,
   refusalOf,
   sizeText,
   textOfNames,
 } from '../../src/sdk/attachments.ts';
+import { inlineFileTypes } from '../../src/protocol/codes.ts';
 import { encodeFileName } from '../../src/sdk/files.ts';
 import type { SdkAttachment } from '../../src/sdk/types.ts';
 
@@ -87,7 +89,13 @@ describe('a message that is files alone', () => {
     const text = textOfNames(names);
     expect(text.length).toBeLessThan(600);
     expect(text).toMatch(/…$/);
-    expect(isOnlyNames(text, 'plain', names.map((name) => file({ name })))).toBe(true);
+    expect(
+      isOnlyNames(
+        text,
+        'plain',
+        names.map((name) => file({ name })),
+      ),
+    ).toBe(true);
   });
 });
 
@@ -99,6 +107,10 @@ test.each([
   [{ height: 0 }, false],
 ])('a file with %o is shown in its place: %s', (over, shown) => {
   expect(isPicture(file(over))).toBe(shown);
+});
+
+test('they are those that the service hands out to be shown', () => {
+  expect(pictureTypes).toEqual(inlineFileTypes);
 });
 
 test('an address is over a moment before its time', () => {

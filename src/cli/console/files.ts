@@ -5,7 +5,6 @@ import { existsSync, openAsBlob } from 'node:fs';
 import { mkdir, open as openFile, stat, unlink } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
-import { Writable } from 'node:stream';
 import type { DeskRuntime } from '../../desk/desk-context.ts';
 import type { FileTarget } from '../../sdk/files.ts';
 import { sanitizeLine } from './text/sanitize-line.ts';
@@ -80,7 +79,7 @@ export function createFileAccess({
         const response = await fetch(webAddress(url));
         if (!response.ok || response.body === null)
           throw new Error(`The server did not hand out the file (HTTP ${response.status}).`);
-        await response.body.pipeTo(Writable.toWeb(handle.createWriteStream({ autoClose: false })));
+        for await (const piece of response.body) await handle.writeFile(piece);
       } catch (error) {
         await handle.close().catch(() => undefined);
         // Half a file is none.
