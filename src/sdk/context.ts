@@ -11,7 +11,6 @@ import type {
   Environment,
   KeyValueStorage,
   OutgoingMessage,
-  SdkAttachment,
   SdkConversation,
   SdkEvents,
   SdkMessage,
@@ -32,7 +31,6 @@ export interface RawMessage {
   readonly contentHtml: string | null;
   readonly createdAt: string;
   readonly editedAt?: string | null;
-  readonly attachments?: SdkAttachment[];
 }
 
 /** A conversation as the service writes it. */

@@ -6,9 +6,12 @@ import type { Emitter } from './emitter.ts';
 import type { HttpClient } from './http.ts';
 import type { StaffEvents, StaffMessage, StaffRoom } from './staff-types.ts';
 import { createMessageList, type MessageList } from './message-list.ts';
-import type { SdkMessage, TypingPerson } from './types.ts';
+import type { SdkAttachment, SdkMessage, TypingPerson } from './types.ts';
 
-type StaffRaw = RawMessage & { readonly internal?: true };
+type StaffRaw = RawMessage & {
+  readonly internal?: true;
+  readonly attachments?: SdkAttachment[] | undefined;
+};
 
 interface Room {
   readonly id: string;
@@ -81,15 +84,13 @@ export function createStaffRooms(options: StaffRoomsOptions): StaffRooms {
 
   function applyEdit(id: string, raw: Partial<StaffRaw> & Pick<StaffRaw, 'id'>): void {
     const { content, contentFormat, contentHtml, editedAt, attachments } = raw;
-    const changed = rooms
-      .get(id)
-      ?.thread.applyEdit_(raw.id, {
-        content,
-        contentFormat,
-        contentHtml,
-        editedAt,
-        attachments,
-      } as Partial<StaffMessage>);
+    const changed = rooms.get(id)?.thread.applyEdit_(raw.id, {
+      content,
+      contentFormat,
+      contentHtml,
+      editedAt,
+      attachments,
+    } as Partial<StaffMessage>);
     if (changed === undefined) return;
     publish();
     emit('message:updated', changed);

@@ -67,14 +67,17 @@ function readBuild(folder: string): Build {
   };
 }
 
-/** @param scheme of WebSockets: `ws:` only where the page itself is not encrypted */
-function policy(scheme: 'ws:' | 'wss:'): string {
+/**
+ * @param scheme of WebSockets: `ws:` only where the page itself is not encrypted
+ * @param filesFrom the origins of messages' pictures besides the page's own
+ */
+function policy(scheme: 'ws:' | 'wss:', filesFrom: readonly string[]): string {
   return [
     "default-src 'none'",
     "script-src 'self'",
     "style-src 'self'",
     `connect-src 'self' ${scheme}`,
-    "img-src 'self' blob:",
+    ["img-src 'self' blob:", ...filesFrom].join(' '),
     "manifest-src 'self'",
     "worker-src 'self'",
     // The preview of the widget: no other page of this server may be framed.
@@ -119,13 +122,20 @@ export function serveDashboard(
   };
 }
 
+/** Where links to files lead: their own host, or the service's, which an organization's host is not. */
+function fileOrigins({ files, settings }: Service): readonly string[] {
+  const address = files.publicUrl ?? settings.baseUrl();
+  if (address === null || !URL.canParse(address)) return [];
+  return [new URL(address).origin];
+}
+
 function sendPage(ctx: Context, service: Service, build: Build): void {
   const host = ctx.req.headers.host;
   const slug = organizationSlugFromHost(service, host);
   // Whether there is such an organization is not said here.
   const named = slug === null ? '' : `<meta name="deskbell-organization" content="${escapeHtml(slug)}">`;
   const encrypted = service.settings.baseUrl()?.startsWith('https:') === true || !isLoopbackHost(host);
-  ctx.set('Content-Security-Policy', policy(encrypted ? 'wss:' : 'ws:'));
+  ctx.set('Content-Security-Policy', policy(encrypted ? 'wss:' : 'ws:', fileOrigins(service)));
   ctx.type = 'html';
   ctx.vary('Accept-Language');
   ctx.vary('Cookie');
