@@ -42,7 +42,7 @@ describe('the page', () => {
 
   it('allows nothing but its own files, and no page to frame it', async () => {
     const policy = (scheme: string): string =>
-      `default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self' ${scheme}; img-src 'self' blob:; manifest-src 'self'; worker-src 'self'; frame-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'; require-trusted-types-for 'script'; trusted-types deskbell`;
+      `default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self' ${scheme}; img-src 'self' blob: https://chat.example; manifest-src 'self'; worker-src 'self'; frame-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'; require-trusted-types-for 'script'; trusted-types deskbell`;
     const page = await get('/', { ...html, host: 'acme.chat.example' });
     expect(page.headers['content-security-policy']).toBe(policy('wss:'));
     expect(page.headers['cross-origin-opener-policy']).toBe('same-origin');

@@ -79,7 +79,8 @@ export function createFileAccess({
         const response = await fetch(webAddress(url));
         if (!response.ok || response.body === null)
           throw new Error(`The server did not hand out the file (HTTP ${response.status}).`);
-        for await (const piece of response.body) await handle.writeFile(piece);
+        const pieces: AsyncIterable<Uint8Array> = response.body;
+        for await (const piece of pieces) await handle.writeFile(piece);
       } catch (error) {
         await handle.close().catch(() => undefined);
         // Half a file is none.
