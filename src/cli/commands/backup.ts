@@ -52,7 +52,7 @@ async function backUp(
       'The files of messages are in a bucket, and not in this backup. Protect the bucket by its own means.',
     );
   else if (files.count > 0)
-    print.line(`${files.count} files of messages are in it: ${(files.bytes / 1_048_576).toFixed(1)} MiB.`);
+    print.line(`Files of messages in it: ${files.count}, ${(files.bytes / 1_048_576).toFixed(1)} MiB.`);
   if (encrypted)
     print.line('The file is encrypted, the secret key in it too. Without its passphrase it is lost.');
   else print.line('The file contains the secret key, so every API key in it can be read. Keep it private.');
