@@ -27,7 +27,9 @@ import {
   type OpenBackup,
 } from './engine/open-engine.ts';
 import { loadMasterKey, secretKeyFile } from './secret-key.ts';
+import type { Output } from './protocol/operations.ts';
 import { createSecrets } from './services/auth/secrets.ts';
+import { inspectPush } from './services/notifications/push-keys.ts';
 
 export { hasReserve, isSealedBackup, PassphraseError, reserveBytes } from './engine/open-engine.ts';
 
@@ -319,20 +321,23 @@ export interface DataFolderReport {
   readonly database: DatabaseReport | Error | null;
   /** True when the key at hand is the database's; the error where there is none to be had; null without a database. */
   readonly key: boolean | Error | null;
+  /** The keys for pushes; null where they can't be looked at. */
+  readonly push: Output<'push.check'> | null;
 }
 
 /** Looks at a folder that exists, and changes nothing in it. */
 export async function inspectDataFolder(config: Config): Promise<DataFolderReport> {
   const served = await isServed(config.data);
-  if (!(await databaseExists(config.data))) return { serverRunning: served, database: null, key: null };
+  if (!(await databaseExists(config.data)))
+    return { serverRunning: served, database: null, key: null, push: null };
   const database = await inspectDatabase(databaseFile(config.data)).catch(asError);
   const key = await loadMasterKey(config.data, config.secretKey).catch(asError);
-  if (key instanceof Error) return { serverRunning: served, database, key };
-  return {
-    serverRunning: served,
-    database,
-    key: !(database instanceof Error) && database.keyCheck === createSecrets(key).keyCheck,
-  };
+  if (key instanceof Error) return { serverRunning: served, database, key, push: null };
+  const secrets = createSecrets(key);
+  const isRight = !(database instanceof Error) && database.keyCheck === secrets.keyCheck;
+  const push =
+    isRight && database.push !== null ? inspectPush(secrets, database.push.keys, database.push.counts) : null;
+  return { serverRunning: served, database, key: isRight, push };
 }
 
 function asError(error: unknown): Error {

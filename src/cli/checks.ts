@@ -62,6 +62,7 @@ export async function runChecks(config: Config, now: number): Promise<Finding[]>
     await logSize(config.data),
     durability(config),
     ...(await files(config, seen)),
+    ...push(config, seen),
     ...(await checkAddresses(config, seen.serverRunning)),
     ...(await model(config)),
   );
@@ -269,6 +270,35 @@ async function model(config: Config): Promise<Finding[]> {
 }
 
 /** The store of files, the scanner, and what waits for them. */
+/** Nothing is said of pushes where no browser takes any. */
+function push({ baseUrl: url }: Config, { push: seen }: DataFolderReport): Finding[] {
+  const about = 'push';
+  if (seen === null || (seen.keys === 0 && seen.problem === null)) return [];
+  const { devices, failing, problem } = seen;
+  if (problem !== null)
+    return [
+      wrong(about, problem, 'Make a new key: deskbell notify rotate-key. Browsers then subscribe again'),
+    ];
+  const found = `${devices} ${devices === 1 ? 'browser is' : 'browsers are'} sent pushes`;
+  if (devices > 0 && url?.startsWith('https:') !== true)
+    return [
+      note(
+        about,
+        `${found}, and Apple takes none from a server without an https address`,
+        'Set --base-url https://…',
+      ),
+    ];
+  return failing === 0
+    ? [ok(about, found)]
+    : [
+        note(
+          about,
+          `${found}, and the last push did not arrive at ${failing}`,
+          'Their members see why on the page Notifications, and deskbell notify test names it',
+        ),
+      ];
+}
+
 async function files(config: Config, { database }: DataFolderReport): Promise<Finding[]> {
   const { checkFiles: examineFiles } = await import('./files-check.ts');
   const report = database === null || database instanceof Error ? null : database.files;

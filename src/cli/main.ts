@@ -32,6 +32,7 @@ import { addServeCommands } from './commands/serve.ts';
 import { addSecondFactorCommands } from './commands/second-factor.ts';
 import { addSessionCommands } from './commands/sessions.ts';
 import { addTagCommands, addViewCommands } from './commands/tags.ts';
+import { addNotifyCommands } from './commands/notify.ts';
 import { addTokenCommands } from './commands/tokens.ts';
 import { addSnippetCommand } from './commands/snippet.ts';
 import { addStatsCommand } from './commands/stats.ts';
@@ -109,6 +110,7 @@ function createProgram(io: Io): Command {
   addSecondFactorCommands(program, act);
   addSessionCommands(program, act);
   addTokenCommands(program, act);
+  addNotifyCommands(program, act);
   addConsoleCommand(program, act);
   addInboxCommands(program, act);
   addConversationCommands(program, act);

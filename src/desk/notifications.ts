@@ -111,19 +111,21 @@ interface Choices {
 }
 
 /** Whether the member wants the bell for an event: on, until the service has said otherwise. */
-function bellChoices({ client, now }: DeskContext): (event: 'new' | 'reply') => boolean {
+function bellChoices(context: DeskContext): (event: 'new' | 'reply') => boolean {
   let choices: Choices | null = null;
   let askedAt = -choicesEveryMs;
+  const load = async (): Promise<void> => {
+    try {
+      choices = await context.client.call<Choices>('GET', '/notifications');
+    } catch {
+      // Asked again in a while.
+    }
+  };
   return (event) => {
-    if (now() - askedAt >= choicesEveryMs) {
-      askedAt = now();
-      client.call<Choices>('GET', '/notifications').then(
-        (loaded) => {
-          choices = loaded;
-        },
-        // Asked again in a while.
-        () => undefined,
-      );
+    const now = context.now();
+    if (now - askedAt >= choicesEveryMs) {
+      askedAt = now;
+      void load();
     }
     return choices?.notifications.events[event].bell ?? true;
   };

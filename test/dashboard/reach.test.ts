@@ -14,6 +14,12 @@ const ofTheInbox =
 const called: Readonly<Record<string, readonly [file: string, text: string]>> = {
   'me.get': ['account.tsx', "'/staff/me'"],
   'me.update': ['account.tsx', "rest('PATCH', '/staff/me', body)"],
+  'push.get': ['notifications.tsx', "'/staff/push'"],
+  'push.add': ['../push.ts', "call('POST', '/push'"],
+  'push.remove': ['notifications.tsx', "rest('DELETE', `/staff/push/${id}`)"],
+  'notifications.get': ['notifications.tsx', "'/staff/notifications'"],
+  'notifications.update': ['notifications.tsx', "'PUT', '/staff/notifications'"],
+  'notifications.test': ['notifications.tsx', "'POST', '/staff/notifications/test'"],
   'sessions.list': ['account.tsx', "'/staff/sessions'"],
   'sessions.end': ['account.tsx', "rest('DELETE', `/staff/sessions/${id}`)"],
   'tokens.list': ['account.tsx', "'/staff/tokens'"],

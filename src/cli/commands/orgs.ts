@@ -1,10 +1,17 @@
 // deskbell org …: the organizations of a data folder. Holds no rule.
 import { Argument, Option, type Command } from 'commander';
+import { notificationWays } from '../../protocol/codes.ts';
 import type { OrganizationDetail, Plan } from '../../protocol/entities.ts';
 import type { RawInput } from '../../protocol/operations.ts';
 import type { WrapHandler, Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
-import { addCommandGroup, requireConfirmation, wholeNumberOr, oneOf } from '../command-builder.ts';
+import {
+  appendValue,
+  addCommandGroup,
+  requireConfirmation,
+  wholeNumberOr,
+  oneOf,
+} from '../command-builder.ts';
 import { runLocal } from '../local.ts';
 import { formatBytes } from '../../text/text.ts';
 
@@ -22,6 +29,7 @@ interface SetOptions {
   readonly name?: string;
   readonly releaseAfter?: number | 'never';
   readonly secondFactor?: OrganizationDetail['signIn']['secondFactor'];
+  readonly escalate?: readonly string[];
 }
 
 export function addOrgCommands(program: Command, act: WrapHandler): void {
@@ -75,7 +83,7 @@ export function addOrgCommands(program: Command, act: WrapHandler): void {
     org
       .command('set')
       .description(
-        'change the name, when absent operators lose their conversations, who needs a second factor',
+        'change the name, when absent operators lose their conversations, who needs a second factor, and what happens when no member accepts',
       ),
   )
     .option('--name <N>', 'the name')
@@ -87,6 +95,11 @@ export function addOrgCommands(program: Command, act: WrapHandler): void {
         'all',
       ]),
     )
+    .option(
+      '--escalate <STEP|off>',
+      'when no member accepts, as 5:all:push,email; may be given several times',
+      appendValue,
+    )
     .action(act<SetOptions>(setOrg));
   slug(org.command('delete').description('delete an organization with everything in it'))
     .option('--yes', 'confirm')
@@ -95,15 +108,32 @@ export function addOrgCommands(program: Command, act: WrapHandler): void {
 
 async function setOrg(
   context: Context,
-  { name, releaseAfter, secondFactor }: SetOptions,
+  { name, releaseAfter, secondFactor, escalate }: SetOptions,
   [organization]: readonly string[],
 ): Promise<void> {
-  if (name === undefined && releaseAfter === undefined && secondFactor === undefined)
-    throw new UsageError('Give what to change: --name N, --release-after MINUTES or --second-factor WHO.');
+  if ([name, releaseAfter, secondFactor, escalate].every((one) => one === undefined))
+    throw new UsageError(
+      'Give what to change: --name N, --release-after MINUTES, --second-factor WHO or --escalate STEP.',
+    );
   const releaseAfterMinutes = releaseAfter === 'never' ? null : releaseAfter;
   const signIn = secondFactor === undefined ? undefined : { secondFactor };
-  const input = { organization, name, releaseAfterMinutes, signIn };
+  const escalation = escalate === undefined ? undefined : readSteps(escalate);
+  const input = { organization, name, releaseAfterMinutes, signIn, escalation };
   show(context, await runLocal(context, 'organizations.update', input));
+}
+
+/** Steps as `5:all:push,email`: after how many minutes, who (`available`, `all` or a member's id), by which ways. */
+function readSteps(written: readonly string[]): OrganizationDetail['escalation'] {
+  if (written.length === 1 && written[0] === 'off') return [];
+  return written.map((step) => {
+    const [minutes = '', to = '', ways = ''] = step.split(':');
+    const known = notificationWays.filter((way) => ways.split(',').includes(way));
+    if (!/^\d{1,4}$/.test(minutes) || to === '' || known.length !== ways.split(',').length)
+      throw new UsageError(
+        `${JSON.stringify(step)} is no step. Write MINUTES:WHO:WAYS, with available, all or a member's id, and ways of ${notificationWays.join(', ')}.`,
+      );
+    return { afterMinutes: Number(minutes), to, ways: known };
+  });
 }
 
 async function createOrg(
@@ -164,6 +194,14 @@ function show({ print }: Context, one: OrganizationDetail): void {
     ],
     ['assistant', limits.ai ? 'yes' : 'no'],
     ['second factor', one.signIn.secondFactor],
+    [
+      'no one accepts',
+      one.escalation.length === 0
+        ? 'nothing is done'
+        : one.escalation
+            .map(({ afterMinutes, to, ways }) => `${afterMinutes} min: ${to} by ${ways.join(', ')}`)
+            .join('; '),
+    ],
     ['created', one.createdAt],
   ]);
 }

@@ -20,6 +20,11 @@ export interface DatabaseReport {
   readonly newestTime: number | null;
   /** Files that are stored, and what waits; null: the schema is older than files. */
   readonly files: FilesReport | null;
+  /** The keys for pushes as they are stored, and how many browsers have each; null: the schema is older than they. */
+  readonly push: {
+    readonly keys: string | null;
+    readonly counts: readonly { key_id: string; devices: number; failing: number }[];
+  } | null;
 }
 
 /** How many files are stored, wait for the scanner, and could not be removed. */
@@ -46,6 +51,13 @@ export async function inspectDatabase(file: string): Promise<DatabaseReport> {
       problem: integrityProblem(connection, 'quick_check'),
       newestTime: schema === 0 ? null : await repositories.retention.newestTime(),
       files: schema < migrations.length ? null : await repositories.files.overview(),
+      push:
+        schema < migrations.length
+          ? null
+          : {
+              keys: (await repositories.meta.get('push_keys')) ?? null,
+              counts: await repositories.pushDevices.countByKey(),
+            },
     };
   } finally {
     connection.close();

@@ -4,11 +4,13 @@ import { generateKeyPairSync } from 'node:crypto';
 import { importJWK, SignJWT } from 'jose';
 import { z } from 'zod';
 import type { Output } from '../../protocol/operations.ts';
+import type { Secrets } from '../auth/secrets.ts';
 import type { LocalActor } from '../core/actor.ts';
 import { audit } from '../core/audit.ts';
 import type { Call, ReadTx, Service, Tx } from '../service.ts';
 
-const metaKey = 'push_keys';
+/** Where the keys lie among the facts about the database. */
+export const metaKey = 'push_keys';
 /** A push service takes a signature of a day at most; half of it leaves room for clocks that differ. */
 const signatureMs = 12 * 3_600_000;
 const renewMs = 3_600_000;
@@ -74,21 +76,33 @@ export async function rotatePushKey(
   return { publicKey: publicKeyOf(made) };
 }
 
-/** What `deskbell doctor` says of pushes. */
+/** What is wrong with the keys for pushes, and how many browsers use them. */
 export async function checkPush(tx: ReadTx, { service }: Call<LocalActor>): Promise<Output<'push.check'>> {
-  const counts = await tx.repositories.pushDevices.countByKey();
+  const { meta, pushDevices } = tx.repositories;
+  return inspectPush(service.secrets, (await meta.get(metaKey)) ?? null, await pushDevices.countByKey());
+}
+
+/**
+ * The same of what was read without a service, for `deskbell doctor`.
+ * @param stored the value under `push_keys`; null: none was made yet
+ */
+export function inspectPush(
+  secrets: Pick<Secrets, 'open'>,
+  stored: string | null,
+  counts: readonly { readonly key_id: string; readonly devices: number; readonly failing: number }[],
+): Output<'push.check'> {
   const devices = counts.reduce((sum, one) => sum + one.devices, 0);
   const failing = counts.reduce((sum, one) => sum + one.failing, 0);
   let keys: StoredKey[] = [];
   let problem: string | null = null;
   try {
-    keys = await readKeys(tx);
-    for (const key of keys) service.secrets.open(Buffer.from(key.sealed, 'base64url'), placeOf(key.id));
+    keys = stored === null ? [] : storedKeys.parse(JSON.parse(stored));
+    for (const key of keys) secrets.open(Buffer.from(key.sealed, 'base64url'), placeOf(key.id));
     const known = new Set(keys.map(({ id }) => id));
     if (counts.some(({ key_id }) => !known.has(key_id)))
-      problem = 'some browsers were given a key that is not there any more: they must subscribe again';
+      problem = 'some browsers were given a key that is not there any more';
   } catch {
-    problem = "the keys for pushes can't be read: make new ones with deskbell notify rotate-key";
+    problem = "the keys for pushes can't be read";
   }
   return { keys: keys.length, devices, failing, problem };
 }
