@@ -27,9 +27,7 @@ import {
   type OpenBackup,
 } from './engine/open-engine.ts';
 import { loadMasterKey, secretKeyFile } from './secret-key.ts';
-import type { Output } from './protocol/operations.ts';
-import { createSecrets } from './services/auth/secrets.ts';
-import { inspectPush } from './services/notifications/push-keys.ts';
+import { createSecrets, type Secrets } from './services/auth/secrets.ts';
 
 export { hasReserve, isSealedBackup, PassphraseError, reserveBytes } from './engine/open-engine.ts';
 
@@ -321,23 +319,21 @@ export interface DataFolderReport {
   readonly database: DatabaseReport | Error | null;
   /** True when the key at hand is the database's; the error where there is none to be had; null without a database. */
   readonly key: boolean | Error | null;
-  /** The keys for pushes; null where they can't be looked at. */
-  readonly push: Output<'push.check'> | null;
+  /** Opens what is sealed in the database; null without the right key. */
+  readonly secrets: Pick<Secrets, 'open'> | null;
 }
 
 /** Looks at a folder that exists, and changes nothing in it. */
 export async function inspectDataFolder(config: Config): Promise<DataFolderReport> {
   const served = await isServed(config.data);
   if (!(await databaseExists(config.data)))
-    return { serverRunning: served, database: null, key: null, push: null };
+    return { serverRunning: served, database: null, key: null, secrets: null };
   const database = await inspectDatabase(databaseFile(config.data)).catch(asError);
   const key = await loadMasterKey(config.data, config.secretKey).catch(asError);
-  if (key instanceof Error) return { serverRunning: served, database, key, push: null };
+  if (key instanceof Error) return { serverRunning: served, database, key, secrets: null };
   const secrets = createSecrets(key);
   const isRight = !(database instanceof Error) && database.keyCheck === secrets.keyCheck;
-  const push =
-    isRight && database.push !== null ? inspectPush(secrets, database.push.keys, database.push.counts) : null;
-  return { serverRunning: served, database, key: isRight, push };
+  return { serverRunning: served, database, key: isRight, secrets: isRight ? secrets : null };
 }
 
 function asError(error: unknown): Error {

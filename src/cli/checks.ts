@@ -62,7 +62,7 @@ export async function runChecks(config: Config, now: number): Promise<Finding[]>
     await logSize(config.data),
     durability(config),
     ...(await files(config, seen)),
-    ...push(config, seen),
+    ...(await push(config, seen)),
     ...(await checkAddresses(config, seen.serverRunning)),
     ...(await model(config)),
   );
@@ -271,10 +271,12 @@ async function model(config: Config): Promise<Finding[]> {
 
 /** The store of files, the scanner, and what waits for them. */
 /** Nothing is said of pushes where no browser takes any. */
-function push({ baseUrl: url }: Config, { push: seen }: DataFolderReport): Finding[] {
+async function push({ baseUrl: url }: Config, { database, secrets }: DataFolderReport): Promise<Finding[]> {
   const about = 'push';
-  if (seen === null || (seen.keys === 0 && seen.problem === null)) return [];
-  const { devices, failing, problem } = seen;
+  if (secrets === null || database === null || database instanceof Error || database.push === null) return [];
+  if (database.push.keys === null && database.push.counts.length === 0) return [];
+  const { inspectPush } = await import('../services/notifications/push-keys.ts');
+  const { devices, failing, problem } = inspectPush(secrets, database.push.keys, database.push.counts);
   if (problem !== null)
     return [
       wrong(about, problem, 'Make a new key: deskbell notify rotate-key. Browsers then subscribe again'),

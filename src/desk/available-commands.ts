@@ -3,7 +3,7 @@ import { sizeLimits } from '../protocol/codes.ts';
 import type { SdkAttachment } from '../sdk/types.ts';
 import { commandKeys, type CommandName, type KeyScope, type Keymap } from './keymap.ts';
 import { canManage } from './conversation-commands.ts';
-import { cannedQuery, hasContent } from './composer.ts';
+import { cannedQuery, hasContent, mentionChoices } from './composer.ts';
 import { cursorIndex, isSnoozed, shownCursor, shownRows } from './queue.ts';
 import { shownMessages } from './shown-messages.ts';
 import type { DeskState } from './desk-state.ts';
@@ -224,7 +224,11 @@ const hintsOf: Readonly<Record<KeyScope, Hints>> = {
 /** The keys that help most now, the most useful first. */
 export function hints(state: DeskState, keymap: Keymap): readonly Hint[] {
   const scope = keyScopeOf(state);
-  if (scope === 'composer' && state.composer !== null && cannedQuery(state.composer) !== null)
+  if (
+    scope === 'composer' &&
+    state.composer !== null &&
+    (cannedQuery(state.composer) !== null || mentionChoices(state.composer, state.colleagues) !== null)
+  )
     return [
       { key: keymap.label('send', scope) ?? '', about: 'insert' },
       { key: keymap.label('back', scope) ?? '', about: 'hide' },

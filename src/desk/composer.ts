@@ -5,6 +5,7 @@ import type { ComposerFile } from './composer-files.ts';
 import * as buffers from './editing/buffer.ts';
 import type { EditBuffer } from './editing/buffer.ts';
 import type { History } from './editing/history.ts';
+import { fittingNames, mentionQuery, type Nameable } from '../text/mentions.ts';
 import type { CommandName } from './keymap.ts';
 
 /** An answer that is to be kept for the assistant, being read and changed by the operator. */
@@ -139,6 +140,29 @@ export function cannedQuery(composer: ComposerState): string | null {
   const { text, caret } = composer.buffer;
   if (caret !== text.length) return null;
   return /^\/([\p{L}\p{N}_-]{0,50})$/u.exec(text)?.[1]?.toLowerCase() ?? null;
+}
+
+/** Who may be named in a note at the caret, and where their name begins; null: no name is being typed. */
+export interface MentionChoices {
+  /** Where the `@` stands. */
+  readonly start: number;
+  readonly people: readonly Nameable[];
+}
+
+const mostNames = 8;
+
+/** The colleagues whose name is being typed behind an `@` of a note. */
+export function mentionChoices(
+  composer: ComposerState,
+  colleagues: readonly Nameable[] | null,
+): MentionChoices | null {
+  if (!composer.note || composer.cannedIndex === null) return null;
+  const query = mentionQuery(composer.buffer.text.slice(0, composer.buffer.caret));
+  if (query === null) return null;
+  const people = fittingNames(query.typed, colleagues ?? []);
+  // A name that is there in full is chosen already.
+  const isWhole = people.some(({ name }) => name.toLowerCase() === query.typed.trimEnd().toLowerCase());
+  return people.length === 0 || isWhole ? null : { start: query.start, people: people.slice(0, mostNames) };
 }
 
 /** The canned replies that fit, those first whose shortcut begins so. */

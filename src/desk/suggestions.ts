@@ -1,10 +1,19 @@
-// What the composer is offered: canned replies after a slash, and drafts by the assistant. Both only change the text;
-// nothing is sent from here.
+// What the composer is offered: canned replies after a slash, colleagues behind an `@` of a note, and drafts by the
+// assistant. They only change the text; nothing is sent from here.
 import type { CannedReply } from '../protocol/entities.ts';
 import { asSdkError } from '../sdk/error.ts';
+import type { Nameable } from '../text/mentions.ts';
 import * as buffers from './editing/buffer.ts';
 import type { CommandName } from './keymap.ts';
-import { cannedQuery, fittingReplies, hasText, withBuffer, type ComposerState } from './composer.ts';
+import {
+  cannedQuery,
+  fittingReplies,
+  hasText,
+  mentionChoices,
+  withBuffer,
+  type ComposerState,
+  type MentionChoices,
+} from './composer.ts';
 import type { DeskContext } from './desk-context.ts';
 import { editableText } from './lexical-markdown.ts';
 import { sanitizeLine } from './sanitize-line.ts';
@@ -13,6 +22,8 @@ export interface Suggestions {
   /** Runs a command on the list of canned replies while it is shown; false: it is none of the list's. */
   run(command: CommandName): boolean;
   insertReply(reply: CannedReply): void;
+  /** Completes the name that is being typed. */
+  insertName(person: Nameable): void;
   loadCannedReplies(): Promise<void>;
   askDraft(): Promise<void>;
 }
@@ -38,8 +49,26 @@ export function createSuggestions(context: DeskContext, set: (next: ComposerStat
     set({ ...withBuffer(now, buffer), cannedIndex: null });
   }
 
+  function mentions(): MentionChoices | null {
+    const now = composer();
+    return now === null ? null : mentionChoices(now, store.get().colleagues);
+  }
+
+  /** In the place of what was typed of it. */
+  function insertName(person: Nameable): void {
+    const now = composer();
+    const naming = mentions();
+    if (now === null || naming === null) return;
+    set(withBuffer(now, buffers.replaceBefore(now.buffer, naming.start, `@${person.name} `)));
+  }
+
   function run(command: CommandName): boolean {
-    const list = choices();
+    const naming = mentions();
+    const replies = choices();
+    const list: readonly (() => void)[] =
+      naming === null
+        ? replies.map((reply) => () => insertReply(reply))
+        : naming.people.map((person) => () => insertName(person));
     const now = composer();
     if (now === null || list.length === 0) return false;
     const index = Math.min(now.cannedIndex ?? 0, list.length - 1);
@@ -52,8 +81,7 @@ export function createSuggestions(context: DeskContext, set: (next: ComposerStat
         return true;
       case 'send':
       case 'nextPane': {
-        const reply = list[index];
-        if (reply !== undefined) insertReply(reply);
+        list[index]?.();
         return true;
       }
       case 'back':
@@ -107,25 +135,27 @@ export function createSuggestions(context: DeskContext, set: (next: ComposerStat
     return undefined;
   }
 
-  async function loadCannedReplies(): Promise<void> {
-    if (store.get().cannedReplies !== null) return;
-    store.set({ cannedReplies: [] });
-    const all: CannedReply[] = [];
-    try {
-      for (;;) {
-        const { cannedReplies, total } = await client.call<{ cannedReplies: CannedReply[]; total: number }>(
-          'GET',
-          `/canned-replies?limit=100&offset=${all.length}`,
-        );
-        all.push(...cannedReplies);
-        store.set({ cannedReplies: [...all] });
-        if (cannedReplies.length === 0 || all.length >= total || all.length >= 1_000) return;
-      }
-    } catch (error) {
-      store.set({ cannedReplies: null });
-      context.report(error);
-    }
-  }
+  return { run, insertReply, insertName, loadCannedReplies: () => loadCannedReplies(context), askDraft };
+}
 
-  return { run, insertReply, loadCannedReplies, askDraft };
+/** Asked for once; again after a failure. */
+async function loadCannedReplies(context: DeskContext): Promise<void> {
+  const { client, store } = context;
+  if (store.get().cannedReplies !== null) return;
+  store.set({ cannedReplies: [] });
+  const all: CannedReply[] = [];
+  try {
+    for (;;) {
+      const { cannedReplies, total } = await client.call<{ cannedReplies: CannedReply[]; total: number }>(
+        'GET',
+        `/canned-replies?limit=100&offset=${all.length}`,
+      );
+      all.push(...cannedReplies);
+      store.set({ cannedReplies: [...all] });
+      if (cannedReplies.length === 0 || all.length >= total || all.length >= 1_000) return;
+    }
+  } catch (error) {
+    store.set({ cannedReplies: null });
+    context.report(error);
+  }
 }

@@ -154,6 +154,8 @@ export class FakeStaff {
   /** What is stored, by conversation. */
   readonly messages = new Map<string, StaffMessage[]>();
   /** Answers of `call`, by `METHOD /path`; a function may throw. */
+  /** What was said to be before the eyes. */
+  readonly focused: (string | null)[] = [];
   readonly answers = new Map<string, (body?: object) => unknown>();
   /** The next request of this name fails so. */
   readonly failures = new Map<Failing, Error>();
@@ -630,7 +632,9 @@ export class FakeStaff {
         return this.#edit(id, messageId, { content, contentFormat });
       },
       deleteMessage: (id, messageId) => this.#delete(id, messageId),
-      setFocus: () => undefined,
+      setFocus: (id) => {
+        if (this.focused.at(-1) !== id) this.focused.push(id);
+      },
       setTyping: (id, active = true) => {
         calls.push(`typing ${active ? 'on' : 'off'} ${id}`);
       },

@@ -8,6 +8,7 @@ import {
   fittingReplies,
   hasContent,
   hasText,
+  mentionChoices,
   sendPermission,
   type ComposerState,
 } from '../../desk/composer.ts';
@@ -175,6 +176,7 @@ function Field({ composer, permission, holder }: FieldProps): JSX.Element {
       {...dropping}
     >
       <Canned composer={composer} />
+      <Names composer={composer} />
       <Head composer={composer} />
       <textarea
         ref={ref}
@@ -319,6 +321,31 @@ function Preview({ text }: { readonly text: string }): JSX.Element {
     <div class="preview" aria-label={t('preview')} role="region">
       <RichContent {...content.value} />
     </div>
+  );
+}
+
+/** The colleagues whose name is being typed behind an `@` of a note. */
+function Names({ composer }: { readonly composer: ComposerState }): JSX.Element | null {
+  const colleagues = useComputed(() => deskState.value.colleagues).value;
+  const naming = mentionChoices(composer, colleagues);
+  if (naming === null) return null;
+  const at = Math.min(composer.cannedIndex ?? 0, naming.people.length - 1);
+  return (
+    <ul class="canned" role="listbox" aria-label="@">
+      {naming.people.map((person, index) => (
+        <li
+          key={person.id}
+          role="option"
+          aria-selected={index === at}
+          onPointerDown={(event) => {
+            event.preventDefault();
+            desk().model.composer.suggestions.insertName(person);
+          }}
+        >
+          <b dir="auto">@{sanitizeLine(person.name)}</b>
+        </li>
+      ))}
+    </ul>
   );
 }
 

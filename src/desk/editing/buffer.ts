@@ -115,6 +115,11 @@ export function newLine(buffer: EditBuffer): EditBuffer {
   return insert(buffer, '\n');
 }
 
+/** What stands between a place and the caret replaced, as one step of undo: a name that was chosen. */
+export function replaceBefore(buffer: EditBuffer, start: number, text: string): EditBuffer {
+  return edited(buffer, start, buffer.caret, fitting(buffer, pastedText(text)), 'single');
+}
+
 /** The whole text replaced by another one, as one step of undo: canned replies, history, an editor's result. */
 export function replaceAll(buffer: EditBuffer, text: string): EditBuffer {
   const clean = pastedText(text).slice(0, maxTextLength).toWellFormed();

@@ -3,7 +3,13 @@
 import { sizeLimits } from '../../../protocol/codes.ts';
 import { sizeText } from '../../../sdk/attachments.ts';
 import { visitorName } from '../../../desk/conversation-commands.ts';
-import { cannedQuery, fittingReplies, sendPermission, type ComposerState } from '../../../desk/composer.ts';
+import {
+  cannedQuery,
+  fittingReplies,
+  mentionChoices,
+  sendPermission,
+  type ComposerState,
+} from '../../../desk/composer.ts';
 import type { PaneLayout } from './pane-layout.ts';
 import { editableText } from '../../../desk/lexical-markdown.ts';
 import { messageBlocks, ruleWith } from './message-lines.ts';
@@ -244,10 +250,26 @@ export function fileLines({ files, leaving }: ComposerState, layout: PaneLayout)
   });
 }
 
+/** The colleagues whose name is being typed behind an `@` of a note. */
+function nameLines(state: ViewState, composer: ComposerState, layout: PaneLayout): readonly Line[] {
+  const people = mentionChoices(composer, state.colleagues)?.people ?? [];
+  const index = Math.min(composer.cannedIndex ?? 0, people.length - 1);
+  return people.slice(0, Math.max(1, layout.messageRows - 1)).map(({ name }, at) =>
+    fitLine(
+      [
+        { text: at === index ? ' ▌ ' : '   ', color: 'cyan', bold: true },
+        { text: `@${sanitizeLine(name)}`, bold: at === index },
+      ],
+      layout.conversationColumns,
+    ),
+  );
+}
+
 /** The canned replies that fit what is typed, drawn over the lowest messages; empty: no shortcut is typed. */
 export function cannedLines(state: ViewState, composer: ComposerState, layout: PaneLayout): readonly Line[] {
   const query = cannedQuery(composer);
-  if (query === null || state.focus !== 'composer') return [];
+  if (state.focus !== 'composer') return [];
+  if (query === null) return nameLines(state, composer, layout);
   const { conversationColumns: columns, messageRows } = layout;
   const list = fittingReplies(state.cannedReplies, query);
   const most = Math.max(1, Math.min(8, messageRows - 1));
