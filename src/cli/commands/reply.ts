@@ -2,16 +2,18 @@
 // has to be tried.
 import { randomUUID } from 'node:crypto';
 import { InvalidArgumentError, type Command } from 'commander';
-import { sizeLimits } from '../../protocol/codes.ts';
+import { fileLimits, sizeLimits } from '../../protocol/codes.ts';
 import type { SentMessage } from '../../protocol/entities.ts';
 import { isRetryable } from '../../sdk/error.ts';
 import type { WrapHandler, Context } from '../context.ts';
+import { openAttachments, uploadAttachments } from '../attachments.ts';
 import { findConversationId, explainRefusal, shortId, readText, toContent } from '../conversation-lookup.ts';
 import { addServerOptions, isSdkError, withRemote, type Remote, type ServerOptions } from '../remote.ts';
 
 interface SendOptions extends ServerOptions {
   readonly markdown?: boolean;
   readonly once?: string;
+  readonly attach?: readonly string[];
 }
 
 export function addReplyCommands(program: Command, act: WrapHandler): void {
@@ -27,11 +29,18 @@ export function addReplyCommands(program: Command, act: WrapHandler): void {
           '--once <KEY>',
           'an idempotency key: with the same key the message is stored once, however often this runs',
           key,
-        ),
+        )
+        .option('--attach <FILE>', 'a file to send with it; may be given several times', collect),
     ).action(act<SendOptions>((context, options, [id = '', text]) => send(context, options, name, id, text)));
   };
   add('reply', 'answer the visitor, in a conversation that is yours');
   add('note', 'write a note that only members see');
+}
+
+function collect(file: string, before: readonly string[] = []): readonly string[] {
+  if (before.length >= fileLimits.perMessage)
+    throw new InvalidArgumentError(`A message has at most ${fileLimits.perMessage} files.`);
+  return [...before, file];
 }
 
 function key(text: string): string {
@@ -47,17 +56,25 @@ async function send(
   typed: string,
   given: string | undefined,
 ): Promise<void> {
-  const text = await readText(context, given, `${kind} ${typed} TEXT`);
+  const { attach = [] } = options;
+  const files = await openAttachments(attach);
+  // With a file, nothing need be said.
+  const text =
+    given === undefined && files.length > 0
+      ? files.map(({ name }) => name).join(', ')
+      : await readText(context, given, `${kind} ${typed} TEXT`);
   const content = await toContent(text, options.markdown);
+  const clientMessageId = options.once ?? randomUUID();
   const body = {
     ...content,
-    clientMessageId: options.once ?? randomUUID(),
+    clientMessageId,
     ...(kind === 'note' && { internal: true }),
   };
   const message = await withRemote(context, options, async (remote) => {
     const id = await findConversationId(context, remote, typed);
     try {
-      return await sendOnce(remote, id, body);
+      const attachments = await uploadAttachments(remote, files, clientMessageId);
+      return await sendOnce(remote, id, { ...body, ...(attachments.length > 0 && { attachments }) });
     } catch (error) {
       throw await explainRefusal(context, remote, id, error);
     }

@@ -2,6 +2,7 @@
 // Rows of the one table in ../operations.ts; holds no logic. Downloads carry no credential and are no operation.
 import { z } from 'zod';
 import * as entity from '../entities.ts';
+import { exactText } from '../text.ts';
 import { clientMessageId, defineOperation } from './shared.ts';
 
 /** Bytes as they arrive. */
@@ -14,9 +15,9 @@ const uploadInput = z.object({
   body: bytes,
   /** What the request says of its length; null: nothing. */
   announcedBytes: z.int().min(0).nullable(),
-  mediaType: z.string(),
+  mediaType: exactText(0, 1_000),
   /** The header X-File-Name as it was sent. */
-  fileName: z.string().optional(),
+  fileName: exactText(0, 8_000).optional(),
   idempotencyKey: clientMessageId.optional(),
 });
 const fileOutput = z.object({ file: entity.uploadedFile });
