@@ -3,6 +3,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { visitorApiPrefix } from '../protocol/codes.ts';
+import { signInText } from './sign-in-words.ts';
 import { serverAddress } from './router.ts';
 import { SignIn } from './sign-in.tsx';
 import { Button } from './ui/button.tsx';
@@ -62,12 +63,19 @@ export function Invitation({ link, token, organization, onDone }: InvitationProp
   const [problem, setProblem] = useState('');
   const [busy, setBusy] = useState(false);
   const [accepted, setAccepted] = useState<Accepted | null>(null);
-  const title = link === 'reset' ? t('newPassword') : t('invitation');
+  const title = link === 'reset' ? signInText('newPassword') : signInText('invitation');
   useEffect(() => {
     document.title = `${title} · Deskbell`;
   }, [title]);
   if (accepted !== null)
-    return <SignIn note={t('passwordIsSet')} organization={organization} known={accepted} onDone={onDone} />;
+    return (
+      <SignIn
+        note={signInText('passwordIsSet')}
+        organization={organization}
+        known={accepted}
+        onDone={onDone}
+      />
+    );
   const submit = async (): Promise<void> => {
     setBusy(true);
     const answer = await accept(link, token, password);
@@ -84,10 +92,10 @@ export function Invitation({ link, token, organization, onDone }: InvitationProp
         }}
       >
         <h1>{title}</h1>
-        <p>{t('choosePassword')}</p>
+        <p>{signInText('choosePassword')}</p>
         <Field
           label={t('password')}
-          hint={t('passwordLength', { n: 8 })}
+          hint={signInText('passwordLength', { n: 8 })}
           type="password"
           name="password"
           autocomplete="new-password"
@@ -101,7 +109,7 @@ export function Invitation({ link, token, organization, onDone }: InvitationProp
           {problem}
         </p>
         <Button kind="main" type="submit" busy={busy} class="wide">
-          {t('setPassword')}
+          {signInText('setPassword')}
         </Button>
       </form>
     </main>

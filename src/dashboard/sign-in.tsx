@@ -4,6 +4,7 @@ import { useEffect, useState } from 'preact/hooks';
 import type { JSX } from 'preact';
 import { visitorApiPrefix } from '../protocol/codes.ts';
 import type { PasskeyRequest } from '../protocol/sign-in.ts';
+import { signInText } from './sign-in-words.ts';
 import { serverAddress } from './router.ts';
 import { Button } from './ui/button.tsx';
 import { Field } from './ui/field.tsx';
@@ -63,7 +64,7 @@ async function ask(path: string, body: object): Promise<Answer> {
   return {
     done: false,
     error,
-    message: error === 'unauthorized' ? t('signInWrong') : message,
+    message: error === 'unauthorized' ? signInText('signInWrong') : message,
     pending: pending === null ? null : { ...pending, ...(passkey !== undefined && { passkey }) },
   };
 }
@@ -139,7 +140,7 @@ export function SignIn({ note, organization: fixed, known, onDone }: SignInProps
             {fixed === null ? (
               <Field
                 label={t('organization')}
-                hint={t('organizationHint')}
+                hint={signInText('organizationHint')}
                 name="organization"
                 autocomplete="organization"
                 machine
@@ -174,9 +175,9 @@ export function SignIn({ note, organization: fixed, known, onDone }: SignInProps
               {t('signIn')}
             </Button>
             <Button kind="quiet" onClick={() => setForgot(true)}>
-              {t('forgotPassword')}
+              {signInText('forgotPassword')}
             </Button>
-            <p class="hint">{t('firstMember')}</p>
+            <p class="hint">{signInText('firstMember')}</p>
             <p>
               <code dir="ltr">deskbell member add</code>
             </p>
@@ -232,18 +233,18 @@ function Forgot({ organization: first, fixed, email: known, onBack }: ForgotProp
           if (!sent) void send();
         }}
       >
-        <h1>{t('forgotPassword')}</h1>
+        <h1>{signInText('forgotPassword')}</h1>
         {sent ? (
           <p class="callout" role="status">
-            {t('linkOnItsWay')}
+            {signInText('linkOnItsWay')}
           </p>
         ) : (
           <>
-            <p>{t('forgotAbout')}</p>
+            <p>{signInText('forgotAbout')}</p>
             {fixed ? null : (
               <Field
                 label={t('organization')}
-                hint={t('organizationHint')}
+                hint={signInText('organizationHint')}
                 name="organization"
                 autocomplete="organization"
                 machine
@@ -266,7 +267,7 @@ function Forgot({ organization: first, fixed, email: known, onBack }: ForgotProp
               {problem}
             </p>
             <Button kind="main" type="submit" busy={busy} class="wide">
-              {t('mailLink')}
+              {signInText('mailLink')}
             </Button>
           </>
         )}
@@ -305,7 +306,7 @@ function SecondFactor({
       const { showPasskey } = await import('../../widget/security/browser-passkeys.ts');
       onProof({ assertion: await showPasskey(options) });
     } catch {
-      onProblem(t('passkeyFailed'));
+      onProblem(signInText('passkeyFailed'));
     }
   };
   return (
@@ -317,21 +318,21 @@ function SecondFactor({
     >
       {methods.includes('setup') ? (
         <>
-          <p>{t('secondFactorSetUp')}</p>
+          <p>{signInText('secondFactorSetUp')}</p>
           <a class="button main" href={`security?organization=${encodeURIComponent(organization)}`}>
-            {t('secondFactorPage')}
+            {signInText('secondFactorPage')}
           </a>
         </>
       ) : null}
       {passkey === undefined ? null : (
         <Button kind="main" busy={busy} class="wide" onClick={() => void usePasskey(passkey)}>
-          {t('passkey')}
+          {signInText('passkey')}
         </Button>
       )}
       {hasCode ? (
         <>
           <Field
-            label={methods.includes('totp') ? t('code') : t('recoveryCode')}
+            label={methods.includes('totp') ? signInText('code') : signInText('recoveryCode')}
             name="code"
             autocomplete="one-time-code"
             machine
@@ -349,7 +350,7 @@ function SecondFactor({
         {problem}
       </p>
       <Button kind="quiet" onClick={onBack}>
-        {t('beginAgain')}
+        {signInText('beginAgain')}
       </Button>
     </form>
   );
