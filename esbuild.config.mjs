@@ -426,7 +426,7 @@ async function build({ build: bundle }) {
 }
 
 /**
- * Builds the npm package @deskbell/sdk: its entries as readable ES modules for bundlers and
+ * Builds the npm package @deskbell/sdk: both entries as readable ES modules for bundlers and
  * Node, with their types. The served sdk.js is another build.
  */
 async function buildSdk({ build: bundle }) {
@@ -434,7 +434,7 @@ async function buildSdk({ build: bundle }) {
   rmSync(out, { recursive: true, force: true });
   await bundle({
     absWorkingDir: root,
-    entryPoints: { sdk: 'src/sdk/index.ts', staff: 'src/sdk/staff.ts', files: 'src/sdk/files.ts' },
+    entryPoints: { sdk: 'src/sdk/index.ts', staff: 'src/sdk/staff.ts' },
     outdir: out,
     bundle: true,
     splitting: true,
@@ -453,7 +453,7 @@ async function buildSdk({ build: bundle }) {
     lib: ['es2024', 'dom'],
     types: [],
   };
-  const files = ['index', 'staff', 'files'].map((name) => `../../src/sdk/${name}.ts`);
+  const files = ['../../src/sdk/index.ts', '../../src/sdk/staff.ts'];
   writeFileSync(
     config,
     JSON.stringify({ extends: '../../tsconfig.json', compilerOptions, include: [], files }),

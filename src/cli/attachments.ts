@@ -3,10 +3,11 @@ import { createHash } from 'node:crypto';
 import { openAsBlob } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { basename } from 'node:path';
-import { fileLimits, visitorApiPrefix } from '../protocol/codes.ts';
+import { errorCodes, fileLimits, visitorApiPrefix, type ErrorCode } from '../protocol/codes.ts';
 import { formatBytes } from '../text/text.ts';
+import { asSdkError, isRetryable, sdkError, tryOrUndefined } from '../sdk/error.ts';
 import { CommandError } from './errors.ts';
-import type { Remote } from './remote.ts';
+import { isSdkError, type Remote } from './remote.ts';
 
 export interface OpenAttachment {
   readonly name: string;
@@ -29,27 +30,78 @@ export async function openAttachments(paths: readonly string[]): Promise<OpenAtt
   return files;
 }
 
+/** Pauses before another attempt, ms. */
+const pauses = [300, 1_500];
+
 /**
  * Uploads files. Where the command runs again with the same key, they are not stored twice.
  * @returns their ids
  * @throws SdkError
  */
 export async function uploadAttachments(
-  { signIn }: Remote,
+  remote: Remote,
   files: readonly OpenAttachment[],
   key: string,
 ): Promise<string[]> {
-  if (files.length === 0) return [];
-  const { uploadFile } = await import('../sdk/files.ts');
-  const target = {
-    address: `${signIn.url}${visitorApiPrefix}/staff/files`,
-    headers: { Authorization: `Bearer ${signIn.token}` },
-  };
   const ids: string[] = [];
-  for (const [index, { name, file }] of files.entries()) {
-    const ofFile = createHash('sha256').update(`${key}:${index}:${name}:${file.size}`).digest('hex');
-    const { id } = await uploadFile(target, new File([file], name), { key: ofFile });
-    ids.push(id);
+  for (const [index, file] of files.entries()) {
+    const ofFile = createHash('sha256')
+      .update(`${key}:${index}:${file.name}:${file.file.size}`)
+      .digest('hex');
+    for (let attempt = 0; ; attempt += 1) {
+      try {
+        ids.push(await upload(remote, file, ofFile));
+        break;
+      } catch (error) {
+        const pause = pauses[attempt];
+        if (!isSdkError(error) || !isRetryable(error) || pause === undefined) throw error;
+        await new Promise((resolve) => setTimeout(resolve, pause));
+      }
+    }
   }
   return ids;
+}
+
+async function upload({ signIn }: Remote, { name, file }: OpenAttachment, key: string): Promise<string> {
+  let text: string;
+  let status: number;
+  try {
+    const response = await fetch(`${signIn.url}${visitorApiPrefix}/staff/files`, {
+      method: 'POST',
+      headers: {
+        Authorization: `Bearer ${signIn.token}`,
+        'Content-Type': 'application/octet-stream',
+        'X-File-Name': encodeURIComponent(name.toWellFormed()),
+        'Idempotency-Key': key,
+      },
+      body: file,
+    });
+    status = response.status;
+    text = await response.text();
+  } catch (error) {
+    throw asSdkError(error);
+  }
+  return readId(text, status);
+}
+
+/** The id of the file that was stored. @throws SdkError what the server refused */
+function readId(text: string, status: number): string {
+  const answer: unknown = tryOrUndefined((): unknown => JSON.parse(text));
+  const fields: Readonly<Record<string, unknown>> = isFields(answer) ? answer : {};
+  const { file, error, message, retryAfter } = fields;
+  if (isFields(file) && typeof file['id'] === 'string') return file['id'];
+  throw sdkError(
+    isCode(error) ? error : 'internal_error',
+    typeof message === 'string' ? message : `HTTP ${status}`,
+    status,
+    typeof retryAfter === 'number' ? retryAfter : undefined,
+  );
+}
+
+function isFields(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
+}
+
+function isCode(value: unknown): value is ErrorCode {
+  return typeof value === 'string' && Object.hasOwn(errorCodes, value);
 }

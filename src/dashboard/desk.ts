@@ -98,8 +98,6 @@ function createNotifier(): Notifier {
       });
     },
     clear: (conversationId) => {
-      // Without the permission there is nothing to be taken away.
-      if (!('Notification' in globalThis) || Notification.permission !== 'granted') return;
       import('./push.ts').then(
         ({ closeNotifications }) => closeNotifications(conversationId),
         () => undefined,

@@ -3,7 +3,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { visitorApiPrefix } from '../protocol/codes.ts';
-import { signInText } from './sign-in-words.ts';
 import { serverAddress } from './router.ts';
 import { SignIn } from './sign-in.tsx';
 import { Button } from './ui/button.tsx';
@@ -63,19 +62,12 @@ export function Invitation({ link, token, organization, onDone }: InvitationProp
   const [problem, setProblem] = useState('');
   const [busy, setBusy] = useState(false);
   const [accepted, setAccepted] = useState<Accepted | null>(null);
-  const title = link === 'reset' ? signInText('newPassword') : signInText('invitation');
+  const title = link === 'reset' ? t('newPassword') : t('invitation');
   useEffect(() => {
     document.title = `${title} · Deskbell`;
   }, [title]);
   if (accepted !== null)
-    return (
-      <SignIn
-        note={signInText('passwordIsSet')}
-        organization={organization}
-        known={accepted}
-        onDone={onDone}
-      />
-    );
+    return <SignIn note={t('passwordIsSet')} organization={organization} known={accepted} onDone={onDone} />;
   const submit = async (): Promise<void> => {
     setBusy(true);
     const answer = await accept(link, token, password);
@@ -92,10 +84,10 @@ export function Invitation({ link, token, organization, onDone }: InvitationProp
         }}
       >
         <h1>{title}</h1>
-        <p>{signInText('choosePassword')}</p>
+        <p>{t('choosePassword')}</p>
         <Field
           label={t('password')}
-          hint={signInText('passwordLength', { n: 8 })}
+          hint={t('passwordLength', { n: 8 })}
           type="password"
           name="password"
           autocomplete="new-password"
@@ -109,7 +101,7 @@ export function Invitation({ link, token, organization, onDone }: InvitationProp
           {problem}
         </p>
         <Button kind="main" type="submit" busy={busy} class="wide">
-          {signInText('setPassword')}
+          {t('setPassword')}
         </Button>
       </form>
     </main>

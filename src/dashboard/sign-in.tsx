@@ -4,7 +4,6 @@ import { useEffect, useState } from 'preact/hooks';
 import type { JSX } from 'preact';
 import { visitorApiPrefix } from '../protocol/codes.ts';
 import type { PasskeyRequest } from '../protocol/sign-in.ts';
-import { signInText } from './sign-in-words.ts';
 import { serverAddress } from './router.ts';
 import { Button } from './ui/button.tsx';
 import { Field } from './ui/field.tsx';
@@ -64,7 +63,7 @@ async function ask(path: string, body: object): Promise<Answer> {
   return {
     done: false,
     error,
-    message: error === 'unauthorized' ? signInText('signInWrong') : message,
+    message: error === 'unauthorized' ? t('signInWrong') : message,
     pending: pending === null ? null : { ...pending, ...(passkey !== undefined && { passkey }) },
   };
 }
@@ -140,7 +139,7 @@ export function SignIn({ note, organization: fixed, known, onDone }: SignInProps
             {fixed === null ? (
               <Field
                 label={t('organization')}
-                hint={signInText('organizationHint')}
+                hint={t('organizationHint')}
                 name="organization"
                 autocomplete="organization"
                 machine
@@ -175,9 +174,9 @@ export function SignIn({ note, organization: fixed, known, onDone }: SignInProps
               {t('signIn')}
             </Button>
             <Button kind="quiet" onClick={() => setForgot(true)}>
-              {signInText('forgotPassword')}
+              {t('forgotPassword')}
             </Button>
-            <p class="hint">{signInText('firstMember')}</p>
+            <p class="hint">{t('firstMember')}</p>
             <p>
               <code dir="ltr">deskbell member add</code>
             </p>
@@ -233,18 +232,18 @@ function Forgot({ organization: first, fixed, email: known, onBack }: ForgotProp
           if (!sent) void send();
         }}
       >
-        <h1>{signInText('forgotPassword')}</h1>
+        <h1>{t('forgotPassword')}</h1>
         {sent ? (
           <p class="callout" role="status">
-            {signInText('linkOnItsWay')}
+            {t('linkOnItsWay')}
           </p>
         ) : (
           <>
-            <p>{signInText('forgotAbout')}</p>
+            <p>{t('forgotAbout')}</p>
             {fixed ? null : (
               <Field
                 label={t('organization')}
-                hint={signInText('organizationHint')}
+                hint={t('organizationHint')}
                 name="organization"
                 autocomplete="organization"
                 machine
@@ -267,7 +266,7 @@ function Forgot({ organization: first, fixed, email: known, onBack }: ForgotProp
               {problem}
             </p>
             <Button kind="main" type="submit" busy={busy} class="wide">
-              {signInText('mailLink')}
+              {t('mailLink')}
             </Button>
           </>
         )}
@@ -306,7 +305,7 @@ function SecondFactor({
       const { showPasskey } = await import('../../widget/security/browser-passkeys.ts');
       onProof({ assertion: await showPasskey(options) });
     } catch {
-      onProblem(signInText('passkeyFailed'));
+      onProblem(t('passkeyFailed'));
     }
   };
   return (
@@ -318,21 +317,21 @@ function SecondFactor({
     >
       {methods.includes('setup') ? (
         <>
-          <p>{signInText('secondFactorSetUp')}</p>
+          <p>{t('secondFactorSetUp')}</p>
           <a class="button main" href={`security?organization=${encodeURIComponent(organization)}`}>
-            {signInText('secondFactorPage')}
+            {t('secondFactorPage')}
           </a>
         </>
       ) : null}
       {passkey === undefined ? null : (
         <Button kind="main" busy={busy} class="wide" onClick={() => void usePasskey(passkey)}>
-          {signInText('passkey')}
+          {t('passkey')}
         </Button>
       )}
       {hasCode ? (
         <>
           <Field
-            label={methods.includes('totp') ? signInText('code') : signInText('recoveryCode')}
+            label={methods.includes('totp') ? t('code') : t('recoveryCode')}
             name="code"
             autocomplete="one-time-code"
             machine
@@ -350,7 +349,7 @@ function SecondFactor({
         {problem}
       </p>
       <Button kind="quiet" onClick={onBack}>
-        {signInText('beginAgain')}
+        {t('beginAgain')}
       </Button>
     </form>
   );

@@ -3,7 +3,7 @@ import { sizeLimits } from '../protocol/codes.ts';
 import type { SdkAttachment } from '../sdk/types.ts';
 import { commandKeys, type CommandName, type KeyScope, type Keymap } from './keymap.ts';
 import { canManage } from './conversation-commands.ts';
-import { cannedQuery, hasContent } from './composer.ts';
+import { cannedQuery, hasContent, mentionChoices } from './composer.ts';
 import { cursorIndex, isSnoozed, shownCursor, shownRows } from './queue.ts';
 import { shownMessages } from './shown-messages.ts';
 import type { DeskState } from './desk-state.ts';
@@ -227,7 +227,7 @@ export function hints(state: DeskState, keymap: Keymap): readonly Hint[] {
   if (
     scope === 'composer' &&
     state.composer !== null &&
-    (cannedQuery(state.composer) !== null || state.composer.naming !== null)
+    (cannedQuery(state.composer) !== null || mentionChoices(state.composer, state.colleagues) !== null)
   )
     return [
       { key: keymap.label('send', scope) ?? '', about: 'insert' },

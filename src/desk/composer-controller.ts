@@ -152,7 +152,6 @@ export class ComposerController {
   /** Typed text at the caret. A slash at the beginning asks for the canned replies. */
   type(text: string): void {
     this.#change((now) => withBuffer(now, buffers.insert(now.buffer, text)));
-    void this.suggestions.lookForNames().catch(this.#context.report);
     if (this.#context.state.cannedReplies === null && this.#state?.buffer.text.startsWith('/') === true)
       void this.suggestions.loadCannedReplies();
   }
@@ -160,7 +159,6 @@ export class ComposerController {
   /** The whole text as a face's own field has it. @param caret in UTF-16 units */
   setText(text: string, caret: number): void {
     this.#change((now) => withBuffer(now, buffers.taken(now.buffer, text, caret)));
-    void this.suggestions.lookForNames().catch(this.#context.report);
     if (this.#context.state.cannedReplies === null && this.#state?.buffer.text.startsWith('/') === true)
       void this.suggestions.loadCannedReplies();
   }

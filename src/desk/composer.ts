@@ -5,7 +5,7 @@ import type { ComposerFile } from './composer-files.ts';
 import * as buffers from './editing/buffer.ts';
 import type { EditBuffer } from './editing/buffer.ts';
 import type { History } from './editing/history.ts';
-import type { MentionChoices } from './mention-choices.ts';
+import { fittingNames, mentionQuery, type Nameable } from '../text/mentions.ts';
 import type { CommandName } from './keymap.ts';
 
 /** An answer that is to be kept for the assistant, being read and changed by the operator. */
@@ -31,9 +31,7 @@ export interface ComposerState {
   /** `asking`: a draft by the assistant is on its way; `drafted`: the text is its, and unchanged. */
   readonly ai: 'asking' | 'drafted' | null;
   readonly history: History;
-  /** The colleagues whose name is being typed in a note; null: none is, or they are not known yet. */
-  readonly naming: MentionChoices | null;
-  /** The choice among canned replies or names; null: put away until the text changes. */
+  /** The choice among canned replies; null: put away until the text changes. */
   readonly cannedIndex: number | null;
   /** What goes with the text. */
   readonly files: readonly ComposerFile[];
@@ -79,7 +77,6 @@ export function composerFor(
     before: null,
     ai: null,
     history,
-    naming: null,
     cannedIndex: 0,
     files,
     leaving: false,
@@ -100,14 +97,13 @@ export function hasText(composer: ComposerState | null): boolean {
 /** The composer with another buffer. A changed text is no draft of the assistant's any more, and asks anew for canned replies. */
 export function withBuffer(composer: ComposerState, buffer: EditBuffer): ComposerState {
   if (buffer === composer.buffer) return composer;
-  if (buffer.text === composer.buffer.text) return { ...composer, buffer, naming: null };
+  if (buffer.text === composer.buffer.text) return { ...composer, buffer };
   // What is still being written must not leave by itself.
   return {
     ...composer,
     buffer,
     leaving: false,
     ai: composer.ai === 'drafted' ? null : composer.ai,
-    naming: null,
     cannedIndex: 0,
   };
 }
@@ -144,6 +140,29 @@ export function cannedQuery(composer: ComposerState): string | null {
   const { text, caret } = composer.buffer;
   if (caret !== text.length) return null;
   return /^\/([\p{L}\p{N}_-]{0,50})$/u.exec(text)?.[1]?.toLowerCase() ?? null;
+}
+
+/** Who may be named in a note at the caret, and where their name begins; null: no name is being typed. */
+export interface MentionChoices {
+  /** Where the `@` stands. */
+  readonly start: number;
+  readonly people: readonly Nameable[];
+}
+
+const mostNames = 8;
+
+/** The colleagues whose name is being typed behind an `@` of a note. */
+export function mentionChoices(
+  composer: ComposerState,
+  colleagues: readonly Nameable[] | null,
+): MentionChoices | null {
+  if (!composer.note || composer.cannedIndex === null) return null;
+  const query = mentionQuery(composer.buffer.text.slice(0, composer.buffer.caret));
+  if (query === null) return null;
+  const people = fittingNames(query.typed, colleagues ?? []);
+  // A name that is there in full is chosen already.
+  const isWhole = people.some(({ name }) => name.toLowerCase() === query.typed.trimEnd().toLowerCase());
+  return people.length === 0 || isWhole ? null : { start: query.start, people: people.slice(0, mostNames) };
 }
 
 /** The canned replies that fit, those first whose shortcut begins so. */

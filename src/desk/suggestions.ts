@@ -5,7 +5,15 @@ import { asSdkError } from '../sdk/error.ts';
 import type { Nameable } from '../text/mentions.ts';
 import * as buffers from './editing/buffer.ts';
 import type { CommandName } from './keymap.ts';
-import { cannedQuery, fittingReplies, hasText, withBuffer, type ComposerState } from './composer.ts';
+import {
+  cannedQuery,
+  fittingReplies,
+  hasText,
+  mentionChoices,
+  withBuffer,
+  type ComposerState,
+  type MentionChoices,
+} from './composer.ts';
 import type { DeskContext } from './desk-context.ts';
 import { editableText } from './lexical-markdown.ts';
 import { sanitizeLine } from './sanitize-line.ts';
@@ -16,8 +24,6 @@ export interface Suggestions {
   insertReply(reply: CannedReply): void;
   /** Completes the name that is being typed. */
   insertName(person: Nameable): void;
-  /** Looks for colleagues whose name is being typed; they are offered a moment later. */
-  lookForNames(): Promise<void>;
   loadCannedReplies(): Promise<void>;
   askDraft(): Promise<void>;
 }
@@ -43,32 +49,27 @@ export function createSuggestions(context: DeskContext, set: (next: ComposerStat
     set({ ...withBuffer(now, buffer), cannedIndex: null });
   }
 
-  /** Offers the names that fit what is being typed in a note. */
-  async function lookForNames(): Promise<void> {
+  function mentions(): MentionChoices | null {
     const now = composer();
-    if (now?.note !== true || !now.buffer.text.includes('@')) return;
-    const { mentionChoices } = await import('./mention-choices.ts');
-    const after = composer();
-    if (after?.buffer !== now.buffer) return;
-    const naming = mentionChoices(after, store.get().colleagues);
-    if (naming !== null) set({ ...after, naming });
+    return now === null ? null : mentionChoices(now, store.get().colleagues);
   }
 
   /** In the place of what was typed of it. */
   function insertName(person: Nameable): void {
     const now = composer();
-    if (now === null || now.naming === null) return;
-    set(withBuffer(now, buffers.replaceBefore(now.buffer, now.naming.start, `@${person.name} `)));
+    const naming = mentions();
+    if (now === null || naming === null) return;
+    set(withBuffer(now, buffers.replaceBefore(now.buffer, naming.start, `@${person.name} `)));
   }
 
   function run(command: CommandName): boolean {
-    const now = composer();
-    const naming = now === null || now.cannedIndex === null ? null : now.naming;
+    const naming = mentions();
     const replies = choices();
     const list: readonly (() => void)[] =
       naming === null
         ? replies.map((reply) => () => insertReply(reply))
         : naming.people.map((person) => () => insertName(person));
+    const now = composer();
     if (now === null || list.length === 0) return false;
     const index = Math.min(now.cannedIndex ?? 0, list.length - 1);
     switch (command) {
@@ -134,14 +135,7 @@ export function createSuggestions(context: DeskContext, set: (next: ComposerStat
     return undefined;
   }
 
-  return {
-    run,
-    insertReply,
-    insertName,
-    lookForNames,
-    loadCannedReplies: () => loadCannedReplies(context),
-    askDraft,
-  };
+  return { run, insertReply, insertName, loadCannedReplies: () => loadCannedReplies(context), askDraft };
 }
 
 /** Asked for once; again after a failure. */

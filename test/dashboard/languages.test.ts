@@ -24,6 +24,7 @@ const alike: Readonly<Record<string, readonly string[]>> = {
   desk_offline: ['de', 'nl', 'pl', 'pt'],
   conversationCount: ['fr'],
   inbox: ['nl'],
+  invitation: ['fr'],
   password: ['it'],
 };
 

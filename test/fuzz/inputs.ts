@@ -83,11 +83,6 @@ const byName: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   before: idPlace('messageId'),
   after: idPlace('messageId'),
   choice: idPlace('passageId'),
-  // Nearly always none: a file that is another's refuses the whole message.
-  attachments: fc.oneof(
-    { weight: 6, arbitrary: fc.constant([]) },
-    { weight: 1, arbitrary: fc.array(idPlace('fileId'), { maxLength: 2 }) },
-  ),
 };
 
 interface Schema {

@@ -339,10 +339,7 @@ export class Tenants {
   /** The organization of every id in the store. */
   async #owners(): Promise<Map<string, string>> {
     const owners = new Map<string, string>();
-    const direct = await rowsOf(
-      this.app,
-      `${ownTables} and (select count(*) from pragma_table_info(sqlite_master.name) as c where c.name = 'id') = 1`,
-    );
+    const direct = await rowsOf(this.app, ownTables);
     const queries = [
       'select id, id as organization from organizations',
       ...direct.map(({ name }) =>

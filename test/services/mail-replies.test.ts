@@ -16,6 +16,7 @@ import {
   type TestMember,
   type TestOrganization,
 } from '../helpers/fixtures.ts';
+import { uploadFile } from '../helpers/files.ts';
 import { MailHost, type TakenMail } from '../helpers/mail-host.ts';
 import { setByPath } from '../helpers/settings.ts';
 
@@ -345,5 +346,24 @@ describe('the mail itself', () => {
     expect(mail?.to).toEqual([one.address]);
     expect(mail?.mail.from?.address).toBe('reply@chat.example.com');
     expect(mail?.mail.to).toHaveLength(1);
+  });
+
+  it('carries the files of an answer, and names them', async () => {
+    const one = await talk();
+    const { body } = await uploadFile(app, olivia, Buffer.from('a label'), {
+      name: 'label.txt',
+      type: 'text/plain',
+    });
+    await olivia.call('POST', `/conversations/${one.id}/messages`, {
+      content: 'Print this.',
+      attachments: [body.file.id],
+    });
+    await planned(one, 1);
+    minutes(2);
+    await settled(one, ['delivered']);
+    const { text, attachments = [] } = mailsTo(one)[0]?.mail ?? {};
+    expect(text).toContain('Files: label.txt');
+    expect(attachments).toHaveLength(1);
+    expect(attachments[0]).toMatchObject({ filename: 'label.txt', mimeType: 'text/plain' });
   });
 });

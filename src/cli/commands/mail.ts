@@ -131,7 +131,7 @@ function showState({ print }: Context, state: MailState): void {
     [
       'leave through',
       state.server === 'none'
-        ? 'nothing: set DESKBELL_SMTP_URL and DESKBELL_MAIL_ADDRESS, or mail server --address'
+        ? 'nothing that this command’s environment names: set DESKBELL_SMTP_URL and DESKBELL_MAIL_ADDRESS, or mail server --address'
         : state.server === 'server'
           ? "the server's own mail server"
           : (state.host ?? ''),

@@ -8,6 +8,7 @@ import {
   fittingReplies,
   hasContent,
   hasText,
+  mentionChoices,
   sendPermission,
   type ComposerState,
 } from '../../desk/composer.ts';
@@ -325,9 +326,10 @@ function Preview({ text }: { readonly text: string }): JSX.Element {
 
 /** The colleagues whose name is being typed behind an `@` of a note. */
 function Names({ composer }: { readonly composer: ComposerState }): JSX.Element | null {
-  const { naming, cannedIndex } = composer;
-  if (naming === null || cannedIndex === null) return null;
-  const at = Math.min(cannedIndex, naming.people.length - 1);
+  const colleagues = useComputed(() => deskState.value.colleagues).value;
+  const naming = mentionChoices(composer, colleagues);
+  if (naming === null) return null;
+  const at = Math.min(composer.cannedIndex ?? 0, naming.people.length - 1);
   return (
     <ul class="canned" role="listbox" aria-label="@">
       {naming.people.map((person, index) => (

@@ -15,8 +15,9 @@ import { areLetterKeysOn } from './letter-keys.ts';
 import { face } from './face.ts';
 import { keyPressOf } from './keys.ts';
 import { isTouch, paneCount, widths } from './layout.ts';
-import { isRoomLoaded, loadRoom, roomParts, useRoom } from './lazy-room.ts';
+import { isRoomLoaded, loadRoom, useRoom } from './lazy-room.ts';
 import { QueuePane } from './queue-pane.tsx';
+import { Resizer } from './resizer.tsx';
 
 export function Inbox(): JSX.Element {
   const { model } = desk();
@@ -46,9 +47,9 @@ export function Inbox(): JSX.Element {
     >
       <Connection />
       {panes > 1 || !showsConversation ? <QueuePane /> : null}
-      {panes > 1 ? <LazyResizer column="queue" /> : null}
+      {panes > 1 ? <Resizer column="queue" /> : null}
       {showsConversation ? open === null ? <NothingOpen /> : <Room /> : null}
-      {panes === 3 ? <LazyResizer column="visitor" /> : null}
+      {panes === 3 ? <Resizer column="visitor" /> : null}
       {panes === 3 ? (
         <aside class="pane visitor-pane" aria-label={t('aboutVisitor')}>
           {open === null ? null : <Visitor open={open} />}
@@ -67,12 +68,6 @@ function NothingOpen(): JSX.Element {
       <p class="hint">{t('nothingOpenHint')}</p>
     </section>
   );
-}
-
-/** Comes with what a conversation needs. */
-function LazyResizer(props: { readonly column: 'queue' | 'visitor' }): JSX.Element | null {
-  const room = roomParts.value;
-  return room === null ? null : <room.Resizer {...props} />;
 }
 
 function Room(): JSX.Element {

@@ -8,8 +8,6 @@ import type * as room from './room.ts';
 type Room = typeof room;
 
 const loaded = signal<Room | null>(null);
-/** What was loaded, without asking for it. */
-export const roomParts = computed(() => loaded.value);
 export const isRoomLoaded = computed(() => loaded.value !== null);
 let loading: Promise<void> | null = null;
 

@@ -14,8 +14,7 @@ import { Icon } from '../ui/icon.tsx';
 import { say, t } from '../words.ts';
 import { handles } from './face.ts';
 import { OrderMarks } from './order-marks.tsx';
-import { roomParts } from './lazy-room.ts';
-import { SavedViews } from './saved-views.tsx';
+import { MarkedBar, SavedViews } from './saved-views.tsx';
 import { duration, fullTime, shortTime } from './times.ts';
 
 const tabWords = { pending: 'tabPending', mine: 'tabMine', all: 'tabAll', closed: 'tabClosed' } as const;
@@ -46,7 +45,7 @@ export function QueuePane(): JSX.Element {
           onClick={() => desk().model.run('views')}
         />
       </div>
-      <LazyMarkedBar />
+      <MarkedBar />
       <List />
     </section>
   );
@@ -338,10 +337,4 @@ function Snippet({
       {sanitizeLine(preview)}
     </>
   );
-}
-
-/** Comes with what a conversation needs: marks are made later. */
-function LazyMarkedBar(): JSX.Element | null {
-  const room = roomParts.value;
-  return room === null ? null : <room.MarkedBar />;
 }

@@ -1,5 +1,3 @@
 // What an open conversation needs, in a file of its own: the queue is there before it.
-export { MarkedBar } from './marked-bar.tsx';
-export { Resizer } from './resizer.tsx';
 export { ConversationPane } from './conversation-pane.tsx';
 export { VisitorDetails } from './visitor-pane.tsx';

@@ -28,7 +28,6 @@ export function Page(): JSX.Element {
             await mails.reload();
           }}
         />
-        <Act label="retry" act={mails.reload} />
         <Await of={mails}>
           {(log) => <Log caption="mailLog" rows={log.deliveries} reload={mails.reload} />}
         </Await>

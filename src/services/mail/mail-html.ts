@@ -109,6 +109,35 @@ function styleHtml(html: string): string {
   );
 }
 
+const entities: Readonly<Record<string, string>> = {
+  '&amp;': '&',
+  '&lt;': '<',
+  '&gt;': '>',
+  '&quot;': '"',
+  '&#39;': "'",
+};
+
+/** Stored HTML as text that keeps its lists and says where links lead. It was written here, so its form is known. */
+export function storedHtmlToText(html: string): string {
+  let number: number | null = null;
+  return html
+    .replace(/<a [^>]*?href="([^"]*)"[^>]*>(.*?)<\/a>/gs, (_all, href: string, text: string) =>
+      text === href || `mailto:${text}` === href ? text : `${text} (${href})`,
+    )
+    .replace(/<(\/?)(ol|ul|li|p|pre|h[1-6]|br)(?: [^>]*)?>/g, (_tag, end: string, name: string) => {
+      if (name === 'ol' || name === 'ul') {
+        number = name === 'ol' && end === '' ? 0 : null;
+        return end === '' ? '' : '\n';
+      }
+      if (name === 'li') return end === '' ? (number === null ? '- ' : `${(number += 1)}. `) : '\n';
+      return name === 'br' ? '\n' : end === '' ? '' : '\n\n';
+    })
+    .replace(/<[^>]*>/g, '')
+    .replace(/&(?:amp|lt|gt|quot|#39);/g, (entity) => entities[entity] ?? entity)
+    .replace(/\n{3,}/g, '\n\n')
+    .trim();
+}
+
 function linesToHtml(text: string): string {
   return escapeHtml(text).replace(/\r?\n/g, '<br>');
 }

@@ -153,7 +153,8 @@ export async function testMail(
 ): Promise<Output<'email.test'>> {
   const { service } = call;
   const organization = await accessOrganization(tx, call.actor, input.organization);
-  if ((await mailRoute(service, tx, organization.id)) === null)
+  // A command does not know the server's environment: the row says how it went.
+  if (call.actor.kind === 'member' && (await mailRoute(service, tx, organization.id)) === null)
     throw new ServiceError('conflict', `It can't be sent: ${noMailServer}.`);
   const key = `test:${service.engine.clock.newId()}`;
   await queueMail(tx, service, {

@@ -1,6 +1,12 @@
 // Staff's answers to visitors who have left: planned behind each answer, sent after a while if it is still unread, and
 // all that is unread in one mail. Nothing that the visitor wrote is quoted: who typed an address need not own it.
-import type { ConversationWithVisitor, EffectRow, EventRow, MessageWithSender } from '../../engine/rows.ts';
+import type {
+  ConversationWithVisitor,
+  EffectRow,
+  EventRow,
+  FileRow,
+  MessageWithSender,
+} from '../../engine/rows.ts';
 import { z } from 'zod';
 import type { ApplicationSettings } from '../../protocol/application-settings.ts';
 import type { EmailedState } from '../../protocol/entities.ts';
@@ -14,7 +20,8 @@ import { readSettings } from '../tenants/settings.ts';
 import { headerText } from './header-text.ts';
 import { mailAddressDigest, refusesMail } from './mail-addresses.ts';
 import { automaticHeaders, type ComposedMail, type MailComposer } from './mail-effects.ts';
-import { mailHtml, mailText, type MailPage, type ShownMessage } from './mail-html.ts';
+import { fileNames, mailAttachments } from './mail-files.ts';
+import { mailHtml, mailText, storedHtmlToText, type MailPage, type ShownMessage } from './mail-html.ts';
 import { domainOf, receivesMail, senderAddress, type MailRoute } from './mail-server.ts';
 import { mailWords } from './mail-words.ts';
 import { makeToken, replyAddress } from './reply-token.ts';
@@ -271,12 +278,13 @@ async function composeReply(
     lastOfVisitor?.content_text ?? lastOfVisitor?.content ?? '',
   );
   const answers = await receivesMail(service, conversation.organization_id);
+  const files = await service.engine.store.read((tx) => fileNames(tx, messages));
   const stopUrl = stopAddress(service, conversation);
   const page: MailPage = {
     language,
     words,
     answers,
-    messages: messages.map(shownMessage),
+    messages: messages.map((message) => shownMessage(message, files.get(message.id))),
     signature: settings.email.signature,
     reason: conversation.channel === 'email' ? null : words.reason(team),
     stopUrl,
@@ -299,6 +307,7 @@ async function composeReply(
       subject: subjectOf(conversation, addressVerified, words.subject(team)),
       text: mailText(page),
       html: mailHtml(page),
+      attachments: await mailAttachments(service, [...files.values()].flat()),
       messageId: messageIdOf(ids[0] ?? '', domain),
       ...(mailOfVisitor === null ? {} : { inReplyTo: mailOfVisitor }),
       references: [...references, ...(mailOfVisitor === null ? [] : [mailOfVisitor])],
@@ -337,11 +346,14 @@ export function unsubscribeHeaders(stopUrl: string | null): Record<string, strin
 }
 
 /** A message as a mail shows it. */
-export function shownMessage(message: MessageWithSender): ShownMessage {
+export function shownMessage(
+  message: MessageWithSender,
+  files: readonly Pick<FileRow, 'name'>[] = [],
+): ShownMessage {
   return {
     name: headerText(senderName(message)),
-    text: message.content_text ?? message.content,
+    text: message.content_html === null ? message.content : storedHtmlToText(message.content_html),
     html: message.content_html,
-    files: [],
+    files: files.map(({ name }) => headerText(name)),
   };
 }

@@ -8,6 +8,7 @@ import type { MemberCall, ParticipantCall, ReadTx, Service, Tx, VisitorCall } fr
 import { headerText } from './header-text.ts';
 import { refusesMail } from './mail-addresses.ts';
 import { automaticHeaders, type MailComposer } from './mail-effects.ts';
+import { fileNames } from './mail-files.ts';
 import { mailHtml, mailText, type MailPage } from './mail-html.ts';
 import { domainOf, mailRoute, noMailServer, receivesMail, senderAddress } from './mail-server.ts';
 import { mailWords } from './mail-words.ts';
@@ -117,6 +118,7 @@ async function readPage(
     limit: maxMessages,
     offset: 0,
   });
+  const files = await fileNames(tx, newest);
   const isVisitors = ({ sender_role: role }: MessageWithSender): boolean => role === 'visitor';
   const last = newest.find(isVisitors);
   const team = headerText(settings.email.fromName ?? applicationName);
@@ -137,7 +139,7 @@ async function readPage(
         .toReversed()
         .filter((message) => quotesVisitor || !isVisitors(message))
         .map((message) => ({
-          ...shownMessage(message),
+          ...shownMessage(message, files.get(message.id)),
           ...(isVisitors(message) && answers ? { name: words.you } : {}),
           at: time.format(message.created_at),
         })),

@@ -3,7 +3,13 @@
 import { sizeLimits } from '../../../protocol/codes.ts';
 import { sizeText } from '../../../sdk/attachments.ts';
 import { visitorName } from '../../../desk/conversation-commands.ts';
-import { cannedQuery, fittingReplies, sendPermission, type ComposerState } from '../../../desk/composer.ts';
+import {
+  cannedQuery,
+  fittingReplies,
+  mentionChoices,
+  sendPermission,
+  type ComposerState,
+} from '../../../desk/composer.ts';
 import type { PaneLayout } from './pane-layout.ts';
 import { editableText } from '../../../desk/lexical-markdown.ts';
 import { messageBlocks, ruleWith } from './message-lines.ts';
@@ -245,9 +251,9 @@ export function fileLines({ files, leaving }: ComposerState, layout: PaneLayout)
 }
 
 /** The colleagues whose name is being typed behind an `@` of a note. */
-function nameLines({ naming, cannedIndex }: ComposerState, layout: PaneLayout): readonly Line[] {
-  const people = cannedIndex === null ? [] : (naming?.people ?? []);
-  const index = Math.min(cannedIndex ?? 0, people.length - 1);
+function nameLines(state: ViewState, composer: ComposerState, layout: PaneLayout): readonly Line[] {
+  const people = mentionChoices(composer, state.colleagues)?.people ?? [];
+  const index = Math.min(composer.cannedIndex ?? 0, people.length - 1);
   return people.slice(0, Math.max(1, layout.messageRows - 1)).map(({ name }, at) =>
     fitLine(
       [
@@ -263,7 +269,7 @@ function nameLines({ naming, cannedIndex }: ComposerState, layout: PaneLayout): 
 export function cannedLines(state: ViewState, composer: ComposerState, layout: PaneLayout): readonly Line[] {
   const query = cannedQuery(composer);
   if (state.focus !== 'composer') return [];
-  if (query === null) return nameLines(composer, layout);
+  if (query === null) return nameLines(state, composer, layout);
   const { conversationColumns: columns, messageRows } = layout;
   const list = fittingReplies(state.cannedReplies, query);
   const most = Math.max(1, Math.min(8, messageRows - 1));
