@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { inProcess } from '../helpers/cli.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { rowsOf } from '../helpers/database.ts';
-import { eventually } from '../helpers/eventually.ts';
+import { eventually as eventuallyWithin } from '../helpers/eventually.ts';
 import {
   createConversation,
   createMember,
@@ -19,6 +19,8 @@ import {
 import { MailHost } from '../helpers/mail-host.ts';
 import { request, type Reply } from '../helpers/client.ts';
 
+const eventually = <T>(check: () => T | Promise<T>): Promise<T> => eventuallyWithin(check, 15_000);
+
 let host: MailHost;
 let own: MailHost;
 let app: TestApp;
@@ -29,7 +31,9 @@ let stranger: TestMember;
 beforeAll(async () => {
   host = await new MailHost().start();
   own = await new MailHost({ user: 'acme', password: 'pass word' }).start();
+  // The command line has the machine's clock, and what it plans is due by it.
   app = await startApp({
+    realTime: true,
     flags: { mailAddress: 'reply@chat.example.com', webhookPrivate: 'allow' },
     environment: { DESKBELL_SMTP_URL: host.url() },
   });
