@@ -151,6 +151,8 @@ export const fileLimits = {
   staffBytes: 25 * 1_048_576,
   /** Of one visitor in an hour. */
   visitorBytesPerHour: 100 * 1_048_576,
+  /** Of all visitors of one address in an hour, by web pages. */
+  addressBytesPerHour: 500 * 1_048_576,
   perMessage: 10,
   /** In UTF-16 units; a longer name is cut. */
   name: 200,

@@ -1,6 +1,6 @@
 // Handlers of uploads: limits first, then the bytes, then the row. A row in file_removals names the bytes from the
 // first one on, so that an upload that is cut off anywhere leaves nothing for long.
-import { fileLimits } from '../../protocol/codes.ts';
+import { fileLimits, type LimitCause } from '../../protocol/codes.ts';
 import type { UploadedFile } from '../../protocol/entities.ts';
 import type { Input, Output } from '../../protocol/operations.ts';
 import type { LimitWindow } from '../../engine/engine.ts';
@@ -64,23 +64,43 @@ async function takeSeat({ service, address }: ParticipantCall): Promise<() => vo
 
 /** One use of the limiter. */
 const unitBytes = 65_536;
-const hourly: readonly LimitWindow[] = [
-  { limit: fileLimits.visitorBytesPerHour / unitBytes, windowMs: 3_600_000 },
-];
+const hourly = (bytes: number): readonly LimitWindow[] => [{ limit: bytes / unitBytes, windowMs: 3_600_000 }];
+const hourlyOfVisitor = hourly(fileLimits.visitorBytesPerHour);
+const hourlyOfAddress = hourly(fileLimits.addressBytesPerHour);
+
+interface ByteLimit {
+  readonly cause: LimitCause;
+  readonly key: string;
+  readonly windows: readonly LimitWindow[];
+}
+
+/** New visitors cost nothing, so what comes by web pages is counted by its address, too. */
+function byteLimits({ actor, address }: ParticipantCall): readonly ByteLimit[] {
+  if (actor.kind !== 'visitor') return [];
+  const key = `u:${actor.applicationId}:${actor.mode}:${actor.visitorId}`;
+  const ofVisitor: ByteLimit = { cause: 'per_visitor', key, windows: hourlyOfVisitor };
+  return actor.via === 'key' || address === null
+    ? [ofVisitor]
+    : [ofVisitor, { cause: 'per_address', key: `ua:${addressKey(address)}`, windows: hourlyOfAddress }];
+}
 
 /** Counts a visitor's bytes as they come, whatever becomes of them. */
-async function* counted(
-  { service, actor }: ParticipantCall,
-  bytes: AsyncIterable<Uint8Array>,
-): AsyncGenerator<Uint8Array> {
-  const key = actor.kind === 'visitor' ? `u:${actor.applicationId}:${actor.mode}:${actor.visitorId}` : null;
+async function* counted(call: ParticipantCall, bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const limits = byteLimits(call);
   let due = 0;
   for await (const chunk of bytes) {
     due += chunk.length;
-    for (; key !== null && due > 0; due -= unitBytes) {
-      const verdict = await service.engine.limiter.take([{ key, windows: hourly }]);
-      if (!verdict.ok)
-        throw rateLimited('per_visitor', hourly, verdict.window, verdict.retryAfterMs, 'Too many files');
+    for (; limits.length > 0 && due > 0; due -= unitBytes) {
+      const verdict = await call.service.engine.limiter.take(limits);
+      const failed = verdict.ok ? undefined : limits[verdict.failed];
+      if (!verdict.ok && failed !== undefined)
+        throw rateLimited(
+          failed.cause,
+          failed.windows,
+          verdict.window,
+          verdict.retryAfterMs,
+          'Too many files',
+        );
     }
     yield chunk;
   }
