@@ -92,6 +92,7 @@ describe('a browser', () => {
     ['https://fcm.googleapis.com.evil.example/x', 'a name that begins like a known one'],
     ['https://evilfcm.googleapis.com/x', 'a name that ends like a known one'],
     ['https://push.services.mozilla.com.evil/x', 'a known name in front'],
+    ['https://evilpush.apple.com/x', 'a name that ends like those below a known one'],
     ['https://fcm.googleapis.com:8443/x', 'another port'],
     ['https://user:pass@fcm.googleapis.com/x', 'a password in it'],
     ['https://fcm.googleapis.com@evil.example/x', 'a known name as user'],

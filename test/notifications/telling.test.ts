@@ -241,6 +241,17 @@ describe('a push', () => {
     ]);
   });
 
+  it('is not sent to a session without the second factor that is demanded by now', async () => {
+    const id = await anActive();
+    await app.local('organizations.update', { organization: 'acme', signIn: { secondFactor: 'all' } });
+    await createMessage(visitor, id, 'for those who have shown it');
+    await eventually(async () => {
+      const ends = (await effects()).filter(({ about, kind }) => about === 'member-reply' && kind === 'push');
+      expect(ends).toMatchObject([{ state: 'skipped', error: 'the member is not signed in there any more' }]);
+    });
+    expect(annsBrowser.received).toEqual([]);
+  });
+
   it('is sent once, whatever the log is read again for', async () => {
     const id = await anActive();
     await createMessage(visitor, id, 'once');
