@@ -123,7 +123,11 @@ export async function freshFile(
 ): Promise<SdkAttachment | null> {
   const path = newestPage(message.conversationId, state.open?.room?.messages ?? [], message.id);
   return client.call<unknown>('GET', path).then(
-    (page) => attachmentIn(page, message.id, fileId),
+    (page) => {
+      const file = attachmentIn(page, message.id, fileId);
+      // A service without a public address names its files by their paths.
+      return file === null ? null : { ...file, url: new URL(file.url, client.fileTarget().address).href };
+    },
     () => null,
   );
 }

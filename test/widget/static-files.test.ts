@@ -58,6 +58,15 @@ describe('the size', () => {
     expect((await brotli('widget.js')) + (await brotli(hashed('panel')))).toBeLessThanOrEqual(14_000);
   });
 
+  test('what the clip needs is at most 4 kB, in one file that is loaded with the first file chosen', async () => {
+    expect(await brotli(hashed('tray'))).toBeLessThanOrEqual(4_000);
+    const text = await readFile(join(web, hashed('tray')), 'utf8');
+    const panel = await readFile(join(web, hashed('panel')), 'utf8');
+    // Neither takes anything from a file of its own: that would be one more request before a visitor can write.
+    for (const one of [text, panel]) expect(one).not.toMatch(/(?:^|;)import(?!\()|from"\.\//);
+    expect(panel).toContain(`import("./${hashed('tray')}")`);
+  });
+
   test('each language is a file of its own, and none carries another', async () => {
     const german = await readFile(join(web, hashed('de')), 'utf8');
     const panel = await readFile(join(web, hashed('panel')), 'utf8');

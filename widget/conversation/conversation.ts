@@ -37,7 +37,15 @@ export function createConversation({ api, shell, frame, sound, contact }: Conver
   const life = new AbortController();
   const announcer = createLiveRegion(life.signal);
   const notices = createNotices(i18n);
-  const transcript = createTranscript({ api, speech: i18n, onEdit, onError, onSeen: markRead, renew });
+  const transcript = createTranscript({
+    api,
+    speech: i18n,
+    onEdit,
+    onError,
+    onSeen: markRead,
+    renew,
+    base: shell.options.apiBaseUrl ?? location.href,
+  });
   const list = createConversationList({ api, speech: i18n, onSelect: (id) => void choose(id), onError });
   const again = h(
     'button',

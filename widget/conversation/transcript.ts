@@ -22,6 +22,8 @@ export interface TranscriptOptions {
   onEdit(message: SdkMessage): void;
   onError(error: unknown): void;
   onSeen(): void;
+  /** The service's address. */
+  readonly base: string;
   /** Asks for a file's address anew; null: it is not there any more. */
   renew(message: SdkMessage, file: SdkAttachment): Promise<SdkAttachment | null>;
 }
@@ -42,7 +44,7 @@ const picturePlace = { width: 260, height: 320 };
 const togetherMs = 5 * 60_000;
 
 export function createTranscript(options: TranscriptOptions): Transcript {
-  const { api, speech, onEdit, onError, onSeen, renew } = options;
+  const { api, speech, onEdit, onError, onSeen, renew, base } = options;
   const { words } = speech;
   const fileWords = {
     open: (name: string) => speech.interpolate(words.openPicture, { name }),
@@ -211,6 +213,7 @@ export function createTranscript(options: TranscriptOptions): Transcript {
         words: fileWords,
         tag: speech.tag,
         place: picturePlace,
+        base,
         renew: (file) => renew(message, file),
       }),
       meta: first

@@ -17,6 +17,8 @@ export interface AttachmentOptions {
   readonly tag: string;
   /** The size of the place for a picture, in pixels. */
   readonly place: { readonly width: number; readonly height: number };
+  /** The service's address: what a link of a service without a public one is relative to. */
+  readonly base: string;
   /** Asks for the file's address anew; null: it is not there any more. */
   renew(file: SdkAttachment): Promise<SdkAttachment | null>;
 }
@@ -59,7 +61,7 @@ function pictureOf(
   link.title = words.open(file.name);
   let renewed = false;
   const show = ({ url }: SdkAttachment): void => {
-    const address = fileAddress(url);
+    const address = fileAddress(url, options.base);
     if (address !== null) image.src = address;
     else void again();
   };
@@ -68,7 +70,7 @@ function pictureOf(
     const fresh = renewed ? null : await options.renew(file);
     renewed = true;
     if (fresh === null) return link.replaceWith(lineOf(file, options, true));
-    const address = fileAddress(fresh.url);
+    const address = fileAddress(fresh.url, options.base);
     if (address !== null) link.href = address;
     return show(fresh);
   };
@@ -90,7 +92,7 @@ function lineOf(file: SdkAttachment, options: AttachmentOptions, isGone = false)
   if (isGone) return h('span', { class: 'file' }, icon(sheetOfPaper), what);
   const link = anchor(file, options, 'file', icon(sheetOfPaper), what);
   link.download = file.name;
-  link.setAttribute('aria-label', `${words.download(file.name)} (${about})`);
+  link.title = words.download(file.name);
   return link;
 }
 
@@ -106,7 +108,7 @@ function anchor(
     'a',
     {
       class: kind,
-      href: fileAddress(file.url),
+      href: fileAddress(file.url, options.base),
       target: '_blank',
       rel: 'noopener noreferrer',
       click: (event: MouseEvent) => {
@@ -115,7 +117,7 @@ function anchor(
         renewedAt = Date.now();
         event.preventDefault();
         void options.renew(file).then((fresh) => {
-          const address = fileAddress(fresh?.url);
+          const address = fileAddress(fresh?.url, options.base);
           if (address === null) return link.replaceWith(lineOf(file, options, true));
           link.href = address;
           // The same click once more: this time it leads somewhere.
@@ -129,7 +131,8 @@ function anchor(
 }
 
 /** An address that a browser may go to: of the web, without a password in it. */
-function fileAddress(url: unknown): string | null {
-  const address = safeAddress(url);
+function fileAddress(url: string | undefined, base: string): string | null {
+  if (url === undefined || !URL.canParse(url, base)) return null;
+  const address = safeAddress(new URL(url, base).href);
   return address !== null && /^https?:/.test(address) ? address : null;
 }

@@ -141,6 +141,7 @@ function Attachments({ message }: { readonly message: ShownMessage }): JSX.Eleme
         },
         tag: speech.tag,
         place: picturePlace,
+        base: desk().model.context.client.fileTarget().address,
         renew: ({ id }) => freshFile(desk().model.context, message, id),
       }),
     );
