@@ -64,7 +64,7 @@ const table = {
   retry: { keys: ['s'], where: ['conversation'] },
   discard: { keys: ['D'], where: ['conversation'] },
   copy: { keys: ['y'], where: ['conversation'] },
-  openFile: { keys: ['o'], where: ['conversation'] },
+  openFile: { keys: ['F'], where: ['conversation'] },
   saveFile: { keys: ['S'], where: ['conversation'] },
 
   // Writing.
