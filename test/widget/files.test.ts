@@ -257,7 +257,7 @@ describe.each(variants.filter(([name]) => ['light', 'dark', 'rtl'].includes(name
   },
 );
 
-test('no file runs, whatever it is called and whoever opens it', async () => {
+test('no file runs, whatever it is called, when it is opened', async () => {
   const evil = '<script>globalThis.ran=1;opener&&(opener.ran=1)</script>';
   const strangers: readonly (readonly [string, string, string])[] = [
     ['picture.svg', 'image/svg+xml', `<svg xmlns="http://www.w3.org/2000/svg" onload="ran=1">${evil}</svg>`],
