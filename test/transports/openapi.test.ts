@@ -15,6 +15,7 @@ import { inProcess } from '../helpers/cli.ts';
 import { request, type HeaderMap, type Reply } from '../helpers/client.ts';
 import { plainRequest } from '../helpers/plain-request.ts';
 import {
+  createConversation,
   createMember,
   createOrganization,
   createVisitor,
@@ -314,8 +315,27 @@ describe('what the service answers', () => {
       '/api/v1/staff/members',
       '/api/v1/staff/stats',
       '/api/v1/staff/me',
+      '/api/v1/staff/notifications',
+      '/api/v1/staff/push',
+      '/api/v1/admin/email',
+      '/api/v1/admin/email/deliveries',
+      '/api/v1/admin/outbox',
     ])
       expect((await check(admin, 'GET', path)).status, path).toBe(200);
+    await check(admin, 'PATCH', '/api/v1/admin/email', { server: null });
+    await check(admin, 'POST', '/api/v1/admin/email/keys', { applicationId: acme.application.id });
+    await check(admin, 'POST', '/api/v1/admin/email/test', { to: 'ops@example.com' });
+    await check(admin, 'POST', `/api/v1/admin/outbox/${acme.application.id}/replay`);
+    await check(admin, 'POST', '/api/v1/email/stop', { token: 'x' });
+    await check(admin, 'PUT', '/api/v1/staff/notifications', {});
+    await check(admin, 'POST', '/api/v1/staff/notifications/test');
+    const written = await createConversation(createVisitor(app, acme.application));
+    await check(admin, 'GET', `/api/v1/staff/conversations/${written}/transcript`);
+    await check(admin, 'POST', `/api/v1/staff/conversations/${written}/transcript`);
+    const draft = `/api/v1/staff/conversations/${written}/draft`;
+    await check(admin, 'PUT', draft, { content: 'mine' });
+    await check(admin, 'GET', draft);
+    await check(admin, 'DELETE', draft);
     const { webhook } = (
       await check(admin, 'POST', '/api/v1/admin/webhooks', {
         url: 'https://example.com/hook',
