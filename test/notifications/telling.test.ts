@@ -513,10 +513,17 @@ describe('the test', () => {
     app = await startApp({ flags: { baseUrl: 'http://chat.example.com' } });
     await createOrganization(app, 'acme');
     const cy = await createMember(app, 'acme');
+    // Without a mail server no mail is planned that could only fail.
+    const seen = createVisitor(app, (await createOrganization(app, 'globex')).application);
+    const dora = await createMember(app, 'globex');
+    const id = await createConversation(seen, 'no mail');
+    await dora.call('POST', `/conversations/${id}/accept`);
+    await createMessage(seen, id, 'hello');
     expect((await test(cy)).results.map(({ problem }: { problem: string }) => problem)).toEqual([
       expect.stringContaining('plain http'),
       expect.stringContaining('DESKBELL_SMTP_URL'),
       expect.stringContaining('no dashboard or console'),
     ]);
+    expect(await effects()).toEqual([]);
   });
 });

@@ -12,6 +12,8 @@ export interface PushDevicesRepository {
   setSent(id: string, sentAt: number): Promise<number>;
   /** Notes why the last push did not arrive. */
   setProblem(id: string, problem: string): Promise<number>;
+  /** The organizations whose members have one. */
+  organizations(): Promise<string[]>;
   /** How many there are of each of the server's keys, and of how many the last push did not arrive. */
   countByKey(): Promise<{ key_id: string; devices: number; failing: number }[]>;
 }

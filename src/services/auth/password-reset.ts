@@ -37,8 +37,12 @@ export async function forgotPassword(
   const address = call.address ?? 'local';
   await assertAuthNotThrottled(service, address);
   await countFailedAuth(service, address);
-  // Asked without the organization: whether there is one is not said either.
-  if ((await service.engine.store.read((tx) => mailRoute(service, tx, ''))) === null)
+  // Of an organization that does not exist what is true of the server; of an account nothing is looked at yet.
+  const route = await service.engine.store.read(async (tx) => {
+    const organization = await tx.repositories.organizations.bySlug(input.organization);
+    return mailRoute(service, tx, organization?.id ?? '');
+  });
+  if (route === null)
     throw new ServiceError(
       'conflict',
       'This server sends no e-mail. Ask an admin of your organization for a new password; the owner of the server sets up mail with DESKBELL_SMTP_URL and DESKBELL_MAIL_ADDRESS.',

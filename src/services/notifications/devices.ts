@@ -88,6 +88,8 @@ export async function addDevice(
     problem: null,
   };
   await pushDevices.insert(row);
+  // The outbox looks again at who is sent pushes.
+  tx.configurationChanged(actor.organizationId);
   return serializeDevice(row, actor);
 }
 

@@ -10,6 +10,7 @@ import type {
   MemberRow,
   OrganizationRow,
 } from '../../engine/rows.ts';
+import { mailRoute } from '../mail/mail-server.ts';
 import { addEffect, type EffectHandler, type EffectOutcome, type NewEffect } from '../outbox/effects.ts';
 import type { ReadTx, Service, Tx } from '../service.ts';
 import { openState } from '../tenants/business-hours.ts';
@@ -175,7 +176,7 @@ async function addNotices(tx: Tx, service: Service, { row, step, told, byId }: N
       retryForMs,
     } as const;
     const payload = { event: 'waiting', minutes: step.afterMinutes, named: step.to === memberId };
-    if (ways.includes('email'))
+    if (ways.includes('email') && (await mailRoute(service, tx, row.organization_id)) !== null)
       await addEffect(tx, service, {
         ...common,
         kind: 'mail',

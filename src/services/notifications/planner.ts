@@ -2,6 +2,7 @@
 // bell at once. Whether a row is still to be sent is asked again when it is.
 import type { EventRow, MemberRow, OrganizationRow } from '../../engine/rows.ts';
 import type { NewEffect, EffectPlanner } from '../outbox/effects.ts';
+import { mailRoute } from '../mail/mail-server.ts';
 import type { ReadTx, Service } from '../service.ts';
 import { planEscalation } from './escalation.ts';
 import { asPerson, findHappening, mayConcernMembers, type FoundHappening } from './happenings.ts';
@@ -17,8 +18,22 @@ export const noticeRetryForMs = 3_600_000;
 
 /** Plans what members are told of. */
 export function createNotificationPlanner(service: Service): EffectPlanner {
+  /** Organizations with a browser that is sent pushes or a mail server of their own, and whether this server sends mails. */
+  let reached: ReadonlySet<string> = new Set();
+  let mails = false;
   return {
-    wants: mayConcernMembers,
+    refresh: async (tx) => {
+      const { mail, pushDevices } = tx.repositories;
+      reached = new Set([...(await pushDevices.organizations()), ...(await mail.organizationsWithServer())]);
+      mails = (await mailRoute(service, tx, '')) !== null;
+    },
+    // A visitor's message leads to nothing where there is neither; notes ring the bell, too.
+    wants: (event) =>
+      mayConcernMembers(event) &&
+      (event.type !== 'message:new' ||
+        event.audience === 'room_staff' ||
+        mails ||
+        reached.has(event.organization_id)),
     plan: async (tx, event) => {
       const organization = await tx.repositories.organizations.byId(event.organization_id);
       if (organization === undefined) return [];
@@ -43,12 +58,13 @@ async function planNotices(tx: ReadTx, service: Service, planned: Planned): Prom
   const { event, found } = planned;
   if (event.created_at < service.engine.clock.now() - newsMs) return [];
   const effects: NewEffect[] = [];
+  const canMail = (await mailRoute(service, tx, event.organization_id)) !== null;
   for (const member of found.candidates) {
     // Whether anything of theirs is connected is not asked here: by way, what either leads to.
     const ways = (connected: boolean) => waysOf(found, service, member, connected);
     if (ways(true).includes('bell')) ringBell(service, member, found);
     if (ways(false).includes('push')) effects.push(...(await planPushes(tx, member, planned)));
-    if (ways(false).includes('email')) effects.push(await planMail(tx, member, planned));
+    if (canMail && ways(false).includes('email')) effects.push(await planMail(tx, member, planned));
   }
   return effects;
 }

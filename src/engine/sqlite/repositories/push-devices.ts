@@ -41,6 +41,9 @@ const setSent = prepare<{ id: string; last_sent_at: number }>()((db, p) =>
 const setProblem = prepare<{ id: string; problem: string }>()((db, p) =>
   db.updateTable('push_devices').set({ problem: p.problem }).where('id', '=', p.id),
 );
+const organizations = prepare<object>()((db) =>
+  db.selectFrom('push_devices').select('organization_id').distinct().orderBy('organization_id'),
+);
 const countByKey = prepare<object>()((db) =>
   db
     .selectFrom('push_devices')
@@ -62,6 +65,8 @@ export function createPushDevicesRepository(runner: Runner): PushDevicesReposito
     remove: (id) => run(runner, remove, { id }),
     setSent: (id, sentAt) => run(runner, setSent, { id, last_sent_at: sentAt }),
     setProblem: (id, problem) => run(runner, setProblem, { id, problem }),
+    organizations: async () =>
+      (await all(runner, organizations, {})).map(({ organization_id }) => organization_id),
     countByKey: () => all(runner, countByKey, {}),
   };
 }
