@@ -1,5 +1,6 @@
 // A staff client in memory for the console's tests: a few conversations that it answers for as the service does, and that a
 // test changes by hand. It keeps the contract of the real client (staff-contract.ts). Not a test itself.
+import type { OutgoingMessage } from '../../src/sdk/types.ts';
 import type { StaffConversation, StaffConversationListItem } from '../../src/protocol/entities.ts';
 import { canManage } from '../../src/desk/conversation-commands.ts';
 import { createEmitter } from '../../src/sdk/emitter.ts';
@@ -620,8 +621,12 @@ export class FakeStaff {
       },
       loadHistory: (id, limit = pageOf) => this.#loadHistory(id, limit),
       sendMessage: (id, message, { internal = false } = {}) => {
-        const { content, contentFormat = 'plain' } =
-          typeof message === 'string' ? { content: message } : message;
+        const {
+          content,
+          contentFormat = 'plain',
+          attachments = [],
+        }: OutgoingMessage = typeof message === 'string' ? { content: message } : message;
+        if (attachments.length > 0) calls.push(`files ${attachments.join(' ')}`);
         return this.#send(id, content, contentFormat, internal);
       },
       retry: (key) => this.#retry(key),

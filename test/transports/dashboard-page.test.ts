@@ -41,16 +41,16 @@ describe('the page', () => {
   });
 
   it('allows nothing but its own files, and no page to frame it', async () => {
-    const policy = (scheme: string): string =>
-      `default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self' ${scheme}; img-src 'self' blob: https://chat.example; manifest-src 'self'; worker-src 'self'; frame-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'; require-trusted-types-for 'script'; trusted-types deskbell`;
+    const policy = (scheme: string, files = 'https://chat.example'): string =>
+      `default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self' ${scheme}; img-src 'self' blob: ${files}; manifest-src 'self'; worker-src 'self'; frame-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'; require-trusted-types-for 'script'; trusted-types deskbell`;
     const page = await get('/', { ...html, host: 'acme.chat.example' });
     expect(page.headers['content-security-policy']).toBe(policy('wss:'));
     expect(page.headers['cross-origin-opener-policy']).toBe('same-origin');
     expect(page.headers['x-content-type-options']).toBe('nosniff');
-    expect((await get('/', html, local)).headers['content-security-policy']).toBe(policy('ws:'));
+    expect((await get('/', html, local)).headers['content-security-policy']).toBe(policy('ws:', local.url));
     expect(
       (await get('/', { ...html, host: '192.0.2.7:4600' }, local)).headers['content-security-policy'],
-    ).toBe(policy('wss:'));
+    ).toBe(policy('wss:', local.url));
   });
 
   it('has nothing inline, and relative addresses only', async () => {

@@ -5,7 +5,7 @@ import { refusalOf, sizeText, textOfNames } from '../../src/sdk/attachments.ts';
 import type { SdkFile } from '../../src/sdk/types.ts';
 import type { I18n } from '../panel/i18n.ts';
 import type { h as makeElement, icon as makeIcon } from '../shared/dom.ts';
-import { drawThumbnail, shrinkPicture } from '../shared/shrink-picture.ts';
+import { drawThumbnail, mayShrink, shrinkPicture } from '../shared/shrink-picture.ts';
 import { newKey, uploadFile, type FileTarget } from '../../src/sdk/files.ts';
 
 export type TrayState = 'empty' | 'busy' | 'failed' | 'ready';
@@ -73,7 +73,9 @@ export function createTray(options: TrayOptions): Tray {
   function add(files: readonly File[]): void {
     const refused: string[] = [];
     for (const file of files) {
-      const why = refusalOf(file, entries.length, rules);
+      const { name } = file;
+      const size = mayShrink(file) ? Math.min(file.size, 1) : file.size;
+      const why = refusalOf({ name, size }, entries.length, rules);
       if (why === null) {
         const entry = drawEntry(file, options, { retry, remove });
         list.append(entry.element);
@@ -195,6 +197,7 @@ async function carry(
     entry.file = file;
     if (signal.aborted) return;
     entry.about.textContent = sizeText(file.size, speech.tag);
+    if (file.size > options.rules.maxBytes) throw new TooLarge();
     const sent = target().then((found) =>
       uploadFile(found, file, {
         key,
@@ -281,6 +284,11 @@ function problemText(error: unknown, name: string, options: TrayOptions): string
   if (code === 'plan_limit') return words.noSpace;
   if (code === 'network') return words.notUploaded;
   return code === 'rate_limit_exceeded' ? words.later : words.wrong;
+}
+
+/** Too large even after it was made smaller: the service need not be asked. */
+class TooLarge extends Error {
+  readonly code = 'payload_too_large';
 }
 
 /** What the service said; `network`: it was not reached. */

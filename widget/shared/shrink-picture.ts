@@ -17,12 +17,17 @@ const kinds: readonly string[] = [
 ];
 const qualities = [0.82, 0.7, 0.55, 0.4] as const;
 
+/** Whether a file may become smaller before it leaves: how heavy it is then is not known yet. */
+export function mayShrink({ type }: Pick<File, 'type'>): boolean {
+  return kinds.includes(type);
+}
+
 /**
  * A picture that is too wide or too heavy, drawn anew as WebP (JPEG where a browser can't write that) with its right
  * side up and without what a camera adds. Anything else, and whatever goes wrong: the file itself.
  */
 export async function shrinkPicture(file: File): Promise<File> {
-  if (!kinds.includes(file.type) || (await isMoving(file))) return file;
+  if (!mayShrink(file) || (await isMoving(file))) return file;
   // The orientation that a camera noted is followed: that is what browsers do unless told otherwise.
   const bitmap = await createImageBitmap(file).catch(() => null);
   if (bitmap === null) return file;

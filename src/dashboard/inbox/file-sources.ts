@@ -10,7 +10,7 @@ export function fileSources(files: Iterable<File>): readonly FileSource[] {
     const source: FileSource = {
       name: file.name,
       // A photo is smaller once it is uploaded.
-      size: file.type.startsWith('image/') && file.size > 0 ? null : file.size,
+      size: /^image\/(?!gif|svg)/.test(file.type) && file.size > 0 ? null : file.size,
       upload: async (options) => {
         // The first file brings what it needs.
         const [{ uploadFile }, { shrinkPicture }] = await Promise.all([
