@@ -123,9 +123,9 @@ describe('a push', () => {
     expect(annsBrowser.told).toEqual([
       { title: 'Visitor', body: 'New message', conversationId: id, organization: 'acme' },
     ]);
+    await told();
     const [device] = (await ann.call('GET', '/push')).body.devices;
     expect(device).toMatchObject({ lastSentAt: '2026-11-21T12:00:00.000Z', problem: null });
-    await told();
     expect(bobsBrowser.received).toEqual([]);
     expect(JSON.stringify(await effects())).not.toContain('Where is it');
   });
