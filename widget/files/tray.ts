@@ -252,7 +252,7 @@ function drawEntry(original: File, { speech, h, icon, icons }: TrayOptions, acts
       'li',
       {},
       picture,
-      h('span', { class: 'what' }, h('b', { dir: 'auto' }, name), about, bar),
+      h('span', { class: 'what' }, h('b', {}, h('bdi', {}, name)), about, bar),
       again,
       out,
     ),

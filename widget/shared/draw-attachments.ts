@@ -86,7 +86,7 @@ function lineOf(file: SdkAttachment, options: AttachmentOptions, isGone = false)
   const what = h(
     'span',
     { class: 'what' },
-    h('b', { dir: 'auto' }, file.name),
+    h('b', {}, h('bdi', {}, file.name)),
     h('small', {}, isGone ? words.gone : about),
   );
   if (isGone) return h('span', { class: 'file' }, icon(sheetOfPaper), what);

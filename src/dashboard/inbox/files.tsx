@@ -45,7 +45,9 @@ function File({ file }: { readonly file: ComposerFile }): JSX.Element {
     <li class={problem === null ? '' : 'failed'}>
       <span class="thumb" aria-hidden="true" ref={place} />
       <span class="what">
-        <b dir="auto">{name}</b>
+        <b>
+          <bdi>{name}</bdi>
+        </b>
         <small>{problem ?? (size === null ? '' : sizeText(size, speech.tag))}</small>
         {uploaded === null && problem === null ? (
           <progress max={1} value={progress} aria-label={t('uploading', { name })} />
