@@ -10,5 +10,10 @@ if (raw instanceof Uint8Array) {
     (mail) => ({ mail }),
     (error: unknown) => ({ problem: error instanceof Error ? error.message : 'unknown' }),
   );
-  parentPort?.postMessage(reply);
+  // Handed over, not copied: the server's own thread does not wait for megabytes.
+  const bytes = 'mail' in reply ? reply.mail.files.map((file) => file.bytes.buffer) : [];
+  parentPort?.postMessage(
+    reply,
+    [...new Set(bytes)].filter((buffer) => buffer instanceof ArrayBuffer),
+  );
 }

@@ -1,4 +1,5 @@
 // The bytes of a mail → what is looked at of it. Runs in a thread (mail-worker.ts): a mail comes from anywhere.
+import { createHash } from 'node:crypto';
 import PostalMime, { type Address, type Email } from 'postal-mime';
 import { cutReply } from './cut-reply.ts';
 import { htmlToText } from './html-to-text.ts';
@@ -20,10 +21,14 @@ export async function parseMail(raw: Uint8Array): Promise<ParsedMail> {
   const isReport = header('content-type').startsWith('multipart/report');
   const { files, left } = readFiles(mail, isReport);
   const from = mailboxes([mail.from])[0];
+  const messageId = readMessageId(mail.messageId);
   return {
     from: from === undefined || from.address === '' ? null : from.address.toLowerCase(),
     fromName: from?.name ?? '',
-    messageId: readMessageId(mail.messageId),
+    messageId,
+    key: `mail:${createHash('sha256')
+      .update(messageId ?? raw)
+      .digest('base64url')}`,
     subject: (mail.subject ?? '').slice(0, 1_000),
     text: cutReply(readText(mail).slice(0, maxMailText)),
     recipients: [

@@ -19,6 +19,8 @@ export interface ParsedMail {
   readonly fromName: string;
   /** Without angle brackets; null: it has none that could be one. */
   readonly messageId: string | null;
+  /** What tells it from other mails: a digest of its Message-ID, or of the mail itself. */
+  readonly key: string;
   readonly subject: string;
   /** What was written, without what was quoted. */
   readonly text: string;

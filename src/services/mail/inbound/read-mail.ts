@@ -25,7 +25,7 @@ const workerUrl = new URL(
 );
 
 /**
- * Reads a mail.
+ * Reads a mail; its bytes are handed over, and gone afterwards.
  * @throws MailRefusedError; QueueFullError when too many wait already
  */
 export function readMail(raw: Uint8Array): Promise<ParsedMail> {
@@ -33,8 +33,11 @@ export function readMail(raw: Uint8Array): Promise<ParsedMail> {
 }
 
 async function readInThread(raw: Uint8Array): Promise<ParsedMail> {
+  // Handed over, not copied. What shares its memory with others is small, and is copied.
+  const own = raw.byteLength === raw.buffer.byteLength ? raw : new Uint8Array(raw);
   const worker = new Worker(workerUrl, {
-    workerData: raw,
+    workerData: own,
+    transferList: own.buffer instanceof ArrayBuffer ? [own.buffer] : [],
     resourceLimits: { maxOldGenerationSizeMb: maxHeapMb, maxYoungGenerationSizeMb: 32 },
     // What libraries print is for no one.
     stdout: true,

@@ -1,6 +1,5 @@
 // Mails that come in: whichever way they came, they end in `receiveMail`. A token in the address decides the conversation,
 // and nothing else of a mail does. What a stranger sends to it is a note for staff; what a program sends is dropped.
-import { createHash } from 'node:crypto';
 import { fileLimits, sizeLimits } from '../../../protocol/codes.ts';
 import type { ApplicationRow, ConversationWithVisitor, FileRow, VisitorRow } from '../../../engine/rows.ts';
 import { hasVisibleText } from '../../../text/text.ts';
@@ -76,7 +75,7 @@ export async function findMailTarget(
 }
 
 /**
- * Takes a mail in. What it leads to is stored once, however often the mail comes; acknowledge it after this resolves.
+ * Takes a mail in; its bytes are handed over and gone afterwards. What it leads to is stored once, however often the mail comes; acknowledge it after this resolves.
  * @throws MailRefusedError for one that can't be read; StoreUnavailableError, QueueFullError: it should come again
  */
 export async function receiveMail(
@@ -93,10 +92,9 @@ export async function receiveMail(
       : ignored('a report of a mail that is not known');
   if (mail.automatic || envelope.from === '') return ignored('a program sent it');
   if (mail.from === null) return ignored('it names no sender');
-  const id = mailKey(mail, raw);
   return target.kind === 'conversation'
-    ? answerConversation(service, target.conversation, mail, id)
-    : openByMail(service, target.application, mail, mail.from, id);
+    ? answerConversation(service, target.conversation, mail, mail.key)
+    : openByMail(service, target.application, mail, mail.from, mail.key);
 }
 
 async function chooseTarget(
@@ -123,12 +121,6 @@ async function chooseTarget(
   return row !== undefined && readSettings(row).email.mode === 'inbox'
     ? { kind: 'inbox', application: row }
     : null;
-}
-
-/** What tells a mail from others: its Message-ID, or the mail itself. */
-function mailKey({ messageId }: ParsedMail, raw: Uint8Array): string {
-  const hash = createHash('sha256').update(messageId ?? raw);
-  return `mail:${hash.digest('base64url')}`;
 }
 
 /** The address takes no mails for a while, and staff see what came back. */
