@@ -1,11 +1,13 @@
 // Owns the organization: its name, what is demanded at sign-in, plan, usage, rate limits and retention.
 import type { JSX } from 'preact';
+import { sizeText } from '../../sdk/attachments.ts';
 import type { OrganizationDetail, OrganizationUsage } from '../../protocol/entities.ts';
 import { Table } from '../ui/table.tsx';
 import { Escalation } from './escalation.tsx';
 import { Form } from './form.tsx';
 import { Await, Section, useRest } from './parts.tsx';
 import { rest } from './rest.ts';
+import { speech } from '../words.ts';
 import { figure, s } from './words.ts';
 
 const update = (body: object): Promise<unknown> => rest('PATCH', '/admin/organization', body);
@@ -107,6 +109,7 @@ export function Page(): JSX.Element {
                     { id: 'messages', label: s('messages'), value: figure(used.messages) },
                     { id: 'visitors', label: s('visitors'), value: figure(used.visitors) },
                     { id: 'storage', label: s('storage'), value: figure(used.storageBytes) },
+                    { id: 'files', label: s('fileStorage'), value: sizeText(used.fileBytes, speech.tag) },
                   ]}
                   rowKey={({ id }) => id}
                   columns={[

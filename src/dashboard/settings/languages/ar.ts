@@ -82,6 +82,7 @@ export const words: SettingsWords = {
   messages: 'الرسائل',
   visitors: 'الزوار',
   storage: 'التخزين بالبايت',
+  fileStorage: 'مساحة الملفات',
   members: 'الأعضاء',
   email: 'البريد الإلكتروني',
   role: 'الدور',

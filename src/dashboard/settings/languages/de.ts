@@ -82,6 +82,7 @@ export const words: SettingsWords = {
   messages: 'Nachrichten',
   visitors: 'Besucher',
   storage: 'Speicher in Bytes',
+  fileStorage: 'Speicher für Dateien',
   members: 'Mitglieder',
   email: 'E-Mail-Adresse',
   role: 'Rolle',

@@ -84,6 +84,7 @@ export const words = {
   messages: 'Messages',
   visitors: 'Visitors',
   storage: 'Storage in bytes',
+  fileStorage: 'Storage of files',
   // Members.
   members: 'Members',
   email: 'E-mail address',

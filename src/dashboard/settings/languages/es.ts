@@ -82,6 +82,7 @@ export const words: SettingsWords = {
   messages: 'Mensajes',
   visitors: 'Visitantes',
   storage: 'Almacenamiento en bytes',
+  fileStorage: 'Espacio de archivos',
   members: 'Miembros',
   email: 'Correo electrónico',
   role: 'Rol',

@@ -82,6 +82,7 @@ export const words: SettingsWords = {
   messages: 'Messages',
   visitors: 'Visiteurs',
   storage: 'Stockage en octets',
+  fileStorage: 'Espace des fichiers',
   members: 'Membres',
   email: 'Adresse e-mail',
   role: 'Rôle',

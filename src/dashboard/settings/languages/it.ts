@@ -82,6 +82,7 @@ export const words: SettingsWords = {
   messages: 'Messaggi',
   visitors: 'Visitatori',
   storage: 'Spazio in byte',
+  fileStorage: 'Spazio dei file',
   members: 'Membri',
   email: 'Indirizzo e-mail',
   role: 'Ruolo',

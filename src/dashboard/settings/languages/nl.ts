@@ -82,6 +82,7 @@ export const words: SettingsWords = {
   messages: 'Berichten',
   visitors: 'Bezoekers',
   storage: 'Opslag in bytes',
+  fileStorage: 'Opslag van bestanden',
   members: 'Leden',
   email: 'E-mailadres',
   role: 'Rol',

@@ -82,6 +82,7 @@ export const words: SettingsWords = {
   messages: 'Wiadomości',
   visitors: 'Odwiedzający',
   storage: 'Miejsce w bajtach',
+  fileStorage: 'Miejsce na pliki',
   members: 'Członkowie',
   email: 'Adres e-mail',
   role: 'Rola',

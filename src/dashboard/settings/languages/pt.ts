@@ -82,6 +82,7 @@ export const words: SettingsWords = {
   messages: 'Mensagens',
   visitors: 'Visitantes',
   storage: 'Armazenamento em bytes',
+  fileStorage: 'Espaço de ficheiros',
   members: 'Membros',
   email: 'Endereço de e-mail',
   role: 'Papel',
