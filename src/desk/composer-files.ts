@@ -1,9 +1,8 @@
 // The files that go with what is written, for each conversation: uploaded one after another, taken out, tried again. Where a
 // file comes from and how it is uploaded is the face's business.
 import { blockedFileEndings, fileLimits } from '../protocol/codes.ts';
-import { refusalOf, type FileRefusal, type FileRules } from '../sdk/attachments.ts';
+import { newKey, refusalOf, type FileRefusal, type FileRules } from '../sdk/attachments.ts';
 import { asSdkError } from '../sdk/error.ts';
-import { newKey } from '../sdk/files.ts';
 import type { SdkFile } from '../sdk/types.ts';
 import { errorMessage, type DeskContext } from './desk-context.ts';
 import { sanitizeLine } from './sanitize-line.ts';

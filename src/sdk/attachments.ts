@@ -128,3 +128,8 @@ function isPage(
 ): value is { readonly messages: readonly Pick<SdkMessage, 'id' | 'attachments'>[] } {
   return typeof value === 'object' && value !== null && 'messages' in value && Array.isArray(value.messages);
 }
+
+/** Unlike any other. Pages that are not encrypted have no randomUUID. */
+export function newKey(): string {
+  return Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(36)).join('-');
+}

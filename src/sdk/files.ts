@@ -1,6 +1,7 @@
 // Sends one file to the service: the body is the file, with how far it is, and again where that may help. The same key
 // however often: it is stored once. A module of its own, loaded with the first file; the SDK's core carries none of it.
 import type { ErrorCode } from '../protocol/codes.ts';
+import { newKey } from './attachments.ts';
 import { asSdkError, sdkError } from './error.ts';
 import type { SdkFile } from './types.ts';
 
@@ -80,11 +81,6 @@ export async function uploadFile(
       await pause(wait);
     }
   }
-}
-
-/** Unlike any other. Pages that are not encrypted have no randomUUID. */
-export function newKey(): string {
-  return Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(36)).join('-');
 }
 
 /** Fetch does not tell how much has left. Null outside browsers: there fetch does it. */

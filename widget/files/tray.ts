@@ -1,12 +1,12 @@
 // Owns the files that a visitor has chosen: made smaller, uploaded one after another, shown with how far they are, taken
 // out again. Loaded with the first file; it takes the panel's means as arguments, so that it shares no file with it.
 import type { FileRefusal, FileRules } from '../../src/sdk/attachments.ts';
-import { refusalOf, sizeText, textOfNames } from '../../src/sdk/attachments.ts';
+import { newKey, refusalOf, sizeText, textOfNames } from '../../src/sdk/attachments.ts';
 import type { SdkFile } from '../../src/sdk/types.ts';
 import type { I18n } from '../panel/i18n.ts';
 import type { h as makeElement, icon as makeIcon } from '../shared/dom.ts';
 import { drawThumbnail, mayShrink, shrinkPicture } from '../shared/shrink-picture.ts';
-import { newKey, uploadFile, type FileTarget } from '../../src/sdk/files.ts';
+import { uploadFile, type FileTarget } from '../../src/sdk/files.ts';
 
 export type TrayState = 'empty' | 'busy' | 'failed' | 'ready';
 
