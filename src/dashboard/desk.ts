@@ -6,6 +6,7 @@ import { initialState } from '../desk/desk-state.ts';
 import { createKeymap, type CommandName, type Keymap, type KeyOverrides } from '../desk/keymap.ts';
 import type { Notifier } from '../desk/notifications.ts';
 import { session, staffClient } from './api.ts';
+import { browserTools } from './desk-tools.ts';
 import { go, hrefOf } from './router.ts';
 import { isSoundOn, playSound, setSound } from './sound.ts';
 import type { DraftStore } from '../desk/drafts.ts';
@@ -98,6 +99,8 @@ function createNotifier(): Notifier {
       });
     },
     clear: (conversationId) => {
+      // Without leave none was shown.
+      if (!('Notification' in globalThis) || Notification.permission !== 'granted') return;
       import('./push.ts').then(
         ({ closeNotifications }) => closeNotifications(conversationId),
         () => undefined,
@@ -136,6 +139,7 @@ export function desk(): Desk {
     client,
     drafts,
     mode: 'live',
+    tools: browserTools,
     asksLess: true,
     loadsEarly: true,
     keymap,

@@ -8,8 +8,7 @@ import type { ConversationController } from './conversation-controller.ts';
 import { visitorName, type ConversationCommands } from './conversation-commands.ts';
 import type { CommandName } from './keymap.ts';
 import type { DeskText } from './texts.ts';
-import type { FileCommands } from './file-commands.ts';
-import type { Learning } from './learning.ts';
+import type { FileTool, LearningTool } from './tools.ts';
 import { editableText } from './lexical-markdown.ts';
 import type { Navigation } from './navigation.ts';
 import type { Notifications } from './notifications.ts';
@@ -26,8 +25,8 @@ export interface CommandRunnerParts {
   readonly conversation: ConversationController;
   readonly composer: ComposerController;
   readonly navigation: Navigation;
-  readonly learning: Learning;
-  readonly files: FileCommands;
+  readonly learning: LearningTool;
+  readonly files: FileTool;
   readonly notifications: Notifications;
 }
 

@@ -142,7 +142,7 @@ export class ComposerController {
         void this.suggestions.askDraft().catch(this.#context.report);
         return true;
       default: {
-        const next = applyCommand(now, command);
+        const next = applyCommand(now, command, this.#context.motions);
         if (next !== null) this.#set(next);
         return next !== null;
       }

@@ -7,6 +7,7 @@ import type { EditBuffer } from './editing/buffer.ts';
 import type { History } from './editing/history.ts';
 import { fittingNames, mentionQuery, type Nameable } from '../text/mentions.ts';
 import type { CommandName } from './keymap.ts';
+import type { Motions } from './tools.ts';
 
 /** An answer that is to be kept for the assistant, being read and changed by the operator. */
 export interface Keeping {
@@ -108,28 +109,12 @@ export function withBuffer(composer: ComposerState, buffer: EditBuffer): Compose
   };
 }
 
-const motions: Readonly<Partial<Record<CommandName, (buffer: EditBuffer) => EditBuffer>>> = {
-  newline: buffers.newLine,
-  left: buffers.moveLeft,
-  right: buffers.moveRight,
-  wordLeft: buffers.moveWordLeft,
-  wordRight: buffers.moveWordRight,
-  textStart: buffers.moveTextStart,
-  textEnd: buffers.moveTextEnd,
-  deleteBack: buffers.deleteBack,
-  deleteForward: buffers.deleteForward,
-  deleteWord: buffers.deleteWordBack,
-  deleteWordForward: buffers.deleteWordForward,
-  killToEnd: buffers.killToLineEnd,
-  killToStart: buffers.killToLineStart,
-  yank: buffers.yank,
-  yankOlder: buffers.yankOlder,
-  undo: buffers.undo,
-  redo: buffers.redo,
-};
-
 /** The composer after a command that concerns its text alone; null: the command is none of those. */
-export function applyCommand(composer: ComposerState, command: CommandName): ComposerState | null {
+export function applyCommand(
+  composer: ComposerState,
+  command: CommandName,
+  motions: Motions,
+): ComposerState | null {
   const motion = motions[command];
   return motion === undefined ? null : withBuffer(composer, motion(composer.buffer));
 }

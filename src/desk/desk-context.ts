@@ -9,6 +9,7 @@ import type { EditBuffer } from './editing/buffer.ts';
 import type { FileSource } from './composer-files.ts';
 import { sanitizeLine } from './sanitize-line.ts';
 import { inEnglish, type Say } from './texts.ts';
+import type { DeskTools, Motions } from './tools.ts';
 import { createStore, type Store } from './store.ts';
 
 /** What the model takes from the process around it; tests give their own. */
@@ -83,6 +84,7 @@ export interface DeskParts {
   readonly drafts: DraftStore;
   readonly mode: 'live' | 'test' | 'all';
   readonly runtime: DeskRuntime;
+  readonly tools: DeskTools;
   /** What the queue does not tell of an open conversation is asked for only when the member wants to see it. */
   readonly asksLess?: boolean;
   /** The queue's first rows are asked for before the socket is open, for a face that is far from the service. */
@@ -102,11 +104,21 @@ export class DeskContext {
   readonly say: Say;
   readonly asksLess: boolean;
   readonly loadsEarly: boolean;
+  readonly motions: Motions;
   readonly store: StateStore;
   face: Face = noFace;
 
   constructor(
-    { client, drafts, mode, runtime, say = inEnglish, asksLess = false, loadsEarly = false }: DeskParts,
+    {
+      client,
+      drafts,
+      mode,
+      runtime,
+      tools,
+      say = inEnglish,
+      asksLess = false,
+      loadsEarly = false,
+    }: DeskParts,
     initial: DeskState,
   ) {
     this.client = client;
@@ -116,6 +128,7 @@ export class DeskContext {
     this.say = say;
     this.asksLess = asksLess;
     this.loadsEarly = loadsEarly;
+    this.motions = tools.motions;
     this.store = createStore(initial);
   }
 

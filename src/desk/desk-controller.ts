@@ -15,9 +15,8 @@ import { ConversationController } from './conversation-controller.ts';
 import { Dialogs, maxFieldLength } from './dialogs.ts';
 import type { KeyPress } from './key-names.ts';
 import type { CommandName, Keymap } from './keymap.ts';
-import { FileCommands } from './file-commands.ts';
-import { Learning } from './learning.ts';
 import { Navigation } from './navigation.ts';
+import type { FileTool } from './tools.ts';
 import { startNotifications, type Notifications, type Notifier } from './notifications.ts';
 import { QueueController } from './queue-controller.ts';
 import { QueueOrder } from './queue-order.ts';
@@ -42,7 +41,7 @@ export class DeskController {
   readonly conversation: ConversationController;
   readonly commands: ConversationCommands;
   readonly composer: ComposerController;
-  readonly files: FileCommands;
+  readonly files: FileTool;
   readonly #keymap: Keymap;
   readonly #notifications: Notifications;
   readonly #navigation: Navigation;
@@ -69,8 +68,8 @@ export class DeskController {
     const { commands, queue, order, views, conversation, composer } = this;
     const navigation = new Navigation(context, { queue, conversation, composer, order });
     this.#navigation = navigation;
-    const learning = new Learning(context, { composer, navigation });
-    const files = new FileCommands(context, composer, navigation);
+    const learning = parts.tools.learning(context, { composer, navigation });
+    const files = parts.tools.files(context, composer, navigation);
     this.files = files;
     this.#runner = new CommandRunner(context, {
       commands,

@@ -4,8 +4,7 @@ import type { ComposerController } from './composer-controller.ts';
 import type { DeskContext } from './desk-context.ts';
 import type { Dialog, Question } from './desk-state.ts';
 import type { ConversationCommands } from './conversation-commands.ts';
-import type { FileCommands } from './file-commands.ts';
-import type { Learning } from './learning.ts';
+import type { FileTool, LearningTool } from './tools.ts';
 import type { KeyPress } from './key-names.ts';
 import type { CommandName, Keymap } from './keymap.ts';
 import { builtInViews, menuChoices, viewActs, type ViewAct } from './menus.ts';
@@ -35,8 +34,8 @@ export interface DialogParts {
   readonly views: SavedViews;
   readonly composer: ComposerController;
   readonly navigation: Navigation;
-  readonly learning: Learning;
-  readonly files: FileCommands;
+  readonly learning: LearningTool;
+  readonly files: FileTool;
   readonly keymap: Keymap;
   run(command: CommandName): void;
 }

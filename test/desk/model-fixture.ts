@@ -2,6 +2,7 @@
 // a person presses them. Not a test itself.
 import type { Draft, DraftStore } from '../../src/desk/drafts.ts';
 import { createEnglishKeymap } from '../../src/desk/command-texts.ts';
+import { terminalTools } from '../../src/desk/terminal-tools.ts';
 import type { Keymap } from '../../src/desk/keymap.ts';
 import { DeskController } from '../../src/desk/desk-controller.ts';
 import { TerminalView } from '../../src/cli/console/views/terminal-view.ts';
@@ -70,6 +71,7 @@ export async function createModelFixture(
     client: staff.client,
     drafts,
     keymap,
+    tools: terminalTools,
     mode: 'live',
     notifier: {
       start: () => undefined,

@@ -6,6 +6,7 @@ import { createStaffClient } from '../../sdk/staff.ts';
 import { createDraftStore } from './drafts.ts';
 import { createFileAccess } from './files.ts';
 import { createEnglishKeymap } from '../../desk/command-texts.ts';
+import { terminalTools } from '../../desk/terminal-tools.ts';
 import type { Keymap } from '../../desk/keymap.ts';
 import { KeymapError, parseKeyOverrides } from '../../desk/own-keys.ts';
 import { DeskController } from '../../desk/desk-controller.ts';
@@ -81,6 +82,7 @@ export async function runConsole(options: ConsoleOptions): Promise<number> {
     drafts,
     keymap,
     notifier,
+    tools: terminalTools,
     mode: options.mode,
     runtime: {
       now: Date.now,

@@ -1,0 +1,23 @@
+// Owns what of the desk a face brings along, because not every face has it, or has it at once: a browser edits text by
+// itself, and loads what is used seldom when it is used.
+import type { ComposerController } from './composer-controller.ts';
+import type { DeskContext } from './desk-context.ts';
+import type { EditBuffer } from './editing/buffer.ts';
+import type { FileCommands } from './file-commands.ts';
+import type { CommandName } from './keymap.ts';
+import type { Learning, LearningParts } from './learning.ts';
+import type { Navigation } from './navigation.ts';
+
+/** What commands do to a text that is written. */
+export type Motions = Readonly<Partial<Record<CommandName, (buffer: EditBuffer) => EditBuffer>>>;
+
+/** What the assistant learns, as the desk uses it. */
+export type LearningTool = Pick<Learning, keyof Learning>;
+/** What is done with files, as the desk uses it. */
+export type FileTool = Pick<FileCommands, keyof FileCommands>;
+
+export interface DeskTools {
+  readonly motions: Motions;
+  learning(context: DeskContext, parts: LearningParts): LearningTool;
+  files(context: DeskContext, composer: ComposerController, navigation: Navigation): FileTool;
+}
