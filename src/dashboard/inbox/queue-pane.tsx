@@ -90,8 +90,12 @@ function SearchField(): JSX.Element {
   const search = useComputed(() => deskState.value.queue.search).value;
   const typing = search?.typing === true;
   const ref = useRef<HTMLInputElement>(null);
-  useEffect(() => {
-    if (typing) ref.current?.focus();
+  // With the drawing, not after it: the letters that follow the key are not to be lost. Those that came before stand first.
+  useLayoutEffect(() => {
+    const field = ref.current;
+    if (!typing || field === null || document.activeElement === field) return;
+    field.focus();
+    field.setSelectionRange(field.value.length, field.value.length);
   }, [typing]);
   const { queue } = desk().model;
   return (
