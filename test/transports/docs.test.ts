@@ -129,6 +129,8 @@ describe('/docs', () => {
       'session.fromLink',
       'session.setUpSecondFactor',
       'passkeys.add',
+      'password.reset',
+      'push.add',
       'totp.confirm',
       'totp.disable',
     ]);

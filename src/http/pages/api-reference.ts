@@ -303,6 +303,9 @@ const exampleTexts: Readonly<Record<string, string>> = {
   content: 'Hello!',
   subject: 'My order',
   email: 'olivia@example.com',
+  to: 'olivia@example.com',
+  'server.address': 'support@example.com',
+  'server.url': 'smtps://user:password@mail.example.com',
   url: 'https://example.com/hook',
   domain: 'example.com',
   code: '123456',
@@ -317,26 +320,28 @@ const exampleTexts: Readonly<Record<string, string>> = {
 };
 
 /** A body that has every required field, and where none is required the first. */
-function example(schema: JsonObject): Json {
+function example(schema: JsonObject, inside = ''): Json {
   const required = texts(schema, 'required');
   const properties = children(schema, 'properties');
   const wanted =
     required.length === 0 ? properties.slice(0, 1) : properties.filter(([name]) => required.includes(name));
-  return Object.fromEntries(wanted.map(([name, field]) => [name, exampleValue(name, field)]));
+  return Object.fromEntries(wanted.map(([name, field]) => [name, exampleValue(name, field, inside)]));
 }
 
-function exampleValue(name: string, schema: JsonObject): Json {
+/** @param inside the field that it is in, where one name means two things */
+function exampleValue(name: string, schema: JsonObject, inside = ''): Json {
   if (schema['default'] !== undefined && schema['default'] !== null) return schema['default'];
   if (Array.isArray(schema['enum'])) return schema['enum'][0] ?? null;
-  if (Array.isArray(schema['anyOf'])) return exampleValue(name, asObject(schema['anyOf'][0]));
-  if (schema['type'] === 'object') return schema['properties'] === undefined ? {} : example(schema);
+  if (Array.isArray(schema['anyOf'])) return exampleValue(name, asObject(schema['anyOf'][0]), inside);
+  if (schema['type'] === 'object') return schema['properties'] === undefined ? {} : example(schema, name);
   if (schema['type'] === 'array')
     return Array.from({ length: Number(schema['minItems'] ?? 1) }, () =>
       exampleValue(name, child(schema, 'items')),
     );
   if (schema['type'] === 'integer' || schema['type'] === 'number') return schema['minimum'] ?? 1;
   if (schema['type'] === 'boolean') return true;
-  return exampleTexts[schema['format'] === 'uuid' ? 'id' : name] ?? name;
+  const text = schema['format'] === 'uuid' ? exampleTexts['id'] : exampleTexts[`${inside}.${name}`];
+  return text ?? exampleTexts[name] ?? name;
 }
 
 function child(object: JsonObject, name: string): JsonObject {

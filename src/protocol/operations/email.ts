@@ -151,8 +151,8 @@ export const emailOperations = {
       key: exactText(1, 200),
       body: bytes,
       announcedBytes: z.int().min(0).nullable(),
-      mediaType: z.string(),
-      fileName: z.string().optional(),
+      mediaType: exactText(0, 1_000),
+      fileName: exactText(0, 1_000).optional(),
     }),
     output: z.object({
       state: z.enum(['taken', 'bounce-noted', 'ignored']),
