@@ -8,7 +8,7 @@ import { repository } from '../helpers/command.ts';
 
 /** Acts on conversations and the queue: the inbox's, through the desk's model. */
 const ofTheInbox =
-  /^(?:staff\.(?:token|conversations|messages|drafts|ai|members)|conversations|visitors\.(?:block|unblock)|views|session\.(?:get|delete))/;
+  /^(?:staff\.(?:token|conversations|messages|drafts|ai|members|files)|conversations|visitors\.(?:block|unblock)|views|session\.(?:get|delete))/;
 
 /** Where the settings call an operation: the file below src/dashboard/settings, and what stands in it. */
 const called: Readonly<Record<string, readonly [file: string, text: string]>> = {

@@ -161,6 +161,7 @@ it.each(migrations.slice(0, -1).map(({ name }, index) => [index + 1, name]))(
     expect(row === undefined ? null : readSettings(row)).toEqual({
       ...firstSettings,
       behavior: { ...firstSettings.behavior, contactForm: 'off', identity: 'optional' },
+      email: { mode: 'replies', address: null, fromName: null, afterMinutes: 2, signature: null },
     });
     const copies = (await readdir(folder)).filter((name) => name.startsWith('deskbell-before-schema-'));
     expect(copies).toHaveLength(1);

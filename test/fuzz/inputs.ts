@@ -75,6 +75,11 @@ const byName: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   primary: fc.constant('#112233'),
   assignedTo: fc.oneof(fc.constantFrom('me', 'none'), idPlace('memberId')),
   settles: fc.array(idPlace('entryId'), { maxLength: 2 }),
+  // Seldom: a message with a file that is not there is refused, and most messages must arrive.
+  attachments: fc.oneof(
+    { weight: 9, arbitrary: fc.constant(undefined) },
+    { weight: 1, arbitrary: fc.array(idPlace('fileId'), { minLength: 1, maxLength: 2 }) },
+  ),
   limit: fc.oneof(fc.integer({ min: 1, max: 100 }), fc.constantFrom('1', '100')),
   offset: fc.oneof(fc.nat(20), fc.constant('0')),
   name: fc.constantFrom('%me%', 'Ann %me%', 'Ü'),

@@ -339,7 +339,10 @@ export class Tenants {
   /** The organization of every id in the store. */
   async #owners(): Promise<Map<string, string>> {
     const owners = new Map<string, string>();
-    const direct = await rowsOf(this.app, ownTables);
+    const direct = await rowsOf(
+      this.app,
+      `${ownTables} and exists (select 1 from pragma_table_info(sqlite_master.name) as c where c.name = 'id')`,
+    );
     const queries = [
       'select id, id as organization from organizations',
       ...direct.map(({ name }) =>

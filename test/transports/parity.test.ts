@@ -213,7 +213,7 @@ const cases: readonly Case[] = [
     act: 'read',
     fields: () => ({ messageId: own }),
     answers: ['200', 'ok'],
-    hears: room('conversation:read'),
+    hears: { ...room('conversation:read'), operator: ['conversation:read', 'notification:cleared'] },
     also: async () => {
       const { body } = await people.operator.call('GET', `/conversations/${conversationId}`);
       expect(body.conversation).toMatchObject({ unread: false, unreadCount: 0 });
@@ -225,7 +225,8 @@ const cases: readonly Case[] = [
     act: 'read',
     fields: () => ({ messageId: theirs }),
     answers: ['200', 'ok'],
-    hears: room('conversation:read'),
+    // The reader's other windows take their notifications away.
+    hears: { ...room('conversation:read'), colleague: ['notification:cleared'] },
   },
   {
     name: 'up to a message before the last one read: nothing changes',

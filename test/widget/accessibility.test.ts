@@ -273,6 +273,8 @@ describe('people who use no mouse', () => {
     await page.keyboard.press('Enter');
     await w.log.getByText('Sent', { exact: true }).waitFor();
     await page.keyboard.press('Tab');
+    expect(await focused()).toBe('Attach files');
+    await page.keyboard.press('Tab');
     expect(await focused()).toBe('Bold');
     await page.keyboard.press('ArrowRight');
     expect(await focused()).toBe('Italic');
