@@ -5,6 +5,7 @@ import { chmod, mkdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Clock, Durability, Engine } from './engine.ts';
 import { errorMessage, systemErrorCode } from './file-errors.ts';
+import { EngineError } from './open-errors.ts';
 import { schemaCopyName } from './sqlite/copies.ts';
 import { createPresence } from './memory/presence.ts';
 import { createMemoryJobs } from './memory/jobs.ts';
@@ -37,6 +38,7 @@ export {
 } from './sqlite/backup.ts';
 export { BackupError, PassphraseError } from './sqlite/sealed-backup.ts';
 export { errorMessage, systemErrorCode } from './file-errors.ts';
+export { EngineError } from './open-errors.ts';
 export { openConnection, sqliteCode } from './sqlite/connection.ts';
 export { restoreCopyName, unsealedCopyName } from './sqlite/copies.ts';
 export { hasReserve, reserveBytes } from './sqlite/disk-reserve.ts';
@@ -50,11 +52,6 @@ export interface EngineOptions {
   readonly keyCheck: string;
   /** A server holds the folder's lock and never waits for the database; a command waits and watches nothing. */
   readonly as: 'server' | 'command';
-}
-
-/** The engine can't be opened; the message says why and what to do. */
-export class EngineError extends Error {
-  override readonly name = 'EngineError';
 }
 
 export const databaseFile = (folder: string): string => join(folder, 'deskbell.db');

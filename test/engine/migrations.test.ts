@@ -9,7 +9,7 @@ import { migrations } from '../../migrations/index.ts';
 import { readConfig } from '../../src/config.ts';
 import { createSystemClock } from '../../src/engine/clock.ts';
 import { databaseFile, EngineError, openEngine, prepareFolder } from '../../src/engine/open-engine.ts';
-import { SchemaError } from '../../src/engine/schema-error.ts';
+import { SchemaError } from '../../src/engine/open-errors.ts';
 import { migrate } from '../../src/engine/sqlite/migrate.ts';
 import { openService } from '../../src/open-service.ts';
 import { sizeLimits } from '../../src/protocol/codes.ts';

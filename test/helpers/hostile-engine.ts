@@ -129,7 +129,15 @@ async function runInVain<T>(
 /** Every query takes a turn of the loop, as one that goes to a server does. */
 function slowRepositories(repositories: Repositories): Repositories {
   const slow: Record<string, unknown> = {};
-  for (const [name, repository] of Object.entries(repositories) as [string, Record<string, unknown>][]) {
+  // Names of fields, or of getters that make a repository when it is asked for.
+  const names = new Set([
+    ...Object.keys(repositories),
+    ...Object.getOwnPropertyNames(Object.getPrototypeOf(repositories)),
+  ]);
+  const all = repositories as unknown as Record<string, Record<string, unknown>>;
+  for (const name of names) {
+    const repository = all[name];
+    if (name === '__proto__' || typeof repository !== 'object') continue;
     const methods: Record<string, unknown> = {};
     for (const [method, run] of Object.entries(repository))
       methods[method] =

@@ -2,7 +2,7 @@
 // program. The schema's number is how many rows `schema_migrations` has.
 import { migrations, type Migration } from '../../../migrations/index.ts';
 import { logLock } from '../../../migrations/columns.ts';
-import { SchemaError } from '../schema-error.ts';
+import { SchemaError } from '../open-errors.ts';
 import { migrationBuilder } from './compiler.ts';
 import { Link, schemaName } from './link.ts';
 

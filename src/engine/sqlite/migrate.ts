@@ -2,7 +2,7 @@
 // that is newer than the program. The schema's number is SQLite's `user_version`.
 import { Kysely, SqliteDialect } from 'kysely';
 import { migrations, type Migration } from '../../../migrations/index.ts';
-import { SchemaError } from '../schema-error.ts';
+import { SchemaError } from '../open-errors.ts';
 import type { Connection } from './connection.ts';
 
 /** The number of migrations that a database has seen; 0 for a new file. */

@@ -1,0 +1,324 @@
+// The store on PostgreSQL: lanes that write, connections that read, and one that listens. Holds no rule and no query of
+// a noun.
+import type {
+  Clock,
+  CommitNotice,
+  CommittedEvent,
+  DatabaseCopy,
+  Durability,
+  Maintenance,
+  ReadTx,
+  Scope,
+  Store,
+  StoreStats,
+  Tx,
+} from '../engine.ts';
+import { StoreUnavailableError } from '../engine.ts';
+import { createHistogram } from '../histogram.ts';
+import { LogFollower } from '../log-follower.ts';
+import { Lane, type Commit, type LaneOptions, type QueuedWrite } from './lane.ts';
+import { Link, type Statement } from './link.ts';
+import { listenToCommits } from './notices.ts';
+import { readAlone, Reads } from './reads.ts';
+import { locksOf } from './scopes.ts';
+
+export interface PostgresStoreOptions {
+  readonly url: string;
+  readonly nodeId: string;
+  readonly durability: Durability;
+  readonly clock: Clock;
+  /** How many connections write; as many read. */
+  readonly connections: number;
+  /** How often the log is looked at without having been told, ms. */
+  readonly pollIntervalMs: number;
+}
+
+const maxGroupSize = 50;
+const logPageSize = 500;
+const state: Statement = {
+  name: 'state',
+  text: `select (select coalesce(max(seq), 0) from events) as last,
+    coalesce((select value from meta where key = 'configuration'), '0')::bigint as count`,
+};
+const configuration: Statement = {
+  name: 'configuration',
+  text: "select coalesce((select value from meta where key = 'configuration'), '0')::bigint as count",
+};
+const databaseSize: Statement = { text: 'select pg_database_size(current_database()) as bytes' };
+
+interface State {
+  readonly last: number;
+  readonly count: number;
+}
+
+export class PostgresStore implements Store, Maintenance {
+  readonly #options: PostgresStoreOptions;
+  readonly #groupSizes = createHistogram([1, 2, 5, 10, 20, 50, 100]);
+  readonly #commitMs = createHistogram([0.5, 1, 2, 5, 10, 20, 50, 100, 500]);
+  readonly #queue: QueuedWrite[] = [];
+  readonly #idle: Lane[];
+  readonly #lanes: readonly Lane[];
+  readonly #reads: Reads;
+  readonly #follower: LogFollower;
+  /** Commits whose answer is on its way. */
+  readonly #committing = new Set<Promise<unknown>>();
+  /** What has not ended yet, apart from reads that share a snapshot. */
+  readonly #underWay = new Set<Promise<unknown>>();
+  #listening: Link;
+  #configurationCount: number;
+  #ticket: Promise<number> | null = null;
+  #planned = false;
+  #closed = false;
+  #cancelPoll = (): void => undefined;
+
+  private constructor(options: PostgresStoreOptions, listening: Link, { last, count }: State) {
+    this.#options = options;
+    this.#listening = listening;
+    this.#configurationCount = count;
+    const lane: LaneOptions = {
+      nodeId: options.nodeId,
+      clock: options.clock,
+      open: () => this.#open(),
+      onCommit: (commit) => this.#onCommit(commit),
+      committing: (until) => void this.#note(this.#committing, until),
+      groupSizes: this.#groupSizes,
+      commitMs: this.#commitMs,
+    };
+    this.#lanes = Array.from({ length: options.connections }, () => new Lane(lane));
+    this.#idle = [...this.#lanes];
+    this.#reads = new Reads(() => this.#open(), options.connections);
+    this.#follower = new LogFollower({
+      clock: options.clock,
+      position: last,
+      readAfter: (seq) => this.#readLog(seq),
+    });
+    this.#planPoll();
+  }
+
+  /**
+   * Opens the store on a migrated database.
+   * @throws StoreUnavailableError when it can't be reached
+   */
+  static async open(options: PostgresStoreOptions): Promise<PostgresStore> {
+    // Listens first: what is committed from here on is heard, or read.
+    const opened = Promise.withResolvers<PostgresStore>();
+    const listening = await connect(options);
+    await listenToCommits(listening, (commit) => void opened.promise.then((store) => store.hear(commit)));
+    const { rows } = await listening.query<State>(state);
+    opened.resolve(new PostgresStore(options, listening, rows[0] ?? { last: 0, count: 0 }));
+    return opened.promise;
+  }
+
+  read<T>(work: (tx: ReadTx) => Promise<T>): Promise<T> {
+    return this.#closed ? Promise.reject(closedError()) : this.#reads.read(work);
+  }
+
+  readAlone<T>(work: (tx: ReadTx) => Promise<T>): Promise<T> {
+    if (this.#closed) return Promise.reject(closedError());
+    return this.#note(
+      this.#underWay,
+      readAlone(() => this.#open(true), work),
+    );
+  }
+
+  write<T>(scope: Scope | readonly Scope[], work: (tx: Tx) => Promise<T>): Promise<T> {
+    if (this.#closed) return Promise.reject(closedError());
+    return new Promise<T>((resolve, reject) => {
+      this.#queue.push({
+        locks: locksOf(scope),
+        work: (tx) => work(tx).then((value) => () => resolve(value)),
+        reject,
+      });
+      this.#plan();
+    });
+  }
+
+  alone<T>(scope: Scope, work: (tx: Tx) => Promise<T>): Promise<T> {
+    if (this.#closed) return Promise.reject(closedError());
+    return this.#note(
+      this.#underWay,
+      new Promise<T>((resolve, reject) => {
+        const lane = new Lane({
+          nodeId: this.#options.nodeId,
+          clock: this.#options.clock,
+          open: () => this.#open(true),
+          onCommit: (commit) => this.#onCommit(commit),
+          committing: (until) => void this.#note(this.#committing, until),
+          groupSizes: this.#groupSizes,
+          commitMs: this.#commitMs,
+        });
+        void lane
+          .runOnce({
+            locks: locksOf(scope),
+            work: (tx) => work(tx).then((value) => () => resolve(value)),
+            reject,
+          })
+          .finally(() => void lane.close());
+      }),
+    );
+  }
+
+  subscribe(listener: (notice: CommitNotice) => void): () => void {
+    return this.#follower.subscribe(listener);
+  }
+
+  /** One question for all who ask in one turn of the loop: as of a moment after each of them. */
+  freshConfiguration(): Promise<number> {
+    if (this.#closed) return Promise.reject(closedError());
+    this.#ticket ??= new Promise<void>((resolve) => setImmediate(resolve)).then(async () => {
+      this.#ticket = null;
+      const { rows } = await (await this.#connected()).query<{ count: number }>(configuration);
+      return rows[0]?.count ?? 0;
+    });
+    return this.#ticket;
+  }
+
+  stats(): StoreStats {
+    return { groupSizes: this.#groupSizes.read(), commitMs: this.#commitMs.read() };
+  }
+
+  async sizeBytes(): Promise<number> {
+    const { rows } = await (await this.#connected()).query<{ bytes: number }>(databaseSize);
+    return rows[0]?.bytes ?? 0;
+  }
+
+  logBytes(): null {
+    return null;
+  }
+
+  async clearRemoved(): Promise<boolean> {
+    const link = await this.#open(true);
+    try {
+      await link.query({ text: 'vacuum' });
+      return true;
+    } finally {
+      await link.close();
+    }
+  }
+
+  async copies(): Promise<DatabaseCopy[]> {
+    return [];
+  }
+
+  async removeCopies(): Promise<number> {
+    return 0;
+  }
+
+  /** Finishes what is under way. */
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#cancelPoll();
+    while (this.#queue.length > 0 || this.#idle.length < this.#lanes.length)
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    await Promise.allSettled(this.#underWay);
+    await this.#reads.close();
+    this.#follower.close();
+    await Promise.all([this.#listening.close(), ...this.#lanes.map((lane) => lane.close())]);
+  }
+
+  /** Another node has committed. */
+  hear({
+    node,
+    configuration: changed,
+  }: {
+    node: string;
+    configuration: CommitNotice['configuration'];
+  }): void {
+    if (this.#closed || node === this.#options.nodeId) return;
+    if (changed !== null) this.#follower.hint([], changed);
+    this.#follower.look();
+  }
+
+  #note<T>(notes: Set<Promise<unknown>>, work: Promise<T>): Promise<T> {
+    const noted = work
+      .then(
+        () => undefined,
+        () => undefined,
+      )
+      .finally(() => notes.delete(noted));
+    notes.add(noted);
+    return work;
+  }
+
+  #open(patient = false): Promise<Link> {
+    return connect(this.#options, patient);
+  }
+
+  /** After this turn of the loop: what arrived with it shares the commit. */
+  #plan(): void {
+    if (this.#planned) return;
+    this.#planned = true;
+    setImmediate(() => {
+      this.#planned = false;
+      const lane = this.#queue.length > 0 ? this.#idle.pop() : undefined;
+      if (lane === undefined) return;
+      void lane.run(this.#queue.splice(0, maxGroupSize)).finally(() => {
+        this.#idle.push(lane);
+        if (this.#queue.length > 0) this.#plan();
+      });
+      if (this.#queue.length > 0) this.#plan();
+    });
+  }
+
+  #onCommit({ events, configuration: organizations, configurationCount }: Commit): void {
+    let changed: CommitNotice['configuration'] = null;
+    if (configurationCount !== null) {
+      // Others changed some in between: nothing says whose.
+      changed = configurationCount === this.#configurationCount + 1 ? organizations : 'all';
+      this.#configurationCount = Math.max(this.#configurationCount, configurationCount);
+    }
+    this.#follower.hint(events, changed);
+  }
+
+  async #readLog(after: number): Promise<CommittedEvent[]> {
+    const rows = await this.#reads.read(({ repositories }) => repositories.events.after(after, logPageSize));
+    // Own events are known with their payload as soon as their commit is answered: what may be among these is waited for.
+    await Promise.all(this.#committing);
+    return rows.map((row) => ({ ...row, own: false }));
+  }
+
+  #planPoll(): void {
+    this.#cancelPoll = this.#options.clock.after(this.#options.pollIntervalMs, () => {
+      this.#poll().catch(() => undefined);
+      if (!this.#closed) this.#planPoll();
+    });
+  }
+
+  /** Looks for what was not heard of: a notification may be lost with its connection. */
+  async #poll(): Promise<void> {
+    const { rows } = await (await this.#connected()).query<State>(state);
+    const { last, count } = rows[0] ?? { last: 0, count: 0 };
+    await Promise.all(this.#committing);
+    if (count > this.#configurationCount) {
+      this.#configurationCount = count;
+      this.#follower.hint([], 'all');
+    }
+    if (last > this.#follower.position) this.#follower.look();
+  }
+
+  /** The connection that listens, or the one that takes its place. */
+  async #connected(): Promise<Link> {
+    if (!this.#listening.lost || this.#closed) return this.#listening;
+    const link = await this.#open();
+    await listenToCommits(link, (commit) => this.hear(commit));
+    // Another may have been faster.
+    if (this.#listening.lost) this.#listening = link;
+    else void link.close();
+    this.#follower.look();
+    return this.#listening;
+  }
+}
+
+function connect(options: PostgresStoreOptions, patient = false): Promise<Link> {
+  return Link.open({
+    url: options.url,
+    name: `deskbell ${options.nodeId}`,
+    durable: options.durability === 'full',
+    patient,
+  });
+}
+
+function closedError(): StoreUnavailableError {
+  return new StoreUnavailableError('The store is closed.');
+}

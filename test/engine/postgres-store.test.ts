@@ -1,0 +1,240 @@
+// What only PostgreSQL's engine promises: several nodes on one database write one log without a gap, hear of each other,
+// and lose nothing that they have acknowledged when a connection ends.
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createSystemClock } from '../../src/engine/clock.ts';
+import type { CommittedEvent, Engine, NewEvent, Scope } from '../../src/engine/engine.ts';
+import { EngineError } from '../../src/engine/open-errors.ts';
+import { createHistogram } from '../../src/engine/histogram.ts';
+import { Lane } from '../../src/engine/postgres/lane.ts';
+import { Link } from '../../src/engine/postgres/link.ts';
+import { openPostgresEngine } from '../../src/engine/postgres/open-postgres.ts';
+import { locksOf } from '../../src/engine/postgres/scopes.ts';
+import { createMigratedDatabase } from '../helpers/contract-engines.ts';
+import { eventually } from '../helpers/eventually.ts';
+import type { TestDatabase } from '../helpers/postgres.ts';
+
+let database: TestDatabase;
+let nodes: Engine[];
+
+const openNode = (keyCheck = 'key'): Promise<Engine> =>
+  openPostgresEngine({
+    url: database.url,
+    durability: 'normal',
+    clock: createSystemClock(),
+    keyCheck,
+    connections: 3,
+  });
+
+beforeEach(async () => {
+  database = await createMigratedDatabase();
+  nodes = [await openNode(), await openNode()];
+});
+
+afterEach(async () => {
+  await Promise.all(nodes.map((node) => node.close()));
+  await database.remove();
+});
+
+const partOf = (name: string): Scope => ({ organization: 'o', part: `conversation:${name}` });
+
+function event(name: string): NewEvent {
+  return {
+    organization_id: 'o',
+    conversation_id: name,
+    mode: 'live',
+    type: 'conversation:released',
+    audience: 'room',
+    actor_id: 'a',
+    message_id: null,
+    member_id: null,
+    payload: { name },
+  };
+}
+
+function hear(node: Engine): CommittedEvent[] {
+  const heard: CommittedEvent[] = [];
+  node.store.subscribe(({ events }) => heard.push(...events));
+  return heard;
+}
+
+/** Runs a statement beside the engines. */
+async function beside(text: string): Promise<unknown[]> {
+  const link = await Link.open({ url: database.url, name: 'beside', durable: false, patient: true });
+  try {
+    return (await link.query({ text })).rows;
+  } finally {
+    await link.close();
+  }
+}
+
+describe('several nodes on one database', () => {
+  it('write one log without a gap, and each tells of all of it once and in order', async () => {
+    const heard = nodes.map(hear);
+    const writes = 300;
+    const answers = await Promise.allSettled(
+      Array.from({ length: writes }, async (_, index) => {
+        // Spread over turns of the loop, so that several groups are under way at a time on each node.
+        await new Promise((resolve) => setTimeout(resolve, index / 10));
+        const { store } = nodes[index % nodes.length] ?? expect.unreachable();
+        await store.write(partOf(`c${index % 17}`), async (tx) => {
+          await tx.repositories.meta.set(`k${index}`, '');
+          await tx.emit(event(`e${index}`));
+          if (index % 50 === 0) throw new Error('no');
+        });
+      }),
+    );
+    const kept = answers.filter(({ status }) => status === 'fulfilled').length;
+    expect(kept).toBe(writes - writes / 50);
+    for (const events of heard) {
+      await eventually(() => expect(events).toHaveLength(kept));
+      expect(events.map(({ seq }) => seq)).toEqual(Array.from({ length: kept }, (_, index) => index + 1));
+      // Own events have their payload, however they were found.
+      for (const { own, payload } of events) expect(payload !== undefined).toBe(own);
+    }
+    expect(heard[0]?.map(({ conversation_id }) => conversation_id)).toEqual(
+      heard[1]?.map(({ conversation_id }) => conversation_id),
+    );
+    expect(heard[0]?.filter(({ own }) => own).length).toBeGreaterThan(0);
+  });
+
+  it('exclude each other where their scopes do', async () => {
+    const [one, other] = nodes;
+    if (one === undefined || other === undefined) return expect.unreachable();
+    await one.store.write('server', ({ repositories }) => repositories.meta.set('count', '0'));
+    await Promise.all(
+      Array.from({ length: 40 }, (_, index) =>
+        (index % 2 === 0 ? one : other).store.write(
+          index % 10 === 0 ? { organization: 'o' } : partOf('one'),
+          async ({ repositories: { meta } }) => {
+            const before = Number(await meta.get('count'));
+            await meta.set('count', String(before + 1));
+          },
+        ),
+      ),
+    );
+    expect(await other.store.read(({ repositories }) => repositories.meta.get('count'))).toBe('40');
+  });
+
+  it('refuse from the next question on what another has changed', async () => {
+    const [one, other] = nodes;
+    if (one === undefined || other === undefined) return expect.unreachable();
+    const told: unknown[] = [];
+    other.store.subscribe(({ configuration }) => configuration !== null && told.push(configuration));
+    for (let round = 0; round < 20; round += 1) {
+      const before = await other.store.freshConfiguration();
+      await one.store.write({ organization: 'o' }, async (tx) => tx.configurationChanged('o'));
+      expect(await other.store.freshConfiguration()).toBe(before + 1);
+    }
+    await eventually(() => expect(told).toHaveLength(20));
+    expect(told[0]).toEqual(new Set(['o']));
+  });
+
+  it('a key that is not the database’s is refused', async () => {
+    await expect(openNode('another')).rejects.toBeInstanceOf(EngineError);
+  });
+});
+
+describe('a transaction that is lost', () => {
+  it('is never acknowledged: what COMMIT answers is looked at', async () => {
+    const link = await Link.open({ url: database.url, name: 'lane', durable: false });
+    const commits: unknown[] = [];
+    const lane = new Lane({
+      nodeId: 'test',
+      clock: createSystemClock(),
+      open: () => Promise.resolve(link),
+      onCommit: (commit) => commits.push(commit),
+      committing: () => undefined,
+      groupSizes: createHistogram([]),
+      commitMs: createHistogram([]),
+    });
+    const told: string[] = [];
+    await lane.runOnce({
+      locks: locksOf('server'),
+      work: async ({ repositories }) => {
+        await repositories.meta.set('kept', 'no');
+        // Refused behind the back of the operation: nothing but the answer to COMMIT tells of it.
+        await link.query({ text: 'select 1 / 0' }).catch(() => undefined);
+        return () => told.push('acknowledged');
+      },
+      reject: (error) => told.push(String(error)),
+    });
+    await lane.close();
+    expect([told, commits]).toEqual([['Error: The transaction was rolled back.'], []]);
+  });
+
+  it('is refused also where its operation hides what the database has refused', async () => {
+    const [{ store } = expect.unreachable()] = nodes;
+    const refused = store.write('server', async ({ repositories }) => {
+      await repositories.meta.set('kept', 'no');
+      await repositories.exportImport
+        .insert('conversations', ['id'], { id: 'without what it needs' })
+        .catch(() => undefined);
+    });
+    await expect(refused).rejects.toThrow('null value in column');
+    expect(await store.read(({ repositories }) => repositories.meta.get('kept'))).toBeUndefined();
+  });
+
+  it('takes no other operation with it', async () => {
+    const [{ store } = expect.unreachable()] = nodes;
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 9 }, (_, index) =>
+        store.write(partOf(`c${index}`), async ({ repositories }) => {
+          await repositories.meta.set(`k${index}`, 'kept');
+          if (index === 4)
+            await repositories.exportImport.insert('conversations', ['id'], { id: 'without what it needs' });
+        }),
+      ),
+    );
+    expect(outcomes.map(({ status }) => status)).toEqual(
+      outcomes.map((_, index) => (index === 4 ? 'rejected' : 'fulfilled')),
+    );
+    const found = await store.read(({ repositories }) =>
+      Promise.all(outcomes.map((_, index) => repositories.meta.get(`k${index}`))),
+    );
+    expect(found).toEqual(outcomes.map((_, index) => (index === 4 ? undefined : 'kept')));
+  });
+
+  it('with all connections ended beside it: callers are told, and the next writes and reads go on', async () => {
+    const [one, other] = nodes;
+    if (one === undefined || other === undefined) return expect.unreachable();
+    const heard = hear(other);
+    await one.store.write(partOf('a'), (tx) => tx.emit(event('before')));
+    for (let round = 0; round < 5; round += 1) {
+      const writes = Promise.allSettled(
+        Array.from({ length: 20 }, (_, index) =>
+          one.store.write(partOf(`c${index}`), (tx) => tx.emit(event(`${round} ${index}`))),
+        ),
+      );
+      await beside(
+        "select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'deskbell%'",
+      );
+      for (const outcome of await writes)
+        if (outcome.status === 'rejected')
+          expect(outcome.reason).toMatchObject({ name: 'StoreUnavailableError' });
+    }
+    await eventually(() => one.store.write(partOf('a'), (tx) => tx.emit(event('after'))));
+    const rows = await eventually(() =>
+      other.store.read(({ repositories }) => repositories.events.after(0, 1_000)),
+    );
+    expect(rows.at(-1)?.conversation_id).toBe('after');
+    expect(rows.map(({ seq }) => seq)).toEqual(rows.map((_, index) => index + 1));
+    // The other node did not hear of it either: it finds what it has missed.
+    await eventually(async () => {
+      await other.store.freshConfiguration();
+      expect(heard.map(({ seq }) => seq)).toEqual(rows.map(({ seq }) => seq));
+    });
+  });
+});
+
+describe('scopes', () => {
+  it('are taken from the wide to the narrow, the wide ones shared', () => {
+    const [server, organization, part] = locksOf(partOf('c'));
+    expect([server?.exclusive, organization?.exclusive, part?.exclusive]).toEqual([false, false, true]);
+    expect(locksOf({ organization: 'o' })).toEqual([server, { id: organization?.id, exclusive: true }]);
+    expect(locksOf('server')).toEqual([{ id: server?.id, exclusive: true }]);
+    expect(locksOf('server:thing')[0]).toEqual(server);
+    const several = locksOf([partOf('d'), partOf('c'), { organization: 'o' }]).map(({ id }) => id);
+    expect(several).toEqual(several.toSorted((a, b) => (a < b ? -1 : 1)));
+    expect(several).toHaveLength(4);
+  });
+});
