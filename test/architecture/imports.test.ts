@@ -159,7 +159,7 @@ const WALLS: readonly Wall[] = [
     folder: 'src/mail/',
     own: ['src/mail/', 'src/net/', 'src/services/'],
     types: ['src/engine/engine.ts', ...LEAVES],
-    packages: ['node:', 'smtp-server', 'imapflow'],
+    packages: ['node:', 'smtp-server'],
   },
   { folder: 'src/sdk/', own: ['src/sdk/', 'src/protocol/codes.ts'], types: ['src/protocol/'], packages: [] },
   // The desk without a screen: one model for the terminal and the browser.
