@@ -10,6 +10,7 @@ import { createS3Store } from '../../src/files/s3-store.ts';
 import { checkFiles } from '../../src/cli/files-check.ts';
 import { readConfig } from '../../src/config.ts';
 import { sweepFiles } from '../../src/services/files/file-job.ts';
+import { objectName } from '../../src/services/files/links.ts';
 import type { FileStore } from '../../src/services/files/file-store.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { eventually } from '../helpers/eventually.ts';
@@ -260,7 +261,7 @@ describe('a server with a bucket and a scanner', () => {
   });
 });
 
-test('the sweep removes objects that no row names once they are old, and uploads that were cut off', async () => {
+test('the sweep removes own objects that no row names once they are old, and uploads that were cut off', async () => {
   const app = await startApp();
   const acme = await createOrganization(app, 'acme');
   const visitor = createVisitor(app, acme.application);
@@ -271,8 +272,10 @@ test('the sweep removes objects that no row names once they are old, and uploads
   });
   const [kept] = await storedObjects(app);
   const { store, incomingFolder } = app.service.files;
-  const [orphan, young] = objects;
-  for (const object of [orphan!, young!]) await put(store, object, Buffer.from('left'));
+  const [orphan, young] = ['orphan', 'young'].map((id) => objectName(app.service.secrets, id));
+  // Of another installation that has the same bucket.
+  const [foreign] = objects;
+  for (const object of [orphan!, young!, foreign!]) await put(store, object, Buffer.from('left'));
   const partial = join(incomingFolder, 'x.partial');
   await writeFile(partial, 'half');
   const days = (count: number): Date => new Date(app.clock.now() - count * 86_400_000);
@@ -280,10 +283,11 @@ test('the sweep removes objects that no row names once they are old, and uploads
     join(app.folder, 'files', object.slice(0, 2), object.slice(2, 4), object);
   await utimes(at(orphan!), days(2), days(2));
   await utimes(at(kept!), days(2), days(2));
+  await utimes(at(foreign!), days(2), days(2));
   await utimes(at(young!), days(0.5), days(0.5));
   await utimes(partial, days(1), days(1));
   expect(await sweepFiles(app.service)).toBe(2);
-  expect(await storedObjects(app)).toEqual([kept!, young!].toSorted());
+  expect(await storedObjects(app)).toEqual([kept!, young!, foreign!].toSorted());
   await expect(readFile(partial)).rejects.toThrow('ENOENT');
   await app.stop();
 });

@@ -5,6 +5,7 @@ import { JobLoop } from '../core/job-loop.ts';
 import { removeInSlices } from '../core/slices.ts';
 import type { Service } from '../service.ts';
 import { fileLimits } from '../../protocol/codes.ts';
+import { isOwnObject } from './links.ts';
 import { scanWaiting } from './scanning.ts';
 import { removeAbandonedUploads } from './spool.ts';
 import { storingMs } from './store-file.ts';
@@ -61,14 +62,14 @@ async function removeBytes({ engine, files }: Service, row: FileRemovalRow): Pro
   return null;
 }
 
-/** Removes objects that no row names, and what uploads left that were cut off. @returns how many */
+/** Removes own objects that no row names, and what uploads left that were cut off. @returns how many */
 export async function sweepFiles(service: Service, stopped: () => boolean = () => false): Promise<number> {
-  const { engine, files } = service;
+  const { engine, files, secrets } = service;
   const now = engine.clock.now();
   let removed = await removeAbandonedUploads(files.incomingFolder, now - storingMs);
   for await (const { object, modifiedAt } of files.store.list()) {
     if (stopped()) break;
-    if (modifiedAt >= now - orphanAgeMs) continue;
+    if (modifiedAt >= now - orphanAgeMs || !isOwnObject(secrets, object)) continue;
     if (await engine.store.read(({ repositories }) => repositories.files.isKnown(object))) continue;
     await files.store.remove(object);
     removed += 1;

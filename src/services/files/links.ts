@@ -86,7 +86,26 @@ export function checkLink(
   return Number(link.expires) * 1000 <= engine.clock.now() ? 'expired' : null;
 }
 
-/** The name under which the bytes of a file are kept: nothing in the store tells whose they are. */
+/** Hex digits of an object's name that say whose it is. */
+const markLength = 16;
+
+const markOf = (secrets: Service['secrets'], body: string): string =>
+  Buffer.from(secrets.signFile(`mark:${body}`))
+    .toString('hex')
+    .slice(0, markLength);
+
+/**
+ * The name under which the bytes of a file are kept: nothing in the store tells whose they are.
+ * @returns 64 hex digits, the last of them a mark that only this installation's key makes
+ */
 export function objectName(secrets: Service['secrets'], id: string): string {
-  return Buffer.from(secrets.signFile(`object:${id}`)).toString('hex');
+  const body = Buffer.from(secrets.signFile(`object:${id}`))
+    .toString('hex')
+    .slice(0, -markLength);
+  return body + markOf(secrets, body);
+}
+
+/** Whether this installation's key made the name: another installation may keep its files in the same bucket. */
+export function isOwnObject(secrets: Service['secrets'], object: string): boolean {
+  return object.endsWith(markOf(secrets, object.slice(0, -markLength)));
 }
