@@ -118,4 +118,5 @@ export type EventType = keyof EventPayloads;
 
 /** One outbound frame. `pong` alone has no payload. */
 export type ServerFrame =
-  { [T in EventType]: { type: T; payload: EventPayloads[T] } }[EventType] | { type: 'pong' };
+  | { [T in EventType]: { type: T; payload: EventPayloads[T] } }[EventType]
+  | { type: 'pong' };

@@ -307,7 +307,8 @@ export function createRooms(core: RoomsContext): Rooms {
       const here = rooms.get(id);
       // The type says which payload it is: that much TypeScript cannot follow through a table.
       const handle = heard[type] as
-        ((all: typeof payload, id: string, room: Room, from: string) => unknown) | undefined;
+        | ((all: typeof payload, id: string, room: Room, from: string) => unknown)
+        | undefined;
       if (!here || !handle) return;
       handle(payload, id, here, after);
       show();

@@ -22,7 +22,16 @@ interface Step {
   readonly who: Name;
   readonly transport: 'REST' | 'socket';
   readonly act:
-    'send' | 'note' | 'edit' | 'delete' | 'join' | 'leave' | 'accept' | 'release' | 'resolve' | 'transfer';
+    | 'send'
+    | 'note'
+    | 'edit'
+    | 'delete'
+    | 'join'
+    | 'leave'
+    | 'accept'
+    | 'release'
+    | 'resolve'
+    | 'transfer';
   readonly conversation: 0 | 1;
   readonly pick: number;
 }

@@ -14,7 +14,16 @@ export interface FieldSpec {
   readonly label: SettingsWord;
   readonly hint?: SettingsWord;
   readonly kind?:
-    'text' | 'email' | 'password' | 'url' | 'number' | 'color' | 'date' | 'area' | 'check' | 'select';
+    | 'text'
+    | 'email'
+    | 'password'
+    | 'url'
+    | 'number'
+    | 'color'
+    | 'date'
+    | 'area'
+    | 'check'
+    | 'select';
   /** For `select`; the label is a text of the settings, or stands as it is. */
   readonly options?: readonly (readonly [value: string, label: SettingsWord | { readonly as: string }])[];
   /** What an empty field is sent as; left out: as an empty text. */

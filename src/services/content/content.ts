@@ -18,7 +18,8 @@ export interface PreparedContent {
 
 /** The outcome of {@link prepareContent}; `problem` is a whole sentence in English. */
 export type ContentOutcome =
-  { ok: true; value: PreparedContent } | { ok: false; path: 'content'; problem: string };
+  | { ok: true; value: PreparedContent }
+  | { ok: false; path: 'content'; problem: string };
 
 /**
  * Checks a message's content and makes what is stored beside it (contract: "Messages", "Rich text").

@@ -102,7 +102,10 @@ export interface LogSubscription {
 }
 
 export type Subscription =
-  RoomSubscription | OrganizationSubscription | WebhookSubscription | LogSubscription;
+  | RoomSubscription
+  | OrganizationSubscription
+  | WebhookSubscription
+  | LogSubscription;
 
 /**
  * Whether a listener may receive an event through one of its subscriptions.

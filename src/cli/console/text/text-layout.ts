@@ -200,7 +200,8 @@ interface Place extends Row {
 }
 
 let lastPlaces:
-  { readonly text: string; readonly columns: number; readonly places: readonly Place[] } | undefined;
+  | { readonly text: string; readonly columns: number; readonly places: readonly Place[] }
+  | undefined;
 
 function placesOf(text: string, columns: number): readonly Place[] {
   // A keystroke asks several times about one text.

@@ -31,7 +31,8 @@ const maxNodes = 200_000;
 
 /** A step of the walk: a node, or text that belongs after one. */
 type Step =
-  { readonly node: HtmlNode; readonly quoted: number } | { readonly text: string; readonly quoted: number };
+  | { readonly node: HtmlNode; readonly quoted: number }
+  | { readonly text: string; readonly quoted: number };
 
 /** The text of HTML. Without recursion: a mail may nest as deep as it likes. */
 export function htmlToText(html: string): string {
