@@ -42,13 +42,15 @@ export function backoff(attempt: number, random: number): number {
   return Math.min(maxBackoffMs, minBackoffMs * 2 ** attempt) * (1 - random / 2);
 }
 
-export function createConnection({
-  env_: env,
-  address_: address,
-  onFrame_: onFrame,
-  onStatus_: onStatus,
-  onRefused_: onRefused,
-}: ConnectionOptions): Connection {
+/** Ends a socket, and what it still says is not heard. */
+const cut = (socket: SocketLike): void => {
+  socket.onopen = socket.onmessage = socket.onclose = null;
+  socket.close();
+};
+
+/** A connection: none before `start_`, and from then on it comes back until `stop_`. */
+export function createConnection(options: ConnectionOptions): Connection {
+  const { env_: env } = options;
   let wanted = false;
   let socket: SocketLike | null = null;
   let attempt = 0;
@@ -59,7 +61,7 @@ export function createConnection({
 
   const setStatus = (next: ConnectionStatus): void => {
     status = next;
-    onStatus(next);
+    options.onStatus_(next);
   };
 
   const timer = (ms: number, run: () => void): void => {
@@ -70,9 +72,7 @@ export function createConnection({
   const release = (): void => {
     round += 1;
     cancel();
-    if (!socket) return;
-    socket.onopen = socket.onmessage = socket.onclose = null;
-    socket.close();
+    if (socket) cut(socket);
     socket = null;
   };
 
@@ -86,14 +86,14 @@ export function createConnection({
 
   const refuse = (error: SdkError): void => {
     stop();
-    onRefused(error);
+    options.onRefused_(error);
   };
 
   const connect = (): void => {
     release();
     const mine = round;
     setStatus('connecting');
-    address().then(
+    options.address_().then(
       (url) => {
         if (mine === round) open(url);
       },
@@ -119,7 +119,7 @@ export function createConnection({
       // Let in, and it answers: the next interruption is a new one.
       if (frame.type !== 'error') attempt = 0;
       expectSilence();
-      if (frame.type !== 'pong') onFrame(frame);
+      if (frame.type !== 'pong') options.onFrame_(frame);
     };
     opening.onclose = ({ code }) => {
       if (finalCloseCodes.includes(code)) refuse(sdkError('forbidden'));

@@ -32,36 +32,174 @@ export interface StaffRoomsOptions {
   onChange(rooms: Readonly<Record<string, StaffRoom>>): void;
 }
 
-export interface StaffRooms {
-  enter(id: string): Promise<StaffRoom>;
-  leave(id: string): void;
-  has(id: string): boolean;
-  loadOlder(id: string, limit: number): Promise<readonly StaffMessage[]>;
-  messages(id: string): MessageList<StaffMessage> | undefined;
-  handleFrame(frame: ServerFrame, after: string): void;
-  applyEdit(id: string, raw: Partial<StaffRaw> & Pick<StaffRaw, 'id'>): void;
-  applyDelete(id: string, messageId: string): void;
-  syncCursors(): readonly [string, string][];
-  disconnect(): void;
-  publish(): void;
-}
-
 const pageSize = 50;
 
-export function createStaffRooms(options: StaffRoomsOptions): StaffRooms {
-  const { http, emit } = options;
-  const rooms = new Map<string, Room>();
-  let shown: Readonly<Record<string, StaffRoom>> = {};
+/** The rooms that a member has joined. What of them is shown goes to `onChange`, what happens in them to `emit`. */
+export class StaffRooms {
+  readonly #options: StaffRoomsOptions;
+  readonly #rooms = new Map<string, Room>();
 
-  const present = (raw: StaffRaw, id: string): StaffMessage => ({
-    ...toSdkMessage(raw, id, options.memberId()),
-    ...(raw.internal === true && { internal: true }),
-  });
+  constructor(options: StaffRoomsOptions) {
+    this.#options = options;
+  }
 
-  function snapshot({ id, thread, typing, reads }: Room): StaffRoom {
-    const unsent = options
-      .pending(id)
-      .map((one): StaffMessage => (options.isNote(one.key) ? { ...one, internal: true } : one));
+  /** Joins a room, once, and answers it with its newest messages; @throws SdkError */
+  async enter(id: string): Promise<StaffRoom> {
+    const here: Room = this.#rooms.get(id) ?? {
+      id,
+      thread: createMessageList(this.#options.matchStored),
+      ready: undefined,
+      typing: [],
+      reads: {},
+    };
+    this.#rooms.set(id, here);
+    here.ready ??= this.#open(here).catch((error: unknown) => {
+      this.#rooms.delete(id);
+      throw error;
+    });
+    await here.ready;
+    return this.#snapshot(here);
+  }
+
+  leave(id: string): void {
+    this.#rooms.delete(id);
+    this.publish();
+  }
+
+  has(id: string): boolean {
+    return this.#rooms.has(id);
+  }
+
+  /** One page of older messages. @returns what is new; nothing where there is no room, or nothing older */
+  async loadOlder(id: string, limit: number): Promise<readonly StaffMessage[]> {
+    const room = this.#rooms.get(id);
+    if (room?.thread.hasMore_() !== true) return [];
+    const before = room.thread.list_()[0]?.id ?? room.thread.syncCursor_();
+    return this.#loadPage(room, limit, `&before=${before}`);
+  }
+
+  messages(id: string): MessageList<StaffMessage> | undefined {
+    return this.#rooms.get(id)?.thread;
+  }
+
+  /** @param after where the catching up began that the frame belongs to */
+  handleFrame(frame: ServerFrame, after: string): void {
+    if (!('payload' in frame) || !('conversationId' in frame.payload)) return;
+    const id = frame.payload.conversationId ?? '';
+    const room = this.#rooms.get(id);
+    if (room === undefined) return;
+    switch (frame.type) {
+      case 'message:new':
+        this.#stopTyping(room, frame.payload.senderId);
+        return this.#arrived(room.thread.addLive_(this.#present(frame.payload as StaffRaw, id)));
+      case 'messages:sync': {
+        const { messages, hasMore, edited = [], deleted = [] } = frame.payload;
+        const run = messages.map((raw) => this.#present(raw as StaffRaw, id));
+        this.#arrived(room.thread.addSync_(after, run, !hasMore));
+        for (const raw of edited) this.applyEdit(id, raw as StaffRaw);
+        for (const messageId of deleted) this.applyDelete(id, messageId);
+        return;
+      }
+      case 'message:edited': {
+        const { messageId, ...rest } = frame.payload;
+        return this.applyEdit(id, { ...rest, id: messageId });
+      }
+      case 'message:deleted':
+        return this.applyDelete(id, frame.payload.messageId);
+      case 'typing:start': {
+        const { conversationId: _here, ...who } = frame.payload;
+        room.typing = [...room.typing.filter(({ userId }) => userId !== who.userId), who];
+        this.#options.emit('typing', { ...who, conversationId: id, active: true });
+        return this.publish();
+      }
+      case 'typing:stop':
+        this.#stopTyping(room, frame.payload.userId);
+        return this.publish();
+      case 'conversation:read': {
+        const { userId, messageId } = frame.payload;
+        room.reads = { ...room.reads, [userId]: messageId };
+        this.#options.emit('read', frame.payload);
+        return this.publish();
+      }
+      default:
+        return undefined;
+    }
+  }
+
+  applyEdit(id: string, raw: Partial<StaffRaw> & Pick<StaffRaw, 'id'>): void {
+    const { content, contentFormat, contentHtml, editedAt, attachments } = raw;
+    const changed = this.messages(id)?.applyEdit_(raw.id, {
+      content,
+      contentFormat,
+      contentHtml,
+      editedAt,
+      attachments,
+    } as Partial<StaffMessage>);
+    if (changed === undefined) return;
+    this.publish();
+    this.#options.emit('message:updated', changed);
+  }
+
+  applyDelete(id: string, messageId: string): void {
+    if (this.messages(id)?.remove_(messageId) === undefined) return;
+    this.publish();
+    this.#options.emit('message:deleted', { conversationId: id, messageId });
+  }
+
+  /** Where each room's catching up begins. */
+  syncCursors(): readonly [string, string][] {
+    return [...this.#rooms.values()].flatMap(({ id, thread }): [string, string][] =>
+      thread.syncCursor_() === '' ? [] : [[id, thread.syncCursor_()]],
+    );
+  }
+
+  /** The connection is gone; the end of typing in between is not told. */
+  disconnect(): void {
+    for (const room of this.#rooms.values()) {
+      room.thread.disconnect_();
+      for (const { userId } of room.typing) this.#stopTyping(room, userId);
+    }
+    this.publish();
+  }
+
+  publish(): void {
+    this.#options.onChange(
+      Object.fromEntries([...this.#rooms.values()].map((room) => [room.id, this.#snapshot(room)])),
+    );
+  }
+
+  async #open(room: Room): Promise<void> {
+    const { id, thread } = room;
+    await this.#loadPage(room, pageSize);
+    if (this.#rooms.get(id) === room && thread.syncCursor_() !== '')
+      this.#options.join(id, thread.syncCursor_());
+  }
+
+  async #loadPage({ id, thread }: Room, limit: number, more = ''): Promise<readonly StaffMessage[]> {
+    const { messages } = await this.#options.http.request_<{ messages: StaffRaw[] }>(
+      'GET',
+      `/conversations/${id}/messages?order=desc&limit=${limit}${more}`,
+    );
+    const news = thread.addPage_(
+      messages.toReversed().map((raw) => this.#present(raw, id)),
+      messages.length === limit,
+    );
+    this.publish();
+    return news;
+  }
+
+  #present(raw: StaffRaw, id: string): StaffMessage {
+    return {
+      ...toSdkMessage(raw, id, this.#options.memberId()),
+      ...(raw.internal === true && { internal: true }),
+    };
+  }
+
+  #snapshot({ id, thread, typing, reads }: Room): StaffRoom {
+    const { pending, isNote } = this.#options;
+    const unsent = pending(id).map((one): StaffMessage =>
+      isNote(one.key) ? { ...one, internal: true } : one,
+    );
     return {
       conversationId: id,
       messages: [...thread.list_(), ...unsent],
@@ -72,162 +210,15 @@ export function createStaffRooms(options: StaffRoomsOptions): StaffRooms {
     };
   }
 
-  function publish(): void {
-    shown = Object.fromEntries([...rooms.values()].map((room) => [room.id, snapshot(room)]));
-    options.onChange(shown);
+  #arrived(news: readonly StaffMessage[]): void {
+    this.publish();
+    for (const message of news) if (message.key === message.id) this.#options.emit('message', message);
   }
 
-  function arrived(news: readonly StaffMessage[]): void {
-    publish();
-    for (const message of news) if (message.key === message.id) emit('message', message);
-  }
-
-  function applyEdit(id: string, raw: Partial<StaffRaw> & Pick<StaffRaw, 'id'>): void {
-    const { content, contentFormat, contentHtml, editedAt, attachments } = raw;
-    const changed = rooms.get(id)?.thread.applyEdit_(raw.id, {
-      content,
-      contentFormat,
-      contentHtml,
-      editedAt,
-      attachments,
-    } as Partial<StaffMessage>);
-    if (changed === undefined) return;
-    publish();
-    emit('message:updated', changed);
-  }
-
-  function applyDelete(id: string, messageId: string): void {
-    if (rooms.get(id)?.thread.remove_(messageId) === undefined) return;
-    publish();
-    emit('message:deleted', { conversationId: id, messageId });
-  }
-
-  function stopTyping(room: Room, userId: string): void {
+  #stopTyping(room: Room, userId: string): void {
     const who = room.typing.find((one) => one.userId === userId);
     if (who === undefined) return;
     room.typing = room.typing.filter((one) => one !== who);
-    emit('typing', { ...who, conversationId: room.id, active: false });
+    this.#options.emit('typing', { ...who, conversationId: room.id, active: false });
   }
-
-  async function load(room: Room): Promise<void> {
-    const { id, thread } = room;
-    const { messages } = await http.request_<{ messages: StaffRaw[] }>(
-      'GET',
-      `/conversations/${id}/messages?order=desc&limit=${pageSize}`,
-    );
-    thread.addPage_(
-      messages.toReversed().map((raw) => present(raw, id)),
-      messages.length === pageSize,
-    );
-    publish();
-    if (rooms.get(id) === room && thread.syncCursor_() !== '') options.join(id, thread.syncCursor_());
-  }
-
-  function handleFrame(frame: ServerFrame, after: string): void {
-    if (!('payload' in frame) || !('conversationId' in frame.payload)) return;
-    const id = frame.payload.conversationId ?? '';
-    const room = rooms.get(id);
-    if (room === undefined) return;
-    switch (frame.type) {
-      case 'message:new': {
-        stopTyping(room, frame.payload.senderId);
-        return arrived(room.thread.addLive_(present(frame.payload as StaffRaw, id)));
-      }
-      case 'messages:sync': {
-        const { messages, hasMore, edited: changes = [], deleted: gone = [] } = frame.payload;
-        arrived(
-          room.thread.addSync_(
-            after,
-            messages.map((raw) => present(raw as StaffRaw, id)),
-            !hasMore,
-          ),
-        );
-        for (const raw of changes) applyEdit(id, raw as StaffRaw);
-        for (const messageId of gone) applyDelete(id, messageId);
-        return;
-      }
-      case 'message:edited': {
-        const { messageId, ...rest } = frame.payload;
-        return applyEdit(id, { ...rest, id: messageId });
-      }
-      case 'message:deleted':
-        return applyDelete(id, frame.payload.messageId);
-      case 'typing:start': {
-        const { conversationId: _here, ...who } = frame.payload;
-        room.typing = [...room.typing.filter(({ userId }) => userId !== who.userId), who];
-        emit('typing', { ...who, conversationId: id, active: true });
-        return publish();
-      }
-      case 'typing:stop':
-        stopTyping(room, frame.payload.userId);
-        return publish();
-      case 'conversation:read': {
-        const { userId, messageId } = frame.payload;
-        room.reads = { ...room.reads, [userId]: messageId };
-        emit('read', frame.payload);
-        return publish();
-      }
-      default:
-        return undefined;
-    }
-  }
-
-  return {
-    enter: async (id) => {
-      let room = rooms.get(id);
-      if (room === undefined) {
-        room = {
-          id,
-          thread: createMessageList(options.matchStored),
-          ready: undefined,
-          typing: [],
-          reads: {},
-        };
-        rooms.set(id, room);
-      }
-      const here = room;
-      here.ready ??= load(here).catch((error: unknown) => {
-        rooms.delete(id);
-        throw error;
-      });
-      await here.ready;
-      return snapshot(here);
-    },
-    leave: (id) => {
-      rooms.delete(id);
-      publish();
-    },
-    has: (id) => rooms.has(id),
-    loadOlder: async (id, limit) => {
-      const thread = rooms.get(id)?.thread;
-      if (thread?.hasMore_() !== true) return [];
-      const before = thread.list_()[0]?.id ?? thread.syncCursor_();
-      const { messages } = await http.request_<{ messages: StaffRaw[] }>(
-        'GET',
-        `/conversations/${id}/messages?order=desc&limit=${limit}&before=${before}`,
-      );
-      const news = thread.addPage_(
-        messages.toReversed().map((raw) => present(raw, id)),
-        messages.length === limit,
-      );
-      publish();
-      return news;
-    },
-    messages: (id) => rooms.get(id)?.thread,
-    handleFrame,
-    applyEdit,
-    applyDelete,
-    syncCursors: () =>
-      [...rooms.values()].flatMap(({ id, thread }): [string, string][] =>
-        thread.syncCursor_() === '' ? [] : [[id, thread.syncCursor_()]],
-      ),
-    disconnect: () => {
-      for (const room of rooms.values()) {
-        room.thread.disconnect_();
-        for (const { userId } of room.typing) stopTyping(room, userId);
-      }
-      publish();
-    },
-    publish,
-  };
 }
