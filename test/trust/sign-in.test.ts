@@ -105,6 +105,22 @@ describe('guessing', () => {
     expect((await patiently(signIn(email, memberPassword, '10.0.0.1'))).status).toBe(201);
   });
 
+  it('after five in a minute each try from a new address waits a second, and none from a known one', async () => {
+    await start();
+    const { email } = await createMember(app, 'acme');
+    expect((await signIn(email, memberPassword, '10.0.0.1')).status).toBe(201);
+    for (let network = 0; network < 5; network += 1)
+      expect((await signIn(email, 'wrong password', `10.${network}.1.1`)).status).toBe(401);
+    let answered = false;
+    const slowed = signIn(email, memberPassword, '10.9.1.1').finally(() => (answered = true));
+    // The clock stands still: each of these takes as long as the other would if it did not wait for it.
+    for (let times = 0; times < 3; times += 1)
+      expect((await signIn(email, memberPassword, '10.0.0.1')).status).toBe(201);
+    expect(answered).toBe(false);
+    app.clock.advance(1_000);
+    expect((await slowed).status).toBe(201);
+  });
+
   it('counts IPv6 networks of 64, 56 and 48 bits', async () => {
     expect(addressNetworks('2001:db8:1:2ff::1').map(({ key }) => key)).toEqual([
       '2001:db8:1:2ff::/64',
