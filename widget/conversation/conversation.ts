@@ -1,27 +1,20 @@
 // Owns the conversation in the frame: which view is shown, what is sent, edited and read. Everything it knows
 // comes from the engine's state; everything it does goes through the engine's methods.
-import { visitorApiPrefix } from '../../src/protocol/codes.ts';
-import { attachmentIn, newestPage } from '../../src/sdk/attachments.ts';
-import type { SdkApi, SdkAttachment, SdkMessage, SdkState } from '../../src/sdk/types.ts';
+import type { SdkApi, SdkMessage, SdkState } from '../../src/sdk/types.ts';
 import type { VisibleHost } from '../launcher/host.ts';
 import type { Panel, PanelDraft } from '../panel/panel.ts';
 import { icons } from '../panel/icons.ts';
 import type { ComposedContent } from '../panel/serialize.ts';
 import { h, icon } from '../shared/dom.ts';
+import { catchUp } from './catch-up.ts';
 import { createLiveRegion } from './live-region.ts';
-import { createContactForm } from './contact-form.ts';
+import { createContactGate, type ContactGate } from './contact-gate.ts';
 import type { Contact } from './contact.ts';
-import { createConversationList } from './conversation-list.ts';
-import { createNotices } from './notices.ts';
+import { createConversationList, type ConversationList } from './conversation-list.ts';
+import { createNotices, type Notices } from './notices.ts';
 import { renderContent } from './rich-text.ts';
-import { createTranscript } from './transcript.ts';
-
-export interface Conversation {
-  update(state: SdkState): void;
-  /** What is being written, to carry over into another language. */
-  draft(): PanelDraft;
-  remove(): void;
-}
+import { createTranscript, type Transcript } from './transcript.ts';
+import { renewFile, uploadTarget } from './visitor-files.ts';
 
 export interface ConversationOptions {
   readonly api: SdkApi;
@@ -31,228 +24,235 @@ export interface ConversationOptions {
   readonly contact: Contact;
 }
 
-export function createConversation({ api, shell, frame, sound, contact }: ConversationOptions): Conversation {
-  const { i18n, composer, chat, backButton, soundButton, presence } = frame;
-  const { words } = i18n;
-  const life = new AbortController();
-  const announcer = createLiveRegion(life.signal);
-  const notices = createNotices(i18n);
-  const transcript = createTranscript({
-    api,
-    speech: i18n,
-    onEdit,
-    onError,
-    onSeen: markRead,
-    renew,
-    base: shell.options.apiBaseUrl ?? location.href,
-  });
-  const list = createConversationList({ api, speech: i18n, onSelect: (id) => void choose(id), onError });
-  const again = h(
-    'button',
-    { type: 'button', class: 'primary', click: () => void choose(null) },
-    words.again,
-  );
-  const ended = h('div', { class: 'ended', hidden: true }, h('p', {}, words.ended), again);
-  const form = createContactForm({ api, speech: i18n, contact });
-  let asking = false;
-  /** Files that wait until the visitor has said who they are. */
-  const uploads: (() => void)[] = [];
-  let view: 'chat' | 'list' = 'chat';
-  let editing: SdkMessage | null = null;
-  let state = api.getState();
-  let caughtUp = false;
+/** The conversation in a panel's frame, in one language. */
+export class Conversation {
+  readonly #options: ConversationOptions;
+  readonly #life = new AbortController();
+  readonly #announcer = createLiveRegion(this.#life.signal);
+  readonly #notices: Notices;
+  readonly #transcript: Transcript;
+  readonly #list: ConversationList;
+  readonly #gate: ContactGate;
+  readonly #again: HTMLElement;
+  readonly #ended: HTMLElement;
+  readonly #stopHearing: () => void;
+  #state: SdkState;
+  #view: 'chat' | 'list' = 'chat';
+  #editing: SdkMessage | null = null;
+  #caughtUp = false;
   /** Its messages have just come, and how many of them are unread is not known yet: to mark them is to know. */
-  let justLoaded = false;
+  #justLoaded = false;
 
-  chat.prepend(transcript.element, notices.element, ended, form.element);
-  frame.element.append(list.element);
-  shell.box.append(announcer.element);
-  frame.setHandlers({
-    close: () => api.close(),
-    back: () => show('list'),
-    sound: () => {
-      sound.toggle();
-      showSound();
-    },
-    send,
-    typing: () => api.setTyping(),
-    cancel: () => onEdit(null),
-    target: async () => {
-      if (contact.shouldAsk(state))
-        await new Promise<void>((resolve) => {
-          uploads.push(resolve);
-          update(state);
-        });
-      // The first file makes a visitor, as the first message does.
-      const visitorId = state.visitorId ?? (await api.identify(shell.options.user ?? {})).id;
-      const { appId, apiBaseUrl = '' } = shell.options;
-      return {
-        address: `${apiBaseUrl}${visitorApiPrefix}/files`,
-        headers: { 'X-App-Id': appId, 'X-Visitor-Id': visitorId },
-      };
-    },
-  });
-  document.addEventListener('visibilitychange', markRead, { signal: life.signal });
-  // The browser knows of a lost network long before a connection does.
-  for (const type of ['online', 'offline'])
-    window.addEventListener(type, () => notices.update(state), { signal: life.signal });
-  const undo = api.on('message', (message) => {
-    if (state.open)
-      announcer.announce(
-        i18n.interpolate(words.said, {
-          name: message.own ? words.you : message.senderName,
-          text: textOf(message),
-        }),
-      );
-  });
-  showSound();
-  contact.pending.push(...frame.queued.splice(0));
-  contact.onChange = () => update(api.getState());
+  readonly #onError = (error: unknown): void => {
+    const code = (error as { readonly code?: string }).code?.toLowerCase() ?? '';
+    if (code === 'destroyed') return;
+    const { words } = this.#options.frame.i18n;
+    const text =
+      code === 'edit_window_expired' ? words.late : code === 'network' ? words.offline : words.wrong;
+    this.#notices.showError(text);
+    this.#announcer.announce(text);
+  };
 
-  function update(next: SdkState): void {
-    if (state.visitorId !== null && next.visitorId === null) {
+  constructor(options: ConversationOptions) {
+    const { api, shell, frame, contact } = options;
+    const { i18n, chat } = frame;
+    const { words } = i18n;
+    const onError = this.#onError;
+    this.#options = options;
+    this.#state = api.getState();
+    this.#notices = createNotices(i18n);
+    this.#transcript = createTranscript({
+      api,
+      speech: i18n,
+      onEdit: (message) => this.#onEdit(message),
+      onError,
+      onSeen: () => this.#markRead(),
+      renew: (message, file) => renewFile(shell, this.#state, message, file),
+      base: shell.options.apiBaseUrl ?? location.href,
+    });
+    this.#list = createConversationList({
+      api,
+      speech: i18n,
+      onSelect: (id) => void this.#choose(id),
+      onError,
+    });
+    this.#again = h(
+      'button',
+      { type: 'button', class: 'primary', click: () => void this.#choose(null) },
+      words.again,
+    );
+    this.#ended = h('div', { class: 'ended', hidden: true }, h('p', {}, words.ended), this.#again);
+    this.#gate = createContactGate({
+      api,
+      speech: i18n,
+      contact,
+      // Through the launcher's queue, behind whatever the page itself has asked for before.
+      send: (written) => void shell.call('sendMessage', [written]).catch(() => undefined),
+      onWait: () => this.update(this.#state),
+    });
+    chat.prepend(this.#transcript.element, this.#notices.element, this.#ended, this.#gate.element);
+    frame.element.append(this.#list.element);
+    shell.box.append(this.#announcer.element);
+    this.#stopHearing = this.#listen();
+    this.#showSound();
+    this.#gate.hold(frame.queued.splice(0));
+    contact.onChange = () => this.update(api.getState());
+  }
+
+  /** What is being written, to carry over into another language. */
+  draft(): PanelDraft {
+    const { composer } = this.#options.frame;
+    return { content: composer.draft(), files: composer.files() };
+  }
+
+  remove(): void {
+    this.#stopHearing();
+    this.#life.abort();
+    this.#notices.stop();
+    this.#announcer.element.remove();
+  }
+
+  update(next: SdkState): void {
+    const { api, frame, contact } = this.#options;
+    const { composer } = frame;
+    if (this.#state.visitorId !== null && next.visitorId === null) {
       contact.clear();
       composer.dropFiles();
     }
-    const { connection, online, conversations, conversationId, open } = next;
-    if (conversationId !== state.conversationId) justLoaded = false;
-    else if (next.loaded && !state.loaded) justLoaded = next.messages.some(({ own }) => !own);
-    state = next;
+    const { conversationId, open, loaded, messages } = next;
+    if (conversationId !== this.#state.conversationId) this.#justLoaded = false;
+    else if (loaded && !this.#state.loaded) this.#justLoaded = messages.some(({ own }) => !own);
+    this.#state = next;
+    this.#updateFrame(next);
+    this.#updateComposer(next);
+    this.#gate.release(next);
+    if (open && !this.#caughtUp) {
+      this.#caughtUp = true;
+      catchUp({ api, contact, composer, showList: () => this.#show('list') }).catch(this.#onError);
+    }
+    if (this.#view === 'chat' && open) this.#transcript.update(next);
+    this.#notices.update(next);
+    this.#list.update(next);
+    this.#markRead();
+  }
+
+  #updateFrame({ connection, online, conversations }: SdkState): void {
+    const { presence, backButton, chat, i18n } = this.#options.frame;
+    const { words } = i18n;
     presence.textContent =
       connection === 'connecting' ? words.connecting : online ? words.online : words.away;
     presence.classList.toggle('on', online);
-    backButton.hidden = view === 'list' || conversations.length === 0;
-    chat.hidden = view === 'list';
-    list.element.hidden = view === 'chat';
-    const closed = conversations.find(({ id }) => id === conversationId)?.status === 'closed';
-    const focused = composer.element.contains(shell.root.activeElement);
-    if (closed && ended.hidden === true && open) announcer.announce(words.ended);
-    ended.hidden = !closed;
-    // No visitor is interrupted in the middle of a sentence: then the form comes when it is to be sent.
-    const due = contact.shouldAsk(next);
-    asking = due && (asking || contact.pending.length > 0 || uploads.length > 0 || composer.isEmpty());
-    const answering = form.element.contains(shell.root.activeElement);
-    composer.element.hidden = asking || (closed && editing === null);
-    form.update(asking);
-    if (focused && asking) form.focus();
-    else if (focused && composer.element.hidden) again.focus();
-    else if (answering && !asking) frame.focus();
-    if (!due) for (const go of uploads.splice(0)) go();
-    // Through the launcher's queue, behind whatever the page itself has asked for before.
-    if (!due)
-      for (const written of contact.pending.splice(0))
-        shell.call('sendMessage', [written]).catch(() => undefined);
-    if (open && !caughtUp) {
-      caughtUp = true;
-      catchUp().catch(onError);
-    }
-    if (view === 'chat' && open) transcript.update(next);
-    notices.update(next);
-    list.update(next);
-    markRead();
+    backButton.hidden = this.#view === 'list' || conversations.length === 0;
+    chat.hidden = this.#view === 'list';
+    this.#list.element.hidden = this.#view === 'chat';
   }
 
-  function showSound(): void {
-    const label = sound.isOn() ? words.soundOn : words.soundOff;
+  /** In the composer's place may be the contact form, or that the conversation has ended. */
+  #updateComposer(next: SdkState): void {
+    const { shell, frame } = this.#options;
+    const { composer, i18n } = frame;
+    const closed = next.conversations.find(({ id }) => id === next.conversationId)?.status === 'closed';
+    const focused = composer.element.contains(shell.root.activeElement);
+    const answering = this.#gate.element.contains(shell.root.activeElement);
+    if (closed && this.#ended.hidden === true && next.open) this.#announcer.announce(i18n.words.ended);
+    this.#ended.hidden = !closed;
+    this.#gate.update(next, composer.isEmpty());
+    composer.element.hidden = this.#gate.isAsking() || (closed && this.#editing === null);
+    if (focused && this.#gate.isAsking()) this.#gate.focus();
+    else if (focused && composer.element.hidden) this.#again.focus();
+    else if (answering && !this.#gate.isAsking()) frame.focus();
+  }
+
+  #showSound(): void {
+    const { frame, sound } = this.#options;
+    const { soundButton, i18n } = frame;
+    const label = sound.isOn() ? i18n.words.soundOn : i18n.words.soundOff;
     soundButton.replaceChildren(icon(sound.isOn() ? icons.sound : icons.mute));
     soundButton.setAttribute('aria-label', label);
     soundButton.title = label;
   }
 
-  function markRead(): void {
-    const unread = state.conversations.find(({ id }) => id === state.conversationId)?.unread ?? 0;
+  #markRead(): void {
+    const unread = this.#state.conversations.find(({ id }) => id === this.#state.conversationId)?.unread ?? 0;
     if (
-      (unread === 0 && !justLoaded) ||
-      !state.loaded ||
-      !state.open ||
-      view !== 'chat' ||
-      !transcript.atEnd() ||
+      (unread === 0 && !this.#justLoaded) ||
+      !this.#state.loaded ||
+      !this.#state.open ||
+      this.#view !== 'chat' ||
+      !this.#transcript.atEnd() ||
       document.visibilityState !== 'visible'
     )
       return;
-    justLoaded = false;
-    api.markRead().catch(() => undefined);
+    this.#justLoaded = false;
+    this.#options.api.markRead().catch(() => undefined);
   }
 
-  function show(next: 'chat' | 'list'): void {
-    view = next;
-    if (next === 'list') api.listConversations().catch(onError);
-    update(api.getState());
-    if (next === 'list') list.focus();
+  #show(next: 'chat' | 'list'): void {
+    const { api, frame } = this.#options;
+    this.#view = next;
+    if (next === 'list') api.listConversations().catch(this.#onError);
+    this.update(api.getState());
+    if (next === 'list') this.#list.focus();
     else frame.focus();
   }
 
-  async function choose(id: string | null): Promise<void> {
-    onEdit(null);
-    await api.openConversation(id).catch(onError);
-    show('chat');
+  async #choose(id: string | null): Promise<void> {
+    this.#onEdit(null);
+    await this.#options.api.openConversation(id).catch(this.#onError);
+    this.#show('chat');
   }
 
-  function send(written: ComposedContent): void {
-    const changed = editing;
-    onEdit(null);
-    if (changed === null && contact.shouldAsk(state)) {
-      contact.pending.push(written);
-      update(state);
+  #send(written: ComposedContent): void {
+    const { api, contact } = this.#options;
+    const changed = this.#editing;
+    this.#onEdit(null);
+    if (changed === null && contact.shouldAsk(this.#state)) {
+      this.#gate.hold([written]);
+      this.update(this.#state);
     } else if (changed === null) api.sendMessage(written).catch(() => undefined);
-    else api.editMessage(changed.id, written).catch(onError);
+    else api.editMessage(changed.id, written).catch(this.#onError);
   }
 
-  function onEdit(message: SdkMessage | null): void {
-    if (message === editing) return;
-    editing = message;
-    update(state);
-    composer.edit(message === null ? null : renderContent(message.content, message.contentFormat));
-    if (message === null) update(state);
+  #onEdit(message: SdkMessage | null): void {
+    if (message === this.#editing) return;
+    this.#editing = message;
+    this.update(this.#state);
+    this.#options.frame.composer.edit(
+      message === null ? null : renderContent(message.content, message.contentFormat),
+    );
+    if (message === null) this.update(this.#state);
   }
 
-  function onError(error: unknown): void {
-    const code = (error as { readonly code?: string }).code?.toLowerCase() ?? '';
-    if (code === 'destroyed') return;
-    const text =
-      code === 'edit_window_expired' ? words.late : code === 'network' ? words.offline : words.wrong;
-    notices.showError(text);
-    announcer.announce(text);
+  /** Takes over the frame's buttons and what happens around it. @returns what ends hearing messages */
+  #listen(): () => void {
+    const { api, shell, frame, sound, contact } = this.#options;
+    const { i18n } = frame;
+    const { signal } = this.#life;
+    frame.setHandlers({
+      close: () => api.close(),
+      back: () => this.#show('list'),
+      sound: () => {
+        sound.toggle();
+        this.#showSound();
+      },
+      send: (written) => this.#send(written),
+      typing: () => api.setTyping(),
+      cancel: () => this.#onEdit(null),
+      target: async () => {
+        if (contact.shouldAsk(this.#state)) await this.#gate.pass();
+        return uploadTarget(api, shell);
+      },
+    });
+    document.addEventListener('visibilitychange', () => this.#markRead(), { signal });
+    // The browser knows of a lost network long before a connection does.
+    for (const type of ['online', 'offline'])
+      window.addEventListener(type, () => this.#notices.update(this.#state), { signal });
+    return api.on('message', (message) => {
+      if (!this.#state.open) return;
+      const name = message.own ? i18n.words.you : message.senderName;
+      this.#announcer.announce(i18n.interpolate(i18n.words.said, { name, text: textOf(message) }));
+    });
   }
-
-  /** A file with an address that holds for another while, as the history has it now. */
-  async function renew(message: SdkMessage, { id }: SdkAttachment): Promise<SdkAttachment | null> {
-    const { appId, apiBaseUrl = '' } = shell.options;
-    const path = newestPage(message.conversationId, state.messages, message.id);
-    const answer = await fetch(`${apiBaseUrl}${visitorApiPrefix}${path}`, {
-      headers: { 'X-App-Id': appId, 'X-Visitor-Id': state.visitorId ?? '' },
-    }).catch(() => null);
-    return answer?.ok === true ? attachmentIn(await answer.json(), message.id, id) : null;
-  }
-
-  /** Shows the visitor's newest conversation that is not over, or the list when all are. */
-  async function catchUp(): Promise<void> {
-    if (api.getState().visitorId === null || state.conversationId !== null) return;
-    // What is there already is kept up to date: then there is nothing to ask for. Never in the middle of an update.
-    const { conversations } = await (state.conversations.length > 0 ? state : api.listConversations());
-    if (
-      state.conversationId === null &&
-      conversations.length === 0 &&
-      contact.enabled &&
-      (await api.identify({})).name === null
-    )
-      contact.reopen();
-    if (state.conversationId !== null || conversations.length === 0 || !composer.isEmpty()) return;
-    const going = conversations.find(({ status }) => status !== 'closed');
-    if (going === undefined) show('list');
-    else await api.openConversation(going.id);
-  }
-
-  return {
-    update,
-    draft: () => ({ content: composer.draft(), files: composer.files() }),
-    remove: () => {
-      undo();
-      life.abort();
-      notices.stop();
-      announcer.element.remove();
-    },
-  };
 }
 
 function textOf({ content, contentFormat }: SdkMessage): string {

@@ -7,7 +7,7 @@ import type { Panel } from '../panel/panel.ts';
 import { sheet } from '../shared/dom.ts';
 import { createContact } from './contact.ts';
 import css from './conversation.css';
-import { createConversation, type Conversation } from './conversation.ts';
+import { Conversation } from './conversation.ts';
 import { playNotificationSound } from './notification-sound.ts';
 import { createTitleBadge } from './title-badge.ts';
 
@@ -61,7 +61,7 @@ function live(api: SdkApi, shell: VisibleHost, first: Panel, makeFrame: MakePane
   const title = createTitleBadge(signal);
   root.adoptedStyleSheets = [...root.adoptedStyleSheets.slice(0, 2), sheet(css)];
   let frame = first;
-  let room: Conversation = createConversation({ api, shell, frame, sound, contact });
+  let room = new Conversation({ api, shell, frame, sound, contact });
   // Opened before the engine came: the engine hears of it from the queue.
   let open = api.isOpen();
 
@@ -75,7 +75,7 @@ function live(api: SdkApi, shell: VisibleHost, first: Panel, makeFrame: MakePane
     room.remove();
     frame.remove();
     frame = made;
-    room = createConversation({ api, shell, frame, sound, contact });
+    room = new Conversation({ api, shell, frame, sound, contact });
     frame.setOpen(was);
     update(api.getState());
   }

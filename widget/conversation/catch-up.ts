@@ -1,0 +1,26 @@
+// Owns which conversation a visitor sees when they open the panel first.
+import type { SdkApi } from '../../src/sdk/types.ts';
+import type { Composer } from '../panel/composer.ts';
+import type { Contact } from './contact.ts';
+
+export interface CatchUpOptions {
+  readonly api: SdkApi;
+  readonly contact: Contact;
+  readonly composer: Composer;
+  showList(): void;
+}
+
+/** Shows the visitor's newest conversation that is not over, or the list when all are; @throws SdkError */
+export async function catchUp({ api, contact, composer, showList }: CatchUpOptions): Promise<void> {
+  const state = api.getState();
+  const isChosen = (): boolean => api.getState().conversationId !== null;
+  if (state.visitorId === null || isChosen()) return;
+  // What is there already is kept up to date: then there is nothing to ask for. Never in the middle of an update.
+  const { conversations } = await (state.conversations.length > 0 ? state : api.listConversations());
+  if (!isChosen() && conversations.length === 0 && contact.enabled && (await api.identify({})).name === null)
+    contact.reopen();
+  if (isChosen() || conversations.length === 0 || !composer.isEmpty()) return;
+  const going = conversations.find(({ status }) => status !== 'closed');
+  if (going === undefined) showList();
+  else await api.openConversation(going.id);
+}
