@@ -44,6 +44,8 @@ export type MailResult =
       readonly ok: false;
       /** The receiver will not take it, now or later. */
       readonly permanent: boolean;
+      /** It is the address that takes no mail, whatever the mail says. */
+      readonly refusesAddress: boolean;
       /** Why, for people. */
       readonly error: string;
     };
@@ -95,7 +97,12 @@ export function createSmtpClient({ clock, resolve }: SmtpClientOptions): SendMai
   };
 }
 
-const failure = (error: string, permanent = false): MailResult => ({ ok: false, permanent, error });
+const failure = (error: string, permanent = false, refusesAddress = false): MailResult => ({
+  ok: false,
+  permanent,
+  refusesAddress,
+  error,
+});
 
 function openSocket(
   url: URL,
@@ -188,13 +195,24 @@ function describe(error: unknown): MailResult {
   if (typeof status === 'number' && status >= 400) {
     const answer = `the mail server answered ${shorten(typeof response === 'string' ? response : String(status))}`;
     // What it says of the sender's rights or of itself may change; what it says of this mail or address does not.
-    return failure(answer, status >= 500 && (code === 'EENVELOPE' || code === 'EMESSAGE'));
+    const permanent = status >= 500 && (code === 'EENVELOPE' || code === 'EMESSAGE');
+    return failure(
+      answer,
+      permanent,
+      permanent && read(error, 'command') === 'RCPT TO' && isAboutAddress(answer),
+    );
   }
   if (code === 'ETLS') return failure('the mail server offers no encrypted connection that holds');
-  if (code === 'EENVELOPE') return failure('the address is not one that a mail can go to', true);
+  if (code === 'EENVELOPE') return failure('the address is not one that a mail can go to', true, true);
   return failure(describeNetworkError(error) ?? `the mail could not be handed over (${code})`);
 }
 
-function read(error: unknown, name: 'responseCode' | 'response'): unknown {
+/** By the enhanced status codes of RFC 3463, where there is one: no such mailbox, or one that is closed. */
+function isAboutAddress(answer: string): boolean {
+  const enhanced = /\b5\.[0-9]{1,3}\.[0-9]{1,3}\b/.exec(answer)?.[0];
+  return enhanced === undefined ? /\b55[013]\b/.test(answer) : /^5\.(?:1\.[1236]|1\.10|2\.1)$/.test(enhanced);
+}
+
+function read(error: unknown, name: 'responseCode' | 'response' | 'command'): unknown {
   return typeof error === 'object' && error !== null ? Reflect.get(error, name) : undefined;
 }

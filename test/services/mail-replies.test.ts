@@ -212,6 +212,26 @@ describe('an answer to a visitor who has left', () => {
     host.refuse = () => null;
     const seen = await olivia.call('GET', `/conversations/${one.id}/messages`);
     expect(seen.body.messages.at(-1).emailed.state).toBe('bounced');
+    // The address is left alone for a month.
+    await createMessage(olivia, one.id, 'are you there?');
+    await planned(one, 2);
+    minutes(12);
+    await settled(one, [/^failed/, 'skipped: mails to this address came back']);
+  });
+
+  it('leaves an address alone only where it was the address that was refused', async () => {
+    const one = await talk();
+    host.refuse = () => ({ at: 'rcpt', code: 550, text: '5.7.1 your server is on a list' });
+    await createMessage(olivia, one.id, 'hello?');
+    await planned(one, 1);
+    minutes(2);
+    await settled(one, [/^failed: the mail server answered 550/]);
+    host.refuse = () => null;
+    await createMessage(olivia, one.id, 'once more');
+    await planned(one, 2);
+    minutes(12);
+    await settled(one, [/^failed/, 'delivered']);
+    expect(mailsTo(one)).toHaveLength(1);
   });
 
   it('is the same mail at every attempt, whatever was written in between', async () => {

@@ -3,7 +3,9 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { runMaintenance } from '../../src/services/data/maintenance.ts';
 import { readEvents } from '../../src/services/core/event-log.ts';
+import { markAddress } from '../../src/services/mail/mail-addresses.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
+import { rowsOf } from '../helpers/database.ts';
 import {
   createConversation,
   createMember,
@@ -56,4 +58,24 @@ it('forgets sessions that are over, and no other', async () => {
     repositories.members.sessionByDigest(app.service.secrets.digest(early.token)),
   );
   expect(kept).toBeUndefined();
+});
+
+it('forgets that mails came back after a month, and never that a person wants none', async () => {
+  const organization = await createOrganization(app, 'gamma');
+  const { store } = app.service.engine;
+  for (const state of ['bounced', 'stopped'] as const)
+    await store.write({ organization: organization.id }, (tx) =>
+      markAddress(tx, app.service, organization.id, `${state}@example.com`, state),
+    );
+  const noted = () =>
+    rowsOf(
+      app,
+      `select state from mail_addresses where organization_id = '${organization.id}' order by state`,
+    );
+  app.clock.advance(29 * day);
+  await runMaintenance(app.service);
+  expect(await noted()).toEqual([{ state: 'bounced' }, { state: 'stopped' }]);
+  app.clock.advance(2 * day);
+  await runMaintenance(app.service);
+  expect(await noted()).toEqual([{ state: 'stopped' }]);
 });

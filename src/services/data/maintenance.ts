@@ -2,6 +2,7 @@
 // cut off, and what retention says is too old.
 import type { Output } from '../../protocol/operations.ts';
 import { JobLoop } from '../core/job-loop.ts';
+import { bounceRestMs } from '../mail/mail-addresses.ts';
 import { removeAbandonedArrivals } from './arrivals.ts';
 import { purge } from './retention.ts';
 import { removeInSlices } from '../core/slices.ts';
@@ -23,6 +24,7 @@ export async function runMaintenance(service: Service, stopped?: () => boolean):
   await remove(({ repositories }, most) => repositories.events.prune(now - eventRetentionMs, most));
   await remove(({ repositories }, most) => repositories.webhooks.prune(now - deliveryRetentionMs, most));
   await remove(({ repositories }, most) => repositories.effects.prune(now - deliveryRetentionMs, most));
+  await remove(({ repositories }, most) => repositories.mail.removeBounces(now - bounceRestMs, most));
   await engine.store.write('server', async ({ repositories }) => {
     await repositories.members.removeExpiredSessions(now);
     await repositories.secondFactors.removeExpiredTickets(now);

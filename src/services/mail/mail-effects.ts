@@ -54,6 +54,8 @@ export interface ComposedMail {
   readonly mail: OutgoingMail;
   readonly onDelivered?: EffectOutcome['also'];
   readonly onFailed?: EffectOutcome['also'];
+  /** In the place of `onFailed` where the receiver's server says that the address takes no mail at all. */
+  readonly onAddressRefused?: EffectOutcome['also'];
 }
 
 /**
@@ -83,9 +85,10 @@ export function createMailHandler(
       if ('state' in composed) return composed;
       const result = await send(route.server, composed.mail, signal);
       if (result.ok) return { state: 'delivered', also: composed.onDelivered };
+      const { onFailed, onAddressRefused = onFailed } = composed;
       return result.permanent
-        ? { state: 'failed', why: result.error, also: composed.onFailed }
-        : { state: 'retry', why: result.error, also: composed.onFailed };
+        ? { state: 'failed', why: result.error, also: result.refusesAddress ? onAddressRefused : onFailed }
+        : { state: 'retry', why: result.error, also: onFailed };
     },
   };
 }

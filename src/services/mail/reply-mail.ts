@@ -18,7 +18,7 @@ import type { ReadTx, Service, Tx } from '../service.ts';
 import { organizationQuotas } from '../tenants/quotas.ts';
 import { readSettings } from '../tenants/settings.ts';
 import { headerText } from './header-text.ts';
-import { mailAddressDigest, refusesMail } from './mail-addresses.ts';
+import { mailAddressDigest, markAddress, refusesMail } from './mail-addresses.ts';
 import { automaticHeaders, type ComposedMail, type MailComposer } from './mail-effects.ts';
 import { fileNames, mailAttachments } from './mail-files.ts';
 import { mailHtml, mailText, storedHtmlToText, type MailPage, type ShownMessage } from './mail-html.ts';
@@ -299,6 +299,7 @@ async function composeReply(
       for (const { id } of messages) await setEmailed(tx, service, conversation, id, state);
     },
   });
+  const bounced = record('bounced');
   return {
     mail: {
       from: { name: team, address: senderAddress(route, settings) },
@@ -314,7 +315,14 @@ async function composeReply(
       headers: { ...automaticHeaders, ...unsubscribeHeaders(stopUrl) },
     },
     onDelivered: record('sent'),
-    onFailed: record('bounced'),
+    onFailed: bounced,
+    onAddressRefused: {
+      scope: { organization: conversation.organization_id },
+      work: async (tx) => {
+        await markAddress(tx, service, conversation.organization_id, address, 'bounced');
+        await bounced.work(tx);
+      },
+    },
   };
 }
 
