@@ -2,12 +2,14 @@
 // it: it is shown or saved, never interpreted.
 import { Readable } from 'node:stream';
 import type { Context, Middleware } from 'koa';
-import { visitorApiPrefix } from '../protocol/codes.ts';
+import { fileLimits, visitorApiPrefix } from '../protocol/codes.ts';
 import { notFound, ServiceError } from '../services/core/errors.ts';
 import { findLinkedFile } from '../services/files/download.ts';
+import { takeTransferSeat } from '../services/files/transfer-seats.ts';
 import { contentDisposition } from '../services/files/names.ts';
 import type { ByteRange } from '../services/files/file-store.ts';
 import type { Service } from '../services/service.ts';
+import { clientAddressOf } from './request.ts';
 
 const filePath = new RegExp(`^${visitorApiPrefix}/files/([0-9a-f-]{36})$`, 'i');
 const methods = 'GET, HEAD, OPTIONS';
@@ -20,8 +22,11 @@ export function isFilePath(path: string): boolean {
   return filePath.test(path);
 }
 
-/** Serves files. On a host of their own nothing else is served. */
-export function serveFiles(service: Service): Middleware {
+/**
+ * Serves files. On a host of their own nothing else is served.
+ * @param trustProxy how many reverse proxies are in front, whose X-Forwarded-For is believed
+ */
+export function serveFiles(service: Service, trustProxy: number): Middleware {
   const ownHost = service.files.publicUrl === null ? null : new URL(service.files.publicUrl).host;
   return async (ctx, next) => {
     const id = filePath.exec(ctx.path)?.[1];
@@ -49,11 +54,11 @@ export function serveFiles(service: Service): Middleware {
         `${ctx.method} is not possible here. Possible are ${methods}.`,
       );
     }
-    await sendFile(ctx, service, id);
+    await sendFile(ctx, service, id, trustProxy);
   };
 }
 
-async function sendFile(ctx: Context, service: Service, id: string): Promise<void> {
+async function sendFile(ctx: Context, service: Service, id: string, trustProxy: number): Promise<void> {
   const { row, inline, expires } = await findLinkedFile(service, {
     id,
     expires: single(ctx.query['expires']),
@@ -84,6 +89,10 @@ async function sendFile(ctx: Context, service: Service, id: string): Promise<voi
     return;
   }
   const length = range === null ? row.size : range.end - range.start + 1;
+  if (ctx.method === 'GET') {
+    untilClosed(ctx, await takeTransferSeat(service, 'download', clientAddressOf(ctx, trustProxy)));
+    untilClosed(ctx, endWhenStalled(ctx, service));
+  }
   const bytes = ctx.method === 'HEAD' ? null : await service.files.store.open(row.object, range ?? undefined);
   if (bytes === null && ctx.method !== 'HEAD') throw notFound('file');
   ctx.status = range === null ? 200 : 206;
@@ -92,6 +101,25 @@ async function sendFile(ctx: Context, service: Service, id: string): Promise<voi
   // Koa guesses for a stream that has no type.
   ctx.set('Content-Type', row.type);
   ctx.length = length;
+}
+
+/** Calls `end` when nothing more is sent; now, where the reader has gone already. */
+function untilClosed({ res }: Context, end: () => void): void {
+  if (res.closed) end();
+  else res.once('close', end);
+}
+
+/** Ends a response whose reader takes nothing. @returns ends the watch */
+function endWhenStalled({ req: { socket } }: Context, { engine: { clock } }: Service): () => void {
+  let cancel = (): void => undefined;
+  const watch = (): void => {
+    const written = socket.bytesWritten;
+    cancel = clock.after(fileLimits.downloadStallMs, () =>
+      socket.bytesWritten === written ? socket.destroy() : watch(),
+    );
+  };
+  watch();
+  return () => cancel();
 }
 
 function single(value: string | string[] | undefined): string {

@@ -111,7 +111,7 @@ export function createHttpHandler({ service, config, log, demo }: HttpOptions): 
     await next();
   });
 
-  koa.use(serveFiles(service));
+  koa.use(serveFiles(service, config.trustProxy));
   koa.use(outsideApi(staticFiles()));
   koa.use(serveDashboard(service, config.trustProxy));
   koa.use(outsideApi(serveDocuments(documents)));

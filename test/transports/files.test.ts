@@ -453,6 +453,36 @@ describe('limits', () => {
     expect((await storedObjects(app)).filter((one) => !stored.includes(one))).toHaveLength(1);
   });
 
+  test('an address has so many downloads at once, and one whose reader takes nothing ends', async () => {
+    const id = await upload(visitor, Buffer.alloc(fileLimits.visitorBytes, 7), 'large.txt');
+    const { url } = (await send(visitor, [id])).body.message.attachments[0] as { url: string };
+    const { hostname, port, pathname, search } = new URL(url, app.url);
+    // The others are held open as a download holds its own.
+    const { seats } = app.service.engine;
+    const held = await Promise.all(
+      Array.from({ length: fileLimits.downloads - 1 }, () =>
+        seats.take([{ key: `download:${addressKey('127.0.0.1')}`, most: fileLimits.downloads }]),
+      ),
+    );
+    const reader = connect(Number(port), hostname);
+    const ended = new Promise<void>((resolve) => reader.once('close', () => resolve()));
+    reader.on('error', () => undefined);
+    reader.write(`GET ${pathname}${search} HTTP/1.1\r\nhost: ${hostname}:${port}\r\n\r\n`);
+    await new Promise((resolve) => reader.once('readable', resolve));
+    const refused = await download(url);
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '1']);
+    for (const seat of held) if (typeof seat === 'function') seat();
+    await eventually(async () => {
+      app.clock.advance(fileLimits.downloadStallMs);
+      const alone = await seats.take([{ key: `download:${addressKey('127.0.0.1')}`, most: 1 }]);
+      if (typeof alone !== 'function') throw new Error('the download is still under way');
+      alone();
+    });
+    reader.resume();
+    await ended;
+    expect((await download(url)).status).toBe(200);
+  });
+
   test('the storage of a plan holds under a race, and is in plan and usage', async () => {
     const small = await createOrganization(app, 'small', 'enterprise');
     await app.local('organizations.update', { organization: 'small', limits: { fileBytes: 3 * mebi } });

@@ -15,6 +15,7 @@ import type { ParticipantCall, ReadTx, VisitorCall } from '../service.ts';
 import { assertFileQuota } from '../tenants/quotas.ts';
 import { assertNameAllowed, readFileName } from './names.ts';
 import { storeFile } from './store-file.ts';
+import { takeTransferSeat } from './transfer-seats.ts';
 import { takeIn, tooLarge, type TakenFile } from './spool.ts';
 
 type UploadInput = Input<'files.upload'>;
@@ -34,7 +35,7 @@ export async function uploadFile(call: ParticipantCall, input: UploadInput): Pro
   assertNameAllowed(name);
   const maxBytes = actor.kind === 'visitor' ? fileLimits.visitorBytes : fileLimits.staffBytes;
   if (input.announcedBytes !== null && input.announcedBytes > maxBytes) throw tooLarge(maxBytes);
-  const release = await takeSeat(call);
+  const release = await takeTransferSeat(service, 'upload', call.address);
   try {
     if (isVisitorCall(call)) await countNewVisitor(call);
     const earlier = await service.engine.store.read((tx) => findEarlier(tx, call, input.idempotencyKey));
@@ -49,17 +50,6 @@ export async function uploadFile(call: ParticipantCall, input: UploadInput): Pro
 
 function isVisitorCall(call: ParticipantCall): call is VisitorCall {
   return call.actor.kind === 'visitor';
-}
-
-/** Slow uploads hold no more than so many places of an address. */
-async function takeSeat({ service, address }: ParticipantCall): Promise<() => void> {
-  if (address === null) return () => undefined;
-  const seat = await service.engine.seats.take([
-    { key: `upload:${addressKey(address)}`, most: fileLimits.unfinished },
-  ]);
-  if (typeof seat === 'function') return seat;
-  const window = { limit: fileLimits.unfinished, windowMs: 1_000 };
-  throw rateLimited('per_address', [window], window, 1_000, 'Too many uploads at once');
 }
 
 /** One use of the limiter. */
