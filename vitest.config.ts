@@ -36,6 +36,7 @@ export default defineConfig({
     // A limit is for a test that hangs, not for one that is slow: a busy machine takes ten times as long.
     testTimeout: unbounded ? 0 : 600_000,
     hookTimeout: 600_000,
+    expect: { poll: { timeout: 60_000 } },
     globalSetup: './test/helpers/global-setup.ts',
     setupFiles: './test/helpers/setup-file.ts',
     reporters: ['default', './test/helpers/closing-line-reporter.ts'],
