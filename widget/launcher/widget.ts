@@ -1,13 +1,9 @@
 // Owns the first stage: configuration, the launcher in its shadow root, and fetching the panel when a visitor
 // reaches for it. Must not store anything, make an identifier or open a connection.
-import type { SdkApi, SdkConfig, Theme } from '../../src/sdk/types.ts';
-import { palette } from '../shared/colours.ts';
-import { h, icon, sheet } from '../shared/dom.ts';
-import { launcherIcons } from '../shared/icons.ts';
-import { chooseLanguage, isRightToLeft } from '../shared/languages.ts';
+import type { SdkApi, SdkConfig } from '../../src/sdk/types.ts';
 import { fetchConfig, maxRetryWaitMs } from './config.ts';
 import { isReturningVisitor } from './returning-visitor.ts';
-import css from './launcher.css';
+import { drawLauncher, type DrawnLauncher } from './draw-launcher.ts';
 import type { PanelModule, WidgetHost, WidgetOptions } from './host.ts';
 
 export interface Widget {
@@ -27,8 +23,6 @@ interface Call {
 
 /** Calls that need no engine as long as there is none: they only undo what has not happened yet. */
 const idleCalls = new Set(['show', 'hide', 'close']);
-/** The word for the launcher where it is not "Chat". */
-const words: Readonly<Partial<Record<string, string>>> = { ar: 'الدردشة', pl: 'Czat' };
 
 /**
  * @param options with `apiBaseUrl` filled in
@@ -42,12 +36,11 @@ export function createWidget(
   const { signal } = life;
   const host = document.createElement('deskbell-widget');
   const calls: Call[] = [];
+  const load = createPanelLoader(options.apiBaseUrl);
   let config: SdkConfig | null = null;
   let engine: SdkApi | null = null;
-  let loading: Promise<PanelModule> | null = null;
   let wanted = false;
   let coming = false;
-  let attempt = 0;
   let shell: WidgetHost | null = null;
 
   const ready =
@@ -57,14 +50,25 @@ export function createWidget(
 
   function draw(found: SdkConfig): void {
     config = found;
-    begin(attachLauncher(found));
+    begin(
+      drawLauncher(host, {
+        options,
+        config: found,
+        signal,
+        reach: () => void load().catch(() => undefined),
+        click: () => {
+          // A second click while the panel is on its way must not close what is not open yet.
+          if (engine !== null || !opensFirst(calls)) void call('toggle', []);
+        },
+      }),
+    );
     whenIdle(() => {
       if (isReturningVisitor(options)) void loadEngine();
     });
   }
 
   /** From here on the engine can be made: with a box to draw in, or without. */
-  function begin(drawn: Drawn | null): void {
+  function begin(drawn: DrawnLauncher | null): void {
     shell = {
       options,
       config,
@@ -88,95 +92,6 @@ export function createWidget(
     if (wanted || options.headless === true) void loadEngine();
   }
 
-  interface Drawn {
-    readonly root: ShadowRoot;
-    readonly box: HTMLElement;
-    readonly launcher: HTMLButtonElement;
-    readonly badge: HTMLElement;
-    paint(theme: Theme): void;
-  }
-
-  function attachLauncher({ appearance, locale }: SdkConfig): Drawn {
-    const { language, tag } = chooseLanguage([
-      options.locale,
-      locale,
-      document.documentElement.lang,
-      navigator.language,
-    ]);
-    const root = host.attachShadow({ mode: 'open' });
-    root.adoptedStyleSheets = [sheet(css)];
-    const badge = h('span', { class: 'badge', 'aria-hidden': 'true' });
-    const word = words[language] ?? 'Chat';
-    const launcher = h(
-      'button',
-      {
-        class: 'launcher',
-        type: 'button',
-        'aria-label': word,
-        'aria-haspopup': 'dialog',
-        'aria-expanded': 'false',
-        pointerenter: prefetch,
-        focus: prefetch,
-        click: () => {
-          // A second click while the panel is on its way must not close what is not open yet.
-          if (engine !== null || !opensFirst()) void call('toggle', []);
-        },
-      },
-      icon(launcherIcons[appearance.launcherIcon]),
-      badge,
-    );
-    const box = h(
-      'section',
-      { class: `box ${appearance.position === 'bottom-left' ? 'left' : ''}`, 'aria-label': word },
-      launcher,
-    );
-    const darkness = matchMedia('(prefers-color-scheme: dark)');
-    let theme = options.theme ?? 'auto';
-    const paint = (next: Theme): void => {
-      theme = next;
-      const dark = theme === 'dark' || (theme === 'auto' && darkness.matches);
-      for (const [name, value] of Object.entries(palette(appearance.colors, dark)))
-        box.style.setProperty(name, value);
-      box.style.setProperty('color-scheme', dark ? 'dark' : 'light');
-    };
-    paint(theme);
-    darkness.addEventListener('change', () => paint(theme), { signal });
-    root.append(box);
-    host.lang = tag;
-    host.dir = isRightToLeft(language) ? 'rtl' : 'ltr';
-    // The top layer: above every z-index, and no transform of the page's moves it.
-    host.popover = 'manual';
-    const attach = (): void => {
-      document.documentElement.append(host);
-      // Where popovers are not known, the style sheet alone keeps it in place.
-      if ('showPopover' in host) host.showPopover();
-    };
-    attach();
-    // Single-page sites swap what they did not put there themselves.
-    const watch = new MutationObserver(() => {
-      if (!host.isConnected) attach();
-    });
-    watch.observe(document.documentElement, { childList: true });
-    signal.addEventListener('abort', () => watch.disconnect());
-    return { root, box, launcher, badge, paint };
-  }
-
-  function prefetch(): void {
-    load().catch(() => undefined);
-  }
-
-  function load(): Promise<PanelModule> {
-    // A release of the service replaces the panel's file: an older launcher then finds the new one by its stable name.
-    const file = attempt === 0 ? PANEL_FILE : `panel.js?${attempt}`;
-    loading ??= (import(`${options.apiBaseUrl}/${file}`) as Promise<PanelModule>).catch((error: unknown) => {
-      loading = null;
-      attempt++;
-      if (attempt === 1) return load();
-      throw error;
-    });
-    return loading;
-  }
-
   async function loadEngine(): Promise<void> {
     wanted = true;
     if (shell === null || coming) return;
@@ -191,22 +106,13 @@ export function createWidget(
       try {
         const panel = await load();
         if (signal.aborted) return;
-        engine = await panel.start(shell, opensFirst());
+        engine = await panel.start(shell, opensFirst(calls));
       } catch {
         await new Promise((resolve) => setTimeout(resolve, waitMs));
       }
     }
     shell.launcher?.removeAttribute('aria-busy');
     if (engine !== null) for (const one of calls.splice(0)) run(engine, one);
-  }
-
-  /** Whether the waiting calls end with the panel open: then it need not wait for the engine. */
-  function opensFirst(): boolean {
-    return calls.reduce(
-      (open, { name }) =>
-        name === 'open' ? true : name === 'close' ? false : name === 'toggle' ? !open : open,
-      false,
-    );
   }
 
   function call(name: string, args: readonly unknown[]): Promise<unknown> {
@@ -238,6 +144,33 @@ export function createWidget(
   }
 
   return { appId: options.appId, ready, call };
+}
+
+/** Fetches the panel's file, once, and again after it could not be had. @param base the service's address */
+function createPanelLoader(base: string): () => Promise<PanelModule> {
+  let loading: Promise<PanelModule> | null = null;
+  let attempt = 0;
+  const load = (): Promise<PanelModule> => {
+    // A release of the service replaces the panel's file: an older launcher then finds the new one by its stable name.
+    const file = attempt === 0 ? PANEL_FILE : `panel.js?${attempt}`;
+    loading ??= (import(`${base}/${file}`) as Promise<PanelModule>).catch((error: unknown) => {
+      loading = null;
+      attempt++;
+      if (attempt === 1) return load();
+      throw error;
+    });
+    return loading;
+  };
+  return load;
+}
+
+/** Whether the waiting calls end with the panel open: then it need not wait for the engine. */
+function opensFirst(calls: readonly Call[]): boolean {
+  return calls.reduce(
+    (open, { name }) =>
+      name === 'open' ? true : name === 'close' ? false : name === 'toggle' ? !open : open,
+    false,
+  );
 }
 
 function run(engine: SdkApi, { name, args, resolve, reject }: Call): void {

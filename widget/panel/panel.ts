@@ -3,8 +3,9 @@
 import { sizeLimits } from '../../src/protocol/codes.ts';
 import type { VisibleHost } from '../launcher/host.ts';
 import { h, icon } from '../shared/dom.ts';
-import { createComposer, type Composer, type ComposerOptions } from './composer.ts';
+import { Composer, type ComposerOptions } from './composer.ts';
 import { icons } from './icons.ts';
+import { createPhoneLayout, trapFocus } from './phone-layout.ts';
 import type { ComposedContent } from './serialize.ts';
 import type { I18n } from './i18n.ts';
 
@@ -40,8 +41,6 @@ export interface Panel {
   remove(): void;
 }
 
-const narrow = '(max-width: 480px), (max-height: 480px)';
-
 /** What was being written, to carry it over. */
 export interface PanelDraft {
   readonly content: readonly Node[];
@@ -53,10 +52,8 @@ export function createPanel(shell: VisibleHost, i18n: I18n, draft: PanelDraft): 
   const { config } = shell;
   const life = new AbortController();
   const { signal } = life;
-  const phone = matchMedia(narrow);
   const queued: ComposedContent[] = [];
   const asks = (config?.behavior.contactForm ?? 'off') !== 'off';
-  let overflow: string | null = null;
   let handlers: PanelHandlers = {
     close: () => {
       setOpen(false);
@@ -81,7 +78,7 @@ export function createPanel(shell: VisibleHost, i18n: I18n, draft: PanelDraft): 
     engineCame = resolve;
   });
 
-  const composer = createComposer({
+  const composer = new Composer({
     speech: i18n,
     root: shell.root,
     maxLength: sizeLimits.contentRest,
@@ -90,41 +87,19 @@ export function createPanel(shell: VisibleHost, i18n: I18n, draft: PanelDraft): 
     cancel: () => handlers.cancel(),
     target: () => handlers.target(),
   });
-  const chat = h(
-    'div',
-    {
-      class: 'chat',
-      'data-drop': words.dropHere,
-      dragover: dragged,
-      dragleave: ({ relatedTarget }: DragEvent) =>
-        chat.toggleAttribute('data-over', relatedTarget instanceof Node && chat.contains(relatedTarget)),
-      drop: (event: DragEvent) => {
-        const taken = dragged(event);
-        chat.removeAttribute('data-over');
-        if (taken) composer.attach([...(event.dataTransfer?.files ?? [])]);
-      },
-    },
-    composer.element,
-  );
+  const chat = drawChat(composer, words);
   const backButton = button(words.back, icons.back, () => handlers.back());
   backButton.classList.add('back');
   backButton.hidden = true;
   const soundButton = button(words.soundOn, icons.sound, () => handlers.sound());
-  const logo = h('span', { class: 'logo' });
-  const image = config?.appearance.logo ?? null;
-  if (image !== null)
-    logo.append(
-      h('img', { src: image, alt: '', referrerpolicy: 'no-referrer', error: () => logo.replaceChildren() }),
-    );
-  const title = h('h2', { id: 'title' }, config?.name ?? words.chat);
   const presence = h('p', { class: 'presence' }, config?.online === true ? words.online : words.away);
   presence.classList.toggle('on', config?.online === true);
   const header = h(
     'header',
     {},
     backButton,
-    logo,
-    h('div', { class: 'who' }, title, presence),
+    drawLogo(config?.appearance.logo ?? null),
+    h('div', { class: 'who' }, h('h2', { id: 'title' }, config?.name ?? words.chat), presence),
     soundButton,
     button(words.close, icons.close, () => handlers.close()),
   );
@@ -138,19 +113,9 @@ export function createPanel(shell: VisibleHost, i18n: I18n, draft: PanelDraft): 
   // A page's keyboard shortcuts are not meant for what is typed in here.
   for (const type of ['keydown', 'keypress', 'keyup'])
     element.addEventListener(type, (event) => event.stopPropagation(), { signal });
-  phone.addEventListener('change', fit, { signal });
-  for (const type of ['resize', 'scroll']) visualViewport?.addEventListener(type, fit, { signal });
+  const { isPhone, fit } = createPhoneLayout(element, isOpen, signal);
   composer.fill(draft.content);
   composer.attach(draft.files);
-
-  /** Files over the chat, where they can be taken. A browser that opened them would leave the page. */
-  function dragged(event: DragEvent): boolean {
-    if (event.defaultPrevented || event.dataTransfer?.types.includes('Files') !== true) return false;
-    event.preventDefault();
-    const taken = composer.element.checkVisibility();
-    chat.toggleAttribute('data-over', taken);
-    return taken;
-  }
 
   function isOpen(): boolean {
     return element.hidden === false;
@@ -180,36 +145,8 @@ export function createPanel(shell: VisibleHost, i18n: I18n, draft: PanelDraft): 
       event.preventDefault();
       handlers.close();
     }
-    if (event.key === 'Tab' && phone.matches) trap(event);
-  }
-
-  /** Where the panel covers the page, Tab must not lead behind it. */
-  function trap(event: KeyboardEvent): void {
-    const stops = [
-      ...element.querySelectorAll<HTMLElement>('button, input, a[href], [contenteditable], [tabindex="0"]'),
-    ].filter((stop) => stop.tabIndex >= 0 && stop.checkVisibility());
-    const edge = event.shiftKey ? stops[0] : stops.at(-1);
-    if (shell.root.activeElement !== edge && shell.root.activeElement !== element) return;
-    event.preventDefault();
-    (event.shiftKey ? stops.at(-1) : stops[0])?.focus();
-  }
-
-  function fit(): void {
-    const whole = phone.matches && isOpen();
-    if (whole) element.setAttribute('aria-modal', 'true');
-    else element.removeAttribute('aria-modal');
-    // The keyboard shrinks the visual viewport only; the panel must end above it. Pinching is none of its business.
-    const seen = whole && visualViewport !== null && visualViewport.scale < 1.01 ? visualViewport : null;
-    element.style.setProperty('--height', seen === null ? '100%' : `${seen.height}px`);
-    element.style.setProperty('--top', seen === null ? '0px' : `${seen.offsetTop}px`);
-    const page = document.documentElement.style;
-    if (whole && overflow === null) {
-      overflow = page.overflow;
-      page.overflow = 'hidden';
-    } else if (!whole && overflow !== null) {
-      page.overflow = overflow;
-      overflow = null;
-    }
+    // Where the panel covers the page, Tab must not lead behind it.
+    if (event.key === 'Tab' && isPhone()) trapFocus(element, shell.root, event);
   }
 
   return {
@@ -239,4 +176,43 @@ export function createPanel(shell: VisibleHost, i18n: I18n, draft: PanelDraft): 
 
 function button(label: string, path: string, click: () => void): HTMLButtonElement {
   return h('button', { type: 'button', class: 'icon', 'aria-label': label, title: label, click }, icon(path));
+}
+
+/** The chat's view. Files that are dropped on it go to the composer. */
+function drawChat(composer: Composer, words: I18n['words']): HTMLElement {
+  /** Files over the chat, where they can be taken. A browser that opened them would leave the page. */
+  const dragged = (event: DragEvent): boolean => {
+    if (event.defaultPrevented || event.dataTransfer?.types.includes('Files') !== true) return false;
+    event.preventDefault();
+    const taken = composer.element.checkVisibility();
+    chat.toggleAttribute('data-over', taken);
+    return taken;
+  };
+  const chat = h(
+    'div',
+    {
+      class: 'chat',
+      'data-drop': words.dropHere,
+      dragover: dragged,
+      dragleave: ({ relatedTarget }: DragEvent) =>
+        chat.toggleAttribute('data-over', relatedTarget instanceof Node && chat.contains(relatedTarget)),
+      drop: (event: DragEvent) => {
+        const taken = dragged(event);
+        chat.removeAttribute('data-over');
+        if (taken) composer.attach([...(event.dataTransfer?.files ?? [])]);
+      },
+    },
+    composer.element,
+  );
+  return chat;
+}
+
+/** The organization's picture; nothing where it has none, or where it does not load. */
+function drawLogo(src: string | null): HTMLElement {
+  const logo = h('span', { class: 'logo' });
+  if (src !== null)
+    logo.append(
+      h('img', { src, alt: '', referrerpolicy: 'no-referrer', error: () => logo.replaceChildren() }),
+    );
+  return logo;
 }
