@@ -1,9 +1,12 @@
 // Owns the tools of a desk in a browser: the field edits its text itself, files are chosen and kept by the browser, and
-// what is learnt is loaded when it is asked for.
+// what is learnt, and what lies over the panes, is loaded when it is asked for.
 import type { DeskContext } from '../desk/desk-context.ts';
 import { newLine } from '../desk/editing/buffer.ts';
+import type { DialogParts, Dialogs } from '../desk/dialogs.ts';
 import type { Learning, LearningParts } from '../desk/learning.ts';
-import type { DeskTools, LearningTool } from '../desk/tools.ts';
+import type { DeskTools, DialogTool, LearningTool } from '../desk/tools.ts';
+
+export type LoadDialogs = () => Promise<{ readonly Dialogs: typeof Dialogs }>;
 
 function learningOnUse(context: DeskContext, parts: LearningParts): LearningTool {
   let loading: Promise<Learning> | null = null;
@@ -25,11 +28,38 @@ function learningOnUse(context: DeskContext, parts: LearningParts): LearningTool
   };
 }
 
+/** What is pressed before they are there happens then, in its order. @param load fetches the file they come in */
+function dialogsOnUse(load: LoadDialogs, context: DeskContext, parts: DialogParts): DialogTool {
+  let dialogs: Dialogs | null = null;
+  const waiting: ((dialogs: Dialogs) => void)[] = [];
+  const use = (act: (dialogs: Dialogs) => void): void => {
+    if (dialogs !== null) return act(dialogs);
+    waiting.push(act);
+    if (waiting.length > 1) return undefined;
+    load().then(
+      (file) => {
+        dialogs = new file.Dialogs(context, parts);
+        for (const one of waiting.splice(0)) one(dialogs);
+      },
+      () => void waiting.splice(0),
+    );
+    return undefined;
+  };
+  return {
+    press: (command, press) => use((one) => one.press(command, press)),
+    setFilter: (filter) => use((one) => one.setFilter(filter)),
+    choose: (index) => use((one) => one.choose(index)),
+    confirm: () => use((one) => one.confirm()),
+  };
+}
+
 const nothing = (): Promise<void> => Promise.resolve();
 
-export const browserTools: DeskTools = {
+/** @param loadDialogs fetches the file with what lies over the panes; where that fails, who draws them says so */
+export const createBrowserTools = (loadDialogs: LoadDialogs): DeskTools => ({
   motions: { newline: newLine },
   learning: learningOnUse,
+  dialogs: (context, parts) => dialogsOnUse(loadDialogs, context, parts),
   files: (context, composer, navigation) => ({
     attach: () => {
       if (context.state.open === null) return;
@@ -48,4 +78,4 @@ export const browserTools: DeskTools = {
     saveTo: nothing,
     openFile: nothing,
   }),
-};
+});

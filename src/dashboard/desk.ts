@@ -6,7 +6,7 @@ import { initialState } from '../desk/desk-state.ts';
 import { createKeymap, type CommandName, type Keymap, type KeyOverrides } from '../desk/keymap.ts';
 import type { Notifier } from '../desk/notifications.ts';
 import { session, staffClient } from './api.ts';
-import { browserTools } from './desk-tools.ts';
+import { createBrowserTools } from './desk-tools.ts';
 import { go, hrefOf } from './router.ts';
 import { isSoundOn, playSound, setSound } from './sound.ts';
 import type { DraftStore } from '../desk/drafts.ts';
@@ -139,7 +139,8 @@ export function desk(): Desk {
     client,
     drafts,
     mode: 'live',
-    tools: browserTools,
+    // In the file that draws them.
+    tools: createBrowserTools(() => import('./inbox/overlays.tsx')),
     asksLess: true,
     loadsEarly: true,
     keymap,

@@ -2,11 +2,10 @@
 // file comes from and how it is uploaded is the face's business.
 import { blockedFileEndings, fileLimits } from '../protocol/codes.ts';
 import { newKey, refusalOf, type FileRefusal, type FileRules } from '../sdk/attachments.ts';
-import { asSdkError } from '../sdk/error.ts';
 import type { SdkFile } from '../sdk/types.ts';
 import { errorMessage, type DeskContext } from './desk-context.ts';
 import { sanitizeLine } from './sanitize-line.ts';
-import type { DeskText } from './texts.ts';
+import type { DeskText, Say } from './texts.ts';
 
 /** What a member may send, as far as it is known before the service is asked. */
 export const staffFileRules: FileRules = {
@@ -61,8 +60,6 @@ const refusalTexts: Readonly<Record<FileRefusal, DeskText>> = {
   empty: 'fileEmpty',
 };
 const none: readonly ComposerFile[] = [];
-/** Progress is told in steps: each draws the composer. */
-const progressStep = 0.02;
 
 export class ComposerFiles {
   readonly #context: DeskContext;
@@ -88,7 +85,7 @@ export class ComposerFiles {
       const files = this.of(conversationId);
       const why = refusalOf({ name: source.name, size: source.size ?? 1 }, files.length, staffFileRules);
       if (why === null) this.#files.set(conversationId, [...files, this.#fileOf(source)]);
-      else refused.add(this.#refusal(why, source.name));
+      else refused.add(refusalText(why, source.name, this.#context.say));
     }
     if (refused.size > 0) this.#context.flash([...refused].join(' '), 'bad');
     this.#changed(conversationId);
@@ -158,52 +155,21 @@ export class ComposerFiles {
     this.#busy = false;
   }
 
-  async #upload(conversationId: string, { key, source, name }: ComposerFile): Promise<void> {
-    const life = this.#lives.get(key) ?? new AbortController();
-    const { signal } = life;
-    let told = 0;
-    const gone = new Promise<null>((resolve) => {
-      signal.addEventListener('abort', () => resolve(null));
-    });
-    const sent = source.upload({
-      key,
-      signal,
-      onProgress: (share) => {
-        if (Math.abs(share - told) < progressStep || signal.aborted) return;
-        told = share;
-        this.#patch(conversationId, key, { progress: share });
-      },
-    });
-    // Taken out: what still comes of it concerns no one.
-    sent.catch(() => undefined);
+  /** What uploads is loaded with the first file. */
+  async #upload(conversationId: string, file: ComposerFile): Promise<void> {
+    const { signal } = this.#lives.get(file.key) ?? new AbortController();
+    const patch = (values: Partial<ComposerFile>): void => this.#patch(conversationId, file.key, values);
     try {
-      const uploaded = await Promise.race([gone, sent]);
-      if (uploaded !== null)
-        this.#patch(conversationId, key, {
-          uploaded,
-          name: uploaded.name,
-          size: uploaded.size,
-          progress: 1,
-        });
+      const { uploadFile } = await import('./file-upload.ts');
+      await uploadFile(file, signal, patch, this.#context.say);
     } catch (error) {
-      const { problem, mayRetry } = this.#problemOf(error, name);
-      this.#patch(conversationId, key, { problem, mayRetry });
+      patch({ problem: errorMessage(error, this.#context.say), mayRetry: true });
     }
   }
+}
 
-  #refusal(why: FileRefusal, name: string): string {
-    const n = why === 'tooMany' ? staffFileRules.maxFiles : Math.floor(staffFileRules.maxBytes / 1_048_576);
-    return this.#context.say(refusalTexts[why], { name: sanitizeLine(name), n });
-  }
-
-  /** What is refused for what it is, is refused again. */
-  #problemOf(error: unknown, name: string): { readonly problem: string; readonly mayRetry: boolean } {
-    const { say } = this.#context;
-    const code: string = asSdkError(error).code;
-    if (code === 'payload_too_large') return { problem: this.#refusal('tooLarge', name), mayRetry: false };
-    if (code === 'file_rejected') return { problem: say('fileRejected'), mayRetry: false };
-    if (code === 'plan_limit') return { problem: say('fileNoSpace'), mayRetry: true };
-    if (code === 'network') return { problem: say('fileNotUploaded'), mayRetry: true };
-    return { problem: errorMessage(error, say), mayRetry: true };
-  }
+/** Why a file can't be sent, as a sentence. */
+export function refusalText(why: FileRefusal, name: string, say: Say): string {
+  const n = why === 'tooMany' ? staffFileRules.maxFiles : Math.floor(staffFileRules.maxBytes / 1_048_576);
+  return say(refusalTexts[why], { name: sanitizeLine(name), n });
 }

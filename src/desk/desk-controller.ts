@@ -12,15 +12,16 @@ import {
   type ConversationCommands,
 } from './conversation-commands.ts';
 import { ConversationController } from './conversation-controller.ts';
-import { Dialogs, maxFieldLength } from './dialogs.ts';
 import type { KeyPress } from './key-names.ts';
 import type { CommandName, Keymap } from './keymap.ts';
 import { Navigation } from './navigation.ts';
-import type { FileTool } from './tools.ts';
+import { maxFieldLength } from './one-line-field.ts';
+import type { DialogTool, FileTool } from './tools.ts';
 import { startNotifications, type Notifications, type Notifier } from './notifications.ts';
 import { QueueController } from './queue-controller.ts';
 import { QueueOrder } from './queue-order.ts';
 import { SavedViews } from './saved-views.ts';
+import { SearchKeys } from './search-keys.ts';
 
 export interface DeskControllerOptions extends DeskParts {
   readonly keymap: Keymap;
@@ -46,7 +47,8 @@ export class DeskController {
   readonly #notifications: Notifications;
   readonly #navigation: Navigation;
   readonly #runner: CommandRunner;
-  readonly #dialogs: Dialogs;
+  readonly #dialogs: DialogTool;
+  readonly #searchKeys: SearchKeys;
   readonly #undo: readonly (() => void)[];
   #stopped = false;
   #signingIn = false;
@@ -83,7 +85,8 @@ export class DeskController {
       files,
       notifications: this.#notifications,
     });
-    this.#dialogs = new Dialogs(context, {
+    this.#searchKeys = new SearchKeys(context, queue, this.#runner.run);
+    this.#dialogs = parts.tools.dialogs(context, {
       commands,
       queue,
       order,
@@ -134,9 +137,10 @@ export class DeskController {
   paste(text: string): void {
     const { dialog, queue, focus, open } = this.#state;
     const scope = keyScopeOf(this.#state);
+    const line = { key: null, text: text.replace(/\s+/g, ' ').slice(0, maxFieldLength) };
     if (scope === 'composer') this.composer.paste(text);
-    else if (scope === 'menu' || scope === 'search')
-      this.#dialogs.press(null, { key: null, text: text.replace(/\s+/g, ' ').slice(0, maxFieldLength) });
+    else if (scope === 'menu') this.#dialogs.press(null, line);
+    else if (scope === 'search') this.#searchKeys.press(null, line);
     else if (dialog === null && focus !== 'queue' && queue.search === null && open !== null) {
       this.#navigation.setFocus('composer');
       this.composer.paste(text);
@@ -206,12 +210,14 @@ export class DeskController {
     switch (scope) {
       case 'menu':
       case 'confirm':
-      case 'search':
         // A second Ctrl+C where the first one asked means it.
         if (command === 'quit' && scope === 'confirm') return this.context.runtime.exit(0);
         if (command === 'quit' && scope === 'menu') return this.#navigation.setDialog(null);
         if (command === 'redraw') return this.context.face.redraw();
         return this.#dialogs.press(command, press);
+      case 'search':
+        if (command === 'redraw') return this.context.face.redraw();
+        return this.#searchKeys.press(command, press);
       case 'composer':
         if (command !== null) {
           if (!this.composer.run(command)) this.run(command);

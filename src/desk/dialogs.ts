@@ -1,20 +1,22 @@
-// Keys of what lies over the panes, and of the search: choosing, filtering, answering.
+// Keys of what lies over the panes: choosing, filtering, answering.
 import { paletteCommands } from './available-commands.ts';
 import type { ComposerController } from './composer-controller.ts';
 import type { DeskContext } from './desk-context.ts';
 import type { Dialog, Question } from './desk-state.ts';
 import type { ConversationCommands } from './conversation-commands.ts';
 import type { FileTool, LearningTool } from './tools.ts';
+import { fieldAfter, maxFieldLength } from './one-line-field.ts';
 import type { KeyPress } from './key-names.ts';
 import type { CommandName, Keymap } from './keymap.ts';
 import { builtInViews, menuChoices, viewActs, type ViewAct } from './menus.ts';
 import type { Navigation } from './navigation.ts';
 import type { QueueController } from './queue-controller.ts';
-import { shownRows, type QueueView } from './queue.ts';
+import type { QueueView } from './queue.ts';
 import { sanitizeLine } from './sanitize-line.ts';
 import { priorities, type QueueOrder } from './queue-order.ts';
 import type { SavedViews } from './saved-views.ts';
 import { parseSnoozeEnd, snoozeChoices, snoozeEnd } from './snooze-times.ts';
+import { ViewEditing } from './view-editing.ts';
 import { lastViewWord, parseView } from './view-text.ts';
 
 const steps: Readonly<Partial<Record<CommandName, number>>> = { down: 1, up: -1, pageDown: 10, pageUp: -10 };
@@ -22,8 +24,6 @@ const steps: Readonly<Partial<Record<CommandName, number>>> = { down: 1, up: -1,
 type Menu = Extract<Dialog, { kind: 'menu' }>;
 /** Menus whose choices are counted: a digit chooses. */
 const counted: ReadonlySet<Menu['menu']> = new Set(['priority', 'snooze', 'views']);
-/** What a field of one line takes. */
-export const maxFieldLength = 200;
 /** A view is longer: each of its tags is named. So is a path. */
 const maxViewText = 1_000;
 
@@ -43,20 +43,22 @@ export interface DialogParts {
 export class Dialogs {
   readonly #context: DeskContext;
   readonly #parts: DialogParts;
+  readonly #viewEditing: ViewEditing;
 
   constructor(context: DeskContext, parts: DialogParts) {
     this.#context = context;
     this.#parts = parts;
+    this.#viewEditing = new ViewEditing(context, parts.views, parts.queue.search);
   }
 
   /**
-   * A key in the dialog that is open, or in the field of the search.
+   * A key in the dialog that is open.
    * @param command null: the key is bound to nothing, and may be text
    */
   press(command: CommandName | null, press: KeyPress): void {
-    const { dialog, queue } = this.#context.state;
+    const { dialog } = this.#context.state;
     const { navigation } = this.#parts;
-    if (dialog === null) return this.#inSearch(command, press, queue.search?.text ?? '');
+    if (dialog === null) return undefined;
     if (dialog.kind === 'confirm') {
       if (command === 'yes') this.#answer(dialog.ask);
       else if (command === 'no') navigation.setDialog(null);
@@ -88,7 +90,7 @@ export class Dialogs {
   }
 
   #answer(question: Question): void {
-    const { commands, composer, learning, navigation, order, queue, views } = this.#parts;
+    const { commands, composer, learning, navigation, order } = this.#parts;
     navigation.setDialog(null);
     switch (question.command) {
       case 'resolve':
@@ -101,7 +103,7 @@ export class Dialogs {
       case 'resolveMarked':
         return void order.bulk({ act: 'resolve' });
       case 'deleteView':
-        return void views.remove(question.id, queue.search);
+        return void this.#viewEditing.remove(question.id);
       case 'release':
         return void commands.release(question.id);
       case 'block':
@@ -227,63 +229,24 @@ export class Dialogs {
         const about = act === '+change' && view !== null ? view.id : null;
         // The tags are offered as words.
         order.loadTags().catch(report);
-        return navigation.openMenu('viewText', { about, filter: views.lineOf(about) });
+        return navigation.openMenu('viewText', { about, filter: this.#viewEditing.lineOf(about) });
       }
     }
   }
 
   /** The line of a view: saved where it is whole, else one word longer. */
   #writeView(menu: Menu, chosen: string): void {
-    const { navigation, queue, views } = this.#parts;
+    const { navigation } = this.#parts;
     const written = chosen === '+save' ? parseView(menu.filter) : null;
     if (written !== null) {
       navigation.setFocus('queue');
-      return void views.save(menu.about, written, queue.search);
+      return void this.#viewEditing.save(menu.about, written);
     }
     const filter = `${lastViewWord(menu.filter).before}${chosen} `;
     return this.#context.store.set({ dialog: { ...menu, filter, index: 0 } });
-  }
-
-  #inSearch(command: CommandName | null, press: KeyPress, text: string): void {
-    const { queue, run } = this.#parts;
-    switch (command) {
-      case 'down':
-      case 'up':
-        return queue.move(command === 'down' ? 1 : -1);
-      case 'pageDown':
-        return queue.move(this.#context.face.queuePageSize());
-      case 'pageUp':
-        return queue.move(-this.#context.face.queuePageSize());
-      case 'open':
-        if (text.trim() === '') return queue.search.end();
-        queue.search.confirm();
-        if (shownRows(this.#context.state.queue, this.#context.memberId).length === 1) run('open');
-        return undefined;
-      case 'back':
-        return queue.search.end();
-      case 'nextUnread':
-      case 'nextPane':
-      case 'previousPane':
-      case 'redraw':
-      case 'quit':
-        queue.search.confirm();
-        return run(command);
-      default: {
-        const next = fieldAfter(text, press);
-        return next === null ? undefined : queue.search.setText(next);
-      }
-    }
   }
 }
 
 function maxLengthOf({ menu }: Menu): number {
   return menu === 'viewText' || menu === 'attachPath' || menu === 'savePath' ? maxViewText : maxFieldLength;
-}
-
-/** A one-line field after a key: typed text is added, Backspace takes the last character; null: unchanged. */
-function fieldAfter(text: string, { key, text: typed }: KeyPress, most = maxFieldLength): string | null {
-  if (key === 'backspace') return Array.from(text).slice(0, -1).join('');
-  if (key === 'ctrl+u' || key === 'ctrl+w') return '';
-  if (typed === '' || typed === '\n') return null;
-  return (text + typed).slice(0, most);
 }

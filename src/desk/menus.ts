@@ -8,8 +8,9 @@ import { isAvailable, keyScopeOf, keyFor, paletteCommands, targetFiles } from '.
 import { sanitizeLine } from './sanitize-line.ts';
 import { priorities, priorityTexts } from './queue-order.ts';
 import type { QueueView } from './queue.ts';
-import { parseSnoozeEnd, snoozeChoices, snoozeEnd, untilLabel } from './snooze-times.ts';
+import { parseSnoozeEnd, snoozeChoices, snoozeEnd } from './snooze-times.ts';
 import { inEnglish, type Say } from './texts.ts';
+import { untilLabel } from './time.ts';
 import { lastViewWord, parseView, viewWords } from './view-text.ts';
 import type { Choice, Dialog, DeskState } from './desk-state.ts';
 

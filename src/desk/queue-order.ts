@@ -7,7 +7,7 @@ import { runOnce, visitorName } from './conversation-commands.ts';
 import type { DeskContext } from './desk-context.ts';
 import { shownRows } from './queue.ts';
 import { sanitizeLine } from './sanitize-line.ts';
-import { untilLabel } from './snooze-times.ts';
+import { untilLabel } from './time.ts';
 
 /** In the order in which they are offered. */
 export const priorities = ['urgent', 'high', 'normal', 'low'] as const satisfies readonly Priority[];

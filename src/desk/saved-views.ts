@@ -1,11 +1,7 @@
-// The saved views of the queue: loading and counting them, making, changing, deleting, and in which order they stand. What is
-// asked while one is written is in menus.ts.
-import { runOnce } from './conversation-commands.ts';
+// The saved views of the queue: loading and counting them, and in which order they stand. Making, changing and deleting them
+// is in view-editing.ts.
 import type { DeskContext } from './desk-context.ts';
-import { tabFilters, type QueueView } from './queue.ts';
-import type { QueueSearch } from './queue-search.ts';
-import { sanitizeLine } from './sanitize-line.ts';
-import { writeView, type WrittenView } from './view-text.ts';
+import type { QueueView } from './queue.ts';
 
 const orderName = 'views';
 
@@ -32,56 +28,6 @@ export class SavedViews {
     store.set({ viewCounts: new Map(counts.map(({ id, count }) => [id, count])) });
   }
 
-  /** The line with which a view begins: what the queue shows now, or the view as it is. @param id null: a new one */
-  lineOf(id: string | null): string {
-    const { queue, views } = this.#context.state;
-    const known = views?.find((view) => view.id === id);
-    if (known !== undefined) return writeView(known);
-    const { search, tab } = queue;
-    const query = search === null ? tabFilters[tab] : (search.view?.query ?? wordsOf(search.text));
-    return `${writeView({ name: '', shared: false, query }).trimEnd().replace(/=$/, '')}`;
-  }
-
-  /** Saves what was written, and shows it. @param id of the view that changes; null: a new one */
-  async save(id: string | null, written: WrittenView, search: QueueSearch): Promise<void> {
-    const { client, say } = this.#context;
-    const path = id === null ? '/views' : `/views/${id}`;
-    await runOnce(
-      this.#context,
-      'view',
-      id ?? '',
-      async () => {
-        const { view } = await client.call<{ view: QueueView }>(id === null ? 'POST' : 'PATCH', path, {
-          name: written.name,
-          shared: written.shared,
-          query: written.query,
-        });
-        this.#context.flash(say('viewSaved', { name: sanitizeLine(view.name) }), 'good');
-        await this.load();
-        await search.showView(view);
-      },
-      this.#context.report,
-    );
-  }
-
-  /** Deletes a view; where it was shown, the tab is back. */
-  async remove(id: string, search: QueueSearch): Promise<void> {
-    const { client, say, state } = this.#context;
-    const name = sanitizeLine(state.views?.find((view) => view.id === id)?.name ?? '');
-    await runOnce(
-      this.#context,
-      'view',
-      id,
-      async () => {
-        await client.call('DELETE', `/views/${id}`);
-        this.#context.flash(say('viewDeleted', { name }), 'good');
-        if (this.#context.state.queue.search?.view?.id === id) search.end();
-        await this.load();
-      },
-      this.#context.report,
-    );
-  }
-
   /** Puts a view before the others, for this member where this face keeps it. */
   putFirst(id: string): void {
     const { views } = this.#context.state;
@@ -105,8 +51,4 @@ function byPlace(views: readonly QueueView[], ids: readonly string[]): readonly 
     return at < 0 ? ids.length : at;
   };
   return views.toSorted((one, other) => place(one) - place(other));
-}
-
-function wordsOf(text: string): QueueView['query'] {
-  return text.trim() === '' ? {} : { q: text.trim() };
 }

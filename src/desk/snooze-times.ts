@@ -1,7 +1,6 @@
 // When a snoozed conversation comes back: the times that are offered, and one that was written by hand. Pure; local time of
 // the machine that the desk runs on.
 import { queueLimits } from '../protocol/codes.ts';
-import { dayOf, timeOfDay } from './time.ts';
 
 const hourMs = 3_600_000;
 /** Where only a day is named. */
@@ -79,13 +78,4 @@ function moment(date: Date, hour: number, minute: number): number | null {
   const at = new Date(date);
   at.setHours(hour, minute, 0, 0);
   return at.getTime();
-}
-
-/** A time as every language reads it: `18:30` today, else `2026-11-24 18:30`. @param ms since the epoch, as `now` */
-export function untilLabel(ms: number, now: number): string {
-  const date = new Date(ms);
-  const time = timeOfDay(date.toISOString());
-  if (dayOf(ms) === dayOf(now)) return time;
-  const two = (value: number): string => String(value).padStart(2, '0');
-  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${time}`;
 }

@@ -16,7 +16,6 @@ import {
 } from './composer.ts';
 import type { DeskContext } from './desk-context.ts';
 import { editableText } from './lexical-markdown.ts';
-import { sanitizeLine } from './sanitize-line.ts';
 
 export interface Suggestions {
   /** Runs a command on the list of canned replies while it is shown; false: it is none of the list's. */
@@ -30,7 +29,7 @@ export interface Suggestions {
 
 /** @param set takes the composer's next state, and keeps its text */
 export function createSuggestions(context: DeskContext, set: (next: ComposerState) => void): Suggestions {
-  const { client, store, say } = context;
+  const { store, say } = context;
   const composer = (): ComposerState | null => store.get().composer;
 
   function choices(): readonly CannedReply[] {
@@ -92,41 +91,19 @@ export function createSuggestions(context: DeskContext, set: (next: ComposerStat
     }
   }
 
+  /** What asks the assistant is loaded with the first question. */
   async function askDraft(): Promise<void> {
     const now = composer();
     if (now === null || now.ai === 'asking') return;
     // The draft is for the visitor, and Undo would bring the note back as an answer.
     if (now.note && hasText(now)) return context.flash(say('noteBeforeDraft'), 'info');
-    const id = now.conversationId;
     set({ ...now, ai: 'asking' });
     try {
-      const { text, sources, answered } = await client.call<{
-        text: string;
-        answered: boolean;
-        sources: readonly { title: string }[];
-      }>('POST', `/conversations/${id}/ai/reply`, {});
-      const after = composer();
-      if (after?.conversationId !== id) return;
-      if (!answered || text.trim() === '') {
-        set({ ...after, ai: null });
-        return context.flash(say('noAnswerFound'), 'info');
-      }
-      const replaced = hasText(after);
-      set({
-        ...withBuffer(after, buffers.replaceAll(after.buffer, text)),
-        note: false,
-        ai: 'drafted',
-        cannedIndex: null,
-      });
-      const titles = sources
-        .map(({ title }) => sanitizeLine(title))
-        .slice(0, 3)
-        .join(', ');
-      const told = titles === '' ? say('drafted') : say('draftedFrom', { titles });
-      context.flash(replaced ? `${told} ${say('undoBringsBack')}` : told, 'info');
+      const { insertDraft } = await import('./ai-draft.ts');
+      await insertDraft(context, now.conversationId, set);
     } catch (error) {
       const after = composer();
-      if (after?.conversationId === id) set({ ...after, ai: null });
+      if (after?.conversationId === now.conversationId) set({ ...after, ai: null });
       const { code } = asSdkError(error);
       if (code === 'plan_limit') context.flash(say('planHasNoDrafts'), 'bad');
       else if (code === 'ai_unavailable') context.flash(say('modelSilent'), 'bad');

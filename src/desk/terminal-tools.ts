@@ -1,5 +1,6 @@
 // Owns the tools of a desk in a terminal: it edits text itself, and has everything at once.
 import * as buffers from './editing/buffer.ts';
+import { Dialogs } from './dialogs.ts';
 import { FileCommands } from './file-commands.ts';
 import { Learning } from './learning.ts';
 import type { DeskTools } from './tools.ts';
@@ -25,5 +26,6 @@ export const terminalTools: DeskTools = {
     redo: buffers.redo,
   },
   learning: (context, parts) => new Learning(context, parts),
+  dialogs: (context, parts) => new Dialogs(context, parts),
   files: (context, composer, navigation) => new FileCommands(context, composer, navigation),
 };

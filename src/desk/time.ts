@@ -70,3 +70,12 @@ export function shortTimestamp(iso: string, now: number): string {
   const year = date.getFullYear() === new Date(now).getFullYear() ? '' : ` ${date.getFullYear()}`;
   return `${date.getDate()} ${(months[date.getMonth()] ?? '').slice(0, 3)}${year}`;
 }
+
+/** A time as every language reads it: `18:30` today, else `2026-11-24 18:30`. @param ms since the epoch, as `now` */
+export function untilLabel(ms: number, now: number): string {
+  const date = new Date(ms);
+  const time = timeOfDay(date.toISOString());
+  if (dayOf(ms) === dayOf(now)) return time;
+  const two = (value: number): string => String(value).padStart(2, '0');
+  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${time}`;
+}

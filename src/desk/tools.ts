@@ -2,6 +2,7 @@
 // itself, and loads what is used seldom when it is used.
 import type { ComposerController } from './composer-controller.ts';
 import type { DeskContext } from './desk-context.ts';
+import type { DialogParts, Dialogs } from './dialogs.ts';
 import type { EditBuffer } from './editing/buffer.ts';
 import type { FileCommands } from './file-commands.ts';
 import type { CommandName } from './keymap.ts';
@@ -16,8 +17,12 @@ export type LearningTool = Pick<Learning, keyof Learning>;
 /** What is done with files, as the desk uses it. */
 export type FileTool = Pick<FileCommands, keyof FileCommands>;
 
+/** Keys and choices of what lies over the panes, as the desk uses them. */
+export type DialogTool = Pick<Dialogs, keyof Dialogs>;
+
 export interface DeskTools {
   readonly motions: Motions;
   learning(context: DeskContext, parts: LearningParts): LearningTool;
+  dialogs(context: DeskContext, parts: DialogParts): DialogTool;
   files(context: DeskContext, composer: ComposerController, navigation: Navigation): FileTool;
 }

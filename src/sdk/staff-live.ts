@@ -11,6 +11,13 @@ import type { StaffRooms } from './staff-rooms.ts';
 import type { QueueFilter } from './staff-types.ts';
 import type { ConnectionStatus, Environment } from './types.ts';
 
+/** What an event says of its conversation by itself. */
+const changes = {
+  'conversation:released': { status: 'pending', assignedTo: null, assignedToName: null },
+  'conversation:resolved': { status: 'closed' },
+  'conversation:reopened': { status: 'active' },
+} as const;
+
 /** What frames are for. */
 export interface StaffLiveParts {
   readonly rooms: StaffRooms;
@@ -177,17 +184,13 @@ export class StaffLive {
         return refresh(id);
       }
       case 'conversation:released':
-        patch(frame.payload.conversationId, { status: 'pending', assignedTo: null, assignedToName: null });
-        emit(frame.type, frame.payload);
-        return refresh(frame.payload.conversationId);
       case 'conversation:resolved':
-        patch(frame.payload.conversationId, { status: 'closed' });
+      case 'conversation:reopened': {
+        const { conversationId: id } = frame.payload;
+        patch(id, changes[frame.type]);
         emit(frame.type, frame.payload);
-        return refresh(frame.payload.conversationId);
-      case 'conversation:reopened':
-        patch(frame.payload.conversationId, { status: 'active' });
-        emit(frame.type, frame.payload);
-        return refresh(frame.payload.conversationId);
+        return refresh(id);
+      }
       case 'conversation:changed': {
         const { conversationId: id, tags, priority, snoozedUntil, subject } = frame.payload;
         patch(id, { tags, priority, snoozedUntil, ...(subject !== null && { subject }) });

@@ -2,15 +2,8 @@
 // JSON of a message. A link passes only if links.ts accepts its address.
 import { stripHidden } from './strip-hidden.ts';
 import { linkHref, parseMarkdownTree, type MarkdownRules } from './markdown-parser.ts';
-import {
-  inlineText,
-  plainRun,
-  writeLexical,
-  writeMarkdown,
-  type Block,
-  type Inline,
-  type Item,
-} from './markdown-tree.ts';
+import { inlineText, plainRun, writeMarkdown, type Block, type Inline, type Item } from './markdown-tree.ts';
+import { writeLexical } from './lexical-writer.ts';
 
 /** What `services/content` accepts: nodes below the root; held against it by a test. */
 export const MAX_NODES = 2_000;

@@ -429,7 +429,7 @@ describe('order in the queue', () => {
 });
 
 describe('what it costs', () => {
-  test('four files, less than 64 kB, to a queue that can be walked, and one for the conversations', async () => {
+  test('four files, at most 60 kB, to a queue that can be walked, and one for the conversations', async () => {
     const { page, requests, close } = await openDesk();
     await signIn(page, noa);
     // What a conversation needs comes once the queue is there.
@@ -475,8 +475,7 @@ describe('what it costs', () => {
         .filter((path) => path.includes('/room-'))
         .map(size),
     );
-    // The aim is 60 kB: files, pushes and mentions have made it heavier.
-    expect(total - room).toBeLessThan(64_000);
+    expect(total - room).toBeLessThanOrEqual(60_000);
     expect(room).toBeLessThan(9_800);
     await close();
   });

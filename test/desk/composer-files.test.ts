@@ -59,12 +59,14 @@ describe('files in the composer', () => {
     const { composer } = fixture.model;
     const file = held('plan.pdf');
     composer.attach([file]);
+    await fixture.settle();
     file.arrive();
     await fixture.settle();
     await fixture.press('See', 'enter');
     expect(sent(fixture)).toEqual(['files id-plan.pdf', `send ${item.id} plain See`]);
     const alone = held('a.txt');
     composer.attach([alone]);
+    await fixture.settle();
     alone.arrive();
     await fixture.settle();
     await fixture.press('enter');
@@ -126,6 +128,7 @@ describe('files in the composer', () => {
     const [first, second] = fixture.state().composer?.files ?? [];
     fixture.model.composer.removeFile(second?.key ?? '');
     fixture.model.composer.retryFile(first?.key ?? '');
+    await fixture.settle();
     expect(file.tries()).toBe(2);
     file.arrive();
     await fixture.settle();

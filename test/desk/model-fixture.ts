@@ -51,6 +51,8 @@ export async function createModelFixture(
   items: readonly StaffConversationListItem[],
   options: ModelFixtureOptions = {},
 ): Promise<ModelFixture> {
+  // What the model loads on use is there: what is waited for is turns of the loop, and no file.
+  await Promise.all([import('../../src/desk/ai-draft.ts'), import('../../src/desk/file-upload.ts')]);
   const staff = new FakeStaff(items, options.role);
   const kept = new Map(options.drafts);
   const drafts: DraftStore = {

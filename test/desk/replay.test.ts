@@ -3,7 +3,7 @@
 import WebSocket from 'ws';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { DeskController } from '../../src/desk/desk-controller.ts';
-import { browserTools } from '../../src/dashboard/desk-tools.ts';
+import { createBrowserTools } from '../../src/dashboard/desk-tools.ts';
 import { createEnglishKeymap } from '../../src/desk/command-texts.ts';
 import { shownRows, tabs } from '../../src/desk/queue.ts';
 import { shownMessages } from '../../src/desk/shown-messages.ts';
@@ -73,7 +73,7 @@ async function openDesk(token: string): Promise<OpenDesk> {
       flush: () => undefined,
     },
     keymap: createEnglishKeymap(),
-    tools: browserTools,
+    tools: createBrowserTools(() => import('../../src/desk/dialogs.ts')),
     mode: 'live',
     asksLess: true,
     notifier: {

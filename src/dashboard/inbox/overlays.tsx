@@ -11,6 +11,8 @@ import { Confirm, Dialog } from '../ui/dialog.tsx';
 import { say, t } from '../words.ts';
 import { useRoom } from './lazy-room.ts';
 
+export { Dialogs } from '../../desk/dialogs.ts';
+
 type MenuDialog = Extract<DeskDialog, { kind: 'menu' }>;
 
 const placeholders = {

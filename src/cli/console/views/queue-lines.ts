@@ -7,8 +7,7 @@ import { cursorIndex, isSnoozed, shownCursor, shownRows, tabs, type Tab } from '
 import { isWatching } from '../../../desk/shown-messages.ts';
 import { sanitizeLine } from '../text/sanitize-line.ts';
 import type { ViewState } from './view-state.ts';
-import { untilLabel } from '../../../desk/snooze-times.ts';
-import { dayOf, shortTimestamp, shortDuration } from '../../../desk/time.ts';
+import { dayOf, shortTimestamp, shortDuration, untilLabel } from '../../../desk/time.ts';
 import type { Line, Span } from '../text/types.ts';
 import { cut, widthOf } from '../text/wrap.ts';
 import { blankLine, justify, fitLine, titleRule, fitHeight } from './line-layout.ts';
