@@ -29,7 +29,7 @@ const help = `npm run bench [-- options]
   --window N        messages under way at once per pair, over WebSocket (1)
   --sockets N       idle sockets to hold, beyond the first 100 (1000)
   --messages N      messages of the organization that is attacked (152000)
-  --events N        events of the console's day (50000)
+  --events N        events of the console's and the dashboard's day (50000)
   --folder DIR      where the databases are made: name a folder on the disk to be measured
   --profile DIR     write a CPU profile of Deskbell's server there
 `;
@@ -200,7 +200,7 @@ async function main(): Promise<void> {
   if (chosen.has('dashboard')) {
     const { dashboardCost } = await import('./dashboard.ts');
     // Fifty thousand did not come to an end within five minutes.
-    const sizes = { conversations: 10_000, messages: 5_000, keys: 200, events: 2_000 };
+    const sizes = { conversations: 10_000, messages: 5_000, keys: 200, events: Number(values.events) };
     const figures = await dashboardCost({ runs: runs + 2, ...sizes });
     print(
       figures.map(({ what, dashboard, aim }) => ({ what, deskbell: dashboard, ceiling: aim, ratio: '' })),

@@ -145,6 +145,8 @@ function placesOf(container: Container, places: Place[] = []): Place[] {
 
 /** Defines instead of assigning: `__proto__` is to be a key like any other. */
 function put(container: Container, key: string, value: unknown): void {
+  // The length of a list can't be made to be a key.
+  if (Array.isArray(container) && key === 'length') return;
   Object.defineProperty(container, key, { value, enumerable: true, configurable: true, writable: true });
 }
 
