@@ -1,10 +1,13 @@
-// Owns what surrounds every test file: a mark and a temporary folder of its own. A file that leaves a process or
-// anything in its folder fails by name, and what it left is removed. Must not know what a test is about.
+// Owns what surrounds every test file: a mark and a temporary folder of its own, and where random choices begin. A file
+// that leaves a process or anything in its folder fails by name, and what it left is removed. Must not know what a test
+// is about.
 import { chmodSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
+import { configureGlobal } from 'fast-check';
 import { afterAll } from 'vitest';
 import { eventually } from './eventually.ts';
+import { seed } from './rounds.ts';
 import { findProcesses, killProcesses, runVariable } from './run-mark.ts';
 
 /** How long a process that was told to end may still take. */
@@ -24,6 +27,8 @@ for (const name of Object.keys(process.env))
   if (name.startsWith('DESKBELL_') && !name.startsWith('DESKBELL_TEST_')) delete process.env[name];
 
 process.env[runVariable] = mark;
+
+configureGlobal({ seed });
 
 /** @throws Error naming the processes that don't end, and what lies in the folder */
 async function expectNothingLeft(): Promise<void> {
