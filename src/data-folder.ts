@@ -82,7 +82,13 @@ export async function backUpDataFolder(
     );
     if (force) await rename(partial, target);
     else await moveToNew(partial, target);
-    await syncFolder(dirname(target));
+    try {
+      await syncFolder(dirname(target));
+    } catch (error) {
+      // Its name may be gone after a crash. What it replaced can't come back, so then it stays.
+      if (!force) await rm(target, { force: true });
+      throw error;
+    }
     return { file: target, facts };
   } catch (error) {
     if (systemErrorCode(error) === 'ENOENT')

@@ -4,8 +4,16 @@
 // The fault: the descriptor under which SQLite writes its log is made one of /dev/null, which takes every write and
 // refuses every sync. So the frames are lost as well, as they are after a disk has failed to sync them.
 import { closeSync, fstatSync, openSync, statSync } from 'node:fs';
+import { mkdtemp, open, readdir, rm, type FileHandle } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { databaseFile } from '../../src/engine/open-engine.ts';
+import { migrations } from '../../migrations/index.ts';
+import { readConfig } from '../../src/config.ts';
+import { backUpDataFolder } from '../../src/data-folder.ts';
+import { databaseFile, openConnection } from '../../src/engine/open-engine.ts';
+import { readBackup } from '../../src/engine/sqlite/backup.ts';
+import { migrate, schemaVersion } from '../../src/engine/sqlite/migrate.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { rowsOf } from '../helpers/database.ts';
 import {
@@ -196,4 +204,70 @@ it('emptying the log: nothing is taken out of it before the database has it', as
   app = await app.restart();
   expect(await state()).toEqual(before);
   expect(await rowsOf(app, 'pragma integrity_check')).toEqual([{ integrity_check: 'ok' }]);
+});
+
+it('a change of the schema is made wholly or not at all', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'deskbell-sync-'));
+  const file = databaseFile(folder);
+  const connection = openConnection(file, { durability: 'full', lockTimeoutMs: 0 });
+  connection.pragma('journal_mode = wal');
+  const old = migrations.slice(0, 4);
+  await migrate(connection, async () => undefined, old);
+  const schema = () => connection.prepare('select sql from sqlite_schema order by name').all();
+  const before = schema();
+  const own = descriptorsOf(`${file}-wal`);
+  const failing = {
+    name: 'the disk fails to sync',
+    up: async () => {
+      for (const descriptor of own) replace(descriptor, '/dev/null');
+    },
+  };
+  try {
+    await expect(migrate(connection, async () => undefined, [...migrations, failing])).rejects.toMatchObject({
+      code: expect.stringMatching(/^SQLITE_IOERR/) as unknown,
+    });
+    for (const descriptor of own) replace(descriptor, `${file}-wal`);
+    expect([schemaVersion(connection), schema()]).toEqual([4, before]);
+    await migrate(connection, async () => undefined);
+    expect(schemaVersion(connection)).toBe(migrations.length);
+    expect(connection.pragma('integrity_check', { simple: true })).toBe('ok');
+  } finally {
+    connection.close();
+    await rm(folder, { recursive: true });
+  }
+});
+
+it('backup: one that was not synced is none and leaves nothing behind, whichever sync fails', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'deskbell-sync-'));
+  const target = join(folder, 'a.backup');
+  const handle = await open(app.folder);
+  const handles = Object.getPrototypeOf(handle) as FileHandle;
+  await handle.close();
+  const sync = Object.getOwnPropertyDescriptor(handles, 'sync') as { value: () => Promise<void> };
+  const backUp = () => backUpDataFolder(readConfig({ data: app.folder }, {}), target, false, app.clock.now());
+  try {
+    for (let failing = 1; ; failing += 1) {
+      let calls = 0;
+      handles.sync = function refuse(this: FileHandle) {
+        calls += 1;
+        return calls === failing
+          ? Promise.reject(Object.assign(new Error('EIO: i/o error, fsync'), { code: 'EIO' }))
+          : sync.value.call(this);
+      };
+      if (
+        await backUp().then(
+          () => true,
+          () => false,
+        )
+      ) {
+        expect([failing > 2, calls]).toEqual([true, failing - 1]);
+        expect((await readBackup(target)).bytes).toBeGreaterThan(0);
+        break;
+      }
+      expect([calls >= failing, await readdir(folder)]).toEqual([true, []]);
+    }
+  } finally {
+    Object.defineProperty(handles, 'sync', sync);
+    await rm(folder, { recursive: true });
+  }
 });
