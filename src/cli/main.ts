@@ -34,6 +34,7 @@ import { addSessionCommands } from './commands/sessions.ts';
 import { addTagCommands, addViewCommands } from './commands/tags.ts';
 import { addNotifyCommands } from './commands/notify.ts';
 import { addTokenCommands } from './commands/tokens.ts';
+import { addTranscriptCommand } from './commands/transcript.ts';
 import { addSnippetCommand } from './commands/snippet.ts';
 import { addStatsCommand } from './commands/stats.ts';
 import { addTailCommand } from './commands/tail.ts';
@@ -114,6 +115,7 @@ function createProgram(io: Io): Command {
   addConsoleCommand(program, act);
   addInboxCommands(program, act);
   addConversationCommands(program, act);
+  addTranscriptCommand(program, act);
   addQueueOrderCommands(program, act);
   addTagCommands(program, act);
   addViewCommands(program, act);

@@ -107,6 +107,8 @@ export function isAvailable(state: DeskState, command: CommandName): boolean {
       return isAdmin && item !== undefined;
     case 'keep':
       return isAdmin && state.open !== null && targetMessage(state, true)?.internal !== true;
+    case 'transcript':
+      return item !== undefined && item.visitor.email !== null;
     case 'open':
     case 'block':
     case 'unblock':
@@ -277,6 +279,7 @@ export const paletteCommands: readonly CommandName[] = [
   'keep',
   'gaps',
   'visitor',
+  'transcript',
   'block',
   'unblock',
   'tabPending',

@@ -10,6 +10,7 @@ import type { CommandName } from './keymap.ts';
 import type { DeskText } from './texts.ts';
 import type { FileTool, LearningTool } from './tools.ts';
 import { editableText } from './lexical-markdown.ts';
+import { sanitizeLine } from './sanitize-line.ts';
 import type { Navigation } from './navigation.ts';
 import type { Notifications } from './notifications.ts';
 import type { QueueController } from './queue-controller.ts';
@@ -112,6 +113,7 @@ export class CommandRunner {
       gaps: () => void parts.learning.showGaps(),
       keep: () => parts.learning.beginKeep(),
       visitor: () => this.#showVisitor(),
+      transcript: () => this.#mailTranscript(),
       block: () => this.#block(true),
       unblock: () => this.#block(false),
       sound: () =>
@@ -313,6 +315,19 @@ export class CommandRunner {
     if (this.#state.open === null && !navigation.openTarget('conversation')) return;
     conversation.loadEarlierConversations();
     navigation.setDialog({ kind: 'visitor' });
+  }
+
+  #mailTranscript(): void {
+    const { say } = this.#context;
+    const item = targetConversation(this.#state);
+    const address = sanitizeLine(item?.visitor.email ?? '');
+    if (item === undefined || address === '')
+      return this.#context.flash(say(item === undefined ? 'chooseConversation' : 'noAddress'), 'bad');
+    return this.#parts.navigation.ask(say('askTranscript', { address }), say('yesTranscript'), {
+      command: 'transcript',
+      id: item.id,
+      address,
+    });
   }
 
   #block(blocked: boolean): void {

@@ -23,6 +23,7 @@ export const commandTexts: Readonly<Record<CommandName, string>> = {
   keep: 'keep as an answer',
   gaps: 'unanswered questions',
   visitor: 'about the visitor',
+  transcript: 'mail the conversation',
   block: 'block the visitor',
   unblock: 'lift the block',
   edit: 'edit own message',

@@ -12,6 +12,8 @@ export interface ConversationCommands {
   release(id: string): Promise<void>;
   resolve(id: string): Promise<void>;
   transfer(id: string, colleague: Colleague): Promise<void>;
+  /** Mails a conversation, without its notes, to its visitor. @param address as the operator has read it */
+  mailTranscript(id: string, address: string): Promise<void>;
   /** Blocks the visitor of a conversation until the block is lifted. */
   block(item: StaffConversationListItem): Promise<void>;
   unblock(item: StaffConversationListItem): Promise<void>;
@@ -120,6 +122,19 @@ export function createConversationCommands(context: DeskContext): ConversationCo
           say('transferred', { colleague: sanitizeLine(colleague.name), name: visitorName(done, say) }),
           'good',
         );
+    },
+    mailTranscript: async (id, address) => {
+      const done = await runOnce(
+        context,
+        'transcript',
+        id,
+        () => client.call('POST', `/conversations/${id}/transcript`),
+        (error) =>
+          asSdkError(error).code === 'conflict'
+            ? context.flash(say('transcriptRefused'), 'bad')
+            : context.report(error),
+      );
+      if (done !== undefined) context.flash(say('transcriptSent', { address }), 'good');
     },
     block: async (item) => {
       const { application, mode, visitor } = item;

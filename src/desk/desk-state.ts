@@ -97,6 +97,7 @@ export type Question =
   | { readonly command: 'resolveMarked' }
   | { readonly command: 'deleteView'; readonly id: string }
   | { readonly command: 'release'; readonly id: string }
+  | { readonly command: 'transcript'; readonly id: string; readonly address: string }
   | { readonly command: 'block'; readonly item: StaffConversationListItem }
   | { readonly command: 'remove'; readonly id: string; readonly messageId: string }
   | { readonly command: 'discard'; readonly key: string }

@@ -106,6 +106,8 @@ export class Dialogs {
         return void this.#viewEditing.remove(question.id);
       case 'release':
         return void commands.release(question.id);
+      case 'transcript':
+        return void commands.mailTranscript(question.id, question.address);
       case 'block':
         return void commands.block(question.item);
       case 'remove':

@@ -57,6 +57,7 @@ const table = {
   keep: { keys: ['K'], where: ['conversation'] },
   gaps: { keys: ['Q'], where: panes },
   visitor: { keys: ['v'], where: panes },
+  transcript: { keys: ['M'], where: panes },
   block: { keys: ['B'], where: panes },
   unblock: { keys: ['U'], where: panes },
   edit: { keys: ['e'], where: ['conversation'] },

@@ -117,6 +117,19 @@ export const deskTexts = {
   noFileHere: 'There is no file here.',
   messageNotSent: 'A message was not sent: send it again or discard it.',
   messageToNotSent: 'A message to {name} was not sent.',
+  // Mail.
+  cameByMail: 'by e-mail',
+  mailWaits: 'mail waits',
+  mailed: 'mailed',
+  mailBounced: 'the mail came back',
+  begunByMail: 'E-mail',
+  continuesEarlier: 'Continues an earlier conversation',
+  askTranscript: 'Mail this conversation, without notes, to {address}?',
+  yesTranscript: 'mail it',
+  transcriptSent: 'The conversation is on its way to {address}.',
+  transcriptRefused:
+    'It can’t be mailed: there is no mail server, or this address takes no mails. An admin finds more in the settings.',
+  noAddress: 'The visitor has left no e-mail address.',
   // The connection and errors.
   conversationGone: 'This conversation is not there any more.',
   unreachable: 'The server can’t be reached just now.',

@@ -11,7 +11,7 @@ import type { SdkAttachment, SdkMessage, TypingPerson } from './types.ts';
 type StaffRaw = RawMessage & {
   readonly internal?: true;
   readonly attachments?: SdkAttachment[] | undefined;
-};
+} & Pick<StaffMessage, 'emailed'>;
 
 interface Room {
   readonly id: string;
@@ -96,7 +96,10 @@ export class StaffRooms {
         const { messages, hasMore, edited = [], deleted = [] } = frame.payload;
         const run = messages.map((raw) => this.#present(raw as StaffRaw, id));
         this.#arrived(room.thread.addSync_(after, run, !hasMore));
-        for (const raw of edited) this.applyEdit(id, raw as StaffRaw);
+        for (const raw of edited as StaffRaw[]) {
+          this.applyEdit(id, raw);
+          if (raw.emailed !== undefined) this.#applyEmailed(room, raw.id, raw.emailed);
+        }
         for (const messageId of deleted) this.applyDelete(id, messageId);
         return;
       }
@@ -106,6 +109,8 @@ export class StaffRooms {
       }
       case 'message:deleted':
         return this.applyDelete(id, frame.payload.messageId);
+      case 'message:emailed':
+        return this.#applyEmailed(room, frame.payload.messageId, { state: frame.payload.state });
       case 'typing:start': {
         const { conversationId: _here, ...who } = frame.payload;
         room.typing = [...room.typing.filter(({ userId }) => userId !== who.userId), who];
@@ -138,6 +143,14 @@ export class StaffRooms {
     if (changed === undefined) return;
     this.publish();
     this.#options.emit('message:updated', changed);
+  }
+
+  #applyEmailed({ thread }: Room, messageId: string, emailed: NonNullable<StaffMessage['emailed']>): void {
+    const known = thread.find_(messageId);
+    if (known === undefined || known.emailed?.state === emailed.state) return;
+    thread.patch_(messageId, { emailed });
+    this.publish();
+    this.#options.emit('message:updated', { ...known, emailed });
   }
 
   applyDelete(id: string, messageId: string): void {

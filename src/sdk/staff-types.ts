@@ -1,6 +1,7 @@
 // The types of the staff side. Must not hold any code.
 import type { EventPayloads } from '../protocol/events.ts';
 import type {
+  EmailedState,
   StaffConversation,
   StaffConversationListItem,
   Member,
@@ -32,6 +33,8 @@ export interface StaffSession {
 /** `internal`: a note that no visitor sees. */
 export interface StaffMessage extends SdkMessage {
   readonly internal?: boolean;
+  /** How the mail stands by which it goes to a visitor who has left; absent: none goes. `at`: as far as it was told. */
+  readonly emailed?: { readonly state: EmailedState; readonly at?: string };
 }
 
 export interface StaffRoom {

@@ -84,6 +84,8 @@ export interface SdkMessage {
   readonly choice?: string;
   /** Files, in the order in which they were sent; absent: none. */
   readonly attachments?: SdkAttachment[];
+  /** How it came; absent: by chat. */
+  readonly via?: 'email';
   readonly state: DeliveryState;
   /** Why it is `failed`. */
   readonly error?: SdkError;

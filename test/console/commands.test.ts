@@ -69,6 +69,10 @@ describe('the queue and one conversation', () => {
     expect(text).toMatch(
       /A parcel[\s\S]*Where is it\?[\s\S]*It is on its way\.[\s\S]*\(note\)[\s\S]*Was at the depot/,
     );
+    const printed = (await inProcess(['transcript', id])).stdout;
+    expect(printed).toMatch(/Where is it\?[\s\S]*It is on its way\./);
+    expect(printed).not.toContain('Was at the depot');
+    await expectFailure(1, /no e-mail address/, ['transcript', id, '--mail']);
     expect(await document('resolve', id)).toMatchObject({ status: 'closed', resolvedBy: ann.id });
     for (const act of [
       ['resolve', id],

@@ -257,6 +257,30 @@ describe('acts', () => {
     expect(fixture.flash()).toBe('Not blocked any more: Visitor 1.');
   });
 
+  test('a transcript is mailed once its address was confirmed, and refusals are told', async () => {
+    const [one, nameless] = [buildConversation(2), buildConversation(1)];
+    const item = { ...one, visitor: { ...one.visitor, email: 'rosa@example.net' } };
+    const at = `POST /conversations/${item.id}/transcript`;
+    const fixture = await createModelFixture([item, nameless], {
+      prepare: (staff) => staff.answers.set(at, () => ({ success: true })),
+    });
+    await fixture.press('M');
+    expect(fixture.state().dialog).toMatchObject({ question: expect.stringContaining('rosa@example.net') });
+    await fixture.press('n');
+    expect(asked(fixture, 'POST')).toEqual([]);
+    await fixture.press('M', 'y');
+    expect(asked(fixture, 'POST')).toEqual([at]);
+    expect(fixture.flash()).toBe('The conversation is on its way to rosa@example.net.');
+    fixture.staff.answers.set(at, () => {
+      throw sdkError('conflict', 'This address takes no mails.');
+    });
+    await fixture.press('M', 'y');
+    expect(fixture.flash()).toContain('can’t be mailed');
+    await fixture.press('j', 'M');
+    expect(fixture.flash()).toBe('The visitor has left no e-mail address.');
+    expect(asked(fixture, 'POST')).toHaveLength(2);
+  });
+
   test('transfer offers the others, those who are here first', async () => {
     const fixture = await createModelFixture([buildConversation(1, mine())], {
       prepare: (staff) =>

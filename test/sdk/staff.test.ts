@@ -7,6 +7,7 @@ import { createStaffClient } from '../../src/sdk/staff.ts';
 import type { StaffClient } from '../../src/sdk/staff-types.ts';
 import type { HttpRequest, KeyValueStorage, SocketLike } from '../../src/sdk/types.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
+import { rowsOf } from '../helpers/database.ts';
 import { eventually } from '../helpers/eventually.ts';
 import {
   createConversation,
@@ -100,6 +101,34 @@ async function accepted(): Promise<string> {
   await member.call('POST', `/conversations/${id}/accept`);
   return id;
 }
+
+describe('what became of a mail', () => {
+  it('is on its message, live and after an interruption, and told once', async () => {
+    const id = await accepted();
+    const { body } = await member.call('POST', `/conversations/${id}/messages`, { content: 'here' });
+    const sockets: SocketLike[] = [];
+    const client = aClient({ sockets });
+    await client.resume(member.token);
+    await client.join(id);
+    const told: unknown[] = [];
+    client.on('message:updated', ({ emailed }) => told.push(emailed?.state));
+    const state = (): unknown =>
+      client.getState().rooms[id]?.messages.find((one) => one.id === body.message.id)?.emailed?.state;
+    await eventually(() => expect(client.getState().connection).toBe('online'));
+    const hear = (frame: object): void => sockets.at(-1)?.onmessage?.({ data: JSON.stringify(frame) });
+    const payload = { conversationId: id, messageId: body.message.id };
+    hear({ type: 'message:emailed', payload: { ...payload, state: 'queued' } });
+    hear({ type: 'message:emailed', payload: { ...payload, state: 'queued' } });
+    expect(state()).toBe('queued');
+    await rowsOf(
+      app,
+      `update messages set emailed = 'bounced', emailed_at = ${app.clock.now() + 1} where id = '${body.message.id}'`,
+    );
+    sockets.at(-1)?.close();
+    await eventually(() => expect(state()).toBe('bounced'));
+    expect(told).toEqual(['queued', 'bounced']);
+  });
+});
 
 describe('what was not sent', () => {
   it('goes out when the next process starts, once, although the first one died between sending and hearing', async () => {

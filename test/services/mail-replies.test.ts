@@ -195,6 +195,16 @@ describe('an answer to a visitor who has left', () => {
     });
     const seen = await olivia.call('GET', `/conversations/${one.id}/messages`);
     expect(seen.body.messages.at(-1)).toMatchObject({ id: messageId, emailed: { state: 'sent' } });
+    // A client that was away in between hears of it as it catches up, and a visitor does not.
+    for (const [who, changed] of [
+      [olivia, [{ id: messageId, emailed: { state: 'sent' } }]],
+      [one.visitor, []],
+    ] as const) {
+      const back = await who.connect();
+      back.send('room:join', { conversationId: one.id, lastMessageId: messageId });
+      expect(await back.receives('messages:sync')).toMatchObject({ messages: [], edited: changed });
+      back.socket.close();
+    }
     const own = await one.visitor.call('GET', `/conversations/${one.id}/messages`);
     expect(own.body.messages.at(-1)).not.toHaveProperty('emailed');
     expect(room.frames.some(({ type }) => type === 'message:emailed')).toBe(false);

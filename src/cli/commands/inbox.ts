@@ -173,6 +173,8 @@ function sayConversation({ print }: Context, one: StaffConversation): void {
     ['visitor', visitorName(one)],
     ...(visitor.email === null ? [] : [['e-mail', visitor.email] as const]),
     ['verified', visitor.verifiedFields.join(', ') || 'nothing'],
+    ...(one.channel === 'email' ? [['channel', 'e-mail'] as const] : []),
+    ...(one.continues === undefined ? [] : [['continues', one.continues] as const]),
     ['status', one.assignedToName === null ? one.status : `${one.status}, ${one.assignedToName}'s`],
     ...(orderWords(one) === '' ? [] : [['order', orderWords(one)] as const]),
     ['application', one.application.name],
@@ -195,6 +197,8 @@ async function sayMessage({ print }: Context, message: Message): Promise<void> {
   const marks = [
     ...(message.internal === true ? ['note'] : []),
     ...(message.editedAt === null ? [] : ['edited']),
+    ...(message.via === undefined ? [] : ['by e-mail']),
+    ...(message.emailed === undefined ? [] : [`mail ${message.emailed.state}`]),
   ];
   const style: Style =
     message.internal === true ? 'yellow' : message.senderRole === 'visitor' ? 'green' : 'cyan';

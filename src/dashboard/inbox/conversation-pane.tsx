@@ -16,7 +16,7 @@ import { say, t } from '../words.ts';
 import { Composer } from './composer.tsx';
 import { paneCount } from './layout.ts';
 import { Log } from './log.tsx';
-import { OrderMarks } from './order-marks.tsx';
+import { MarksLine } from './order-marks.tsx';
 
 export function ConversationPane(): JSX.Element | null {
   const open = useComputed(() => deskState.value.open).value;
@@ -136,17 +136,12 @@ function Head({ open }: { readonly open: OpenConversation }): JSX.Element {
   );
 }
 
-/** Priority, tags and snooze in a line of their own, where there are any. */
+/** Priority, tags, snooze and what has to do with mail in a line of their own, where there are any. */
 function Marks({ open }: { readonly open: OpenConversation }): JSX.Element | null {
   const known = useComputed(() => deskState.value.queue.items.find(({ id }) => id === open.id)).value;
   const item = known ?? open.detail ?? undefined;
   if (item === undefined) return null;
-  if (item.priority === 'normal' && item.tags.length === 0 && item.snoozedUntil === null) return null;
-  return (
-    <div class="order-marks">
-      <OrderMarks item={item} />
-    </div>
-  );
+  return <MarksLine item={item} />;
 }
 
 /** What puts the conversation in its place in the queue, as far as it applies. */
@@ -156,6 +151,7 @@ const orderItems = [
   { command: 'snooze', icon: 'clock' },
   { command: 'wake', icon: 'bell' },
   { command: 'unread', icon: 'eye' },
+  { command: 'transcript', icon: 'mail' },
 ] as const;
 
 /** The way back to the newest message, with how many came since. */

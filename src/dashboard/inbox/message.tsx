@@ -13,6 +13,7 @@ import { IconButton } from '../ui/button.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { memo } from '../ui/memo.ts';
 import { say, speech, t } from '../words.ts';
+import { drawMailMarks } from './order-marks.tsx';
 import { RichContent } from './rich-content.tsx';
 import { dayLabel, fullTime, timeOfDay } from './times.ts';
 
@@ -165,6 +166,7 @@ function Marks({ message, seen, chosen, kind }: MessageProps & { readonly kind: 
     );
   if (chosen !== null) marks.push(<span key="chosen">{t('chosen', { title: sanitizeLine(chosen) })}</span>);
   if (editedAt !== null) marks.push(<span key="edited">{t('edited')}</span>);
+  marks.push(...drawMailMarks(message));
   if (kind === 'note') marks.push(<span key="only">{t('onlyColleagues')}</span>);
   if (state === 'sending') marks.push(<span key="sending">{t('sending')}</span>);
   if (seen)

@@ -234,6 +234,7 @@ const commands = {
   cmd_keep: 'Keep as an answer for the assistant',
   cmd_gaps: 'Questions without an answer',
   cmd_visitor: 'About the visitor',
+  cmd_transcript: 'Mail the conversation',
   cmd_block: 'Block the visitor',
   cmd_unblock: 'Lift the block',
   cmd_edit: 'Edit own message',

@@ -11,6 +11,7 @@ const paths = {
   close: 'M6 6l12 12M18 6 6 18',
   back: 'M14.5 5.5 8 12l6.5 6.5',
   more: 'M5 12h.01M12 12h.01M19 12h.01',
+  mail: 'M4 6h16v12H4zM4 7l8 6 8-6',
   note: 'M5 4h14v10l-5 6H5zM14 20v-6h5',
   person: 'M12 12a4 4 0 1 0 0-8 4 4 0 0 0 0 8zM4.5 20.5c.8-4 3.8-6 7.5-6s6.7 2 7.5 6',
   transfer: 'M4 8h14l-4-4M20 16H6l4 4',

@@ -63,6 +63,6 @@ export interface MessagesRepository {
   page(filter: HistoryFilter): Promise<MessageWithSender[]>;
   /** How many messages from staff or the assistant come after a position, as the visitor sees them. */
   unreadByVisitor(conversationId: string, seq: number): Promise<number>;
-  /** Messages up to a position that were edited or deleted after it was written. */
+  /** Messages up to a position that were edited or deleted after it was written; with notes, also those that were mailed. */
   changedSince(conversationId: string, seq: number, notes: boolean): Promise<MessageWithSender[]>;
 }

@@ -89,6 +89,10 @@ describe('who, when and what', () => {
     ).toBe(true);
     expect(texts(message, undefined, { unreadFrom: message.id })[1]).toMatch(/─ new ─/);
     expect(texts(message, undefined, { editing: message.id }).at(-1)).toContain('you are editing this');
+    expect(texts(said('x', { via: 'email' })).at(-1)).toBe(' │ x  by e-mail');
+    expect(texts(said('x', { emailed: { state: 'queued' } })).at(-1)).toContain('mail waits');
+    expect(texts(said('x', { emailed: { state: 'sent' } })).at(-1)).toContain('mailed');
+    expect(texts(said('x', { emailed: { state: 'bounced' } })).at(-1)).toContain('✗ the mail came back');
   });
 });
 

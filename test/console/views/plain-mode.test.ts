@@ -147,6 +147,26 @@ describe('lines', () => {
     ]);
   });
 
+  test('says what came and went by mail', async () => {
+    const by = { ...item, channel: 'email' as const };
+    const { text, enter } = await lines([by], {
+      prepare: (staff) =>
+        staff.messages.set(by.id, [
+          { ...buildMessage(by, 'Where is it?'), via: 'email' },
+          {
+            ...buildMessage(by, 'On its way.', own()),
+            editedAt: by.createdAt,
+            emailed: { state: 'bounced' },
+          },
+        ]),
+    });
+    await enter('/list mine');
+    await enter('/open 1');
+    expect(text()).toContain('Visitor 1, by e-mail, yours');
+    expect(text()).toMatch(/Visitor 1, \d\d:\d\d \(by e-mail\): Where is it\?/);
+    expect(text()).toMatch(/You, \d\d:\d\d \(edited, the mail came back\): On its way\./);
+  });
+
   test('without an open conversation a line goes nowhere', async () => {
     const { fixture, enter } = await lines([item], talk);
     expect(await enter('hello?')).toContain('Open a conversation first');

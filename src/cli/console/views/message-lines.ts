@@ -11,6 +11,7 @@ import type { Line, Span } from '../text/types.ts';
 import { cut, widthOf } from '../text/wrap.ts';
 import { isOnlyNames, kindOf as fileKind, sizeText } from '../../../sdk/attachments.ts';
 import type { SdkAttachment } from '../../../sdk/types.ts';
+import { mailMarks } from '../../../desk/mail-marks.ts';
 import { dayLabel, dayOf, timeOfDay } from '../../../desk/time.ts';
 
 export interface LineOptions {
@@ -188,6 +189,8 @@ function draw(
   if (message.choices !== undefined)
     marks.push({ text: `${message.choices.length} titles offered`, dim: true });
   if (message.choice !== undefined) marks.push({ text: 'chose this title', dim: true });
+  for (const { text, bad } of mailMarks(message))
+    marks.push(bad ? { text: `✗ ${text}`, color: 'red' } : { text, dim: true });
   if (isSeen === true) marks.push({ text: '✓ seen', dim: true });
   if (message.state === 'sending') marks.push({ text: '… sending', dim: true });
   if (message.state === 'failed') marks.push({ text: `✗ ${problemOf(message)}`, color: 'red', bold: true });

@@ -3,6 +3,7 @@
 import type { StaffConversationListItem } from '../../../protocol/entities.ts';
 import { visitorName } from '../../../desk/conversation-commands.ts';
 import type { DeskState, ShownMessage } from '../../../desk/desk-state.ts';
+import { mailMarks } from '../../../desk/mail-marks.ts';
 import { sanitizeLine } from '../text/sanitize-line.ts';
 import { timeOfDay, longDuration, shortTimestamp } from '../../../desk/time.ts';
 import { isOnlyNames } from '../../../sdk/attachments.ts';
@@ -25,9 +26,10 @@ export function conversationText(item: StaffConversationListItem, state: DeskSta
       : item.status === 'closed'
         ? ', closed'
         : '';
+  const channel = item.channel === 'email' ? ', by e-mail' : '';
   const draft = state.drafted.has(item.id) ? ', with a draft' : '';
   const text = sanitizeLine(item.lastMessage?.preview ?? item.subject ?? '');
-  return `${sanitizeLine(visitorName(item))}${who}${waits}${unread}${draft}${text === '' ? '' : `: ${text}`}`;
+  return `${sanitizeLine(visitorName(item))}${channel}${who}${waits}${unread}${draft}${text === '' ? '' : `: ${text}`}`;
 }
 
 function author(message: ShownMessage, memberId: string): string {
@@ -51,12 +53,12 @@ export function messageText(message: ShownMessage, state: DeskState, columns: nu
   const memberId = state.session?.member.id ?? '';
   const head = `${author(message, memberId)}, ${timeOfDay(message.createdAt)}`;
   if (message.deleted === true) return [`${head}: this message was deleted.`];
-  const marks =
-    message.state === 'failed'
-      ? ` (not sent: ${sanitizeLine(message.error?.message ?? '')})`
-      : message.editedAt === null
-        ? ''
-        : ' (edited)';
+  const said = [
+    ...(message.state === 'failed' ? [`not sent: ${sanitizeLine(message.error?.message ?? '')}`] : []),
+    ...(message.state !== 'failed' && message.editedAt !== null ? ['edited'] : []),
+    ...mailMarks(message).map(({ text }) => text),
+  ];
+  const marks = said.length === 0 ? '' : ` (${said.join(', ')})`;
   const { attachments = [] } = message;
   const lines = [
     ...(isOnlyNames(message.content, message.contentFormat, attachments)

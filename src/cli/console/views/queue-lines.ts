@@ -75,9 +75,13 @@ const priorityMarks = {
   low: [{ text: ' ↓', dim: true }],
 } as const satisfies Readonly<Record<StaffConversationListItem['priority'], Line>>;
 
-/** Priority, tags, and until when it is snoozed; for behind a name. */
-export function orderMarks({ priority, tags, snoozedUntil }: StaffConversationListItem, now: number): Line {
+/** Priority, tags, until when it is snoozed, and that it was begun by mail; for behind a name. */
+export function orderMarks(
+  { priority, tags, snoozedUntil, channel }: StaffConversationListItem,
+  now: number,
+): Line {
   return [
+    ...(channel === 'email' ? [{ text: ' e-mail', dim: true }] : []),
     ...priorityMarks[priority],
     ...(snoozedUntil === null
       ? []

@@ -4,6 +4,7 @@ import { canManage, visitorName } from '../../../desk/conversation-commands.ts';
 import { sanitizeLine } from '../text/sanitize-line.ts';
 import type { DeskState } from '../../../desk/desk-state.ts';
 import { longDuration, shortTimestamp } from '../../../desk/time.ts';
+import { inEnglish } from '../../../desk/texts.ts';
 import type { Line, Span } from '../text/types.ts';
 import { wrap } from '../text/wrap.ts';
 import { openItem } from './conversation-lines.ts';
@@ -76,6 +77,8 @@ export function visitorLines(state: DeskState, columns: number): readonly Line[]
     blankLine,
   );
   lines.push(...field('from', sanitizeLine(item.application.name), columns));
+  if (item.channel === 'email') lines.push(...field('by', 'e-mail', columns));
+  if (item.continues !== undefined) lines.push(...wrap([{ text: inEnglish('continuesEarlier') }], columns));
   if (item.mode === 'test') lines.push(...field('mode', 'test', columns, { color: 'magenta' }));
   lines.push(...field('since', shortTimestamp(visitor.createdAt, now), columns));
   lines.push(...field('opened', shortTimestamp(item.createdAt, now), columns));

@@ -151,7 +151,22 @@ const changedSince = prepare<Changes>()((db, p) =>
   withSender(db)
     .where('m.conversation_id', '=', p.conversation_id)
     .where('m.seq', '<=', p.seq)
-    .where('m.changed_seq', '>', p.seq)
+    .where((e) =>
+      e.or([
+        e('m.changed_seq', '>', p.seq),
+        // What members may see has notes, and what became of a mail, of which the time alone is kept.
+        e.and([
+          e(sql`${p.internal}`, '=', 1),
+          e('m.emailed_at', '>=', (known) =>
+            known
+              .selectFrom('messages as known')
+              .select('known.created_at')
+              .where('known.conversation_id', '=', p.conversation_id)
+              .where('known.seq', '=', p.seq),
+          ),
+        ]),
+      ]),
+    )
     .where('m.internal', '<=', p.internal)
     .orderBy('m.seq'),
 );
