@@ -168,10 +168,8 @@ function declareTrouble(size: Size): void {
     await terminal.type('half a draft');
     await server.startServer();
     await terminal.waitFor(/online|●/);
-    await eventually(
-      async () =>
-        expect(await visitor.reads(id)).toEqual(['Are you there?', 'Yes, and half a sentence more']),
-      40_000,
+    await eventually(async () =>
+      expect(await visitor.reads(id)).toEqual(['Are you there?', 'Yes, and half a sentence more']),
     );
     await terminal.waitForNo('sending');
     expect((await terminal.screen()).join('\n')).toContain('half a draft');

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { deskbellProcessJson, ensureBuilt, inProcess } from '../helpers/cli.ts';
 import { request, type Reply } from '../helpers/client.ts';
+import { eventually } from '../helpers/eventually.ts';
 import { serve, type ServerProcess } from '../helpers/process.ts';
 import { openTerminal, type Terminal, type TerminalOptions } from '../helpers/terminal.ts';
 
@@ -155,7 +156,8 @@ export async function createServerFixture(names: readonly string[]): Promise<Ser
   const { url } = served;
   let up = true;
   const startServer = async (): Promise<void> => {
-    served = await serve(data, { flags: [...off, '--port', new URL(url).port] });
+    // Until then another test's server may have been given the port, which it gives back when it ends.
+    served = await eventually(() => serve(data, { flags: [...off, '--port', new URL(url).port] }));
     up = true;
   };
   const terminals: Terminal[] = [];

@@ -35,8 +35,9 @@ let ann: TestMember;
 let conversation: string;
 let desk: BrowserPage;
 
+/** While one is down another test's server may be given its port, which it gives back when it ends. */
 const start = (): Promise<ServerProcess> =>
-  serve(join(parent, 'data'), { environment, flags: port === '' ? [] : ['--port', port] });
+  eventually(() => serve(join(parent, 'data'), { environment, flags: port === '' ? [] : ['--port', port] }));
 
 beforeAll(async () => {
   browser = await launchBrowser();

@@ -56,7 +56,6 @@ async function visit(hash: string, options: BrowserContextOptions = {}): Promise
   const { ticket } = await app.local('session.createLink', { memberId: ann.id });
   const opened = await openBrowserPage(browser, `${app.url}/#sign-in=${ticket}`, options);
   visits.push(opened);
-  opened.page.setDefaultTimeout(8_000);
   await opened.page.locator('.app').waitFor();
   await opened.page.evaluate(`location.hash = '${hash}'`);
   return opened.page;
@@ -203,7 +202,6 @@ describe('a forgotten password', () => {
     });
     visits.push(opened);
     const { page } = opened;
-    page.setDefaultTimeout(8_000);
     await page.getByRole('button', { name: 'Forgot your password?' }).click();
     await page.getByLabel('E-mail address').fill(bob.email);
     await picture(page, 'forgot-360');

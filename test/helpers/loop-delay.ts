@@ -5,6 +5,8 @@ export interface LoopDelay {
   /** ms */
   readonly p99: number;
   readonly longest: number;
+  /** All turns together: what of it the longest is says whether the work gave way, however fast the machine. */
+  readonly total: number;
 }
 
 /** Measures while `work` runs: the CPU time between two turns of the loop. */
@@ -22,5 +24,9 @@ export async function measureLoop(work: () => Promise<unknown>): Promise<LoopDel
     clearInterval(timer);
   }
   turns.sort((one, other) => one - other);
-  return { p99: turns[Math.floor(turns.length * 0.99)] ?? 0, longest: turns.at(-1) ?? 0 };
+  return {
+    p99: turns[Math.floor(turns.length * 0.99)] ?? 0,
+    longest: turns.at(-1) ?? 0,
+    total: turns.reduce((sum, one) => sum + one, 0),
+  };
 }

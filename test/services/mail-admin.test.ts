@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { inProcess } from '../helpers/cli.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { rowsOf } from '../helpers/database.ts';
-import { eventually as eventuallyWithin } from '../helpers/eventually.ts';
+import { eventually } from '../helpers/eventually.ts';
 import {
   createConversation,
   createMember,
@@ -18,8 +18,6 @@ import {
 } from '../helpers/fixtures.ts';
 import { MailHost } from '../helpers/mail-host.ts';
 import { request, type Reply } from '../helpers/client.ts';
-
-const eventually = <T>(check: () => T | Promise<T>): Promise<T> => eventuallyWithin(check, 15_000);
 
 let host: MailHost;
 let own: MailHost;

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { request } from '../helpers/client.ts';
 import { rowsOf } from '../helpers/database.ts';
-import { eventually as eventuallyWithin } from '../helpers/eventually.ts';
+import { eventually } from '../helpers/eventually.ts';
 import {
   createConversation,
   createMember,
@@ -19,8 +19,6 @@ import { makeToken, replyAddress } from '../../src/services/mail/reply-token.ts'
 import { MailHost } from '../helpers/mail-host.ts';
 import { plainMail, sendMail } from '../helpers/send-mail.ts';
 import { setByPath } from '../helpers/settings.ts';
-
-const eventually = <T>(check: () => T | Promise<T>): Promise<T> => eventuallyWithin(check, 8_000);
 
 let host: MailHost;
 let app: TestApp;
@@ -94,19 +92,18 @@ const answer = (of: Talk, text: string, more: Parameters<typeof plainMail>[0] = 
   });
 
 describe('an answer by mail', () => {
-  it('is live in the room within a second, as the visitor’s words, without the quotation', async () => {
+  it('is live in the room at once, as the visitor’s words, without the quotation', async () => {
     const one = await talk();
     const staff = await olivia.connect();
     staff.send('room:join', { conversationId: one.id });
     await staff.receives('room:joined');
-    const began = performance.now();
+    // Time stands still: nothing waits for a timer.
     const code = await answer(
       one,
       'It has not come.\n\nOn Mon, 23 Nov 2026 at 12:00, acme site <reply@chat.example.com> wrote:\n> -- Write your answer above this line --\n> It is on its way.',
     );
     expect(code).toBe(250);
     const heard = await staff.receives('message:new');
-    expect(performance.now() - began).toBeLessThan(5_000);
     expect(heard).toMatchObject({
       content: 'It has not come.',
       senderRole: 'visitor',

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { effectRetryDelay } from '../../src/services/outbox/outbox.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { rowsOf } from '../helpers/database.ts';
-import { eventually as eventuallyWithin } from '../helpers/eventually.ts';
+import { eventually } from '../helpers/eventually.ts';
 import {
   createConversation,
   createMember,
@@ -19,8 +19,6 @@ import {
 import { uploadFile } from '../helpers/files.ts';
 import { MailHost, type TakenMail } from '../helpers/mail-host.ts';
 import { setByPath } from '../helpers/settings.ts';
-
-const eventually = <T>(check: () => T | Promise<T>): Promise<T> => eventuallyWithin(check, 8_000);
 
 let host: MailHost;
 let app: TestApp;

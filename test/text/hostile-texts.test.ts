@@ -39,6 +39,9 @@ async function bestOfThree(work: () => unknown): Promise<number> {
   return Math.min(await cpuMs(work), await cpuMs(work), await cpuMs(work));
 }
 
+/** On a busy machine the same work may take twice as long: too much growth is shown by every attempt, or is none. */
+const attempts = 3;
+
 const passage = {
   id: 'p',
   documentId: 'd',
@@ -72,9 +75,13 @@ describe('the work grows with the length of the text, not with its square', () =
       if (first < harmlessMs) continue;
       const once = hostile(piece, length);
       if (first / (await cpuMs(() => read(once))) < clearGrowth) continue;
-      const [small, large] = [await bestOfThree(() => read(once)), await bestOfThree(() => read(twice))];
-      if (large > harmlessMs && large / small > maxGrowth)
-        slow.push(`${JSON.stringify(piece)}: ${small.toFixed(0)} ms, then ${large.toFixed(0)} ms`);
+      const shown: string[] = [];
+      for (let attempt = 0; attempt < attempts && shown.length === attempt; attempt += 1) {
+        const [small, large] = [await bestOfThree(() => read(once)), await bestOfThree(() => read(twice))];
+        if (large > harmlessMs && large / small > maxGrowth)
+          shown.push(`${JSON.stringify(piece)}: ${small.toFixed(0)} ms, then ${large.toFixed(0)} ms`);
+      }
+      if (shown.length === attempts) slow.push(shown.join('; '));
     }
     expect(slow).toEqual([]);
   });

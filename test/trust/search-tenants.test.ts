@@ -62,10 +62,11 @@ it('every indexed word begins with its organization', () => {
 
 it('takes as long for a word of another tenant as for a word that is in no message', async () => {
   const search = async (q: string): Promise<number> => {
-    const began = performance.now();
+    const before = process.cpuUsage();
     const { body } = await spy.call('GET', `/conversations?q=${q}`);
     expect(body.total).toBe(0);
-    return performance.now() - began;
+    const { user, system } = process.cpuUsage(before);
+    return (user + system) / 1_000;
   };
   const medians: Record<string, number> = {};
   const times: Record<string, number[]> = { insolvency: [], unheardof: [] };

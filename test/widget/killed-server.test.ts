@@ -7,6 +7,7 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startHostSite, launchBrowser, openBrowserPage, type HostSite } from '../helpers/browser.ts';
 import { cleanEnvironment, repository, run, Running } from '../helpers/command.ts';
+import { eventually } from '../helpers/eventually.ts';
 import { htmlPage, widgetLocators } from './fixture.ts';
 
 const program = join(repository, 'bin/deskbell.js');
@@ -70,7 +71,8 @@ test('killed with -9 while the visitor writes: nothing lost, nothing doubled', a
   await page.keyboard.type('three, written to no server');
   await page.keyboard.press('Enter');
   await w.log.getByText('Sending…').first().waitFor();
-  await serve(port);
+  // Until then another test's server may have been given the port, which it gives back when it ends.
+  await eventually(() => serve(port));
   await w.log.getByText('Sending…').first().waitFor({ state: 'hidden' });
   expect(await w.log.getByText('Not sent.').count()).toBe(0);
   expect(await mine()).toEqual(['one', 'two', 'three, written to no server']);
