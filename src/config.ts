@@ -342,6 +342,24 @@ export const settings = {
     about: 'seconds that an answer of the model may take, all attempts together',
     parse: wholeNumber(1, 600),
   }),
+  limitMailSender: limitSetting(
+    'limit-mail-sender',
+    'DESKBELL_LIMIT_MAIL_SENDER',
+    defaultRateLimits.mailSender,
+    'mails to one conversation, or of one sender to an inbox',
+  ),
+  limitMailApplication: limitSetting(
+    'limit-mail-application',
+    'DESKBELL_LIMIT_MAIL_APPLICATION',
+    defaultRateLimits.mailApplication,
+    'mails to one application',
+  ),
+  limitMailNew: limitSetting(
+    'limit-mail-new',
+    'DESKBELL_LIMIT_MAIL_NEW',
+    defaultRateLimits.mailNew,
+    'mails to an inbox from senders that it does not know',
+  ),
   limitAiVisitor: limitSetting(
     'limit-ai-visitor',
     'DESKBELL_LIMIT_AI_VISITOR',

@@ -1,10 +1,14 @@
 // Takes mails by SMTP: for addresses that lead here, and for no others. A mail is acknowledged once what it led to is
 // stored; until then its sender keeps it. smtp-server speaks the protocol; it is loaded where mails are listened for.
 import { readFile } from 'node:fs/promises';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import type { SMTPServer, SMTPServerSession } from 'smtp-server';
 import type { ListenAddress } from '../config.ts';
 import type { Log } from '../log.ts';
+import { QueueFullError } from '../net/fair-limit.ts';
+import { addressKey } from '../net/ip-ranges.ts';
+import { ServiceError } from '../services/core/errors.ts';
+import { MailTooLargeError, withMail } from '../services/mail/inbound/collect-mail.ts';
 import { maxMailBytes } from '../services/mail/inbound/parsed-mail.ts';
 import { MailRefusedError } from '../services/mail/inbound/read-mail.ts';
 import { findMailTarget, receiveMail } from '../services/mail/inbound/receive-mail.ts';
@@ -32,6 +36,8 @@ const maxRecipients = 20;
 /** Wrong recipients of one connection: who guesses addresses gets no further. */
 const maxUnknown = 10;
 const socketTimeoutMs = 60_000;
+/** How long a connection may last, however busy it is: who sends a byte a minute must not keep a place. */
+const maxConnectionMs = 900_000;
 
 /** @throws Error with a sentence for the person who started the server */
 export async function startMailListener(options: MailListenerOptions): Promise<MailListener> {
@@ -55,6 +61,13 @@ export async function startMailListener(options: MailListenerOptions): Promise<M
     onRcptTo: (address, one, done) => session.recipient(address.address, one, done),
     onData: (stream, one, done) => session.data(stream, one, done),
   });
+  const { clock } = options.service.engine;
+  server.server.on('connection', (socket: Socket) => {
+    socket.once(
+      'close',
+      clock.after(maxConnectionMs, () => socket.destroy()),
+    );
+  });
   server.on('error', (error) =>
     options.log.debug({ err: error.message }, 'a connection that brings mail failed'),
   );
@@ -77,8 +90,6 @@ export async function startMailListener(options: MailListenerOptions): Promise<M
 
 type Done = (error?: Error | null, message?: string) => void;
 
-type MailStream = AsyncIterable<Buffer> & { readonly sizeExceeded: boolean };
-
 /** Hands the outcome to a library that takes callbacks. */
 function settle(outcome: Promise<Error | null>, done: Done): void {
   // oxlint-disable-next-line promise/no-callback-in-promise, promise/prefer-await-to-then
@@ -89,6 +100,8 @@ function settle(outcome: Promise<Error | null>, done: Done): void {
 function answer(code: number, text: string): Error {
   return Object.assign(new Error(text), { responseCode: code });
 }
+
+const tooLarge = (): Error => answer(552, `5.3.4 A mail has at most ${maxMailBytes} bytes`);
 
 class Sessions {
   readonly #service: Service;
@@ -103,21 +116,23 @@ class Sessions {
   }
 
   connect(session: SMTPServerSession, done: Done): void {
-    const open = this.#byAddress.get(session.remoteAddress) ?? 0;
+    const key = addressKey(session.remoteAddress);
+    const open = this.#byAddress.get(key) ?? 0;
     if (open >= maxOfAddress) {
       done(answer(421, '4.7.0 Too many connections of your address'));
       return;
     }
-    this.#byAddress.set(session.remoteAddress, open + 1);
+    this.#byAddress.set(key, open + 1);
     this.#counted.add(session.id);
     done();
   }
 
   close(session: SMTPServerSession): void {
     if (!this.#counted.delete(session.id)) return;
-    const open = (this.#byAddress.get(session.remoteAddress) ?? 1) - 1;
-    if (open <= 0) this.#byAddress.delete(session.remoteAddress);
-    else this.#byAddress.set(session.remoteAddress, open);
+    const key = addressKey(session.remoteAddress);
+    const open = (this.#byAddress.get(key) ?? 1) - 1;
+    if (open <= 0) this.#byAddress.delete(key);
+    else this.#byAddress.set(key, open);
   }
 
   recipient(address: string, session: SMTPServerSession, done: Done): void {
@@ -147,14 +162,18 @@ class Sessions {
     }
   }
 
-  data(stream: MailStream, session: SMTPServerSession, done: Done): void {
+  data(stream: AsyncIterable<Buffer>, session: SMTPServerSession, done: Done): void {
     settle(this.#takeOrRefuse(stream, session), done);
   }
 
-  async #takeOrRefuse(stream: MailStream, session: SMTPServerSession): Promise<Error | null> {
+  async #takeOrRefuse(stream: AsyncIterable<Buffer>, session: SMTPServerSession): Promise<Error | null> {
     try {
       return await this.#take(stream, session);
     } catch (error) {
+      if (error instanceof MailTooLargeError) return tooLarge();
+      if (error instanceof QueueFullError) return answer(452, '4.3.1 Too many mails at once. Try again');
+      if (error instanceof ServiceError && error.code === 'rate_limit_exceeded')
+        return answer(451, '4.7.1 Too many mails. Try again later');
       if (error instanceof MailRefusedError)
         return answer(554, `5.6.0 The mail can't be read: ${error.message}`);
       this.#log.error({ err: String(error) }, 'a mail could not be taken; its sender keeps it');
@@ -163,21 +182,17 @@ class Sessions {
   }
 
   /** @returns the refusal; null: it was taken */
-  async #take(stream: MailStream, { envelope }: SMTPServerSession): Promise<Error | null> {
-    const chunks: Buffer[] = [];
-    let size = 0;
-    for await (const chunk of stream) {
-      size += chunk.length;
-      // What is beyond is read, so that the answer arrives, and not kept.
-      if (size <= maxMailBytes) chunks.push(chunk);
-    }
-    if (size > maxMailBytes || stream.sizeExceeded)
-      return answer(552, `5.3.4 A mail has at most ${maxMailBytes} bytes`);
-    const outcome = await receiveMail(this.#service, Buffer.concat(chunks), {
-      from: envelope.mailFrom === false ? '' : envelope.mailFrom.address,
-      to: envelope.rcptTo.map(({ address }) => address),
-      application: null,
-    });
+  async #take(
+    stream: AsyncIterable<Buffer>,
+    { envelope, remoteAddress }: SMTPServerSession,
+  ): Promise<Error | null> {
+    const outcome = await withMail(addressKey(remoteAddress), stream, true, (raw) =>
+      receiveMail(this.#service, raw, {
+        from: envelope.mailFrom === false ? '' : envelope.mailFrom.address,
+        to: envelope.rcptTo.map(({ address }) => address),
+        application: null,
+      }),
+    );
     this.#log.debug(
       { outcome: outcome.state, ...(outcome.state === 'ignored' ? { why: outcome.why } : {}) },
       'a mail came',

@@ -32,6 +32,9 @@ export interface ServiceSettings {
     readonly addressNew: RateLimitSetting;
     readonly addressFailed: RateLimitSetting;
     readonly accountFailed: RateLimitSetting;
+    readonly mailSender: RateLimitSetting;
+    readonly mailApplication: RateLimitSetting;
+    readonly mailNew: RateLimitSetting;
     readonly aiVisitor: RateLimitSetting;
     readonly aiOrganization: RateLimitSetting;
   };

@@ -72,6 +72,9 @@ describe('the agreed numbers', () => {
       ['addressFailed', '10/s,60/m,600/h'],
       ['accountFailed', '5/s,20/m,60/h'],
       ['addressNew', '5/s,60/m,600/h'],
+      ['mailSender', '10/m,60/h'],
+      ['mailApplication', '120/m,2000/h'],
+      ['mailNew', '30/m,300/h'],
       ['aiVisitor', '5/s,60/m,600/h'],
       ['aiOrganization', '10/s,120/m,2000/h'],
     ]);

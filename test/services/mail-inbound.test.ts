@@ -1,5 +1,7 @@
 // Mails that come in: an answer is in its conversation once and within a moment; forged tokens, other tenants, strangers,
 // programs, reports and bombs reach nothing that they should not.
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { request } from '../helpers/client.ts';
@@ -15,6 +17,7 @@ import {
   type TestMember,
   type TestOrganization,
 } from '../helpers/fixtures.ts';
+import { MailTooLargeError, withMail } from '../../src/services/mail/inbound/collect-mail.ts';
 import { makeToken, replyAddress } from '../../src/services/mail/reply-token.ts';
 import { MailHost } from '../helpers/mail-host.ts';
 import { plainMail, sendMail } from '../helpers/send-mail.ts';
@@ -34,6 +37,8 @@ beforeAll(async () => {
     flags: {
       mailAddress: 'reply@chat.example.com',
       mailListen: '127.0.0.1:0',
+      limitMailSender: '6/m,60/h',
+      limitMailNew: '4/m,300/h',
       baseUrl: 'https://chat.example.com',
     },
     environment: { DESKBELL_SMTP_URL: host.url() },
@@ -480,6 +485,76 @@ describe('an inbox', () => {
       })
       .catch((error: unknown) => String(error));
     expect(taken).toContain('belongs to another application');
+  });
+});
+
+describe('a flood of mails', () => {
+  it('to one conversation waits at its senders, and holds up no other conversation', async () => {
+    const one = await talk();
+    const other = await talk();
+    for (let mail = 0; mail < 6; mail += 1) expect(await answer(one, `mail ${mail}`)).toBe(250);
+    const late = { messageId: '<late@example.net>' };
+    expect(await answer(one, 'one more', late)).toBe(451);
+    expect(await answer(other, 'my only one')).toBe(250);
+    expect((await messagesOf(one.id)).filter(({ via }) => via === 'email')).toHaveLength(6);
+    app.clock.advance(60_000);
+    expect(await answer(one, 'one more', late)).toBe(250);
+    expect((await messagesOf(one.id)).at(-1)?.content).toBe('one more');
+  });
+
+  it('from ever new senders leaves an inbox to those whom it knows', async () => {
+    await setByPath(app, globex.application.id, {
+      'email.mode': 'inbox',
+      'email.address': 'help@chat.example.com',
+    });
+    const send = (from: string): Promise<number> =>
+      sendMail(port, { from, to: 'help@chat.example.com', raw: plainMail({ from }) });
+    app.clock.advance(60_000);
+    for (let sender = 0; sender < 4; sender += 1)
+      expect(await send(`stranger${sender}@example.org`)).toBe(250);
+    expect(await send('one.too.many@example.org')).toBe(451);
+    expect(await send('stranger0@example.org')).toBe(250);
+    expect(await rowsOf(app, `select id from visitors where email = 'one.too.many@example.org'`)).toEqual([]);
+    app.clock.advance(60_000);
+    expect(await send('one.too.many@example.org')).toBe(250);
+  });
+
+  it('holds no more bytes than two large mails of one source, and gives the room back', async () => {
+    const stretch = Buffer.alloc(5 * 1024 * 1024);
+    const end = Promise.withResolvers<void>();
+    async function* slowly(stretches: number): AsyncGenerator<Buffer> {
+      for (let sent = 0; sent < stretches; sent += 1) yield stretch;
+      await end.promise;
+    }
+    async function* oneByte(): AsyncGenerator<Buffer> {
+      yield Buffer.alloc(await Promise.resolve(1));
+    }
+    const size = (raw: Uint8Array): Promise<number> => Promise.resolve(raw.length);
+    const large = [withMail('a', slowly(5), true, size), withMail('a', slowly(5), false, size)];
+    await eventually(async () => {
+      await expect(withMail('a', oneByte(), true, size)).rejects.toMatchObject({ own: true });
+    });
+    await expect(withMail('a', oneByte(), false, size)).rejects.toMatchObject({ own: true });
+    const others = ['b', 'c', 'd'].flatMap((source) => [
+      withMail(source, slowly(5), true, size),
+      withMail(source, slowly(5), true, size),
+    ]);
+    await eventually(async () => {
+      await expect(withMail('e', oneByte(), true, size)).rejects.toMatchObject({ own: false });
+    });
+    end.resolve();
+    expect(new Set(await Promise.all([...large, ...others]))).toEqual(new Set([5 * stretch.length]));
+    await expect(withMail('a', slowly(6), true, size)).rejects.toThrow(MailTooLargeError);
+    expect(await withMail('a', oneByte(), true, size)).toBe(1);
+  });
+
+  it('a connection that only keeps its place is ended', async () => {
+    const socket = connect(port, '127.0.0.1');
+    const closed = once(socket, 'close');
+    await once(socket, 'data');
+    app.clock.advance(900_000);
+    await closed;
+    expect(await sendMail(port, { to: 'noone@example.com', raw: plainMail({}) })).toBe(550);
   });
 });
 

@@ -235,6 +235,29 @@ export async function limitNewVisitors(service: Service, address: string | null)
   return takeOrThrow(service, addressChecks('n', address, service.settings.rateLimits.addressNew));
 }
 
+/** A mail, as it is counted: where it leads, who sends it, and whether the application has heard of them. */
+export interface CountedMail {
+  readonly applicationId: string;
+  readonly sender: string;
+  readonly known: boolean;
+}
+
+/**
+ * Counts a mail that came in. It uses up nothing of what pages and members need.
+ * @throws ServiceError rate_limit_exceeded
+ */
+export async function limitMail(
+  service: Service,
+  { applicationId, sender, known }: CountedMail,
+): Promise<void> {
+  const { mailSender, mailApplication, mailNew } = service.settings.rateLimits;
+  return takeOrThrow(service, [
+    ...rateLimitChecks('per_visitor', `ms:${applicationId}:${sender}`, mailSender),
+    ...(known ? [] : rateLimitChecks('per_application', `mn:${applicationId}`, mailNew)),
+    ...rateLimitChecks('per_application', `ma:${applicationId}`, mailApplication),
+  ]);
+}
+
 /**
  * Counts a failed authentication.
  * @throws ServiceError rate_limit_exceeded instead of the refusal, once there were too many

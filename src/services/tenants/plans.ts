@@ -57,6 +57,12 @@ const windows = (perSecond: number, perMinute: number, perHour: number): readonl
     { limit: perHour, windowMs: 3_600_000 },
   ]);
 
+const byMinuteAndHour = (perMinute: number, perHour: number): readonly LimitWindow[] =>
+  Object.freeze([
+    { limit: perMinute, windowMs: 60_000 },
+    { limit: perHour, windowMs: 3_600_000 },
+  ]);
+
 /** The limits in force where no setting says otherwise; every window is held at once. */
 export const defaultRateLimits = Object.freeze({
   /** One visitor: REST requests and message:send together. */
@@ -73,6 +79,12 @@ export const defaultRateLimits = Object.freeze({
   accountFailed: windows(5, 20, 60),
   /** New visitors and new conversations from one address by the origin way: a fresh visitor id costs nothing. */
   addressNew: windows(5, 60, 600),
+  /** Mails to one conversation, or of one sender to one inbox. */
+  mailSender: byMinuteAndHour(10, 60),
+  /** Mails to one application. */
+  mailApplication: byMinuteAndHour(120, 2000),
+  /** Mails to one application's inbox from senders that it does not know: a sender's address costs nothing. */
+  mailNew: byMinuteAndHour(30, 300),
   /** Questions to the assistant of one visitor, or of one member. */
   aiVisitor: windows(5, 60, 600),
   /** Questions to the assistant of all visitors and members of one organization. */

@@ -4,6 +4,7 @@ import { assertAuthNotThrottled, countFailedAuth } from '../../auth/rate-limits.
 import { notFound, ServiceError } from '../../core/errors.ts';
 import type { AnonymousCall } from '../../service.ts';
 import { findMailKey } from '../mail-settings.ts';
+import { MailTooLargeError, withMail } from './collect-mail.ts';
 import { maxMailBytes } from './parsed-mail.ts';
 import { MailRefusedError } from './read-mail.ts';
 import { receiveMail } from './receive-mail.ts';
@@ -13,7 +14,8 @@ const tooLarge = (): ServiceError =>
 
 /**
  * Takes in a mail. Answers after what it led to is stored: until then the sender keeps it.
- * @throws ServiceError not_found (the key), bad_request, payload_too_large, unsupported_media_type
+ * @throws ServiceError not_found (the key), bad_request, payload_too_large, unsupported_media_type, rate_limit_exceeded;
+ * QueueFullError: too many bytes are on their way
  */
 export async function handIn(
   { service, address }: AnonymousCall,
@@ -28,29 +30,17 @@ export async function handIn(
   if (!/^message\/rfc822\s*(?:;|$)/i.test(mediaType))
     throw new ServiceError('unsupported_media_type', 'Send the mail as it came, as message/rfc822.');
   if (announcedBytes !== null && announcedBytes > maxMailBytes) throw tooLarge();
-  const raw = await collect(body);
+  const application = { id: row.application_id, organizationId: row.organization_id };
   try {
-    const outcome = await receiveMail(service, raw, {
-      from: null,
-      to: [],
-      application: { id: row.application_id, organizationId: row.organization_id },
+    const outcome = await withMail(`key:${application.organizationId}`, body, false, (raw) => {
+      if (raw.length === 0) throw new ServiceError('bad_request', 'The mail is empty.');
+      return receiveMail(service, raw, { from: null, to: [], application });
     });
     return outcome.state === 'ignored' ? { state: 'ignored', why: outcome.why } : { state: outcome.state };
   } catch (error) {
+    if (error instanceof MailTooLargeError) throw tooLarge();
     if (error instanceof MailRefusedError)
       throw new ServiceError('bad_request', `The mail can't be read: ${error.message}.`);
     throw error;
   }
-}
-
-async function collect(body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of body) {
-    size += chunk.length;
-    if (size > maxMailBytes) throw tooLarge();
-    chunks.push(chunk);
-  }
-  if (size === 0) throw new ServiceError('bad_request', 'The mail is empty.');
-  return Buffer.concat(chunks);
 }

@@ -5,12 +5,12 @@ import type { MailWorkerReply, ParsedMail } from './parsed-mail.ts';
 
 const timeoutMs = 20_000;
 const maxHeapMb = 192;
-/** Mails that are parsed at once; what waits is bounded by the connections that bring them. */
+/** Mails that are parsed at once. One organization's leave room for another's, however long they take. */
 const inTurn = createFairLimit({
   maxRunning: 2,
-  maxRunningPerKey: 2,
+  maxRunningPerKey: 1,
   maxWaiting: 200,
-  maxWaitingPerKey: 200,
+  maxWaitingPerKey: 50,
 });
 
 /** A mail that can't be read, now or later: damaged, or made to stop its reader. */
@@ -26,10 +26,11 @@ const workerUrl = new URL(
 
 /**
  * Reads a mail; its bytes are handed over, and gone afterwards.
+ * @param organizationId whose turn it takes
  * @throws MailRefusedError; QueueFullError when too many wait already
  */
-export function readMail(raw: Uint8Array): Promise<ParsedMail> {
-  return inTurn('', () => readInThread(raw));
+export function readMail(raw: Uint8Array, organizationId: string): Promise<ParsedMail> {
+  return inTurn(organizationId, () => readInThread(raw));
 }
 
 async function readInThread(raw: Uint8Array): Promise<ParsedMail> {

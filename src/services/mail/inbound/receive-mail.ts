@@ -5,6 +5,7 @@ import type { ApplicationRow, ConversationWithVisitor, FileRow, VisitorRow } fro
 import { hasVisibleText } from '../../../text/text.ts';
 import { stripInvisible } from '../../../text/strip-invisible.ts';
 import { appendMessage, type MessageContent } from '../../chat/append-message.ts';
+import { limitMail, type CountedMail } from '../../auth/rate-limits.ts';
 import { openConversation } from '../../chat/conversations.ts';
 import { prepareContent } from '../../content/content.ts';
 import { ServiceError } from '../../core/errors.ts';
@@ -76,14 +77,15 @@ export async function findMailTarget(
 
 /**
  * Takes a mail in; its bytes are handed over and gone afterwards. What it leads to is stored once, however often the mail comes; acknowledge it after this resolves.
- * @throws MailRefusedError for one that can't be read; StoreUnavailableError, QueueFullError: it should come again
+ * @throws MailRefusedError for one that can't be read; StoreUnavailableError, QueueFullError, ServiceError
+ * rate_limit_exceeded: it should come again
  */
 export async function receiveMail(
   service: Service,
   raw: Uint8Array,
   envelope: MailEnvelope,
 ): Promise<MailOutcome> {
-  const mail = await readMail(raw);
+  const mail = await readMail(raw, await organizationOf(service, envelope));
   const target = await service.engine.store.read((tx) => chooseTarget(tx, service, envelope, mail));
   if (target === null) return ignored('it is addressed to no conversation and to no inbox');
   if (mail.bounce)
@@ -92,9 +94,38 @@ export async function receiveMail(
       : ignored('a report of a mail that is not known');
   if (mail.automatic || envelope.from === '') return ignored('a program sent it');
   if (mail.from === null) return ignored('it names no sender');
+  await limitMail(service, await countedAs(service, target, mail.from));
   return target.kind === 'conversation'
     ? answerConversation(service, target.conversation, mail, mail.key)
     : openByMail(service, target.application, mail, mail.from, mail.key);
+}
+
+/** Whose turn it is to have a mail read; empty: only the mail says to whom it is. */
+async function organizationOf(service: Service, { to, application }: MailEnvelope): Promise<string> {
+  if (application !== null) return application.organizationId;
+  const [address] = to;
+  if (address === undefined) return '';
+  const target = await service.engine.store.read((tx) => findMailTarget(tx, service, address));
+  return target === null ? '' : scopeOf(target).organizationId;
+}
+
+function scopeOf(target: MailTarget): { organizationId: string; applicationId: string } {
+  return target.kind === 'conversation'
+    ? {
+        organizationId: target.conversation.organization_id,
+        applicationId: target.conversation.application_id,
+      }
+    : { organizationId: target.application.organization_id, applicationId: target.application.id };
+}
+
+async function countedAs(service: Service, target: MailTarget, from: string): Promise<CountedMail> {
+  const { applicationId } = scopeOf(target);
+  if (target.kind === 'conversation') return { applicationId, sender: target.conversation.id, known: true };
+  const sender = visitorIdOf(service, applicationId, from);
+  const visitor = await service.engine.store.read(({ repositories }) =>
+    repositories.visitors.byVisitorId(applicationId, 'live', sender),
+  );
+  return { applicationId, sender, known: visitor !== undefined };
 }
 
 async function chooseTarget(
@@ -107,12 +138,8 @@ async function chooseTarget(
   for (const address of (to.length === 0 ? mail.recipients : to).slice(0, maxRecipients)) {
     const target = await findMailTarget(tx, service, address);
     if (target === null) continue;
-    const organization =
-      target.kind === 'conversation'
-        ? target.conversation.organization_id
-        : target.application.organization_id;
     // Under a key of one organization nothing is reached of another.
-    if (application !== null && organization !== application.organizationId) continue;
+    if (application !== null && scopeOf(target).organizationId !== application.organizationId) continue;
     if (target.kind === 'conversation') return target;
     inbox ??= target;
   }
