@@ -18,6 +18,8 @@ import {
   type TestOrganization,
 } from '../helpers/fixtures.ts';
 import { MailTooLargeError, withMail } from '../../src/services/mail/inbound/collect-mail.ts';
+import { escapeHtml } from '../../src/http/pages/html.ts';
+import { mailStopLanguages, mailStopWords } from '../../src/http/pages/mail-stop-words.ts';
 import { makeToken, replyAddress } from '../../src/services/mail/reply-token.ts';
 import { MailHost } from '../helpers/mail-host.ts';
 import { plainMail, sendMail } from '../helpers/send-mail.ts';
@@ -595,6 +597,31 @@ it('two deskbells that write to each other fall silent after two mails', async (
 });
 
 describe('no more mails', () => {
+  it('is asked in the language of the browser, whole and harmless in each', async () => {
+    const path = `/mail/stop/${'a'.repeat(26)}.${'a'.repeat(16)}`;
+    const seen = new Set<string>();
+    for (const [wish, language] of [
+      ...mailStopLanguages.map((one) => [`${one}-XX, en;q=0.1`, one] as const),
+      ['ja, de-AT;q=0.5, en;q=0.1', 'de'],
+      ['ja', 'en'],
+      ['"><script>', 'en'],
+    ] as const) {
+      const answer = await fetch(`${app.url}${path}`, { headers: { 'accept-language': wish } });
+      const html = await answer.text();
+      expect(answer.headers.get('content-language'), wish).toBe(language);
+      expect(answer.headers.get('vary')).toContain('Accept-Language');
+      expect(html).toContain(`<html lang="${language}" dir="${language === 'ar' ? 'rtl' : 'ltr'}">`);
+      for (const name of ['question', 'conversation', 'address'] as const)
+        expect(html).toContain(escapeHtml(mailStopWords[language][name]));
+      expect(html.match(/<form method="post">/g)).toHaveLength(2);
+      expect(html.replace(/&(?:amp|lt|gt|quot|#39);/g, '')).not.toMatch(/&|'s<|<script/);
+      seen.add(html);
+    }
+    expect(seen.size).toBe(mailStopLanguages.length);
+    const words = mailStopLanguages.flatMap((one) => Object.values(mailStopWords[one]));
+    expect(new Set(words).size).toBe(words.length);
+  });
+
   it('by the link of a mail: opening it changes nothing, the one request of RFC 8058 does', async () => {
     const one = await talk();
     const [row] = await rowsOf(app, `select visitor_key from conversations where id = '${one.id}'`);
@@ -633,6 +660,7 @@ describe('no more mails', () => {
       body: '',
     });
     expect(wrong.status).toBe(404);
+    expect(await wrong.text()).toContain('<h1>This link is not valid any more.</h1>');
     // That wasn't me: nothing of the organization goes to the address.
     await fetch(`${app.url}${path}`, { method: 'POST', headers: form, body: 'scope=address' });
     expect((await one.visitor.call('POST', `/conversations/${one.id}/transcript`)).status).toBe(409);

@@ -3,20 +3,24 @@
 import type { Context } from 'koa';
 import type Koa from 'koa';
 import { sizeLimits } from '../../protocol/codes.ts';
+import { ServiceError } from '../../services/core/errors.ts';
 import { execute } from '../../services/execute.ts';
 import type { Service } from '../../services/service.ts';
+import { escapeHtml } from './html.ts';
+import { mailStopLanguages, mailStopWords, type MailStopLanguage } from './mail-stop-words.ts';
 
 const path = /^\/mail\/stop\/([a-z2-7.]{43})$/;
 const maxBody = 1_024;
 const policy =
   "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'";
 
-const page = (content: string): string => `<!doctype html>
-<html lang="en">
+function page(language: MailStopLanguage, title: string, content: string): string {
+  return `<!doctype html>
+<html lang="${language}" dir="${language === 'ar' ? 'rtl' : 'ltr'}">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex">
-<title>Mails</title>
+<title>${escapeHtml(title)}</title>
 <style>
 :root { color-scheme: light dark; }
 body { margin: 0; font: 16px/1.5 system-ui, sans-serif; }
@@ -26,16 +30,24 @@ form { margin: 1rem 0; }
 button { font: inherit; min-height: 2.75rem; padding: .5rem 1rem; cursor: pointer; }
 </style>
 <main>
+<h1>${escapeHtml(title)}</h1>
 ${content}
 </main>
 </html>
 `;
+}
 
-const question = page(`<h1>No more mails?</h1>
-<form method="post"><input type="hidden" name="scope" value="conversation"><button>No more mails of this conversation</button></form>
-<form method="post"><input type="hidden" name="scope" value="address"><button>That wasn't me: no mails to my address at all</button></form>`);
+function questionPage(language: MailStopLanguage): string {
+  const { question, conversation, address } = mailStopWords[language];
+  const choice = (scope: string, label: string): string =>
+    `<form method="post"><input type="hidden" name="scope" value="${scope}"><button>${escapeHtml(label)}</button></form>`;
+  return page(language, question, `${choice('conversation', conversation)}\n${choice('address', address)}`);
+}
 
-const done = page('<h1>No more mails will come.</h1>\n<p>You can close this page.</p>');
+function donePage(language: MailStopLanguage): string {
+  const { done, close } = mailStopWords[language];
+  return page(language, done, `<p>${escapeHtml(close)}</p>`);
+}
 
 /** Serves the page, and ends mails. */
 export function serveMailStop(service: Service): Koa.Middleware {
@@ -46,23 +58,40 @@ export function serveMailStop(service: Service): Koa.Middleware {
       await next();
       return;
     }
-    if (isPost) {
-      const body = await readForm(ctx);
-      const scope = new URLSearchParams(body).get('scope') === 'address' ? 'address' : 'conversation';
-      await execute(
-        { service, actor: { kind: 'anonymous' }, address: null, contentLimit: sizeLimits.contentRest },
-        'email.stop',
-        { token, scope },
-      );
-    }
+    const found = ctx.acceptsLanguages(...mailStopLanguages);
+    const language = mailStopLanguages.find((one) => one === found) ?? 'en';
+    const isKnown = !isPost || (await stop(service, token, await readForm(ctx)));
     ctx.set({
       'Content-Security-Policy': policy,
       'Cache-Control': 'no-store',
+      'Content-Language': language,
       'Referrer-Policy': 'no-referrer',
+      Vary: 'Accept-Language',
     });
     ctx.type = 'html';
-    ctx.body = isPost ? done : question;
+    if (!isKnown) ctx.status = 404;
+    ctx.body = !isKnown
+      ? page(language, mailStopWords[language].gone, '')
+      : isPost
+        ? donePage(language)
+        : questionPage(language);
   };
+}
+
+/** @returns false: no conversation has such a link */
+async function stop(service: Service, token: string, form: string): Promise<boolean> {
+  const scope = new URLSearchParams(form).get('scope') === 'address' ? 'address' : 'conversation';
+  try {
+    await execute(
+      { service, actor: { kind: 'anonymous' }, address: null, contentLimit: sizeLimits.contentRest },
+      'email.stop',
+      { token, scope },
+    );
+    return true;
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === 'not_found') return false;
+    throw error;
+  }
 }
 
 /** As much of a form as this page's own has. */
