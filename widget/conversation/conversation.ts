@@ -14,6 +14,7 @@ import { createConversationList, type ConversationList } from './conversation-li
 import { createNotices, type Notices } from './notices.ts';
 import { renderContent } from './rich-text.ts';
 import { createTranscript, type Transcript } from './transcript.ts';
+import { createTranscriptRequest } from './transcript-request.ts';
 import { renewFile, uploadTarget } from './visitor-files.ts';
 
 export interface ConversationOptions {
@@ -35,6 +36,7 @@ export class Conversation {
   readonly #gate: ContactGate;
   readonly #again: HTMLElement;
   readonly #ended: HTMLElement;
+  readonly #transcriptRequest: ReturnType<typeof createTranscriptRequest>;
   readonly #stopHearing: () => void;
   #state: SdkState;
   #view: 'chat' | 'list' = 'chat';
@@ -81,7 +83,20 @@ export class Conversation {
       { type: 'button', class: 'primary', click: () => void this.#choose(null) },
       words.again,
     );
-    this.#ended = h('div', { class: 'ended', hidden: true }, h('p', {}, words.ended), this.#again);
+    this.#transcriptRequest = createTranscriptRequest({
+      api,
+      shell,
+      tag: i18n.tag,
+      announce: (text) => this.#announcer.announce(text),
+      onError,
+    });
+    this.#ended = h(
+      'div',
+      { class: 'ended', hidden: true },
+      h('p', {}, words.ended),
+      this.#transcriptRequest.element,
+      this.#again,
+    );
     this.#gate = createContactGate({
       api,
       speech: i18n,
@@ -156,6 +171,7 @@ export class Conversation {
     const answering = this.#gate.element.contains(shell.root.activeElement);
     if (closed && this.#ended.hidden === true && next.open) this.#announcer.announce(i18n.words.ended);
     this.#ended.hidden = !closed;
+    this.#transcriptRequest.update(next.conversationId);
     this.#gate.update(next, composer.isEmpty());
     composer.element.hidden = this.#gate.isAsking() || (closed && this.#editing === null);
     if (focused && this.#gate.isAsking()) this.#gate.focus();

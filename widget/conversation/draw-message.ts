@@ -7,6 +7,7 @@ import { icons } from '../panel/icons.ts';
 import type { I18n } from '../panel/i18n.ts';
 import { h, icon } from '../shared/dom.ts';
 import { drawAttachments } from '../shared/draw-attachments.ts';
+import { mailWords } from './mail-words.ts';
 import { renderContent } from './rich-text.ts';
 
 /** What all messages of a transcript are drawn with. */
@@ -71,6 +72,7 @@ export function drawMessage(
   item.dataset['key'] = message.key;
   const status = delivery === 'sending' ? words.sending : delivery === 'failed' ? words.failed : receipt;
   const foot = [
+    message.via !== undefined && h('span', {}, mailWords(speech.tag).cameByMail),
     editedAt !== null && h('span', {}, words.edited),
     status !== '' && h('span', { class: 'status' }, status),
   ];
