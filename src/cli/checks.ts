@@ -9,6 +9,7 @@ import type { Config } from '../config.ts';
 import type { DataFolderReport } from '../data-folder.ts';
 import { isLoopbackHost } from '../net/ip-ranges.ts';
 import { shellWord } from './context.ts';
+import type { MailCheckOptions } from './mail-check.ts';
 import { readinessProblem } from './running-server.ts';
 
 export interface Finding {
@@ -40,7 +41,11 @@ const maxLogBytes = 64 * mebi;
 const earliestNow = Date.UTC(2026, 0, 1);
 
 /** Every check, in the order in which to fix what they find. */
-export async function runChecks(config: Config, now: number): Promise<Finding[]> {
+export async function runChecks(
+  config: Config,
+  now: number,
+  options: Pick<MailCheckOptions, 'dkimSelector'> = {},
+): Promise<Finding[]> {
   const findings = [checkNodeVersion(process.versions.node, manifest.engines.node)];
   const folder = await stat(config.data).catch(() => null);
   if (folder === null || !folder.isDirectory()) {
@@ -49,7 +54,13 @@ export async function runChecks(config: Config, now: number): Promise<Finding[]>
         ? note('data folder', `${config.data} does not exist yet; the first start makes it`)
         : wrong('data folder', `${config.data} is no folder`, 'Name another one: --data DIR'),
     );
-    return [...findings, clockAlone(now), ...(await checkAddresses(config, false)), ...(await model(config))];
+    return [
+      ...findings,
+      clockAlone(now),
+      ...(await checkAddresses(config, false)),
+      ...(await mail(config, options)),
+      ...(await model(config)),
+    ];
   }
   const { inspectDataFolder: examineFolder } = await import('../data-folder.ts');
   const seen = await examineFolder(config);
@@ -64,6 +75,7 @@ export async function runChecks(config: Config, now: number): Promise<Finding[]>
     ...(await files(config, seen)),
     ...(await push(config, seen)),
     ...(await checkAddresses(config, seen.serverRunning)),
+    ...(await mail(config, options)),
     ...(await model(config)),
   );
   return findings;
@@ -269,7 +281,11 @@ async function model(config: Config): Promise<Finding[]> {
   return examineModel(config);
 }
 
-/** The store of files, the scanner, and what waits for them. */
+async function mail(config: Config, options: MailCheckOptions): Promise<Finding[]> {
+  const { checkMail: examineMail } = await import('./mail-check.ts');
+  return examineMail(config, options);
+}
+
 /** Nothing is said of pushes where no browser takes any. */
 async function push({ baseUrl: url }: Config, { database, secrets }: DataFolderReport): Promise<Finding[]> {
   const about = 'push';
@@ -301,6 +317,7 @@ async function push({ baseUrl: url }: Config, { database, secrets }: DataFolderR
       ];
 }
 
+/** The store of files, the scanner, and what waits for them. */
 async function files(config: Config, { database }: DataFolderReport): Promise<Finding[]> {
   const { checkFiles: examineFiles } = await import('./files-check.ts');
   const report = database === null || database instanceof Error ? null : database.files;

@@ -97,6 +97,35 @@ export function createSmtpClient({ clock, resolve }: SmtpClientOptions): SendMai
   };
 }
 
+/**
+ * Greets the server and signs in, without a mail.
+ * @returns why it would take none, for people; null: it would
+ */
+export async function probeMailServer(address: string, signal: AbortSignal): Promise<string | null> {
+  const url = readMailServerUrl(address);
+  if (url === null) return 'the address of the mail server is not valid';
+  let socket: Socket | null = null;
+  const close = (): void => void socket?.destroy();
+  signal.addEventListener('abort', close, { once: true });
+  try {
+    socket = await openSocket(url, createSsrfGuard(true), signal);
+    const transport = await openTransport(url, socket);
+    try {
+      await transport.verify();
+      return null;
+    } finally {
+      transport.close();
+    }
+  } catch (error) {
+    if (signal.aborted) return 'it did not answer in time';
+    const result = describe(error);
+    return result.ok ? null : result.error;
+  } finally {
+    signal.removeEventListener('abort', close);
+    close();
+  }
+}
+
 const failure = (error: string, permanent = false, refusesAddress = false): MailResult => ({
   ok: false,
   permanent,
@@ -132,11 +161,11 @@ function openSocket(
   });
 }
 
-async function handOver(url: URL, socket: Socket, mail: OutgoingMail): Promise<MailResult> {
+async function openTransport(url: URL, socket: Socket) {
   const { createTransport } = await import('nodemailer');
   const host = url.hostname.replace(/^\[|\]$/g, '');
   const user = decodeURIComponent(url.username);
-  const transport = createTransport({
+  return createTransport({
     host,
     connection: socket,
     secure: url.protocol === 'smtps:',
@@ -148,6 +177,10 @@ async function handOver(url: URL, socket: Socket, mail: OutgoingMail): Promise<M
     disableFileAccess: true,
     disableUrlAccess: true,
   });
+}
+
+async function handOver(url: URL, socket: Socket, mail: OutgoingMail): Promise<MailResult> {
+  const transport = await openTransport(url, socket);
   try {
     const { response } = await transport.sendMail({
       from: { name: mail.from.name ?? '', address: mail.from.address },

@@ -2,6 +2,7 @@
 import type { AddressInfo } from 'node:net';
 import PostalMime, { type Email } from 'postal-mime';
 import { SMTPServer } from 'smtp-server';
+import { mailCertificate, mailKey } from './mail-certificate.ts';
 import { eventually } from './eventually.ts';
 
 /** A mail as it arrived. */
@@ -17,6 +18,8 @@ export type MailRefusal = { readonly at: 'rcpt' | 'data'; readonly code: number;
 
 export class MailHost {
   readonly taken: TakenMail[] = [];
+  /** Whether each mail came over an encrypted connection. */
+  readonly secured: boolean[] = [];
   /** Asked for every mail. */
   refuse: () => MailRefusal | null = () => null;
   /** Awaited before a mail is acknowledged. */
@@ -26,9 +29,17 @@ export class MailHost {
   #refusal: MailRefusal | null = null;
   readonly #server: SMTPServer;
 
-  constructor(credentials?: { readonly user: string; readonly password: string }) {
+  /** @param tls `starttls`: offered; `smtps`: from the first byte. With the certificate of mail-certificate.ts. */
+  constructor(
+    credentials?: { readonly user: string; readonly password: string },
+    tls?: 'starttls' | 'smtps',
+  ) {
     this.#server = new SMTPServer({
-      disabledCommands: credentials === undefined ? ['AUTH', 'STARTTLS'] : ['STARTTLS'],
+      ...(tls === undefined ? {} : { key: mailKey, cert: mailCertificate, secure: tls === 'smtps' }),
+      disabledCommands: [
+        ...(credentials === undefined ? ['AUTH' as const] : []),
+        ...(tls === undefined ? ['STARTTLS' as const] : []),
+      ],
       allowInsecureAuth: true,
       authOptional: credentials === undefined,
       closeTimeout: 200,
@@ -45,6 +56,7 @@ export class MailHost {
         stream.on('data', (chunk: Buffer) => chunks.push(chunk));
         stream.on('end', () => {
           const raw = Buffer.concat(chunks);
+          this.secured.push(session.secure);
           const { mailFrom, rcptTo } = session.envelope;
           const refusal = this.#refusal;
           void (async () => {

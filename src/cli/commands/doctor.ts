@@ -8,12 +8,17 @@ import { CommandError } from '../errors.ts';
 import { addSettings, settingFlags } from '../command-builder.ts';
 import type { Style } from '../print.ts';
 
+interface DoctorOptions extends Flags {
+  readonly dkimSelector?: string;
+}
+
 export function addDoctorCommand(program: Command, act: WrapHandler): void {
   addSettings(
     program
       .command('doctor')
-      .description('check everything that the server needs; exit 1 when anything is wrong'),
-  ).action(act<Flags>(runDoctor));
+      .description('check everything that the server needs; exit 1 when anything is wrong')
+      .option('--dkim-selector <NAME>', 'under which name the key of the mail host is published'),
+  ).action(act<DoctorOptions>(runDoctor));
 }
 
 const signs: Readonly<Record<Finding['state'], readonly [Style, string]>> = {
@@ -22,8 +27,9 @@ const signs: Readonly<Record<Finding['state'], readonly [Style, string]>> = {
   wrong: ['red', 'WRONG'],
 };
 
-async function runDoctor(context: Context, options: Flags): Promise<void> {
-  const findings = await runChecks(context.config(settingFlags(options)), Date.now());
+async function runDoctor(context: Context, options: DoctorOptions): Promise<void> {
+  const { dkimSelector } = options;
+  const findings = await runChecks(context.config(settingFlags(options)), Date.now(), { dkimSelector });
   const wrong = findings.filter(({ state }) => state === 'wrong');
   const { print } = context;
   if (print.json) print.document({ ok: wrong.length === 0, checks: findings });

@@ -1,0 +1,20 @@
+// A key and its certificate for localhost and 127.0.0.1, signed by itself, for mail servers of tests. It protects nothing.
+export const mailKey = `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgB7G7VAs/om+Ciuw5
+6laHOhfDeFL+C10AY4qJAgNPR5ChRANCAAT6m2TFWkqop+gtCm68KBYbtbRGCP7D
+iizyi/TKJM59XpzDh8QZq7sJx7SL7QCIMqmu+vF6n81+kXqPKhw64kOM
+-----END PRIVATE KEY-----
+`;
+
+export const mailCertificate = `-----BEGIN CERTIFICATE-----
+MIIBmzCCAUGgAwIBAgIUUrnWHgZ2YotesjJnXhIBSlyb5D8wCgYIKoZIzj0EAwIw
+FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTEyMzE1Mzg1NloYDzIxMjYxMDMw
+MTUzODU2WjAUMRIwEAYDVQQDDAlsb2NhbGhvc3QwWTATBgcqhkjOPQIBBggqhkjO
+PQMBBwNCAAT6m2TFWkqop+gtCm68KBYbtbRGCP7Diizyi/TKJM59XpzDh8QZq7sJ
+x7SL7QCIMqmu+vF6n81+kXqPKhw64kOMo28wbTAdBgNVHQ4EFgQUgC4d/dDwqalI
+lWnKZaXBKRqhNjkwHwYDVR0jBBgwFoAUgC4d/dDwqalIlWnKZaXBKRqhNjkwDwYD
+VR0TAQH/BAUwAwEB/zAaBgNVHREEEzARgglsb2NhbGhvc3SHBH8AAAEwCgYIKoZI
+zj0EAwIDSAAwRQIhAIUdfvL8DbjRpsg+2coX2F2wqIdMW0uWktoxLn5CrkLRAiBA
+uIJuNyOLdXkhcleUPDrxXJOuFJOgMj4hSTVF115JJQ==
+-----END CERTIFICATE-----
+`;
