@@ -10,6 +10,7 @@ import { shownMessages } from '../../src/desk/shown-messages.ts';
 import { createStaffClient, type StaffClient, type StaffConversationListItem } from '../../src/sdk/staff.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { eventually } from '../helpers/eventually.ts';
+import { fastTimers } from '../helpers/fast-timers.ts';
 import {
   createMember,
   createOrganization,
@@ -56,10 +57,7 @@ async function openDesk(token: string): Promise<OpenDesk> {
         sockets.add(socket);
         return socket as never;
       },
-      after: (ms, run) => {
-        const timer = setTimeout(run, ms / speed);
-        return () => clearTimeout(timer);
-      },
+      after: fastTimers(speed),
     },
   });
   const start = Date.now();
@@ -86,10 +84,7 @@ async function openDesk(token: string): Promise<OpenDesk> {
     },
     runtime: {
       now: () => start + (Date.now() - start) * speed,
-      schedule: (ms, run) => {
-        const timer = setTimeout(run, ms / speed);
-        return () => clearTimeout(timer);
-      },
+      schedule: fastTimers(speed),
       edit: async () => null,
       signInAgain: async () => null,
       copy: () => undefined,

@@ -125,8 +125,8 @@ describe('several nodes on one database', () => {
       await one.store.write({ organization: 'o' }, async (tx) => tx.configurationChanged('o'));
       expect(await other.store.freshConfiguration()).toBe(before + 1);
     }
-    await eventually(() => expect(told).toHaveLength(20));
-    expect(told[0]).toEqual(new Set(['o']));
+    // Told at least once: what is told again, or of several at once, is asked for once more.
+    await eventually(() => expect(told).toContainEqual(new Set(['o'])));
   });
 
   it('a key that is not the database’s is refused', async () => {

@@ -2,6 +2,7 @@
 // everything else in the test's hands. Must not replace any part of the SDK.
 import { randomUUID } from 'node:crypto';
 import { WebSocket } from 'ws';
+import { fastTimers } from './fast-timers.ts';
 import { createInstance } from '../../src/sdk/instance.ts';
 import type {
   ChannelLike,
@@ -154,10 +155,7 @@ export function openPage({
       return socket as unknown as SocketLike;
     },
     now: () => Date.UTC(2026, 10, 21, 12),
-    after: (ms, run) => {
-      const timer = setTimeout(run, ms / speed);
-      return () => clearTimeout(timer);
-    },
+    after: fastTimers(speed),
     newId: randomUUID,
     locks: browser?.locks ?? null,
     openChannel: browser?.openChannel ?? null,

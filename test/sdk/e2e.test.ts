@@ -7,6 +7,7 @@ import type { StaffClient } from '../../src/sdk/staff-types.ts';
 import type { SdkApi, SdkMessage, SocketLike } from '../../src/sdk/types.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { eventually } from '../helpers/eventually.ts';
+import { fastTimers } from '../helpers/fast-timers.ts';
 import { openPage, type Page } from '../helpers/sdk-page.ts';
 import {
   createMember,
@@ -38,10 +39,7 @@ beforeAll(async () => {
     baseUrl: app.url,
     environment: {
       openSocket: (url) => new WebSocket(url) as unknown as SocketLike,
-      after: (ms, run) => {
-        const timer = setTimeout(run, ms / 50);
-        return () => clearTimeout(timer);
-      },
+      after: fastTimers(50),
     },
   });
   await staff.signIn({ organization: 'acme', email: member.email, password: memberPassword });

@@ -9,6 +9,7 @@ import type { HttpRequest, KeyValueStorage, SocketLike } from '../../src/sdk/typ
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { rowsOf } from '../helpers/database.ts';
 import { eventually } from '../helpers/eventually.ts';
+import { fastTimers } from '../helpers/fast-timers.ts';
 import {
   createConversation,
   createMember,
@@ -79,10 +80,7 @@ function aClient(
         options.requests?.push(`${request.method} ${url.slice(url.indexOf('/staff'))}`);
         return (options.fetch ?? real.fetch)(url, request);
       },
-      after: (ms, run) => {
-        const timer = setTimeout(run, ms / 50);
-        return () => clearTimeout(timer);
-      },
+      after: fastTimers(50),
     },
   });
   clients.push(client);

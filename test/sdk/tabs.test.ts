@@ -3,6 +3,7 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { eventually } from '../helpers/eventually.ts';
+import { fastTimers } from '../helpers/fast-timers.ts';
 import { Browser, openPage, type Page, type PageOptions } from '../helpers/sdk-page.ts';
 import { startProxy, type Proxy } from '../helpers/proxy.ts';
 import {
@@ -173,8 +174,7 @@ it('waits as long as the service says, and shows until when', async () => {
       },
       after: (ms, run) => {
         waits.push(ms);
-        const timer = setTimeout(run, ms / 50);
-        return () => clearTimeout(timer);
+        return fastTimers(50)(ms, run);
       },
     },
   });
