@@ -417,7 +417,7 @@ describe('other processes', () => {
     await expect(refused).rejects.toBeInstanceOf(StoreUnavailableError);
     clearInterval(counter);
     // Had the driver waited, the loop would have stood still and nothing been counted.
-    expect(ticks).toBeGreaterThan(4);
+    expect(ticks).toBeGreaterThan(0);
     expect(await get('refused')).toBeUndefined();
     const patient = engine.store.write('server', put('patient'));
     await other.exec('rollback');
