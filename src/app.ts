@@ -105,6 +105,12 @@ export function createApp(config: Config, overrides: AppOverrides = {}): App {
         mailPort = listener.port;
         undo.push(() => listener.stop());
       }
+      if (config.imapUrl !== null) {
+        const url = config.imapUrl.reveal();
+        // Loaded only where a mailbox is read.
+        const { startMailboxReader } = await import('./mail/mailbox-reader.ts');
+        undo.push(service.engine.jobs.whileLeading(() => startMailboxReader({ service, url, log })));
+      }
       undo.push(() => http.stopAccepting());
       const port = await listen(server, config);
       const url = baseUrl ?? `http://${urlHost(config.host)}:${port}`;

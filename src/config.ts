@@ -3,7 +3,7 @@
 import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import type { Durability, LimitWindow } from './engine/engine.ts';
-import { readMailServerUrl } from './net/mail-server-url.ts';
+import { readMailboxUrl, readMailServerUrl } from './net/mail-server-url.ts';
 import { defaultRateLimits, formatRateLimit, parseRateLimit } from './services/tenants/plans.ts';
 
 /** A setting that can't be; the message names it and where it came from. */
@@ -486,6 +486,8 @@ export type Config = {
   readonly aiKey: Redacted | null;
   /** Where mails are handed over, with the password; null: none are sent. */
   readonly smtpUrl: Redacted | null;
+  /** The mailbox that mails are read from, with the password; null: none. */
+  readonly imapUrl: Redacted | null;
   /** Who may use the bucket of `files`; null: none is configured. */
   readonly filesKey: {
     readonly accessKeyId: string;
@@ -533,6 +535,7 @@ export function readConfig(
   values['aiKey'] = aiKey === undefined ? null : new Redacted(aiKey);
   values['metricsToken'] = metricsToken(environment);
   values['smtpUrl'] = smtpUrl(environment, values['mailAddress'] !== null);
+  values['imapUrl'] = imapUrl(environment, values['mailAddress'] !== null);
   values['filesKey'] = values['files'] === null ? null : filesKey(environment);
   const config = Object.freeze(values) as Config;
   assertModelComplete(config);
@@ -583,6 +586,24 @@ function smtpUrl(
   if (!hasAddress)
     throw new ConfigError(
       'DESKBELL_SMTP_URL is set without DESKBELL_MAIL_ADDRESS: say which address mails come from.',
+    );
+  return new Redacted(text);
+}
+
+/** Never a flag: it holds a password. */
+function imapUrl(
+  environment: Readonly<Record<string, string | undefined>>,
+  hasAddress: boolean,
+): Redacted | null {
+  const text = emptyToUndefined(environment['DESKBELL_IMAP_URL']);
+  if (text === undefined) return null;
+  if (readMailboxUrl(text) === null)
+    throw new ConfigError(
+      'DESKBELL_IMAP_URL must be like imaps://user:password@mail.example.com/INBOX; it is not shown here, because it may hold a password.',
+    );
+  if (!hasAddress)
+    throw new ConfigError(
+      'DESKBELL_IMAP_URL is set without DESKBELL_MAIL_ADDRESS: say which address answers come to.',
     );
   return new Redacted(text);
 }

@@ -81,7 +81,7 @@ export async function openService(
       mail: {
         smtpUrl: () => config.smtpUrl?.reveal() ?? null,
         address: config.mailAddress,
-        receives: config.mailListen !== null,
+        receives: config.mailListen !== null || config.imapUrl !== null,
       },
       maxPendingPerVisitor: config.maxPendingPerVisitor,
       selfServicePlans: config.selfServicePlans === 'allow',

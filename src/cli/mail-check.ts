@@ -3,7 +3,8 @@
 import { Resolver } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import type { Config } from '../config.ts';
-import { readMailServerUrl } from '../net/mail-server-url.ts';
+import { MailboxError, openMailbox } from '../net/imap-client.ts';
+import { readMailboxUrl, readMailServerUrl } from '../net/mail-server-url.ts';
 import { probeMailServer } from '../net/smtp-client.ts';
 import type { Finding } from './checks.ts';
 
@@ -78,7 +79,7 @@ export function systemDns(): DnsQuestions {
 
 /** Nothing but a note where no mail server is configured. */
 export async function checkMail(
-  config: Pick<Config, 'smtpUrl' | 'mailAddress' | 'mailListen'>,
+  config: Pick<Config, 'smtpUrl' | 'imapUrl' | 'mailAddress' | 'mailListen'>,
   { dns = systemDns(), dkimSelector }: MailCheckOptions = {},
 ): Promise<Finding[]> {
   const say = finding('mail');
@@ -99,8 +100,9 @@ export async function checkMail(
     problem === null
       ? say('ok', `${host} takes mails from ${mailAddress}`)
       : say('wrong', `${host}: ${problem}`, 'Correct DESKBELL_SMTP_URL, or ask the mail host');
+  const servers = [server, ...(await mailbox(config.imapUrl))];
   if (!domain.includes('.') || isIP(domain) !== 0)
-    return [server, say('note', `${domain} is no name that other mail hosts know`)];
+    return [...servers, say('note', `${domain} is no name that other mail hosts know`)];
   const questions: readonly (readonly [string, () => Promise<Finding[]>])[] = [
     ['SPF', () => spf(dns, domain)],
     ['DKIM', () => dkim(dns, domain, dkimSelector)],
@@ -117,7 +119,36 @@ export async function checkMail(
       ]),
     ),
   );
-  return [server, ...answers.flat()];
+  return [...servers, ...answers.flat()];
+}
+
+async function mailbox(imapUrl: Config['imapUrl']): Promise<Finding[]> {
+  if (imapUrl === null) return [];
+  const say = finding('mailbox');
+  const url = imapUrl.reveal();
+  const host = readMailboxUrl(url)?.host ?? '';
+  try {
+    const opened = await openMailbox({
+      url,
+      clock: {
+        after: (ms, run) => {
+          const timer = setTimeout(run, ms);
+          return () => clearTimeout(timer);
+        },
+      },
+      signal: AbortSignal.timeout(serverTimeoutMs),
+      maxMailBytes: 1,
+    });
+    try {
+      const { length } = await opened.unread();
+      return [say('ok', `${host} opens it: ${length} unread`)];
+    } finally {
+      opened.close();
+    }
+  } catch (error) {
+    if (!(error instanceof MailboxError)) throw error;
+    return [say('wrong', `${host}: ${error.message}`, 'Correct DESKBELL_IMAP_URL, or ask the mail host')];
+  }
 }
 
 async function spf(dns: DnsQuestions, domain: string): Promise<Finding[]> {

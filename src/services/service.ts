@@ -43,7 +43,7 @@ export interface ServiceSettings {
     readonly smtpUrl: () => string | null;
     /** The address that mails come from, and whose plus-addresses lead back here. */
     readonly address: string | null;
-    /** Whether mails come in by SMTP. */
+    /** Whether mails come in by SMTP, or from a mailbox. */
     readonly receives: boolean;
   };
   readonly maxPendingPerVisitor: number;

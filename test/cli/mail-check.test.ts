@@ -49,6 +49,7 @@ function dnsOf(records: Readonly<Record<string, readonly string[]>>): DnsQuestio
 
 const configured = (url = plain.url(), listens = true) => ({
   smtpUrl: new Redacted(url),
+  imapUrl: null,
   mailAddress: 'reply@chat.example.com',
   mailListen: listens ? { host: '127.0.0.1', port: 25 } : null,
 });
@@ -110,9 +111,9 @@ describe('doctor on mail', () => {
       'DMARC: note',
       'MX: note',
     ]);
-    expect(await checkMail({ smtpUrl: null, mailAddress: null, mailListen: null }, { dns })).toMatchObject([
-      { about: 'mail', state: 'note' },
-    ]);
+    expect(
+      await checkMail({ smtpUrl: null, imapUrl: null, mailAddress: null, mailListen: null }, { dns }),
+    ).toMatchObject([{ about: 'mail', state: 'note' }]);
     expect(Object.keys(systemDns()).toSorted()).toEqual(['addresses', 'mx', 'names', 'txt']);
   });
 

@@ -1,0 +1,226 @@
+// Mails that are read from a mailbox: each leads to what it should once, wherever the connection or the server breaks off,
+// and no mail holds up the next.
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { checkMail } from '../../src/cli/mail-check.ts';
+import { Redacted } from '../../src/config.ts';
+import { openMailbox } from '../../src/net/imap-client.ts';
+import { makeToken, replyAddress } from '../../src/services/mail/reply-token.ts';
+import { maxMailBytes } from '../../src/services/mail/inbound/parsed-mail.ts';
+import { startApp, type TestApp } from '../helpers/app.ts';
+import { rowsOf } from '../helpers/database.ts';
+import { eventually } from '../helpers/eventually.ts';
+import {
+  createConversation,
+  createOrganization,
+  createVisitor,
+  type TestOrganization,
+} from '../helpers/fixtures.ts';
+import { mailCertificate } from '../helpers/mail-certificate.ts';
+import { MailboxHost, type MailboxHostOptions } from '../helpers/mailbox-host.ts';
+import { plainMail } from '../helpers/send-mail.ts';
+
+const user = { user: 'desk', password: 'p"\\:/ä' };
+const trusted = getCACertificates('default');
+let host: MailboxHost;
+let app: TestApp;
+let acme: TestOrganization;
+
+beforeAll(async () => {
+  host = await new MailboxHost(user).start();
+  app = await startApp({
+    flags: { mailAddress: 'reply@chat.example.com', baseUrl: 'https://chat.example.com' },
+    environment: { DESKBELL_IMAP_URL: host.url() },
+  });
+  acme = await createOrganization(app, 'acme');
+});
+afterEach(() => {
+  host.before = () => null;
+});
+afterAll(async () => {
+  setDefaultCACertificates(trusted);
+  await app.stop();
+  await host.stop();
+});
+
+let number = 0;
+
+/** A conversation, and a mail that answers in it. */
+async function answer(text: string): Promise<{ id: string; raw: string; contents(): Promise<string[]> }> {
+  number += 1;
+  const address = `rosa${number}@example.net`;
+  const visitor = createVisitor(app, acme.application);
+  await visitor.call('PUT', '/visitor', { email: address });
+  const id = await createConversation(visitor);
+  const [row] = await rowsOf(app, `select visitor_key from conversations where id = '${id}'`);
+  const token = makeToken(app.service, 'reply', { id, visitor_key: String(row?.['visitor_key']) });
+  const to = replyAddress('reply@chat.example.com', token);
+  const raw = plainMail({ from: `Rosa <${address}>`, to, text, messageId: `<box-${number}@example.net>` });
+  return {
+    id,
+    raw,
+    contents: async () =>
+      (
+        await rowsOf(
+          app,
+          `select content from messages where conversation_id = '${id}' and via = 'email' order by seq`,
+        )
+      ).map(({ content }) => String(content)),
+  };
+}
+
+/** Lets the next attempts come, however many there must be. */
+const later = <T>(check: () => Promise<T>): Promise<T> =>
+  eventually(() => {
+    app.clock.advance(10_000);
+    return check();
+  });
+
+const isSeen = (flags: ReadonlySet<string>): boolean => flags.has(String.raw`\Seen`);
+
+describe('a mailbox', () => {
+  it('is listened to: a mail is in its conversation at once, and marked as read afterwards', async () => {
+    await eventually(() => expect(host.commands.at(-1)).toBe('IDLE'));
+    const one = await answer('Thank you!');
+    const mail = host.deliver(one.raw);
+    await eventually(async () => expect(await one.contents()).toEqual(['Thank you!']));
+    await eventually(() => expect([...mail.flags]).toEqual([String.raw`\Seen`]));
+    expect(app.service.settings.mail.receives).toBe(true);
+  });
+
+  it('is read once, wherever the connection breaks off', async () => {
+    for (const at of [
+      'CAPABILITY',
+      'AUTHENTICATE',
+      'SELECT',
+      'UID SEARCH',
+      'RFC822.SIZE',
+      'BODY.PEEK',
+      'UID STORE',
+    ]) {
+      let cuts = 2;
+      host.before = (command) => (command.includes(at) && (cuts -= 1) >= 0 ? 'cut' : null);
+      const one = await answer(`cut at ${at}`);
+      const mail = host.deliver(one.raw);
+      // Those before the search are met by a connection that ends now.
+      if (!at.startsWith('UID') && !at.includes('.')) host.hangUp();
+      await later(async () => {
+        expect(isSeen(mail.flags)).toBe(true);
+        expect(await one.contents()).toEqual([`cut at ${at}`]);
+      });
+      expect(cuts).toBeLessThanOrEqual(0);
+    }
+  });
+
+  it('is read once by the server that comes after a crash between storing and marking', async () => {
+    const one = await answer('once');
+    host.before = (command) => (command.startsWith('UID STORE') ? 'cut' : null);
+    const mail = host.deliver(one.raw);
+    await later(async () => expect(await one.contents()).toEqual(['once']));
+    expect(isSeen(mail.flags)).toBe(false);
+    app = await app.restart();
+    host.before = () => null;
+    await eventually(() => expect(isSeen(mail.flags)).toBe(true));
+    expect(await one.contents()).toEqual(['once']);
+  });
+
+  it('keeps what can’t be taken, flagged, and goes on', async () => {
+    await later(() => Promise.resolve(expect(host.commands.at(-1)).toBe('IDLE')));
+    const huge = host.deliver(Buffer.alloc(maxMailBytes + 1, 'x'));
+    const nested = host.deliver(`Subject: ${'x'.repeat(600_000)}\r\n\r\nhello`);
+    const stray = host.deliver(plainMail({ to: 'x@example.org' }));
+    const one = await answer('behind them');
+    const mail = host.deliver(one.raw);
+    await later(() => Promise.resolve(expect(isSeen(mail.flags)).toBe(true)));
+    expect(await one.contents()).toEqual(['behind them']);
+    const flagged = [huge, nested, stray].map(({ flags }) => flags.has(String.raw`\Flagged`));
+    expect(flagged).toEqual([true, true, false]);
+    expect([huge, nested, stray].every(({ flags }) => isSeen(flags))).toBe(true);
+  });
+
+  it('is asked again where the server tells nonsense, and no password is logged', async () => {
+    for (const nonsense of [
+      '* SEARCH 1 2 x\r\nTAG OK done\r\n',
+      'TAG NO not now\r\n',
+      `* 1 FETCH (BODY[] {${maxMailBytes + 1}}\r\n`,
+      '\0\0\0\r\n\r\nTAG BAD\r\n',
+      '* BYE\r\n',
+    ]) {
+      let left = 1;
+      host.before = (command) => (command.startsWith('UID SEARCH') && (left -= 1) >= 0 ? nonsense : null);
+      const one = await answer('after nonsense');
+      host.deliver(one.raw);
+      host.hangUp();
+      await later(async () => expect(await one.contents()).toEqual(['after nonsense']));
+    }
+    host.before = (command) =>
+      command.startsWith('AUTHENTICATE') ? `TAG NO wrong: ${user.password}\r\n` : null;
+    host.hangUp();
+    await later(() => Promise.resolve(expect(app.logged.join('\n')).toContain('refused the user name')));
+    expect(app.logged.join('\n')).not.toContain('p\\"');
+    expect(app.logged.join('\n')).not.toContain(user.password);
+  });
+});
+
+describe('the ways to a mailbox', () => {
+  const open = async (
+    options: Partial<MailboxHostOptions>,
+    change: (url: string) => string = (url) => url,
+  ): Promise<string> => {
+    const other = await new MailboxHost({ ...user, ...options }).start();
+    try {
+      other.deliver('Subject: one\r\n\r\none');
+      const mailbox = await openMailbox({
+        url: change(other.url()),
+        clock: app.clock,
+        signal: AbortSignal.timeout(60_000),
+        maxMailBytes,
+      });
+      const [uid = 0] = await mailbox.unread();
+      const raw = await mailbox.fetch(uid);
+      mailbox.close();
+      return raw?.toString() ?? 'nothing';
+    } catch (error) {
+      return error instanceof Error ? error.message : String(error);
+    } finally {
+      await other.stop();
+    }
+  };
+
+  it('are encrypted where that is offered, and only with a certificate that holds', async () => {
+    const mail = 'Subject: one\r\n\r\none';
+    expect(await open({ tls: 'starttls' })).toMatch(/certificate/);
+    expect(await open({ tls: 'imaps' })).toMatch(/certificate/);
+    setDefaultCACertificates([...trusted, mailCertificate]);
+    expect(await open({ tls: 'starttls' })).toBe(mail);
+    expect(await open({ tls: 'imaps' })).toBe(mail);
+    expect(await open({ password: 'plain "quoted\\"', capabilities: [] })).toBe(mail);
+  });
+
+  it('say what is wrong, here and in doctor', async () => {
+    const wrong = (url: string): string => url.replace(/:[^:@]*@/, ':other@');
+    expect(await open({}, wrong)).toBe('the mail server refused the user name or the password');
+    expect(await open({ capabilities: [] }, wrong)).toBe(
+      'the mail server refused the user name or the password',
+    );
+    const none = () => Promise.resolve([]);
+    const check = async (url: string): Promise<unknown> =>
+      (
+        await checkMail(
+          {
+            smtpUrl: new Redacted('smtp://127.0.0.1:1'),
+            imapUrl: new Redacted(url),
+            mailAddress: 'reply@localhost',
+            mailListen: null,
+          },
+          { dns: { txt: none, mx: none, addresses: none, names: none } },
+        )
+      ).find(({ about }) => about === 'mailbox');
+    host.before = () => null;
+    expect(await check(host.url())).toMatchObject({ state: 'ok' });
+    expect(await check(wrong(host.url()))).toMatchObject({
+      state: 'wrong',
+      found: expect.stringContaining('refused'),
+    });
+  });
+});
