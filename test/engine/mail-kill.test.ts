@@ -148,7 +148,7 @@ function insist(
   });
 }
 
-it('loses no mail and doubles none', { timeout: 600_000 }, async () => {
+it('loses no mail and doubles none', async () => {
   let running = start();
   const current = (): Promise<ServerProcess> => running;
   for (let cycle = 0; cycle < cycles; cycle += 1) {
