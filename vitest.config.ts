@@ -2,23 +2,15 @@
 import { defineConfig, type TestProjectConfiguration } from 'vitest/config';
 import { LongestFirst } from './test/helpers/sequencer.ts';
 
-/** Folders whose files get a worker each: these fill globals of a page. All others share workers, which load the program once. */
-const isolated = 'sdk';
-
 /** @param folders a pattern of folders below test/ */
-function project(
-  name: string,
-  folders: string,
-  isolate: boolean,
-  env: Record<string, string> = {},
-): TestProjectConfiguration {
-  return { extends: true, test: { name, include: [`test/${folders}/**/*.test.{ts,tsx}`], isolate, env } };
+function project(name: string, folders: string, env: Record<string, string> = {}): TestProjectConfiguration {
+  return { extends: true, test: { name, include: [`test/${folders}/**/*.test.{ts,tsx}`], env } };
 }
 
 /** The journeys once more, behind the hostile engine; `npm run test:hostile` puts all that it runs behind it. */
 const hostile =
   process.env['DESKBELL_TEST_ENGINE'] === undefined
-    ? [project('hostile', 'e2e', false, { DESKBELL_TEST_ENGINE: 'hostile:1' })]
+    ? [project('hostile', 'e2e', { DESKBELL_TEST_ENGINE: 'hostile:1' })]
     : [];
 
 /** `npm run test:long`, or a number of rounds that a person has chosen: those last as long as they last. */
@@ -28,7 +20,9 @@ const unbounded =
 export default defineConfig({
   test: {
     environment: 'node',
-    projects: [project('isolated', isolated, true), project('shared', `!(${isolated})`, false), ...hostile],
+    projects: [project('tests', '*'), ...hostile],
+    // Files share workers, which load the program once.
+    isolate: false,
     pool: 'forks',
     // On two cores: a test that drives a browser, a terminal or a process waits for a good part of its time.
     maxWorkers: 4,

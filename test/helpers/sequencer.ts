@@ -12,9 +12,8 @@ const longest = new RegExp(
   ].join('|')})\.test\.tsx?$`,
 );
 
-/** @returns 0 for a file that comes early, 2 for one that needs a worker of its own, which ends a shared one */
-function rank({ moduleId, project }: TestSpecification): number {
-  if (project.config.isolate) return 2;
+/** @returns 0 for a file that comes early */
+function rank({ moduleId }: TestSpecification): number {
   return longest.test(moduleId) ? 0 : 1;
 }
 

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { configureGlobal } from 'fast-check';
 import { afterAll } from 'vitest';
+import { useBuiltWorkers } from './built-workers.ts';
 import { eventually } from './eventually.ts';
 import { seed } from './rounds.ts';
 import { findProcesses, killProcesses, runVariable } from './run-mark.ts';
@@ -27,6 +28,7 @@ for (const name of Object.keys(process.env))
   if (name.startsWith('DESKBELL_') && !name.startsWith('DESKBELL_TEST_')) delete process.env[name];
 
 process.env[runVariable] = mark;
+useBuiltWorkers();
 
 configureGlobal({ seed });
 

@@ -1,7 +1,8 @@
 // One visitor asks again and again for a long history, on every connection that a visitor may have.
 import { randomUUID } from 'node:crypto';
 import { Worker } from 'node:worker_threads';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { WebSocket } from 'ws';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import type { TestSocket } from '../helpers/client.ts';
 import { eventually } from '../helpers/eventually.ts';
@@ -16,7 +17,10 @@ let app: TestApp;
 beforeAll(async () => {
   app = await startApp({ realTime: true });
 });
-afterAll(() => app.stop());
+afterAll(async () => {
+  vi.restoreAllMocks();
+  await app.stop();
+});
 
 /** Asks for /healthz from another thread, as fast as it is answered; the answer times in ms when it is stopped. */
 function probe(): { stop(): Promise<number[]> } {
@@ -68,6 +72,8 @@ it('a sync flood leaves others answered, sends little and ends with 4429', async
     socket.on('message', (data: Buffer) => {
       bytes += data.length;
     });
+  // What the server says to a client that may be cut off before it has read as far.
+  const said = vi.spyOn(WebSocket.prototype, 'close');
   const health = probe();
   const { p99 } = await measureLoop(async () => {
     // Five a second on each, for as long as the connection is let.
@@ -86,7 +92,7 @@ it('a sync flood leaves others answered, sends little and ends with 4429', async
   process.stdout.write(
     `sync flood: ${(bytes / 1e6).toFixed(0)} MB sent, the loop is held ${p99.toFixed(1)} ms (p99), /healthz p99 ${slowest.toFixed(0)} ms\n`,
   );
-  expect(sockets.map(({ closed }) => closed?.code)).toContain(4429);
+  expect(said.mock.calls.map(([code]) => code)).toContain(4429);
   expect(p99).toBeLessThan(100);
   expect(bytes).toBeLessThan(200_000_000);
 });
