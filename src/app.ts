@@ -2,6 +2,7 @@
 // step remembers how to undo itself; stop() undoes them in reverse, once.
 import { createServer, type Server } from 'node:http';
 import type { Config, ListenAddress } from './config.ts';
+import { describeDatabase } from './engine/open-engine.ts';
 import type { MailListener } from './mail/smtp-listener.ts';
 import type { PurgeReport } from './protocol/entities.ts';
 import { createHttpHandler } from './http/koa-app.ts';
@@ -113,9 +114,10 @@ export function createApp(config: Config, overrides: AppOverrides = {}): App {
       }
       undo.push(() => http.stopAccepting());
       const port = await listen(server, config);
+      const place = config.databaseUrl === null ? config.data : describeDatabase(config.databaseUrl.reveal());
       const url = baseUrl ?? `http://${urlHost(config.host)}:${port}`;
       baseUrl = url;
-      log.info({ url: `http://${urlHost(config.host)}:${port}`, data: config.data }, 'serving');
+      log.info({ url: `http://${urlHost(config.host)}:${port}`, data: place }, 'serving');
       undo.push(() => log.info('stopping'));
       return { url: `http://${urlHost(config.host)}:${port}`, port, mailPort, service };
     } catch (error) {

@@ -2,6 +2,7 @@
 // process.env; every setting has a flag, a variable and a default, in that order.
 import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { Durability, LimitWindow } from './engine/engine.ts';
 import { readMailboxUrl, readMailServerUrl } from './net/mail-server-url.ts';
 import { defaultRateLimits, formatRateLimit, parseRateLimit } from './services/tenants/plans.ts';
@@ -125,13 +126,23 @@ function pushHosts(text: string): readonly string[] {
 }
 
 /** A bucket of an S3-compatible store. */
-function bucket(text: string): {
+interface Bucket {
   readonly bucket: string;
   readonly prefix: string;
   readonly endpoint: string | null;
   readonly region: string;
-} {
+}
+
+/** A bucket, or a folder that all servers share. */
+function filesPlace(text: string): Bucket | { readonly folder: string } {
   const url = URL.canParse(text) ? new URL(text) : null;
+  if (url?.protocol !== 'file:') return bucket(url);
+  if (url.host !== '' || url.search !== '' || url.hash !== '' || url.pathname === '/')
+    throw new Error('a folder must be like file:///srv/deskbell-files');
+  return { folder: fileURLToPath(url) };
+}
+
+function bucket(url: URL | null): Bucket {
   const endpoint = url?.searchParams.get('endpoint') ?? null;
   const region = url?.searchParams.get('region') ?? 'us-east-1';
   const known = [...(url?.searchParams.keys() ?? [])].every(
@@ -392,7 +403,7 @@ export const settings = {
     fallback: null,
     about:
       'where files of messages are kept: s3://bucket/prefix?endpoint=https://s3.example.com&region=eu-1; otherwise in the data folder',
-    parse: bucket,
+    parse: filesPlace,
   }),
   clamd: setting({
     flag: 'clamd',
@@ -496,6 +507,8 @@ export type Config = {
   } | null;
   /** What `/metrics` asks for; null: callers on this machine are answered. */
   readonly metricsToken: Redacted | null;
+  /** The PostgreSQL database that takes the place of the data folder, with its password; null: SQLite in the folder. */
+  readonly databaseUrl: Redacted | null;
   /** The master key in base64, when it comes from the environment instead of the data folder. */
   readonly secretKey: Redacted | null;
 };
@@ -536,11 +549,63 @@ export function readConfig(
   values['metricsToken'] = metricsToken(environment);
   values['smtpUrl'] = smtpUrl(environment, values['mailAddress'] !== null);
   values['imapUrl'] = imapUrl(environment, values['mailAddress'] !== null);
-  values['filesKey'] = values['files'] === null ? null : filesKey(environment);
+  values['filesKey'] = isBucket(values['files']) ? filesKey(environment) : null;
+  values['databaseUrl'] = databaseUrl(environment);
   const config = Object.freeze(values) as Config;
+  assertDatabaseComplete(config, flags.data ?? dataFolderFromEnvironment(environment));
   assertModelComplete(config);
   assertMailComplete(config);
   return config;
+}
+
+function isBucket(files: unknown): boolean {
+  return typeof files === 'object' && files !== null && 'bucket' in files;
+}
+
+/** Never a flag: it holds a password, and a process list shows flags. */
+function databaseUrl(environment: Readonly<Record<string, string | undefined>>): Redacted | null {
+  const text = emptyToUndefined(environment['DESKBELL_DATABASE_URL']);
+  if (text === undefined) return null;
+  const url = URL.canParse(text) ? new URL(text) : null;
+  // `postgres://user@/name?host=/run/postgresql` names a socket, and its host is empty: no URL to the standard.
+  const socket = /^postgres(?:ql)?:\/\/[^/@\s]*@?\/[^/?\s]+\?\S*\bhost=\S+$/.test(text);
+  const server =
+    url !== null &&
+    ['postgres:', 'postgresql:'].includes(url.protocol) &&
+    url.hostname !== '' &&
+    /^\/[^/]+$/.test(url.pathname) &&
+    url.hash === '';
+  if (!server && !socket)
+    throw new ConfigError(
+      'DESKBELL_DATABASE_URL must be like postgres://user:password@db.example.com:5432/deskbell?sslmode=verify-full; it is not shown here, because it may hold a password.',
+    );
+  return new Redacted(text);
+}
+
+/** What the data folder does for one server, several need from elsewhere. */
+function assertDatabaseComplete(
+  { databaseUrl: url, files, secretKey }: Config,
+  folder: string | undefined,
+): void {
+  if (url === null) {
+    if (files !== null && 'folder' in files)
+      throw new ConfigError(
+        'DESKBELL_FILES names a folder, and there is a data folder already, which holds the files: leave it out, or name a bucket.',
+      );
+    return;
+  }
+  if (folder !== undefined)
+    throw new ConfigError(
+      'DESKBELL_DATABASE_URL is set, and with it there is no data folder: leave out --data and DESKBELL_DATA, or unset DESKBELL_DATABASE_URL.',
+    );
+  if (secretKey === null)
+    throw new ConfigError(
+      'DESKBELL_DATABASE_URL is set without DESKBELL_SECRET_KEY, which every server and command needs then: make one with openssl rand -base64 32, and keep it apart from the database.',
+    );
+  if (files === null)
+    throw new ConfigError(
+      'DESKBELL_DATABASE_URL is set without DESKBELL_FILES: name the bucket that all servers keep files of messages in, or a folder that all of them share, as file:///srv/deskbell-files.',
+    );
 }
 
 /** Under the names that every tool for S3 reads. */

@@ -11,6 +11,7 @@ import {
   databaseFile,
   EngineError,
   inspectDatabase,
+  inspectDatabaseUrl,
   isServed,
   lockFolder,
   nameLockHolder,
@@ -24,9 +25,10 @@ import {
   writeBackup,
   type BackupManifest,
   type DatabaseReport,
+  type PostgresReport,
   type OpenBackup,
 } from './engine/open-engine.ts';
-import { loadMasterKey, secretKeyFile } from './secret-key.ts';
+import { givenMasterKey, loadMasterKey, secretKeyFile } from './secret-key.ts';
 import { createSecrets, type Secrets } from './services/auth/secrets.ts';
 
 export { hasReserve, isSealedBackup, PassphraseError, reserveBytes } from './engine/open-engine.ts';
@@ -340,6 +342,25 @@ export async function inspectDataFolder(config: Config): Promise<DataFolderRepor
   const secrets = createSecrets(key);
   const isRight = !(database instanceof Error) && database.keyCheck === secrets.keyCheck;
   return { serverRunning: served, database, key: isRight, secrets: isRight ? secrets : null };
+}
+
+export interface SharedDatabaseReport extends PostgresReport {
+  /** True when the key at hand is the database's; the error where it is none; null: the database has none yet. */
+  readonly key: boolean | Error | null;
+}
+
+/** Looks at the database that takes the folder's place. @throws EngineError, SchemaError */
+export async function inspectSharedDatabase(
+  { secretKey }: Config,
+  url: string,
+): Promise<SharedDatabaseReport> {
+  const report = await inspectDatabaseUrl(url);
+  if (report.keyCheck === null || secretKey === null) return { ...report, key: null };
+  try {
+    return { ...report, key: createSecrets(givenMasterKey(secretKey)).keyCheck === report.keyCheck };
+  } catch (error) {
+    return { ...report, key: asError(error) };
+  }
 }
 
 function asError(error: unknown): Error {

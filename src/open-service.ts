@@ -1,12 +1,13 @@
-// Data folder → service: the steps that the server and every command share.
+// Data folder or database → service: the steps that the server and every command share.
 // Knows nothing of HTTP, sockets or terminals.
+import manifest from '../package.json' with { type: 'json' };
 import type { Config } from './config.ts';
 import { createSystemClock } from './engine/clock.ts';
 import type { Clock, Engine } from './engine/engine.ts';
-import { openEngine, prepareFolder } from './engine/open-engine.ts';
+import { openDatabaseEngine, openEngine, prepareFolder } from './engine/open-engine.ts';
 import { openFiles } from './files/open-files.ts';
 import { createOpenAiModel } from './llm/openai-client.ts';
-import { loadMasterKey } from './secret-key.ts';
+import { givenMasterKey, loadMasterKey } from './secret-key.ts';
 import { createConfigCache } from './services/core/config-cache.ts';
 import { createMetrics } from './services/core/metrics.ts';
 import { createSecrets } from './services/auth/secrets.ts';
@@ -32,7 +33,7 @@ export interface OpenedService {
 }
 
 /**
- * Opens the service on its data folder, made where it is missing.
+ * Opens the service on its data folder, made where it is missing, or on the database that takes its place.
  * @param as a server holds the folder's lock; a command works beside one
  * @param baseUrl the address of the service, null while it is not known
  * @throws EngineError, SchemaError
@@ -43,15 +44,21 @@ export async function openService(
   baseUrl: () => string | null,
   overrides: ServiceOverrides = {},
 ): Promise<OpenedService> {
-  await prepareFolder(config.data);
-  const secrets = createSecrets(await loadMasterKey(config.data, config.secretKey), overrides.passwordCost);
-  const opened = await openEngine({
-    folder: config.data,
+  const secrets = createSecrets(await masterKey(config), overrides.passwordCost);
+  const engineOptions = {
     durability: config.durability,
     clock: overrides.clock ?? createSystemClock(),
     keyCheck: secrets.keyCheck,
     as,
-  });
+  };
+  const opened =
+    config.databaseUrl === null
+      ? await openEngine({ ...engineOptions, folder: config.data })
+      : await openDatabaseEngine({
+          ...engineOptions,
+          url: config.databaseUrl.reveal(),
+          version: manifest.version,
+        });
   const engine = (await overrides.wrapEngine?.(opened)) ?? opened;
   const closing = new AbortController();
   const service: Service = {
@@ -97,6 +104,13 @@ export async function openService(
     return engine.close();
   };
   return { service, cancelModelRequests: withdrawQuestions, close };
+}
+
+/** With a database there is no folder, and the key comes from the environment alone. */
+async function masterKey({ data, databaseUrl, secretKey }: Config): Promise<Uint8Array> {
+  if (databaseUrl !== null && secretKey !== null) return givenMasterKey(secretKey);
+  await prepareFolder(data);
+  return loadMasterKey(data, secretKey);
 }
 
 /** The configured model, which is not asked anything yet; null: none is configured. */

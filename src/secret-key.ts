@@ -20,7 +20,7 @@ export async function loadMasterKey(folder: string, given: Redacted | null): Pro
   const file = secretKeyFile(folder);
   const kept = await readKept(file);
   if (given !== null) {
-    const key = decode(given.reveal(), 'DESKBELL_SECRET_KEY');
+    const key = Buffer.from(givenMasterKey(given));
     if (kept !== null && !key.equals(kept))
       throw new EngineError(
         `DESKBELL_SECRET_KEY and ${file} hold different keys. Remove the one that is not this database's.`,
@@ -33,6 +33,11 @@ export async function loadMasterKey(folder: string, given: Redacted | null): Pro
       `The database in ${folder} needs its secret key, and ${file} is missing. Put it back, or set DESKBELL_SECRET_KEY; nothing was changed.`,
     );
   return makeKey(file);
+}
+
+/** The key that `DESKBELL_SECRET_KEY` holds. @throws EngineError when it is malformed */
+export function givenMasterKey(given: Redacted): Uint8Array {
+  return decode(given.reveal(), 'DESKBELL_SECRET_KEY');
 }
 
 async function readKept(file: string): Promise<Buffer | null> {

@@ -47,6 +47,7 @@ export async function runChecks(
   options: Pick<MailCheckOptions, 'dkimSelector'> = {},
 ): Promise<Finding[]> {
   const findings = [checkNodeVersion(process.versions.node, manifest.engines.node)];
+  if (config.databaseUrl !== null) return [...findings, ...(await databaseInstead(config, now, options))];
   const folder = await stat(config.data).catch(() => null);
   if (folder === null || !folder.isDirectory()) {
     findings.push(
@@ -79,6 +80,25 @@ export async function runChecks(
     ...(await model(config)),
   );
   return findings;
+}
+
+/** Where a database takes the place of the folder. */
+async function databaseInstead(
+  config: Config,
+  now: number,
+  options: Pick<MailCheckOptions, 'dkimSelector'>,
+): Promise<Finding[]> {
+  const [{ checkDatabase: examine }, { checkFiles: examineFiles }] = await Promise.all([
+    import('./database-checks.ts'),
+    import('./files-check.ts'),
+  ]);
+  return [
+    ...(await examine(config, now)),
+    ...(await examineFiles(config, null)),
+    ...(await checkAddresses(config, false)),
+    ...(await mail(config, options)),
+    ...(await model(config)),
+  ];
 }
 
 /** @param range as in package.json: `^22.22.2 || >=26.0.0` */

@@ -29,10 +29,32 @@ export function localOn(service: Service): Local {
   };
 }
 
+/** Where the data is, for a sentence: the folder, or the database without who uses it and their password. */
+export async function placeOf({ data, databaseUrl }: Config): Promise<string> {
+  if (databaseUrl === null) return data;
+  const { describeDatabase: describe } = await import('../engine/open-engine.ts');
+  return describe(databaseUrl.reveal());
+}
+
+/** Whether there is a database of Deskbell. @throws EngineError when it can't be reached */
+export async function hasDatabase({ data, databaseUrl }: Config): Promise<boolean> {
+  const { databaseExists, schemaOfDatabase } = await import('../engine/open-engine.ts');
+  if (databaseUrl === null) return databaseExists(data);
+  return (await schemaOfDatabase(databaseUrl.reveal())) > 0;
+}
+
+/** @throws CommandError where a command is for the data folder, and a database takes its place */
+export function assertFolder({ databaseUrl }: Config, instead: string): void {
+  if (databaseUrl !== null) throw new CommandError(instead);
+}
+
 /** @throws CommandError when the folder holds no database: a command must not make an empty one by a wrong path */
 export async function assertDatabase(context: Context, config: Config = context.config()): Promise<void> {
-  const { databaseExists } = await import('../engine/open-engine.ts');
-  if (await databaseExists(config.data)) return;
+  if (await hasDatabase(config)) return;
+  if (config.databaseUrl !== null)
+    throw new CommandError(
+      `There is nothing of Deskbell in the database ${await placeOf(config)}. Start a server on it, or create an organization: ${context.command('org create NAME')}`,
+    );
   throw new CommandError(
     `There is no Deskbell database in ${config.data}. Name the right folder with --data DIR, or create one: ${context.command('org create NAME')}`,
   );

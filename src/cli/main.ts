@@ -18,6 +18,7 @@ import { addInstallServiceCommand } from './commands/install-service.ts';
 import { addKeyCommands } from './commands/keys.ts';
 import { addAiLogCommand } from './commands/ai-log.ts';
 import { addKnowledgeCommands } from './commands/knowledge.ts';
+import { addNodeCommands } from './commands/nodes.ts';
 import { addInboxCommands } from './commands/inbox.ts';
 import { addLoginCommands } from './commands/login.ts';
 import { addMemberCommands } from './commands/members.ts';
@@ -140,6 +141,7 @@ function createProgram(io: Io): Command {
   addImportCommand(program, act);
   addPurgeCommand(program, act);
   addDoctorCommand(program, act);
+  addNodeCommands(program, act);
   addInstallServiceCommand(program, act);
   addOpenApiCommand(program, act);
   addHealthcheckCommand(program, act);

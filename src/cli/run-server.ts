@@ -32,7 +32,8 @@ export async function runServer(
   let withdraw = async (): Promise<void> => undefined;
   try {
     // A server that can't write its address file serves all the same.
-    withdraw = await announceServer(config.data, addressDocument(running)).catch(() => withdraw);
+    if (config.databaseUrl === null)
+      withdraw = await announceServer(config.data, addressDocument(running)).catch(() => withdraw);
     await onStart(running);
     await stop.requested;
   } finally {

@@ -3,6 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Config } from '../config.ts';
 import { errorCode } from '../net/network-errors.ts';
 
 export interface ServerAddress {
@@ -30,6 +31,11 @@ export async function announceServer(folder: string, address: ServerAddress): Pr
 
 /** How long a server on the same machine may take to say that it is there, ms. */
 const timeoutMs = 2_000;
+
+/** The server of this machine's data folder; null where there is none, or a database takes the folder's place. */
+export async function serverHere({ data, databaseUrl }: Config): Promise<ServerAddress | null> {
+  return databaseUrl === null ? runningServer(data) : null;
+}
 
 /** The server that runs on a data folder, as it said itself and as it answers; null where there is none. */
 export async function runningServer(folder: string): Promise<ServerAddress | null> {

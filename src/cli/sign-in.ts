@@ -16,7 +16,7 @@ import {
   serverUrl,
   unreachableMessage,
 } from './remote.ts';
-import { runningServer } from './running-server.ts';
+import { serverHere } from './running-server.ts';
 
 /**
  * Keeps a staff token from standard input as the sign-in to a server.
@@ -115,7 +115,7 @@ async function whichServer(
   typed: string | undefined,
 ): Promise<string> {
   if (typed !== undefined) return serverUrl(typed);
-  const usual = (await runningServer(context.config().data))?.url ?? usualUrl;
+  const usual = (await serverHere(context.config()))?.url ?? usualUrl;
   if (dialogue === null) return usual;
   const answer = await dialogue.ask(`Server (Enter: ${usual}): `, (text) =>
     text === '' ? null : problemOf(text),

@@ -1,4 +1,4 @@
-// Opens the engine on a data folder: the only place that knows which kind it is.
+// Opens the engine, on a data folder or on a database: the only place that knows which kinds there are.
 // Owns the folder's files (names, rights, locks); holds no rule.
 import { randomBytes } from 'node:crypto';
 import { chmod, mkdir, stat } from 'node:fs/promises';
@@ -20,6 +20,7 @@ import {
   sqliteCode,
   type Connection,
 } from './sqlite/connection.ts';
+import type { NodeRow, PostgresReport } from './postgres/inspect.ts';
 import { releaseReserve } from './sqlite/disk-reserve.ts';
 import { SqliteStore } from './sqlite/sqlite-store.ts';
 import { acquireServerLock, describeLockHolder } from './sqlite/server-lock.ts';
@@ -44,14 +45,58 @@ export { restoreCopyName, unsealedCopyName } from './sqlite/copies.ts';
 export { hasReserve, reserveBytes } from './sqlite/disk-reserve.ts';
 export { inspectDatabase, type DatabaseReport } from './sqlite/inspect.ts';
 
-export interface EngineOptions {
-  readonly folder: string;
+interface CommonOptions {
   readonly durability: Durability;
   readonly clock: Clock;
   /** A digest of the secret key: kept in the database, so that another key is refused before anything is written. */
   readonly keyCheck: string;
   /** A server holds the folder's lock and never waits for the database; a command waits and watches nothing. */
   readonly as: 'server' | 'command';
+}
+
+export interface EngineOptions extends CommonOptions {
+  readonly folder: string;
+}
+
+export interface DatabaseEngineOptions extends CommonOptions {
+  /** `postgres://…`; it may hold a password and is never logged. */
+  readonly url: string;
+  /** The version of the program, told to other servers. */
+  readonly version: string;
+}
+
+export type { NodeRow, PostgresReport };
+export { describeDatabase } from './postgres/place.ts';
+
+/** What there is to know of a PostgreSQL database without opening an engine on it. @throws EngineError, SchemaError */
+export async function inspectDatabaseUrl(url: string): Promise<PostgresReport> {
+  return (await import('./postgres/inspect.ts')).inspectPostgres(url);
+}
+
+/** The number of its schema; 0: there is none. @throws EngineError, SchemaError */
+export async function schemaOfDatabase(url: string): Promise<number> {
+  return (await import('./postgres/inspect.ts')).schemaOf(url);
+}
+
+/** The servers that run on it. @throws EngineError, SchemaError */
+export async function nodesOfDatabase(url: string): Promise<readonly NodeRow[]> {
+  return (await import('./postgres/inspect.ts')).nodesOf(url);
+}
+
+/** Brings it to the newest schema. @returns its number before and after. @throws EngineError, SchemaError */
+export async function migrateDatabaseUrl(url: string): Promise<{ before: number; after: number }> {
+  return (await import('./postgres/inspect.ts')).migrateDatabase(url);
+}
+
+/**
+ * Opens, and where needed migrates, a PostgreSQL database. Loaded only then.
+ * @throws EngineError when the database is not as it must be, or was made with another secret key
+ * @throws SchemaError when it is newer than this program
+ * @throws StoreUnavailableError when it can't be reached
+ */
+export async function openDatabaseEngine(options: DatabaseEngineOptions): Promise<Engine> {
+  const { openPostgresEngine } = await import('./postgres/open-postgres.ts');
+  return openPostgresEngine(options);
 }
 
 export const databaseFile = (folder: string): string => join(folder, 'deskbell.db');

@@ -1,17 +1,25 @@
 // Which store of files and which scanner the configuration means. What it does not mean is not loaded.
+import { randomBytes } from 'node:crypto';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Config } from '../config.ts';
 import type { Files } from '../services/files/file-store.ts';
 import { createFolderStore } from './folder-store.ts';
 
 /** Touches nothing yet: the folder is made by the first file. */
-export async function openFiles({ data, files, filesUrl, filesKey, clamd }: Config): Promise<Files> {
-  const folder = join(data, 'files');
-  const bucket = files === null || filesKey === null ? null : { files, filesKey };
+export async function openFiles(config: Config): Promise<Files> {
+  const { data, databaseUrl, files, filesUrl, filesKey, clamd } = config;
+  const shared = files !== null && 'folder' in files;
+  const folder = shared ? files.folder : join(data, 'files');
+  const bucket = files === null || shared || filesKey === null ? null : { files, filesKey };
   return {
     store: bucket === null ? createFolderStore(folder) : await openBucket(bucket),
     scanner: clamd === null ? null : (await import('./clamd.ts')).createClamdScanner(clamd),
-    incomingFolder: join(folder, 'incoming'),
+    // Without a data folder, uploads on their way to a bucket lie where no other user can have made a folder.
+    incomingFolder:
+      databaseUrl === null || shared
+        ? join(folder, 'incoming')
+        : join(tmpdir(), `deskbell-${randomBytes(12).toString('hex')}`),
     publicUrl: filesUrl,
   };
 }
@@ -20,7 +28,7 @@ async function openBucket({
   files,
   filesKey,
 }: {
-  files: NonNullable<Config['files']>;
+  files: Exclude<NonNullable<Config['files']>, { folder: string }>;
   filesKey: NonNullable<Config['filesKey']>;
 }): Promise<Files['store']> {
   const { createS3Store } = await import('./s3-store.ts');

@@ -218,6 +218,7 @@ const WALLS: readonly Wall[] = [
   {
     folder: 'src/open-service.ts',
     own: [
+      'package.json',
       'src/config.ts',
       'src/log.ts',
       'src/secret-key.ts',

@@ -7,6 +7,7 @@ import {
   createSlidingWindowLimiter,
   type SlidingWindowLimiter,
 } from '../../src/engine/memory/sliding-window-limiter.ts';
+import { LimitUses } from '../../src/engine/postgres/limit-uses.ts';
 import type { LimitCheck, LimitVerdict, LimitWindow } from '../../src/engine/engine.ts';
 
 function aLimiter(maxKeys?: number) {
@@ -282,6 +283,46 @@ describe('limits that change at run time', () => {
     expect(retryAfter(take('v', w(0, 1000)))).toBe(1000);
     expect(() => take('v', w(1, 1), w(1, 2), w(1, 3), w(1, 4), w(1, 5))).toThrow(RangeError);
     expect(() => createSlidingWindowLimiter({ monotonicMs: () => 0, maxKeys: 0 })).toThrow(RangeError);
+  });
+});
+
+describe('uses in a row of a database', () => {
+  it('are counted as in memory, whatever the schedule', () => {
+    const step = fc.tuple(
+      fc.integer({ min: 0, max: 900 }),
+      fc.constantFrom(1, 5, 256, 257, 600),
+      fc.integer({ min: 1, max: 60 }),
+    );
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
+        const { time, take } = aLimiter();
+        time.now = 1_000;
+        let row = '';
+        for (const [gap, limit, count] of steps) {
+          const windows = [w(limit, 1000), w(3 * limit, 16_000)];
+          time.now += gap;
+          for (let i = 0; i < count; i++) {
+            const uses = new LimitUses(row);
+            const wait = Math.max(...windows.map((window) => uses.wait(window, time.now)));
+            if (wait === 0) {
+              uses.count(windows, time.now);
+              row = uses.toText();
+            }
+            const verdict = take('key', ...windows);
+            expect(wait).toBe(verdict.ok ? 0 : verdict.retryAfterMs);
+            expect(uses.endsAt()).toBeGreaterThan(time.now);
+          }
+        }
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it('that lie ahead by another clock count from now, and no key stays shut for them', () => {
+    const uses = new LimitUses('');
+    for (let i = 0; i < 3; i++) uses.count([w(3, 1000)], 3_600_000);
+    expect(uses.wait(w(3, 1000), 5)).toBe(1000);
+    expect(uses.wait(w(3, 1000), 1005)).toBe(0);
   });
 });
 

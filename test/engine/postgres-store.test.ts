@@ -22,6 +22,8 @@ const openNode = (keyCheck = 'key'): Promise<Engine> =>
     durability: 'normal',
     clock: createSystemClock(),
     keyCheck,
+    as: 'server',
+    version: '0',
     connections: 3,
   });
 

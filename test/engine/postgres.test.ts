@@ -18,8 +18,9 @@ import { createDatabase, type TestDatabase } from '../helpers/postgres.ts';
 const firstMigrations = 15;
 const firstSchema = '89f904360a34ad6a17deb2368cef656918cc26424d773c4c32791c61bf002afd';
 
-/** Tables that only one of the databases has: its index of words, its own book-keeping. */
-const own = /^(?:search|knowledge_(?:search|headings|vocabulary|words)|schema_migrations|sqlite_)/;
+/** Tables that only one of the databases has: its index of words, its own book-keeping, what nodes share. */
+const own =
+  /^(?:search|knowledge_(?:search|headings|vocabulary|words)|schema_migrations|sqlite_|(?:nodes|presence|seats|limits)$)/;
 
 let database: TestDatabase;
 let link: Link;

@@ -1,9 +1,11 @@
 // Owns starting the real server for a test: port 0, a temporary folder, a clock that
 // moves by hand unless asked otherwise. Must not know what a test is about.
+import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
+import { pathToFileURL } from 'node:url';
 import { createApp, type App } from '../../src/app.ts';
 import { readConfig, type Flags } from '../../src/config.ts';
 import { createLog } from '../../src/log.ts';
@@ -11,13 +13,17 @@ import { sizeLimits } from '../../src/protocol/codes.ts';
 import type { OperationName, Output, RawInput } from '../../src/protocol/operations.ts';
 import { execute } from '../../src/services/execute.ts';
 import type { Service } from '../../src/services/service.ts';
+import { createMigratedDatabase } from './contract-engines.ts';
 import { engineWrapper } from './hostile-engine.ts';
 import { createTestClock, type TestClock } from './clock.ts';
+import type { TestDatabase } from './postgres.ts';
 import { copyTemplate } from './template-database.ts';
 
 export interface TestApp {
   readonly url: string;
   readonly folder: string;
+  /** Its database on PostgreSQL; null: it is in the folder. */
+  readonly database: TestDatabase | null;
   /** Where it takes mails; null: nowhere. */
   readonly mailPort: number | null;
   readonly service: Service;
@@ -62,12 +68,35 @@ export interface TestAppOptions {
 /** Starts a server on an empty folder. */
 export async function startApp(options: TestAppOptions = {}): Promise<TestApp> {
   const folder = await mkdtemp(join(tmpdir(), 'deskbell-test-'));
+  const place: Place = { folder, database: null, environment: {}, clock: createTestClock() };
+  if (process.env['DESKBELL_TEST_ENGINE'] === 'postgres') return startOn(await onPostgres(place), options);
   // A key from elsewhere makes its own database.
   if (options.environment?.['DESKBELL_SECRET_KEY'] === undefined) await copyTemplate(folder);
-  return startOn(folder, options, createTestClock());
+  return startOn(place, options);
 }
 
-async function startOn(folder: string, options: TestAppOptions, clock: TestClock): Promise<TestApp> {
+/** Where a server's data is, also when it is started again. */
+interface Place {
+  readonly folder: string;
+  readonly database: TestDatabase | null;
+  /** Variables that lead there. */
+  readonly environment: Readonly<Record<string, string>>;
+  readonly clock: TestClock;
+}
+
+/** The same with a database of its own, and with files in the folder. */
+async function onPostgres(place: Place): Promise<Place> {
+  const database = await createMigratedDatabase();
+  const environment = {
+    DESKBELL_DATABASE_URL: database.url,
+    DESKBELL_SECRET_KEY: randomBytes(32).toString('base64'),
+    DESKBELL_FILES: pathToFileURL(join(place.folder, 'files')).href,
+  };
+  return { ...place, database, environment };
+}
+
+async function startOn(place: Place, options: TestAppOptions): Promise<TestApp> {
+  const { folder, database, clock } = place;
   const logged: string[] = [];
   const destination = new Writable({
     write: (chunk: Buffer, _encoding, done) => {
@@ -76,8 +105,14 @@ async function startOn(folder: string, options: TestAppOptions, clock: TestClock
     },
   });
   const config = readConfig(
-    { ...defaults, port: '0', data: folder, logLevel: 'debug', ...options.flags },
-    options.environment ?? {},
+    {
+      ...defaults,
+      port: '0',
+      data: database === null ? folder : undefined,
+      logLevel: 'debug',
+      ...options.flags,
+    },
+    { ...place.environment, ...options.environment },
   );
   const app: App = createApp(config, {
     clock: options.realTime === true ? undefined : clock,
@@ -94,6 +129,7 @@ async function startOn(folder: string, options: TestAppOptions, clock: TestClock
   return {
     url,
     folder,
+    database,
     mailPort,
     service,
     clock,
@@ -107,11 +143,12 @@ async function startOn(folder: string, options: TestAppOptions, clock: TestClock
     beforeStop: (work) => void endings.push(work),
     stop: async () => {
       await stop();
+      await database?.remove();
       await rm(folder, { recursive: true, force: true });
     },
     restart: async (flags = {}) => {
       await stop();
-      return startOn(folder, { ...options, flags: { ...options.flags, ...flags } }, clock);
+      return startOn(place, { ...options, flags: { ...options.flags, ...flags } });
     },
   };
 }

@@ -53,6 +53,8 @@ export async function openPostgresContractEngine(
       durability: 'normal',
       clock: createSystemClock(),
       keyCheck: 'key',
+      as: 'server',
+      version: '0',
     }),
   );
   return {

@@ -1,16 +1,18 @@
 // Owns the look of tests into the database itself, past every handler. The one place that knows where a test's rows lie.
 import { databaseFile, openConnection } from '../../src/engine/open-engine.ts';
 import type { TestApp } from './app.ts';
+import { askDatabase } from './postgres.ts';
 
 /**
  * Runs one statement in a test's database, beside its server.
  * @returns its rows; none of a statement that only changes
  */
 export async function rowsOf(
-  app: Pick<TestApp, 'folder'>,
+  app: Pick<TestApp, 'folder'> & Partial<Pick<TestApp, 'database'>>,
   sql: string,
   ...values: readonly unknown[]
 ): Promise<Record<string, unknown>[]> {
+  if (app.database !== undefined && app.database !== null) return askDatabase(app.database, sql, values);
   const connection = openConnection(databaseFile(app.folder), { durability: 'full', lockTimeoutMs: 1_000 });
   try {
     const statement = connection.prepare<unknown[], Record<string, unknown>>(sql);

@@ -16,6 +16,7 @@ import {
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import pg from 'pg';
+import { Link } from '../../src/engine/postgres/link.ts';
 import { eventually } from './eventually.ts';
 import { serverFolderOf, serverPidFile } from './postgres-end.ts';
 import { runVariable } from './run-mark.ts';
@@ -200,4 +201,26 @@ async function findTemplate(
     await admin.query('select pg_advisory_unlock($1)', [templateLock]);
   }
   return template;
+}
+
+/**
+ * Runs one statement, written for SQLite, in a database.
+ * @returns its rows, with whole numbers as numbers
+ */
+export async function askDatabase(
+  { url }: Pick<TestDatabase, 'url'>,
+  sql: string,
+  values: readonly unknown[] = [],
+): Promise<Record<string, unknown>[]> {
+  const link = await Link.open({ url, name: 'beside', durable: true, patient: true });
+  try {
+    let given = 0;
+    const { rows } = await link.query<Record<string, unknown>>(
+      { text: sql.replaceAll('?', () => `$${(given += 1)}`) },
+      values,
+    );
+    return rows;
+  } finally {
+    await link.close();
+  }
 }

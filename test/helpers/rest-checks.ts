@@ -10,6 +10,7 @@ import { operations } from '../../src/protocol/operations.ts';
 import type { z } from 'zod';
 import type { TestApp } from './app.ts';
 import { request, type HeaderMap, type Reply } from './client.ts';
+import { askDatabase, type TestDatabase } from './postgres.ts';
 import { send, type RawRequest } from './raw-http.ts';
 
 const patterns = routes.map((route) => ({
@@ -175,8 +176,12 @@ function inspectorOf(app: TestApp): Inspector {
 const commitVersion = ({ connection }: Inspector): unknown =>
   connection.pragma('data_version', { simple: true });
 
+const isDigested = (table: string): boolean =>
+  !/^(meta|search|webhook_deliveries|effects|schema_migrations|nodes|presence|seats|limits)/.test(table);
+
 /** A digest of everything stored but the search index, the webhooks' deliveries and the outbox, which follow in their own time: equal digests mean that nothing was stored, changed or lost. */
-export function stored(app: TestApp): Digests {
+export async function stored(app: TestApp): Promise<Digests> {
+  if (app.database !== null) return digestDatabase(app.database);
   const inspector = inspectorOf(app);
   const version = commitVersion(inspector);
   if (version !== inspector.version) {
@@ -191,18 +196,42 @@ export function stored(app: TestApp): Digests {
  * were and as they are.
  * @returns asserts that nothing was stored, changed or lost since; to be called before this is called again
  */
-export function rememberStored(app: TestApp): (what: string) => void {
+export async function rememberStored(app: TestApp): Promise<(what: string) => Promise<void>> {
+  const { database } = app;
+  if (database !== null) {
+    const before = await digestDatabase(database);
+    return async (what) => expect(await digestDatabase(database), what).toEqual(before);
+  }
   const inspector = inspectorOf(app);
   const { connection, past } = inspector;
   if (past.inTransaction) past.exec('rollback');
   const version = commitVersion(inspector);
   past.exec('begin');
   past.prepare('select count(*) from meta').get();
-  return (what) => {
+  return async (what) => {
     if (commitVersion(inspector) !== version)
       expect(digestTables(connection), what).toEqual(digestTables(past));
     past.exec('rollback');
   };
+}
+
+/** The same of a database on PostgreSQL. */
+async function digestDatabase(database: TestDatabase): Promise<Digests> {
+  const columns = await askDatabase(
+    database,
+    `select table_name, string_agg(quote_ident(column_name), ', ' order by ordinal_position) as columns
+      from information_schema.columns where table_schema = 'deskbell'
+        and column_name <> all (string_to_array(?, ' ')) group by table_name`,
+    [[...usage].join(' ')],
+  );
+  const tables = columns.filter(({ table_name }) => isDigested(String(table_name)));
+  const counts = tables.map(
+    ({ table_name, columns: names }) =>
+      `select '${String(table_name)}' as name, count(*) || ' rows, ' || md5(string_agg(row(${String(names)})::text, '' order by
+        row(${String(names)})::text)) as digest from ${String(table_name)}`,
+  );
+  const rows = await askDatabase(database, counts.join(' union all '));
+  return Object.fromEntries(rows.map(({ name, digest }) => [name, String(digest)]));
 }
 
 function digestTables(connection: Connection): Digests {
@@ -211,9 +240,7 @@ function digestTables(connection: Connection): Digests {
     .pluck()
     .all() as string[];
   const digests: Record<string, string> = {};
-  for (const name of names.filter(
-    (one) => one !== 'meta' && !/^(search|webhook_deliveries|effects)/.test(one),
-  )) {
+  for (const name of names.filter(isDigested)) {
     const columns = (connection.pragma(`table_info("${name}")`) as { name: string }[])
       .filter((column) => !usage.has(column.name))
       .map((column) => `quote("${column.name}")`);

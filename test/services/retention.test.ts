@@ -119,7 +119,7 @@ describe('what goes', () => {
     later(2 * minute);
     for (const id of [pending, active, closed]) await createMessage(visitor, id, 'just young enough');
     await operator.call('POST', `/conversations/${closed}/resolve`);
-    const before = stored(app);
+    const before = await stored(app);
     later(30 * day - minute);
     const report = await app.local('retention.purge', {});
     expect(report.organizations.find(({ slug }) => slug === 'acme')).toMatchObject({
@@ -142,7 +142,7 @@ describe('what goes', () => {
       { status: 'active' },
     ]);
     for (const table of ['applications', 'members', 'visitors', 'api_keys', 'domains'])
-      expect(stored(app)[table], table).toBe(before[table]);
+      expect((await stored(app))[table], table).toBe(before[table]);
     expect((await app.local('retention.purge', {})).total).toEqual({
       conversations: 0,
       messages: 0,
@@ -160,10 +160,10 @@ describe('what goes', () => {
     await createMember(app, 'acme');
     later(31 * day);
     await youngOnes(createVisitor(app, application), 4);
-    const before = stored(app);
+    const before = await stored(app);
     const dry = await app.local('retention.purge', { dryRun: true });
     expect(dry.total).toEqual({ conversations: 3, messages: 120, visitors: 1 });
-    expect(stored(app)).toEqual(before);
+    expect(await stored(app)).toEqual(before);
     const real = await app.local('retention.purge', {});
     expect({ ...real, dryRun: true }).toEqual(dry);
     expect([await count('conversations'), await count('messages'), await count('visitors')]).toEqual([

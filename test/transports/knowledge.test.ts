@@ -104,7 +104,7 @@ describe('knowledge over REST', () => {
   });
 
   it('is not there for another organization, and nothing of it changes', async () => {
-    const before = stored(app);
+    const before = await stored(app);
     const replies = [
       await ask(stranger, 'GET', `/knowledge/${ours}`),
       await ask(stranger, 'DELETE', `/knowledge/${ours}`),
@@ -128,7 +128,7 @@ describe('knowledge over REST', () => {
       expect(reply.status, String(index)).toBe(404);
       expect(reply.text).not.toContain('CANARY-ACME');
     }
-    expect(stored(app)).toEqual(before);
+    expect(await stored(app)).toEqual(before);
     expect(
       (await ask(stranger, 'GET', '/knowledge')).body.documents.map((one: { id: string }) => one.id),
     ).toEqual([theirs]);

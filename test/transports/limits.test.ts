@@ -66,9 +66,9 @@ describe('one visitor', () => {
       createVisitorByKey(app, acme.application, 'live', visitor.id.toUpperCase()),
     ])
       expect((await ask(app, who, 'GET', '/visitor')).status).toBe(429);
-    const before = stored(app);
+    const before = await stored(app);
     expect((await ask(app, visitor, 'POST', '/conversations', { subject: 'no' })).status).toBe(429);
-    expect(stored(app)).toEqual(before);
+    expect(await stored(app)).toEqual(before);
     // Another application, another mode: another person.
     expect((await list(createVisitorByKey(app, acme.application, 'test', visitor.id))).status).toBe(200);
   });
@@ -240,7 +240,7 @@ describe('one address', () => {
     const fresh = (): Promise<Reply> =>
       ask(app, createVisitor(app, acme.application), 'POST', '/conversations', {});
     expect(await times(5, fresh)).toEqual(all(5, 201));
-    const before = stored(app);
+    const before = await stored(app);
     for (const [method, path, body] of [
       ['POST', '/conversations', {}],
       ['GET', '/visitor', undefined],
@@ -250,7 +250,7 @@ describe('one address', () => {
       const refused = await ask(app, createVisitor(app, acme.application), method, path, body);
       expect([path, refused.status, refused.body.cause]).toEqual([path, 429, 'per_address']);
     }
-    expect(stored(app)).toEqual(before);
+    expect(await stored(app)).toEqual(before);
     expect(
       await times(20, () =>
         ask(app, createVisitorByKey(app, acme.application), 'POST', '/conversations', {}),

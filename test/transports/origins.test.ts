@@ -146,13 +146,13 @@ describe('no token, and no permission to read the answer, for', () => {
     '//example.com',
     'javascript:alert(1)//example.com',
   ])('%s', async (origin) => {
-    const before = stored(app);
+    const before = await stored(app);
     const reply = await mint(site.id, origin);
     expect(reply.status, reply.text).toBe(403);
     expect(reply.body.error).toBe('origin_not_allowed');
     expect(reply.headers.has('access-control-allow-origin')).toBe(false);
     if (origin.includes('evil')) expect(reply.text).not.toContain('evil');
-    expect(stored(app)).toEqual(before);
+    expect(await stored(app)).toEqual(before);
   });
 
   it('two Origin headers, in either order, and none at all', async () => {
@@ -195,7 +195,7 @@ describe('an API key', () => {
   it('needs no Origin, but a wrong one is refused', async () => {
     expect((await create()).status).toBe(201);
     expect((await create('https://example.com')).status).toBe(201);
-    const before = stored(app);
+    const before = await stored(app);
     for (const origins of [
       ['https://evil.com'],
       ['null'],
@@ -203,7 +203,7 @@ describe('an API key', () => {
       ['https://example.com', 'https://example.com'],
     ])
       expect([origins, (await create(...origins)).status]).toEqual([origins, 403]);
-    expect(stored(app)).toEqual(before);
+    expect(await stored(app)).toEqual(before);
   });
 });
 

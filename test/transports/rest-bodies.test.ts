@@ -24,7 +24,7 @@ let visitor: TestClient;
 let operator: TestMember;
 let conversationId: string;
 let messageId: string;
-let start: ReturnType<typeof stored>;
+let start: Awaited<ReturnType<typeof stored>>;
 
 beforeAll(async () => {
   app = await startApp();
@@ -34,7 +34,7 @@ beforeAll(async () => {
   conversationId = await createConversation(visitor);
   messageId = await createMessage(visitor, conversationId, 'CANARY-TEXT');
   await operator.call('POST', `/conversations/${conversationId}/accept`);
-  start = stored(app);
+  start = await stored(app);
 });
 
 afterAll(async () => {
@@ -47,7 +47,7 @@ const messages = (): string => `/api/v1/conversations/${conversationId}/messages
 const post = (body: string | Buffer, headers: HeaderPairs = json, path = messages()) =>
   askRaw(app, { method: 'POST', path, headers: [...credentials(), ...headers], body });
 /** Nothing was stored since the beginning. */
-const expectUnchanged = (): void => expect(stored(app)).toEqual(start);
+const expectUnchanged = async (): Promise<void> => expect(await stored(app)).toEqual(start);
 
 /** Every transport that reads a body, for a caller who may use it. */
 const transports = (): readonly (readonly [method: string, path: string, headers: HeaderPairs])[] => {
@@ -117,7 +117,7 @@ describe('a body that is no JSON object', () => {
       const reply = await askRaw(app, { method, path, headers: [...headers, ...json], body });
       expect([method, path, reply.status, reply.body.error]).toEqual([method, path, 400, 'bad_request']);
     }
-    expectUnchanged();
+    await expectUnchanged();
   });
 
   it.each([
@@ -132,7 +132,7 @@ describe('a body that is no JSON object', () => {
     const body = Buffer.concat([Buffer.from('{"content":"'), Buffer.from(bytes), Buffer.from('"}')]);
     expect((await post(body)).status).toBe(400);
     expect((await post(Buffer.from('{"content":"hi"}', 'utf16le'))).status).toBe(400);
-    expectUnchanged();
+    await expectUnchanged();
   });
 });
 
@@ -168,7 +168,7 @@ describe('a body of another kind', () => {
       const reply = await post('{"content":"hi"}', headers);
       expect([reply.status, reply.body.error]).toEqual([415, 'unsupported_media_type']);
     }
-    expectUnchanged();
+    await expectUnchanged();
   });
 
   it.each([
@@ -186,7 +186,7 @@ describe('a body of another kind', () => {
   ])('encoded as %s', async (encoding, body) => {
     const reply = await post(body, [...json, ['Content-Encoding', encoding]]);
     expect(reply.status, reply.text).toBe(415);
-    expectUnchanged();
+    await expectUnchanged();
   });
 });
 
@@ -199,14 +199,14 @@ describe('the length of a body', () => {
 
   it('is at most 65,536 bytes', async () => {
     expect((await post(padded(65_536), json, read())).status).toBe(200);
-    start = stored(app);
+    start = await stored(app);
     const over = await post(padded(65_537), json, read());
     expect([over.status, over.body.error, over.headers.get('connection')]).toEqual([
       413,
       'payload_too_large',
       'close',
     ]);
-    expectUnchanged();
+    await expectUnchanged();
   });
 
   it('is counted, not believed, when chunked', async () => {
@@ -226,7 +226,7 @@ describe('the length of a body', () => {
       Buffer.concat([head, Buffer.from('5\r\n{"con\r\n4\r\ntent\r\n7\r\n":"   "\r\n1\r\n}\r\n0\r\n\r\n')]),
     );
     expect(checkReply(small!, 'POST', messages()).status).toBe(400);
-    expectUnchanged();
+    await expectUnchanged();
   });
 
   it('is refused at once when it announces ten gigabytes', async () => {
@@ -266,7 +266,7 @@ describe('the length of a body', () => {
         hangUp: true,
       }))
         expect([half, reply.status]).toEqual([half, 400]);
-    expectUnchanged();
+    await expectUnchanged();
   });
 });
 
@@ -300,7 +300,7 @@ describe('a request that could be read in two ways', () => {
     const [reply] = await exchange(app.url, line(text), { hangUp: true });
     expect(reply?.status).toBe(400);
     checkReply(reply!, 'POST', messages());
-    expectUnchanged();
+    await expectUnchanged();
   });
 
   it.each([
@@ -315,7 +315,7 @@ describe('a request that could be read in two ways', () => {
     const [reply] = await exchange(app.url, text, { hangUp: true });
     expect(reply?.status).toBe(status);
     checkReply(reply!, 'GET', '/');
-    expectUnchanged();
+    await expectUnchanged();
   });
 
   it('two requests on one connection are two requests', async () => {
@@ -369,7 +369,7 @@ describe('a path', () => {
   ])('%s', async (path, status) => {
     const reply = await askRaw(app, { path, headers: credentials() });
     expect(reply.status, reply.text).toBe(status);
-    expectUnchanged();
+    await expectUnchanged();
   });
 
   it('holds one exact id: nothing around it, nothing else', async () => {
@@ -411,7 +411,7 @@ describe('a path', () => {
         })
       ).body.conversation.id,
     ).toBe(conversationId);
-    expectUnchanged();
+    await expectUnchanged();
   });
 
   it('answers HEAD as GET without body, and other methods with 405', async () => {
@@ -446,7 +446,7 @@ describe('a path', () => {
         await exchange(app.url, 'CONNECT example.com:443 HTTP/1.1\r\nHost: x\r\n\r\n', { hangUp: true })
       ).every(({ status }) => status === 405 || status === 400),
     ).toBe(true);
-    expectUnchanged();
+    await expectUnchanged();
   });
 
   it('is not changed by override headers, and the host is repeated nowhere', async () => {
@@ -483,7 +483,7 @@ describe('a path', () => {
     expect(
       (await askRaw(app, { path: '/api/v1/conversations', headers: [...credentials(), ...many] })).status,
     ).toBe(200);
-    expectUnchanged();
+    await expectUnchanged();
   });
 });
 
@@ -519,10 +519,10 @@ it('an empty body is an empty object where none is needed, and a prototype is no
     '{"content":"hi","a":[{"\\u005f_proto__":5}],"__proto__":null}',
   ])
     expect([body, (await post(body)).status]).toEqual([body, 201]);
-  const before = stored(app);
+  const before = await stored(app);
   for (const body of ['{"__proto__":{"content":"no"}}', '{"content":"hi","__proto__":}', '["__proto__"]'])
     expect([body, (await post(body)).status]).toEqual([body, 400]);
-  expect(stored(app)).toEqual(before);
+  expect(await stored(app)).toEqual(before);
   expect(({} as { admin?: boolean }).admin).toBe(undefined);
 });
 

@@ -83,7 +83,7 @@ describe('Authorization', () => {
     ['undefined', () => ['Bearer undefined']],
   ];
   it.each(broken)('refuses %s', async (_what, values) => {
-    const before = stored(app);
+    const before = await stored(app);
     for (const origin of [[], [['Origin', site.origin]]] as HeaderPairs[]) {
       const reply = await get([...withKey(...values(site.key)), ...origin]);
       expect([reply.status, reply.body]).toEqual([
@@ -94,7 +94,7 @@ describe('Authorization', () => {
         values(site.key)[0] === `Bearer ${operator.token}` ? 200 : 401,
       );
     }
-    expect(stored(app)).toEqual(before);
+    expect(await stored(app)).toEqual(before);
   });
 
   it('every single changed character of a key or a session is noticed', async () => {
@@ -163,7 +163,7 @@ describe('X-App-Id', () => {
     ['unknown', () => [randomUUID()]],
     ['a key', () => [site.key]],
   ])('refuses %s', async (_what, values) => {
-    const before = stored(app);
+    const before = await stored(app);
     const origin: HeaderPairs = [
       ['X-Visitor-Id', visitorId],
       ['Origin', site.origin],
@@ -172,7 +172,7 @@ describe('X-App-Id', () => {
     for (const headers of [withApp(...values(site.id)), origin])
       for (const path of ['/api/v1/conversations', '/api/v1/widget/config'])
         expect([(await get(headers, path)).status, path]).toEqual([401, path]);
-    expect(stored(app)).toEqual(before);
+    expect(await stored(app)).toEqual(before);
   });
 });
 
@@ -207,14 +207,14 @@ describe('X-Visitor-Id', () => {
     ['__proto__'],
     ["' or 1=1 --"],
   ])('%s is no visitor', async (id) => {
-    const before = stored(app);
+    const before = await stored(app);
     const reply = await get(withVisitor(id));
     expect([reply.status, reply.body.error, reply.body.details[0].path]).toEqual([
       400,
       'bad_request',
       'X-Visitor-Id',
     ]);
-    expect(stored(app)).toEqual(before);
+    expect(await stored(app)).toEqual(before);
   });
 
   it('must be there, once', async () => {
@@ -311,7 +311,7 @@ it('what opens one transport opens no other', async () => {
   const visitor = createVisitor(app, site, visitorId);
   const visitorToken: string = (await ask(app, visitor, 'POST', '/widget/ws-token')).body.token;
   const staffToken: string = (await ask(app, operator, 'POST', '/staff/ws-token')).body.token;
-  const before = stored(app);
+  const before = await stored(app);
   for (const token of [visitorToken, staffToken, operator.token, site.key])
     for (const [path, own] of [
       ['/api/v1/conversations', site.key],
@@ -338,7 +338,7 @@ it('what opens one transport opens no other', async () => {
           ).status,
         ).toBe(401);
     }
-  expect(stored(app)).toEqual(before);
+  expect(await stored(app)).toEqual(before);
   checkReply(
     (await exchange(app.url, requestBytes(app.url, { path: '/api/v1/staff/session' })))[0]!,
     'GET',

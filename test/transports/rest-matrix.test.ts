@@ -505,10 +505,10 @@ describe('the matrix', () => {
   it.each(routes)('$method $path', async ({ name, method, path }) => {
     const row = rows[name] as Row;
     let scene: Scene | null = null;
-    let assertNothingSince: ReturnType<typeof rememberStored> | null = null;
+    let assertNothingSince: Awaited<ReturnType<typeof rememberStored>> | null = null;
     let refusedSince: string[] = [];
-    const assertNothingStored = (): void => {
-      assertNothingSince?.(`${method} ${path} by one of: ${refusedSince.join('; ')}`);
+    const assertNothingStored = async (): Promise<void> => {
+      await assertNothingSince?.(`${method} ${path} by one of: ${refusedSince.join('; ')}`);
       assertNothingSince = null;
       refusedSince = [];
     };
@@ -517,14 +517,14 @@ describe('the matrix', () => {
       if (wanted === null) continue;
       // A cell that may change something gets a scene of its own, and so does the cell after it.
       if (scene === null || wanted < 400) {
-        assertNothingStored();
+        await assertNothingStored();
         if (name === 'session.delete') crew = await aCrew();
         scene = await aScene(row);
       }
       const here = scene;
       const who = await caller(here);
       if (wanted >= 400) {
-        assertNothingSince ??= rememberStored(app);
+        assertNothingSince ??= await rememberStored(app);
         refusedSince.push(called);
       } else scene = null;
       const target = path
@@ -557,7 +557,7 @@ describe('the matrix', () => {
         ])
           expect(reply.text, cell).not.toContain(ours);
     }
-    assertNothingStored();
+    await assertNothingStored();
     if (name === 'session.delete') crew = await aCrew();
   });
 

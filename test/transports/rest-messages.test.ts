@@ -96,7 +96,7 @@ describe('content', () => {
     undefined,
   ])('%j is refused, sent or edited', async (content) => {
     const own = await createMessage(visitor, conversationId);
-    const before = stored(app);
+    const before = await stored(app);
     for (const [who, base] of [
       [visitor, ''],
       [operator, '/staff'],
@@ -110,7 +110,7 @@ describe('content', () => {
       (await ask(app, visitor, 'PATCH', `/conversations/${conversationId}/messages/${own}`, { content }))
         .status,
     ).toBe(400);
-    expect(stored(app)).toEqual(before);
+    expect(await stored(app)).toEqual(before);
   });
 
   it('of rich text is rendered once, or refused', async () => {
@@ -123,7 +123,7 @@ describe('content', () => {
       ]),
     });
     expect(rich.body.message.contentHtml).toBe('<p><strong><em>&lt;b&gt;&amp;</em></strong></p>');
-    const before = stored(app);
+    const before = await stored(app);
     for (const content of [
       'hi',
       '{}',
@@ -142,7 +142,7 @@ describe('content', () => {
         contentFormat,
         400,
       ]);
-    expect(stored(app)).toEqual(before);
+    expect(await stored(app)).toEqual(before);
     const { id } = rich.body.message;
     expect(
       (
@@ -158,13 +158,13 @@ describe('content', () => {
       expect((await ask(app, visitor, 'POST', '/conversations', { subject })).body.conversation.subject).toBe(
         subject.trim(),
       );
-    const before = stored(app);
+    const before = await stored(app);
     for (const subject of ['', ' ', 'a'.repeat(501), null, 5, [], {}, 'a\u0000', '\ud800'])
       expect([
         subject,
         (await ask(app, visitor, 'POST', '/conversations', { subject })).body.details?.[0]?.path,
       ]).toEqual([subject, 'subject']);
-    expect(stored(app)).toEqual(before);
+    expect(await stored(app)).toEqual(before);
   });
 });
 
@@ -336,7 +336,7 @@ describe('pages', () => {
 describe('sending again', () => {
   it('the same id answers the first message, whatever the text', async () => {
     const first = await post({ content: 'first', clientMessageId: 'again' });
-    const before = stored(app);
+    const before = await stored(app);
     for (const body of [
       { content: 'first', clientMessageId: 'again' },
       { content: 'second', clientMessageId: 'again' },
@@ -371,7 +371,7 @@ describe('sending again', () => {
         })
       ).status,
     ).toBe(400);
-    expect(stored(app)).toEqual(before);
+    expect(await stored(app)).toEqual(before);
   });
 
   it('is per sender and per conversation', async () => {
@@ -465,20 +465,20 @@ describe('the 15 minutes', () => {
     const last = await edit(id, 'last');
     expect([last.status, last.body.message.createdAt]).toEqual([200, new Date(created).toISOString()]);
     app.clock.advance(1);
-    const before = stored(app);
+    const before = await stored(app);
     for (const reply of [await edit(id), await remove(id)]) {
       expect([reply.status, reply.body.error]).toEqual([422, 'edit_window_expired']);
       expect(reply.body.message).toContain(id);
       expect(reply.body.message).toContain(new Date(created + 15 * 60_000).toISOString());
     }
-    expect(stored(app)).toEqual(before);
+    expect(await stored(app)).toEqual(before);
   });
 
   it('are the sender’s alone, young or old', async () => {
     const theirs = await createMessage(operator, conversationId, 'from staff');
     const admin = await createMember(app, 'acme', 'admin');
     const mine = await createMessage(visitor, conversationId, 'from visitor');
-    const before = stored(app);
+    const before = await stored(app);
     for (const minutes of [0, 20]) {
       app.clock.advance(minutes * 60_000);
       for (const reply of [
@@ -491,7 +491,7 @@ describe('the 15 minutes', () => {
       ])
         expect([reply.status, reply.body.error]).toEqual([403, 'forbidden']);
     }
-    expect(stored(app)).toEqual(before);
+    expect(await stored(app)).toEqual(before);
   });
 
   it('go on in a closed conversation, and a deleted message is gone for good', async () => {

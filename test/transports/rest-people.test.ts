@@ -59,7 +59,7 @@ describe('a visitor’s identity', () => {
     const visitor = createVisitor(app, acme.application);
     await ask(app, visitor, 'GET', '/visitor');
     const right = sign(visitor.id);
-    const before = stored(app);
+    const before = await stored(app);
     for (const signature of [
       sign(createVisitor(app, acme.application).id),
       sign(visitor.id, 'another secret'),
@@ -83,7 +83,7 @@ describe('a visitor’s identity', () => {
       const reply = await ask(app, visitor, 'PUT', '/visitor', { name: 'Mallory', signature });
       expect([signature, reply.status, reply.body.details[0].path]).toEqual([signature, 400, 'signature']);
     }
-    expect(stored(app)).toEqual(before);
+    expect(await stored(app)).toEqual(before);
     expect(
       (await ask(app, visitor, 'PUT', '/visitor', { name: 'Claimed', email: 'claimed@mail.example' })).body
         .visitor,
@@ -113,7 +113,7 @@ describe('a visitor’s identity', () => {
         })
       ).body.visitor,
     ).toMatchObject({ verified: true, email: 'ann@mail.example' });
-    const before = stored(app);
+    const before = await stored(app);
     for (const body of [
       { name: 'Mallory' },
       { email: 'm@evil.example' },
@@ -127,7 +127,7 @@ describe('a visitor’s identity', () => {
         verified: true,
         attributes: { plan: 'gold' },
       });
-    expect(stored(app)).toEqual(before);
+    expect(await stored(app)).toEqual(before);
   });
 
   it('has plain attributes, kept as sent, or none', async () => {
@@ -149,7 +149,7 @@ describe('a visitor’s identity', () => {
       Object.entries(kept),
     ]);
     expect((await ask(app, visitor, 'GET', '/visitor')).text).toBe(reply.text);
-    const before = stored(app);
+    const before = await stored(app);
     const many = Object.fromEntries(Array.from({ length: 21 }, (_, at) => [`k${at}`, at]));
     for (const bad of [
       JSON.stringify(many),
@@ -185,7 +185,7 @@ describe('a visitor’s identity', () => {
       { email: 'a@b.example\r\nBcc: x@y.example' },
     ])
       expect([body, (await ask(app, visitor, 'PUT', '/visitor', body)).status]).toEqual([body, 400]);
-    expect(stored(app)).toEqual(before);
+    expect(await stored(app)).toEqual(before);
     expect((await ask(app, visitor, 'GET', '/visitor')).text).toBe(reply.text);
     // An unknown field is ignored at every depth.
     for (const ignored of ['{"__proto__":{"admin":true},"a":1}', '{"a":1,"__proto__":"x"}'])
@@ -213,7 +213,7 @@ describe('members', () => {
       app,
       "select m.id from members m join organizations o on o.id = m.organization_id where o.slug = 'admins' and m.role = 'admin'",
     )) as { id: string }[];
-    const before = stored(app);
+    const before = await stored(app);
     await expect(app.local('members.remove', { memberId: last!.id })).rejects.toMatchObject({
       code: 'conflict',
     });
@@ -225,7 +225,7 @@ describe('members', () => {
       await expect(app.local('members.update', { memberId: last!.id, ...change })).rejects.toMatchObject({
         code: 'conflict',
       });
-    expect(stored(app)).toEqual(before);
+    expect(await stored(app)).toEqual(before);
   });
 
   it('nine at once take exactly the three seats of the free plan', async () => {
@@ -406,7 +406,7 @@ describe('the widget’s configuration', () => {
         await config({ headers: { 'x-app-id': acme.application.id, origin: 'https://evil.example' } })
       ).headers.get('cache-control'),
     ).toBe('no-store');
-    const before = stored(app);
+    const before = await stored(app);
     for (const [path, value] of [
       ['appearance.logo', 'javascript:alert(1)'],
       ['appearance.logo', 'data:image/svg+xml,<svg/>'],
@@ -432,7 +432,7 @@ describe('the widget’s configuration', () => {
         setByPath(app, acme.application.id, { 'behavior.outsideHours': 'Closed', [path]: value }),
         `${path}=${JSON.stringify(value).slice(0, 40)}`,
       ).rejects.toMatchObject({ code: 'bad_request' });
-    expect(stored(app)).toEqual(before);
+    expect(await stored(app)).toEqual(before);
   });
 });
 

@@ -128,7 +128,7 @@ describe('slugs', () => {
   });
 
   it('a member of one signs in to no other', async () => {
-    const { audit: _trail, ...before } = stored(app);
+    const { audit: _trail, ...before } = await stored(app);
     for (const organization of [
       'acme1',
       'acme-1',
@@ -150,7 +150,7 @@ describe('slugs', () => {
         { error: 'unauthorized', message: expect.any(String) },
       ]);
     }
-    const { audit: _longer, ...after } = stored(app);
+    const { audit: _longer, ...after } = await stored(app);
     expect(after).toEqual(before);
     // Organizations that exist have it in their own logs, without saying whose address it was.
     expect(await rowsOf(app, "select distinct subject from audit where action = 'session.refused'")).toEqual([
@@ -229,7 +229,7 @@ const attempts = (): readonly (readonly [
 describe('whatever of ours they name', () => {
   it('opens nothing, changes nothing, and is heard by no one', async () => {
     for (const socket of sockets) socket.takeTypes();
-    const before = stored(app);
+    const before = await stored(app);
     const replies: Reply[] = [];
     for (const [who, method, path, status, body] of attempts()) {
       const reply = await ask(app, who, method, path, body);
@@ -239,7 +239,7 @@ describe('whatever of ours they name', () => {
       replies.push(reply);
     }
     await expectNothingOf(ours, 'ALPHA', replies);
-    expect(stored(app)).toEqual(before);
+    expect(await stored(app)).toEqual(before);
     for (const socket of sockets) {
       await socket.drain();
       expect(socket.takeTypes()).toEqual([]);
@@ -274,7 +274,7 @@ describe('whatever of ours they name', () => {
   });
 
   it('is out of reach over the socket too', async () => {
-    const before = stored(app);
+    const before = await stored(app);
     for (const socket of sockets) {
       for (const [type, payload] of [
         ['room:join', {}],
@@ -289,7 +289,7 @@ describe('whatever of ours they name', () => {
       await socket.drain();
       expect(socket.takeTypes()).toEqual(Array.from({ length: 7 }, () => 'error'));
     }
-    expect(stored(app)).toEqual(before);
+    expect(await stored(app)).toEqual(before);
   });
 });
 
@@ -394,7 +394,7 @@ describe('what owners may do', () => {
   });
 
   it('no admin does in another organization, nor an operator or visitor in their own', async () => {
-    const before = stored(app);
+    const before = await stored(app);
     const visitor: Actor = {
       kind: 'visitor',
       organizationId: ours.organization.id,
@@ -421,11 +421,11 @@ describe('what owners may do', () => {
         name,
         await failing(await memberActor(ours.admin), name, { organization: 'acme', name: 'x' }),
       ]).toEqual([name, 'forbidden']);
-    expect(stored(app)).toEqual(before);
+    expect(await stored(app)).toEqual(before);
   });
 
   it('no operation of one kind of caller is open to another', async () => {
-    const before = stored(app);
+    const before = await stored(app);
     const actors: Readonly<Record<string, Actor>> = {
       operator: await memberActor(ours.operator),
       anyone: { kind: 'anonymous' },
@@ -435,7 +435,7 @@ describe('what owners may do', () => {
       for (const [kind, actor] of Object.entries(actors))
         if (operations[name].who !== kind && !(operations[name].who === 'admin' && kind === 'local'))
           expect([name, kind, await failing(actor, name, {})]).toEqual([name, kind, 'forbidden']);
-    expect(stored(app)).toEqual(before);
+    expect(await stored(app)).toEqual(before);
   });
 });
 

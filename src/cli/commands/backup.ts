@@ -2,7 +2,7 @@
 // is src/data-folder.ts; this only asks and tells.
 import type { Command } from 'commander';
 import type { WrapHandler, Context } from '../context.ts';
-import { assertDatabase } from '../local.ts';
+import { assertDatabase, assertFolder } from '../local.ts';
 import { addPassphraseOptions, newPassphrase, type PassphraseOptions } from '../passphrase.ts';
 
 interface BackupOptions extends PassphraseOptions {
@@ -27,6 +27,10 @@ async function backUp(
   [file = '']: readonly string[],
 ): Promise<void> {
   const config = context.config();
+  assertFolder(
+    config,
+    'The data is in a PostgreSQL database, which its own tools back up: pg_dump --format custom --file deskbell.dump "$DESKBELL_DATABASE_URL". Keep DESKBELL_SECRET_KEY apart from it, and back up what DESKBELL_FILES names.',
+  );
   await assertDatabase(context, config);
   const encrypted = encrypt || given.passphraseStdin === true || given.passphraseFile !== undefined;
   const passphrase = encrypted ? await newPassphrase(context, given) : null;

@@ -34,7 +34,10 @@ async function demo(context: Context, flags: Flags, version: string): Promise<vo
       'The demo makes a data folder of its own and removes it at the end; leave --data out.',
     );
   // Said before anything is made: a setting that can't be.
-  readConfig(flags);
+  if (readConfig(flags).databaseUrl !== null)
+    throw new UsageError(
+      'The demo makes a database of its own and removes it at the end; unset DESKBELL_DATABASE_URL for it.',
+    );
   const folder = await mkdtemp(join(tmpdir(), 'deskbell-demo-'));
   // Synchronous and at the very end, so that it also holds for a second Ctrl-C.
   const remove = (): void => rmSync(folder, { recursive: true, force: true });

@@ -5,6 +5,7 @@ import { userInfo } from 'node:os';
 import type { Command } from 'commander';
 import { settings, type Config } from '../../config.ts';
 import type { WrapHandler, Context } from '../context.ts';
+import { assertFolder } from '../local.ts';
 import { CommandError, UsageError } from '../errors.ts';
 import { errorCode } from '../../net/network-errors.ts';
 
@@ -33,6 +34,10 @@ async function installService(
   if (!/^[a-z_][a-z0-9_-]{0,31}$/.test(user))
     throw new UsageError(`--user ${user} is not a valid user name.`);
   const config = context.config();
+  assertFolder(
+    config,
+    'DESKBELL_DATABASE_URL is set, and the unit that this writes is for a data folder. Several servers are set up as the documentation says: More than one machine.',
+  );
   const unit = unitText({ user, node: process.execPath, script: process.argv[1] ?? '', config });
   const { print } = context;
   if (only) return print.json ? print.document({ file: unitFile, unit }) : print.block(unit.trimEnd());

@@ -9,7 +9,7 @@ import type { WrapHandler, Context } from '../context.ts';
 import type { SignIn } from '../credentials.ts';
 import { CommandError, UsageError } from '../errors.ts';
 import { addServerOptions, credentialsOf, stateFolder, signInFilter, type ServerOptions } from '../remote.ts';
-import { runningServer, type ServerAddress } from '../running-server.ts';
+import { serverHere, type ServerAddress } from '../running-server.ts';
 import { signInLocally } from '../local-sign-in.ts';
 import { signIn } from '../sign-in.ts';
 
@@ -64,7 +64,7 @@ async function sessionFor(context: Context, flags: ServerOptions): Promise<SignI
   const kept = await credentialsOf(context).find(meant);
   if (kept !== null) return kept;
   if (meant.url === undefined) {
-    const server = await runningServer(context.config().data);
+    const server = await serverHere(context.config());
     if (server !== null) return signInLocally(context, server, meant.organization);
   }
   return signIn(context, meant);
@@ -111,7 +111,7 @@ async function run(
 async function again(context: Context, { url, organization, member }: SignIn): Promise<string | null> {
   context.print.note(`The session of ${organization} at ${url} has ended.`);
   try {
-    const server = await runningServer(context.config().data);
+    const server = await serverHere(context.config());
     if (server?.url === url) return (await signInLocally(context, server, organization)).token;
     return (await signIn(context, { url, organization, email: member.email })).token;
   } catch (error) {

@@ -3,6 +3,7 @@
 import type { Command } from 'commander';
 import type { RestoreResult } from '../../data-folder.ts';
 import type { WrapHandler, Context } from '../context.ts';
+import { assertFolder } from '../local.ts';
 import {
   addPassphraseOptions,
   askPassphrase,
@@ -32,6 +33,10 @@ async function restore(
   [file = '']: readonly string[],
 ): Promise<void> {
   const config = context.config();
+  assertFolder(
+    config,
+    'The data is in a PostgreSQL database, which its own tools restore: stop all servers, then pg_restore --clean --if-exists --dbname "$DESKBELL_DATABASE_URL" deskbell.dump. A backup of a data folder is restored without DESKBELL_DATABASE_URL, and taken over with deskbell export and deskbell import.',
+  );
   const {
     isSealedBackup,
     PassphraseError,

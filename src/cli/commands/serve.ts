@@ -6,8 +6,8 @@ import type { WrapHandler, Context } from '../context.ts';
 import { askFirstQuestions, createFirstResources, type FirstResources } from '../first-run.ts';
 import { addSettings, settingFlags } from '../command-builder.ts';
 import { openLocalConsole } from './open-console.ts';
-import { localOn, withLocal } from '../local.ts';
-import { runningServer, type ServerAddress } from '../running-server.ts';
+import { localOn, placeOf, withLocal } from '../local.ts';
+import { serverHere, type ServerAddress } from '../running-server.ts';
 import { addressDocument, printAddress, runServer } from '../run-server.ts';
 import { snippetText } from '../snippet.ts';
 
@@ -48,7 +48,7 @@ async function serve(
     const { print } = context;
     if (print.json) return print.jsonLine(addressDocument(running));
     await sayMore(running);
-    print.line(['bold', `Deskbell ${version}`], `, data in ${config.data}`);
+    print.line(['bold', `Deskbell ${version}`], `, data in ${await placeOf(config)}`);
     if (config.durability === 'normal')
       print.line(
         'Durability normal: acknowledged messages survive a crash of the program, not a loss of power.',
@@ -74,12 +74,12 @@ function isPerson({ io, print }: Context): boolean {
 async function serverToJoin(context: Context, config: Config, options: Flags): Promise<ServerAddress | null> {
   if (!isPerson(context) || Object.values(settingFlags(options)).some((typed) => typed !== undefined))
     return null;
-  return runningServer(config.data);
+  return serverHere(config);
 }
 
 /** A person sits there, and there is nothing yet. */
 async function isFirstRun(context: Context, config: Config): Promise<boolean> {
-  if (!isPerson(context)) return false;
+  if (!isPerson(context) || config.databaseUrl !== null) return false;
   const { databaseExists } = await import('../../engine/open-engine.ts');
   return !(await databaseExists(config.data));
 }

@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import type { CommittedEvent } from '../../engine/engine.ts';
 import { preview } from '../../text/text.ts';
 import type { WrapHandler, Context } from '../context.ts';
-import { withLocal, type Local } from '../local.ts';
+import { hasDatabase, withLocal, type Local } from '../local.ts';
 import type { StyledText, Style } from '../print.ts';
 import { addServerOptions, credentialsOf, savedSignIn, signInFilter, type ServerOptions } from '../remote.ts';
 import { onStopSignal, type StopSignal } from '../signals.ts';
@@ -39,8 +39,7 @@ async function usesServer(context: Context, options: TailOptions): Promise<boole
   if (options.url !== undefined) return true;
   if (options.follow !== true) return false;
   if ((await credentialsOf(context).find(signInFilter(options))) !== null) return true;
-  const { databaseExists } = await import('../../engine/open-engine.ts');
-  return !(await databaseExists(context.config().data));
+  return !(await hasDatabase(context.config()));
 }
 
 async function tail(context: Context, { org }: { org?: string }): Promise<void> {

@@ -70,6 +70,10 @@ export class Link {
       search_path: schemaName,
       timezone: 'UTC',
       synchronous_commit: options.durable ? 'on' : 'off',
+      // A node that is cut off holds no lock for longer than this, nor the lead.
+      tcp_keepalives_idle: '5',
+      tcp_keepalives_interval: '2',
+      tcp_keepalives_count: '3',
       ...(options.patient === true
         ? {}
         : {

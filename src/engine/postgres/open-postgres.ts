@@ -1,4 +1,4 @@
-// Opens the engine on a PostgreSQL database. One node of it works: limits, presence, seats and signals are its own.
+// Opens the engine on a PostgreSQL database: a server as one node of many, a command beside them.
 import { randomBytes } from 'node:crypto';
 import type { Clock, Durability, Engine } from '../engine.ts';
 import { createMemoryJobs } from '../memory/jobs.ts';
@@ -7,8 +7,14 @@ import { createMemorySeats } from '../memory/seats.ts';
 import { createMemorySignals } from '../memory/signals.ts';
 import { createMemoryLimiter, createSlidingWindowLimiter } from '../memory/sliding-window-limiter.ts';
 import { EngineError } from '../open-errors.ts';
+import { assertOwnSession, examineDatabase, unreachable } from './examine.ts';
 import { Link } from './link.ts';
-import { migratePostgres } from './migrate.ts';
+import { Membership, readNodes } from './membership.ts';
+import { migrateOn, newestSchema, readSchema } from './migrate.ts';
+import { NodeLimiter } from './node-limiter.ts';
+import { NodePresence } from './node-presence.ts';
+import { createNodeSeats } from './node-seats.ts';
+import { createNodeSignals } from './node-signals.ts';
 import { PostgresStore } from './postgres-store.ts';
 
 export interface PostgresEngineOptions {
@@ -18,29 +24,46 @@ export interface PostgresEngineOptions {
   readonly clock: Clock;
   /** A digest of the secret key: kept in the database, so that another key is refused. */
   readonly keyCheck: string;
-  /** Connections that write, and as many that read; two more listen and work alone. */
+  /** A server is a node among others; a command works beside them, alone. */
+  readonly as: 'server' | 'command';
+  /** The version of the program, told to other nodes. */
+  readonly version: string;
+  /** Connections that write, and as many that read. */
   readonly connections?: number;
+  /** How often a node says that it lives, ms. */
+  readonly beatMs?: number;
 }
+
+const nameOf = (nodeId: string): string => `deskbell ${nodeId}`;
 
 /**
  * Opens, and where needed migrates, a database.
- * @throws EngineError when it was made with another secret key
+ * @throws EngineError when it can't be reached, is not as it must be, or was made with another secret key
  * @throws SchemaError when the database is newer than this program
- * @throws StoreUnavailableError when it can't be reached
  */
 export async function openPostgresEngine(options: PostgresEngineOptions): Promise<Engine> {
   const { url, clock, durability } = options;
-  await migratePostgres(url);
-  await checkKey(options);
-  const nodeId = randomBytes(4).toString('hex');
-  const store = await PostgresStore.open({
-    url,
-    nodeId,
-    durability,
-    clock,
-    connections: options.connections ?? 4,
-    pollIntervalMs: 1_000,
-  });
+  try {
+    await prepare(options);
+    const nodeId = randomBytes(4).toString('hex');
+    const store = await PostgresStore.open({
+      url,
+      nodeId,
+      durability,
+      clock,
+      connections: options.connections ?? (options.as === 'server' ? 4 : 1),
+      pollIntervalMs: 1_000,
+    });
+    return options.as === 'server'
+      ? await openNode(options, nodeId, store)
+      : openBeside(options, nodeId, store);
+  } catch (error) {
+    throw unreachable(url, error);
+  }
+}
+
+/** A command is no node: what nodes share is not its business. */
+function openBeside({ clock }: PostgresEngineOptions, nodeId: string, store: PostgresStore): Engine {
   const localLimiter = createSlidingWindowLimiter({ monotonicMs: clock.monotonic });
   return {
     nodeId,
@@ -57,21 +80,97 @@ export async function openPostgresEngine(options: PostgresEngineOptions): Promis
   };
 }
 
-async function checkKey({ url, keyCheck }: PostgresEngineOptions): Promise<void> {
-  const link = await Link.open({ url, name: 'deskbell', durable: true });
+async function openNode(
+  { url, clock, version, beatMs }: PostgresEngineOptions,
+  nodeId: string,
+  store: PostgresStore,
+): Promise<Engine> {
+  const open = (durable: boolean): Promise<Link> => Link.open({ url, name: nameOf(nodeId), durable });
+  const membership = new Membership({
+    nodeId,
+    version,
+    schema: newestSchema,
+    open: () => open(true),
+    nameOf,
+    ...(beatMs !== undefined && { beatMs }),
+  });
+  // The clocks of nodes agree when they begin; from then on no step of one changes what it counts.
+  const ahead = clock.now() - clock.monotonic();
+  const limiter = new NodeLimiter(
+    () => open(false),
+    () => Math.floor(clock.monotonic() + ahead),
+  );
+  const engine: Engine = {
+    nodeId,
+    store,
+    maintenance: store,
+    signals: createNodeSignals(membership),
+    jobs: membership,
+    limiter,
+    localLimiter: createSlidingWindowLimiter({ monotonicMs: clock.monotonic }),
+    presence: new NodePresence(membership, nodeId, clock.monotonic),
+    seats: createNodeSeats(membership, nodeId),
+    clock,
+    close: async () => {
+      await membership.close();
+      await limiter.close();
+      await store.close();
+    },
+  };
+  membership.add({
+    beat: async (link) => {
+      if (membership.leads) await limiter.sweep(link);
+    },
+  });
   try {
-    const { rows } = await link.query<{ value: string }>(
-      {
-        text: `with made as (insert into meta (key, value) values ('key_check', $1) on conflict do nothing returning value)
-          select value from made union all select value from meta where key = 'key_check' limit 1`,
-      },
-      [keyCheck],
-    );
-    if (rows[0]?.value !== keyCheck)
-      throw new EngineError(
-        'This database was made with another secret key. Put the right DESKBELL_SECRET_KEY back; nothing was changed.',
-      );
+    await membership.join();
+    return engine;
+  } catch (error) {
+    await engine.close();
+    throw error;
+  }
+}
+
+/** Looks at the database, makes what is missing, and compares the key. */
+async function prepare({ url, keyCheck, as }: PostgresEngineOptions): Promise<void> {
+  const link = await Link.open({ url, name: 'deskbell', durable: true, patient: true });
+  try {
+    await examineDatabase(link);
+    if (as === 'server') await assertOwnSession(link);
+    const { version, complete } = await readSchema(link);
+    if (!complete) await makeSchema(link, version, as);
+    await checkKey(link, keyCheck);
   } finally {
     await link.close();
   }
+}
+
+/** @throws EngineError where others work on the older schema */
+async function makeSchema(link: Link, version: number, as: 'server' | 'command'): Promise<void> {
+  if (version > 0 && version < newestSchema) {
+    if (as === 'command')
+      throw new EngineError(
+        `The database has schema ${version}, and this version of deskbell needs ${newestSchema}. Bring it there: deskbell migrate.`,
+      );
+    const others = (await readNodes(link)).filter(({ connected }) => connected);
+    if (others.length > 0)
+      throw new EngineError(
+        `The database has schema ${version}, this version of deskbell needs ${newestSchema}, and ${others.length} servers of another version run on it. Stop them first; nothing was changed.`,
+      );
+  }
+  await migrateOn(link);
+}
+
+async function checkKey(link: Link, keyCheck: string): Promise<void> {
+  const { rows } = await link.query<{ value: string }>(
+    {
+      text: `with made as (insert into meta (key, value) values ('key_check', $1) on conflict do nothing returning value)
+        select value from made union all select value from meta where key = 'key_check' limit 1`,
+    },
+    [keyCheck],
+  );
+  if (rows[0]?.value !== keyCheck)
+    throw new EngineError(
+      'This database was made with another secret key. Put the right DESKBELL_SECRET_KEY back; nothing was changed.',
+    );
 }

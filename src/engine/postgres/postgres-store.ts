@@ -209,9 +209,11 @@ export class PostgresStore implements Store, Maintenance {
     if (this.#closed) return;
     this.#closed = true;
     this.#cancelPoll();
-    while (this.#queue.length > 0 || this.#idle.length < this.#lanes.length)
-      await new Promise((resolve) => setTimeout(resolve, 1));
-    await Promise.allSettled(this.#underWay);
+    while (this.#queue.length > 0 || this.#underWay.size > 0)
+      await (this.#underWay.size > 0
+        ? Promise.all(this.#underWay)
+        : // What has just arrived begins with the next turn of the loop.
+          new Promise((resolve) => setImmediate(resolve)));
     await this.#reads.close();
     this.#follower.close();
     await Promise.all([this.#listening.close(), ...this.#lanes.map((lane) => lane.close())]);
@@ -253,10 +255,11 @@ export class PostgresStore implements Store, Maintenance {
       this.#planned = false;
       const lane = this.#queue.length > 0 ? this.#idle.pop() : undefined;
       if (lane === undefined) return;
-      void lane.run(this.#queue.splice(0, maxGroupSize)).finally(() => {
+      const running = lane.run(this.#queue.splice(0, maxGroupSize)).finally(() => {
         this.#idle.push(lane);
         if (this.#queue.length > 0) this.#plan();
       });
+      void this.#note(this.#underWay, running);
       if (this.#queue.length > 0) this.#plan();
     });
   }

@@ -1,0 +1,160 @@
+// Owns: the command line on a PostgreSQL database: what it needs, what it refuses, servers beside each other and commands
+// beside them, and that no password of the database is shown anywhere.
+import { execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { ConfigError, readConfig } from '../../src/config.ts';
+import { deskbell, deskbellProcessJson, ensureBuilt, serve, temporaryFolder } from '../helpers/cli.ts';
+import { eventually } from '../helpers/eventually.ts';
+import { createDatabase, type TestDatabase } from '../helpers/postgres.ts';
+
+const key = randomBytes(32).toString('base64');
+const password = 'CANARY-PASSWORD';
+
+let database: TestDatabase;
+let folder: string;
+let removeFolder: () => Promise<void>;
+let env: Record<string, string>;
+
+beforeAll(async () => {
+  await ensureBuilt();
+  database = await createDatabase();
+  ({ folder, remove: removeFolder } = await temporaryFolder());
+  env = {
+    DESKBELL_DATABASE_URL: database.url.replace('postgres://postgres@', `postgres://postgres:${password}@`),
+    DESKBELL_SECRET_KEY: key,
+    DESKBELL_FILES: pathToFileURL(join(folder, 'files')).href,
+  };
+});
+
+afterAll(async () => {
+  await database.remove();
+  await removeFolder();
+});
+
+interface Nodes {
+  readonly nodes: readonly {
+    readonly leads: boolean;
+    readonly connected: boolean;
+    readonly version: string;
+  }[];
+}
+
+const nodes = (): Promise<Nodes> => deskbellProcessJson<Nodes>(['nodes'], { env, cwd: folder });
+
+it('is configured by the environment alone, and wholly', () => {
+  const read = (variables: Record<string, string>, flags = {}): unknown => {
+    try {
+      return readConfig(flags, variables);
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      expect(error.message).not.toContain(password);
+      return error.message;
+    }
+  };
+  expect(JSON.stringify(read(env))).not.toContain(password);
+  for (const url of [
+    `mysql://u:${password}@h/db`,
+    `postgres://u:${password}@h`,
+    password,
+    'postgres:///',
+    'postgres://h/a/b',
+  ])
+    expect(read({ ...env, DESKBELL_DATABASE_URL: url })).toMatch(
+      /^DESKBELL_DATABASE_URL must be like postgres:/,
+    );
+  expect(read({ ...env, DESKBELL_SECRET_KEY: '' })).toMatch(/without DESKBELL_SECRET_KEY/);
+  expect(read({ ...env, DESKBELL_FILES: '' })).toMatch(/without DESKBELL_FILES/);
+  expect(read(env, { data: 'x' })).toMatch(/leave out --data/);
+  expect(read({ ...env, DESKBELL_DATA: 'x' })).toMatch(/leave out --data/);
+  expect(read({ DESKBELL_FILES: 'file:///srv/files' })).toMatch(/leave it out, or name a bucket/);
+  expect(read({ ...env, DESKBELL_FILES: 'file://elsewhere/files' })).toMatch(/file:\/\/\/srv/);
+});
+
+it('servers and commands work beside each other, and make no folder', async () => {
+  const failing = async (
+    args: readonly string[],
+    variables: Record<string, string> = env,
+  ): Promise<string> => {
+    const { code, stdout, stderr } = await deskbell(args, { env: variables, cwd: folder });
+    expect([code, stdout], args.join(' ')).toEqual([1, '']);
+    expect(stderr).not.toContain(password);
+    return stderr;
+  };
+  expect(await failing(['org', 'list'])).toMatch(/nothing of Deskbell in the database/);
+  expect(await deskbellProcessJson(['migrate'], { env, cwd: folder })).toMatchObject({ before: 0 });
+  const one = await serve([], env);
+  const other = await serve([], env);
+  try {
+    expect((await nodes()).nodes.map(({ connected }) => connected)).toEqual([true, true]);
+    expect((await nodes()).nodes.filter(({ leads }) => leads)).toHaveLength(1);
+    const { slug } = await deskbellProcessJson<{ slug: string }>(['org', 'create', 'Acme'], {
+      env,
+      cwd: folder,
+    });
+    const app = await deskbellProcessJson(['app', 'create', '--org', slug, 'Site'], { env, cwd: folder });
+    const { key: apiKey, id: keyId } = await deskbellProcessJson(['key', 'create', '--app', app.id], {
+      env,
+      cwd: folder,
+    });
+    const list = (url: string): Promise<number> =>
+      fetch(`${url}/api/v1/conversations`, {
+        headers: {
+          authorization: `Bearer ${apiKey}`,
+          'x-app-id': app.appId,
+          'x-visitor-id': '3f0c9a1e-5b7d-4c2a-9e8f-1a2b3c4d5e6f',
+        },
+      }).then(({ status }) => status);
+    expect([await list(one.url), await list(other.url)]).toEqual([200, 200]);
+    // What is withdrawn is refused by all in the very next request.
+    await deskbellProcessJson(['key', 'revoke', keyId], { env, cwd: folder });
+    expect([await list(one.url), await list(other.url)]).toEqual([401, 401]);
+    const doctor = await deskbell(['doctor', '--port', '0', '--json'], { env, cwd: folder });
+    const { checks } = JSON.parse(doctor.stdout) as { checks: { about: string; state: string }[] };
+    const stateOf = Object.fromEntries(checks.map(({ about, state }) => [about, state]));
+    expect(stateOf).toMatchObject({
+      database: 'ok',
+      'secret key': 'ok',
+      schema: 'ok',
+      clock: 'ok',
+      servers: 'ok',
+      files: 'ok',
+      tls: 'note',
+      // The server of the tests keeps nothing.
+      durability: 'wrong',
+    });
+    expect(doctor.stdout).not.toContain(password);
+    const wrongKey = { ...env, DESKBELL_SECRET_KEY: randomBytes(32).toString('base64') };
+    expect(await failing(['org', 'list'], wrongKey)).toMatch(/another secret key/);
+    const gone = {
+      ...env,
+      DESKBELL_DATABASE_URL: (env['DESKBELL_DATABASE_URL'] ?? '').replace(/test_\w+/, 'gone'),
+    };
+    expect(await failing(['nodes'], gone)).toMatch(/gone can't be used: database "gone" does not exist/);
+    expect(await failing(['backup', 'x'])).toMatch(/pg_dump/);
+    expect(await failing(['restore', 'x'])).toMatch(/pg_restore/);
+    expect(await failing(['install-service'])).toMatch(/More than one machine/);
+    if (process.platform === 'linux')
+      expect(execFileSync('ps', ['-o', 'args=', '-p', `${one.pid},${other.pid}`]).toString()).not.toContain(
+        password,
+      );
+  } finally {
+    const ended = await Promise.all([one.running.stop('SIGTERM'), other.running.stop('SIGKILL')]);
+    for (const { stdout, stderr } of ended) expect(`${stdout}${stderr}`).not.toContain(password);
+  }
+  // The one that was asked to end has left; the other one is missed.
+  await eventually(async () =>
+    expect((await nodes()).nodes.map(({ connected }) => connected)).toEqual([false]),
+  );
+  expect((await readdir(folder)).filter((name) => name !== 'files')).toEqual([]);
+});
+
+it('without a database, what is for one says so', async () => {
+  for (const command of ['nodes', 'migrate']) {
+    const { code, stderr } = await deskbell([command], { cwd: folder });
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/set DESKBELL_DATABASE_URL/)]);
+  }
+});

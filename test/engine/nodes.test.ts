@@ -1,0 +1,378 @@
+// What several nodes on one PostgreSQL database promise together: limits, places, presence, signals and the lead belong
+// to all of them, and a node that has ended or frozen holds nothing for long.
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { createSystemClock } from '../../src/engine/clock.ts';
+import type { CommittedEvent, Engine, LimitVerdict, NewEvent, Signal } from '../../src/engine/engine.ts';
+import { Link } from '../../src/engine/postgres/link.ts';
+import { migratePostgres, newestSchema } from '../../src/engine/postgres/migrate.ts';
+import { inspectPostgres, nodesOf } from '../../src/engine/postgres/inspect.ts';
+import { openPostgresEngine } from '../../src/engine/postgres/open-postgres.ts';
+import { createMigratedDatabase } from '../helpers/contract-engines.ts';
+import { eventually } from '../helpers/eventually.ts';
+import { askDatabase, createDatabase, type TestDatabase } from '../helpers/postgres.ts';
+
+let database: TestDatabase;
+let nodes: Engine[];
+
+async function openNode(): Promise<Engine> {
+  const node = await openPostgresEngine({
+    url: database.url,
+    durability: 'normal',
+    clock: createSystemClock(),
+    keyCheck: 'key',
+    as: 'server',
+    version: '1.2.3',
+    connections: 2,
+    beatMs: 20,
+  });
+  nodes.push(node);
+  return node;
+}
+
+beforeEach(async () => {
+  database = await createMigratedDatabase();
+  nodes = [];
+});
+
+afterEach(async () => {
+  await Promise.all(nodes.map((node) => node.close()));
+  await database.remove();
+});
+
+const beside = (text: string): Promise<Record<string, unknown>[]> => askDatabase(database, text);
+
+/** Ends the connection by which a node is a node, as a loss of its network does. */
+const cutOff = (): Promise<unknown> =>
+  beside(
+    `select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and objsubid = 2
+      and database = (select oid from pg_database where datname = current_database())`,
+  );
+
+describe('limits', () => {
+  it('hold for all nodes together, and a refusal says when the next use is free', async () => {
+    const all = await Promise.all([openNode(), openNode(), openNode()]);
+    const checks = [
+      { key: 'visitor', windows: [{ limit: 10, windowMs: 3_600_000 }] },
+      { key: 'application', windows: [{ limit: 1_000, windowMs: 3_600_000 }] },
+    ];
+    const verdicts: LimitVerdict[] = await Promise.all(
+      Array.from(
+        { length: 60 },
+        async (_, index) => all[index % 3]?.limiter.take(checks) ?? expect.unreachable(),
+      ),
+    );
+    expect(verdicts.filter(({ ok }) => ok)).toHaveLength(10);
+    for (const node of all) {
+      const verdict = await node.limiter.peek(checks);
+      if (verdict.ok) return expect.unreachable();
+      expect([verdict.failed, verdict.window.limit]).toEqual([0, 10]);
+      expect(verdict.retryAfterMs).toBeGreaterThan(3_500_000);
+      expect(verdict.retryAfterMs).toBeLessThanOrEqual(3_600_000);
+    }
+    // What was refused counts nowhere.
+    const [row] = await beside("select uses from limits where key = 'application'");
+    expect(
+      JSON.parse(String(row?.['uses']))[0][2].reduce((sum: number, [, n]: number[]) => sum + (n ?? 0), 0),
+    ).toBe(10);
+  });
+
+  it('are forgotten when nothing of them counts any more', async () => {
+    const node = await openNode();
+    await node.limiter.take([{ key: 'brief', windows: [{ limit: 5, windowMs: 1 }] }]);
+    await eventually(async () => expect(await beside('select key from limits')).toEqual([]));
+  });
+});
+
+describe('places', () => {
+  it('are as many as there are over all nodes, and free when a node ends', async () => {
+    const [one, other] = [await openNode(), await openNode()];
+    const wanted = [
+      { key: 'address', most: 100 },
+      { key: 'visitor', most: 5 },
+    ];
+    const taken = await Promise.all(
+      Array.from({ length: 16 }, (_, index) => (index % 2 === 0 ? one : other).seats.take(wanted)),
+    );
+    expect(taken.filter((seat) => typeof seat === 'function')).toHaveLength(5);
+    expect(taken.filter((seat) => typeof seat !== 'function')).toEqual(Array(11).fill({ full: 1 }));
+    // The address has no more than the visitor has.
+    expect(await beside("select sum(held) as held from seats where key = 'address'")).toEqual([{ held: 5 }]);
+    const held = taken
+      .filter((_, index) => index % 2 === 0)
+      .filter((seat) => typeof seat === 'function').length;
+    await one.close();
+    const again = await Promise.all(Array.from({ length: 6 }, () => other.seats.take(wanted)));
+    expect(again.filter((seat) => typeof seat === 'function')).toHaveLength(held);
+  });
+
+  it('stay held by a node that has lost its connection', async () => {
+    const [one, other] = [await openNode(), await openNode()];
+    const seat = await one.seats.take([{ key: 'k', most: 1 }]);
+    await cutOff();
+    await eventually(async () =>
+      expect(await other.seats.take([{ key: 'k', most: 1 }])).toEqual({ full: 0 }),
+    );
+    if (typeof seat === 'function') seat();
+    await eventually(async () =>
+      expect(await other.seats.take([{ key: 'k', most: 1 }])).toBeTypeOf('function'),
+    );
+  });
+});
+
+describe('presence', () => {
+  it('is that of all nodes: the first connection anywhere, and the last', async () => {
+    const [one, other] = [await openNode(), await openNode()];
+    const heard: [string, boolean][] = [];
+    other.presence.subscribe((organization, online) => heard.push([organization, online]));
+    one.presence.join('o', 'ann', '1');
+    await eventually(() => expect(heard).toEqual([['o', true]]));
+    expect([
+      await other.presence.online('o'),
+      await other.presence.present(['ann', 'bob']),
+      await other.presence.memberCount(),
+      await other.presence.awayMs('ann'),
+    ]).toEqual([true, new Set(['ann']), 1, null]);
+    other.presence.join('o', 'ann', '2');
+    one.presence.leave('o', 'ann', '1');
+    await eventually(async () =>
+      expect(await beside('select node, member_id from presence')).toEqual([
+        { node: other.nodeId, member_id: 'ann' },
+      ]),
+    );
+    // A node that comes later knows who is there.
+    const third = await openNode();
+    expect(await third.presence.online('o')).toBe(true);
+    expect(await one.presence.awayMs('ann')).toBeNull();
+    other.presence.leave('o', 'ann', '2');
+    await eventually(async () => expect(await third.presence.online('o')).toBe(false));
+    expect(heard).toEqual([
+      ['o', true],
+      ['o', false],
+    ]);
+    expect(await third.presence.awayMs('ann')).toBeGreaterThanOrEqual(0);
+  });
+
+  it('of a node that ends is over, and of one that is cut off for a moment is not', async () => {
+    const [one, other] = [await openNode(), await openNode()];
+    one.presence.join('o', 'ann', '1');
+    await eventually(async () => expect(await other.presence.online('o')).toBe(true));
+    const heard: boolean[] = [];
+    other.presence.subscribe((_, online) => heard.push(online));
+    const before = await beside('select lock from nodes order by id');
+    await cutOff();
+    await eventually(async () => {
+      const now = await nodesOf(database.url);
+      expect(now.map(({ connected }) => connected)).toEqual([true, true]);
+      for (const { lock } of await beside('select lock from nodes'))
+        expect(before).not.toContainEqual({ lock });
+    });
+    expect([await other.presence.online('o'), heard]).toEqual([true, []]);
+    await one.close();
+    await eventually(() => expect(heard).toEqual([false]));
+  });
+});
+
+describe('signals', () => {
+  it('reach all nodes once', async () => {
+    const all = await Promise.all([openNode(), openNode(), openNode()]);
+    const heard = all.map((node) => {
+      const signals: Signal[] = [];
+      node.signals.subscribe((signal) => signals.push(signal));
+      return signals;
+    });
+    const signal: Signal = {
+      type: 'typing',
+      organizationId: 'o',
+      conversationId: 'c',
+      userId: 'ann',
+      userName: 'Änne "A." 🙂\n',
+      senderRole: 'operator',
+      active: true,
+    };
+    all[0]?.signals.send(signal);
+    all[1]?.signals.send({ type: 'focus', memberId: 'm', connectionId: 'x:1', conversationId: null });
+    await eventually(() => {
+      for (const signals of heard) expect(signals).toHaveLength(2);
+    });
+    for (const signals of heard) expect(signals).toContainEqual(signal);
+  });
+});
+
+describe('the lead', () => {
+  it('has one node at a time, another when it ends, and jobs end before that', async () => {
+    const running: string[] = [];
+    const join = async (name: string): Promise<{ node: Engine; end: () => Promise<void> }> => {
+      const node = await openNode();
+      const end = node.jobs.whileLeading(() => {
+        running.push(name);
+        return () => void running.splice(running.indexOf(name), 1);
+      });
+      return { node, end };
+    };
+    const first = await join('first');
+    expect(running).toEqual(['first']);
+    const second = await join('second');
+    await join('third');
+    expect(running).toEqual(['first']);
+    const [leader] = (await nodesOf(database.url)).filter(({ id }) => id === first.node.nodeId);
+    expect(leader).toMatchObject({ version: '1.2.3', schema: newestSchema, connected: true });
+    await first.node.close();
+    await eventually(() => expect(running).toHaveLength(1));
+    expect(running).not.toContain('first');
+    await second.end();
+    await second.node.close();
+    await eventually(() => expect(running).toEqual(['third']));
+    await eventually(async () =>
+      expect((await nodesOf(database.url)).map(({ leads }) => leads)).toEqual([true]),
+    );
+  });
+
+  it('is lost with the connection, and found again', async () => {
+    const node = await openNode();
+    const said: string[] = [];
+    node.jobs.whileLeading(() => {
+      said.push('starts');
+      return () => void said.push('ends');
+    });
+    await cutOff();
+    await eventually(() => expect(said).toEqual(['starts', 'ends', 'starts']));
+  });
+});
+
+describe('a node that is gone', () => {
+  it('without a word leaves nothing behind', async () => {
+    const node = await openNode();
+    const heard: boolean[] = [];
+    await beside(`insert into nodes (id, lock, host, version, schema, leads, seen_at)
+      values ('dead', 1, 'h', 'v', 1, true, now() - interval '3 seconds')`);
+    await beside("insert into presence values ('dead', 'o', 'ann')");
+    await beside("insert into seats values ('dead', 'k', 1)");
+    node.presence.subscribe((_, online) => heard.push(online));
+    // It is missed for a while first: a short loss must not be seen.
+    const other = await openNode();
+    expect(await other.presence.online('o')).toBe(true);
+    expect(await other.seats.take([{ key: 'k', most: 1 }])).toEqual({ full: 0 });
+    await beside("update nodes set seen_at = now() - interval '6 seconds' where id = 'dead'");
+    await eventually(async () => expect(await other.presence.online('o')).toBe(false));
+    expect(await other.seats.take([{ key: 'k', most: 1 }])).toBeTypeOf('function');
+    expect((await nodesOf(database.url)).map(({ id }) => id)).not.toContain('dead');
+  });
+
+  it('because it has frozen loses its connections, and its locks with them', async () => {
+    await openNode();
+    const frozen = await Link.open({
+      url: database.url,
+      name: 'deskbell frozen',
+      durable: true,
+      patient: true,
+    });
+    await frozen.query({ text: 'select pg_advisory_lock(1145392971, 7)' });
+    await beside(`insert into nodes (id, lock, host, version, schema, leads, seen_at)
+      values ('frozen', 7, 'h', 'v', 1, false, now() - interval '11 seconds')`);
+    await eventually(() => expect(frozen.lost).toBe(true));
+    await eventually(async () =>
+      expect((await nodesOf(database.url)).map(({ id }) => id)).not.toContain('frozen'),
+    );
+    await frozen.close();
+  });
+
+  it('for the others though it lives begins anew', async () => {
+    const node = await openNode();
+    node.presence.join('o', 'ann', '1');
+    await beside('delete from nodes');
+    await beside('delete from presence');
+    await eventually(async () =>
+      expect(await beside('select node, member_id from presence')).toEqual([
+        { node: node.nodeId, member_id: 'ann' },
+      ]),
+    );
+  });
+});
+
+describe('what a node tells of the log', () => {
+  const event = (name: string): NewEvent => ({
+    organization_id: 'o',
+    conversation_id: name,
+    mode: 'live',
+    type: 'conversation:released',
+    audience: 'room',
+    actor_id: 'a',
+    message_id: null,
+    member_id: null,
+    payload: { name },
+  });
+
+  it('has the payload of its own events also where another’s news comes before the answer to its commit', async () => {
+    const [one, other] = [await openNode(), await openNode()];
+    const heard: CommittedEvent[] = [];
+    one.store.subscribe(({ events }) => heard.push(...events));
+    const answered = Promise.withResolvers<void>();
+    const query = Reflect.get(Link.prototype, 'query');
+    const committed = Promise.withResolvers<void>();
+    const spy = vi.spyOn(Link.prototype, 'query').mockImplementation(async function held(
+      this: Link,
+      ...given
+    ) {
+      const answer: unknown = await Reflect.apply(query, this, given);
+      if (given[0].name === 'commit' && heldBack) {
+        heldBack = false;
+        committed.resolve();
+        await answered.promise;
+      }
+      return answer as never;
+    });
+    let heldBack = true;
+    try {
+      const mine = one.store.write('server:mine', (tx) => tx.emit(event('mine')));
+      await committed.promise;
+      await other.store.write('server:theirs', (tx) => tx.emit(event('theirs')));
+      // The news has come, and the log was read, before the node knows of its own commit.
+      await one.store.read(({ repositories }) => repositories.events.lastSeq());
+      await new Promise((resolve) => setImmediate(resolve));
+      answered.resolve();
+      await mine;
+    } finally {
+      answered.resolve();
+      spy.mockRestore();
+    }
+    await eventually(() => expect(heard).toHaveLength(2));
+    expect(heard.map(({ own, payload }) => [own, payload])).toEqual([
+      [true, { name: 'mine' }],
+      [false, undefined],
+    ]);
+  });
+});
+
+describe('a database', () => {
+  it('that is empty is made ready by three that begin at once', async () => {
+    const empty = await createDatabase();
+    const migrated = database;
+    database = empty;
+    try {
+      await Promise.all([openNode(), openNode(), openNode()]);
+      expect(await nodesOf(empty.url)).toHaveLength(3);
+      await Promise.all(nodes.splice(0).map((node) => node.close()));
+    } finally {
+      await empty.remove();
+      database = migrated;
+    }
+  });
+
+  it('that is older is left alone while servers run on it', async () => {
+    await openNode();
+    await beside('delete from schema_migrations where number = (select max(number) from schema_migrations)');
+    await expect(openNode()).rejects.toThrow(/servers of another version run on it.*nothing was changed/);
+  });
+
+  it('that can’t be reached is named without its password', async () => {
+    const wrong = database.url
+      .replace('postgres://postgres@', 'postgres://postgres:CANARY@')
+      .replace(/test_\w+/, 'no_such');
+    const refusal: unknown = await migratePostgres(wrong).catch((error: unknown) => error);
+    expect(JSON.stringify(refusal)).not.toContain('CANARY');
+    await expect(inspectPostgres(wrong)).rejects.toThrow(
+      /no_such can't be used: database "no_such" does not exist/,
+    );
+    await inspectPostgres(wrong).catch((error: unknown) => expect(String(error)).not.toContain('CANARY'));
+  });
+});
