@@ -7,7 +7,7 @@ import { sanitizeCell, type OutputStream } from './print.ts';
 import { readStandardInput } from './standard-input.ts';
 
 /** A stream that may be a terminal, as process.stdin is. */
-export type InputStream = Readable & { readonly isTTY?: boolean };
+export type InputStream = Readable & { readonly isTTY?: boolean; ref?(): unknown };
 
 export interface Prompt {
   /**
@@ -35,6 +35,8 @@ export function openPrompt(input: InputStream, screen: OutputStream): Prompt {
     },
   });
   const terminal = input.isTTY === true;
+  // The console lets go of the keyboard while it is handed over: a person who thinks would be left without a program.
+  input.ref?.();
   // No history: an arrow key must not bring a password back.
   const reader = createInterface({
     input,

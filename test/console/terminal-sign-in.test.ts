@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { deskbell, ensureBuilt } from '../helpers/cli.ts';
+import { repository } from '../helpers/command.ts';
 import { eventually } from '../helpers/eventually.ts';
 import { openPty, openTerminal, type Terminal } from '../helpers/terminal.ts';
 import { createMember, createOrganization, memberPassword, type TestMember } from '../helpers/fixtures.ts';
@@ -84,6 +85,27 @@ describe.each([
     expect(await terminal.raw()).not.toContain('half a pass');
     await expect(kept()).rejects.toThrow(/ENOENT/);
   });
+});
+
+test('a question waits for its answer, also where the console has let go of the keyboard', async () => {
+  // As when a session ends: nothing else keeps this program alive, and a timer that does not either tells that it lives.
+  const program = `
+    const { openPrompt } = await import(${JSON.stringify(join(repository, 'src/cli/prompt.ts'))});
+    process.stdin.unref();
+    setTimeout(() => process.stdout.write('still here'), 50).unref();
+    const word = await openPrompt(process.stdin, process.stderr).secret('Word: ');
+    process.stdout.write('heard ' + word.length);
+    process.exit(0);`;
+  terminal = await openPty([], {
+    columns: 80,
+    rows: 24,
+    program: [process.execPath, '--input-type=module', '-e', program],
+  });
+  const ended = terminal.ended();
+  await Promise.race([terminal.waitFor('still here'), ended.then((code) => expect(code).toBe('waiting'))]);
+  await terminal.type('word\n');
+  expect(await ended).toBe(0);
+  expect((await terminal.screen()).join(' ')).toContain('heard 4');
 });
 
 test('without a terminal the console says what there is instead, and asks nothing', async () => {
