@@ -206,6 +206,16 @@ async function buildWeb(bundle, folder) {
   return [conversation, panel, widget, sdk, security];
 }
 
+/** What a script takes from a file in as many statements as esbuild had files is taken in one. */
+function oneImport(text, from) {
+  const names = [];
+  const without = text.replaceAll(new RegExp(`import\\{([^}]*)\\}from"\\./${from}";`, 'g'), (_, list) => {
+    names.push(list);
+    return '';
+  });
+  return names.length === 0 ? text : `import{${names.join(',')}}from"./${from}";${without}`;
+}
+
 /**
  * Makes one file of an entry and of everything that it imports statically. esbuild gives every group of parts that share
  * something a file of its own: each would be a request before the page can be used. Files that are loaded later then take
@@ -213,13 +223,18 @@ async function buildWeb(bundle, folder) {
  *
  * @param folder the output of a build with splitting; what became part of the entry is removed from it
  * @param outputs the metafile's, by path
+ * @param start of the entry's name
+ * @param before what is loaded before it, and became part of another entry
+ * @returns the names of what became part of it
  */
-async function joinEntry(bundle, folder, outputs) {
-  const all = Object.entries(outputs).map(([path, output]) => ({ name: basename(path), ...output }));
-  const entry = all.find(({ name }) => name.startsWith('app-'));
+async function joinEntry(bundle, folder, outputs, start, before = []) {
+  const all = Object.entries(outputs)
+    .map(([path, output]) => ({ name: basename(path), ...output }))
+    .filter(({ name }) => !before.slice(1).includes(name));
+  const entry = all.find(({ name }) => name.startsWith(start));
   const joined = new Map();
   const walk = (name) => {
-    if (joined.has(name)) return;
+    if (joined.has(name) || before.includes(name)) return;
     joined.set(name, `_${joined.size}_`);
     for (const one of all.find((output) => output.name === name).imports)
       if (one.kind === 'import-statement') walk(basename(one.path));
@@ -241,10 +256,10 @@ async function joinEntry(bundle, folder, outputs) {
       });
       return `import{${marked.join(',')}}from"./${entry.name}"`;
     });
-    writeFileSync(join(folder, name), text);
+    writeFileSync(join(folder, name), oneImport(text, entry.name));
   }
   const lines = [...taken].flatMap(([from, names]) => [
-    `import"./${from}";`,
+    from === entry.name ? `export*from"./${from}";` : `import"./${from}";`,
     ...[...names].map((name) => `export{${name} as ${joined.get(from)}${name}}from"./${from}";`),
   ]);
   const result = await bundle({
@@ -261,6 +276,7 @@ async function joinEntry(bundle, folder, outputs) {
   });
   for (const name of joined.keys()) rmSync(join(folder, name));
   writeFileSync(join(folder, entry.name), result.outputFiles[0].text);
+  return [...joined.keys()];
 }
 
 /**
@@ -281,7 +297,9 @@ export async function buildDashboard(bundle, folder) {
     entryPoints: { app: 'src/dashboard/main.tsx' },
     splitting: true,
   });
-  await joinEntry(bundle, assets, script.metafile.outputs);
+  const { outputs } = script.metafile;
+  // The conversation's parts follow the queue in one file, too.
+  await joinEntry(bundle, assets, outputs, 'room-', await joinEntry(bundle, assets, outputs, 'app-'));
   const style = await bundle({
     ...common,
     entryPoints: { app: 'src/dashboard/styles/main.css' },

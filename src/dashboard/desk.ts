@@ -12,7 +12,7 @@ import { isSoundOn, playSound, setSound } from './sound.ts';
 import type { DraftStore } from '../desk/drafts.ts';
 import { createLocalDrafts, handedOverDrafts } from './storage.ts';
 import { toast } from './ui/toast.tsx';
-import { readSetting, say, t, writeSetting } from './words.ts';
+import { readSetting, say, t, withWords, writeSetting } from './words.ts';
 
 /** What the browser does by itself, or has no use for. */
 const without: readonly CommandName[] = [
@@ -140,7 +140,11 @@ export function desk(): Desk {
     drafts,
     mode: 'live',
     // In the file that draws them.
-    tools: createBrowserTools(() => import('./inbox/overlays.tsx')),
+    tools: createBrowserTools({
+      dialogs: () => withWords(import('./inbox/overlays.tsx')),
+      acts: () => withWords(import('../desk/acts.ts')),
+      learning: () => withWords(import('../desk/learning.ts')),
+    }),
     asksLess: true,
     loadsEarly: true,
     keymap,
@@ -175,7 +179,8 @@ export function desk(): Desk {
     if (state.session !== null && state.session !== session.value) {
       // Another member's conversations are none of this one's business.
       if (member !== '' && member !== state.session.member.id) return location.reload();
-      if (member === '') void takeBack(model, drafts, state.session.member.id);
+      if (member === '' && handedOverDrafts(state.session.member.id).list().length > 0)
+        void import('./draft-keeper.ts').then(({ takeBack }) => takeBack(model, drafts));
       member = state.session.member.id;
       session.value = state.session;
       signedOutNote.value = null;
@@ -192,38 +197,4 @@ export function desk(): Desk {
   );
   current = { model, keymap, drafts };
   return current;
-}
-
-/** The drafts that the service kept since the member signed out here. */
-async function takeBack(model: DeskController, drafts: DraftStore, memberId: string): Promise<void> {
-  if (handedOverDrafts(memberId).list().length === 0) return;
-  const { takeBackDrafts } = await import('./draft-keeper.ts');
-  const taken = await takeBackDrafts(drafts, memberId);
-  if (taken.length === 0) return;
-  model.store.set({ drafted: new Set(drafts.ids()) });
-  const { composer } = model.store.get();
-  const draft = composer === null ? null : drafts.get(composer.conversationId);
-  if (composer === null || draft === null || !taken.includes(composer.conversationId)) return;
-  // Its conversation was opened before the draft came; what was written since stands behind it in the store.
-  model.composer.setNote(draft.note);
-  model.composer.setText(draft.text, draft.text.length);
-}
-
-/** Ends the session, and begins anew: nothing of the member stays in this page, and no draft on this device. */
-export async function signOut(): Promise<void> {
-  const { model, drafts } = desk();
-  const memberId = model.context.memberId;
-  const { handOverDrafts } = await import('./draft-keeper.ts');
-  const unsaved = await handOverDrafts(drafts, memberId);
-  // Where they can't be saved they stay on this device, and the member must know.
-  if (unsaved > 0 && !confirm(t('draftsNotSaved', { n: unsaved }))) return takeBack(model, drafts, memberId);
-  try {
-    const { unsubscribe } = await import('./push.ts');
-    await unsubscribe().catch(() => undefined);
-    await staffClient().call('DELETE', '/session');
-  } finally {
-    // Not by the hash, which would close the conversation over a socket that is closing itself.
-    history.replaceState(null, '', location.pathname + location.search);
-    location.reload();
-  }
 }

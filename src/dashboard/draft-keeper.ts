@@ -1,8 +1,11 @@
 // Owns where drafts are while their member is not signed in on this device: at the service, under the member. What stays here is
-// which conversations have one, and whether it was a note: never a text.
+// which conversations have one, and whether it was a note: never a text. Signing out hands them over.
+import type { DeskController } from '../desk/desk-controller.ts';
 import type { DraftStore } from '../desk/drafts.ts';
-import { call, errorCode } from './api.ts';
+import { call, errorCode, staffClient } from './api.ts';
+import { desk } from './desk.ts';
 import { handedOverDrafts } from './storage.ts';
+import { t } from './words.ts';
 
 const pathOf = (id: string): string => `/conversations/${id}/draft`;
 
@@ -55,4 +58,35 @@ export async function takeBackDrafts(drafts: DraftStore, memberId: string): Prom
     }
   }
   return taken;
+}
+
+/** The drafts that the service kept since the member signed out here. */
+export async function takeBack(model: DeskController, drafts: DraftStore): Promise<void> {
+  const taken = await takeBackDrafts(drafts, model.context.memberId);
+  if (taken.length === 0) return;
+  model.store.set({ drafted: new Set(drafts.ids()) });
+  const { composer } = model.store.get();
+  const draft = composer === null ? null : drafts.get(composer.conversationId);
+  if (composer === null || draft === null || !taken.includes(composer.conversationId)) return;
+  // Its conversation was opened before the draft came; what was written since stands behind it in the store.
+  model.composer.setNote(draft.note);
+  model.composer.setText(draft.text, draft.text.length);
+}
+
+/** Ends the session, and begins anew: nothing of the member stays in this page, and no draft on this device. */
+export async function signOut(): Promise<void> {
+  const { model, drafts } = desk();
+  const memberId = model.context.memberId;
+  const unsaved = await handOverDrafts(drafts, memberId);
+  // Where they can't be saved they stay on this device, and the member must know.
+  if (unsaved > 0 && !confirm(t('draftsNotSaved', { n: unsaved }))) return takeBack(model, drafts);
+  try {
+    const { unsubscribe } = await import('./push.ts');
+    await unsubscribe().catch(() => undefined);
+    await staffClient().call('DELETE', '/session');
+  } finally {
+    // Not by the hash, which would close the conversation over a socket that is closing itself.
+    history.replaceState(null, '', location.pathname + location.search);
+    location.reload();
+  }
 }

@@ -1,5 +1,6 @@
 // Owns the pages behind the links of an invitation and of a forgotten password: the member chooses a password, and then
 // signs in with it. The token came in the part of the address that browsers do not send.
+import './ui/form-look.ts';
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { visitorApiPrefix } from '../protocol/codes.ts';

@@ -11,7 +11,7 @@ import type { SignInProps } from './sign-in.tsx';
 import { Sidebar } from './sidebar.tsx';
 import { applyTheme } from './theme.ts';
 import { Toasts, toast } from './ui/toast.tsx';
-import { loadLanguage, t } from './words.ts';
+import { loadLanguage, t, withWords } from './words.ts';
 
 /** The link to a password of one's own that was opened; null: none was. */
 const invitation = signal<{ readonly link: PasswordLink; readonly token: string } | null>(null);
@@ -43,7 +43,7 @@ function App(): JSX.Element | null {
 function LazySignIn(): JSX.Element | null {
   const [SignIn, setSignIn] = useState<ComponentType<SignInProps> | null>(null);
   useEffect(() => {
-    import('./sign-in.tsx').then(
+    withWords(import('./sign-in.tsx')).then(
       (loaded) => setSignIn(() => loaded.SignIn),
       () => toast(t('pageNotLoaded'), 'bad'),
     );
@@ -56,7 +56,7 @@ function LazySignIn(): JSX.Element | null {
 function LazyInvitation({ link, token }: Pick<InvitationProps, 'link' | 'token'>): JSX.Element | null {
   const [Invitation, setInvitation] = useState<ComponentType<InvitationProps> | null>(null);
   useEffect(() => {
-    import('./invitation.tsx').then(
+    withWords(import('./invitation.tsx')).then(
       (loaded) => setInvitation(() => loaded.Invitation),
       () => toast(t('pageNotLoaded'), 'bad'),
     );
@@ -75,7 +75,7 @@ function LazyInvitation({ link, token }: Pick<InvitationProps, 'link' | 'token'>
 function LazySettings(): JSX.Element {
   const [Settings, setSettings] = useState<ComponentType | null>(null);
   useEffect(() => {
-    import('./settings/settings.tsx').then(
+    withWords(import('./settings/settings.tsx')).then(
       (loaded) => setSettings(() => loaded.Settings),
       () => toast(t('pageNotLoaded'), 'bad'),
     );

@@ -3,12 +3,18 @@ import type { JSX } from 'preact';
 import { useComputed } from '@preact/signals';
 import { waitingCount } from '../desk/notifications.ts';
 import { session } from './api.ts';
-import { deskState, signOut } from './desk.ts';
+import { desk, deskState } from './desk.ts';
 import { go, hrefOf, route } from './router.ts';
 import { Icon } from './ui/icon.tsx';
 import { initials } from './ui/initials.ts';
 import { Menu } from './ui/menu.tsx';
-import { t } from './words.ts';
+import { t, withWords } from './words.ts';
+
+const signOut = (): void => {
+  withWords(import('./draft-keeper.ts'))
+    .then((file) => file.signOut())
+    .catch((error: unknown) => desk().model.context.report(error));
+};
 
 export function Sidebar(): JSX.Element {
   const waiting = useComputed(() => waitingCount(deskState.value)).value;
@@ -35,7 +41,7 @@ export function Sidebar(): JSX.Element {
         class="account-menu"
         items={[
           { label: t('thisDevice'), icon: 'globe', onClick: () => go(hrefOf('settings', 'device')) },
-          { label: t('signOut'), icon: 'sign', onClick: () => void signOut() },
+          { label: t('signOut'), icon: 'sign', onClick: signOut },
         ]}
       >
         <span class="avatar" aria-hidden="true" data-initials={initials(member?.name ?? '')} />

@@ -1,5 +1,6 @@
 // Owns signing in: organization, e-mail address and password, then the second factor. Its own calls, because the answer
 // that asks for a second factor says how to go on.
+import './ui/form-look.ts';
 import { useEffect, useState } from 'preact/hooks';
 import type { JSX } from 'preact';
 import { visitorApiPrefix } from '../protocol/codes.ts';

@@ -2,23 +2,28 @@
 // file for each language, of which one is loaded.
 import { chooseLanguage, isRightToLeft, languages, type Language } from '../../widget/shared/languages.ts';
 import {
-  inEnglish,
+  fillText,
   translator,
-  type DeskText,
   type Dictionary,
   type Say,
   type Translate,
+  type Values,
 } from '../desk/texts.ts';
-import type { Words } from './languages/en.ts';
+import type { FirstWords } from './languages/en.ts';
+import type { MoreWords } from './languages/more/en.ts';
 
 export { languages, type Language };
 
 interface LanguageFile {
-  readonly words: Words;
-  readonly desk: Dictionary<DeskText>;
+  readonly words: Dictionary;
+  readonly desk: Dictionary;
 }
 
-const loaders: Readonly<Record<Language, () => Promise<LanguageFile>>> = {
+type Words = FirstWords & MoreWords;
+
+type Loaders = Readonly<Record<Language, () => Promise<LanguageFile>>>;
+
+const loaders: Loaders = {
   en: () => import('./languages/en.ts'),
   ar: () => import('./languages/ar.ts'),
   de: () => import('./languages/de.ts'),
@@ -30,16 +35,34 @@ const loaders: Readonly<Record<Language, () => Promise<LanguageFile>>> = {
   pt: () => import('./languages/pt.ts'),
 };
 
+/** What is seldom said, in the same languages. */
+const moreLoaders: Loaders = {
+  en: () => import('./languages/more/en.ts'),
+  ar: () => import('./languages/more/ar.ts'),
+  de: () => import('./languages/more/de.ts'),
+  es: () => import('./languages/more/es.ts'),
+  fr: () => import('./languages/more/fr.ts'),
+  it: () => import('./languages/more/it.ts'),
+  nl: () => import('./languages/more/nl.ts'),
+  pl: () => import('./languages/more/pl.ts'),
+  pt: () => import('./languages/more/pt.ts'),
+};
+
 /** The language that is spoken: set once, before anything is drawn. */
 export const speech: { language: Language; tag: string } = { language: 'en', tag: 'en' };
-let translate: Translate<keyof Words> | null = null;
-let sayDesk: Say = inEnglish;
+let words: Dictionary = {};
+let sentences: Dictionary = {};
+
+function spoken(dictionary: Dictionary, key: string, values?: Values): string {
+  const text = dictionary[key];
+  return text === undefined ? key : fillText(text, speech.tag, values);
+}
 
 /** A text of the dashboard's common dictionary. */
-export const t: Translate<keyof Words> = (key, values) => translate?.(key, values) ?? key;
+export const t: Translate<keyof Words> = (key, values) => spoken(words, key, values);
 
 /** A sentence of the desk's model. */
-export const say: Say = (key, values) => sayDesk(key, values);
+export const say: Say = (key, values) => spoken(sentences, key, values);
 
 /** How texts of a dictionary of a part, such as the settings, are asked for in the language that is spoken. */
 export function wordsOf<K extends string>(dictionary: Dictionary<K>): Translate<K> {
@@ -64,11 +87,31 @@ export async function loadLanguage(): Promise<void> {
   const { language, tag } = chooseLanguage([chosenLanguage(), ...navigator.languages]);
   speech.language = language;
   speech.tag = tag;
-  const { words, desk } = await loaders[language]();
-  translate = translator(words, tag);
-  sayDesk = translator(desk, tag);
+  take(await loaders[language]());
   document.documentElement.lang = tag;
   document.documentElement.dir = isRightToLeft(language) ? 'rtl' : 'ltr';
+}
+
+function take(file: LanguageFile): void {
+  words = { ...words, ...file.words };
+  sentences = { ...sentences, ...file.desk };
+}
+
+let more: Promise<void> | null = null;
+
+/** Loads what is seldom said; once, and again where that failed. */
+function loadMoreWords(): Promise<void> {
+  more ??= moreLoaders[speech.language]().then(take, (error: unknown) => {
+    more = null;
+    throw error;
+  });
+  return more;
+}
+
+/** A part that is loaded when it is asked for, with the words that it needs. @throws where it can't be loaded */
+export async function withWords<T>(part: Promise<T>): Promise<T> {
+  const [file] = await Promise.all([part, loadMoreWords()]);
+  return file;
 }
 
 /** A setting of this device; null where there is none, or where storage is blocked. */

@@ -1,15 +1,33 @@
 // A draft of the next answer, asked of the assistant and put into the composer. Sends nothing.
+import { asSdkError } from '../sdk/error.ts';
 import { hasText, withBuffer, type ComposerState } from './composer.ts';
 import type { DeskContext } from './desk-context.ts';
 import * as buffers from './editing/buffer.ts';
 import { sanitizeLine } from './sanitize-line.ts';
 
-/**
- * Asks for a draft, and replaces the composer's text by it where that conversation is still the open one.
- * @param set takes the composer's next state
- * @throws SdkError where the assistant can't be asked
- */
-export async function insertDraft(
+/** Asks for a draft, unless one is on its way. @param set takes the composer's next state */
+export async function askDraft(context: DeskContext, set: (next: ComposerState) => void): Promise<void> {
+  const { store, say } = context;
+  const now = store.get().composer;
+  if (now === null || now.ai === 'asking') return;
+  // The draft is for the visitor, and Undo would bring the note back as an answer.
+  if (now.note && hasText(now)) return context.flash(say('noteBeforeDraft'), 'info');
+  set({ ...now, ai: 'asking' });
+  try {
+    await insertDraft(context, now.conversationId, set);
+  } catch (error) {
+    const after = store.get().composer;
+    if (after?.conversationId === now.conversationId) set({ ...after, ai: null });
+    const { code } = asSdkError(error);
+    if (code === 'plan_limit') context.flash(say('planHasNoDrafts'), 'bad');
+    else if (code === 'ai_unavailable') context.flash(say('modelSilent'), 'bad');
+    else context.report(error);
+  }
+  return undefined;
+}
+
+/** Replaces the composer's text by a draft where that conversation is still the open one. @throws SdkError where the assistant can't be asked */
+async function insertDraft(
   context: DeskContext,
   conversationId: string,
   set: (next: ComposerState) => void,

@@ -1,7 +1,7 @@
 // Which commands apply now: what hints, help and the palette offer. Pure.
 import { sizeLimits } from '../protocol/codes.ts';
 import type { SdkAttachment } from '../sdk/types.ts';
-import { commandKeys, type CommandName, type KeyScope, type Keymap } from './keymap.ts';
+import type { CommandName, KeyScope, Keymap } from './keymap.ts';
 import { canManage } from './conversation-commands.ts';
 import { cannedQuery, hasContent, mentionChoices } from './composer.ts';
 import { cursorIndex, isSnoozed, shownCursor, shownRows } from './queue.ts';
@@ -247,61 +247,4 @@ export function hints(state: DeskState, keymap: Keymap): readonly Hint[] {
       return key === undefined || !isAvailable(state, command) ? [] : [{ key, about }];
     }),
   ];
-}
-
-/** What the palette offers, as far as it applies. */
-export const paletteCommands: readonly CommandName[] = [
-  'accept',
-  'reply',
-  'note',
-  'resolve',
-  'release',
-  'transfer',
-  'reopen',
-  'tag',
-  'priority',
-  'snooze',
-  'wake',
-  'unread',
-  'nextUnread',
-  'open',
-  'aiDraft',
-  'canned',
-  'editor',
-  'edit',
-  'remove',
-  'retry',
-  'discard',
-  'copy',
-  'attach',
-  'saveFile',
-  'openFile',
-  'keep',
-  'gaps',
-  'visitor',
-  'transcript',
-  'block',
-  'unblock',
-  'tabPending',
-  'tabMine',
-  'tabAll',
-  'tabClosed',
-  'views',
-  'mark',
-  'markAll',
-  'search',
-  'sound',
-  'redraw',
-  'help',
-  'quit',
-];
-
-/** The key of a command in the place from which the palette was opened, or anywhere. */
-export function keyFor(keymap: Keymap, command: CommandName, scope: KeyScope): string {
-  const places: readonly KeyScope[] = [scope, ...commandKeys[command].where];
-  for (const place of places) {
-    const label = keymap.label(command, place);
-    if (label !== undefined) return label;
-  }
-  return '';
 }

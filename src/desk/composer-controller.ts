@@ -16,14 +16,13 @@ import {
   type SendPermission,
 } from './composer.ts';
 import { ComposerFiles, filesStateOf, type ComposerFile, type FileSource } from './composer-files.ts';
-import type { DeskContext, RowMotion } from './desk-context.ts';
+import type { DeskContext } from './desk-context.ts';
 import type { ConversationCommands } from './conversation-commands.ts';
 import { createDraftPersistence, type DraftPersistence } from './draft-persistence.ts';
 import type { Draft } from './drafts.ts';
 import * as buffers from './editing/buffer.ts';
-import { emptyHistory, newer, older, remember } from './editing/history.ts';
+import { emptyHistory, remember } from './editing/history.ts';
 import type { CommandName } from './keymap.ts';
-import { editableText, isFormatted } from './lexical-markdown.ts';
 import { sanitizeLine } from './sanitize-line.ts';
 import { createSuggestions, type Suggestions } from './suggestions.ts';
 
@@ -34,7 +33,10 @@ export async function toOutgoingMessage(text: string): Promise<OutgoingMessage> 
   const plain: OutgoingMessage = { content: text.trim(), contentFormat: 'plain' };
   if (!formattingMark.test(text)) return plain;
   // Most answers are plain: what reads Markdown is loaded with the first one that is not.
-  const { markdownToLexical } = await import('../text/markdown.ts');
+  const [{ markdownToLexical }, { isFormatted }] = await Promise.all([
+    import('../text/markdown.ts'),
+    import('./lexical-markdown.ts'),
+  ]);
   const content = await markdownToLexical(plain.content);
   return isFormatted(content) && content.length <= sizeLimits.contentRest
     ? { content, contentFormat: 'lexical' }
@@ -129,7 +131,7 @@ export class ComposerController {
       case 'lineDown':
       case 'lineStart':
       case 'lineEnd':
-        this.#moveCaret(now, command);
+        this.#set(this.#context.moveCaret(now, command, this.#context.face));
         return true;
       case 'toggleNote':
         this.#set({ ...now, note: !now.note });
@@ -181,11 +183,11 @@ export class ComposerController {
     else this.#set({ ...now, note });
   }
 
-  /** Puts an own message into the composer, to be changed. */
-  beginEdit(message: StaffMessage): void {
+  /** Puts an own message into the composer, to be changed. @param text as its author would have typed it */
+  beginEdit(message: StaffMessage, text: string): void {
     this.#change((now) => ({
       ...now,
-      buffer: buffers.replaceAll(buffers.cleared(now.buffer), editableText(message)),
+      buffer: buffers.replaceAll(buffers.cleared(now.buffer), text),
       note: message.internal === true,
       editing: message.id,
       keeping: null,
@@ -407,19 +409,5 @@ export class ComposerController {
     const after = this.#state;
     if (text === null || after === null || after.conversationId !== conversationId) return;
     this.#set(withBuffer(after, buffers.replaceAll(after.buffer, text.replace(/\n+$/, ''))));
-  }
-
-  /** By rows where the face draws them, else by lines; up and down from the outermost row walk what was sent before. */
-  #moveCaret(now: ComposerState, motion: RowMotion): void {
-    const moved = this.#context.face.moveCaret(now.buffer, motion);
-    if (moved !== null) this.#set(withBuffer(now, moved));
-    else if (motion === 'lineStart') this.#set(withBuffer(now, buffers.moveLineStart(now.buffer)));
-    else if (motion === 'lineEnd') this.#set(withBuffer(now, buffers.moveLineEnd(now.buffer)));
-    else {
-      const step = (motion === 'lineUp' ? older : newer)(now.history, now.buffer.text);
-      if (step === null) return;
-      const next = withBuffer(now, buffers.replaceAll(now.buffer, step.text));
-      this.#set({ ...next, history: step.history, cannedIndex: null });
-    }
   }
 }

@@ -8,8 +8,8 @@ import type { DraftStore } from './drafts.ts';
 import type { EditBuffer } from './editing/buffer.ts';
 import type { FileSource } from './composer-files.ts';
 import { sanitizeLine } from './sanitize-line.ts';
-import { inEnglish, type Say } from './texts.ts';
-import type { DeskTools, Motions } from './tools.ts';
+import type { Say } from './texts.ts';
+import type { DeskTools } from './tools.ts';
 import { createStore, type Store } from './store.ts';
 
 /** What the model takes from the process around it; tests give their own. */
@@ -89,8 +89,8 @@ export interface DeskParts {
   readonly asksLess?: boolean;
   /** The queue's first rows are asked for before the socket is open, for a face that is far from the service. */
   readonly loadsEarly?: boolean;
-  /** How the model says something; English unless told. */
-  readonly say?: Say;
+  /** How the model says something. */
+  readonly say: Say;
 }
 
 const flashMs = 6_000;
@@ -104,21 +104,13 @@ export class DeskContext {
   readonly say: Say;
   readonly asksLess: boolean;
   readonly loadsEarly: boolean;
-  readonly motions: Motions;
+  readonly motions: DeskTools['motions'];
+  readonly moveCaret: DeskTools['moveCaret'];
   readonly store: StateStore;
   face: Face = noFace;
 
   constructor(
-    {
-      client,
-      drafts,
-      mode,
-      runtime,
-      tools,
-      say = inEnglish,
-      asksLess = false,
-      loadsEarly = false,
-    }: DeskParts,
+    { client, drafts, mode, runtime, tools, say, asksLess = false, loadsEarly = false }: DeskParts,
     initial: DeskState,
   ) {
     this.client = client;
@@ -129,6 +121,7 @@ export class DeskContext {
     this.asksLess = asksLess;
     this.loadsEarly = loadsEarly;
     this.motions = tools.motions;
+    this.moveCaret = tools.moveCaret;
     this.store = createStore(initial);
   }
 

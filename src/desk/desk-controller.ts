@@ -19,7 +19,7 @@ import { maxFieldLength } from './one-line-field.ts';
 import type { DialogTool, FileTool } from './tools.ts';
 import { startNotifications, type Notifications, type Notifier } from './notifications.ts';
 import { QueueController } from './queue-controller.ts';
-import { QueueOrder } from './queue-order.ts';
+import { Marks } from './marks.ts';
 import { SavedViews } from './saved-views.ts';
 import { SearchKeys } from './search-keys.ts';
 
@@ -37,7 +37,7 @@ const maxRetryMs = 30_000;
 export class DeskController {
   readonly context: DeskContext;
   readonly queue: QueueController;
-  readonly order: QueueOrder;
+  readonly marks: Marks;
   readonly views: SavedViews;
   readonly conversation: ConversationController;
   readonly commands: ConversationCommands;
@@ -61,14 +61,14 @@ export class DeskController {
     this.context = context;
     this.#keymap = keymap;
     this.commands = createConversationCommands(context);
-    this.order = new QueueOrder(context);
+    this.marks = new Marks(context);
     this.views = new SavedViews(context);
     this.queue = new QueueController(context, () => this.views.count());
     this.conversation = new ConversationController(context);
     this.composer = new ComposerController(context, this.commands);
     this.#notifications = startNotifications(context, notifier);
-    const { commands, queue, order, views, conversation, composer } = this;
-    const navigation = new Navigation(context, { queue, conversation, composer, order });
+    const { commands, queue, marks, views, conversation, composer } = this;
+    const navigation = new Navigation(context, { queue, conversation, composer, marks });
     this.#navigation = navigation;
     const learning = parts.tools.learning(context, { composer, navigation });
     const files = parts.tools.files(context, composer, navigation);
@@ -76,8 +76,8 @@ export class DeskController {
     this.#runner = new CommandRunner(context, {
       commands,
       queue,
-      order,
-      views,
+      marks,
+      acts: parts.tools.acts(context, { commands, views, conversation, composer, navigation }),
       conversation,
       composer,
       navigation,
@@ -87,9 +87,7 @@ export class DeskController {
     });
     this.#searchKeys = new SearchKeys(context, queue, this.#runner.run);
     this.#dialogs = parts.tools.dialogs(context, {
-      commands,
       queue,
-      order,
       views,
       composer,
       navigation,

@@ -1,9 +1,9 @@
 // Keys of what lies over the panes: choosing, filtering, answering.
-import { paletteCommands } from './available-commands.ts';
+import { paletteCommands } from './palette-commands.ts';
 import type { ComposerController } from './composer-controller.ts';
 import type { DeskContext } from './desk-context.ts';
 import type { Dialog, Question } from './desk-state.ts';
-import type { ConversationCommands } from './conversation-commands.ts';
+import { createConversationActs, type ConversationActs } from './conversation-acts.ts';
 import type { FileTool, LearningTool } from './tools.ts';
 import { fieldAfter, maxFieldLength } from './one-line-field.ts';
 import type { KeyPress } from './key-names.ts';
@@ -13,7 +13,8 @@ import type { Navigation } from './navigation.ts';
 import type { QueueController } from './queue-controller.ts';
 import type { QueueView } from './queue.ts';
 import { sanitizeLine } from './sanitize-line.ts';
-import { priorities, type QueueOrder } from './queue-order.ts';
+import { priorities } from './priorities.ts';
+import { QueueOrder } from './queue-order.ts';
 import type { SavedViews } from './saved-views.ts';
 import { parseSnoozeEnd, snoozeChoices, snoozeEnd } from './snooze-times.ts';
 import { ViewEditing } from './view-editing.ts';
@@ -28,9 +29,7 @@ const counted: ReadonlySet<Menu['menu']> = new Set(['priority', 'snooze', 'views
 const maxViewText = 1_000;
 
 export interface DialogParts {
-  readonly commands: ConversationCommands;
   readonly queue: QueueController;
-  readonly order: QueueOrder;
   readonly views: SavedViews;
   readonly composer: ComposerController;
   readonly navigation: Navigation;
@@ -43,11 +42,15 @@ export interface DialogParts {
 export class Dialogs {
   readonly #context: DeskContext;
   readonly #parts: DialogParts;
+  readonly #acts: ConversationActs;
+  readonly #order: QueueOrder;
   readonly #viewEditing: ViewEditing;
 
   constructor(context: DeskContext, parts: DialogParts) {
     this.#context = context;
     this.#parts = parts;
+    this.#acts = createConversationActs(context);
+    this.#order = new QueueOrder(context);
     this.#viewEditing = new ViewEditing(context, parts.views, parts.queue.search);
   }
 
@@ -90,26 +93,26 @@ export class Dialogs {
   }
 
   #answer(question: Question): void {
-    const { commands, composer, learning, navigation, order } = this.#parts;
+    const { composer, learning, navigation } = this.#parts;
     navigation.setDialog(null);
     switch (question.command) {
       case 'resolve':
-        void commands.resolve(question.id).then(() => {
+        void this.#acts.resolve(question.id).then(() => {
           const { open } = this.#context.state;
           if (open?.id === question.id && this.#context.item(question.id)?.status === 'closed')
             navigation.setFocus('queue');
         });
         return undefined;
       case 'resolveMarked':
-        return void order.bulk({ act: 'resolve' });
+        return void this.#order.bulk({ act: 'resolve' });
       case 'deleteView':
         return void this.#viewEditing.remove(question.id);
       case 'release':
-        return void commands.release(question.id);
+        return void this.#acts.release(question.id);
       case 'transcript':
-        return void commands.mailTranscript(question.id, question.address);
+        return void this.#acts.mailTranscript(question.id, question.address);
       case 'block':
-        return void commands.block(question.item);
+        return void this.#acts.block(question.item);
       case 'remove':
         return void composer.removeMessage(question.id, question.messageId);
       case 'discard':
@@ -141,7 +144,7 @@ export class Dialogs {
 
   #choose(menu: Menu): void {
     const { state } = this.#context;
-    const { commands, composer, files, learning, navigation, order, keymap, run } = this.#parts;
+    const { composer, files, learning, navigation, keymap, run } = this.#parts;
     const choice = menuChoices(state, menu, keymap, this.#context.say)[menu.index];
     if (choice === undefined) return;
     navigation.setDialog(null);
@@ -164,8 +167,8 @@ export class Dialogs {
       case 'transfer': {
         const colleague = state.colleagues?.find(({ id }) => id === choice.id);
         if (colleague === undefined) return;
-        if (menu.about !== null) void commands.transfer(menu.about, colleague);
-        else void order.bulk({ act: 'transfer', memberId: colleague.id });
+        if (menu.about !== null) void this.#acts.transfer(menu.about, colleague);
+        else void this.#order.bulk({ act: 'transfer', memberId: colleague.id });
         return;
       }
       case 'attachPath':
@@ -183,23 +186,23 @@ export class Dialogs {
 
   /** A choice that puts the queue in order. */
   #chooseOrder(menu: Menu, chosen: string): void {
-    const { navigation, order, queue } = this.#parts;
+    const { navigation, queue } = this.#parts;
     const { state, say } = this.#context;
     switch (menu.menu) {
       case 'tag':
-        return void order.toggleTag(menu.about, chosen);
+        return void this.#order.toggleTag(menu.about, chosen);
       case 'priority': {
         const priority = priorities.find((one) => one === chosen);
-        return priority === undefined ? undefined : void order.setPriority(menu.about, priority);
+        return priority === undefined ? undefined : void this.#order.setPriority(menu.about, priority);
       }
       case 'snooze': {
         const preset = snoozeChoices.find((one) => one === chosen);
         if (preset === undefined) return navigation.openMenu('snoozeTime', { about: menu.about });
-        return void order.snooze(menu.about, snoozeEnd(preset, this.#context.now()));
+        return void this.#order.snooze(menu.about, snoozeEnd(preset, this.#context.now()));
       }
       case 'snoozeTime': {
         const end = parseSnoozeEnd(menu.filter, this.#context.now());
-        return end === null ? undefined : void order.snooze(menu.about, end);
+        return end === null ? undefined : void this.#order.snooze(menu.about, end);
       }
       case 'viewText':
         return this.#writeView(menu, chosen);
@@ -215,7 +218,7 @@ export class Dialogs {
   }
 
   #actOnView(act: ViewAct, view: QueueView | null): void {
-    const { navigation, order, views } = this.#parts;
+    const { navigation, views } = this.#parts;
     const { report, say } = this.#context;
     switch (act) {
       case '+first':
@@ -230,7 +233,7 @@ export class Dialogs {
       default: {
         const about = act === '+change' && view !== null ? view.id : null;
         // The tags are offered as words.
-        order.loadTags().catch(report);
+        this.#order.loadTags().catch(report);
         return navigation.openMenu('viewText', { about, filter: this.#viewEditing.lineOf(about) });
       }
     }

@@ -1,7 +1,7 @@
 // What is done with files besides sending them: attached by path, saved, opened. A face without a file system has its own
 // ways, and offers none of these.
 import type { SdkAttachment } from '../sdk/types.ts';
-import { newestPage, attachmentIn } from '../sdk/attachments.ts';
+import { newestPage, attachmentIn } from '../sdk/shown-files.ts';
 import { targetFiles } from './available-commands.ts';
 import type { ComposerController } from './composer-controller.ts';
 import type { DeskContext } from './desk-context.ts';

@@ -1,7 +1,7 @@
 // What a message has to do with mail, in words for behind its text: how it came, and how the mail stands by which it went
 // out. Pure.
 import type { StaffMessage } from '../sdk/staff-types.ts';
-import { inEnglish, type DeskText, type Say } from './texts.ts';
+import type { DeskText, Say } from './texts.ts';
 
 export interface MailMark {
   readonly text: string;
@@ -16,7 +16,7 @@ const standings = {
 } as const satisfies Readonly<Record<NonNullable<StaffMessage['emailed']>['state'], DeskText>>;
 
 /** Nothing for a message that came and stayed in the chat. */
-export function mailMarks({ via, emailed }: StaffMessage, say: Say = inEnglish): readonly MailMark[] {
+export function mailMarks({ via, emailed }: StaffMessage, say: Say): readonly MailMark[] {
   return [
     ...(via === 'email' ? [{ text: say('cameByMail'), bad: false }] : []),
     ...(emailed === undefined

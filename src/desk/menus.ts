@@ -2,14 +2,14 @@
 // what a choice does is in dialogs.ts.
 import type { StaffConversationListItem } from '../protocol/entities.ts';
 import type { Keymap } from './keymap.ts';
-import { kindOf, sizeText } from '../sdk/attachments.ts';
-import { editableText } from './lexical-markdown.ts';
-import { isAvailable, keyScopeOf, keyFor, paletteCommands, targetFiles } from './available-commands.ts';
+import { kindOf, sizeText } from '../sdk/shown-files.ts';
+import { isAvailable, keyScopeOf, targetFiles } from './available-commands.ts';
+import { keyFor, paletteCommands } from './palette-commands.ts';
 import { sanitizeLine } from './sanitize-line.ts';
-import { priorities, priorityTexts } from './queue-order.ts';
+import { priorities, priorityTexts } from './priorities.ts';
 import type { QueueView } from './queue.ts';
 import { parseSnoozeEnd, snoozeChoices, snoozeEnd } from './snooze-times.ts';
-import { inEnglish, type Say } from './texts.ts';
+import type { Say } from './texts.ts';
 import { untilLabel } from './time.ts';
 import { lastViewWord, parseView, viewWords } from './view-text.ts';
 import type { Choice, Dialog, DeskState } from './desk-state.ts';
@@ -51,7 +51,7 @@ const empties = {
 } as const;
 
 /** What stands in the menu's frame. */
-export function menuTitle({ menu }: Menu, say: Say = inEnglish): string {
+export function menuTitle({ menu }: Menu, say: Say): string {
   return say(titles[menu]);
 }
 
@@ -59,7 +59,7 @@ export function menuTitle({ menu }: Menu, say: Say = inEnglish): string {
 const written: ReadonlySet<Menu['menu']> = new Set(['snoozeTime', 'viewText', 'attachPath', 'savePath']);
 
 /** What a menu says when there is nothing in it. */
-export function menuEmpty({ menu, filter, loading }: Menu, say: Say = inEnglish): string {
+export function menuEmpty({ menu, filter, loading }: Menu, say: Say): string {
   if (loading) return say('menuLoading');
   if (filter !== '' && !written.has(menu)) return say('menuNoMatch');
   return say(empties[menu]);
@@ -71,12 +71,7 @@ function fits(words: readonly string[], choice: Choice): boolean {
 }
 
 /** The choices that fit what was typed, in order. */
-export function menuChoices(
-  state: DeskState,
-  menu: Menu,
-  keymap: Keymap,
-  say: Say = inEnglish,
-): readonly Choice[] {
+export function menuChoices(state: DeskState, menu: Menu, keymap: Keymap, say: Say): readonly Choice[] {
   const words = menu.filter
     .toLowerCase()
     .split(/\s+/)
@@ -170,7 +165,7 @@ function allChoices(state: DeskState, menu: Menu, keymap: Keymap, say: Say): rea
       return (state.cannedReplies ?? []).map((reply) => ({
         id: reply.id,
         label: `/${sanitizeLine(reply.shortcut)}`,
-        detail: sanitizeLine(editableText(reply)),
+        detail: sanitizeLine(reply.content),
         note: '',
       }));
   }
@@ -184,7 +179,7 @@ const snoozeTexts = {
 } as const;
 
 /** Views that everybody has. Only saved ones are counted. */
-export function builtInViews(say: Say = inEnglish): readonly QueueView[] {
+export function builtInViews(say: Say): readonly QueueView[] {
   return [
     { id: 'snoozed', name: say('viewSnoozed'), shared: false, query: { snoozed: true } },
     { id: 'unread', name: say('viewUnread'), shared: false, query: { unread: true } },
@@ -203,7 +198,7 @@ export type ViewAct = '+new' | '+change' | '+first' | '+delete';
 /** What can be done with views themselves: a new one, and more with the saved one that is shown. */
 export function viewActs(
   { queue, session, views }: DeskState,
-  say: Say = inEnglish,
+  say: Say,
 ): readonly { readonly id: ViewAct; readonly label: string; readonly view: QueueView | null }[] {
   const view = (views ?? []).find(({ id }) => id === queue.search?.view?.id) ?? null;
   const name = sanitizeLine(view?.name ?? '');

@@ -5,8 +5,8 @@ import type { ComposerController } from './composer-controller.ts';
 import type { DeskContext } from './desk-context.ts';
 import type { Dialog, Focus, Question } from './desk-state.ts';
 import type { ConversationController } from './conversation-controller.ts';
+import type { Marks } from './marks.ts';
 import type { QueueController } from './queue-controller.ts';
-import type { QueueOrder } from './queue-order.ts';
 
 type Menu = Extract<Dialog, { kind: 'menu' }>;
 
@@ -14,7 +14,7 @@ export interface NavigationParts {
   readonly queue: QueueController;
   readonly conversation: ConversationController;
   readonly composer: ComposerController;
-  readonly order: QueueOrder;
+  readonly marks: Marks;
 }
 
 /** Moves the focus in the store, with all that follows from it: rooms, composer, read marks. */
@@ -87,14 +87,14 @@ export class Navigation {
 
   /** One step back: from a change to the draft, from a selection to none, from a pane to the one before. */
   back(): void {
-    const { composer, conversation, queue, order } = this.#parts;
+    const { composer, conversation, queue, marks } = this.#parts;
     const { focus, open, queue: lists, marked } = this.#context.state;
     if (focus === 'composer') {
       if (!composer.cancelEdit()) this.setFocus('conversation');
     } else if (focus === 'conversation') {
       if (open !== null && open.selected !== null) conversation.clearSelection();
       else this.setFocus('queue');
-    } else if (marked.size > 0) order.clearMarks();
+    } else if (marked.size > 0) marks.clear();
     else if (lists.search !== null) queue.search.end();
   }
 }

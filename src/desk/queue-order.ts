@@ -1,25 +1,13 @@
 // What puts the queue in order: tags, priority, snooze, reopening, what is unread, and the same for all marked
 // conversations. Says what became of it; which of them a key or a menu means is decided by command-runner.ts and dialogs.ts.
 import type { Priority, StaffConversation, StaffConversationListItem } from '../protocol/entities.ts';
+import { priorityTexts } from './priorities.ts';
 import { queueLimits } from '../protocol/codes.ts';
 import type { BulkRequest, BulkResult } from '../sdk/staff-types.ts';
 import { runOnce, visitorName } from './conversation-commands.ts';
 import type { DeskContext } from './desk-context.ts';
-import { shownRows } from './queue.ts';
 import { sanitizeLine } from './sanitize-line.ts';
 import { untilLabel } from './time.ts';
-
-/** In the order in which they are offered. */
-export const priorities = ['urgent', 'high', 'normal', 'low'] as const satisfies readonly Priority[];
-
-export const priorityTexts = {
-  low: 'priorityLow',
-  normal: 'priorityNormal',
-  high: 'priorityHigh',
-  urgent: 'priorityUrgent',
-} as const satisfies Readonly<Record<Priority, string>>;
-
-const maxMarked = 100;
 
 export class QueueOrder {
   readonly #context: DeskContext;
@@ -31,25 +19,6 @@ export class QueueOrder {
   /** The conversations that a menu or an act concerns: one, or all that are marked. */
   targets(about: string | null): readonly string[] {
     return about === null ? [...this.#context.state.marked] : [about];
-  }
-
-  /** Marks a conversation, or takes its mark off. At most 100 are marked. */
-  toggleMark(id: string): void {
-    const marked = new Set(this.#context.state.marked);
-    if (!marked.delete(id) && marked.size < maxMarked) marked.add(id);
-    this.#context.store.set({ marked });
-  }
-
-  /** Marks what the queue shows, up to 100; where all of that is marked, takes the marks off. */
-  toggleAll(): void {
-    const { queue, marked } = this.#context.state;
-    const shown = shownRows(queue, this.#context.memberId).slice(0, maxMarked);
-    const all = shown.every(({ id }) => marked.has(id));
-    this.#context.store.set({ marked: new Set(all ? [] : shown.map(({ id }) => id)) });
-  }
-
-  clearMarks(): void {
-    if (this.#context.state.marked.size > 0) this.#context.store.set({ marked: new Set() });
   }
 
   /** Adds a tag, or takes it off where all of them have it. @param about null: the marked ones */

@@ -1,21 +1,18 @@
 // What the composer is offered: canned replies after a slash, colleagues behind an `@` of a note, and drafts by the
 // assistant. They only change the text; nothing is sent from here.
 import type { CannedReply } from '../protocol/entities.ts';
-import { asSdkError } from '../sdk/error.ts';
 import type { Nameable } from '../text/mentions.ts';
 import * as buffers from './editing/buffer.ts';
 import type { CommandName } from './keymap.ts';
 import {
   cannedQuery,
   fittingReplies,
-  hasText,
   mentionChoices,
   withBuffer,
   type ComposerState,
   type MentionChoices,
 } from './composer.ts';
 import type { DeskContext } from './desk-context.ts';
-import { editableText } from './lexical-markdown.ts';
 
 export interface Suggestions {
   /** Runs a command on the list of canned replies while it is shown; false: it is none of the list's. */
@@ -29,7 +26,7 @@ export interface Suggestions {
 
 /** @param set takes the composer's next state, and keeps its text */
 export function createSuggestions(context: DeskContext, set: (next: ComposerState) => void): Suggestions {
-  const { store, say } = context;
+  const { store } = context;
   const composer = (): ComposerState | null => store.get().composer;
 
   function choices(): readonly CannedReply[] {
@@ -42,7 +39,7 @@ export function createSuggestions(context: DeskContext, set: (next: ComposerStat
   function insertReply(reply: CannedReply): void {
     const now = composer();
     if (now === null) return;
-    const text = editableText(reply);
+    const text = reply.content;
     const buffer =
       cannedQuery(now) === null ? buffers.paste(now.buffer, text) : buffers.replaceAll(now.buffer, text);
     set({ ...withBuffer(now, buffer), cannedIndex: null });
@@ -93,41 +90,33 @@ export function createSuggestions(context: DeskContext, set: (next: ComposerStat
 
   /** What asks the assistant is loaded with the first question. */
   async function askDraft(): Promise<void> {
-    const now = composer();
-    if (now === null || now.ai === 'asking') return;
-    // The draft is for the visitor, and Undo would bring the note back as an answer.
-    if (now.note && hasText(now)) return context.flash(say('noteBeforeDraft'), 'info');
-    set({ ...now, ai: 'asking' });
-    try {
-      const { insertDraft } = await import('./ai-draft.ts');
-      await insertDraft(context, now.conversationId, set);
-    } catch (error) {
-      const after = composer();
-      if (after?.conversationId === now.conversationId) set({ ...after, ai: null });
-      const { code } = asSdkError(error);
-      if (code === 'plan_limit') context.flash(say('planHasNoDrafts'), 'bad');
-      else if (code === 'ai_unavailable') context.flash(say('modelSilent'), 'bad');
-      else context.report(error);
-    }
-    return undefined;
+    const { askDraft: ask } = await import('./ai-draft.ts');
+    return ask(context, set);
   }
 
   return { run, insertReply, insertName, loadCannedReplies: () => loadCannedReplies(context), askDraft };
 }
 
-/** Asked for once; again after a failure. */
+/** Asked for once; again after a failure. Their texts are kept as one types them. */
 async function loadCannedReplies(context: DeskContext): Promise<void> {
   const { client, store } = context;
   if (store.get().cannedReplies !== null) return;
   store.set({ cannedReplies: [] });
   const all: CannedReply[] = [];
   try {
+    const { editableText } = await import('./lexical-markdown.ts');
     for (;;) {
       const { cannedReplies, total } = await client.call<{ cannedReplies: CannedReply[]; total: number }>(
         'GET',
         `/canned-replies?limit=100&offset=${all.length}`,
       );
-      all.push(...cannedReplies);
+      all.push(
+        ...cannedReplies.map((reply) => ({
+          ...reply,
+          content: editableText(reply),
+          contentFormat: 'plain' as const,
+        })),
+      );
       store.set({ cannedReplies: [...all] });
       if (cannedReplies.length === 0 || all.length >= total || all.length >= 1_000) return;
     }

@@ -1,4 +1,6 @@
 // Owns the tools of a desk in a terminal: it edits text itself, and has everything at once.
+import { Acts } from './acts.ts';
+import { moveCaret } from './caret-motion.ts';
 import * as buffers from './editing/buffer.ts';
 import { Dialogs } from './dialogs.ts';
 import { FileCommands } from './file-commands.ts';
@@ -25,6 +27,8 @@ export const terminalTools: DeskTools = {
     undo: buffers.undo,
     redo: buffers.redo,
   },
+  moveCaret,
+  acts: (context, parts) => new Acts(context, parts),
   learning: (context, parts) => new Learning(context, parts),
   dialogs: (context, parts) => new Dialogs(context, parts),
   files: (context, composer, navigation) => new FileCommands(context, composer, navigation),

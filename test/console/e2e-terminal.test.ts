@@ -167,10 +167,10 @@ test('notifications: title with the count, bell and OSC only when they are on', 
 test('own keys from a file, and a file with a fault', async () => {
   await (await server.aVisitor('Key Kim')).ask('Which key?');
   const keys = join(server.folder, 'keys.json');
-  await writeFile(keys, JSON.stringify({ accept: ['M'] }));
+  await writeFile(keys, JSON.stringify({ accept: ['W'] }));
   const terminal = await onPty({}, ['--keys', keys]);
   await terminal.waitFor('Key Kim');
-  await terminal.press('M');
+  await terminal.press('W');
   await terminal.waitFor(/You have the conversation|yours/);
   expect(await leave(terminal)).toBe(0);
   await writeFile(keys, JSON.stringify({ frobnicate: ['A'] }));

@@ -494,7 +494,8 @@ describe('order in the queue', () => {
 });
 
 describe('what it costs', () => {
-  test('four files, at most 60 kB, to a queue that can be walked, and one for the conversations', async () => {
+  test('five files, at most 60 kB, to a queue that can be walked and a conversation that can be answered', async () => {
+    await visitorAsks('Costa', 'What does it cost?');
     const { page, requests, close } = await openDesk();
     await signIn(page, noa);
     // What a conversation needs comes once the queue is there.
@@ -508,6 +509,10 @@ describe('what it costs', () => {
       requests.filter((one) => /\/assets\/|GET \/$/.test(one)).map((one) => one.replace('GET ', ''));
     await eventually(() => expect(files().some((path) => path.includes('/room-'))).toBe(true));
     await page.waitForTimeout(500);
+    await row(page, 'Costa').first().click();
+    await log(page).getByText('What does it cost?').waitFor();
+    await composer(page).fill('An answer');
+    await page.locator('.composer .send').waitFor();
     expect(files()).toHaveLength(5);
     // What the page's links begin early is what the script takes: each is asked once.
     const asked = requests.slice(0, requests.indexOf('POST /api/v1/staff/ws-token'));
@@ -540,8 +545,8 @@ describe('what it costs', () => {
         .filter((path) => path.includes('/room-'))
         .map(size),
     );
-    expect(total - room).toBeLessThanOrEqual(60_000);
-    expect(room).toBeLessThan(9_800);
+    expect(total).toBeLessThanOrEqual(60_000);
+    expect(room).toBeLessThan(8_500);
     await close();
   });
 });
@@ -567,7 +572,11 @@ describe('requests', () => {
         .filter((one) => one.includes('/conversations'))
         .map((one) => one.replace(id, ':id').replace('/api/v1/staff/conversations', ''));
     };
-    await settled();
+    // On a busy machine the socket, after which the lists are asked for anew, and what was set off before, may take long.
+    await eventually(() =>
+      expect(requests.filter((one) => one === 'GET /api/v1/staff/conversations').length).toBeGreaterThan(2),
+    );
+    while ((await settled()).length > 0);
     await row.click();
     await log(page).getByText('the first one').waitFor();
     expect(await settled()).toEqual(['GET /:id/messages']);

@@ -1,4 +1,6 @@
 // Every text of the dashboard in every language: none missing, none left in English, every place and plural there.
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { fillText, type Text } from '../../src/desk/texts.ts';
 import { languages } from '../../widget/shared/languages.ts';
@@ -8,8 +10,16 @@ interface LanguageFile {
   readonly desk: Readonly<Record<string, Text>>;
 }
 
-const load = async (language: string): Promise<LanguageFile> =>
-  (await import(`../../src/dashboard/languages/${language}.ts`)) as LanguageFile;
+const partsOf = async (language: string): Promise<readonly [LanguageFile, LanguageFile]> =>
+  Promise.all([
+    import(`../../src/dashboard/languages/${language}.ts`) as Promise<LanguageFile>,
+    import(`../../src/dashboard/languages/more/${language}.ts`) as Promise<LanguageFile>,
+  ]);
+
+const load = async (language: string): Promise<LanguageFile> => {
+  const [first, more] = await partsOf(language);
+  return { words: { ...first.words, ...more.words }, desk: { ...first.desk, ...more.desk } };
+};
 
 const formsOf = (text: Text): readonly string[] => (typeof text === 'string' ? [text] : Object.values(text));
 const placesOf = (text: string): readonly string[] => (text.match(/\{\w+\}/g) ?? []).toSorted();
@@ -64,6 +74,36 @@ describe.each(languages.filter((one) => one !== 'en'))('in %s', (language) => {
       for (const n of [0, 1, 2, 3, 11, 100]) expect(fillText(text, language, { n })).not.toMatch(/[{}]/);
     }
   });
+});
+
+/** The files that a file takes with it when it is loaded; what it fetches later is not among them. */
+function staticFiles(entry: string, found = new Set<string>()): ReadonlySet<string> {
+  if (found.has(entry)) return found;
+  found.add(entry);
+  for (const [, from = ''] of readFileSync(entry, 'utf8').matchAll(
+    /^(?:import|export)(?! type)[^;]*?from '(\.[^']+\.tsx?)';/gm,
+  ))
+    staticFiles(join(dirname(entry), from), found);
+  return found;
+}
+
+test('what is loaded first says nothing that is loaded later', async () => {
+  const [, more] = await partsOf('en');
+  const root = join(import.meta.dirname, '../../src');
+  const later = new Set([...Object.keys(more.words), ...Object.keys(more.desk)]);
+  const first = [
+    ...staticFiles(join(root, 'dashboard/main.tsx')),
+    ...staticFiles(join(root, 'dashboard/inbox/room.ts')),
+  ].filter((file) => !/\/(texts|en|words)\.ts$/.test(file));
+  expect(first.length).toBeGreaterThan(50);
+  // What stands in a call, and what is called a word in a table.
+  const said = first.flatMap((file) =>
+    [...readFileSync(file, 'utf8').matchAll(/\b(?:t|say)\(([^;]*?)\)|\bword: ('\w+')/g)].flatMap((call) =>
+      [...(call[1] ?? call[2] ?? '').matchAll(/'(\w+)'/g)].map(([, word = '']) => word),
+    ),
+  );
+  expect(said.length).toBeGreaterThan(100);
+  expect(said.filter((key) => later.has(key))).toEqual([]);
 });
 
 test('what is named in a text is filled in once, and never read as a place again', () => {

@@ -1,5 +1,6 @@
 // Owns: what the operator teaches the assistant from the console: nothing is kept before it was read, what may be of a
 // person is pointed out, and a text that is being kept reaches no visitor.
+import { inEnglish } from '../../src/desk/english.ts';
 import { describe, expect, test } from 'vitest';
 import type { KnowledgeGap } from '../../src/protocol/assistant.ts';
 import { sdkError } from '../../src/sdk/error.ts';
@@ -123,7 +124,9 @@ describe('questions without an answer', () => {
     const fixture = await teaching([wrapped, gap('Do you ship to Mars?', { entries: ['e9'] })]);
     await fixture.press('Q');
     const { dialog } = fixture.state();
-    expect(dialog?.kind === 'menu' && menuChoices(fixture.state(), dialog, fixture.keymap)).toMatchObject([
+    expect(
+      dialog?.kind === 'menu' && menuChoices(fixture.state(), dialog, fixture.keymap, inEnglish),
+    ).toMatchObject([
       { label: 'Do you wrap?', detail: 'keep with: Gifts', note: '7×' },
       { label: 'Do you wrap?', detail: 'write an answer', note: '7×' },
       { label: 'Do you ship to Mars?', detail: 'write an answer', note: '1×' },

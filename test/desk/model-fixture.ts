@@ -1,5 +1,6 @@
 // The console's model on a fake service and a clock that a test moves by hand, and keys as
 // a person presses them. Not a test itself.
+import { inEnglish } from '../../src/desk/english.ts';
 import type { Draft, DraftStore } from '../../src/desk/drafts.ts';
 import { createEnglishKeymap } from '../../src/desk/command-texts.ts';
 import { terminalTools } from '../../src/desk/terminal-tools.ts';
@@ -52,7 +53,12 @@ export async function createModelFixture(
   options: ModelFixtureOptions = {},
 ): Promise<ModelFixture> {
   // What the model loads on use is there: what is waited for is turns of the loop, and no file.
-  await Promise.all([import('../../src/desk/ai-draft.ts'), import('../../src/desk/file-upload.ts')]);
+  await Promise.all([
+    import('../../src/desk/ai-draft.ts'),
+    import('../../src/desk/conflicts.ts'),
+    import('../../src/desk/file-upload.ts'),
+    import('../../src/desk/lexical-markdown.ts'),
+  ]);
   const staff = new FakeStaff(items, options.role);
   const kept = new Map(options.drafts);
   const drafts: DraftStore = {
@@ -70,6 +76,7 @@ export async function createModelFixture(
   const keymap = createEnglishKeymap();
   let muted = false;
   const model = new DeskController({
+    say: inEnglish,
     client: staff.client,
     drafts,
     keymap,

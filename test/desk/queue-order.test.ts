@@ -1,4 +1,5 @@
 // Attacks what puts the queue in order: tags, priority, snooze, reopening, unread, views and acts on all that are marked.
+import { inEnglish } from '../../src/desk/english.ts';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { shownRows } from '../../src/desk/queue.ts';
@@ -18,7 +19,7 @@ const itemOf = (fixture: ModelFixture, id: string) => fixture.staff.items.find((
 const labels = (fixture: ModelFixture): string[] => {
   const { dialog } = fixture.state();
   return dialog?.kind === 'menu'
-    ? menuChoices(fixture.state(), dialog, fixture.keymap).map(({ label }) => label)
+    ? menuChoices(fixture.state(), dialog, fixture.keymap, inEnglish).map(({ label }) => label)
     : [];
 };
 const [one, two, three] = [buildConversation(9), buildConversation(5), buildConversation(3)];
@@ -262,7 +263,8 @@ describe('views', () => {
       'New view…',
     ]);
     const { dialog } = fixture.state();
-    const [first] = dialog?.kind === 'menu' ? menuChoices(fixture.state(), dialog, fixture.keymap) : [];
+    const [first] =
+      dialog?.kind === 'menu' ? menuChoices(fixture.state(), dialog, fixture.keymap, inEnglish) : [];
     expect(first).toMatchObject({ note: '7', detail: 'shared' });
   });
 

@@ -1,5 +1,6 @@
 // Holds that the desk, told of everything by events, shows what a desk shows that has just been opened: a seeded random walk
 // of colleagues and visitors over the real server and real sockets, with the connection cut now and then.
+import { inEnglish } from '../../src/desk/english.ts';
 import WebSocket from 'ws';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { DeskController } from '../../src/desk/desk-controller.ts';
@@ -62,6 +63,7 @@ async function openDesk(token: string): Promise<OpenDesk> {
   });
   const start = Date.now();
   const model = new DeskController({
+    say: inEnglish,
     client,
     drafts: {
       get: () => null,
@@ -71,7 +73,11 @@ async function openDesk(token: string): Promise<OpenDesk> {
       flush: () => undefined,
     },
     keymap: createEnglishKeymap(),
-    tools: createBrowserTools(() => import('../../src/desk/dialogs.ts')),
+    tools: createBrowserTools({
+      dialogs: () => import('../../src/desk/dialogs.ts'),
+      acts: () => import('../../src/desk/acts.ts'),
+      learning: () => import('../../src/desk/learning.ts'),
+    }),
     mode: 'live',
     asksLess: true,
     notifier: {

@@ -1,18 +1,15 @@
 // What all faces say of files alike, and how a file's name travels: pure functions.
 import { describe, expect, test } from 'vitest';
+import { endingOf, isOnlyNames, refusalOf, textOfNames } from '../../src/sdk/attachments.ts';
 import {
   attachmentIn,
-  endingOf,
-  isOnlyNames,
   isOver,
   isPicture,
   kindOf,
   newestPage,
   pictureTypes,
-  refusalOf,
   sizeText,
-  textOfNames,
-} from '../../src/sdk/attachments.ts';
+} from '../../src/sdk/shown-files.ts';
 import { inlineFileTypes } from '../../src/protocol/codes.ts';
 import { encodeFileName } from '../../src/sdk/files.ts';
 import type { SdkAttachment } from '../../src/sdk/types.ts';

@@ -1,6 +1,6 @@
 // Owns the requests about a visitor's files that are not uploads: where they go, and a file's address anew.
 import { visitorApiPrefix } from '../../src/protocol/codes.ts';
-import { attachmentIn, newestPage } from '../../src/sdk/attachments.ts';
+import { attachmentIn, newestPage } from '../../src/sdk/shown-files.ts';
 import type { SdkApi, SdkAttachment, SdkMessage, SdkState } from '../../src/sdk/types.ts';
 import type { VisibleHost } from '../launcher/host.ts';
 import type { PanelHandlers } from '../panel/panel.ts';

@@ -1,7 +1,8 @@
 // Owns the files that a visitor has chosen: made smaller, uploaded one after another, shown with how far they are, taken
 // out again. Loaded with the first file; it takes the panel's means as arguments, so that it shares no file with it.
 import type { FileRefusal, FileRules } from '../../src/sdk/attachments.ts';
-import { newKey, refusalOf, sizeText, textOfNames } from '../../src/sdk/attachments.ts';
+import { newKey, refusalOf, textOfNames } from '../../src/sdk/attachments.ts';
+import { sizeText } from '../../src/sdk/shown-files.ts';
 import type { SdkFile } from '../../src/sdk/types.ts';
 import type { I18n } from '../panel/i18n.ts';
 import type { h as makeElement, icon as makeIcon } from '../shared/dom.ts';

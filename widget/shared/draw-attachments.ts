@@ -1,6 +1,6 @@
 // Owns how the files of a message look, in the widget and in the dashboard: pictures in their place, which is kept free
 // before they come, everything else as a line to download. Trusts no name and no address.
-import { isOver, isPicture, kindOf, sizeText } from '../../src/sdk/attachments.ts';
+import { isOver, isPicture, kindOf, sizeText } from '../../src/sdk/shown-files.ts';
 import type { SdkAttachment } from '../../src/sdk/types.ts';
 import { h, icon } from './dom.ts';
 import { safeAddress } from './links.ts';

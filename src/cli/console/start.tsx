@@ -1,5 +1,6 @@
 // Starts the console: client, model, screen; and ends it with the terminal as it was.
 // Must not decide anything about conversations.
+import { inEnglish } from '../../desk/english.ts';
 import { readFile } from 'node:fs/promises';
 import { render } from 'ink';
 import { createStaffClient } from '../../sdk/staff.ts';
@@ -78,6 +79,7 @@ export async function runConsole(options: ConsoleOptions): Promise<number> {
     onProblem: (sentence) => model.context.flash(sentence, 'bad'),
   });
   const model = new DeskController({
+    say: inEnglish,
     client,
     drafts,
     keymap,

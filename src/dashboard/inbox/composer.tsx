@@ -2,18 +2,15 @@
 // text; the field shows it and tells every change.
 import { useComputed, useSignal, type Signal } from '@preact/signals';
 import type { JSX, TargetedDragEvent } from 'preact';
-import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import {
   cannedQuery,
-  fittingReplies,
   hasContent,
   hasText,
   mentionChoices,
   sendPermission,
   type ComposerState,
 } from '../../desk/composer.ts';
-import { toOutgoingMessage } from '../../desk/composer-controller.ts';
-import { editableText } from '../../desk/lexical-markdown.ts';
 import { sanitizeLine } from '../../desk/sanitize-line.ts';
 import { sizeLimits } from '../../protocol/codes.ts';
 import type { AiAnswer, RewriteStyle } from '../../protocol/assistant.ts';
@@ -22,13 +19,13 @@ import { desk, deskState } from '../desk.ts';
 import { Button, IconButton } from '../ui/button.tsx';
 import type { IconName } from '../ui/icon.tsx';
 import { Menu } from '../ui/menu.tsx';
+import { partOf, usePart } from '../ui/on-use.ts';
 import { toast } from '../ui/toast.tsx';
-import { say, t } from '../words.ts';
+import { say, t, withWords } from '../words.ts';
 import { fileSources, filesOf } from './file-sources.ts';
-import { Clip, Files } from './files.tsx';
+import { Clip } from './clip.tsx';
 import { isTouch } from './layout.ts';
 import { applyMark } from './markdown-marks.ts';
-import { RichContent } from './rich-content.tsx';
 import { formatKeys, formatOfKey, type FormatName } from '../../../widget/shared/format-keys.ts';
 
 const marks: readonly {
@@ -82,6 +79,30 @@ function replaceText(field: HTMLTextAreaElement, text: string, from: number, to:
     if (!done || field.value !== text) field.value = text;
   }
   field.setSelectionRange(from, to);
+}
+
+const files = partOf(() => withWords(import('./files.tsx')));
+const aids = partOf(() => withWords(import('./writing-aids.tsx')));
+
+/** The files that go with what is written. */
+function Files({ composer }: { readonly composer: ComposerState }): JSX.Element | null {
+  const part = usePart(files, composer.files.length > 0);
+  return part === null ? null : <part.Files composer={composer} />;
+}
+
+/** What is offered for what is being typed. */
+function Aids({ composer }: { readonly composer: ComposerState }): JSX.Element | null {
+  const colleagues = useComputed(() => deskState.value.colleagues).value;
+  const isReply = cannedQuery(composer) !== null;
+  const isName = mentionChoices(composer, colleagues) !== null;
+  const part = usePart(aids, isReply || isName);
+  if (part === null) return null;
+  return isReply ? <part.Canned composer={composer} /> : isName ? <part.Names composer={composer} /> : null;
+}
+
+function Preview({ text }: { readonly text: string }): JSX.Element | null {
+  const part = usePart(aids);
+  return part === null ? null : <part.Preview text={text} />;
 }
 
 export function Composer(): JSX.Element | null {
@@ -175,8 +196,7 @@ function Field({ composer, permission, holder }: FieldProps): JSX.Element {
       data-drop={t('dropFiles')}
       {...dropping}
     >
-      <Canned composer={composer} />
-      <Names composer={composer} />
+      <Aids composer={composer} />
       <Head composer={composer} />
       <textarea
         ref={ref}
@@ -299,83 +319,6 @@ function Foot({ composer, previewing, mark }: FootProps): JSX.Element {
         {t(action)}
       </Button>
     </div>
-  );
-}
-
-/** What the Markdown becomes, a moment after the last change. */
-function Preview({ text }: { readonly text: string }): JSX.Element {
-  const content = useSignal({ content: text, format: 'plain' });
-  useEffect(() => {
-    let gone = false;
-    const timer = setTimeout(() => {
-      void toOutgoingMessage(text).then((message) => {
-        if (!gone) content.value = { content: message.content, format: message.contentFormat ?? 'plain' };
-      });
-    }, 120);
-    return () => {
-      gone = true;
-      clearTimeout(timer);
-    };
-  }, [text]);
-  return (
-    <div class="preview" aria-label={t('preview')} role="region">
-      <RichContent {...content.value} />
-    </div>
-  );
-}
-
-/** The colleagues whose name is being typed behind an `@` of a note. */
-function Names({ composer }: { readonly composer: ComposerState }): JSX.Element | null {
-  const colleagues = useComputed(() => deskState.value.colleagues).value;
-  const naming = mentionChoices(composer, colleagues);
-  if (naming === null) return null;
-  const at = Math.min(composer.cannedIndex ?? 0, naming.people.length - 1);
-  return (
-    <ul class="canned" role="listbox" aria-label="@">
-      {naming.people.map((person, index) => (
-        <li
-          key={person.id}
-          role="option"
-          aria-selected={index === at}
-          onPointerDown={(event) => {
-            event.preventDefault();
-            desk().model.composer.suggestions.insertName(person);
-          }}
-        >
-          <b dir="auto">@{sanitizeLine(person.name)}</b>
-        </li>
-      ))}
-    </ul>
-  );
-}
-
-/** The canned replies that fit what was typed behind a slash. */
-function Canned({ composer }: { readonly composer: ComposerState }): JSX.Element | null {
-  const replies = useComputed(() => deskState.value.cannedReplies).value;
-  const query = cannedQuery(composer);
-  if (query === null) return null;
-  const fitting = fittingReplies(replies, query);
-  if (fitting.length === 0) return <p class="canned empty">{t('noCanned')}</p>;
-  const at = Math.min(composer.cannedIndex ?? 0, fitting.length - 1);
-  // Around the chosen one, so that it is always in sight.
-  const from = Math.max(0, Math.min(at - 3, fitting.length - 8));
-  return (
-    <ul class="canned" role="listbox" aria-label={t('cannedReplies')}>
-      {fitting.slice(from, from + 8).map((reply, index) => (
-        <li
-          key={reply.id}
-          role="option"
-          aria-selected={from + index === at}
-          onPointerDown={(event) => {
-            event.preventDefault();
-            desk().model.composer.suggestions.insertReply(reply);
-          }}
-        >
-          <b dir="auto">/{sanitizeLine(reply.shortcut)}</b>
-          <span dir="auto">{sanitizeLine(editableText(reply))}</span>
-        </li>
-      ))}
-    </ul>
   );
 }
 

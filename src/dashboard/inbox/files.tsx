@@ -1,15 +1,15 @@
-// Owns the files in the composer: chosen, dropped or pasted, how far each is, taken out again.
+// Owns the files in the composer, loaded with the first of them: how far each is, taken out again.
 import type { JSX } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { ComposerFile } from '../../desk/composer-files.ts';
 import type { ComposerState } from '../../desk/composer.ts';
 import { sanitizeLine } from '../../desk/sanitize-line.ts';
-import { sizeText } from '../../sdk/attachments.ts';
+import { sizeText } from '../../sdk/shown-files.ts';
 import { desk } from '../desk.ts';
 import { IconButton } from '../ui/button.tsx';
 import { speech, t } from '../words.ts';
-import { handles } from './face.ts';
-import { fileSources, thumbnailOf } from './file-sources.ts';
+import { thumbnailOf } from './file-sources.ts';
+import './file-look.ts';
 
 const thumbnailSide = 80;
 
@@ -60,40 +60,5 @@ function File({ file }: { readonly file: ComposerFile }): JSX.Element {
       ) : null}
       <IconButton icon="close" label={t('takeOut', { name })} onClick={() => composer.removeFile(key)} />
     </li>
-  );
-}
-
-/** The button for files, with the browser's own field behind it. */
-export function Clip({ disabled }: { readonly disabled: boolean }): JSX.Element {
-  const field = useRef<HTMLInputElement>(null);
-  const { model, keymap } = desk();
-  useLayoutEffect(() => {
-    handles.composer = { chooseFiles: () => field.current?.click() };
-    return () => {
-      handles.composer = null;
-    };
-  }, []);
-  return (
-    <>
-      <input
-        ref={field}
-        type="file"
-        multiple
-        hidden
-        onChange={(event) => {
-          const { files } = event.currentTarget;
-          if (files !== null) model.composer.attach(fileSources(files));
-          // The same file can be chosen again after it was taken out.
-          event.currentTarget.value = '';
-        }}
-      />
-      <IconButton
-        icon="clip"
-        label={t('cmd_attach')}
-        hint={keymap.label('attach', 'composer')}
-        disabled={disabled}
-        onClick={() => field.current?.click()}
-      />
-    </>
   );
 }

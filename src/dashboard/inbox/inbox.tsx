@@ -10,7 +10,7 @@ import { desk, deskState } from '../desk.ts';
 import { go, hrefOf, route } from '../router.ts';
 import { Icon } from '../ui/icon.tsx';
 import { toast } from '../ui/toast.tsx';
-import { t } from '../words.ts';
+import { t, withWords } from '../words.ts';
 import { areLetterKeysOn } from './letter-keys.ts';
 import { face } from './face.ts';
 import { keyPressOf } from './keys.ts';
@@ -197,7 +197,7 @@ function LazyOverlays(): JSX.Element | null {
   const [Overlays, setOverlays] = useState<ComponentType | null>(null);
   useEffect(() => {
     if (!isWanted || Overlays !== null) return;
-    import('./overlays.tsx').then(
+    withWords(import('./overlays.tsx')).then(
       (loaded) => setOverlays(() => loaded.Overlays),
       () => {
         desk().model.closeDialog();

@@ -1,9 +1,6 @@
 // Owns one message: who and when, the text, what became of it, and what can be done with it.
 import type { JSX } from 'preact';
-import { useLayoutEffect, useRef } from 'preact/hooks';
-import { drawAttachments } from '../../../widget/shared/draw-attachments.ts';
 import type { ShownMessage } from '../../desk/desk-state.ts';
-import { freshFile } from '../../desk/file-commands.ts';
 import { sanitizeLine } from '../../desk/sanitize-line.ts';
 import { dayOf } from '../../desk/time.ts';
 import { sizeLimits } from '../../protocol/codes.ts';
@@ -12,13 +9,12 @@ import { desk } from '../desk.ts';
 import { IconButton } from '../ui/button.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { memo } from '../ui/memo.ts';
-import { say, speech, t } from '../words.ts';
+import { partOf, usePart } from '../ui/on-use.ts';
+import { t, withWords } from '../words.ts';
 import { drawMailMarks } from './order-marks.tsx';
 import { RichContent } from './rich-content.tsx';
 import { dayLabel, fullTime, timeOfDay } from './times.ts';
 
-/** The place for a picture. */
-const picturePlace = { width: 360, height: 320 };
 const groupedWithinMs = 5 * 60_000;
 
 type Kind = 'visitor' | 'own' | 'colleague' | 'assistant' | 'system' | 'note';
@@ -128,26 +124,12 @@ export const Message = memo(function drawMessage(props: MessageProps): JSX.Eleme
   );
 });
 
-/** The message's files: the widget's own drawing of them. */
-function Attachments({ message }: { readonly message: ShownMessage }): JSX.Element {
-  const ref = useRef<HTMLDivElement>(null);
-  const { attachments } = message;
-  useLayoutEffect(() => {
-    ref.current?.replaceChildren(
-      ...drawAttachments(attachments, {
-        words: {
-          open: (name) => t('openPicture', { name: sanitizeLine(name) }),
-          download: (name) => t('download', { name: sanitizeLine(name) }),
-          gone: say('fileGone'),
-        },
-        tag: speech.tag,
-        place: picturePlace,
-        base: desk().model.context.client.fileTarget().address,
-        renew: ({ id }) => freshFile(desk().model.context, message, id),
-      }),
-    );
-  }, [attachments]);
-  return <div ref={ref} class="attached" />;
+/** Loaded with the first message that has files. */
+const attachments = partOf(() => withWords(import('./attachments.tsx')));
+
+function Attachments({ message }: { readonly message: ShownMessage }): JSX.Element | null {
+  const part = usePart(attachments);
+  return part === null ? null : <part.Attachments message={message} />;
 }
 
 function Marks({ message, seen, chosen, kind }: MessageProps & { readonly kind: Kind }): JSX.Element | null {

@@ -2,7 +2,7 @@
 // message.
 import type { JSX } from 'preact';
 import { mailMarks } from '../../desk/mail-marks.ts';
-import { priorityTexts } from '../../desk/queue-order.ts';
+import { priorityTexts } from '../../desk/priorities.ts';
 import { sanitizeLine } from '../../desk/sanitize-line.ts';
 import type { StaffConversationListItem } from '../../protocol/entities.ts';
 import type { StaffMessage } from '../../sdk/staff-types.ts';

@@ -2,6 +2,7 @@
 import { useComputed, useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { memo } from '../ui/memo.ts';
+import { partOf, usePart } from '../ui/on-use.ts';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import type { StaffConversationListItem } from '../../protocol/entities.ts';
 import { visitorName } from '../../desk/conversation-commands.ts';
@@ -11,10 +12,10 @@ import { desk, deskState } from '../desk.ts';
 import { Avatar } from '../ui/avatar.tsx';
 import { IconButton } from '../ui/button.tsx';
 import { Icon } from '../ui/icon.tsx';
-import { say, t } from '../words.ts';
+import { say, t, withWords } from '../words.ts';
 import { handles } from './face.ts';
 import { OrderMarks } from './order-marks.tsx';
-import { MarkedBar, SavedViews } from './saved-views.tsx';
+import { SavedViews } from './saved-views.tsx';
 import { duration, fullTime, shortTime } from './times.ts';
 
 const tabWords = { pending: 'tabPending', mine: 'tabMine', all: 'tabAll', closed: 'tabClosed' } as const;
@@ -49,6 +50,14 @@ export function QueuePane(): JSX.Element {
       <List />
     </section>
   );
+}
+
+const markedBar = partOf(() => withWords(import('./marked-bar.tsx')));
+
+function MarkedBar(): JSX.Element | null {
+  const isMarked = useComputed(() => deskState.value.marked.size > 0).value;
+  const part = usePart(markedBar, isMarked);
+  return part === null ? null : <part.MarkedBar />;
 }
 
 function Views(): JSX.Element {
@@ -261,7 +270,7 @@ const Row = memo(function drawRow({
         title={t('cmd_mark')}
         onClick={(event) => {
           event.stopPropagation();
-          desk().model.order.toggleMark(item.id);
+          desk().model.marks.toggle(item.id);
         }}
       >
         {marked ? (

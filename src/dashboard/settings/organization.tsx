@@ -1,6 +1,6 @@
 // Owns the organization: its name, what is demanded at sign-in, plan, usage, rate limits and retention.
 import type { JSX } from 'preact';
-import { sizeText } from '../../sdk/attachments.ts';
+import { sizeText } from '../../sdk/shown-files.ts';
 import type { OrganizationDetail, OrganizationUsage } from '../../protocol/entities.ts';
 import { Table } from '../ui/table.tsx';
 import { Escalation } from './escalation.tsx';

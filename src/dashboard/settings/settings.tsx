@@ -5,15 +5,14 @@ import { session } from '../api.ts';
 import { go, hrefOf, route } from '../router.ts';
 import { toast } from '../ui/toast.tsx';
 import css from '../styles/settings.css';
+import { adopt } from '../ui/adopt.ts';
+import '../ui/form-look.ts';
 import { loadSettingsWords } from './words.ts';
 import { Icon } from '../ui/icon.tsx';
 import { t } from '../words.ts';
 import { settingsPages, type SettingsPage, type SettingsPageProps } from './pages.ts';
 
-// The policy lets no script write a style element, but a sheet may be adopted.
-const sheet = new CSSStyleSheet();
-sheet.replaceSync(css);
-document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
+adopt(css);
 
 function pagesFor(isAdmin: boolean): readonly SettingsPage[] {
   return settingsPages.filter(({ adminOnly }) => isAdmin || !adminOnly);

@@ -1,8 +1,12 @@
 // Owns what lies over the page: the browser's own dialog, with a title, closed by Escape and by its button.
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
+import css from '../styles/dialog.css';
 import { t } from '../words.ts';
+import { adopt } from './adopt.ts';
 import { Button, IconButton } from './button.tsx';
+
+adopt(css);
 
 export interface DialogProps {
   readonly title: string;

@@ -1,4 +1,5 @@
 // Owns fields of forms: a label, what is written, a hint, and what is wrong, tied together for everybody who reads them.
+import './form-look.ts';
 import { createElement, type ComponentChildren, type JSX } from 'preact';
 import { useId } from 'preact/hooks';
 

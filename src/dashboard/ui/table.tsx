@@ -1,4 +1,5 @@
 // Owns tables. On a narrow page each row stands as a block, with the column's name before each value.
+import './form-look.ts';
 import type { ComponentChildren, JSX } from 'preact';
 
 export interface Column<Row> {

@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { brotliCompressSync, constants } from 'node:zlib';
 import type { Context, Middleware } from 'koa';
 import { z } from 'zod';
 import { visitorApiPrefix } from '../../protocol/codes.ts';
@@ -11,7 +12,7 @@ import { isLoopbackHost, mayHaveSessionCookie } from '../../services/auth/sessio
 import { dashboardLook } from '../../services/tenants/dashboard-look.ts';
 import type { Service } from '../../services/service.ts';
 import { clientAddressOf, readCredentials } from '../request.ts';
-import { readFiles, sendFile, type StaticFile } from '../static-files.ts';
+import { chooseEncoding, readFiles, sendFile, type Encoding, type StaticFile } from '../static-files.ts';
 import { escapeHtml } from './html.ts';
 import { serviceWorkerScript } from './service-worker.ts';
 
@@ -140,9 +141,18 @@ function sendPage(ctx: Context, service: Service, build: Build): void {
   ctx.vary('Accept-Language');
   ctx.vary('Cookie');
   // A function: a host may hold a dollar sign, which means something in a text that replaces.
-  ctx.body = build.html.replace('</head>', () => `${named}${earlyLinks(ctx, build)}</head>`);
+  const html = build.html.replace('</head>', () => `${named}${earlyLinks(ctx, build)}</head>`);
+  ctx.vary('Accept-Encoding');
+  const encoding = chooseEncoding(ctx.get('accept-encoding'), compressed);
+  if (encoding !== null) ctx.set('Content-Encoding', encoding);
+  ctx.body = encoding === null ? html : (compressed.get(encoding)?.(html) ?? html);
   revalidate(ctx);
 }
+
+/** The page is small, and not the same for everyone: it is compressed when it is asked for. */
+const compressed: ReadonlyMap<Encoding, (html: string) => Buffer> = new Map([
+  ['br', (html) => brotliCompressSync(html, { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } })],
+]);
 
 /** Tells the browser what the script will ask for, so that it comes beside the script and not behind it. */
 function earlyLinks(ctx: Context, { languages }: Build): string {
@@ -188,7 +198,10 @@ async function sendManifest(ctx: Context, service: Service, trustProxy: number):
 /** Kept by browsers, and asked for again each time. */
 function revalidate(ctx: Context): void {
   ctx.set('Cache-Control', 'private, no-cache');
-  ctx.etag = createHash('sha256').update(String(ctx.body)).digest('base64url').slice(0, 22);
+  ctx.etag = createHash('sha256')
+    .update(Buffer.isBuffer(ctx.body) ? ctx.body : String(ctx.body))
+    .digest('base64url')
+    .slice(0, 22);
   ctx.status = 200;
   if (!ctx.fresh) return;
   ctx.status = 304;

@@ -1,7 +1,8 @@
 // The conversation pane as lines: title with who is here, messages in sight, and what is
 // being written. Pure.
+import { inEnglish } from '../../../desk/english.ts';
 import { sizeLimits } from '../../../protocol/codes.ts';
-import { sizeText } from '../../../sdk/attachments.ts';
+import { sizeText } from '../../../sdk/shown-files.ts';
 import { visitorName } from '../../../desk/conversation-commands.ts';
 import {
   cannedQuery,
@@ -74,7 +75,7 @@ export function conversationTitle(state: ViewState, layout: PaneLayout): Line {
   const others = present(state);
   const left: Line = [
     ...(layout.panes === 1 ? [{ text: '‹ ', dim: true }] : []),
-    { text: sanitizeLine(visitorName(item)), bold: true },
+    { text: sanitizeLine(visitorName(item, inEnglish)), bold: true },
     { text: ' · ', dim: true },
     ...standing(item, state.session?.member.id ?? ''),
     ...(item.mode === 'test' ? [{ text: ' · test', color: 'magenta' as const }] : []),
@@ -127,7 +128,7 @@ function typingText(state: ViewState): string {
     .map(
       ({ userName, senderRole }) =>
         sanitizeLine(userName) ||
-        (senderRole === 'visitor' ? sanitizeLine(visitorName(openItem(state))) : 'a colleague'),
+        (senderRole === 'visitor' ? sanitizeLine(visitorName(openItem(state), inEnglish)) : 'a colleague'),
     );
   if (who.length === 0) return '';
   if (who.length === 1) return `${who[0] ?? ''} is typing…`;
@@ -136,7 +137,7 @@ function typingText(state: ViewState): string {
 
 function purpose(state: ViewState, composer: ComposerState): Span {
   const item = openItem(state);
-  const name = sanitizeLine(visitorName(item));
+  const name = sanitizeLine(visitorName(item, inEnglish));
   if (composer.keeping !== null)
     return { text: 'Kept for the assistant · first line: the question', color: 'yellow', bold: true };
   if (composer.editing !== null) return { text: 'Changing your message', color: 'yellow', bold: true };

@@ -1,5 +1,6 @@
 // What is laid over the panes: help, lists to choose from, questions, the visitor's data.
 // Pure: a place and lines that cover what is below.
+import { inEnglish } from '../../../desk/english.ts';
 import { isAvailable, keyScopeOf } from '../../../desk/available-commands.ts';
 import { menuChoices, menuEmpty, menuTitle } from '../../../desk/menus.ts';
 import { sanitizeLine } from '../text/sanitize-line.ts';
@@ -108,14 +109,14 @@ export function overlayOf(state: ViewState, dialog: Dialog, keymap: Keymap): Ove
       return placed(framed([...question, blankLine, keys], 'Confirm', '', columns), columns, state);
     }
     default: {
-      const choices = menuChoices(state, dialog, keymap);
+      const choices = menuChoices(state, dialog, keymap, inEnglish);
       const most = Math.max(1, Math.min(height - 2, 16));
       const index = Math.min(dialog.index, Math.max(0, choices.length - 1));
       const top = Math.max(0, Math.min(index - most + 1, choices.length - most));
       const filter = sanitizeLine(`${dialog.filter}|`).slice(0, -1);
       const list: readonly Line[] =
         choices.length === 0
-          ? [[{ text: `  ${menuEmpty(dialog)}`, dim: true }]]
+          ? [[{ text: `  ${menuEmpty(dialog, inEnglish)}`, dim: true }]]
           : choices.slice(top, top + most).map((choice, at) => {
               const isChosen = top + at === index;
               return justify(
@@ -133,7 +134,7 @@ export function overlayOf(state: ViewState, dialog: Dialog, keymap: Keymap): Ove
       return placed(
         framed(
           body,
-          menuTitle(dialog),
+          menuTitle(dialog, inEnglish),
           choices.length > most ? `${index + 1} of ${choices.length}` : '',
           columns,
         ),

@@ -1,5 +1,6 @@
 // One message as lines of a given width: day, unread line, who and when, the text, marks.
 // Pure and remembered per message, so that a frame costs what is in sight.
+import { inEnglish } from '../../../desk/english.ts';
 import type { ShownMessage } from '../../../desk/desk-state.ts';
 import { lastSeenMessage, shownMessages } from '../../../desk/shown-messages.ts';
 import { justify } from './line-layout.ts';
@@ -9,7 +10,8 @@ import { contentLines } from '../text/rich-lines.ts';
 import { sanitizeLine } from '../text/sanitize-line.ts';
 import type { Line, Span } from '../text/types.ts';
 import { cut, widthOf } from '../text/wrap.ts';
-import { isOnlyNames, kindOf as fileKind, sizeText } from '../../../sdk/attachments.ts';
+import { isOnlyNames } from '../../../sdk/attachments.ts';
+import { kindOf as fileKind, sizeText } from '../../../sdk/shown-files.ts';
 import type { SdkAttachment } from '../../../sdk/types.ts';
 import { mailMarks } from '../../../desk/mail-marks.ts';
 import { dayLabel, dayOf, timeOfDay } from '../../../desk/time.ts';
@@ -189,7 +191,7 @@ function draw(
   if (message.choices !== undefined)
     marks.push({ text: `${message.choices.length} titles offered`, dim: true });
   if (message.choice !== undefined) marks.push({ text: 'chose this title', dim: true });
-  for (const { text, bad } of mailMarks(message))
+  for (const { text, bad } of mailMarks(message, inEnglish))
     marks.push(bad ? { text: `✗ ${text}`, color: 'red' } : { text, dim: true });
   if (isSeen === true) marks.push({ text: '✓ seen', dim: true });
   if (message.state === 'sending') marks.push({ text: '… sending', dim: true });

@@ -1,4 +1,5 @@
 // The commands of plain mode: what a line that begins with a slash does. Writes its answers through the reporter.
+import { createConversationActs } from '../../../desk/conversation-acts.ts';
 import { targetConversation, targetFiles } from '../../../desk/available-commands.ts';
 import { fittingReplies, hasText } from '../../../desk/composer.ts';
 import type { DeskController } from '../../../desk/desk-controller.ts';
@@ -239,7 +240,7 @@ export class PlainCommands {
     const found = colleagues.filter(({ name }) => name.toLowerCase().includes(words.toLowerCase()));
     const item = targetConversation(this.#state);
     if (item !== undefined && words !== '' && found[0] !== undefined && found.length === 1)
-      return commands.transfer(item.id, found[0]);
+      return createConversationActs(context).transfer(item.id, found[0]);
     const names = colleagues.map(({ name, online }) => `${sanitizeLine(name)}${online ? '' : ' (offline)'}`);
     return this.#reporter.write(
       names.length === 0 ? 'There is no other member.' : `Colleagues: ${names.join(', ')}.`,

@@ -1,5 +1,6 @@
 // Conversations and messages as plain lines that can be read one after another: for screen
 // readers and terminals without a screen. Pure.
+import { inEnglish } from '../../../desk/english.ts';
 import type { StaffConversationListItem } from '../../../protocol/entities.ts';
 import { visitorName } from '../../../desk/conversation-commands.ts';
 import type { DeskState, ShownMessage } from '../../../desk/desk-state.ts';
@@ -29,7 +30,7 @@ export function conversationText(item: StaffConversationListItem, state: DeskSta
   const channel = item.channel === 'email' ? ', by e-mail' : '';
   const draft = state.drafted.has(item.id) ? ', with a draft' : '';
   const text = sanitizeLine(item.lastMessage?.preview ?? item.subject ?? '');
-  return `${sanitizeLine(visitorName(item))}${channel}${who}${waits}${unread}${draft}${text === '' ? '' : `: ${text}`}`;
+  return `${sanitizeLine(visitorName(item, inEnglish))}${channel}${who}${waits}${unread}${draft}${text === '' ? '' : `: ${text}`}`;
 }
 
 function author(message: ShownMessage, memberId: string): string {
@@ -56,7 +57,7 @@ export function messageText(message: ShownMessage, state: DeskState, columns: nu
   const said = [
     ...(message.state === 'failed' ? [`not sent: ${sanitizeLine(message.error?.message ?? '')}`] : []),
     ...(message.state !== 'failed' && message.editedAt !== null ? ['edited'] : []),
-    ...mailMarks(message).map(({ text }) => text),
+    ...mailMarks(message, inEnglish).map(({ text }) => text),
   ];
   const marks = said.length === 0 ? '' : ` (${said.join(', ')})`;
   const { attachments = [] } = message;

@@ -1,5 +1,6 @@
 // The queue pane as lines: tabs or the search, and the rows in sight. Pure; each row is
 // remembered, so that a tick draws only those whose time has moved on.
+import { inEnglish } from '../../../desk/english.ts';
 import type { StaffConversationListItem } from '../../../protocol/entities.ts';
 import { visitorName } from '../../../desk/conversation-commands.ts';
 import type { PaneLayout } from './pane-layout.ts';
@@ -160,7 +161,11 @@ function drawRow(item: StaffConversationListItem, options: RowOptions, time: Spa
     : { text: ' ' };
   const unread = item.unreadCount > 0 && !options.read;
   const status: Span = marked ? { text: '✚', color: 'cyan', bold: true } : mark(item, memberId);
-  const name: Span = { text: sanitizeLine(visitorName(item)), bold: unread || cursor, underline: open };
+  const name: Span = {
+    text: sanitizeLine(visitorName(item, inEnglish)),
+    bold: unread || cursor,
+    underline: open,
+  };
   const count: Line = unread
     ? [{ text: `${shortCount(item.unreadCount)} new`, color: 'cyan', bold: true }]
     : [];

@@ -1,10 +1,10 @@
 // What is known about the visitor of the open conversation, as lines. Pure.
+import { inEnglish } from '../../../desk/english.ts';
 import type { VerifiedField, Visitor } from '../../../protocol/entities.ts';
 import { canManage, visitorName } from '../../../desk/conversation-commands.ts';
 import { sanitizeLine } from '../text/sanitize-line.ts';
 import type { DeskState } from '../../../desk/desk-state.ts';
 import { longDuration, shortTimestamp } from '../../../desk/time.ts';
-import { inEnglish } from '../../../desk/texts.ts';
 import type { Line, Span } from '../text/types.ts';
 import { wrap } from '../text/wrap.ts';
 import { openItem } from './conversation-lines.ts';
@@ -63,7 +63,7 @@ export function visitorLines(state: DeskState, columns: number): readonly Line[]
   const verified = new Set(visitor.verifiedFields);
   const lines: Line[] = [
     ...markedLines(
-      { text: sanitizeLine(visitorName(item)), bold: true, color: 'cyan' },
+      { text: sanitizeLine(visitorName(item, inEnglish)), bold: true, color: 'cyan' },
       verified.has(nameSource(visitor)),
       columns,
     ),
