@@ -82,7 +82,7 @@ export function MarksLine({ item }: { readonly item: StaffConversationListItem }
 /** How a message came, and how its mail stands. */
 export function drawMailMarks(message: StaffMessage): JSX.Element[] {
   return mailMarks(message, say).map(({ text, bad }) => (
-    <span key={text} class={bad ? 'bad' : undefined}>
+    <span key={text} class={bad ? 'mark bad' : 'mark'}>
       <Icon name="mail" />
       {text}
     </span>
