@@ -76,6 +76,17 @@ describe('limits', () => {
     ).toBe(10);
   });
 
+  it('answer one who asks again as soon as they were answered', async () => {
+    const { limiter } = await openNode();
+    const checks = [{ key: 'k', windows: [{ limit: 40, windowMs: 3_600_000 }] }];
+    // At every distance from the answer, counted in steps of promises.
+    for (let steps = 0; steps < 10; steps += 1) {
+      await limiter.take(checks);
+      for (let step = 0; step < steps; step += 1) await Promise.resolve();
+      expect(await limiter.take(checks)).toEqual({ ok: true });
+    }
+  });
+
   it('are forgotten when nothing of them counts any more', async () => {
     const node = await openNode();
     await node.limiter.take([{ key: 'brief', windows: [{ limit: 5, windowMs: 1 }] }]);

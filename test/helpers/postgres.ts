@@ -216,7 +216,8 @@ export async function askDatabase(
   try {
     let given = 0;
     const { rows } = await link.query<Record<string, unknown>>(
-      { text: sql.replaceAll('?', () => `$${(given += 1)}`) },
+      // Ids rise with time, as the numbers of rows do.
+      { text: sql.replaceAll('?', () => `$${(given += 1)}`).replaceAll(/\browid\b/g, 'id') },
       values,
     );
     return rows;

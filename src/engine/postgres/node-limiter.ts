@@ -51,7 +51,8 @@ export class NodeLimiter implements Limiter {
   readonly #now: () => number;
   #link: Link | null = null;
   #waiting: Asked[] = [];
-  #running: Promise<void> | null = null;
+  #running = false;
+  #ended: Promise<void> = Promise.resolve();
   #closed = false;
 
   /**
@@ -78,7 +79,7 @@ export class NodeLimiter implements Limiter {
 
   async close(): Promise<void> {
     this.#closed = true;
-    await this.#running;
+    await this.#ended;
     await this.#link?.close();
   }
 
@@ -88,11 +89,12 @@ export class NodeLimiter implements Limiter {
     if (this.#closed) return Promise.reject(new StoreUnavailableError('The limiter is closed.'));
     return new Promise((resolve, reject) => {
       this.#waiting.push({ checks, counts, resolve, reject });
-      this.#running ??= this.#run().finally(() => (this.#running = null));
+      if (!this.#running) this.#ended = this.#run();
     });
   }
 
   async #run(): Promise<void> {
+    this.#running = true;
     while (this.#waiting.length > 0) {
       await new Promise((resolve) => setImmediate(resolve));
       const group = this.#waiting;
@@ -104,6 +106,8 @@ export class NodeLimiter implements Limiter {
         for (const { reject } of group) reject(error);
       }
     }
+    // In the same step as the last look at what waits: what is asked for from now on begins anew.
+    this.#running = false;
   }
 
   async #decide(group: readonly Asked[]): Promise<LimitVerdict[]> {
