@@ -17,7 +17,6 @@ import { readSetting, say, t, withWords, writeSetting } from './words.ts';
 /** What the browser does by itself, or has no use for. */
 const without: readonly CommandName[] = [
   'redraw',
-  'quit',
   'editor',
   'openFile',
   'saveFile',
@@ -43,6 +42,8 @@ const without: readonly CommandName[] = [
 
 /** Keys that a browser keeps for itself, or that Tab must not lose, have others here. */
 const keys: KeyOverrides = {
+  // Here one leaves by signing out: never by a slip, so in the palette only.
+  quit: [],
   palette: ['ctrl+k', ':'],
   nextPane: ['f6'],
   previousPane: ['shift+f6'],
@@ -58,6 +59,7 @@ const keys: KeyOverrides = {
 };
 
 const spoken = (name: CommandName): string => {
+  if (name === 'quit') return t('signOut');
   const key = `cmd_${name}`;
   // A command that the dashboard has not is never named.
   return isSpoken(key) ? t(key) : name;
@@ -165,7 +167,10 @@ export function desk(): Desk {
         });
       },
       copy: (text) => void navigator.clipboard?.writeText(text).catch(() => undefined),
-      exit: () => undefined,
+      // The member has asked for it; what ends for another reason stays where it is.
+      exit: (code) => {
+        if (code === 0) signOut();
+      },
       preferences: {
         get: (name) => readSetting(`deskbell.${name}`),
         set: (name, value) => writeSetting(`deskbell.${name}`, value),
@@ -197,4 +202,11 @@ export function desk(): Desk {
   );
   current = { model, keymap, drafts };
   return current;
+}
+
+/** Ends the session; what hands the drafts over is loaded for it. */
+export function signOut(): void {
+  withWords(import('./draft-keeper.ts'))
+    .then((file) => file.signOut())
+    .catch((error: unknown) => desk().model.context.report(error));
 }

@@ -3,18 +3,12 @@ import type { JSX } from 'preact';
 import { useComputed } from '@preact/signals';
 import { waitingCount } from '../desk/notifications.ts';
 import { session } from './api.ts';
-import { desk, deskState } from './desk.ts';
+import { deskState, signOut } from './desk.ts';
 import { go, hrefOf, route } from './router.ts';
 import { Icon } from './ui/icon.tsx';
 import { initials } from './ui/initials.ts';
 import { Menu } from './ui/menu.tsx';
-import { t, withWords } from './words.ts';
-
-const signOut = (): void => {
-  withWords(import('./draft-keeper.ts'))
-    .then((file) => file.signOut())
-    .catch((error: unknown) => desk().model.context.report(error));
-};
+import { t } from './words.ts';
 
 export function Sidebar(): JSX.Element {
   const waiting = useComputed(() => waitingCount(deskState.value)).value;

@@ -15,13 +15,15 @@ interface ToastState {
 const toasts = signal<readonly ToastState[]>([]);
 let nextId = 1;
 const shownMs = 6_000;
-const maxShown = 4;
+/** On a phone two are as much as one reads beside the conversation. */
+const narrow = matchMedia('(max-width: 49.99rem)');
+const maxShown = (): number => (narrow.matches ? 2 : 4);
 
 /** Says a sentence. */
 export function toast(text: string, tone: Tone = 'info'): void {
   const id = nextId;
   nextId += 1;
-  toasts.value = [...toasts.value.filter((one) => one.text !== text), { id, text, tone }].slice(-maxShown);
+  toasts.value = [...toasts.value.filter((one) => one.text !== text), { id, text, tone }].slice(-maxShown());
   setTimeout(() => dismiss(id), shownMs);
 }
 
