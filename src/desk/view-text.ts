@@ -49,7 +49,7 @@ const valueWords: Readonly<Record<string, (value: string) => QueueFilter | null>
   assigned: (assignedTo) => ({ assignedTo }),
   application: (applicationId) => ({ applicationId }),
   visitor: (visitorId) => ({ visitorId }),
-  channel: (value) => (value === 'chat' ? { channel: 'chat' } : null),
+  channel: (value) => (value === 'chat' || value === 'email' ? { channel: value } : null),
   words: (q) => ({ q }),
 };
 
@@ -64,6 +64,7 @@ export function viewWords(tags: readonly string[]): readonly string[] {
     ...Object.keys(bareWords).filter((word) => word !== 'read' && word !== 'tagged'),
     ...priorities.map((one) => `priority:${one}`),
     'waiting:30',
+    'channel:email',
     ...sorts.map((one) => `sort:${one}`),
     sharedWord,
     ...tags.map((tag) => `tag:${quoted(tag)}`),

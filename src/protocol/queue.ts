@@ -63,7 +63,7 @@ export const queueQuery = {
     .optional()
     .describe('those of one of these priorities'),
   visitorId: visitorUuid.optional(),
-  channel: z.enum(['chat']).optional(),
+  channel: z.enum(['chat', 'email']).optional().describe('how it was begun'),
   sort: queueSort.optional(),
   waitingLonger: z
     .union(

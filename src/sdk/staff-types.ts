@@ -66,7 +66,7 @@ export interface QueueFilter {
   readonly snoozed?: boolean | 'all';
   readonly priority?: readonly Priority[];
   readonly visitorId?: string;
-  readonly channel?: 'chat';
+  readonly channel?: 'chat' | 'email';
   readonly sort?: QueueSort;
   /** Minutes. */
   readonly waitingLonger?: number;

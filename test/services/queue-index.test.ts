@@ -62,6 +62,8 @@ const questions: Readonly<Record<string, string>> = {
   'untagged=true': 'tags is null',
   'tag=bug': `tags like '%,bug,%'`,
   'tag=bug&tag=bill&unread=true': `tags like '%,bug,%' and tags like '%,bill,%' and c.last_visitor_seq > position`,
+  'channel=email': `c.channel = 'email'`,
+  'channel=chat': 'c.channel is null',
   'waitingLonger=1': 'c.waiting_since <= :now - 60000',
 };
 
@@ -97,6 +99,23 @@ const act = (who: TestMember, id: string, name: string, body: object = {}) =>
   who.call('POST', `/conversations/${id}/${name}`, body);
 
 describe('what members and visitors do', () => {
+  it('a conversation that was begun by mail is one of those, and no chat', async () => {
+    const id = await createConversation(visitor);
+    // As a mail begins one, and with a change that tells the index of it.
+    await rowsOf(app, `update conversations set channel = 'email' where id = '${id}'`);
+    await act(ann, id, 'accept');
+    await hold();
+    const ids = async (query: string): Promise<string[]> =>
+      ((await ann.call('GET', `/conversations?${query}`)).body.conversations as { id: string }[]).map(
+        (one) => one.id,
+      );
+    expect(await ids('channel=email')).toEqual([id]);
+    expect(await ids('channel=chat')).not.toContain(id);
+    // Those that the database answers.
+    expect(await ids(`channel=email&visitorId=${visitor.id}`)).toEqual([id]);
+    expect(await ids(`channel=chat&visitorId=${visitor.id}`)).not.toContain(id);
+  });
+
   it('messages, acts, order, reading: each is in the next answer', async () => {
     const [one = '', two = '', three = ''] = open;
     const steps: (() => Promise<unknown>)[] = [
@@ -263,6 +282,7 @@ describe('memory', () => {
       application_id: 'app',
       assigned_to: null,
       priority: 'normal',
+      channel: null,
       snoozed: 0,
       waiting_since: null,
       created_at: place,

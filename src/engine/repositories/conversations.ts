@@ -30,6 +30,8 @@ export interface ConversationFilter {
   readonly priorities?: readonly Priority[] | undefined;
   /** The visitor's UUID, under any application. */
   readonly visitorId?: string | undefined;
+  /** How it was begun. */
+  readonly channel?: 'chat' | 'email' | undefined;
   /** The visitor has waited since this time, or longer. */
   readonly waitingSince?: number | undefined;
 }
@@ -84,6 +86,8 @@ export interface QueueFacets {
   readonly application_id: string;
   readonly assigned_to: string | null;
   readonly priority: Priority;
+  /** null: by chat. */
+  readonly channel: 'email' | null;
   /** 0 or 1. */
   readonly snoozed: number;
   readonly waiting_since: number | null;

@@ -40,6 +40,7 @@ export async function queueFilter(
     snoozed: snoozedFilter(query),
     priorities: query.priority,
     visitorId: query.visitorId,
+    channel: query.channel,
     waitingSince:
       waitingLonger === undefined ? undefined : service.engine.clock.now() - waitingLonger * 60_000,
   };

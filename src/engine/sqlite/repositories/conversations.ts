@@ -400,6 +400,8 @@ function orderFilters(base: ReturnType<typeof queueBase>, filter: ConversationFi
     const tagged = sql<boolean>`exists (select 1 from conversation_tags as any_tag where any_tag.conversation_id = c.id)`;
     query = query.where(filter.untagged ? sql<boolean>`not ${tagged}` : tagged);
   }
+  if (filter.channel !== undefined)
+    query = query.where('c.channel', filter.channel === 'email' ? 'is not' : 'is', null);
   if (filter.snoozed !== undefined)
     query = query.where('c.snoozed_until', filter.snoozed ? 'is not' : 'is', null);
   if (filter.priorities !== undefined) query = query.where('c.priority', 'in', filter.priorities);
@@ -579,6 +581,7 @@ const facetColumns = builder
     'c.application_id',
     'c.assigned_to',
     'c.priority',
+    'c.channel',
     'c.waiting_since',
     'c.created_at',
     'c.updated_at',

@@ -167,7 +167,7 @@ export class QueueIndex {
 
   /** What a conversation must have, must not have, and of which groups it must have one. */
   #question(filter: ConversationFilter) {
-    const { assignedTo, applicationId, tagIds = [], untagged, snoozed, priorities } = filter;
+    const { assignedTo, applicationId, tagIds = [], untagged, snoozed, priorities, channel } = filter;
     const states = mode.options.flatMap((one) =>
       (filter.mode ?? one) === one ? conversationStatus.options.map((status) => [one, status] as const) : [],
     );
@@ -184,10 +184,12 @@ export class QueueIndex {
       ...tagIds.map((id) => having(`tag ${id}`)),
       ...(untagged === false ? [having('tagged')] : []),
       ...(snoozed === true ? [having('snoozed')] : []),
+      ...(channel === 'email' ? [having('email')] : []),
     ];
     const unwanted = [
       ...(untagged === true ? [having('tagged')] : []),
       ...(snoozed === false ? [having('snoozed')] : []),
+      ...(channel === 'chat' ? [having('email')] : []),
     ];
     return { wanted, unwanted, oneOf };
   }
@@ -202,6 +204,7 @@ function namesOf(facets: QueueFacets): string[] {
     `application ${facets.application_id}`,
     `assigned ${facets.assigned_to ?? 'none'}`,
     ...(facets.snoozed === 1 ? ['snoozed'] : []),
+    ...(facets.channel === 'email' ? ['email'] : []),
     ...(facets.visitor_wrote === 1 ? ['visitor'] : []),
     ...(tags === null ? [] : ['tagged', ...tags.split(' ').map((id) => `tag ${id}`)]),
     ...(readers === null ? [] : readers.split(' ').map((id) => `read ${id}`)),
