@@ -1,12 +1,13 @@
 // Owns: that a test run leaves nothing on the machine: a file that forgets a process or a folder fails by name, and a
 // runner that is killed takes its processes and folders with it.
-import { existsSync, readdirSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { cleanEnvironment, repository, Running } from '../helpers/command.ts';
 import { eventually } from '../helpers/eventually.ts';
+import { findInList } from '../helpers/run-mark.ts';
 
 let folder: string;
 
@@ -80,7 +81,22 @@ async function expectNothingLeft(pids: readonly number[]): Promise<void> {
   });
 }
 
-describe.runIf(existsSync('/proc/self/environ'))('a test run', () => {
+test('finds its processes in the list of ps, too, where there is no /proc', () => {
+  const list = [
+    `  ${process.pid} node itself.mjs TEST_RUN=run.1 PATH=/bin`,
+    '    1 init',
+    ' 4061 sleep 30 SHELL=/bin/sh TEST_RUN=run.1 _=/bin/sleep',
+    ' 4062 node worker.mjs TEST_RUN=run',
+    ' 4063 node other.mjs TEST_RUN=run2.1',
+  ].join('\n');
+  expect(findInList(list, 'run')).toEqual([
+    { pid: 4061, command: 'sleep 30' },
+    { pid: 4062, command: 'node worker.mjs' },
+  ]);
+  expect(findInList(list, 'run.1').map(({ pid }) => pid)).toEqual([4061]);
+});
+
+describe('a test run', () => {
   test('fails with the names of what a file leaves behind, and removes it', async () => {
     const { code, stdout, stderr } = await (await startRunner(startsPrograms(''))).ended;
     expect(code).toBe(1);

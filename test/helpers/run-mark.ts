@@ -1,6 +1,7 @@
 // Owns the mark of a test run: a variable that every process of the run inherits, so that all of them are found
-// again, those of a killed runner too. Must not need anything but Linux's /proc; elsewhere nothing is found.
-import { readdirSync, readFileSync } from 'node:fs';
+// again, those of a killed runner too: in Linux's /proc, and by the command ps where there is none.
+import { execFileSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 
 /** `<run>` in the runner's workers, `<run>.<file>` in all that a test file starts. */
 export const runVariable = 'TEST_RUN';
@@ -16,9 +17,28 @@ export interface MarkedProcess {
  * @param mark a run, with all its files; or one file of a run
  */
 export function findProcesses(mark: string): MarkedProcess[] {
+  if (!existsSync('/proc/self/environ')) return findInList(askPs(), mark);
   return processIds()
-    .filter((pid) => pid !== process.pid && hasMark(readProc(pid, 'environ'), mark))
+    .filter((pid) => pid !== process.pid && hasMark(readProc(pid, 'environ').split('\0'), mark))
     .map((pid) => ({ pid, command: readProc(pid, 'cmdline').replaceAll('\0', ' ').trim() }));
+}
+
+/** What runs on a system without /proc: ps writes the environment behind the command. */
+function askPs(): string {
+  // "x" also names what has no terminal, "e" the environment, "ww" the whole of it.
+  return execFileSync('ps', ['axeww', '-o', 'pid=,command='], {
+    encoding: 'utf8',
+    maxBuffer: 64 * 1024 * 1024,
+  });
+}
+
+/** The same as {@link findProcesses}, from what ps says. */
+export function findInList(text: string, mark: string): MarkedProcess[] {
+  return text.split('\n').flatMap((line) => {
+    const [pid = '', ...rest] = line.trim().split(/\s+/);
+    const found = Number(pid) !== process.pid && hasMark(rest, mark);
+    return found ? [{ pid: Number(pid), command: rest.filter((part) => !/^\w+=/.test(part)).join(' ') }] : [];
+  });
 }
 
 /** Kills what runs under a mark, and whatever that still starts while it is looked for. */
@@ -38,17 +58,13 @@ function kill(pid: number): void {
 }
 
 function processIds(): number[] {
-  try {
-    return readdirSync('/proc').map(Number).filter(Number.isInteger);
-  } catch {
-    return [];
-  }
+  return readdirSync('/proc').map(Number).filter(Number.isInteger);
 }
 
-function hasMark(environment: string, mark: string): boolean {
-  return environment
-    .split('\0')
-    .some((entry) => entry === `${runVariable}=${mark}` || entry.startsWith(`${runVariable}=${mark}.`));
+function hasMark(environment: readonly string[], mark: string): boolean {
+  return environment.some(
+    (entry) => entry === `${runVariable}=${mark}` || entry.startsWith(`${runVariable}=${mark}.`),
+  );
 }
 
 /** @returns a file of a process; empty when it has ended, or belongs to another user */
