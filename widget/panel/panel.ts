@@ -92,8 +92,7 @@ export function createPanel(shell: VisibleHost, i18n: I18n, draft: PanelDraft): 
   backButton.classList.add('back');
   backButton.hidden = true;
   const soundButton = button(words.soundOn, icons.sound, () => handlers.sound());
-  const presence = h('p', { class: 'presence' }, config?.online === true ? words.online : words.away);
-  presence.classList.toggle('on', config?.online === true);
+  const presence = drawPresence(config?.online === true, words);
   const header = h(
     'header',
     {},
@@ -110,9 +109,7 @@ export function createPanel(shell: VisibleHost, i18n: I18n, draft: PanelDraft): 
     chat,
   );
   shell.box.append(element);
-  // A page's keyboard shortcuts are not meant for what is typed in here.
-  for (const type of ['keydown', 'keypress', 'keyup'])
-    element.addEventListener(type, (event) => event.stopPropagation(), { signal });
+  keepKeys(element, signal);
   const { isPhone, fit } = createPhoneLayout(element, isOpen, signal);
   composer.fill(draft.content);
   composer.attach(draft.files);
@@ -132,12 +129,7 @@ export function createPanel(shell: VisibleHost, i18n: I18n, draft: PanelDraft): 
   }
 
   function focus(): void {
-    // On touch screens the keyboard would hide what there is to read.
-    const question = chat.querySelector<HTMLElement>('form input');
-    if (matchMedia('(pointer: coarse)').matches) element.focus();
-    else if (question?.checkVisibility() === true) question.focus();
-    else if (composer.element.checkVisibility()) composer.focus();
-    else element.focus();
+    focusLikely(element, composer);
   }
 
   function keys(event: KeyboardEvent): void {
@@ -174,6 +166,22 @@ export function createPanel(shell: VisibleHost, i18n: I18n, draft: PanelDraft): 
   };
 }
 
+/** Focus on what the visitor will most likely use. */
+function focusLikely(panel: HTMLElement, composer: Composer): void {
+  const question = panel.querySelector<HTMLElement>('.chat form input');
+  // On touch screens the keyboard would hide what there is to read.
+  if (matchMedia('(pointer: coarse)').matches) panel.focus();
+  else if (question?.checkVisibility() === true) question.focus();
+  else if (composer.element.checkVisibility()) composer.focus();
+  else panel.focus();
+}
+
+/** A page's keyboard shortcuts are not meant for what is typed in here. */
+function keepKeys(element: HTMLElement, signal: AbortSignal): void {
+  for (const type of ['keydown', 'keypress', 'keyup'])
+    element.addEventListener(type, (event) => event.stopPropagation(), { signal });
+}
+
 function button(label: string, path: string, click: () => void): HTMLButtonElement {
   return h('button', { type: 'button', class: 'icon', 'aria-label': label, title: label, click }, icon(path));
 }
@@ -205,6 +213,13 @@ function drawChat(composer: Composer, words: I18n['words']): HTMLElement {
     composer.element,
   );
   return chat;
+}
+
+/** Whether a member of the staff is there, when the panel opens. */
+function drawPresence(online: boolean, words: I18n['words']): HTMLElement {
+  const presence = h('p', { class: 'presence' }, online ? words.online : words.away);
+  presence.classList.toggle('on', online);
+  return presence;
 }
 
 /** The organization's picture; nothing where it has none, or where it does not load. */
