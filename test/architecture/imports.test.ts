@@ -69,7 +69,7 @@ const WALLS: readonly Wall[] = [
     folder: 'src/net/',
     own: ['src/net/'],
     types: ['src/engine/engine.ts'],
-    packages: ['node:', 'ipaddr.js', 'nodemailer'],
+    packages: ['node:', 'ipaddr.js', 'nodemailer', 'imapflow'],
   },
   { folder: 'src/protocol/codes.ts', own: [], packages: [] },
   { folder: 'src/protocol/', own: ['src/protocol/'], packages: ['zod'] },

@@ -123,6 +123,14 @@ export class MailboxHost {
           socket.write(`* ${place} FETCH (UID ${mail.uid} BODY[] {${mail.raw.length}}\r\n`);
           socket.write(mail.raw);
           return ok(')\r\n');
+        case 'NOOP':
+        case 'NAMESPACE':
+        case 'LIST':
+        case 'LSUB':
+          return ok();
+        case 'LOGOUT':
+          ok('* BYE\r\n');
+          return void socket.end();
         case 'UID STORE':
           for (const [flag] of command.matchAll(/\\\w+/g)) mail?.flags.add(flag);
           return ok();
