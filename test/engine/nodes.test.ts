@@ -320,11 +320,13 @@ describe('what a node tells of the log', () => {
     const answered = Promise.withResolvers<void>();
     const query = Reflect.get(Link.prototype, 'query');
     const committed = Promise.withResolvers<void>();
+    const looked = Promise.withResolvers<void>();
     const spy = vi.spyOn(Link.prototype, 'query').mockImplementation(async function held(
       this: Link,
       ...given
     ) {
       const answer: unknown = await Reflect.apply(query, this, given);
+      if (!heldBack && /from "events" where "seq" >/.test(given[0].text)) looked.resolve();
       if (given[0].name === 'commit' && heldBack) {
         heldBack = false;
         committed.resolve();
@@ -338,8 +340,8 @@ describe('what a node tells of the log', () => {
       await committed.promise;
       await other.store.write('server:theirs', (tx) => tx.emit(event('theirs')));
       // The news has come, and the log was read, before the node knows of its own commit.
-      await one.store.read(({ repositories }) => repositories.events.lastSeq());
-      await new Promise((resolve) => setImmediate(resolve));
+      await looked.promise;
+      for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve));
       answered.resolve();
       await mine;
     } finally {
