@@ -217,7 +217,7 @@ export async function askDatabase(
     let given = 0;
     const { rows } = await link.query<Record<string, unknown>>(
       // Ids rise with time, as the numbers of rows do.
-      { text: sql.replaceAll('?', () => `$${(given += 1)}`).replaceAll(/\browid\b/g, 'id') },
+      { text: sql.replaceAll('?', () => `$${(given += 1)}`).replaceAll('order by rowid', 'order by id') },
       values,
     );
     return rows;
