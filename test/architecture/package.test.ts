@@ -24,8 +24,9 @@ const SOURCES = [
   'test',
 ];
 // The better-sqlite3 binaries are not in here, so this is our own code and what is bundled with it. The readers of PDF
-// and DOCX files are 0.65 MB of it, what mails, files and pushes need 0.3 MB.
-const MAX_PACKED_BYTES = 3 * 1024 * 1024;
+// and DOCX files are 0.65 MB of it, what mails, files and pushes need 0.3 MB, the reader of
+// mailboxes with its tables of character sets 0.35 MB.
+const MAX_PACKED_BYTES = 3.25 * 1024 * 1024;
 
 interface Packed {
   filename: string;
@@ -136,7 +137,8 @@ test('the notices name every package that was bundled, with its licence', async 
       new RegExp(`^${name} \\d+\\.\\d+\\.\\d+ \\((MIT|ISC|BSD[^)]*|Apache-2\\.0)\\)$`, 'm'),
     );
   }
-  expect(notices).not.toMatch(/\((A?GPL|LGPL|SSPL|BUSL|UNLICENSED)/);
+  // A heading names the licence; a licence's text may name others.
+  expect(notices).not.toMatch(/^\S+ \d+\.\S+ \(+(A?GPL|LGPL|SSPL|BUSL|UNLICENSED)/m);
 });
 
 interface Component {

@@ -89,8 +89,11 @@ it('servers and commands work beside each other, and make no folder', async () =
   const one = await serve([], env);
   const other = await serve([], env);
   try {
-    expect((await nodes()).nodes.map(({ connected }) => connected)).toEqual([true, true]);
-    expect((await nodes()).nodes.filter(({ leads }) => leads)).toHaveLength(1);
+    await eventually(async () => {
+      const found = (await nodes()).nodes;
+      expect(found.map(({ connected }) => connected)).toEqual([true, true]);
+      expect(found.filter(({ leads }) => leads)).toHaveLength(1);
+    });
     const { slug } = await deskbellProcessJson<{ slug: string }>(['org', 'create', 'Acme'], {
       env,
       cwd: folder,
