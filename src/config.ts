@@ -579,6 +579,12 @@ function databaseUrl(environment: Readonly<Record<string, string | undefined>>):
     throw new ConfigError(
       'DESKBELL_DATABASE_URL must be like postgres://user:password@db.example.com:5432/deskbell?sslmode=verify-full; it is not shown here, because it may hold a password.',
     );
+  // What a server says of its session is how others find it; the URL's words would take the place of it.
+  const taken = /[?&](options|application_name)=/i.exec(text)?.[1];
+  if (taken !== undefined)
+    throw new ConfigError(
+      `DESKBELL_DATABASE_URL must not set ${taken}: Deskbell sets it for each connection. Leave it out.`,
+    );
   return new Redacted(text);
 }
 

@@ -65,11 +65,14 @@ function dialogsOnUse(load: LoadTools['dialogs'], context: DeskContext, parts: D
   };
 }
 
-/** What a command would concern now: as long as it is the same, a command may still be carried out. */
+/**
+ * What a command would concern now: as long as it is the same, a command may still be carried out. What a visitor writes
+ * in between changes nothing of it.
+ */
 function aimOf(state: DeskState): string {
   const { focus, open, marked, dialog } = state;
   const places = [focus, open?.id, open?.selected, dialog?.kind];
-  return [...places, targetConversation(state)?.id, targetMessage(state, false)?.key, ...marked].join(' ');
+  return [...places, targetConversation(state)?.id, targetMessage(state, true)?.key, ...marked].join(' ');
 }
 
 /** A command that is given before they are there is carried out then, where it still concerns the same. */

@@ -19,6 +19,9 @@ export interface MailboxReaderOptions {
 }
 
 const backoff = { firstMs: 5_000, factor: 2, maxMs: 300_000, jitter: [0.8, 1.2] } as const;
+/** A mail that ends the connection, or the reading of it, as often is passed over for a while: it stays unread. */
+const maxAttempts = 3;
+const passedOverMs = 900_000;
 /** Mails that can't be taken now are tried again then. */
 const againMs = 60_000;
 
@@ -34,16 +37,18 @@ export function startMailboxReader(options: MailboxReaderOptions): () => Promise
 
 async function readOn({ service, url, log }: MailboxReaderOptions, signal: AbortSignal): Promise<void> {
   const { clock } = service.engine;
+  const attempts = new Map<number, Attempts>();
   let failures = 0;
   let problem = '';
   while (!signal.aborted) {
     let mailbox: Mailbox | null = null;
     try {
       mailbox = await openMailbox({ url, clock, signal, maxMailBytes });
-      if (problem !== '') log.info('the mailbox is read again');
-      failures = 0;
-      problem = '';
-      await readMailbox(service, mailbox, log, signal);
+      await readMailbox(service, { mailbox, attempts, log }, signal, () => {
+        if (problem !== '') log.info('the mailbox is read again');
+        failures = 0;
+        problem = '';
+      });
     } catch (error) {
       if (signal.aborted) return;
       failures += 1;
@@ -58,13 +63,41 @@ async function readOn({ service, url, log }: MailboxReaderOptions, signal: Abort
   }
 }
 
-async function readMailbox(service: Service, mailbox: Mailbox, log: Log, signal: AbortSignal): Promise<void> {
+/** How often a mail was begun and not ended, and when it is begun again, in ms of the clock that only goes on. */
+interface Attempts {
+  readonly begun: number;
+  readonly notBefore: number;
+}
+
+interface Reading {
+  readonly mailbox: Mailbox;
+  readonly attempts: Map<number, Attempts>;
+  readonly log: Log;
+}
+
+/** @param onPass called when all unread mails were looked at */
+async function readMailbox(
+  service: Service,
+  reading: Reading,
+  signal: AbortSignal,
+  onPass: () => void,
+): Promise<void> {
+  const { mailbox, attempts, log } = reading;
   while (!signal.aborted) {
     let waits = false;
     for (const uid of await mailbox.unread()) {
       if (signal.aborted) return;
-      if (!(await takeMail(service, mailbox, uid, log))) waits = true;
+      const { begun, notBefore } = attempts.get(uid) ?? { begun: 0, notBefore: 0 };
+      const now = service.engine.clock.monotonic();
+      if (notBefore > now) continue;
+      const isLast = (begun + 1) % maxAttempts === 0;
+      if (isLast) log.warn({ uid }, 'a mail of the mailbox ends its reading; the others come first now');
+      attempts.set(uid, { begun: begun + 1, notBefore: isLast ? now + passedOverMs : 0 });
+      const taken = await takeMail(service, mailbox, uid, log);
+      attempts.delete(uid);
+      if (!taken) waits = true;
     }
+    onPass();
     if (waits) await sleep(service, againMs, signal);
     else await mailbox.wait(signal);
   }

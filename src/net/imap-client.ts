@@ -37,6 +37,8 @@ export interface MailboxOptions {
 const maxLineBytes = 1_048_576;
 /** For one answer. */
 const answerMs = 60_000;
+/** For a whole mail, over a slow line. */
+const mailMs = 600_000;
 /** A server may end an IDLE after half an hour, and a router forgets it sooner. */
 const idleMs = 9 * 60_000;
 /** Where the server tells of nothing by itself. */
@@ -139,7 +141,7 @@ class Session implements Mailbox {
     const cancel = this.#options.clock.after(canIdle ? idleMs : pollMs, this.#wake);
     signal.addEventListener('abort', this.#wake, { once: true });
     try {
-      // The next question ends it. Where it fails, that question does.
+      // The next question ends it. Where the server refuses it or ends it, mails are asked for as without it.
       if (canIdle) void this.#idle();
       await ended.promise;
     } finally {
@@ -157,26 +159,32 @@ class Session implements Mailbox {
 
   /** What was asked of a mail. What a server tells of mails in between is no answer to it. */
   #one(uid: number, query: FetchQueryObject): Promise<FetchMessageObject | undefined> {
-    return this.#ask(async () => {
-      let found: FetchMessageObject | undefined;
-      for await (const told of this.#client.fetch(String(uid), query, { uid: true }))
-        if (told.uid === uid && (told.size !== undefined || told.source !== undefined)) found = told;
-      return found;
-    }, 'a mail can’t be read');
+    return this.#ask(
+      async () => {
+        let found: FetchMessageObject | undefined;
+        for await (const told of this.#client.fetch(String(uid), query, { uid: true }))
+          if (told.uid === uid && (told.size !== undefined || told.source !== undefined)) found = told;
+        return found;
+      },
+      'a mail can’t be read',
+      mailMs,
+    );
   }
 
   async #idle(): Promise<void> {
+    const wake = this.#wake;
     try {
       await this.#client.idle();
+      if (this.#wake === wake) this.#options.clock.after(pollMs, wake);
     } catch {
       this.#wake();
     }
   }
 
   /** Asks the server something. @throws MailboxError */
-  async #ask<T>(work: () => Promise<T>, problem: string): Promise<T> {
+  async #ask<T>(work: () => Promise<T>, problem: string, ms = answerMs): Promise<T> {
     let isLate = false;
-    const cancel = this.#options.clock.after(answerMs, () => {
+    const cancel = this.#options.clock.after(ms, () => {
       isLate = true;
       this.#client.close();
     });

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ConfigError, readConfig } from '../../src/config.ts';
+import { describeDatabase } from '../../src/engine/open-engine.ts';
 import { deskbell, deskbellProcessJson, ensureBuilt, serve, temporaryFolder } from '../helpers/cli.ts';
 import { eventually } from '../helpers/eventually.ts';
 import { createDatabase, type TestDatabase } from '../helpers/postgres.ts';
@@ -56,6 +57,10 @@ it('is configured by the environment alone, and wholly', () => {
     }
   };
   expect(JSON.stringify(read(env))).not.toContain(password);
+  expect(describeDatabase('postgres://deskbell:half@half@db.example.com/desk')).toBe('db.example.com/desk');
+  expect(read({ ...env, DESKBELL_DATABASE_URL: `${database.url}?options=-c%20search_path%3Dx` })).toMatch(
+    /must not set options/,
+  );
   for (const url of [
     `mysql://u:${password}@h/db`,
     `postgres://u:${password}@h`,

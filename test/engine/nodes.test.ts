@@ -184,6 +184,16 @@ describe('presence', () => {
 });
 
 describe('signals', () => {
+  it('that are none, from any role of the database, end no node', async () => {
+    const [one, other] = await Promise.all([openNode(), openNode()]);
+    const heard: unknown[] = [];
+    other.signals.subscribe((signal) => heard.push(signal));
+    for (const text of ['v1 a b', 'v1 x signal null', 'v1 x signal {', 'x'])
+      for (const channel of ['deskbell', 'deskbell_nodes']) await beside(`notify ${channel}, '${text}'`);
+    one.signals.send({ type: 'focus', memberId: 'm', connectionId: 'x:1', conversationId: null });
+    await eventually(() => expect(heard).toHaveLength(1));
+  });
+
   it('reach all nodes once', async () => {
     const all = await Promise.all([openNode(), openNode(), openNode()]);
     const heard = all.map((node) => {

@@ -431,6 +431,24 @@ describe('mails that are made to harm', () => {
     expect(await sendMail(port, { from: one.address, to: one.replyTo, raw: '' })).not.toBe(0);
     expect(await answer(one, 'still here')).toBe(250);
     expect((await messagesOf(one.id)).at(-1)?.content).toBe('still here');
+    // Names and texts on which patterns take minutes: quadratic in dots, blanks and empty lines.
+    const slow = [
+      `From: ${one.address}`,
+      'Message-ID: <slow@example.net>',
+      'Content-Type: multipart/mixed; boundary=p',
+      '',
+      '--p\r\nContent-Type: text/plain\r\n',
+      `slow${'\r\n'.repeat(20_000)}text`,
+      `--p\r\nContent-Type: text/plain\r\nContent-Disposition: attachment; filename="${'.'.repeat(200_000)}x"\r\n\r\nx`,
+      '--p--',
+      '',
+    ].join('\r\n');
+    expect(await sendMail(port, { from: one.address, to: one.replyTo, raw: slow })).toBe(250);
+    expect((await messagesOf(one.id)).at(-1)?.content).toBe('slow\n\ntext');
+    // A list in the place of the sender would send answers to all of them.
+    const from = `<a@example.net,b@example.net>`;
+    expect(await sendMail(port, { to: one.replyTo, raw: plainMail({ from }) })).toBe(250);
+    expect((await messagesOf(one.id)).at(-1)?.content).toBe('slow\n\ntext');
   });
 });
 

@@ -138,6 +138,22 @@ describe('a mailbox', () => {
     expect([huge, nested, stray].every(({ flags }) => isSeen(flags))).toBe(true);
   });
 
+  it('passes a mail over that ends the reading each time, and begins it again later', async () => {
+    const bad = await answer('comes late');
+    const first = host.deliver(bad.raw);
+    host.before = (command) => (command.startsWith(`UID FETCH ${first.uid} `) ? 'cut' : null);
+    const one = await answer('not held up');
+    const mail = host.deliver(one.raw);
+    host.hangUp();
+    await later(() => Promise.resolve(expect(isSeen(mail.flags)).toBe(true)));
+    expect([isSeen(first.flags), await bad.contents()]).toEqual([false, []]);
+    expect(app.logged.join('\n')).toContain('ends its reading');
+    host.before = () => null;
+    app.clock.advance(900_000);
+    await later(() => Promise.resolve(expect(isSeen(first.flags)).toBe(true)));
+    expect(await bad.contents()).toEqual(['comes late']);
+  });
+
   it('is asked again where the server tells nonsense, and no password is logged', async () => {
     for (const nonsense of [
       '* SEARCH 1 2 x\r\nTAG OK done\r\n',

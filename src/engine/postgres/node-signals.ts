@@ -31,13 +31,21 @@ export function createNodeSignals(membership: Membership): Signals {
 
 /** A signal of another node; null: one that this version does not know. */
 function readSignal(text: string): Signal | null {
-  const signal = parse(text);
-  return ['typing', 'focus', 'notification'].includes(signal.type) ? signal : null;
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return null;
+  }
+  return isSignal(value) ? value : null;
 }
 
-/** What a node has sent is a signal. */
-function parse(text: string): Signal;
-function parse(text: string): unknown {
-  const value: unknown = JSON.parse(text);
-  return value;
+/** What a node has sent is a signal; any role of the database can send anything. */
+function isSignal(value: unknown): value is Signal {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'type' in value &&
+    ['typing', 'focus', 'notification'].includes(String(value.type))
+  );
 }

@@ -33,7 +33,17 @@ function readNotice(text: string): HeardCommit {
   const [, node, names] = /^v1 (\S+) (.*)$/s.exec(text) ?? [];
   if (node === undefined || names === undefined) return { node: '', configuration: 'all' };
   if (names === '*') return { node, configuration: 'all' };
-  const organizations: unknown = JSON.parse(names);
+  // Any role of the database can send a notice.
+  const organizations = parse(names);
   if (!Array.isArray(organizations)) return { node, configuration: 'all' };
   return { node, configuration: organizations.length === 0 ? null : new Set(organizations.map(String)) };
+}
+
+/** @returns undefined for what is no JSON */
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }

@@ -162,12 +162,16 @@ async function makeSchema(link: Link, version: number, as: 'server' | 'command')
 }
 
 async function checkKey(link: Link, keyCheck: string): Promise<void> {
+  // Two statements: the first one's snapshot does not show what another server has written in between.
+  await link.query(
+    { text: `insert into meta (key, value) values ('key_check', $1) on conflict do nothing` },
+    [keyCheck],
+  );
   const { rows } = await link.query<{ value: string }>(
     {
-      text: `with made as (insert into meta (key, value) values ('key_check', $1) on conflict do nothing returning value)
-        select value from made union all select value from meta where key = 'key_check' limit 1`,
+      text: `select value from meta where key = 'key_check'`,
     },
-    [keyCheck],
+    [],
   );
   if (rows[0]?.value !== keyCheck)
     throw new EngineError(

@@ -5,6 +5,9 @@ import { cutReply } from './cut-reply.ts';
 import { htmlToText } from './html-to-text.ts';
 import { maxMailParts, maxMailText, type MailFile, type ParsedMail } from './parsed-mail.ts';
 
+/** One sender, to whom an answer goes: a list in its place would send answers to all of them. */
+const oneAddress = /^[^\s@",;:<>()[\]\\]{1,64}@[^\s@",;:<>()[\]\\]{1,189}$/;
+
 /** @throws Error for a mail that is nested deeper or has longer headers than any person's */
 export async function parseMail(raw: Uint8Array): Promise<ParsedMail> {
   const mail = await PostalMime.parse(raw, {
@@ -23,14 +26,20 @@ export async function parseMail(raw: Uint8Array): Promise<ParsedMail> {
   const from = mailboxes([mail.from])[0];
   const messageId = readMessageId(mail.messageId);
   return {
-    from: from === undefined || from.address === '' ? null : from.address.toLowerCase(),
-    fromName: from?.name ?? '',
+    from: from !== undefined && oneAddress.test(from.address) ? from.address.toLowerCase() : null,
+    fromName: (from?.name ?? '').slice(0, 1_000),
     messageId,
     key: `mail:${createHash('sha256')
       .update(messageId ?? raw)
       .digest('base64url')}`,
     subject: (mail.subject ?? '').slice(0, 1_000),
-    text: cutReply(readText(mail).slice(0, maxMailText)),
+    // The library's patterns take their time over long runs of empty lines.
+    text: cutReply(
+      readText(mail)
+        .slice(0, maxMailText)
+        .replaceAll('\r', '')
+        .replace(/\n{3,}/g, '\n\n'),
+    ),
     recipients: [
       ...mailboxes([...(mail.to ?? []), ...(mail.cc ?? [])]).map(({ address }) => address),
       ...mail.headers
@@ -82,7 +91,7 @@ function readFiles({ attachments }: Email, isReport: boolean): { files: MailFile
       ? []
       : [
           {
-            name: filename ?? `file-${index + 1}`,
+            name: (filename ?? `file-${index + 1}`).slice(-1_000),
             type: mimeType,
             bytes: content instanceof Uint8Array ? content : new Uint8Array(content),
           },

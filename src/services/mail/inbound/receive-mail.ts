@@ -8,7 +8,7 @@ import { appendMessage, type MessageContent } from '../../chat/append-message.ts
 import { limitMail, type CountedMail } from '../../auth/rate-limits.ts';
 import { openConversation } from '../../chat/conversations.ts';
 import { prepareContent } from '../../content/content.ts';
-import { ServiceError } from '../../core/errors.ts';
+import { rateLimited, ServiceError } from '../../core/errors.ts';
 import { scopeOfConversation } from '../../core/scopes.ts';
 import { assertNameAllowed, cleanFileName } from '../../files/names.ts';
 import { takeIn } from '../../files/spool.ts';
@@ -211,7 +211,7 @@ async function continueConversation(
   const { conversations } = tx.repositories;
   const earlier = await conversations.byIdempotencyKey(visitor.id, key);
   const isFull = (await conversations.countPending(visitor.id)) >= service.settings.maxPendingPerVisitor;
-  if (earlier === undefined && isFull) return ignored('too many conversations of this visitor wait already');
+  if (earlier === undefined && isFull) throw tooManyWait(service.settings.maxPendingPerVisitor);
   const id =
     earlier ??
     (
@@ -308,7 +308,7 @@ async function openByMail(
       const earlier = await conversations.byIdempotencyKey(visitor.id, key);
       const most = Math.min(service.settings.maxPendingPerVisitor, maxPendingByMail);
       if (earlier === undefined && (await conversations.countPending(visitor.id)) >= most)
-        return ignored('too many conversations of this address wait already');
+        throw tooManyWait(most);
       const id =
         earlier ??
         (
@@ -327,6 +327,16 @@ async function openByMail(
   );
   return 'state' in begun ? begun : writeMessage(service, begun.conversation, begun.visitor, mail, key);
 }
+
+/** The mail stays with its sender, and comes again: it may be another's who goes by the same address. */
+const tooManyWait = (most: number): ServiceError =>
+  rateLimited(
+    'per_visitor',
+    [],
+    { limit: most, windowMs: 60_000 },
+    60_000,
+    `${most} conversations of this sender wait already`,
+  );
 
 /** Conversations of one address that may wait: an address costs its sender nothing. */
 const maxPendingByMail = 10;
