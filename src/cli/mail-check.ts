@@ -86,6 +86,7 @@ export async function checkMail(
   const { smtpUrl, mailAddress } = config;
   if (smtpUrl === null || mailAddress === null)
     return [
+      ...(await mailbox(config.imapUrl)),
       say(
         'note',
         'no mail server: visitors who have left get no mail, and no one can replace a forgotten password',
@@ -137,7 +138,8 @@ async function mailbox(imapUrl: Config['imapUrl']): Promise<Finding[]> {
         },
       },
       signal: AbortSignal.timeout(serverTimeoutMs),
-      maxMailBytes: 1,
+      // No mail is fetched; what the server says of itself may come counted.
+      maxMailBytes: 65_536,
     });
     try {
       const { length } = await opened.unread();

@@ -89,17 +89,21 @@ async function readMailbox(
       if (signal.aborted) return;
       const { begun, notBefore } = attempts.get(uid) ?? { begun: 0, notBefore: 0 };
       const now = service.engine.clock.monotonic();
-      if (notBefore > now) continue;
+      if (notBefore > now) {
+        waits = true;
+        continue;
+      }
       const isLast = (begun + 1) % maxAttempts === 0;
       if (isLast) log.warn({ uid }, 'a mail of the mailbox ends its reading; the others come first now');
       attempts.set(uid, { begun: begun + 1, notBefore: isLast ? now + passedOverMs : 0 });
-      const taken = await takeMail(service, mailbox, uid, log);
-      attempts.delete(uid);
-      if (!taken) waits = true;
+      if (await takeMail(service, mailbox, uid, log)) attempts.delete(uid);
+      else {
+        waits = true;
+        attempts.set(uid, { begun: 0, notBefore: service.engine.clock.monotonic() + againMs });
+      }
     }
     onPass();
-    if (waits) await sleep(service, againMs, signal);
-    else await mailbox.wait(signal);
+    await mailbox.wait(signal, waits ? againMs : null);
   }
 }
 
@@ -112,8 +116,12 @@ async function takeMail(service: Service, mailbox: Mailbox, uid: number, log: Lo
     const raw = await mailbox.fetch(uid);
     if (raw === null) return true;
     try {
-      await withMail('mailbox', once(raw), false, (bytes) =>
+      const outcome = await withMail('mailbox', once(raw), false, (bytes) =>
         receiveMail(service, bytes, { from: null, to: [], application: null }),
+      );
+      log.debug(
+        { uid, outcome: outcome.state, ...(outcome.state === 'ignored' ? { why: outcome.why } : {}) },
+        'a mail came',
       );
     } catch (error) {
       if (error instanceof MailRefusedError) refused = error.message;

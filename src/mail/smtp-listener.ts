@@ -11,7 +11,7 @@ import { ServiceError } from '../services/core/errors.ts';
 import { MailTooLargeError, withMail } from '../services/mail/inbound/collect-mail.ts';
 import { maxMailBytes } from '../services/mail/inbound/parsed-mail.ts';
 import { MailRefusedError } from '../services/mail/inbound/read-mail.ts';
-import { findMailTarget, receiveMail } from '../services/mail/inbound/receive-mail.ts';
+import { findMailTarget, receiveMail, scopeOf } from '../services/mail/inbound/receive-mail.ts';
 import type { Service } from '../services/service.ts';
 
 export interface MailListenerOptions {
@@ -90,10 +90,9 @@ export async function startMailListener(options: MailListenerOptions): Promise<M
 
 type Done = (error?: Error | null, message?: string) => void;
 
-/** Hands the outcome to a library that takes callbacks. */
-function settle(outcome: Promise<Error | null>, done: Done): void {
-  // oxlint-disable-next-line promise/no-callback-in-promise, promise/prefer-await-to-then
-  void outcome.then((refusal) => done(refusal));
+/** Hands the outcome, which is never a rejection, to a library that takes callbacks. */
+async function settle(outcome: Promise<Error | null>, done: Done): Promise<void> {
+  done(await outcome);
 }
 
 /** An answer with its code, as the protocol has it. */
@@ -109,6 +108,8 @@ class Sessions {
   readonly #byAddress = new Map<string, number>();
   readonly #counted = new Set<string>();
   readonly #unknown = new WeakMap<SMTPServerSession, number>();
+  /** To which application the mail that is being handed over leads. */
+  readonly #applications = new WeakMap<SMTPServerSession, string>();
 
   constructor({ service, log }: MailListenerOptions) {
     this.#service = service;
@@ -145,7 +146,7 @@ class Sessions {
       done(answer(421, '4.7.0 Too many unknown recipients'));
       return;
     }
-    settle(this.#lookUp(address, session, unknown), done);
+    void settle(this.#lookUp(address, session, unknown), done);
   }
 
   /** @returns the refusal; null: it leads somewhere */
@@ -154,7 +155,7 @@ class Sessions {
       const target = await this.#service.engine.store.read((tx) =>
         findMailTarget(tx, this.#service, address),
       );
-      if (target !== null) return null;
+      if (target !== null) return this.#admit(scopeOf(target).applicationId, session);
       this.#unknown.set(session, unknown + 1);
       return answer(550, '5.1.1 No such address here');
     } catch {
@@ -162,8 +163,17 @@ class Sessions {
     }
   }
 
+  /** A mail leads to one application. Senders bring it once more for the recipients that are refused for now. */
+  #admit(applicationId: string, session: SMTPServerSession): Error | null {
+    const isFirst = session.envelope.rcptTo.length === 0;
+    if (isFirst) this.#applications.set(session, applicationId);
+    return isFirst || this.#applications.get(session) === applicationId
+      ? null
+      : answer(452, '4.5.3 One recipient at a time');
+  }
+
   data(stream: AsyncIterable<Buffer>, session: SMTPServerSession, done: Done): void {
-    settle(this.#takeOrRefuse(stream, session), done);
+    void settle(this.#takeOrRefuse(stream, session), done);
   }
 
   async #takeOrRefuse(stream: AsyncIterable<Buffer>, session: SMTPServerSession): Promise<Error | null> {
@@ -176,6 +186,8 @@ class Sessions {
         return answer(451, '4.7.1 Too many mails. Try again later');
       if (error instanceof MailRefusedError)
         return answer(554, `5.6.0 The mail can't be read: ${error.message}`);
+      if (error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE')
+        return answer(421, '4.4.2 The connection broke off');
       this.#log.error({ err: String(error) }, 'a mail could not be taken; its sender keeps it');
       return answer(451, '4.3.0 Try again');
     }

@@ -19,8 +19,8 @@ export interface Mailbox {
   fetch(uid: number): Promise<Buffer | null>;
   /** Marks a mail as read, and for people where `flagged`. */
   markRead(uid: number, flagged: boolean): Promise<void>;
-  /** Ends when there may be other mails, or after a while. */
-  wait(signal: AbortSignal): Promise<void>;
+  /** Ends when there may be other mails, or after a while. @param atMostMs null: as long as a connection lets one listen */
+  wait(signal: AbortSignal, atMostMs: number | null): Promise<void>;
   close(): void;
 }
 
@@ -133,12 +133,15 @@ class Session implements Mailbox {
     if (!done) throw new MailboxError(problem);
   }
 
-  async wait(signal: AbortSignal): Promise<void> {
+  async wait(signal: AbortSignal, atMostMs: number | null): Promise<void> {
     if (this.#news || signal.aborted || !this.#client.usable) return;
     const ended = Promise.withResolvers<void>();
     this.#wake = () => ended.resolve();
     const canIdle = this.#client.capabilities.has('IDLE');
-    const cancel = this.#options.clock.after(canIdle ? idleMs : pollMs, this.#wake);
+    const cancel = this.#options.clock.after(
+      Math.min(canIdle ? idleMs : pollMs, atMostMs ?? Infinity),
+      this.#wake,
+    );
     signal.addEventListener('abort', this.#wake, { once: true });
     try {
       // The next question ends it. Where the server refuses it or ends it, mails are asked for as without it.

@@ -2,6 +2,7 @@
 // programs, reports and bombs reach nothing that they should not.
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { createTransport } from 'nodemailer';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { request } from '../helpers/client.ts';
@@ -438,7 +439,7 @@ describe('mails that are made to harm', () => {
       'Content-Type: multipart/mixed; boundary=p',
       '',
       '--p\r\nContent-Type: text/plain\r\n',
-      `slow${'\r\n'.repeat(20_000)}text`,
+      `slow${' \t\r\n'.repeat(20_000)}text`,
       `--p\r\nContent-Type: text/plain\r\nContent-Disposition: attachment; filename="${'.'.repeat(200_000)}x"\r\n\r\nx`,
       '--p--',
       '',
@@ -506,6 +507,41 @@ describe('an inbox', () => {
       .catch((error: unknown) => String(error));
     expect(taken).toContain('belongs to another application');
   });
+});
+
+it('for two applications is taken for one and brought again for the other', async () => {
+  await setByPath(app, globex.application.id, {
+    'email.mode': 'inbox',
+    'email.address': 'help@chat.example.com',
+  });
+  const one = await talk();
+  const transport = createTransport({ host: '127.0.0.1', port, ignoreTLS: true });
+  const info = await transport.sendMail({
+    envelope: { from: one.address, to: [one.replyTo, 'help@chat.example.com'] },
+    raw: plainMail({ from: one.address, text: 'to both of you' }),
+  });
+  transport.close();
+  expect([info.accepted, info.rejected]).toEqual([[one.replyTo], ['help@chat.example.com']]);
+  expect((await messagesOf(one.id)).at(-1)?.content).toBe('to both of you');
+});
+
+it('that can’t be read is counted like one that can', async () => {
+  const strict = await startApp({
+    flags: { mailAddress: 'r@chat.example.com', mailListen: '127.0.0.1:0', limitMailApplication: '1/m' },
+  });
+  try {
+    const { application } = await createOrganization(strict, 'strict');
+    await setByPath(strict, application.id, {
+      'email.mode': 'inbox',
+      'email.address': 'help@chat.example.com',
+    });
+    const to = 'help@chat.example.com';
+    const damaged = `From: a@example.net\r\n${'X-Long: a\r\n'.repeat(100_000)}\r\nx\r\n`;
+    expect(await sendMail(strict.mailPort ?? 0, { to, raw: damaged })).toBe(554);
+    expect(await sendMail(strict.mailPort ?? 0, { to, raw: plainMail({}) })).toBe(451);
+  } finally {
+    await strict.stop();
+  }
 });
 
 describe('a flood of mails', () => {
@@ -640,10 +676,24 @@ describe('no more mails', () => {
     expect(new Set(words).size).toBe(words.length);
   });
 
+  it('not by the link of a mail to another address than the visitor has now', async () => {
+    const one = await talk();
+    const [row] = await rowsOf(app, `select visitor_key from conversations where id = '${one.id}'`);
+    const of = { id: one.id, visitor_key: String(row?.['visitor_key']) };
+    const token = makeToken(app.service, 'stop', of, one.address);
+    await one.visitor.call('PUT', '/visitor', { email: 'victim@example.net' });
+    const marked = (): Promise<unknown[]> => rowsOf(app, 'select 1 from mail_addresses');
+    const before = await marked();
+    const json = { 'content-type': 'application/json' };
+    const posted = await request(app.url, 'POST', '/api/v1/email/stop', json, { token, scope: 'address' });
+    expect([posted.status, await marked()]).toEqual([404, before]);
+  });
+
   it('by the link of a mail: opening it changes nothing, the one request of RFC 8058 does', async () => {
     const one = await talk();
     const [row] = await rowsOf(app, `select visitor_key from conversations where id = '${one.id}'`);
-    const token = makeToken(app.service, 'stop', { id: one.id, visitor_key: String(row?.['visitor_key']) });
+    const of = { id: one.id, visitor_key: String(row?.['visitor_key']) };
+    const token = makeToken(app.service, 'stop', of, one.address);
     const path = `/mail/stop/${token}`;
     const stopped = async (): Promise<unknown> =>
       (await rowsOf(app, `select mail_stopped_at as at from conversations where id = '${one.id}'`))[0]?.[

@@ -28,12 +28,17 @@ export function createTranscriptRequest({ api, shell, tag, announce, onError }: 
 
   async function ask(): Promise<void> {
     const { conversationId, visitorId } = api.getState();
+    button.disabled = true;
     const { apiBaseUrl = '', appId } = shell.options;
     const { ok, status } = await fetch(
       `${apiBaseUrl}${visitorApiPrefix}/conversations/${conversationId ?? ''}/transcript`,
       { method: 'POST', headers: { 'X-App-Id': appId, 'X-Visitor-Id': visitorId ?? '' } },
-    );
+    ).finally(() => {
+      button.disabled = false;
+    });
     if (!ok && status !== 409) throw new Error(`transcript: ${status}`);
+    // Another conversation may be shown by now, which has its own button.
+    if (shown !== conversationId) return;
     answer.textContent = ok ? words.onItsWay : words.refused;
     answer.hidden = false;
     button.hidden = true;

@@ -235,26 +235,34 @@ export async function limitNewVisitors(service: Service, address: string | null)
   return takeOrThrow(service, addressChecks('n', address, service.settings.rateLimits.addressNew));
 }
 
-/** A mail, as it is counted: where it leads, who sends it, and whether the application has heard of them. */
-export interface CountedMail {
+/**
+ * Counts a mail against the application that it is for. It uses up nothing of what pages and members need.
+ * @throws ServiceError rate_limit_exceeded
+ */
+export async function limitMail(service: Service, applicationId: string): Promise<void> {
+  const { mailApplication } = service.settings.rateLimits;
+  return takeOrThrow(service, rateLimitChecks('per_application', `ma:${applicationId}`, mailApplication));
+}
+
+/** A mail's sender, as it is counted: to which application they write, and whether it has heard of them. */
+export interface MailSender {
   readonly applicationId: string;
   readonly sender: string;
   readonly known: boolean;
 }
 
 /**
- * Counts a mail that came in. It uses up nothing of what pages and members need.
+ * Counts a mail against its sender.
  * @throws ServiceError rate_limit_exceeded
  */
-export async function limitMail(
+export async function limitMailSender(
   service: Service,
-  { applicationId, sender, known }: CountedMail,
+  { applicationId, sender, known }: MailSender,
 ): Promise<void> {
-  const { mailSender, mailApplication, mailNew } = service.settings.rateLimits;
+  const { mailSender, mailNew } = service.settings.rateLimits;
   return takeOrThrow(service, [
     ...rateLimitChecks('per_visitor', `ms:${applicationId}:${sender}`, mailSender),
     ...(known ? [] : rateLimitChecks('per_application', `mn:${applicationId}`, mailNew)),
-    ...rateLimitChecks('per_application', `ma:${applicationId}`, mailApplication),
   ]);
 }
 

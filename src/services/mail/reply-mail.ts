@@ -279,7 +279,7 @@ async function composeReply(
   );
   const answers = await receivesMail(service, conversation.organization_id);
   const files = await service.engine.store.read((tx) => fileNames(tx, messages));
-  const stopUrl = stopAddress(service, conversation);
+  const stopUrl = stopAddress(service, conversation, address);
   const page: MailPage = {
     language,
     words,
@@ -337,10 +337,14 @@ function subjectOf(
   return line === '' ? fallback : /^re:/i.test(line) ? line : `Re: ${line}`;
 }
 
-/** Where a visitor says that no more mails should come; null while the service does not know its address. */
-export function stopAddress(service: Service, conversation: ConversationWithVisitor): string | null {
+/** Where the reader at an address says that no more mails should come; null while the service does not know its address. */
+export function stopAddress(
+  service: Service,
+  conversation: ConversationWithVisitor,
+  address: string,
+): string | null {
   const base = service.settings.baseUrl();
-  return base === null ? null : `${base}/mail/stop/${makeToken(service, 'stop', conversation)}`;
+  return base === null ? null : `${base}/mail/stop/${makeToken(service, 'stop', conversation, address)}`;
 }
 
 /** A mail program may ask for no more mails by one request (RFC 8058). */

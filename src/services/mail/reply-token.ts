@@ -20,14 +20,18 @@ export interface ReadToken {
   readonly mac: Uint8Array;
 }
 
-/** The token of a conversation for its visitor. */
+/**
+ * The token of a conversation for its visitor.
+ * @param address to whom the mail goes that holds it, where it speaks for that address alone
+ */
 export function makeToken(
   service: Secrets,
   purpose: Purpose,
   conversation: Pick<ConversationRow, 'id' | 'visitor_key'>,
+  address = '',
 ): string {
   const id = Buffer.from(conversation.id.replaceAll('-', ''), 'hex');
-  return `${toBase32(id)}.${toBase32(macOf(service, purpose, conversation))}`;
+  return `${toBase32(id)}.${toBase32(macOf(service, purpose, conversation, address))}`;
 }
 
 /** Reads a token, in any case: on its way an address may lose it. @returns null for what is none */
@@ -39,14 +43,15 @@ export function readToken(text: string): ReadToken | null {
   return { conversationId, mac: fromBase32(mac).subarray(0, macBytes) };
 }
 
-/** Whether a token was made for this conversation and its visitor. In constant time. */
+/** Whether a token was made for this conversation, its visitor and the address. In constant time. */
 export function tokenHolds(
   service: Secrets,
   purpose: Purpose,
   { mac }: ReadToken,
   conversation: Pick<ConversationRow, 'id' | 'visitor_key'>,
+  address = '',
 ): boolean {
-  return mac.length === macBytes && timingSafeEqual(mac, macOf(service, purpose, conversation));
+  return mac.length === macBytes && timingSafeEqual(mac, macOf(service, purpose, conversation, address));
 }
 
 /** `reply@host` → `reply+<token>@host`. */
@@ -65,8 +70,11 @@ function macOf(
   { secrets }: Secrets,
   purpose: Purpose,
   { id, visitor_key }: Pick<ConversationRow, 'id' | 'visitor_key'>,
+  address: string,
 ): Uint8Array {
-  return secrets.digest(`mail-${purpose}:${id}:${visitor_key}`).subarray(0, macBytes);
+  return secrets
+    .digest(`mail-${purpose}:${id}:${visitor_key}:${address.toLowerCase()}`)
+    .subarray(0, macBytes);
 }
 
 function toBase32(bytes: Uint8Array): string {

@@ -6,32 +6,44 @@ import type { AnonymousCall, ReadTx, Service } from '../service.ts';
 import { markAddress } from './mail-addresses.ts';
 import { readToken, tokenHolds } from './reply-token.ts';
 
-/** The conversation of a link's token. @throws ServiceError not_found */
-async function conversationOf(tx: ReadTx, service: Service, text: string): Promise<ConversationWithVisitor> {
+/** What a link is about: its conversation, and the address to which the mail with it went. */
+interface Stopped {
+  readonly conversation: ConversationWithVisitor;
+  readonly address: string;
+}
+
+/**
+ * What a link's token is about. It speaks for the address of its mail alone: who has another one by now can't end the
+ * mails to that with it.
+ * @throws ServiceError not_found
+ */
+async function stoppedBy(tx: ReadTx, service: Service, text: string): Promise<Stopped> {
   const token = readToken(text);
-  const row = token === null ? undefined : await tx.repositories.conversations.byId(token.conversationId);
-  if (token === null || row === undefined || !tokenHolds(service, 'stop', token, row)) throw notFound('link');
-  return row;
+  const { conversations, visitors } = tx.repositories;
+  const conversation = token === null ? undefined : await conversations.byId(token.conversationId);
+  if (token === null || conversation === undefined) throw notFound('link');
+  const { application_id, mode, visitor_id } = conversation;
+  const address = (await visitors.byVisitorId(application_id, mode, visitor_id))?.email ?? '';
+  if (!tokenHolds(service, 'stop', token, conversation, address)) throw notFound('link');
+  return { conversation, address };
 }
 
 /**
  * Ends mails. Twice is once.
- * @throws ServiceError not_found for a link that was not made here, or whose conversation is gone
+ * @throws ServiceError not_found for a link that was not made here, whose conversation is gone, or whose address is the
+ * visitor's no more
  */
 export async function stopMail(
   { service }: AnonymousCall,
   { token, scope }: Input<'email.stop'>,
 ): Promise<{ success: true }> {
   const { store, clock } = service.engine;
-  const { organization_id: organization, id } = await store.read((tx) => conversationOf(tx, service, token));
+  const { conversation } = await store.read((tx) => stoppedBy(tx, service, token));
+  const { organization_id: organization, id } = conversation;
   await store.write({ organization }, async (tx) => {
-    const conversation = await conversationOf(tx, service, token);
+    const { address } = await stoppedBy(tx, service, token);
     await tx.repositories.conversations.stopMail(id, clock.now());
-    if (scope !== 'address') return;
-    const { application_id, mode, visitor_id } = conversation;
-    const visitor = await tx.repositories.visitors.byVisitorId(application_id, mode, visitor_id);
-    if (visitor !== undefined && visitor.email !== null)
-      await markAddress(tx, service, organization, visitor.email, 'stopped');
+    if (scope === 'address') await markAddress(tx, service, organization, address, 'stopped');
   });
   return { success: true };
 }

@@ -108,7 +108,7 @@ interface PageOptions {
 async function readPage(
   tx: ReadTx,
   service: Service,
-  { conversation, settings, applicationName }: MailFacts,
+  { conversation, settings, applicationName, address }: MailFacts,
   { quotesVisitor, answers }: PageOptions,
 ): Promise<{ page: MailPage; subject: string; team: string }> {
   const newest = await tx.repositories.messages.page({
@@ -145,7 +145,7 @@ async function readPage(
         })),
       signature: settings.email.signature,
       reason: null,
-      stopUrl: answers || !quotesVisitor ? stopAddress(service, conversation) : null,
+      stopUrl: answers || !quotesVisitor ? stopAddress(service, conversation, address ?? '') : null,
     },
   };
 }

@@ -24,11 +24,18 @@ const deviceLine =
 
 /** The part of an answer that its author wrote. An answer that is nothing but quotation is empty. */
 export function cutReply(text: string): string {
-  const plain = text.replace(/\r\n?/g, '\n').replace(/[\u200b\ufeff]/g, '');
+  const plain = closeGaps(text.replace(/\r\n?/g, '\n').replace(/[\u200b\ufeff]/g, ''));
   const above = cutAtLine(plain);
   const headed = cutAtHead(above);
   const visible = new EmailReplyParser().parseReply(headed);
   return cutSignature(withoutTrailingQuotes(visible)).trim();
+}
+
+/** One empty line in the place of many, with blanks or without: the patterns take their time over long runs of them. */
+function closeGaps(text: string): string {
+  const lines = text.split('\n');
+  const isEmpty = (line: string | undefined): boolean => line?.trim() === '';
+  return lines.filter((line, at) => !isEmpty(line) || !isEmpty(lines[at - 1])).join('\n');
 }
 
 /** Our own line above which answers are written, however it is quoted: it and what follows is ours. */

@@ -33,13 +33,7 @@ export async function parseMail(raw: Uint8Array): Promise<ParsedMail> {
       .update(messageId ?? raw)
       .digest('base64url')}`,
     subject: (mail.subject ?? '').slice(0, 1_000),
-    // The library's patterns take their time over long runs of empty lines.
-    text: cutReply(
-      readText(mail)
-        .slice(0, maxMailText)
-        .replaceAll('\r', '')
-        .replace(/\n{3,}/g, '\n\n'),
-    ),
+    text: cutReply(readText(mail).slice(0, maxMailText)),
     recipients: [
       ...mailboxes([...(mail.to ?? []), ...(mail.cc ?? [])]).map(({ address }) => address),
       ...mail.headers

@@ -52,7 +52,12 @@ async function readInThread(raw: Uint8Array): Promise<ParsedMail> {
     if ('mail' in reply) ended.resolve(reply.mail);
     else fail(reply.problem);
   });
-  worker.once('error', () => fail('reading it takes too much memory'));
+  worker.once('error', (error) => {
+    // Any other is this machine's: the mail may be fine, and comes again.
+    if ('code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY')
+      fail('reading it takes too much memory');
+    else ended.reject(error);
+  });
   worker.once('exit', () => fail('it may be damaged'));
   try {
     return await ended.promise;

@@ -5,7 +5,7 @@ import type { ApplicationRow, ConversationWithVisitor, FileRow, VisitorRow } fro
 import { hasVisibleText } from '../../../text/text.ts';
 import { stripInvisible } from '../../../text/strip-invisible.ts';
 import { appendMessage, type MessageContent } from '../../chat/append-message.ts';
-import { limitMail, type CountedMail } from '../../auth/rate-limits.ts';
+import { limitMail, limitMailSender, type MailSender } from '../../auth/rate-limits.ts';
 import { openConversation } from '../../chat/conversations.ts';
 import { prepareContent } from '../../content/content.ts';
 import { rateLimited, ServiceError } from '../../core/errors.ts';
@@ -85,7 +85,10 @@ export async function receiveMail(
   raw: Uint8Array,
   envelope: MailEnvelope,
 ): Promise<MailOutcome> {
-  const mail = await readMail(raw, await organizationOf(service, envelope));
+  const announced = await announcedScope(service, envelope);
+  // Before it is read: one that can't be read takes the longest.
+  if (announced !== null) await limitMail(service, announced.applicationId);
+  const mail = await readMail(raw, announced?.organizationId ?? '');
   const target = await service.engine.store.read((tx) => chooseTarget(tx, service, envelope, mail));
   if (target === null) return ignored('it is addressed to no conversation and to no inbox');
   if (mail.bounce)
@@ -94,22 +97,30 @@ export async function receiveMail(
       : ignored('a report of a mail that is not known');
   if (mail.automatic || envelope.from === '') return ignored('a program sent it');
   if (mail.from === null) return ignored('it names no sender');
-  await limitMail(service, await countedAs(service, target, mail.from));
+  if (announced === null) await limitMail(service, scopeOf(target).applicationId);
+  await limitMailSender(service, await senderOf(service, target, mail.from));
   return target.kind === 'conversation'
     ? answerConversation(service, target.conversation, mail, mail.key)
     : openByMail(service, target.application, mail, mail.from, mail.key);
 }
 
-/** Whose turn it is to have a mail read; empty: only the mail says to whom it is. */
-async function organizationOf(service: Service, { to, application }: MailEnvelope): Promise<string> {
-  if (application !== null) return application.organizationId;
-  const [address] = to;
-  if (address === undefined) return '';
-  const target = await service.engine.store.read((tx) => findMailTarget(tx, service, address));
-  return target === null ? '' : scopeOf(target).organizationId;
+interface Scope {
+  readonly organizationId: string;
+  readonly applicationId: string;
 }
 
-function scopeOf(target: MailTarget): { organizationId: string; applicationId: string } {
+/** Whose a mail is, as far as it is known before it is read; null: only the mail says to whom it is. */
+async function announcedScope(service: Service, { to, application }: MailEnvelope): Promise<Scope | null> {
+  if (application !== null)
+    return { organizationId: application.organizationId, applicationId: application.id };
+  const [address] = to;
+  if (address === undefined) return null;
+  const target = await service.engine.store.read((tx) => findMailTarget(tx, service, address));
+  return target === null ? null : scopeOf(target);
+}
+
+/** Whose a mail is that leads there. */
+export function scopeOf(target: MailTarget): Scope {
   return target.kind === 'conversation'
     ? {
         organizationId: target.conversation.organization_id,
@@ -118,7 +129,7 @@ function scopeOf(target: MailTarget): { organizationId: string; applicationId: s
     : { organizationId: target.application.organization_id, applicationId: target.application.id };
 }
 
-async function countedAs(service: Service, target: MailTarget, from: string): Promise<CountedMail> {
+async function senderOf(service: Service, target: MailTarget, from: string): Promise<MailSender> {
   const { applicationId } = scopeOf(target);
   if (target.kind === 'conversation') return { applicationId, sender: target.conversation.id, known: true };
   const sender = visitorIdOf(service, applicationId, from);
