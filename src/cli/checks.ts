@@ -9,26 +9,9 @@ import type { Config } from '../config.ts';
 import type { DataFolderReport } from '../data-folder.ts';
 import { isLoopbackHost } from '../net/ip-ranges.ts';
 import { shellWord } from './context.ts';
+import { note, ok, wrong, type Finding } from './finding.ts';
 import type { MailCheckOptions } from './mail-check.ts';
 import { readinessProblem } from './running-server.ts';
-
-export interface Finding {
-  readonly about: string;
-  /** `note`: not wrong, but worth knowing. */
-  readonly state: 'ok' | 'note' | 'wrong';
-  readonly found: string;
-  /** What to do. */
-  readonly fix: string | null;
-}
-
-const ok = (about: string, found: string): Finding => ({ about, state: 'ok', found, fix: null });
-const note = (about: string, found: string, fix: string | null = null): Finding => ({
-  about,
-  state: 'note',
-  found,
-  fix,
-});
-const wrong = (about: string, found: string, fix: string): Finding => ({ about, state: 'wrong', found, fix });
 
 const mebi = 1_048_576;
 const dayMs = 86_400_000;

@@ -1,17 +1,8 @@
 // What `deskbell doctor` looks at where the data is in a PostgreSQL database. Reads only; prints nothing.
 import type { Config } from '../config.ts';
 import type { PostgresReport } from '../engine/open-engine.ts';
-import type { Finding } from './checks.ts';
+import { note, ok, wrong, type Finding } from './finding.ts';
 import { placeOf } from './local.ts';
-
-const ok = (about: string, found: string): Finding => ({ about, state: 'ok', found, fix: null });
-const note = (about: string, found: string, fix: string | null = null): Finding => ({
-  about,
-  state: 'note',
-  found,
-  fix,
-});
-const wrong = (about: string, found: string, fix: string): Finding => ({ about, state: 'wrong', found, fix });
 
 const maxSkewMs = 2_000;
 /** A server takes so many. */

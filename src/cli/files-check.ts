@@ -3,7 +3,7 @@ import type { Config } from '../config.ts';
 import { openFiles } from '../open-service.ts';
 import type { FilesOverview } from '../services/files/file-store.ts';
 import { formatBytes } from '../text/text.ts';
-import type { Finding } from './checks.ts';
+import type { Finding } from './finding.ts';
 
 /** @param report what the database says of files; null where it can't be asked */
 export async function checkFiles(config: Config, report: FilesOverview | null): Promise<Finding[]> {

@@ -6,7 +6,7 @@ import type { Config } from '../config.ts';
 import { MailboxError, openMailbox } from '../net/imap-client.ts';
 import { readMailboxUrl, readMailServerUrl } from '../net/mail-server-url.ts';
 import { probeMailServer } from '../net/smtp-client.ts';
-import type { Finding } from './checks.ts';
+import type { Finding } from './finding.ts';
 
 /** What is asked of the DNS; an empty answer where there is no such record. Rejects where the DNS gives no answer. */
 export interface DnsQuestions {

@@ -4,7 +4,7 @@ import type { Config } from '../config.ts';
 import { openModel } from '../open-service.ts';
 import { ModelError } from '../services/assistant/language-model.ts';
 import { isLocalHostname, isPublicAddress, parseIpHost } from '../net/ip-ranges.ts';
-import type { Finding } from './checks.ts';
+import type { Finding } from './finding.ts';
 
 const timeoutMs = 20_000;
 const asker = 'doctor';

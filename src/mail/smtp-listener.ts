@@ -7,6 +7,7 @@ import type { ListenAddress } from '../config.ts';
 import type { Log } from '../log.ts';
 import { QueueFullError } from '../net/fair-limit.ts';
 import { addressKey } from '../net/ip-ranges.ts';
+import { errorCode } from '../net/network-errors.ts';
 import { ServiceError } from '../services/core/errors.ts';
 import { MailTooLargeError, withMail } from '../services/mail/inbound/collect-mail.ts';
 import { maxMailBytes } from '../services/mail/inbound/parsed-mail.ts';
@@ -186,7 +187,7 @@ class Sessions {
         return answer(451, '4.7.1 Too many mails. Try again later');
       if (error instanceof MailRefusedError)
         return answer(554, `5.6.0 The mail can't be read: ${error.message}`);
-      if (error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE')
+      if (errorCode(error) === 'ERR_STREAM_PREMATURE_CLOSE')
         return answer(421, '4.4.2 The connection broke off');
       this.#log.error({ err: String(error) }, 'a mail could not be taken; its sender keeps it');
       return answer(451, '4.3.0 Try again');

@@ -29,7 +29,7 @@ async function backUp(
   const config = context.config();
   assertFolder(
     config,
-    'The data is in a PostgreSQL database, which its own tools back up: pg_dump --format custom --file deskbell.dump "$DESKBELL_DATABASE_URL". Keep DESKBELL_SECRET_KEY apart from it, and back up what DESKBELL_FILES names.',
+    'The data is in a PostgreSQL database, which its own tools back up: pg_dump --format custom --file deskbell.dump, with the password in ~/.pgpass. Keep DESKBELL_SECRET_KEY apart from it, and back up what DESKBELL_FILES names.',
   );
   await assertDatabase(context, config);
   const encrypted = encrypt || given.passphraseStdin === true || given.passphraseFile !== undefined;

@@ -2,7 +2,8 @@
 // that is wrong how to mend it. Changes nothing. The checks are in ../checks.ts.
 import type { Command } from 'commander';
 import type { Flags } from '../../config.ts';
-import { runChecks, type Finding } from '../checks.ts';
+import { runChecks } from '../checks.ts';
+import type { Finding } from '../finding.ts';
 import type { WrapHandler, Context } from '../context.ts';
 import { CommandError } from '../errors.ts';
 import { addSettings, settingFlags } from '../command-builder.ts';

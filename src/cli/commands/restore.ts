@@ -35,7 +35,7 @@ async function restore(
   const config = context.config();
   assertFolder(
     config,
-    'The data is in a PostgreSQL database, which its own tools restore: stop all servers, then pg_restore --clean --if-exists --dbname "$DESKBELL_DATABASE_URL" deskbell.dump. A backup of a data folder is restored without DESKBELL_DATABASE_URL, and taken over with deskbell export and deskbell import.',
+    'The data is in a PostgreSQL database, which its own tools restore: stop all servers, then pg_restore --clean --if-exists --dbname NAME deskbell.dump, with the password in ~/.pgpass. A backup of a data folder is restored without DESKBELL_DATABASE_URL, and taken over with deskbell export and deskbell import.',
   );
   const {
     isSealedBackup,

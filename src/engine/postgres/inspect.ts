@@ -2,7 +2,7 @@
 // enough, and changes nothing but in `migrateDatabase`.
 import { unreachable } from './examine.ts';
 import { Link } from './link.ts';
-import { readNodes, type NodeRow } from './membership.ts';
+import { assertNoneServes, readNodes, type NodeRow } from './membership.ts';
 import { migrateOn, newestSchema, readSchema } from './migrate.ts';
 import { hasNodeTables } from './node-tables.ts';
 import { Reads } from './reads.ts';
@@ -138,10 +138,15 @@ export function nodesOf(url: string): Promise<readonly NodeRow[]> {
   });
 }
 
-/** Brings a database to the newest schema. @returns its number before and after. @throws EngineError, SchemaError */
+/**
+ * Brings a database to the newest schema.
+ * @returns its number before and after
+ * @throws EngineError, also where servers run on the older schema; SchemaError
+ */
 export function migrateDatabase(url: string): Promise<{ before: number; after: number }> {
   return withLink(url, async (link) => {
     const { version: before } = await readSchema(link);
+    await assertNoneServes(link, before);
     await migrateOn(link);
     return { before, after: newestSchema };
   });

@@ -2,7 +2,10 @@
 // lead. Once it is lost, the node leads no more and begins anew. Knows of no rule, and not of what it tells.
 import { hostname } from 'node:os';
 import { StoreUnavailableError, type Jobs } from '../engine.ts';
+import { EngineError } from '../open-errors.ts';
 import type { Link, Statement } from './link.ts';
+import { newestSchema } from './migrate.ts';
+import { hasNodeTables } from './node-tables.ts';
 
 export interface MembershipOptions {
   readonly nodeId: string;
@@ -118,6 +121,20 @@ export async function readNodes(link: Link): Promise<NodeRow[]> {
     silentMs: silent_ms,
     connected: connected === 1,
   }));
+}
+
+/**
+ * Refuses to change a schema under servers that run on it.
+ * @param version the database's; 0: it has none yet
+ * @throws EngineError
+ */
+export async function assertNoneServes(link: Link, version: number): Promise<void> {
+  if (version === 0 || version >= newestSchema || !(await hasNodeTables(link))) return;
+  const others = (await readNodes(link)).filter(({ connected }) => connected);
+  if (others.length > 0)
+    throw new EngineError(
+      `The database has schema ${version}, this version of deskbell needs ${newestSchema}, and ${others.length} servers of another version run on it. Stop them first; nothing was changed.`,
+    );
 }
 
 /** Something that runs while the node leads. */

@@ -9,7 +9,7 @@ import { createMemoryLimiter, createSlidingWindowLimiter } from '../memory/slidi
 import { EngineError } from '../open-errors.ts';
 import { assertOwnSession, examineDatabase, unreachable } from './examine.ts';
 import { Link } from './link.ts';
-import { Membership, readNodes } from './membership.ts';
+import { assertNoneServes, Membership } from './membership.ts';
 import { migrateOn, newestSchema, readSchema } from './migrate.ts';
 import { NodeLimiter } from './node-limiter.ts';
 import { NodePresence } from './node-presence.ts';
@@ -152,11 +152,7 @@ async function makeSchema(link: Link, version: number, as: 'server' | 'command')
       throw new EngineError(
         `The database has schema ${version}, and this version of deskbell needs ${newestSchema}. Bring it there: deskbell migrate.`,
       );
-    const others = (await readNodes(link)).filter(({ connected }) => connected);
-    if (others.length > 0)
-      throw new EngineError(
-        `The database has schema ${version}, this version of deskbell needs ${newestSchema}, and ${others.length} servers of another version run on it. Stop them first; nothing was changed.`,
-      );
+    await assertNoneServes(link, version);
   }
   await migrateOn(link);
 }

@@ -1,6 +1,7 @@
 // Has a mail parsed in a thread of its own, which is ended when it takes too long or too much memory.
 import { Worker } from 'node:worker_threads';
 import { createFairLimit } from '../../../net/fair-limit.ts';
+import { errorCode } from '../../../net/network-errors.ts';
 import type { MailWorkerReply, ParsedMail } from './parsed-mail.ts';
 
 const timeoutMs = 20_000;
@@ -54,8 +55,7 @@ async function readInThread(raw: Uint8Array): Promise<ParsedMail> {
   });
   worker.once('error', (error) => {
     // Any other is this machine's: the mail may be fine, and comes again.
-    if ('code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY')
-      fail('reading it takes too much memory');
+    if (errorCode(error) === 'ERR_WORKER_OUT_OF_MEMORY') fail('reading it takes too much memory');
     else ended.reject(error);
   });
   worker.once('exit', () => fail('it may be damaged'));
