@@ -1,6 +1,6 @@
 // Mails that come in: whichever way they came, they end in `receiveMail`. A token in the address decides the conversation,
 // and nothing else of a mail does. What a stranger sends to it is a note for staff; what a program sends is dropped.
-import { fileLimits, sizeLimits } from '../../../protocol/codes.ts';
+import { sizeLimits } from '../../../protocol/codes.ts';
 import type { ApplicationRow, ConversationWithVisitor, FileRow, VisitorRow } from '../../../engine/rows.ts';
 import { hasVisibleText } from '../../../text/text.ts';
 import { stripInvisible } from '../../../text/strip-invisible.ts';
@@ -8,19 +8,16 @@ import { appendMessage, type MessageContent } from '../../chat/append-message.ts
 import { limitMail, limitMailSender, type MailSender } from '../../auth/rate-limits.ts';
 import { openConversation } from '../../chat/conversations.ts';
 import { prepareContent } from '../../content/content.ts';
-import { rateLimited, ServiceError } from '../../core/errors.ts';
+import { rateLimited, type ServiceError } from '../../core/errors.ts';
 import { scopeOfConversation } from '../../core/scopes.ts';
-import { assertNameAllowed, cleanFileName } from '../../files/names.ts';
-import { takeIn } from '../../files/spool.ts';
-import { storeFile } from '../../files/store-file.ts';
 import type { ReadTx, Service, Tx } from '../../service.ts';
-import { assertFileQuota } from '../../tenants/quotas.ts';
 import { readSettings } from '../../tenants/settings.ts';
 import { headerText } from '../header-text.ts';
 import { markAddress } from '../mail-addresses.ts';
 import { setEmailed } from '../reply-mail.ts';
 import { plusPart, readToken, tokenHolds } from '../reply-token.ts';
-import type { MailFile, ParsedMail } from './parsed-mail.ts';
+import { keepFiles, namesOf } from './keep-files.ts';
+import type { ParsedMail } from './parsed-mail.ts';
 import { readMail } from './read-mail.ts';
 
 /** How a mail was handed over. */
@@ -41,7 +38,6 @@ export type MailOutcome =
 
 /** Recipients beyond these are not looked at. */
 const maxRecipients = 20;
-const maxFiles = fileLimits.perMessage;
 const ignored = (why: string): MailOutcome => ({ state: 'ignored', why });
 
 /** Where a recipient's address leads. */
@@ -204,33 +200,41 @@ async function answerConversation(
     if ((await tx.repositories.messages.byClientId(now.id, now.visitor_id, key)) !== undefined)
       return { visitor, conversation: now };
     if (now.status !== 'closed') return { visitor, conversation: now };
-    return continueConversation(tx, service, now, visitor, key);
+    // A closed conversation stays closed: what is written to it opens another that names it.
+    const most = service.settings.maxPendingPerVisitor;
+    return openOnce(tx, service, visitor, { key, most, subject: now.subject, continues: now.id });
   });
   if ('state' in begun) return begun;
   if ('note' in begun) return writeNote(service, begun.note, mail, key);
   return writeMessage(service, begun.conversation, begun.visitor, mail, key);
 }
 
-/** A closed conversation stays closed: what is written to it opens another that names it. */
-async function continueConversation(
+/** The conversation that a mail opens, however often it comes; `most` of its sender may wait. */
+async function openOnce(
   tx: Tx,
   service: Service,
-  closed: ConversationWithVisitor,
   visitor: VisitorRow,
-  key: string,
+  opened: {
+    readonly key: string;
+    readonly most: number;
+    readonly subject: string | null;
+    /** The closed conversation that it goes on with. */
+    readonly continues: string | null;
+  },
 ): Promise<{ visitor: VisitorRow; conversation: ConversationWithVisitor } | MailOutcome> {
+  const { key, most, subject, continues } = opened;
   const { conversations } = tx.repositories;
   const earlier = await conversations.byIdempotencyKey(visitor.id, key);
-  const isFull = (await conversations.countPending(visitor.id)) >= service.settings.maxPendingPerVisitor;
-  if (earlier === undefined && isFull) throw tooManyWait(service.settings.maxPendingPerVisitor);
+  if (earlier === undefined && (await conversations.countPending(visitor.id)) >= most)
+    throw tooManyWait(most);
   const id =
     earlier ??
     (
       await openConversation(tx, service, visitor, {
-        subject: closed.subject,
+        subject,
         idempotencyKey: key,
         channel: 'email',
-        continues: closed.id,
+        continues,
       })
     ).id;
   const conversation = await conversations.byId(id);
@@ -242,7 +246,7 @@ async function continueConversation(
 async function isVisitorBlocked(
   tx: ReadTx,
   service: Service,
-  { application_id, mode, visitor_id }: ConversationWithVisitor,
+  { application_id, mode, visitor_id }: Pick<VisitorRow, 'application_id' | 'mode' | 'visitor_id'>,
 ): Promise<boolean> {
   const block = await tx.repositories.blocks.ofVisitor(application_id, mode, visitor_id);
   return block !== undefined && (block.expires_at === null || block.expires_at > service.engine.clock.now());
@@ -312,28 +316,9 @@ async function openByMail(
     { organization: application.organization_id },
     async (tx) => {
       const visitor = await visitorByAddress(tx, service, application, mail, from);
-      const { conversations, blocks } = tx.repositories;
-      const block = await blocks.ofVisitor(application.id, 'live', visitor.visitor_id);
-      if (block !== undefined && (block.expires_at === null || block.expires_at > service.engine.clock.now()))
-        return ignored('the visitor is blocked');
-      const earlier = await conversations.byIdempotencyKey(visitor.id, key);
+      if (await isVisitorBlocked(tx, service, visitor)) return ignored('the visitor is blocked');
       const most = Math.min(service.settings.maxPendingPerVisitor, maxPendingByMail);
-      if (earlier === undefined && (await conversations.countPending(visitor.id)) >= most)
-        throw tooManyWait(most);
-      const id =
-        earlier ??
-        (
-          await openConversation(tx, service, visitor, {
-            subject: subjectOf(mail),
-            idempotencyKey: key,
-            channel: 'email',
-            continues: null,
-          })
-        ).id;
-      const conversation = await conversations.byId(id);
-      return conversation === undefined
-        ? ignored('the conversation is not there any more')
-        : { visitor, conversation };
+      return openOnce(tx, service, visitor, { key, most, subject: subjectOf(mail), continues: null });
     },
   );
   return 'state' in begun ? begun : writeMessage(service, begun.conversation, begun.visitor, mail, key);
@@ -394,9 +379,6 @@ function visitorIdOf({ secrets }: Service, applicationId: string, address: strin
   return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }
 
-const namesOf = (files: readonly Pick<MailFile, 'name'>[]): string[] =>
-  files.map(({ name }) => cleanFileName(name)).slice(0, maxFiles);
-
 /** What a mail says: its text, else its subject; and the names of files that are not with it. */
 function bodyOf(mail: ParsedMail, missing: readonly string[], files: readonly FileRow[] = []): string {
   const text = stripInvisible(mail.text).trim();
@@ -422,64 +404,4 @@ function plainContent(text: string): MessageContent {
       };
   }
   throw new Error('The mail has nothing to say.');
-}
-
-/**
- * Stores the files of a mail, as those that a visitor uploads are.
- * @returns `refused`: the names of those that were not taken
- */
-async function keepFiles(
-  service: Service,
-  visitor: VisitorRow,
-  mail: ParsedMail,
-  key: string,
-): Promise<{ files: FileRow[]; refused: string[] }> {
-  const files: FileRow[] = [];
-  const refused: string[] = namesOf(mail.files.slice(maxFiles));
-  for (const [index, file] of mail.files.slice(0, maxFiles).entries())
-    try {
-      const row = await keepFile(service, visitor, file, `${key}:${index}`);
-      // One that the scanner has not looked at can't be sent.
-      if (row.state === 'ready') files.push(row);
-      else refused.push(row.name);
-    } catch (error) {
-      // A file that may not be taken is named, and the mail comes all the same.
-      if (!(error instanceof ServiceError) || error.code === 'unavailable') throw error;
-      refused.push(cleanFileName(file.name));
-    }
-  return { files, refused };
-}
-
-async function keepFile(
-  service: Service,
-  visitor: VisitorRow,
-  { name: given, type, bytes }: MailFile,
-  key: string,
-): Promise<FileRow> {
-  const name = cleanFileName(given);
-  assertNameAllowed(name);
-  const findEarlier = ({ repositories }: ReadTx): Promise<FileRow | undefined> =>
-    repositories.files.byIdempotencyKey(visitor.id, key);
-  const earlier = await service.engine.store.read(findEarlier);
-  if (earlier !== undefined) return earlier;
-  const incoming = { bytes: stretches(bytes), claimed: type, maxBytes: fileLimits.visitorBytes };
-  return takeIn(service.files.incomingFolder, incoming, (file) =>
-    storeFile(service, visitor.organization_id, { name, file }, (insert) =>
-      service.engine.store.write({ organization: visitor.organization_id }, async (tx) => {
-        const organization = await tx.repositories.organizations.byId(visitor.organization_id);
-        if (organization === undefined) throw new ServiceError('not_found', 'No such organization.');
-        assertFileQuota(organization, (await tx.repositories.files.totals(organization.id)).bytes, file.size);
-        return (
-          (await findEarlier(tx)) ??
-          insert(tx, { uploader: visitor.id, visitorKey: visitor.id, idempotencyKey: key })
-        );
-      }),
-    ),
-  );
-}
-
-/** Bytes in stretches, so that writing them holds nothing up. */
-async function* stretches(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  for (let at = 0; at < bytes.length; at += 65_536)
-    yield await Promise.resolve(bytes.subarray(at, at + 65_536));
 }
