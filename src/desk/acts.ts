@@ -15,6 +15,8 @@ import { sanitizeLine } from './sanitize-line.ts';
 import type { SavedViews } from './saved-views.ts';
 import type { DeskText } from './texts.ts';
 
+export { stillMeant } from './late-commands.ts';
+
 export interface ActParts {
   readonly commands: ConversationCommands;
   readonly views: SavedViews;

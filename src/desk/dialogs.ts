@@ -20,6 +20,8 @@ import { parseSnoozeEnd, snoozeChoices, snoozeEnd } from './snooze-times.ts';
 import { ViewEditing } from './view-editing.ts';
 import { lastViewWord, parseView } from './view-text.ts';
 
+export { stillMeant } from './late-commands.ts';
+
 const steps: Readonly<Partial<Record<CommandName, number>>> = { down: 1, up: -1, pageDown: 10, pageUp: -10 };
 
 type Menu = Extract<Dialog, { kind: 'menu' }>;

@@ -13,6 +13,8 @@ import { editableText } from './lexical-markdown.ts';
 import type { Navigation } from './navigation.ts';
 import { shownMessages } from './shown-messages.ts';
 
+export { stillMeant } from './late-commands.ts';
+
 export interface LearningParts {
   readonly composer: ComposerController;
   readonly navigation: Navigation;

@@ -25,6 +25,7 @@ export const moreTexts = {
   transcriptRefused:
     'It can’t be mailed: there is no mail server, or this address takes no mails. An admin finds more in the settings.',
   noAddress: 'The visitor has left no e-mail address.',
+  notDone: 'Not done: something else was chosen before it could be. Do it again.',
   chooseConversation: 'Choose a conversation first.',
   closedAlready: 'It is closed already.',
   notAccepted: 'It is not accepted yet.',

@@ -4,6 +4,7 @@ import { inEnglish } from '../../src/desk/english.ts';
 import type { Draft, DraftStore } from '../../src/desk/drafts.ts';
 import { createEnglishKeymap } from '../../src/desk/command-texts.ts';
 import { terminalTools } from '../../src/desk/terminal-tools.ts';
+import type { DeskTools } from '../../src/desk/tools.ts';
 import type { Keymap } from '../../src/desk/keymap.ts';
 import { DeskController } from '../../src/desk/desk-controller.ts';
 import { TerminalView } from '../../src/cli/console/views/terminal-view.ts';
@@ -43,6 +44,8 @@ export interface ModelFixtureOptions {
   readonly rows?: number;
   readonly role?: 'admin' | 'operator';
   readonly drafts?: ReadonlyMap<string, Draft>;
+  /** The terminal's, where nothing else is said. */
+  readonly tools?: DeskTools;
   /** Before the console starts. */
   readonly prepare?: (staff: FakeStaff) => void;
 }
@@ -80,7 +83,7 @@ export async function createModelFixture(
     client: staff.client,
     drafts,
     keymap,
-    tools: terminalTools,
+    tools: options.tools ?? terminalTools,
     mode: 'live',
     notifier: {
       start: () => undefined,

@@ -11,7 +11,7 @@ import { Confirm, Dialog } from '../ui/dialog.tsx';
 import { say, t } from '../words.ts';
 import { useRoom } from './lazy-room.ts';
 
-export { Dialogs } from '../../desk/dialogs.ts';
+export { Dialogs, stillMeant } from '../../desk/dialogs.ts';
 
 type MenuDialog = Extract<DeskDialog, { kind: 'menu' }>;
 

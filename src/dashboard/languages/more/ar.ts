@@ -161,6 +161,7 @@ export const desk: Readonly<Record<MoreText, Text>> = {
   transcriptRefused:
     'لا يمكن إرسالها: لا يوجد خادم بريد، أو أن هذا العنوان لا يقبل الرسائل. يرى المشرف المزيد في الإعدادات.',
   noAddress: 'لا يُعرف عنوان بريد إلكتروني.',
+  notDone: 'لم يُنفَّذ: اختير شيء آخر قبل ذلك. أعد المحاولة.',
   chooseConversation: 'اختر محادثة أولًا.',
   closedAlready: 'إنها مغلقة من قبل.',
   notAccepted: 'لم تُقبل بعد.',

@@ -140,6 +140,7 @@ export const desk: Readonly<Record<MoreText, Text>> = {
   transcriptRefused:
     'Es lässt sich nicht mailen: Es gibt keinen Mailserver, oder diese Adresse nimmt keine Mails. Mehr sieht ein Admin in den Einstellungen.',
   noAddress: 'Von diesem Menschen ist keine E-Mail-Adresse bekannt.',
+  notDone: 'Nicht ausgeführt: Inzwischen war etwas anderes ausgewählt. Bitte noch einmal.',
   chooseConversation: 'Wählen Sie zuerst ein Gespräch.',
   closedAlready: 'Es ist schon beendet.',
   notAccepted: 'Es ist noch nicht angenommen.',

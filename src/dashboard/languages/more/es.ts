@@ -136,6 +136,7 @@ export const desk: Readonly<Record<MoreText, Text>> = {
   transcriptRefused:
     'No se puede enviar: no hay servidor de correo o esta dirección no acepta correos. Un admin ve más en los ajustes.',
   noAddress: 'No se conoce ninguna dirección de correo.',
+  notDone: 'No se ha hecho: antes se eligió otra cosa. Hágalo de nuevo.',
   chooseConversation: 'Elija primero una conversación.',
   closedAlready: 'Ya está cerrada.',
   notAccepted: 'Aún no está aceptada.',

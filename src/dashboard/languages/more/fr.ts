@@ -138,6 +138,7 @@ export const desk: Readonly<Record<MoreText, Text>> = {
   transcriptRefused:
     'Envoi impossible : il n’y a pas de serveur de mail, ou cette adresse n’en accepte pas. Un admin en voit plus dans les réglages.',
   noAddress: 'Aucune adresse e-mail n’est connue.',
+  notDone: 'Non effectué : autre chose a été choisi avant. Recommencez.',
   chooseConversation: 'Choisissez d’abord une conversation.',
   closedAlready: 'Elle est déjà terminée.',
   notAccepted: 'Elle n’est pas encore acceptée.',

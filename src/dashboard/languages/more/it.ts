@@ -136,6 +136,7 @@ export const desk: Readonly<Record<MoreText, Text>> = {
   transcriptRefused:
     'Non si può inviare: non c’è un server di posta, o questo indirizzo non accetta mail. Un admin vede di più nelle impostazioni.',
   noAddress: 'Non si conosce nessun indirizzo e-mail.',
+  notDone: 'Non eseguito: nel frattempo è stato scelto altro. Riprovi.',
   chooseConversation: 'Scelga prima una conversazione.',
   closedAlready: 'È già chiusa.',
   notAccepted: 'Non è ancora accettata.',

@@ -137,6 +137,7 @@ export const desk: Readonly<Record<MoreText, Text>> = {
   transcriptRefused:
     'Mailen kan niet: er is geen mailserver, of dit adres neemt geen mails aan. Een beheerder ziet meer bij de instellingen.',
   noAddress: 'Er is geen e-mailadres bekend.',
+  notDone: 'Niet uitgevoerd: er was intussen iets anders gekozen. Doe het nog eens.',
   chooseConversation: 'Kies eerst een gesprek.',
   closedAlready: 'Het is al gesloten.',
   notAccepted: 'Het is nog niet aangenomen.',

@@ -153,6 +153,7 @@ export const desk: Readonly<Record<MoreText, Text>> = {
   transcriptRefused:
     'Nie można wysłać: nie ma serwera poczty albo ten adres nie przyjmuje maili. Więcej widzi admin w ustawieniach.',
   noAddress: 'Adres e-mail nie jest znany.',
+  notDone: 'Nie wykonano: wcześniej wybrano coś innego. Spróbuj ponownie.',
   chooseConversation: 'Najpierw wybierz rozmowę.',
   closedAlready: 'Jest już zamknięta.',
   notAccepted: 'Nie jest jeszcze przyjęta.',

@@ -137,6 +137,7 @@ export const desk: Readonly<Record<MoreText, Text>> = {
   transcriptRefused:
     'Não é possível enviar: não há servidor de e-mail, ou este endereço não aceita e-mails. Um admin vê mais nas definições.',
   noAddress: 'Não se conhece nenhum endereço de e-mail.',
+  notDone: 'Não foi feito: entretanto foi escolhida outra coisa. Repita.',
   chooseConversation: 'Escolha primeiro uma conversa.',
   closedAlready: 'Já está fechada.',
   notAccepted: 'Ainda não está aceite.',
