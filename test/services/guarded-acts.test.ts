@@ -77,7 +77,8 @@ function withCompetitor(tx: Tx, competitor: Competitor): Tx {
     return row;
   };
   return {
-    repositories: { ...tx.repositories, conversations: { ...conversations, byId } },
+    // Made from the others, which an engine may make only when they are asked for.
+    repositories: Object.create(tx.repositories, { conversations: { value: { ...conversations, byId } } }),
     emit: (event) => tx.emit(event),
     configurationChanged: (organizationId) => tx.configurationChanged(organizationId),
     configurationEpoch: () => tx.configurationEpoch(),

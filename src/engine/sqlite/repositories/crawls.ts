@@ -108,15 +108,15 @@ const breakOffRunning = prepare<{ problem: string; now: number }>()((db, p) =>
 const removeOld = prepare<{ application_id: string; kept: number }>()((db, p) =>
   db
     .deleteFrom('crawls')
-    .where('id', 'in', (e) =>
+    .where('application_id', '=', p.application_id)
+    .where('id', 'not in', (e) =>
       e
         .selectFrom('crawls')
         .select('id')
         .where('application_id', '=', p.application_id)
         .orderBy('created_at', 'desc')
         .orderBy('id', 'desc')
-        .limit(-1)
-        .offset(p.kept),
+        .limit(p.kept),
     ),
 );
 
