@@ -55,6 +55,11 @@ export interface CommitNotice {
    * changed; all of them; null: none.
    */
   readonly configuration: 'all' | ReadonlySet<string> | null;
+  /**
+   * The store has lost commits that were told of, as by a failover to a standby that had not received them. Numbers of
+   * the log are given again: what was derived from it is wrong, and those who were told have to ask again.
+   */
+  readonly lost?: true;
 }
 
 /** A consistent snapshot: everything inside one `read` sees the same commit. */
@@ -102,7 +107,10 @@ export type Scope = 'server' | `server:${string}` | OrganizationScope;
 export type Durability = 'full' | 'normal';
 
 export interface Store {
-  /** Runs `work` on a snapshot that never sees an uncommitted row. Await nothing inside but its own methods. */
+  /**
+   * Runs `work` on a snapshot that never sees an uncommitted row. Await nothing inside but its own methods.
+   * @param work changes nothing outside: it may run again, on another snapshot, and only its last run counts
+   */
   read<T>(work: (tx: ReadTx) => Promise<T>): Promise<T>;
   /** Like `read`, for work that takes long or waits for files: other reads don't wait for it. */
   readAlone<T>(work: (tx: ReadTx) => Promise<T>): Promise<T>;

@@ -20,6 +20,8 @@ export class LogFollower {
   /** Events that were hinted at ahead of their turn: they have a payload, the log has none. */
   readonly #early = new Map<number, CommittedEvent>();
   #position: number;
+  /** How often it has started over: what was read before is of another log. */
+  #starts = 0;
   #foreign = 0;
   #reading = false;
   #readAgain = false;
@@ -75,6 +77,18 @@ export class LogFollower {
     );
   }
 
+  /**
+   * Goes on behind a number, whatever was told: the store has lost commits.
+   * @param position of the newest event that it holds
+   */
+  startOver(position: number): void {
+    this.#starts += 1;
+    this.#early.clear();
+    this.#position = position;
+    for (const listener of this.#listeners) listener({ events: [], configuration: 'all', lost: true });
+    this.look();
+  }
+
   close(): void {
     this.#closed = true;
     this.#cancelRetry();
@@ -84,7 +98,12 @@ export class LogFollower {
   async #readOn(): Promise<void> {
     while (this.#readAgain && !this.#closed) {
       this.#readAgain = false;
+      const starts = this.#starts;
       const events = await this.#options.readAfter(this.#position);
+      if (starts !== this.#starts) {
+        this.#readAgain = true;
+        continue;
+      }
       if (events.length === 0) break;
       this.#readAgain = true;
       this.#tell(

@@ -136,7 +136,11 @@ export class Hub {
     }
   }
 
-  #handleCommit({ events, configuration }: CommitNotice): void {
+  #handleCommit({ events, configuration, lost }: CommitNotice): void {
+    // They have seen what does not exist any more: on a new connection they ask for what does.
+    if (lost === true)
+      for (const connection of this.#connections)
+        connection.close('goingAway', 'The service has started over: connect again.');
     // First, so that no event goes to a connection whose rights this commit or one before it may have ended.
     if (configuration !== null) this.#doubt(configuration);
     // The usual case: own events, straight from memory.

@@ -146,6 +146,7 @@ describe('a transaction that is lost', () => {
       open: () => Promise.resolve(link),
       onCommit: (commit) => commits.push(commit),
       committing: () => undefined,
+      configurationNumber: (count) => count,
       groupSizes: createHistogram([]),
       commitMs: createHistogram([]),
     });

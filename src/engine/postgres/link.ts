@@ -12,6 +12,8 @@ export interface LinkOptions {
   readonly durable: boolean;
   /** For long work: no limit on how long a statement takes, or a transaction waits for the program. */
   readonly patient?: boolean;
+  /** A database that can only be read will do: it is looked at, and nothing else. */
+  readonly allowsStandby?: boolean;
 }
 
 /** A statement as the database prepares it, once for each connection. */
@@ -70,10 +72,12 @@ export class Link {
       search_path: schemaName,
       timezone: 'UTC',
       synchronous_commit: options.durable ? 'on' : 'off',
-      // A node that is cut off holds no lock for longer than this, nor the lead.
+      // A node that is cut off holds no lock for longer than this, nor the lead: where nothing was on its way to it, and
+      // where something was.
       tcp_keepalives_idle: '5',
       tcp_keepalives_interval: '2',
       tcp_keepalives_count: '3',
+      tcp_user_timeout: '8s',
       ...(options.patient === true
         ? {}
         : {
@@ -100,10 +104,25 @@ export class Link {
     client.on('end', () => link.#lose(new Error('The connection has ended.')));
     try {
       await client.connect();
+      if (options.allowsStandby !== true) await link.#assertPrimary();
     } catch (error) {
+      void link.close();
+      if (error instanceof StoreUnavailableError) throw error;
       throw new StoreUnavailableError('The database can’t be reached.', { cause: error });
     }
     return link;
+  }
+
+  /**
+   * After a failover the address may lead to what is still a standby: what it holds is older than what was acknowledged.
+   * @throws StoreUnavailableError
+   */
+  async #assertPrimary(): Promise<void> {
+    const { rows } = await this.query<{ standby: number }>({ text: 'select pg_is_in_recovery() as standby' });
+    if (rows[0]?.standby !== 0)
+      throw new StoreUnavailableError('The database does not take writes.', {
+        cause: new Error('it is a standby, which can only be read'),
+      });
   }
 
   /** Whether nothing more can be asked of it. */
@@ -131,12 +150,20 @@ export class Link {
     }
   }
 
-  /** Called with the text of each notification of a channel. */
+  /**
+   * Called with the text of each notification of a channel.
+   * @throws what `query` throws; the connection is then ended, because it would hear nothing
+   */
   async listen(channel: string, listener: (text: string) => void): Promise<void> {
     this.#client.on('notification', (message) => {
       if (message.channel === channel) listener(message.payload ?? '');
     });
-    await this.query({ text: `listen ${channel}` });
+    try {
+      await this.query({ text: `listen ${channel}` });
+    } catch (error) {
+      void this.close();
+      throw error;
+    }
   }
 
   /** Called once when the connection is lost. */
@@ -157,7 +184,9 @@ export class Link {
   #explain(error: unknown): unknown {
     const code = sqlState(error);
     if (code !== undefined && !isOutage(code)) return error;
-    if (code === undefined) this.#lose(error instanceof Error ? error : new Error(String(error)));
+    // What became a standby stays one for this session: the next connection leads to the primary.
+    if (code === undefined || code === readOnly)
+      this.#lose(error instanceof Error ? error : new Error(String(error)));
     return new StoreUnavailableError('The database did not answer.', { cause: error });
   }
 }
@@ -176,9 +205,12 @@ export function sqlState(error: unknown): string | undefined {
   return error instanceof pg.DatabaseError ? error.code : undefined;
 }
 
-/** The database ends, begins, has no room or no more connections: the same may succeed later. */
+/** read_only_sql_transaction: a write has come to a database that can only be read. */
+const readOnly = '25006';
+
+/** The database ends, begins, has no room or no more connections, or is a standby: the same may succeed later. */
 function isOutage(code: string): boolean {
-  return code.startsWith('08') || code.startsWith('53') || code.startsWith('57P') || code.startsWith('58');
+  return code === readOnly || ['08', '53', '57P', '58'].some((start) => code.startsWith(start));
 }
 
 /** The same transaction may succeed when it runs again. */
@@ -186,4 +218,13 @@ export function isWorthRepeating(error: unknown): boolean {
   const code = sqlState(error) ?? '';
   // Serialization failure, deadlock, a lock that was not had in time.
   return code === '40001' || code === '40P01' || code === '55P03';
+}
+
+/** What a caller is told whose work could not be done: what may succeed later is an outage, not an error. */
+export function refusal(error: unknown): unknown {
+  const code = sqlState(error);
+  // A statement that took too long; one behind it in the same transaction.
+  return isWorthRepeating(error) || code === '57014' || code === '25P02'
+    ? new StoreUnavailableError('The database is busy.', { cause: error })
+    : error;
 }

@@ -3,7 +3,7 @@
 import { hostname } from 'node:os';
 import { StoreUnavailableError, type Jobs } from '../engine.ts';
 import { EngineError } from '../open-errors.ts';
-import type { Link, Statement } from './link.ts';
+import { refusal, type Link, type Statement } from './link.ts';
 import { newestSchema } from './migrate.ts';
 import { hasNodeTables } from './node-tables.ts';
 
@@ -22,6 +22,8 @@ export interface MembershipOptions {
 /** A node as it last said of itself. */
 export interface NodeRow {
   readonly id: string;
+  /** The number of the lock that its connection holds: another one each time that it begins. */
+  readonly lock: number;
   readonly host: string;
   readonly version: string;
   readonly schema: number;
@@ -74,22 +76,26 @@ const tryLead: Statement = {
   name: 'try_lead',
   text: `select pg_try_advisory_lock(${leadLock}, 0) as leads`,
 };
+// By the lock that each was seen with: one that has begun anew since then has another, and keeps what it has told.
 const forget: Statement = {
   name: 'forget',
-  text: `with gone as (delete from nodes where id = any($1::text[]) returning id),
-    absent as (delete from presence where node = any($1::text[])),
-    freed as (delete from seats where node = any($1::text[]))
+  text: `with gone as (delete from nodes using unnest($1::text[], $2::bigint[]) as seen(id, lock)
+      where nodes.id = seen.id and nodes.lock = seen.lock returning nodes.id),
+    absent as (delete from presence where node in (select id from gone)),
+    freed as (delete from seats where node in (select id from gone))
     select count(*) as gone from gone`,
 };
 const endConnections: Statement = {
   name: 'end_connections',
   text: `select pg_terminate_backend(pid) from pg_stat_activity
-    where datname = current_database() and application_name = any($1::text[])`,
+    join unnest($1::text[], $2::text[]) as frozen(id, name) on application_name = frozen.name
+    join nodes on nodes.id = frozen.id and nodes.seen_at < clock_timestamp() - $3 * interval '1 millisecond'
+    where datname = current_database()`,
 };
 const notify: Statement = { name: 'tell', text: `select pg_notify('${channel}', $1)` };
 const listNodes: Statement = {
   name: 'list_nodes',
-  text: `select id, host, version, schema, leads, (extract(epoch from started_at) * 1000)::bigint as started_at,
+  text: `select id, lock, host, version, schema, leads, (extract(epoch from started_at) * 1000)::bigint as started_at,
       (extract(epoch from clock_timestamp() - seen_at) * 1000)::bigint as silent_ms,
       exists (select from pg_locks where locktype = 'advisory' and classid = ${lifeLock} and objid = nodes.lock::oid
         and objsubid = 2 and granted
@@ -99,6 +105,7 @@ const listNodes: Statement = {
 
 interface ListedNode {
   readonly id: string;
+  readonly lock: number;
   readonly host: string;
   readonly version: string;
   readonly schema: number;
@@ -111,8 +118,9 @@ interface ListedNode {
 /** Those who live, and those who have lately ended without a word. */
 export async function readNodes(link: Link): Promise<NodeRow[]> {
   const { rows } = await link.query<ListedNode>(listNodes);
-  return rows.map(({ id, host, version, schema, leads, started_at, silent_ms, connected }) => ({
+  return rows.map(({ id, lock, host, version, schema, leads, started_at, silent_ms, connected }) => ({
     id,
+    lock,
     host,
     version,
     schema,
@@ -138,17 +146,45 @@ export async function assertNoneServes(link: Link, version: number): Promise<voi
 }
 
 /** Something that runs while the node leads. */
-interface Job {
-  readonly start: () => () => Promise<void> | void;
-  stop: (() => Promise<void> | void) | null;
+class Job {
+  readonly #start: () => () => Promise<void> | void;
+  /** Ends when nothing of it runs any more. */
+  #ended: Promise<void> = Promise.resolve();
+  #stop: (() => Promise<void> | void) | null = null;
+  #wanted = false;
+
+  constructor(start: () => () => Promise<void> | void) {
+    this.#start = start;
+  }
+
+  /** @param atOnce nothing of it can be running yet */
+  start(atOnce = false): void {
+    this.#wanted = true;
+    if (atOnce) this.#stop ??= this.#start();
+    // What ran before may not have ended: two of it would do the same things at the same time.
+    else
+      void this.#ended.then(() => {
+        if (this.#wanted) this.#stop ??= this.#start();
+      });
+  }
+
+  stop(): Promise<void> {
+    this.#wanted = false;
+    const stop = this.#stop;
+    this.#stop = null;
+    if (stop !== null)
+      this.#ended = Promise.resolve(stop()).then(
+        () => undefined,
+        () => undefined,
+      );
+    return this.#ended;
+  }
 }
 
 export class Membership implements Jobs {
   readonly #options: MembershipOptions;
   readonly #members: Member[] = [];
   readonly #jobs = new Set<Job>();
-  /** Ends of jobs that are under way. */
-  readonly #ending = new Set<Promise<unknown>>();
   #link: Link | null = null;
   #lock = 0;
   #leads = false;
@@ -197,15 +233,13 @@ export class Membership implements Jobs {
     return true;
   }
 
-  whileLeading(start: Job['start']): () => Promise<void> {
-    const job: Job = { start, stop: null };
+  whileLeading(start: () => () => Promise<void> | void): () => Promise<void> {
+    const job = new Job(start);
     this.#jobs.add(job);
-    if (this.#leads) job.stop = start();
+    if (this.#leads) job.start(true);
     return async () => {
       this.#jobs.delete(job);
-      const { stop } = job;
-      job.stop = null;
-      await stop?.();
+      await job.stop();
     };
   }
 
@@ -214,13 +248,13 @@ export class Membership implements Jobs {
     if (this.#closed) return;
     this.#closed = true;
     clearTimeout(this.#timer);
-    this.#loseLead();
-    await Promise.allSettled([this.#joining, this.#beating, ...this.#ending]);
+    // The lead is given back when nothing runs any more.
+    await Promise.allSettled([this.#joining, this.#beating, this.#loseLead()]);
     const link = this.#link;
     if (link === null || link.lost) return;
     const { nodeId } = this.#options;
     await Promise.allSettled([
-      link.query(forget, [[nodeId]]),
+      link.query(forget, [[nodeId], [this.#lock]]),
       link.query({ text: 'select pg_advisory_unlock_all()' }),
       link.query(notify, [`v1 ${nodeId} left `]),
     ]);
@@ -228,14 +262,14 @@ export class Membership implements Jobs {
   }
 
   async #enter(): Promise<Link> {
-    this.#loseLead();
+    void this.#loseLead();
     const { nodeId, version, schema, open } = this.#options;
     const link = await open();
     // A number of its own for each connection: what is left of a lost one is in no one’s way.
     this.#lock = Math.floor(Math.random() * 2 ** 31);
     this.#link = link;
     link.onLost(() => {
-      if (this.#link === link) this.#loseLead();
+      if (this.#link === link) void this.#loseLead();
     });
     try {
       await link.listen(channel, (text) => this.#hear(text));
@@ -247,7 +281,7 @@ export class Membership implements Jobs {
       await this.#tryToLead(link);
     } catch (error) {
       void link.close();
-      throw error;
+      throw refusal(error);
     }
     return link;
   }
@@ -257,20 +291,13 @@ export class Membership implements Jobs {
     const { rows } = await link.query<{ leads: number }>(tryLead);
     if (rows[0]?.leads !== 1 || this.#link !== link || link.lost || this.#closed) return;
     this.#leads = true;
-    for (const job of this.#jobs) job.stop ??= job.start();
+    for (const job of this.#jobs) job.start();
   }
 
-  /** Jobs stop before anything else: another node may lead from now on. */
-  #loseLead(): void {
+  /** Jobs stop before anything else: another node may lead from now on. Resolves when nothing of them runs. */
+  async #loseLead(): Promise<void> {
     this.#leads = false;
-    for (const job of this.#jobs) {
-      const { stop } = job;
-      job.stop = null;
-      const ending: Promise<unknown> = Promise.resolve(stop?.())
-        .catch(() => undefined)
-        .finally(() => this.#ending.delete(ending));
-      this.#ending.add(ending);
-    }
+    await Promise.all([...this.#jobs].map((job) => job.stop()));
   }
 
   #hear(text: string): void {
@@ -301,7 +328,7 @@ export class Membership implements Jobs {
       await Promise.race([this.#beatOn(link), late.promise]);
     } catch (error) {
       // Whatever it was: a connection that is not in order is replaced.
-      if (this.#link === link) this.#loseLead();
+      if (this.#link === link) void this.#loseLead();
       void link.close();
       throw error;
     } finally {
@@ -316,10 +343,13 @@ export class Membership implements Jobs {
     if (said.count === 0) throw new Error('The others have taken this node for gone.');
     const nodes = await readNodes(link);
     const frozen = nodes.filter((node) => node.connected && node.silentMs > frozenAfterMs);
-    if (frozen.length > 0) await link.query(endConnections, [frozen.map(({ id }) => nameOf(id))]);
+    if (frozen.length > 0) {
+      const ids = frozen.map(({ id }) => id);
+      await link.query(endConnections, [ids, ids.map((id) => nameOf(id)), frozenAfterMs]);
+    }
     const dead = nodes.filter((node) => !node.connected && node.silentMs > goneAfterMs);
     if (dead.length > 0) {
-      await link.query(forget, [dead.map(({ id }) => id)]);
+      await link.query(forget, [dead.map(({ id }) => id), dead.map(({ lock }) => lock)]);
       this.tell('left', '');
       for (const { gone } of this.#members) gone?.();
     }

@@ -1,7 +1,7 @@
 // Counts uses for all nodes: a row for each key, and all that is asked in one turn of the loop decided in one
 // transaction. What was counted need not survive a loss of power: it is committed without waiting.
 import { StoreUnavailableError, type LimitCheck, type Limiter, type LimitVerdict } from '../engine.ts';
-import { isWorthRepeating, type Link, type Statement } from './link.ts';
+import { isWorthRepeating, refusal, type Link, type Statement } from './link.ts';
 import { LimitUses } from './limit-uses.ts';
 
 const begin: Statement = { name: 'begin', text: 'begin' };
@@ -26,9 +26,14 @@ const update: Statement = {
   text: `update limits set uses = u.uses, ends_at = u.ends_at
     from unnest($1::text[], $2::text[], $3::bigint[]) as u(key, uses, ends_at) where limits.key = u.key`,
 };
+const readClock: Statement = {
+  name: 'read_clock',
+  text: 'select (extract(epoch from clock_timestamp()) * 1000)::bigint as now',
+};
 const sweepOld: Statement = {
   name: 'sweep_keys',
-  text: `delete from limits where key in (select key from limits where ends_at < $1 limit 1000 for update skip locked)`,
+  text: `delete from limits where key in (select key from limits where ends_at < (extract(epoch from clock_timestamp()) * 1000)::bigint
+    limit 1000 for update skip locked)`,
 };
 
 const accepted: LimitVerdict = { ok: true };
@@ -48,7 +53,9 @@ interface Asked {
 
 export class NodeLimiter implements Limiter {
   readonly #open: () => Promise<Link>;
-  readonly #now: () => number;
+  readonly #monotonicMs: () => number;
+  /** What the database's clock shows more than this node's, as of the connection. */
+  #ahead = 0;
   #link: Link | null = null;
   #waiting: Asked[] = [];
   #running = false;
@@ -57,11 +64,11 @@ export class NodeLimiter implements Limiter {
 
   /**
    * @param open makes a connection whose commits wait for no disk
-   * @param now milliseconds, the same on all nodes as far as their clocks agree
+   * @param monotonicMs a clock that never jumps; all nodes add what the database's clock shows more
    */
-  constructor(open: () => Promise<Link>, now: () => number) {
+  constructor(open: () => Promise<Link>, monotonicMs: () => number) {
     this.#open = open;
-    this.#now = now;
+    this.#monotonicMs = monotonicMs;
   }
 
   take(checks: readonly LimitCheck[]): LimitVerdict | Promise<LimitVerdict> {
@@ -74,7 +81,7 @@ export class NodeLimiter implements Limiter {
 
   /** Forgets keys that were not used for as long as their windows last. */
   async sweep(link: Link): Promise<void> {
-    await link.query(sweepOld, [this.#now()]);
+    await link.query(sweepOld);
   }
 
   async close(): Promise<void> {
@@ -112,20 +119,29 @@ export class NodeLimiter implements Limiter {
 
   async #decide(group: readonly Asked[]): Promise<LimitVerdict[]> {
     for (let attempt = 1; ; attempt += 1) {
-      if (this.#link === null || this.#link.lost) {
-        void this.#link?.close();
-        this.#link = await this.#open();
-      }
-      const link = this.#link;
+      const link = await this.#connected();
       try {
         return await decideOn(link, group, this.#now());
       } catch (error) {
         await link.query(rollback).catch(() => undefined);
-        if (!isWorthRepeating(error)) throw error;
-        if (attempt === maxAttempts)
-          throw new StoreUnavailableError('The database is busy with the same.', { cause: error });
+        if (attempt === maxAttempts || !isWorthRepeating(error)) throw refusal(error);
       }
     }
+  }
+
+  async #connected(): Promise<Link> {
+    if (this.#link !== null && !this.#link.lost) return this.#link;
+    void this.#link?.close();
+    const link = await this.#open();
+    const { rows } = await link.query<{ now: number }>(readClock);
+    this.#ahead = (rows[0]?.now ?? 0) - this.#monotonicMs();
+    this.#link = link;
+    return link;
+  }
+
+  /** The same on all nodes, whatever their own clocks show. A step of one changes nothing that is being counted. */
+  #now(): number {
+    return Math.floor(this.#monotonicMs() + this.#ahead);
   }
 }
 

@@ -1,10 +1,11 @@
 // Places that connections hold, counted over all nodes: a row for each node and key, decided under a lock of the key.
 import { StoreUnavailableError, type Seats, type WantedSeat } from '../engine.ts';
-import type { Link, Statement } from './link.ts';
+import { isWorthRepeating, refusal, type Link, type Statement } from './link.ts';
 import type { Membership } from './membership.ts';
 
 const begin: Statement = { name: 'begin', text: 'begin' };
 const commit: Statement = { name: 'commit', text: 'commit' };
+const maxAttempts = 3;
 /** The first number of the locks of keys. */
 const keyLock = 1_145_392_973;
 const lockKeys: Statement = {
@@ -63,8 +64,7 @@ export function createNodeSeats(membership: Membership, nodeId: string): Seats {
   };
   return {
     take: async (wanted) => {
-      const link = await membership.connected();
-      const full = await decide(link, nodeId, wanted);
+      const full = await decideAgain(membership, nodeId, wanted);
       if (full !== null) return { full };
       for (const { key } of wanted) count(key, 1);
       const mine = wanted.map(({ key }) => key);
@@ -73,6 +73,22 @@ export function createNodeSeats(membership: Membership, nodeId: string): Seats {
       };
     },
   };
+}
+
+/** What the database asks to be repeated is repeated, a few times. @throws StoreUnavailableError */
+async function decideAgain(
+  membership: Membership,
+  nodeId: string,
+  wanted: readonly WantedSeat[],
+): Promise<number | null> {
+  for (let attempt = 1; ; attempt += 1) {
+    const link = await membership.connected();
+    try {
+      return await decide(link, nodeId, wanted);
+    } catch (error) {
+      if (attempt === maxAttempts || !isWorthRepeating(error)) throw refusal(error);
+    }
+  }
 }
 
 /** @returns which of the keys is full; null: a place under each of them is taken */

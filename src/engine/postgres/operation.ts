@@ -9,7 +9,7 @@ import { createRunner } from './runner.ts';
 export interface Transaction {
   readonly link: Link;
   readonly clock: Clock;
-  /** How often configuration had changed when the locks were held. */
+  /** The number of configuration when the locks were held. */
   readonly configurationCount: Promise<number>;
   /** The database has refused a statement: nothing of the transaction will be kept. */
   refused(error: unknown): void;

@@ -19,6 +19,7 @@ import { LogFollower } from '../log-follower.ts';
 import { Lane, type Commit, type LaneOptions, type QueuedWrite } from './lane.ts';
 import { Link, type Statement } from './link.ts';
 import { listenToCommits } from './notices.ts';
+import { clearRemovedRows } from './removed-rows.ts';
 import { readAlone, Reads } from './reads.ts';
 import { locksOf } from './scopes.ts';
 
@@ -46,10 +47,21 @@ const configuration: Statement = {
 };
 const databaseSize: Statement = { text: 'select pg_database_size(current_database()) as bytes' };
 
+/** An event of the log, by what tells it from another that was given its number. */
+const eventAt: Statement = {
+  name: 'event_at',
+  text: 'select type, conversation_id, actor_id, message_id, created_at from events where seq = $1',
+};
+
 interface State {
   readonly last: number;
   readonly count: number;
 }
+
+type EventMark = Pick<CommittedEvent, 'type' | 'conversation_id' | 'actor_id' | 'message_id' | 'created_at'>;
+
+/** How far apart the numbers of configuration are before and after the database has lost commits. */
+const lossStep = 2 ** 40;
 
 export class PostgresStore implements Store, Maintenance {
   readonly #options: PostgresStoreOptions;
@@ -65,6 +77,11 @@ export class PostgresStore implements Store, Maintenance {
   /** What has not ended yet, apart from reads that share a snapshot. */
   readonly #underWay = new Set<Promise<unknown>>();
   #listening: Link;
+  #connecting: Promise<Link> | null = null;
+  /** The newest event that was told: a database that holds another in its place, or none, has lost commits. */
+  #newest: EventMark | null = null;
+  /** How often the database has lost commits. */
+  #losses = 0;
   #configurationCount: number;
   #ticket: Promise<number> | null = null;
   #planned = false;
@@ -81,6 +98,7 @@ export class PostgresStore implements Store, Maintenance {
       open: () => this.#open(),
       onCommit: (commit) => this.#onCommit(commit),
       committing: (until) => void this.#note(this.#committing, until),
+      configurationNumber: (count) => this.#numberOf(count),
       groupSizes: this.#groupSizes,
       commitMs: this.#commitMs,
     };
@@ -92,6 +110,7 @@ export class PostgresStore implements Store, Maintenance {
       position: last,
       readAfter: (seq) => this.#readLog(seq),
     });
+    this.#follower.subscribe(({ events }) => (this.#newest = events.at(-1) ?? this.#newest));
     this.#planPoll();
   }
 
@@ -144,6 +163,7 @@ export class PostgresStore implements Store, Maintenance {
           open: () => this.#open(true),
           onCommit: (commit) => this.#onCommit(commit),
           committing: (until) => void this.#note(this.#committing, until),
+          configurationNumber: (count) => this.#numberOf(count),
           groupSizes: this.#groupSizes,
           commitMs: this.#commitMs,
         });
@@ -168,7 +188,7 @@ export class PostgresStore implements Store, Maintenance {
     this.#ticket ??= new Promise<void>((resolve) => setImmediate(resolve)).then(async () => {
       this.#ticket = null;
       const { rows } = await (await this.#connected()).query<{ count: number }>(configuration);
-      return rows[0]?.count ?? 0;
+      return this.#numberOf(rows[0]?.count ?? 0);
     });
     return this.#ticket;
   }
@@ -189,8 +209,7 @@ export class PostgresStore implements Store, Maintenance {
   async clearRemoved(): Promise<boolean> {
     const link = await this.#open(true);
     try {
-      await link.query({ text: 'vacuum' });
-      return true;
+      return await clearRemovedRows(link);
     } finally {
       await link.close();
     }
@@ -290,9 +309,12 @@ export class PostgresStore implements Store, Maintenance {
 
   /** Looks for what was not heard of: a notification may be lost with its connection. */
   async #poll(): Promise<void> {
-    const { rows } = await (await this.#connected()).query<State>(state);
+    const link = await this.#connected();
+    const known = this.#follower.position;
+    const { rows } = await link.query<State>(state);
     const { last, count } = rows[0] ?? { last: 0, count: 0 };
     await Promise.all(this.#committing);
+    if (last < known) return this.#startOver(last, count);
     if (count > this.#configurationCount) {
       this.#configurationCount = count;
       this.#follower.hint([], 'all');
@@ -301,16 +323,62 @@ export class PostgresStore implements Store, Maintenance {
   }
 
   /** The connection that listens, or the one that takes its place. */
-  async #connected(): Promise<Link> {
-    if (!this.#listening.lost || this.#closed) return this.#listening;
-    const link = await this.#open();
-    await listenToCommits(link, (commit) => this.hear(commit));
-    // Another may have been faster.
-    if (this.#listening.lost) this.#listening = link;
-    else void link.close();
-    this.#follower.look();
-    return this.#listening;
+  #connected(): Promise<Link> {
+    if (!this.#listening.lost || this.#closed) return Promise.resolve(this.#listening);
+    this.#connecting ??= this.#connectAgain().finally(() => (this.#connecting = null));
+    return this.#connecting;
   }
+
+  async #connectAgain(): Promise<Link> {
+    void this.#listening.close();
+    const link = await this.#open();
+    try {
+      await listenToCommits(link, (commit) => this.hear(commit));
+      await this.#compareLog(link);
+    } catch (error) {
+      void link.close();
+      throw error;
+    }
+    this.#listening = link;
+    this.#follower.look();
+    return link;
+  }
+
+  /** After a failover to a standby that had not received everything, the log is another one from some number on. */
+  async #compareLog(link: Link): Promise<void> {
+    const [position, newest] = [this.#follower.position, this.#newest];
+    const [now, found] = await Promise.all([
+      link.query<State>(state),
+      link.query<EventMark>(eventAt, [position]),
+    ]);
+    const { last, count } = now.rows[0] ?? { last: 0, count: 0 };
+    const kept = newest === null || (found.rows[0] !== undefined && isSame(found.rows[0], newest));
+    if (last < position || !kept) this.#startOver(last, count);
+  }
+
+  /** What was told is not in the database any more: nothing that was derived from it may be trusted. */
+  #startOver(last: number, count: number): void {
+    this.#losses += 1;
+    this.#newest = null;
+    this.#configurationCount = count;
+    this.#follower.startOver(last);
+  }
+
+  /** Of two databases that one number of changes may mean different configurations of. */
+  #numberOf(count: number): number {
+    return this.#losses * lossStep + count;
+  }
+}
+
+function isSame(one: EventMark, other: EventMark): boolean {
+  const { type, conversation_id, actor_id, message_id, created_at } = other;
+  return (
+    one.type === type &&
+    one.conversation_id === conversation_id &&
+    one.actor_id === actor_id &&
+    one.message_id === message_id &&
+    one.created_at === created_at
+  );
 }
 
 function connect(options: PostgresStoreOptions, patient = false): Promise<Link> {

@@ -1,33 +1,44 @@
 // Reads: those that arrive in one turn of the loop share a connection and a snapshot, and their statements travel
 // together. Holds no query of a noun.
 import type { ReadTx } from '../engine.ts';
-import type { Link, Statement } from './link.ts';
+import { refusal, type Link, type Statement } from './link.ts';
 import { createRepositories } from './repositories.ts';
 import { createRunner } from './runner.ts';
 
 /** A read that waits for its snapshot. */
 interface WaitingRead {
-  /** Answers its caller, and never rejects. */
-  readonly run: (tx: ReadTx) => Promise<void>;
+  /** Runs it. What it resolves to answers the caller. */
+  readonly run: (tx: ReadTx) => Promise<() => void>;
   readonly reject: (error: unknown) => void;
+}
+
+/** A snapshot, and whether the database has refused a statement in it: whatever comes behind that is refused, too. */
+interface Snapshot extends ReadTx {
+  readonly spoilt: boolean;
 }
 
 const begin: Statement = { name: 'begin_read', text: 'begin isolation level repeatable read read only' };
 const commit: Statement = { name: 'commit', text: 'commit' };
 
 /** Runs work in a snapshot of its own on a connection. */
-async function inSnapshot<T>(link: Link, work: (tx: ReadTx) => Promise<T>): Promise<T> {
+async function inSnapshot<T>(link: Link, work: (tx: Snapshot) => Promise<T>): Promise<T> {
   let over = false;
+  let spoilt = false;
   const begun = link.query(begin);
   begun.catch(() => undefined);
   const runner = createRunner(link, {
     before: () => {
       if (over) throw new Error('A snapshot was used after its end.');
     },
-    refused: () => undefined,
+    refused: () => (spoilt = true),
   });
   try {
-    return await work({ repositories: createRepositories(runner) });
+    return await work({
+      repositories: createRepositories(runner),
+      get spoilt() {
+        return spoilt;
+      },
+    });
   } finally {
     over = true;
     await link.query(commit).catch(() => undefined);
@@ -51,10 +62,10 @@ export class Reads {
     this.#idle = Array.from({ length: connections }, () => null);
   }
 
-  /** Runs work in a snapshot that is taken after this call. */
+  /** Runs work in a snapshot that is taken after this call; once more where another's statement was refused in it. */
   read<T>(work: (tx: ReadTx) => Promise<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      this.#waiting.push({ run: (tx) => work(tx).then(resolve, reject), reject });
+      this.#waiting.push({ run: (tx) => work(tx).then((value) => () => resolve(value)), reject });
       this.#plan();
     });
   }
@@ -95,13 +106,30 @@ export class Reads {
       for (const { reject } of reads) reject(error);
     }
     try {
-      if (link !== null) await inSnapshot(link, (tx) => Promise.all(reads.map(({ run }) => run(tx))));
-    } catch {
-      // The connection was lost: each read has told its caller.
+      if (link !== null) await this.#runOn(link, reads);
     } finally {
       this.#idle.push(link);
       if (this.#waiting.length > 0) this.#plan();
     }
+  }
+
+  /** Answers every caller, and never rejects. */
+  async #runOn(link: Link, reads: readonly WaitingRead[]): Promise<void> {
+    const again: WaitingRead[] = [];
+    await inSnapshot(link, (tx) =>
+      Promise.all(
+        reads.map(async (read) => {
+          try {
+            (await read.run(tx))();
+          } catch (error) {
+            if (tx.spoilt && !link.lost && reads.length > 1) again.push(read);
+            else read.reject(refusal(error));
+          }
+        }),
+      ),
+    ).catch(() => undefined);
+    // One of them was refused, and it took the others with it: each by itself.
+    for (const read of again) await this.#runOn(link, [read]);
   }
 }
 
@@ -110,6 +138,8 @@ export async function readAlone<T>(open: () => Promise<Link>, work: (tx: ReadTx)
   const link = await open();
   try {
     return await inSnapshot(link, work);
+  } catch (error) {
+    throw refusal(error);
   } finally {
     await link.close();
   }

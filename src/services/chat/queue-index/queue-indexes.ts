@@ -41,7 +41,17 @@ class QueueIndexes {
 
   constructor(service: Service) {
     this.#service = service;
-    service.engine.store.subscribe(({ events }) => this.#note(events));
+    service.engine.store.subscribe(({ events, lost }) => {
+      if (lost === true) this.#forget();
+      this.#note(events);
+    });
+  }
+
+  /** The next question reads everything again. */
+  #forget(): void {
+    this.#kept.clear();
+    this.#events = null;
+    this.#changes = null;
   }
 
   #note(events: readonly Pick<CommittedEvent, 'seq' | 'organization_id' | 'conversation_id'>[]): void {
