@@ -22,7 +22,7 @@ import { MailTooLargeError, withMail } from '../../src/services/mail/inbound/col
 import { escapeHtml } from '../../src/http/pages/html.ts';
 import { mailStopLanguages, mailStopWords } from '../../src/http/pages/mail-stop-words.ts';
 import { makeToken, replyAddress } from '../../src/services/mail/reply-token.ts';
-import { MailHost } from '../helpers/mail-host.ts';
+import { MailHost, type TakenMail } from '../helpers/mail-host.ts';
 import { plainMail, sendMail } from '../helpers/send-mail.ts';
 import { setByPath } from '../helpers/settings.ts';
 
@@ -338,68 +338,107 @@ describe('programs', () => {
     expect(await messagesOf(one.id)).toHaveLength(1);
   });
 
-  it('that report a failure mark the address, and no more mails go there', async () => {
-    const one = await talk();
-    await createMessage(olivia, one.id, 'On its way.');
+  /** Lets the mail of an answer become due. @returns the mail */
+  async function mailTo(address: string, messageId: string): Promise<TakenMail> {
     await eventually(async () =>
-      expect(
-        await rowsOf(app, `select 1 from effects where conversation_id = '${one.id}' and about = 'reply'`),
-      ).toHaveLength(1),
-    );
-    app.clock.advance(120_000);
-    await eventually(async () =>
-      expect(
-        (await olivia.call('GET', `/conversations/${one.id}/messages`)).body.messages.at(-1).emailed?.state,
-      ).toBe('sent'),
-    );
-    const report = (action: string): string =>
-      [
-        'From: MAILER-DAEMON <mailer-daemon@example.net>',
-        `To: ${one.replyTo}`,
-        'Subject: Undelivered Mail Returned to Sender',
-        'Message-ID: <dsn@example.net>',
-        'Auto-Submitted: auto-replied',
-        'Content-Type: multipart/report; report-type=delivery-status; boundary=r',
-        '',
-        '--r',
-        'Content-Type: text/plain',
-        '',
-        'It could not be delivered.',
-        '--r',
-        'Content-Type: message/delivery-status',
-        '',
-        'Reporting-MTA: dns; mx.example.net',
-        '',
-        `Final-Recipient: rfc822; ${one.address}`,
-        `Action: ${action}`,
-        'Status: 5.1.1',
-        '',
-        '--r--',
-        '',
-      ].join('\r\n');
-    const state = async (): Promise<unknown> =>
-      (await olivia.call('GET', `/conversations/${one.id}/messages`)).body.messages.at(-1).emailed?.state;
-    await sendMail(port, { from: '', to: one.replyTo, raw: report('delayed') });
-    expect(await state()).toBe('sent');
-    await sendMail(port, { from: '', to: one.replyTo, raw: report('failed') });
-    expect(await state()).toBe('bounced');
-    await createMessage(olivia, one.id, 'Again.');
-    await eventually(async () =>
-      expect(
-        await rowsOf(app, `select 1 from effects where conversation_id = '${one.id}' and about = 'reply'`),
-      ).toHaveLength(2),
+      expect(await rowsOf(app, `select 1 from effects where message_id = '${messageId}'`)).toHaveLength(1),
     );
     app.clock.advance(720_000);
+    return eventually(() => {
+      const found = host.taken.find(({ to }) => to.includes(address));
+      if (found === undefined) throw new Error('no mail yet');
+      return Promise.resolve(found);
+    });
+  }
+
+  /** Has an answer go to the visitor by mail. @returns the return path of that mail, and how its message stands */
+  async function mailed(one: Talk): Promise<{ returnPath: string; state(): Promise<unknown> }> {
+    const id = await createMessage(olivia, one.id, 'On its way.');
+    const sent = await mailTo(one.address, id);
+    const state = async (): Promise<unknown> =>
+      (await olivia.call('GET', `/conversations/${one.id}/messages`)).body.messages.find(
+        (message: { id: string }) => message.id === id,
+      ).emailed?.state;
+    await eventually(async () => expect(await state()).toBe('sent'));
+    return { returnPath: sent.from, state };
+  }
+
+  const report = (to: string, address: string, action = 'failed'): string =>
+    [
+      'From: MAILER-DAEMON <mailer-daemon@example.net>',
+      `To: ${to}`,
+      'Subject: Undelivered Mail Returned to Sender',
+      'Message-ID: <dsn@example.net>',
+      'Auto-Submitted: auto-replied',
+      'Content-Type: multipart/report; report-type=delivery-status; boundary=r',
+      '',
+      '--r',
+      'Content-Type: text/plain',
+      '',
+      'It could not be delivered.',
+      '--r',
+      'Content-Type: message/delivery-status',
+      '',
+      'Reporting-MTA: dns; mx.example.net',
+      '',
+      `Final-Recipient: rfc822; ${address}`,
+      `Action: ${action}`,
+      'Status: 5.1.1',
+      '',
+      '--r--',
+      '',
+    ].join('\r\n');
+  const sendReport = (to: string, address: string, action?: string): Promise<number> =>
+    sendMail(port, { from: '', to, raw: report(to, address, action) });
+
+  it('that report a failure mark the address, and no more mails go there', async () => {
+    const one = await talk();
+    const { returnPath, state } = await mailed(one);
+    expect(returnPath).not.toBe(one.replyTo);
+    expect(returnPath.split('@')[0]?.length).toBeLessThanOrEqual(64);
+    expect(await sendReport(returnPath, one.address, 'delayed')).toBe(250);
+    expect(await state()).toBe('sent');
+    expect(await sendReport(returnPath, one.address)).toBe(250);
+    expect(await state()).toBe('bounced');
+    await createMessage(olivia, one.id, 'Again.');
+    const rows = (): Promise<Record<string, unknown>[]> =>
+      rowsOf(
+        app,
+        `select state, error from effects where conversation_id = '${one.id}' and about = 'reply' order by created_at, id`,
+      );
+    await eventually(async () => expect(await rows()).toHaveLength(2));
+    app.clock.advance(720_000);
     await eventually(async () =>
-      expect(
-        (
-          await rowsOf(
-            app,
-            `select state, error from effects where conversation_id = '${one.id}' and about = 'reply' order by created_at, id`,
-          )
-        )[1],
-      ).toMatchObject({ state: 'skipped', error: 'mails to this address came back' }),
+      expect((await rows())[1]).toMatchObject({
+        state: 'skipped',
+        error: 'mails to this address came back',
+      }),
     );
+  });
+
+  it('that report a failure prove by the return path which mail it was, and speak for its address alone', async () => {
+    const one = await talk();
+    const { returnPath, state } = await mailed(one);
+    const other = await talk();
+    const { returnPath: others } = await mailed(other);
+    const before = Number((await rowsOf(app, 'select count(*) as n from mail_addresses'))[0]?.['n']);
+    const marked = async (): Promise<number> =>
+      Number((await rowsOf(app, 'select count(*) as n from mail_addresses'))[0]?.['n']) - before;
+    // Who was told the address for answers has not been given a mail that failed.
+    expect(await sendReport(one.replyTo, one.address)).toBe(250);
+    const forged = `${returnPath.split('.')[0]}.${others.split('.')[1]?.split('@')[0]}@chat.example.com`;
+    expect(await sendReport(forged, one.address)).toBe(550);
+    expect([await state(), await marked()]).toEqual(['sent', 0]);
+    // What is no report is not the visitor's words there.
+    const raw = plainMail({ from: one.address, to: returnPath, text: 'words' });
+    expect(await sendMail(port, { from: one.address, to: returnPath, raw })).toBe(250);
+    expect(JSON.stringify(await messagesOf(one.id))).not.toContain('words');
+    // The visitor has gone to another address since: that one still gets mails.
+    await one.visitor.call('PUT', '/visitor', { email: `new-${one.address}` });
+    expect(await sendReport(returnPath, `new-${one.address}`)).toBe(250);
+    expect([await state(), await marked()]).toEqual(['bounced', 1]);
+    const id = await createMessage(olivia, one.id, 'To the new address.');
+    expect((await mailTo(`new-${one.address}`, id)).mail.text).toContain('To the new address.');
   });
 });
 

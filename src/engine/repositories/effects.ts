@@ -35,8 +35,8 @@ export interface EffectsRepository {
   nextDue(kind: string, organizationId: string, now: number): Promise<number | null>;
   /** 0 when the row is not there any more. */
   setAttempt(row: AttemptedEffect): Promise<number>;
-  /** Puts another payload in, while it waits; 0 when it waits no more. */
-  setPayload(id: string, payload: string): Promise<number>;
+  /** Puts in what is about to be sent and to whom, while it waits; 0 when it waits no more. */
+  setClaim(id: string, payload: string, recipient: string): Promise<number>;
   /** 0 when it waits no more. */
   setDue(id: string, at: number): Promise<number>;
   /** The keys of the rows of a kind that concern a conversation, at most `limit`. */

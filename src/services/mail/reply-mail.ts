@@ -24,7 +24,7 @@ import { fileNames, mailAttachments } from './mail-files.ts';
 import { mailHtml, mailText, storedHtmlToText, type MailPage, type ShownMessage } from './mail-html.ts';
 import { domainOf, receivesMail, senderAddress, type MailRoute } from './mail-server.ts';
 import { mailWords } from './mail-words.ts';
-import { makeToken, replyAddress } from './reply-token.ts';
+import { makeReportToken, makeToken, replyAddress } from './reply-token.ts';
 
 /** Messages in one mail; what is beyond goes in the next. */
 const maxMessages = 50;
@@ -112,6 +112,11 @@ export async function readMailFacts(
 /** What a row keeps once it is about to be sent: every attempt sends these messages, under the same Message-ID. */
 const claim = z.object({ messages: z.array(z.string()).optional() });
 
+/** The messages that a mail of the outbox carries; empty before it is about to be sent. */
+export function claimedMessages({ payload }: Pick<EffectRow, 'payload'>): readonly string[] {
+  return claim.parse(JSON.parse(payload)).messages ?? [];
+}
+
 /** The messages of a mail that is about to be sent. */
 interface Claimed {
   readonly facts: MailFacts;
@@ -130,7 +135,7 @@ export function createReplyComposer(service: Service): MailComposer {
     const allowed = await checkLimits(service, row);
     if (allowed !== null) return allowed;
     const claimed = await claimMessages(service, row, route);
-    return 'state' in claimed ? claimed : composeReply(service, route, claimed);
+    return 'state' in claimed ? claimed : composeReply(service, row, route, claimed);
   };
 }
 
@@ -219,9 +224,9 @@ function claimMessages(
   return service.engine.store.write(scope, async (tx) => {
     const selected = await selectMessages(tx, service, row);
     if ('state' in selected) return selected;
-    const { facts, ids } = selected;
-    const { messages } = tx.repositories;
-    if ((await tx.repositories.effects.setPayload(row.id, JSON.stringify({ messages: ids }))) === 0)
+    const { facts, address, ids } = selected;
+    const { effects, messages } = tx.repositories;
+    if ((await effects.setClaim(row.id, JSON.stringify({ messages: ids }), address)) === 0)
       return skipped('it was withdrawn');
     for (const message of selected.messages)
       if (message.emailed === null) await setEmailed(tx, service, facts.conversation, message.id, 'queued');
@@ -268,6 +273,7 @@ export function messageIdOf(id: string, domain: string): string {
 
 async function composeReply(
   service: Service,
+  row: EffectRow,
   route: MailRoute,
   { facts, address, ids, messages, lastOfVisitor, earlier }: Claimed,
 ): Promise<ComposedMail> {
@@ -304,7 +310,9 @@ async function composeReply(
     mail: {
       from: { name: team, address: senderAddress(route, settings) },
       to: address,
-      ...(answers ? { replyTo: { name: team, address: replyTo }, returnPath: replyTo } : {}),
+      ...(answers
+        ? { replyTo: { name: team, address: replyTo }, returnPath: returnPath(service, row, route, address) }
+        : {}),
       subject: subjectOf(conversation, addressVerified, words.subject(team)),
       text: mailText(page),
       html: mailHtml(page),
@@ -324,6 +332,11 @@ async function composeReply(
       },
     },
   };
+}
+
+/** Where reports on a mail go: an address that proves which mail they are about, and to whom it went. */
+export function returnPath(service: Service, row: EffectRow, route: MailRoute, recipient: string): string {
+  return replyAddress(route.address, makeReportToken(service, row, recipient));
 }
 
 /** An address that was not proven may be a stranger's: a subject that the visitor chose does not go there. */

@@ -1,7 +1,7 @@
 // The addresses and links by which a mail leads back to its conversation. The token decides, and nothing else of a mail:
 // it names the conversation and proves, by a MAC over conversation and visitor, that this server made it.
 import { timingSafeEqual } from 'node:crypto';
-import type { ConversationRow } from '../../engine/rows.ts';
+import type { ConversationRow, EffectRow } from '../../engine/rows.ts';
 import type { Service } from '../service.ts';
 
 type Secrets = Pick<Service, 'secrets'>;
@@ -9,14 +9,14 @@ type Secrets = Pick<Service, 'secrets'>;
 /** What a token is for: one of an answer opens no link, and the other way round. */
 type Purpose = 'reply' | 'stop';
 
-/** The id of a conversation and a MAC of 80 bits, in base32: what fits in front of an @ beside a name. */
+/** The id of a conversation or of a mail and a MAC of 80 bits, in base32: what fits in front of an @ beside a name. */
 const tokenForm = /^([a-z2-7]{26})\.([a-z2-7]{16})$/;
 const macBytes = 10;
 const alphabet = 'abcdefghijklmnopqrstuvwxyz234567';
 
 /** A token as it was read; whether it holds, `tokenHolds` says. */
 export interface ReadToken {
-  readonly conversationId: string;
+  readonly id: string;
   readonly mac: Uint8Array;
 }
 
@@ -30,17 +30,38 @@ export function makeToken(
   conversation: Pick<ConversationRow, 'id' | 'visitor_key'>,
   address = '',
 ): string {
-  const id = Buffer.from(conversation.id.replaceAll('-', ''), 'hex');
-  return `${toBase32(id)}.${toBase32(macOf(service, purpose, conversation, address))}`;
+  return writeToken(conversation.id, macOf(service, purpose, conversation, address));
+}
+
+/** A mail of the outbox, as far as reports on it are concerned. */
+type ReportedMail = Pick<EffectRow, 'id' | 'organization_id'>;
+
+/** The token of a mail's return path: a report that comes back under it speaks of this mail and its receiver alone. */
+export function makeReportToken(service: Secrets, mail: ReportedMail, recipient: string): string {
+  return writeToken(mail.id, reportMac(service, mail, recipient));
+}
+
+/** Whether a token was made for the return path of this mail to this receiver. In constant time. */
+export function reportTokenHolds(
+  service: Secrets,
+  { mac }: ReadToken,
+  mail: ReportedMail,
+  recipient: string,
+): boolean {
+  return mac.length === macBytes && timingSafeEqual(mac, reportMac(service, mail, recipient));
+}
+
+function writeToken(id: string, mac: Uint8Array): string {
+  return `${toBase32(Buffer.from(id.replaceAll('-', ''), 'hex'))}.${toBase32(mac)}`;
 }
 
 /** Reads a token, in any case: on its way an address may lose it. @returns null for what is none */
 export function readToken(text: string): ReadToken | null {
-  const [, id, mac] = tokenForm.exec(text.toLowerCase()) ?? [];
-  if (id === undefined || mac === undefined) return null;
-  const hex = Buffer.from(fromBase32(id).subarray(0, 16)).toString('hex');
-  const conversationId = hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
-  return { conversationId, mac: fromBase32(mac).subarray(0, macBytes) };
+  const [, bytes, mac] = tokenForm.exec(text.toLowerCase()) ?? [];
+  if (bytes === undefined || mac === undefined) return null;
+  const hex = Buffer.from(fromBase32(bytes).subarray(0, 16)).toString('hex');
+  const id = hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+  return { id, mac: fromBase32(mac).subarray(0, macBytes) };
 }
 
 /** Whether a token was made for this conversation, its visitor and the address. In constant time. */
@@ -74,6 +95,16 @@ function macOf(
 ): Uint8Array {
   return secrets
     .digest(`mail-${purpose}:${id}:${visitor_key}:${address.toLowerCase()}`)
+    .subarray(0, macBytes);
+}
+
+function reportMac(
+  { secrets }: Secrets,
+  { id, organization_id }: ReportedMail,
+  recipient: string,
+): Uint8Array {
+  return secrets
+    .digest(`mail-report:${id}:${organization_id}:${recipient.toLowerCase()}`)
     .subarray(0, macBytes);
 }
 

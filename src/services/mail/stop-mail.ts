@@ -20,7 +20,7 @@ interface Stopped {
 async function stoppedBy(tx: ReadTx, service: Service, text: string): Promise<Stopped> {
   const token = readToken(text);
   const { conversations, visitors } = tx.repositories;
-  const conversation = token === null ? undefined : await conversations.byId(token.conversationId);
+  const conversation = token === null ? undefined : await conversations.byId(token.id);
   if (token === null || conversation === undefined) throw notFound('link');
   const { application_id, mode, visitor_id } = conversation;
   const address = (await visitors.byVisitorId(application_id, mode, visitor_id))?.email ?? '';

@@ -14,6 +14,7 @@ import { domainOf, mailRoute, noMailServer, receivesMail, senderAddress } from '
 import { mailWords } from './mail-words.ts';
 import {
   readMailFacts,
+  returnPath,
   shownMessage,
   stopAddress,
   unsubscribeHeaders,
@@ -174,7 +175,12 @@ export function createTranscriptComposer(service: Service): MailComposer {
       mail: {
         from: { name: team, address: senderAddress(route, settings) },
         to: address,
-        ...(answers ? { replyTo: { name: team, address: replyTo }, returnPath: replyTo } : {}),
+        ...(answers
+          ? {
+              replyTo: { name: team, address: replyTo },
+              returnPath: returnPath(service, row, route, address),
+            }
+          : {}),
         subject,
         text: mailText(page),
         html: mailHtml(page),

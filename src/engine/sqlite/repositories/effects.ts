@@ -79,8 +79,12 @@ const setAttempt = prepare<AttemptedEffect>()((db, p) =>
     })
     .where('id', '=', p.id),
 );
-const setPayload = prepare<{ id: string; payload: string }>()((db, p) =>
-  db.updateTable('effects').set({ payload: p.payload }).where('id', '=', p.id).where('state', '=', 'waiting'),
+const setClaim = prepare<{ id: string; payload: string; recipient: string }>()((db, p) =>
+  db
+    .updateTable('effects')
+    .set({ payload: p.payload, recipient: p.recipient })
+    .where('id', '=', p.id)
+    .where('state', '=', 'waiting'),
 );
 const setDue = prepare<{ id: string; at: number }>()((db, p) =>
   db.updateTable('effects').set({ due_at: p.at }).where('id', '=', p.id).where('state', '=', 'waiting'),
@@ -138,7 +142,7 @@ export function createEffectsRepository(runner: Runner): EffectsRepository {
     nextDue: async (kind, organizationId, now) =>
       (await first(runner, nextDue, { kind, organization_id: organizationId, now }))?.due_at ?? null,
     setAttempt: (row) => run(runner, setAttempt, row),
-    setPayload: (id, payload) => run(runner, setPayload, { id, payload }),
+    setClaim: (id, payload, recipient) => run(runner, setClaim, { id, payload, recipient }),
     setDue: (id, at) => run(runner, setDue, { id, at }),
     page: (filter, limit, offset) =>
       runner.all(

@@ -13,9 +13,8 @@ import { scopeOfConversation } from '../../core/scopes.ts';
 import type { ReadTx, Service, Tx } from '../../service.ts';
 import { readSettings } from '../../tenants/settings.ts';
 import { headerText } from '../header-text.ts';
-import { markAddress } from '../mail-addresses.ts';
-import { setEmailed } from '../reply-mail.ts';
 import { plusPart, readToken, tokenHolds } from '../reply-token.ts';
+import { findReportedMail, noteBounce, type ReportedMail } from './bounces.ts';
 import { keepFiles, namesOf } from './keep-files.ts';
 import type { ParsedMail } from './parsed-mail.ts';
 import { readMail } from './read-mail.ts';
@@ -43,10 +42,12 @@ const ignored = (why: string): MailOutcome => ({ state: 'ignored', why });
 /** Where a recipient's address leads. */
 export type MailTarget =
   | { readonly kind: 'conversation'; readonly conversation: ConversationWithVisitor }
+  | { readonly kind: 'report'; readonly reported: ReportedMail }
   | { readonly kind: 'inbox'; readonly application: ApplicationRow };
 
 /**
- * Where an address leads: to the conversation whose token it carries, or to the application whose inbox it is.
+ * Where an address leads: to the conversation whose token it carries, to the mail whose return path it is, or to the
+ * application whose inbox it is.
  * @returns null: nowhere
  */
 export async function findMailTarget(
@@ -58,10 +59,13 @@ export async function findMailTarget(
   const part = plusPart(lower);
   const token = part === null ? null : readToken(part);
   if (token !== null) {
-    const conversation = await tx.repositories.conversations.byId(token.conversationId);
-    return conversation !== undefined && tokenHolds(service, 'reply', token, conversation)
-      ? { kind: 'conversation', conversation }
-      : null;
+    const conversation = await tx.repositories.conversations.byId(token.id);
+    if (conversation !== undefined)
+      return tokenHolds(service, 'reply', token, conversation)
+        ? { kind: 'conversation', conversation }
+        : null;
+    const reported = await findReportedMail(tx, service, token);
+    return reported === null ? null : { kind: 'report', reported };
   }
   if (!/^[^\s@"]{1,64}@[^\s@"]{1,255}$/.test(lower)) return null;
   const found = (await tx.repositories.applications.withSetting(lower)).find((row) => {
@@ -87,10 +91,11 @@ export async function receiveMail(
   const mail = await readMail(raw, announced?.organizationId ?? '');
   const target = await service.engine.store.read((tx) => chooseTarget(tx, service, envelope, mail));
   if (target === null) return ignored('it is addressed to no conversation and to no inbox');
-  if (mail.bounce)
-    return target.kind === 'conversation'
-      ? noteBounce(service, target.conversation)
-      : ignored('a report of a mail that is not known');
+  if (target.kind === 'report')
+    return mail.bounce
+      ? noteBounce(service, target.reported)
+      : ignored('it came where reports on a mail come, and is none of a failure');
+  if (mail.bounce) return ignored('a report that does not prove which mail it is about');
   if (mail.automatic || envelope.from === '') return ignored('a program sent it');
   if (mail.from === null) return ignored('it names no sender');
   if (announced === null) await limitMail(service, scopeOf(target).applicationId);
@@ -117,15 +122,17 @@ async function announcedScope(service: Service, { to, application }: MailEnvelop
 
 /** Whose a mail is that leads there. */
 export function scopeOf(target: MailTarget): Scope {
-  return target.kind === 'conversation'
-    ? {
-        organizationId: target.conversation.organization_id,
-        applicationId: target.conversation.application_id,
-      }
-    : { organizationId: target.application.organization_id, applicationId: target.application.id };
+  if (target.kind === 'inbox')
+    return { organizationId: target.application.organization_id, applicationId: target.application.id };
+  const { conversation } = target.kind === 'report' ? target.reported : target;
+  return { organizationId: conversation.organization_id, applicationId: conversation.application_id };
 }
 
-async function senderOf(service: Service, target: MailTarget, from: string): Promise<MailSender> {
+async function senderOf(
+  service: Service,
+  target: Exclude<MailTarget, { kind: 'report' }>,
+  from: string,
+): Promise<MailSender> {
   const { applicationId } = scopeOf(target);
   if (target.kind === 'conversation') return { applicationId, sender: target.conversation.id, known: true };
   const sender = visitorIdOf(service, applicationId, from);
@@ -147,7 +154,7 @@ async function chooseTarget(
     if (target === null) continue;
     // Under a key of one organization nothing is reached of another.
     if (application !== null && scopeOf(target).organizationId !== application.organizationId) continue;
-    if (target.kind === 'conversation') return target;
+    if (target.kind !== 'inbox') return target;
     inbox ??= target;
   }
   if (inbox !== null || application === null) return inbox;
@@ -155,26 +162,6 @@ async function chooseTarget(
   return row !== undefined && readSettings(row).email.mode === 'inbox'
     ? { kind: 'inbox', application: row }
     : null;
-}
-
-/** The address takes no mails for a while, and staff see what came back. */
-function noteBounce(service: Service, conversation: ConversationWithVisitor): Promise<MailOutcome> {
-  const scope = { organization: conversation.organization_id };
-  return service.engine.store.write(scope, async (tx) => {
-    const visitor = await visitorOf(tx, conversation);
-    if (visitor !== undefined && visitor.email !== null)
-      await markAddress(tx, service, conversation.organization_id, visitor.email, 'bounced');
-    const recent = await tx.repositories.messages.page({
-      conversationId: conversation.id,
-      notes: false,
-      order: 'desc',
-      limit: 50,
-      offset: 0,
-    });
-    for (const { id, emailed } of recent)
-      if (emailed === 'sent') await setEmailed(tx, service, conversation, id, 'bounced');
-    return { state: 'bounce-noted', conversationId: conversation.id };
-  });
 }
 
 function visitorOf(tx: ReadTx, row: ConversationWithVisitor): Promise<VisitorRow | undefined> {
