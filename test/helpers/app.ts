@@ -24,6 +24,8 @@ export interface TestApp {
   readonly folder: string;
   /** Its database on PostgreSQL; null: it is in the folder. */
   readonly database: TestDatabase | null;
+  /** Variables that lead a command, or another server, to the same database; none where it is in the folder. */
+  readonly environment: Readonly<Record<string, string>>;
   /** Where it takes mails; null: nowhere. */
   readonly mailPort: number | null;
   readonly service: Service;
@@ -38,6 +40,8 @@ export interface TestApp {
   stop(): Promise<void>;
   /** Stops the server and starts another on the same folder. */
   restart(flags?: Flags): Promise<TestApp>;
+  /** Starts another server on the same database, with the same clock. It is stopped before this one. */
+  beside(): Promise<TestApp>;
 }
 
 const defaults: Flags = {
@@ -63,13 +67,17 @@ export interface TestAppOptions {
   readonly realTime?: boolean;
   /** log2 of the cost of a password's hash; as low as possible unless a test is about it. */
   readonly passwordCost?: number | undefined;
+  /** Where its rows lie, whatever the run says; `cluster`: on PostgreSQL, with two more servers beside it. */
+  readonly engine?: 'sqlite' | 'postgres' | 'cluster';
 }
 
 /** Starts a server on an empty folder. */
 export async function startApp(options: TestAppOptions = {}): Promise<TestApp> {
   const folder = await mkdtemp(join(tmpdir(), 'deskbell-test-'));
   const place: Place = { folder, database: null, environment: {}, clock: createTestClock() };
-  if (process.env['DESKBELL_TEST_ENGINE'] === 'postgres') return startOn(await onPostgres(place), options);
+  const engine = options.engine ?? process.env['DESKBELL_TEST_ENGINE'];
+  if (engine === 'cluster') return startCluster(await onPostgres(place), options);
+  if (engine === 'postgres') return startOn(await onPostgres(place), options);
   // A key from elsewhere makes its own database.
   if (options.environment?.['DESKBELL_SECRET_KEY'] === undefined) await copyTemplate(folder);
   return startOn(place, options);
@@ -95,9 +103,40 @@ async function onPostgres(place: Place): Promise<Place> {
   return { ...place, database, environment };
 }
 
-async function startOn(place: Place, options: TestAppOptions): Promise<TestApp> {
-  const { folder, database, clock } = place;
+/** Three servers as one: each look at the address finds another one's. */
+async function startCluster(place: Place, options: TestAppOptions): Promise<TestApp> {
   const logged: string[] = [];
+  const first = await startOn(place, options, logged);
+  const others = [await startOn(place, options, logged), await startOn(place, options, logged)];
+  let asked = 0;
+  const stopOthers = async (): Promise<void> => {
+    await Promise.all(others.splice(0).map((one) => one.stopServer()));
+  };
+  return {
+    ...first,
+    get url() {
+      asked += 1;
+      return [first, ...others][asked % (others.length + 1)]?.url ?? first.url;
+    },
+    stop: async () => {
+      await stopOthers();
+      await first.stop();
+    },
+    restart: async (flags = {}) => {
+      await stopOthers();
+      await first.stopServer();
+      return startCluster(place, { ...options, flags: { ...options.flags, ...flags } });
+    },
+  };
+}
+
+/** A server that can be stopped without its data. */
+interface StartedApp extends TestApp {
+  stopServer(): Promise<void>;
+}
+
+async function startOn(place: Place, options: TestAppOptions, logged: string[] = []): Promise<StartedApp> {
+  const { folder, database, clock } = place;
   const destination = new Writable({
     write: (chunk: Buffer, _encoding, done) => {
       logged.push(chunk.toString());
@@ -116,7 +155,7 @@ async function startOn(place: Place, options: TestAppOptions): Promise<TestApp> 
   );
   const app: App = createApp(config, {
     clock: options.realTime === true ? undefined : clock,
-    wrapEngine: engineWrapper(process.env['DESKBELL_TEST_ENGINE']),
+    wrapEngine: engineWrapper(options.engine ?? process.env['DESKBELL_TEST_ENGINE']),
     passwordCost: options.passwordCost ?? 4,
     log: createLog(config.logLevel, destination),
   });
@@ -130,6 +169,7 @@ async function startOn(place: Place, options: TestAppOptions): Promise<TestApp> 
     url,
     folder,
     database,
+    environment: place.environment,
     mailPort,
     service,
     clock,
@@ -141,6 +181,11 @@ async function startOn(place: Place, options: TestAppOptions): Promise<TestApp> 
         input,
       ),
     beforeStop: (work) => void endings.push(work),
+    stopServer: stop,
+    beside: async () => {
+      const other = await startOn(place, options);
+      return { ...other, stop: other.stopServer };
+    },
     stop: async () => {
       await stop();
       await database?.remove();

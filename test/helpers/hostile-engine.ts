@@ -18,14 +18,14 @@ import type { Repositories } from '../../src/engine/repositories.ts';
 
 type Random = () => number;
 
-/** `hostile:SEED` puts the wrapper around an engine; nothing, `sqlite` or `postgres` leaves it as it is. */
+/** `hostile:SEED` puts the wrapper around an engine; nothing, `sqlite`, `postgres` or `cluster` leaves it as it is. */
 export function engineWrapper(
   setting: string | undefined,
 ): ((engine: Engine) => Promise<Engine>) | undefined {
-  if (setting === undefined || ['', 'sqlite', 'postgres'].includes(setting)) return undefined;
+  if (setting === undefined || ['', 'sqlite', 'postgres', 'cluster'].includes(setting)) return undefined;
   const seed = /^hostile:(\d+)$/.exec(setting)?.[1];
   if (seed === undefined)
-    throw new Error(`DESKBELL_TEST_ENGINE is hostile:SEED, postgres or sqlite, not ${setting}`);
+    throw new Error(`DESKBELL_TEST_ENGINE is hostile:SEED, postgres, cluster or sqlite, not ${setting}`);
   return (engine) => createHostileEngine(engine, Number(seed));
 }
 

@@ -1,30 +1,32 @@
 // deskbell export: what is kept about one visitor, or a whole organization to take to
 // another server. Holds no rule.
-import { open, rm, type FileHandle } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { sizeLimits } from '../../protocol/codes.ts';
 import type { WrapHandler, Context } from '../context.ts';
-import { CommandError, UsageError, messageOf } from '../errors.ts';
+import { UsageError } from '../errors.ts';
+import { exportAll } from '../installation-folder.ts';
 import { runLocal, withLocal } from '../local.ts';
-import { errorCode } from '../../net/network-errors.ts';
+import { writeNew } from '../new-file.ts';
 
 interface ExportFlags {
   readonly visitor?: string;
   readonly app?: string;
   readonly mode?: string;
   readonly org?: string;
+  readonly all?: true;
 }
 
 export function addExportCommand(program: Command, act: WrapHandler): void {
   program
     .command('export')
-    .description("export a visitor's data, or a whole organization to import elsewhere")
-    .argument('[FILE]', 'where to; a visitor goes to stdout without one')
+    .description("export a visitor's data, a whole organization, or all of them, to import elsewhere")
+    .argument('[FILE]', 'where to, for --all a folder; a visitor goes to stdout without one')
     .option('--visitor <ID>', 'everything of this visitor, as JSON')
     .option('--app <ID>', 'the application that the visitor belongs to, where several know the id')
     .option('--mode <live|test>', 'which of the two, where both know the id')
     .option('--org <S>', 'everything of this organization (slug or id), for deskbell import')
+    .option('--all', 'every organization, each to a file of its own, for deskbell import')
     .action(act<ExportFlags>(exportData));
 }
 
@@ -33,8 +35,13 @@ async function exportData(
   flags: ExportFlags,
   [file]: readonly (string | undefined)[],
 ): Promise<void> {
-  if ((flags.visitor === undefined) === (flags.org === undefined))
-    throw new UsageError('Give either --visitor ID or --org S.');
+  const given = [flags.visitor, flags.org, flags.all].filter((one) => one !== undefined);
+  if (given.length !== 1) throw new UsageError('Give one of --visitor ID, --org S and --all.');
+  if (flags.all === true) {
+    if (file === undefined)
+      throw new UsageError('Name a folder to write the organizations to: deskbell export --all DIR');
+    return exportAll(context, file);
+  }
   if (flags.org !== undefined) return exportOrganization(context, flags.org, file);
   const { visitor: visitorId = '', app: applicationId } = flags;
   // The schemas are loaded here and not before: they take longer than most commands.
@@ -77,45 +84,4 @@ async function exportOrganization(
   print.line('Wrote ', ['bold', done.organization.slug], ` to ${resolve(file)}: ${done.rows} rows.`);
   print.line('The file contains API keys and secrets in clear text. Remove it after the import.');
   print.next(`deskbell import ${file} --data OTHER-FOLDER`);
-}
-
-async function openNew(file: string): Promise<FileHandle> {
-  try {
-    return await open(file, 'wx', 0o600);
-  } catch (error) {
-    throw new CommandError(
-      errorCode(error) === 'EEXIST'
-        ? `${file} exists already. Choose another file, or remove it.`
-        : `${file} can't be written: ${messageOf(error)}.`,
-      { cause: error },
-    );
-  }
-}
-
-/** Buffered so much before it goes to the file, in characters. */
-const chunk = 262_144;
-
-/** Writes lines into a new file that only its owner may read; none is left when it fails. */
-async function writeNew<T>(
-  file: string,
-  work: (put: (line: string) => Promise<void>) => Promise<T>,
-): Promise<T> {
-  const handle = await openNew(file);
-  try {
-    let waiting = '';
-    const value = await work(async (line) => {
-      waiting += `${line}\n`;
-      if (waiting.length < chunk) return;
-      await handle.write(waiting);
-      waiting = '';
-    });
-    await handle.write(waiting);
-    await handle.sync();
-    await handle.close();
-    return value;
-  } catch (error) {
-    await handle.close();
-    await rm(file, { force: true });
-    throw error;
-  }
 }

@@ -7,19 +7,21 @@ import type { Command } from 'commander';
 import { sizeLimits } from '../../protocol/codes.ts';
 import type { WrapHandler, Context } from '../context.ts';
 import { CommandError } from '../errors.ts';
+import { importAll } from '../installation-folder.ts';
 import { withLocal } from '../local.ts';
 
 export function addImportCommand(program: Command, act: WrapHandler): void {
   program
     .command('import')
-    .description('import an organization from a file of deskbell export --org; all of it or nothing')
+    .description('import an organization from a file of deskbell export --org, or all from a folder of --all')
     .argument('<FILE>')
     .action(act(importData));
 }
 
 async function importData(context: Context, _options: object, [file = '']: readonly string[]): Promise<void> {
-  if ((await stat(file).catch(() => null))?.isFile() !== true)
-    throw new CommandError(`There is no file ${file}.`);
+  const found = await stat(file).catch(() => null);
+  if (found?.isDirectory() === true) return importAll(context, file);
+  if (found?.isFile() !== true) throw new CommandError(`There is no file ${file}.`);
   const { importOrganization } = await import('../../services/data/export-import.ts');
   const lines = (): AsyncIterable<string> =>
     createInterface({ input: createReadStream(file, 'utf8'), crlfDelay: Infinity });

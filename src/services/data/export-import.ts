@@ -54,6 +54,16 @@ const organizationOfHeader = organization.pick({ id: true, slug: true, name: tru
 export interface ExportSummary {
   readonly organization: Header['organization'];
   readonly rows: number;
+  /** Of all lines but the last, which has it: two exports have the same one where all they say is the same. */
+  readonly sha256: string;
+}
+
+/** Where it is noted which file an organization came from. */
+const importedFrom = (organizationId: string): string => `imported_${organizationId}`;
+
+/** The sha256 of the file that an organization of this server came from; null: it did not come by an import. */
+export async function importedFile(tx: ReadTx, organizationId: string): Promise<string | null> {
+  return (await tx.repositories.meta.get(importedFrom(organizationId))) ?? null;
 }
 
 /**
@@ -102,7 +112,8 @@ export async function exportOrganization(
     }
     return { organization: header.organization, rows };
   });
-  await write(JSON.stringify({ end: true, rows: done.rows, sha256: hash.digest('hex') }));
+  const sha256 = hash.digest('hex');
+  await write(JSON.stringify({ end: true, rows: done.rows, sha256 }));
   await store.write({ organization: done.organization.id }, (tx) =>
     audit(tx, call, {
       organizationId: done.organization.id,
@@ -111,7 +122,7 @@ export async function exportOrganization(
       detail: { rows: done.rows },
     }),
   );
-  return done;
+  return { ...done, sha256 };
 }
 
 /** Writes a row; that of a file with its bytes behind it, or not at all where they are lost. @returns how many lines */
@@ -167,12 +178,12 @@ export type Lines = () => AsyncIterable<string>;
  */
 export async function importOrganization(call: Call, lines: Lines): Promise<ExportSummary> {
   const { service } = call;
-  const header = await verifyFile(lines);
+  const { header, sha256 } = await verifyFile(lines);
   await removeAbandonedArrivals(service);
   const state = await beginImport(call, header);
   let done: ExportSummary;
   try {
-    done = await completeImport(call, state, header, await importRows(state, lines()));
+    done = await completeImport(call, state, { header, sha256 }, await importRows(state, lines()));
   } catch (error) {
     await state.bytes.drop();
     if (state.organization.row !== null) {
@@ -191,7 +202,7 @@ export async function importOrganization(call: Call, lines: Lines): Promise<Expo
 function completeImport(
   call: Call,
   { organization: { row }, arrival }: Import,
-  header: Header,
+  { header, sha256 }: VerifiedFile,
   rows: number,
 ): Promise<ExportSummary> {
   if (row === null) throw importError('there is no organization in it');
@@ -202,6 +213,7 @@ function completeImport(
     await tx.repositories.exportImport.completeArrival(row, arrival.token);
     // The index of the search is made anew, through all messages, by the server.
     await tx.repositories.meta.remove('search_cursor');
+    await tx.repositories.meta.set(importedFrom(row.id), sha256);
     tx.configurationChanged(row.id);
     await audit(tx, call, {
       organizationId: row.id,
@@ -209,7 +221,7 @@ function completeImport(
       subject: `organization:${row.id}`,
       detail: { rows },
     });
-    return { organization: header.organization, rows };
+    return { organization: header.organization, rows, sha256 };
   });
 }
 
@@ -217,8 +229,17 @@ function importError(why: string): ServiceError {
   return new ServiceError('bad_request', `The file can't be imported: ${why}. Nothing was changed.`);
 }
 
-/** Reads the whole file once before anything is touched. */
-async function verifyFile(lines: Lines): Promise<Header> {
+/** A file whose lines are all there, as they were written. */
+export interface VerifiedFile {
+  readonly header: Header;
+  readonly sha256: string;
+}
+
+/**
+ * Reads the whole file once before anything is touched.
+ * @throws ServiceError bad_request: it is no export, is cut off or was changed
+ */
+export async function verifyFile(lines: Lines): Promise<VerifiedFile> {
   const hash = createHash('sha256');
   let header: Header | null = null;
   let held: string | null = null;
@@ -230,8 +251,7 @@ async function verifyFile(lines: Lines): Promise<Header> {
     rows += 1;
   }
   if (header === null || held === null) throw importError('it is empty');
-  assertEnd(held, rows, hash);
-  return header;
+  return { header, sha256: assertEnd(held, rows, hash) };
 }
 
 function readHeader(line: string): Header {
@@ -250,11 +270,12 @@ function readHeader(line: string): Header {
   };
 }
 
-function assertEnd(line: string, rows: number, hash: Hash): void {
+function assertEnd(line: string, rows: number, hash: Hash): string {
   const end = parseLine(line) as { end?: unknown; rows?: unknown; sha256?: unknown };
   if (end.end !== true) throw importError('its end is missing');
-  if (end.rows !== rows || end.sha256 !== hash.digest('hex'))
-    throw importError('it was changed after it was written');
+  const sha256 = hash.digest('hex');
+  if (end.rows !== rows || end.sha256 !== sha256) throw importError('it was changed after it was written');
+  return sha256;
 }
 
 function parseLine(line: string): object {
