@@ -135,7 +135,9 @@ export function desk(): Desk {
   if (current !== null) return current;
   const client = staffClient();
   const keymap = createKeymap(keys, { about: spoken, without });
-  const memberId = (): string => client.getState().session?.member.id ?? '';
+  let member = '';
+  // What comes back unsent while the session is over is still theirs.
+  const memberId = (): string => client.getState().session?.member.id ?? member;
   const drafts = createLocalDrafts(memberId, () => toast(t('draftsNotKept'), 'bad'));
   const model = new DeskController({
     client,
@@ -177,11 +179,13 @@ export function desk(): Desk {
       },
     },
   });
-  let member = '';
   let flash: DeskState['flash'] = null;
+  let taken: DeskState['session'] = null;
   model.store.subscribe(() => {
     const state = model.store.get();
-    if (state.session !== null && state.session !== session.value) {
+    // The one that is over stays in the model until there is another.
+    if (state.session !== null && state.session !== taken) {
+      taken = state.session;
       // Another member's conversations are none of this one's business.
       if (member !== '' && member !== state.session.member.id) return location.reload();
       if (member === '' && handedOverDrafts(state.session.member.id).list().length > 0)

@@ -25,14 +25,17 @@ function App(): JSX.Element | null {
       </>
     );
   if (session.value === undefined) return <p class="starting">{t('loading')}</p>;
+  const isOut = session.value === null;
+  const inSettings = route.value.page === 'settings';
+  // What is written in the settings waits behind the sign-in; what is written in the inbox is in the model.
+  const isKept = inSettings && signedOutNote.value !== null;
   return (
     <>
-      {session.value === null ? (
-        <LazySignIn />
-      ) : (
-        <div class="app">
+      {isOut ? <LazySignIn /> : null}
+      {isOut && !isKept ? null : (
+        <div class="app" style={{ display: isOut ? 'none' : '' }}>
           <Sidebar />
-          {route.value.page === 'settings' ? <LazySettings /> : <Inbox />}
+          {inSettings ? <LazySettings /> : <Inbox />}
         </div>
       )}
       <Toasts />

@@ -231,6 +231,8 @@ export class DeskController {
   async #signIn(token: string | null): Promise<boolean> {
     const { client, drafts, runtime, store } = this.context;
     let known = token;
+    // A page may have asked with the session that it found: its answer is no good once that one is over.
+    let loadsEarly = this.context.loadsEarly && token !== null;
     for (let attempt = 0; !this.#stopped;) {
       known ??= await runtime.signInAgain();
       if (known === null) return false;
@@ -238,12 +240,14 @@ export class DeskController {
         const session = await client.resume(known);
         store.set({ session, drafted: new Set(drafts.ids()) });
         // What fails here is asked for again once the socket is open.
-        if (this.context.loadsEarly && !this.#hasBeenOnline) this.queue.loadFirst().catch(() => undefined);
+        if (loadsEarly) this.queue.loadFirst().catch(() => undefined);
         return true;
       } catch (thrown) {
         const error = asSdkError(thrown);
-        if (error.status === 401) known = null;
-        else if (isRetryable(error)) {
+        if (error.status === 401) {
+          known = null;
+          loadsEarly = false;
+        } else if (isRetryable(error)) {
           const backoff = Math.min(maxRetryMs, minRetryMs * 2 ** attempt);
           await this.#wait(Math.max((error.retryAfter ?? 0) * 1000, backoff));
           attempt += 1;
@@ -327,8 +331,9 @@ export class DeskController {
       client.on('message:failed', ({ conversationId }) => this.#messageFailed(conversationId)),
       client.on('signed-out', () => void this.#signedOut()),
       client.on('error', (error) => {
-        // What a reconnect mends is shown by the connection's state.
-        if (error.code !== 'network' && error.status !== 401) context.report(error);
+        // What a reconnect mends is shown by the connection's state; who is let out for good is asked to sign in.
+        if (error.code !== 'network' && error.code !== 'forbidden' && error.status !== 401)
+          context.report(error);
       }),
     ];
   }

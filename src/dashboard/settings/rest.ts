@@ -1,6 +1,10 @@
 // Owns the settings' calls of the REST API. Unlike the client's, its errors say which field was wrong.
 import { visitorApiPrefix } from '../../protocol/codes.ts';
+import type { StaffSession } from '../../sdk/staff-types.ts';
+import { call } from '../api.ts';
+import { desk } from '../desk.ts';
 import { serverAddress } from '../router.ts';
+import { toast } from '../ui/toast.tsx';
 import { s } from './words.ts';
 
 export interface Detail {
@@ -68,9 +72,21 @@ async function send(method: string, path: string, body: Body | null): Promise<un
   const answer: unknown = await response.json().catch(() => ({}));
   if (response.ok) return answer;
   const { error = 'internal_error', message = s('unreachable'), details = [] } = errorBody(answer);
-  // The session is over: the page begins again with the sign-in.
-  if (response.status === 401) location.reload();
+  if (response.status === 401 || response.status === 403) askWhoIsSignedIn().catch(() => undefined);
   throw new RestError(error, message, details);
+}
+
+/**
+ * What was refused may be because the session is over, or because its member is an admin no more. The first leads to the
+ * sign-in, behind which the page waits as it is; the second is told.
+ */
+async function askWhoIsSignedIn(): Promise<void> {
+  const now = await call<StaffSession>('GET', '/session');
+  const { store } = desk().model;
+  const before = store.get().session;
+  if (before === null || before.member.role === now.member.role) return;
+  store.set({ session: now });
+  toast(s('rightsChanged'), 'bad');
 }
 
 function errorBody(answer: unknown): ErrorBody {

@@ -1,13 +1,13 @@
 // Owns the frame of the settings: the menu of pages and the page that is open. Loaded when the settings are opened.
 import type { ComponentType, JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { session } from '../api.ts';
 import { go, hrefOf, route } from '../router.ts';
 import { toast } from '../ui/toast.tsx';
 import css from '../styles/settings.css';
 import { adopt } from '../ui/adopt.ts';
 import '../ui/form-look.ts';
-import { loadSettingsWords } from './words.ts';
+import { loadSettingsWords, s } from './words.ts';
 import { Icon } from '../ui/icon.tsx';
 import { t } from '../words.ts';
 import { settingsPages, type SettingsPage, type SettingsPageProps } from './pages.ts';
@@ -34,7 +34,11 @@ function Frame(): JSX.Element {
   const section = at.page === 'settings' ? at.section : '';
   const rest = at.page === 'settings' ? at.rest : [];
   const pages = pagesFor(session.value?.member.role === 'admin');
-  const open = pages.find(({ id }) => id === section) ?? null;
+  const allowed = pages.find(({ id }) => id === section);
+  // What is written on a page outlasts the right to save it, and a session that is over.
+  const kept = useRef<SettingsPage | undefined>(undefined);
+  kept.current = allowed ?? (kept.current?.id === section ? kept.current : undefined);
+  const open = kept.current ?? null;
   return (
     <div class={`settings ${open === null ? 'at-menu' : 'at-page'}`}>
       <nav aria-label={t('settings')}>
@@ -55,13 +59,19 @@ function Frame(): JSX.Element {
           <p>{t('settingsChoose')}</p>
         </main>
       ) : (
-        <OpenPage key={open.id} page={open} rest={rest} />
+        <OpenPage key={open.id} page={open} rest={rest} readOnly={allowed === undefined} />
       )}
     </div>
   );
 }
 
-function OpenPage({ page, rest }: { readonly page: SettingsPage } & SettingsPageProps): JSX.Element {
+interface OpenPageProps extends SettingsPageProps {
+  readonly page: SettingsPage;
+  /** The member may not open it any more. */
+  readonly readOnly: boolean;
+}
+
+function OpenPage({ page, rest, readOnly }: OpenPageProps): JSX.Element {
   const [Page, setPage] = useState<ComponentType<SettingsPageProps> | null>(null);
   const [failed, setFailed] = useState(false);
   useEffect(() => {
@@ -90,6 +100,11 @@ function OpenPage({ page, rest }: { readonly page: SettingsPage } & SettingsPage
         </button>
         <h1>{page.title()}</h1>
       </header>
+      {readOnly ? (
+        <p class="callout bad" role="status">
+          {s('rightsGone')}
+        </p>
+      ) : null}
       {failed ? (
         <p class="callout bad" role="alert">
           {t('pageNotLoaded')}

@@ -4,6 +4,9 @@ export const words: SettingsWords = {
   save: 'Speichern',
   saved: 'Gespeichert.',
   unsaved: 'Noch nicht gespeichert.',
+  rightsChanged: 'Deine Rechte haben sich geändert.',
+  rightsGone:
+    'Diese Seite ist für Admins, und du bist keiner mehr. Was du geschrieben hast, lässt sich kopieren, aber nicht speichern.',
   cancel: 'Abbrechen',
   retry: 'Noch einmal',
   loading: 'Lädt …',

@@ -4,6 +4,9 @@ export const words: SettingsWords = {
   save: 'Guardar',
   saved: 'Guardado.',
   unsaved: 'Aún no guardado.',
+  rightsChanged: 'Tus permisos han cambiado.',
+  rightsGone:
+    'Esta página es para administradores, y ya no lo eres. Lo que has escrito se puede copiar, pero no guardar.',
   cancel: 'Cancelar',
   retry: 'Reintentar',
   loading: 'Cargando…',

@@ -4,6 +4,9 @@ export const words: SettingsWords = {
   save: 'Salva',
   saved: 'Salvato.',
   unsaved: 'Non ancora salvato.',
+  rightsChanged: 'I tuoi diritti sono cambiati.',
+  rightsGone:
+    'Questa pagina è per gli amministratori, e tu non lo sei più. Ciò che hai scritto si può copiare, ma non salvare.',
   cancel: 'Annulla',
   retry: 'Riprova',
   loading: 'Caricamento…',

@@ -4,6 +4,9 @@ export const words: SettingsWords = {
   save: 'Opslaan',
   saved: 'Opgeslagen.',
   unsaved: 'Nog niet opgeslagen.',
+  rightsChanged: 'Je rechten zijn gewijzigd.',
+  rightsGone:
+    'Deze pagina is voor beheerders, en dat ben je niet meer. Wat je hebt geschreven kan worden gekopieerd, maar niet opgeslagen.',
   cancel: 'Annuleren',
   retry: 'Opnieuw',
   loading: 'Laden…',
