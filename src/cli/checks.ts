@@ -8,6 +8,7 @@ import manifest from '../../package.json' with { type: 'json' };
 import type { Config } from '../config.ts';
 import type { DataFolderReport } from '../data-folder.ts';
 import { isLoopbackHost } from '../net/ip-ranges.ts';
+import { readAstray } from '../services/mail/inbound/astray.ts';
 import { shellWord } from './context.ts';
 import { note, ok, wrong, type Finding } from './finding.ts';
 import type { MailCheckOptions } from './mail-check.ts';
@@ -60,6 +61,7 @@ export async function runChecks(
     ...(await push(config, seen)),
     ...(await checkAddresses(config, seen.serverRunning)),
     ...(await mail(config, options)),
+    ...mailsAstray(seen, now),
     ...(await model(config)),
   );
   return findings;
@@ -318,6 +320,20 @@ async function push({ baseUrl: url }: Config, { database, secrets }: DataFolderR
           'Their members see why on the page Notifications, and deskbell notify test names it',
         ),
       ];
+}
+
+/** Mails of people that came in and led nowhere, where there were some of late. */
+function mailsAstray({ database }: DataFolderReport, now: number): Finding[] {
+  if (database === null || database instanceof Error) return [];
+  const { count, lastAt } = readAstray(database.mailsAstray);
+  if (lastAt === null || lastAt < now - 30 * dayMs) return [];
+  return [
+    note(
+      'mails that came',
+      `${count} of people led to no conversation and to no inbox, the last on ${iso(lastAt)}`,
+      'Compare the addresses in the log with DESKBELL_MAIL_ADDRESS and the application’s email.address',
+    ),
+  ];
 }
 
 /** The store of files, the scanner, and what waits for them. */

@@ -169,6 +169,12 @@ export function metricsText(
       'Mails and pushes of the outbox by how the attempt ended; retried ones are tried again.',
       byLabel('outcome', metrics.effects),
     ),
+    metric(
+      'deskbell_mails_received_total',
+      'counter',
+      'Mails that came in, by what became of them; astray ones were addressed to no one here.',
+      byLabel('outcome', metrics.mails),
+    ),
     metric('deskbell_staff_online', 'gauge', 'Members with a live connection to this server.', [
       [{}, staffOnline],
     ]),

@@ -22,8 +22,11 @@ const backoff = { firstMs: 5_000, factor: 2, maxMs: 300_000, jitter: [0.8, 1.2] 
 /** A mail that ends the connection, or the reading of it, as often is passed over for a while: it stays unread. */
 const maxAttempts = 3;
 const passedOverMs = 900_000;
-/** Mails that can't be taken now are tried again then. */
-const againMs = 60_000;
+/** Mails for which there is no room now, and those for which something else is away, are tried again then. */
+const busyMs = 60_000;
+const unavailableMs = 300_000;
+/** How often it is said that mails lead nowhere. */
+const astrayEveryMs = 3_600_000;
 
 /** Begins to read. @returns ends it, and waits for the mail that is under way */
 export function startMailboxReader(options: MailboxReaderOptions): () => Promise<void> {
@@ -38,13 +41,14 @@ export function startMailboxReader(options: MailboxReaderOptions): () => Promise
 async function readOn({ service, url, log }: MailboxReaderOptions, signal: AbortSignal): Promise<void> {
   const { clock } = service.engine;
   const attempts = new Map<number, Attempts>();
+  const astray: Astray = { count: 0, saidAt: null };
   let failures = 0;
   let problem = '';
   while (!signal.aborted) {
     let mailbox: Mailbox | null = null;
     try {
       mailbox = await openMailbox({ url, clock, signal, maxMailBytes });
-      await readMailbox(service, { mailbox, attempts, log }, signal, () => {
+      await readMailbox(service, { mailbox, attempts, astray, log }, signal, () => {
         if (problem !== '') log.info('the mailbox is read again');
         failures = 0;
         problem = '';
@@ -72,7 +76,14 @@ interface Attempts {
 interface Reading {
   readonly mailbox: Mailbox;
   readonly attempts: Map<number, Attempts>;
+  readonly astray: Astray;
   readonly log: Log;
+}
+
+/** Mails that led nowhere since it was last said. */
+interface Astray {
+  count: number;
+  saidAt: number | null;
 }
 
 /** @param onPass called when all unread mails were looked at */
@@ -83,38 +94,56 @@ async function readMailbox(
   onPass: () => void,
 ): Promise<void> {
   const { mailbox, attempts, log } = reading;
+  const { clock } = service.engine;
   while (!signal.aborted) {
-    let waits = false;
-    for (const uid of await mailbox.unread()) {
+    const unread = await mailbox.unread();
+    const here = new Set(unread);
+    for (const uid of attempts.keys()) if (!here.has(uid)) attempts.delete(uid);
+    let soonest = Infinity;
+    const queue: Queue = { waiting: 0 };
+    for (const uid of unread) {
       if (signal.aborted) return;
       const { begun, notBefore } = attempts.get(uid) ?? { begun: 0, notBefore: 0 };
-      const now = service.engine.clock.monotonic();
+      const now = clock.monotonic();
       if (notBefore > now) {
-        waits = true;
+        soonest = Math.min(soonest, notBefore);
         continue;
       }
       const isLast = (begun + 1) % maxAttempts === 0;
       if (isLast) log.warn({ uid }, 'a mail of the mailbox ends its reading; the others come first now');
       attempts.set(uid, { begun: begun + 1, notBefore: isLast ? now + passedOverMs : 0 });
-      if (await takeMail(service, mailbox, uid, log)) attempts.delete(uid);
+      const againMs = await takeMail(service, reading, uid, queue);
+      if (againMs === null) attempts.delete(uid);
       else {
-        waits = true;
-        attempts.set(uid, { begun: 0, notBefore: service.engine.clock.monotonic() + againMs });
+        const again = clock.monotonic() + againMs;
+        soonest = Math.min(soonest, again);
+        attempts.set(uid, { begun: 0, notBefore: again });
       }
     }
     onPass();
-    await mailbox.wait(signal, waits ? againMs : null);
+    const waitMs = soonest === Infinity ? null : Math.max(1_000, soonest - clock.monotonic());
+    await mailbox.wait(signal, waitMs);
   }
 }
 
-/** @returns false: it stays unread, and is tried again */
-async function takeMail(service: Service, mailbox: Mailbox, uid: number, log: Log): Promise<boolean> {
+/** Mails of this pass that wait for the limit of their application. */
+interface Queue {
+  waiting: number;
+}
+
+/** @returns null: it is done with; else after how many ms it is tried again: it stays unread until then */
+async function takeMail(
+  service: Service,
+  { mailbox, astray, log }: Reading,
+  uid: number,
+  queue: Queue,
+): Promise<number | null> {
   const size = await mailbox.sizeOf(uid);
-  if (size === null) return true;
+  if (size === null) return null;
   let refused = size > maxMailBytes ? `it has more than ${maxMailBytes} bytes` : null;
   if (refused === null) {
     const raw = await mailbox.fetch(uid);
-    if (raw === null) return true;
+    if (raw === null) return null;
     try {
       const outcome = await withMail('mailbox', once(raw), false, (bytes) =>
         receiveMail(service, bytes, { from: null, to: [], application: null }),
@@ -123,20 +152,63 @@ async function takeMail(service: Service, mailbox: Mailbox, uid: number, log: Lo
         { uid, outcome: outcome.state, ...(outcome.state === 'ignored' ? { why: outcome.why } : {}) },
         'a mail came',
       );
+      if (outcome.state === 'ignored' && outcome.astray !== undefined)
+        sayAstray(service, log, astray, outcome.astray);
     } catch (error) {
       if (error instanceof MailRefusedError) refused = error.message;
-      else if (
-        error instanceof QueueFullError ||
-        (error instanceof ServiceError && error.code === 'rate_limit_exceeded')
-      )
-        return false;
-      else throw error;
+      else {
+        const againMs = tryAgainMs(error, queue);
+        if (againMs === null) throw error;
+        if (error instanceof ServiceError && error.code === 'unavailable')
+          log.warn(
+            { uid, why: error.message, cause: error.cause },
+            'a mail of the mailbox waits; it stays unread',
+          );
+        return againMs;
+      }
     }
   }
   if (refused !== null)
     log.warn({ uid, why: refused }, 'a mail of the mailbox can’t be taken; it is flagged');
   await mailbox.markRead(uid, refused !== null);
-  return true;
+  return null;
+}
+
+/**
+ * When a mail that can't be taken now is fetched again; not sooner, because each time costs all of its bytes. Those that
+ * wait for the limit of an application come as many at a time as it lets through.
+ * @returns ms; null: the error says nothing about the mail
+ */
+function tryAgainMs(error: unknown, queue: Queue): number | null {
+  if (error instanceof QueueFullError) return busyMs;
+  if (!(error instanceof ServiceError)) return null;
+  if (error.code === 'unavailable') return unavailableMs;
+  const { limit } = error.context;
+  if (error.code !== 'rate_limit_exceeded' || limit === undefined) return null;
+  if (limit.cause !== 'per_application') return limit.retryAfterMs;
+  const windows = Math.floor(queue.waiting / Math.max(1, limit.window.limit));
+  queue.waiting += 1;
+  return limit.retryAfterMs + windows * limit.window.windowMs;
+}
+
+/** Tells the owner that mails of people lead nowhere: at once, then once an hour at most. */
+function sayAstray(
+  { engine: { clock } }: Service,
+  log: Log,
+  astray: Astray,
+  recipients: readonly string[],
+): void {
+  astray.count += 1;
+  const now = clock.monotonic();
+  if (astray.saidAt !== null && now < astray.saidAt + astrayEveryMs) return;
+  // What stands behind a plus may be a token.
+  const to = recipients.slice(0, 5).map((address) => address.replace(/\+[^@]*@/, '+…@'));
+  log.warn(
+    { mails: astray.count, to },
+    'mails of the mailbox are addressed to no conversation and to no inbox; they are marked as read. Is DESKBELL_MAIL_ADDRESS the address of this mailbox, and email.address that of the inbox?',
+  );
+  astray.count = 0;
+  astray.saidAt = now;
 }
 
 async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {

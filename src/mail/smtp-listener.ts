@@ -185,6 +185,10 @@ class Sessions {
       if (error instanceof QueueFullError) return answer(452, '4.3.1 Too many mails at once. Try again');
       if (error instanceof ServiceError && error.code === 'rate_limit_exceeded')
         return answer(451, '4.7.1 Too many mails. Try again later');
+      if (error instanceof ServiceError && error.code === 'unavailable') {
+        this.#log.warn({ why: error.message, cause: error.cause }, 'a mail waits at its sender');
+        return answer(451, '4.3.0 Try again later');
+      }
       if (error instanceof MailRefusedError)
         return answer(554, `5.6.0 The mail can't be read: ${error.message}`);
       if (errorCode(error) === 'ERR_STREAM_PREMATURE_CLOSE')

@@ -141,7 +141,7 @@ async function expectWhole(): Promise<void> {
     clock,
   });
   await service.engine.store.write('server', ({ repositories }) =>
-    repositories.files.removeUnused(clock.now(), 10_000),
+    repositories.files.removeUnused(clock.now(), clock.now(), 10_000),
   );
   expect((await removeDueBytes(service)).problem).toBeNull();
   await sweepFiles(service);

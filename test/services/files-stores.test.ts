@@ -13,7 +13,10 @@ import { sweepFiles } from '../../src/services/files/file-job.ts';
 import { objectName } from '../../src/services/files/links.ts';
 import type { FileStore } from '../../src/services/files/file-store.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
+import { request, type Reply } from '../helpers/client.ts';
+import { rowsOf } from '../helpers/database.ts';
 import { eventually } from '../helpers/eventually.ts';
+import { setByPath } from '../helpers/settings.ts';
 import { eicar, FakeClamd } from '../helpers/fake-clamd.ts';
 import { FakeS3, signatureOf } from '../helpers/fake-s3.ts';
 import { download, storedObjects, uploadFile } from '../helpers/files.ts';
@@ -251,6 +254,64 @@ describe('a server with a bucket and a scanner', () => {
       expect(s3.objects.size).toBe(1);
     });
     expect((await send(clean.id as string)).status).toBe(201);
+  });
+
+  describe('a mail with a file', () => {
+    const inbox = 'help@acme.example';
+    let path: string;
+    beforeAll(async () => {
+      await setByPath(app, acme.application.id, { 'email.mode': 'inbox', 'email.address': inbox });
+      ({ path } = await app.local('email.createKey', { applicationId: acme.application.id }));
+    });
+    const bring = (id: string): Promise<Reply> =>
+      request(
+        app.url,
+        'POST',
+        path,
+        { 'content-type': 'message/rfc822' },
+        [
+          'From: rosa@example.net',
+          `To: ${inbox}`,
+          `Subject: ${id}`,
+          `Message-ID: <${id}@example.net>`,
+          'Content-Type: multipart/mixed; boundary=b',
+          '',
+          '--b\r\nContent-Type: text/plain\r\n\r\nSee this.',
+          '--b\r\nContent-Type: text/plain\r\nContent-Disposition: attachment; filename="n.txt"\r\n\r\nnotes',
+          '--b--\r\n',
+        ].join('\r\n'),
+      );
+    const stored = (id: string): Promise<Record<string, unknown>[]> =>
+      rowsOf(
+        app,
+        `select m.content, (select count(*) from files f where f.message_id = m.id) as files from conversations c left join messages m on m.conversation_id = c.id where c.subject = '${id}'`,
+      );
+
+    test('waits at its sender while the scanner is away, and comes with the file once it answers', async () => {
+      await clamd.stop();
+      expect((await bring('later')).status).toBe(503);
+      expect(await stored('later')).toEqual([]);
+      await clamd.start();
+      const waiting = async (): Promise<number> =>
+        (await app.service.engine.store.read(({ repositories }) => repositories.files.overview())).scanning;
+      await eventually(async () => {
+        app.clock.advance(15_000);
+        expect(await waiting()).toBe(0);
+      });
+      for (let time = 0; time < 2; time += 1) expect((await bring('later')).status).toBe(200);
+      expect(await stored('later')).toEqual([{ content: 'See this.', files: 1 }]);
+    });
+
+    test('comes without the file, which it names, after two hours', async () => {
+      await clamd.stop();
+      expect((await bring('without')).status).toBe(503);
+      app.clock.advance(3_600_000 + 60_000);
+      expect((await bring('without')).status).toBe(503);
+      app.clock.advance(3_600_000);
+      expect((await bring('without')).body).toMatchObject({ state: 'taken' });
+      expect(await stored('without')).toEqual([{ content: 'See this.\n\n[n.txt]', files: 0 }]);
+      await clamd.start();
+    });
   });
 
   test('staff are refused the same', async () => {

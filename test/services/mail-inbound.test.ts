@@ -18,6 +18,7 @@ import {
   type TestMember,
   type TestOrganization,
 } from '../helpers/fixtures.ts';
+import { MailRefusedError, readMail } from '../../src/services/mail/inbound/read-mail.ts';
 import { MailTooLargeError, withMail } from '../../src/services/mail/inbound/collect-mail.ts';
 import { escapeHtml } from '../../src/http/pages/html.ts';
 import { mailStopLanguages, mailStopWords } from '../../src/http/pages/mail-stop-words.ts';
@@ -564,6 +565,19 @@ it('for two applications is taken for one and brought again for the other', asyn
   expect((await messagesOf(one.id)).at(-1)?.content).toBe('to both of you');
 });
 
+it('is refused for good only by a reader that has begun', async () => {
+  const read = (program: string): Promise<unknown> =>
+    readMail(Buffer.from('Subject: x\r\n\r\nx'), 'acme', new URL(`data:text/javascript,${program}`)).catch(
+      (error: unknown) => error,
+    );
+  const begun =
+    "import { parentPort } from 'node:worker_threads'; parentPort.postMessage({ started: true });";
+  for (const program of ['process.exit(1)', 'throw new Error("no memory")', 'not a program'])
+    expect(await read(program), program).toMatchObject({ code: 'unavailable' });
+  for (const program of ['process.exit(1)', 'throw new Error("bad mail")'])
+    expect(await read(`${begun}${program}`), program).toBeInstanceOf(MailRefusedError);
+});
+
 it('that can’t be read is counted like one that can', async () => {
   const strict = await startApp({
     flags: { mailAddress: 'r@chat.example.com', mailListen: '127.0.0.1:0', limitMailApplication: '1/m' },
@@ -687,6 +701,42 @@ it('two deskbells that write to each other fall silent after two mails', async (
   expect(host.taken.length).toBeGreaterThan(before);
   expect(host.taken.length - before).toBeLessThanOrEqual(2);
   expect(await rowsOf(app, `select 1 from conversations where organization_id = '${other.id}'`)).toEqual([]);
+});
+
+it('an inbox that is written to from its own address, or from another one here, falls silent too', async () => {
+  await setByPath(app, acme.application.id, {
+    'email.mode': 'inbox',
+    'email.address': 'support@chat.example.com',
+  });
+  await setByPath(app, globex.application.id, {
+    'email.mode': 'inbox',
+    'email.address': 'help@chat.example.com',
+  });
+  host.forward = async ({ from, to, raw }) => {
+    expect(await sendMail(port, { from, to, raw })).toBe(250);
+  };
+  app.clock.advance(3_600_000);
+  for (const from of ['support@chat.example.com', 'help@chat.example.com']) {
+    const before = host.taken.length;
+    const raw = plainMail({ from, subject: `loop ${from}`, text: 'hello' });
+    expect(await sendMail(port, { from, to: 'support@chat.example.com', raw })).toBe(250);
+    const [row] = await rowsOf(app, `select id from conversations where subject = 'loop ${from}'`);
+    const id = String(row?.['id']);
+    await olivia.call('POST', `/conversations/${id}/accept`);
+    await createMessage(olivia, id, 'Who is there?');
+    await eventually(() => expect(host.taken.length).toBe(before + 1));
+    // What came back was taken before it was acknowledged to us: it has led to nothing, here or there.
+    await eventually(async () =>
+      expect(
+        await rowsOf(app, `select state from effects where conversation_id = '${id}' and about = 'reply'`),
+      ).toEqual([{ state: 'delivered' }]),
+    );
+    expect(await messagesOf(id)).toHaveLength(2);
+    const opened = `select 1 from conversations where subject like '%loop ${from}'`;
+    expect(await rowsOf(app, opened)).toHaveLength(1);
+    expect(host.taken.length).toBe(before + 1);
+  }
+  host.forward = () => Promise.resolve();
 });
 
 describe('no more mails', () => {

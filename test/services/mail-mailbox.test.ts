@@ -2,8 +2,9 @@
 // and no mail holds up the next.
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { runChecks } from '../../src/cli/checks.ts';
 import { checkMail } from '../../src/cli/mail-check.ts';
-import { Redacted } from '../../src/config.ts';
+import { readConfig, Redacted } from '../../src/config.ts';
 import { openMailbox } from '../../src/net/imap-client.ts';
 import { makeToken, replyAddress } from '../../src/services/mail/reply-token.ts';
 import { maxMailBytes } from '../../src/services/mail/inbound/parsed-mail.ts';
@@ -19,6 +20,7 @@ import {
 import { mailCertificate } from '../helpers/mail-certificate.ts';
 import { MailboxHost, type MailboxHostOptions } from '../helpers/mailbox-host.ts';
 import { plainMail } from '../helpers/send-mail.ts';
+import { setByPath } from '../helpers/settings.ts';
 
 const user = { user: 'desk', password: 'p"\\:/ä' };
 const trusted = getCACertificates('default');
@@ -133,6 +135,12 @@ describe('a mailbox', () => {
     const mail = host.deliver(one.raw);
     await later(() => Promise.resolve(expect(isSeen(mail.flags)).toBe(true)));
     expect(await one.contents()).toEqual(['behind them']);
+    expect(app.logged.filter((line) => line.includes('mails of the mailbox are addressed'))).toEqual([
+      expect.stringContaining('"to":["x@example.org"]'),
+    ]);
+    expect(app.service.metrics.mails).toMatchObject({ astray: 1 });
+    const checks = await runChecks(readConfig({ data: app.folder }, {}), app.clock.now());
+    expect(checks.find(({ about }) => about === 'mails that came')?.found).toContain('1 of people led to no');
     const flagged = [huge, nested, stray].map(({ flags }) => flags.has(String.raw`\Flagged`));
     expect(flagged).toEqual([true, true, false]);
     expect([huge, nested, stray].every(({ flags }) => isSeen(flags))).toBe(true);
@@ -152,6 +160,50 @@ describe('a mailbox', () => {
     app.clock.advance(900_000);
     await later(() => Promise.resolve(expect(isSeen(first.flags)).toBe(true)));
     expect(await bad.contents()).toEqual(['comes late']);
+  });
+
+  it('fetches a mail that a limit holds back once more, when its time has come, and not before', async () => {
+    const one = await answer('of many');
+    const many = Array.from({ length: 11 }, (_, at) =>
+      host.deliver(one.raw.replace(/<box-/, `<many-${at}-`)),
+    );
+    const fetches = (): number =>
+      host.commands.filter((command) => command.includes(`FETCH ${many[10]?.uid} `) && /BODY/.test(command))
+        .length;
+    await eventually(async () => expect(await one.contents()).toHaveLength(10));
+    await eventually(() => expect([fetches(), host.commands.at(-1)]).toEqual([1, 'IDLE']));
+    const other = await answer('in between');
+    host.deliver(other.raw);
+    await eventually(async () => expect(await other.contents()).toHaveLength(1));
+    await eventually(() => expect(host.commands.at(-1)).toBe('IDLE'));
+    expect(fetches()).toBe(1);
+    app.clock.advance(60_000);
+    await eventually(async () => expect(await one.contents()).toHaveLength(11));
+    expect(fetches()).toBe(2);
+  });
+
+  it('brings a mail to every inbox that it names, and to a conversation instead of its application’s inbox', async () => {
+    const globex = await createOrganization(app, 'globex');
+    for (const { application, slug } of [acme, globex])
+      await setByPath(app, application.id, {
+        'email.mode': 'inbox',
+        'email.address': `${slug}@chat.example.com`,
+      });
+    const subjects = async (): Promise<unknown[]> =>
+      (
+        await rowsOf(
+          app,
+          `select o.slug, c.subject from conversations c join organizations o on o.id = c.organization_id where c.channel = 'email' order by o.slug`,
+        )
+      ).map((row) => `${String(row['slug'])} ${String(row['subject'])}`);
+    const to = 'globex@chat.example.com, acme@chat.example.com';
+    host.deliver(plainMail({ to, subject: 'for both' }));
+    await later(async () => expect(await subjects()).toEqual(['acme for both', 'globex for both']));
+    const one = await answer('to all of you');
+    const all = host.deliver(one.raw.replace('To: ', 'To: acme@chat.example.com, '));
+    await later(() => Promise.resolve(expect(isSeen(all.flags)).toBe(true)));
+    expect(await one.contents()).toEqual(['to all of you']);
+    expect(await subjects()).toHaveLength(2);
   });
 
   it('is asked again where the server tells nonsense, and no password is logged', async () => {

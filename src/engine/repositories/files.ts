@@ -15,8 +15,8 @@ export interface FilesRepository {
   remove(id: string): Promise<number>;
   /** Removes the files of a message: their bytes are due to go. */
   removeOfMessage(messageId: string): Promise<number>;
-  /** Removes files without a message that were uploaded before a time, at most `limit`. */
-  removeUnused(before: number, limit: number): Promise<number>;
+  /** Removes files without a message that were uploaded before a time, at most `limit`; another for those that wait for the scanner. */
+  removeUnused(before: number, scanningBefore: number, limit: number): Promise<number>;
   /** Files that wait for the scanner, oldest first. */
   toScan(limit: number): Promise<FileRow[]>;
   /** How much of an organization is stored; zeros where nothing is. */

@@ -25,6 +25,8 @@ export interface DatabaseReport {
     readonly keys: string | null;
     readonly counts: readonly { key_id: string; devices: number; failing: number }[];
   } | null;
+  /** The note on mails that led nowhere, as it is stored. */
+  readonly mailsAstray: string | undefined;
 }
 
 /** How many files are stored, wait for the scanner, and could not be removed. */
@@ -58,6 +60,7 @@ export async function inspectDatabase(file: string): Promise<DatabaseReport> {
               keys: (await repositories.meta.get('push_keys')) ?? null,
               counts: await repositories.pushDevices.countByKey(),
             },
+      mailsAstray: schema < migrations.length ? undefined : await repositories.meta.get('mails_astray'),
     };
   } finally {
     connection.close();

@@ -15,6 +15,8 @@ export interface Metrics {
   readonly webhooks: { delivered: number; retried: number; failed: number; skipped: number };
   /** The same of the outbox: mails and pushes. */
   readonly effects: { delivered: number; retried: number; failed: number; skipped: number };
+  /** Mails that came in, by what became of them; `astray` ones were addressed to no one here. */
+  readonly mails: { taken: number; bounced: number; ignored: number; astray: number };
 }
 
 /** Everything at zero. */
@@ -28,6 +30,7 @@ export function createMetrics(): Metrics {
     rateLimited: { per_visitor: 0, per_application: 0, per_organization: 0, per_address: 0 },
     webhooks: { delivered: 0, retried: 0, failed: 0, skipped: 0 },
     effects: { delivered: 0, retried: 0, failed: 0, skipped: 0 },
+    mails: { taken: 0, bounced: 0, ignored: 0, astray: 0 },
   };
 }
 

@@ -14,6 +14,8 @@ const intervalMs = 15_000;
 const sweepIntervalMs = 3_600_000;
 /** An object that no row names goes once it is older: a row may be on its way, or a backup be taken back. */
 const orphanAgeMs = 24 * 3_600_000;
+/** What waits for the scanner is waited for: by the one who uploaded it, or by a mail that comes again. */
+const unscannedMs = 24 * 3_600_000;
 const removedAtOnce = 8;
 const pageSize = 200;
 const retryMs = { first: 15_000, longest: 3_600_000 };
@@ -91,11 +93,12 @@ export function startFileJob(service: Service, onError: (error: unknown) => void
     onError,
     run: async (signal) => {
       const stopped = (): boolean => signal.aborted;
-      const before = clock.now() - fileLimits.unusedMs;
+      const now = clock.now();
       await removeInSlices(
         service,
         'server',
-        ({ repositories }, most) => repositories.files.removeUnused(before, most),
+        ({ repositories }, most) =>
+          repositories.files.removeUnused(now - fileLimits.unusedMs, now - unscannedMs, most),
         stopped,
       );
       const { problem } = await removeDueBytes(service, stopped);

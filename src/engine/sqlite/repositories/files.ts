@@ -58,17 +58,16 @@ const remove = prepare<{ id: string }>()((db, p) => db.deleteFrom('files').where
 const removeOfMessage = prepare<{ message_id: string }>()((db, p) =>
   db.deleteFrom('files').where('message_id', '=', p.message_id),
 );
-const removeUnused = prepare<{ before: number; limit: number }>()((db, p) =>
-  db
-    .deleteFrom('files')
-    .where('id', 'in', (e) =>
-      e
-        .selectFrom('files')
-        .select('id')
-        .where('message_id', 'is', null)
-        .where('created_at', '<', p.before)
-        .limit(p.limit),
-    ),
+const removeUnused = prepare<{ before: number; scanning_before: number; limit: number }>()((db, p) =>
+  db.deleteFrom('files').where('id', 'in', (e) =>
+    e
+      .selectFrom('files')
+      .select('id')
+      .where('message_id', 'is', null)
+      .where('created_at', '<', p.before)
+      .where((e) => e.or([e('state', '!=', scanning), e('created_at', '<', p.scanning_before)]))
+      .limit(p.limit),
+  ),
 );
 const toScan = prepare<{ limit: number }>()((db, p) =>
   db.selectFrom('files').selectAll().where('state', '=', scanning).orderBy('created_at').limit(p.limit),
@@ -149,7 +148,8 @@ export function createFilesRepository(runner: Runner): FilesRepository {
     setReady: (id) => run(runner, setReady, { id }),
     remove: (id) => run(runner, remove, { id }),
     removeOfMessage: (messageId) => run(runner, removeOfMessage, { message_id: messageId }),
-    removeUnused: (before, limit) => run(runner, removeUnused, { before, limit }),
+    removeUnused: (before, scanningBefore, limit) =>
+      run(runner, removeUnused, { before, scanning_before: scanningBefore, limit }),
     toScan: (limit) => all(runner, toScan, { limit }),
     totals: async (organizationId) =>
       (await first(runner, totals, { organization_id: organizationId })) ?? { files: 0, bytes: 0 },

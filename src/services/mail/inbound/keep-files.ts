@@ -15,29 +15,46 @@ const maxFiles = fileLimits.perMessage;
 export const namesOf = (files: readonly Pick<MailFile, 'name'>[]): string[] =>
   files.map(({ name }) => cleanFileName(name)).slice(0, maxFiles);
 
+/** For how long a mail waits for the scanner. Afterwards it comes without the file that nothing has looked at. */
+const scannerWaitMs = 2 * 3_600_000;
+
+/** The files of a mail that can be sent with its message, and the names of those that were not taken. */
+export interface KeptFiles {
+  readonly files: readonly FileRow[];
+  readonly refused: readonly string[];
+}
+
 /**
  * Stores the files of a mail, as those that a visitor uploads are.
- * @returns `refused`: the names of those that were not taken
+ * @throws ServiceError unavailable while the scanner has not looked at one of them: the mail should come again
  */
 export async function keepFiles(
   service: Service,
   visitor: VisitorRow,
   mail: ParsedMail,
   key: string,
-): Promise<{ files: FileRow[]; refused: string[] }> {
+): Promise<KeptFiles> {
   const files: FileRow[] = [];
   const refused: string[] = namesOf(mail.files.slice(maxFiles));
+  const latest = service.engine.clock.now() - scannerWaitMs;
+  let waits = false;
   for (const [index, file] of mail.files.slice(0, maxFiles).entries())
     try {
       const row = await keepFile(service, visitor, file, `${key}:${index}`);
       // One that the scanner has not looked at can't be sent.
       if (row.state === 'ready') files.push(row);
+      else if (row.created_at > latest) waits = true;
       else refused.push(row.name);
     } catch (error) {
       // A file that may not be taken is named, and the mail comes all the same.
       if (!(error instanceof ServiceError) || error.code === 'unavailable') throw error;
       refused.push(cleanFileName(file.name));
     }
+  if (waits)
+    throw new ServiceError(
+      'unavailable',
+      'The scanner has not looked at a file of the mail. Hand it in again later.',
+    );
   return { files, refused };
 }
 

@@ -6,6 +6,7 @@ import type { MailWorkerReply } from './parsed-mail.ts';
 
 const raw: unknown = workerData;
 if (raw instanceof Uint8Array) {
+  parentPort?.postMessage({ started: true } satisfies MailWorkerReply);
   const reply: MailWorkerReply = await parseMail(raw).then(
     (mail) => ({ mail }),
     (error: unknown) => ({ problem: error instanceof Error ? error.message : 'unknown' }),

@@ -35,10 +35,10 @@ export async function parseMail(raw: Uint8Array): Promise<ParsedMail> {
     subject: (mail.subject ?? '').slice(0, 1_000),
     text: cutReply(readText(mail).slice(0, maxMailText)),
     recipients: [
-      ...mailboxes([...(mail.to ?? []), ...(mail.cc ?? [])]).map(({ address }) => address),
       ...mail.headers
         .filter(({ key }) => ['delivered-to', 'x-original-to', 'envelope-to', 'x-forwarded-to'].includes(key))
         .flatMap(({ value }) => value.split(',')),
+      ...mailboxes([...(mail.to ?? []), ...(mail.cc ?? [])]).map(({ address }) => address),
     ]
       .map((address) => address.replace(/[<>]/g, '').trim().toLowerCase())
       .filter((address) => address.includes('@'))

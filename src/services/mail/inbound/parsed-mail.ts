@@ -35,4 +35,8 @@ export interface ParsedMail {
   readonly filesLeftOut: number;
 }
 
-export type MailWorkerReply = { readonly mail: ParsedMail } | { readonly problem: string };
+/** `started` comes first: what fails before it says nothing about the mail. */
+export type MailWorkerReply =
+  | { readonly started: true }
+  | { readonly mail: ParsedMail }
+  | { readonly problem: string };

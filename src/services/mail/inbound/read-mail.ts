@@ -2,6 +2,7 @@
 import { Worker } from 'node:worker_threads';
 import { createFairLimit } from '../../../net/fair-limit.ts';
 import { errorCode } from '../../../net/network-errors.ts';
+import { ServiceError } from '../../core/errors.ts';
 import type { MailWorkerReply, ParsedMail } from './parsed-mail.ts';
 
 const timeoutMs = 20_000;
@@ -28,16 +29,18 @@ const workerUrl = new URL(
 /**
  * Reads a mail; its bytes are handed over, and gone afterwards.
  * @param organizationId whose turn it takes
- * @throws MailRefusedError; QueueFullError when too many wait already
+ * @param worker what runs in the thread
+ * @throws MailRefusedError; QueueFullError when too many wait already; ServiceError unavailable where this machine could
+ * not read it: it should come again
  */
-export function readMail(raw: Uint8Array, organizationId: string): Promise<ParsedMail> {
-  return inTurn(organizationId, () => readInThread(raw));
+export function readMail(raw: Uint8Array, organizationId: string, worker = workerUrl): Promise<ParsedMail> {
+  return inTurn(organizationId, () => readInThread(raw, worker));
 }
 
-async function readInThread(raw: Uint8Array): Promise<ParsedMail> {
+async function readInThread(raw: Uint8Array, program: URL): Promise<ParsedMail> {
   // Handed over, not copied. What shares its memory with others is small, and is copied.
   const own = raw.byteLength === raw.buffer.byteLength ? raw : new Uint8Array(raw);
-  const worker = new Worker(workerUrl, {
+  const worker = new Worker(program, {
     workerData: own,
     transferList: own.buffer instanceof ArrayBuffer ? [own.buffer] : [],
     resourceLimits: { maxOldGenerationSizeMb: maxHeapMb, maxYoungGenerationSizeMb: 32 },
@@ -47,16 +50,21 @@ async function readInThread(raw: Uint8Array): Promise<ParsedMail> {
     env: {},
   });
   const ended = Promise.withResolvers<ParsedMail>();
-  const fail = (problem: string): void => ended.reject(new MailRefusedError(problem));
+  let started = false;
+  // Before it has begun, nothing is known of the mail: it may be fine, and comes again.
+  const fail = (problem: string): void =>
+    ended.reject(started ? new MailRefusedError(problem) : notReadNow(problem));
   const late = setTimeout(() => fail('reading it takes too long'), timeoutMs);
-  worker.once('message', (reply: MailWorkerReply) => {
-    if ('mail' in reply) ended.resolve(reply.mail);
+  worker.on('message', (reply: MailWorkerReply) => {
+    if ('started' in reply) {
+      started = true;
+      late.refresh();
+    } else if ('mail' in reply) ended.resolve(reply.mail);
     else fail(reply.problem);
   });
   worker.once('error', (error) => {
-    // Any other is this machine's: the mail may be fine, and comes again.
     if (errorCode(error) === 'ERR_WORKER_OUT_OF_MEMORY') fail('reading it takes too much memory');
-    else ended.reject(error);
+    else fail(started ? 'it may be damaged' : String(error));
   });
   worker.once('exit', () => fail('it may be damaged'));
   try {
@@ -66,3 +74,8 @@ async function readInThread(raw: Uint8Array): Promise<ParsedMail> {
     await worker.terminate();
   }
 }
+
+const notReadNow = (cause: string): ServiceError =>
+  Object.assign(new ServiceError('unavailable', 'The mail can’t be read now. Hand it in again later.'), {
+    cause,
+  });

@@ -15,7 +15,8 @@ import { readSettings } from '../../tenants/settings.ts';
 import { headerText } from '../header-text.ts';
 import { plusPart, readToken, tokenHolds } from '../reply-token.ts';
 import { findReportedMail, noteBounce, type ReportedMail } from './bounces.ts';
-import { keepFiles, namesOf } from './keep-files.ts';
+import { noteAstray } from './astray.ts';
+import { keepFiles, namesOf, type KeptFiles } from './keep-files.ts';
 import type { ParsedMail } from './parsed-mail.ts';
 import { readMail } from './read-mail.ts';
 
@@ -33,11 +34,16 @@ export interface MailEnvelope {
 export type MailOutcome =
   | { readonly state: 'taken'; readonly conversationId: string; readonly messageId: string }
   | { readonly state: 'bounce-noted'; readonly conversationId: string }
-  | { readonly state: 'ignored'; readonly why: string };
+  | {
+      readonly state: 'ignored';
+      readonly why: string;
+      /** A person sent it, and none of these addresses leads anywhere. */
+      readonly astray?: readonly string[];
+    };
 
 /** Recipients beyond these are not looked at. */
 const maxRecipients = 20;
-const ignored = (why: string): MailOutcome => ({ state: 'ignored', why });
+const ignored = (why: string): MailOutcome & { state: 'ignored' } => ({ state: 'ignored', why });
 
 /** Where a recipient's address leads. */
 export type MailTarget =
@@ -78,7 +84,7 @@ export async function findMailTarget(
 /**
  * Takes a mail in; its bytes are handed over and gone afterwards. What it leads to is stored once, however often the mail comes; acknowledge it after this resolves.
  * @throws MailRefusedError for one that can't be read; StoreUnavailableError, QueueFullError, ServiceError
- * rate_limit_exceeded: it should come again
+ * rate_limit_exceeded, unavailable: it should come again
  */
 export async function receiveMail(
   service: Service,
@@ -89,8 +95,30 @@ export async function receiveMail(
   // Before it is read: one that can't be read takes the longest.
   if (announced !== null) await limitMail(service, announced.applicationId);
   const mail = await readMail(raw, announced?.organizationId ?? '');
-  const target = await service.engine.store.read((tx) => chooseTarget(tx, service, envelope, mail));
-  if (target === null) return ignored('it is addressed to no conversation and to no inbox');
+  const targets = await service.engine.store.read((tx) => chooseTargets(tx, service, envelope, mail));
+  const { mails } = service.metrics;
+  if (targets.length === 0) {
+    if (mail.automatic) return ignored('a program sent it, and it is addressed to no one here');
+    mails.astray += 1;
+    await noteAstray(service);
+    return { ...ignored('it is addressed to no conversation and to no inbox'), astray: mail.recipients };
+  }
+  let outcome: MailOutcome | null = null;
+  for (const target of targets) {
+    const one = await takeFor(service, target, mail, { envelope, announced });
+    mails[one.state === 'bounce-noted' ? 'bounced' : one.state] += 1;
+    if (outcome === null || outcome.state === 'ignored') outcome = one;
+  }
+  return outcome ?? ignored('it is addressed to no one here');
+}
+
+/** What a mail leads to in one conversation, or in one application. */
+async function takeFor(
+  service: Service,
+  target: MailTarget,
+  mail: ParsedMail,
+  { envelope, announced }: { readonly envelope: MailEnvelope; readonly announced: Scope | null },
+): Promise<MailOutcome> {
   if (target.kind === 'report')
     return mail.bounce
       ? noteBounce(service, target.reported)
@@ -98,7 +126,8 @@ export async function receiveMail(
   if (mail.bounce) return ignored('a report that does not prove which mail it is about');
   if (mail.automatic || envelope.from === '') return ignored('a program sent it');
   if (mail.from === null) return ignored('it names no sender');
-  if (announced === null) await limitMail(service, scopeOf(target).applicationId);
+  const { applicationId } = scopeOf(target);
+  if (announced?.applicationId !== applicationId) await limitMail(service, applicationId);
   await limitMailSender(service, await senderOf(service, target, mail.from));
   return target.kind === 'conversation'
     ? answerConversation(service, target.conversation, mail, mail.key)
@@ -142,33 +171,42 @@ async function senderOf(
   return { applicationId, sender, known: visitor !== undefined };
 }
 
-async function chooseTarget(
+/**
+ * Where a mail leads: to each conversation that it names, and to each inbox whose application has none of them. What comes
+ * where reports come leads there alone.
+ */
+async function chooseTargets(
   tx: ReadTx,
   service: Service,
   { to, application }: MailEnvelope,
   mail: ParsedMail,
-): Promise<MailTarget | null> {
-  let inbox: MailTarget | null = null;
+): Promise<MailTarget[]> {
+  const inboxes = new Map<string, MailTarget>();
+  const conversations = new Map<string, MailTarget>();
   for (const address of (to.length === 0 ? mail.recipients : to).slice(0, maxRecipients)) {
     const target = await findMailTarget(tx, service, address);
     if (target === null) continue;
+    const { organizationId, applicationId } = scopeOf(target);
     // Under a key of one organization nothing is reached of another.
-    if (application !== null && scopeOf(target).organizationId !== application.organizationId) continue;
-    if (target.kind !== 'inbox') return target;
-    inbox ??= target;
+    if (application !== null && organizationId !== application.organizationId) continue;
+    if (target.kind === 'report') return [target];
+    if (target.kind === 'inbox') inboxes.set(applicationId, target);
+    else conversations.set(target.conversation.id, target);
   }
-  if (inbox !== null || application === null) return inbox;
+  for (const target of conversations.values()) inboxes.delete(scopeOf(target).applicationId);
+  const targets = [...conversations.values(), ...inboxes.values()];
+  if (targets.length > 0 || application === null) return targets;
   const row = await tx.repositories.applications.byId(application.id);
   return row !== undefined && readSettings(row).email.mode === 'inbox'
-    ? { kind: 'inbox', application: row }
-    : null;
+    ? [{ kind: 'inbox', application: row }]
+    : [];
 }
 
 function visitorOf(tx: ReadTx, row: ConversationWithVisitor): Promise<VisitorRow | undefined> {
   return tx.repositories.visitors.byVisitorId(row.application_id, row.mode, row.visitor_id);
 }
 
-/** A mail under a conversation's token. */
+/** A mail under a conversation's token. Its files are kept first: while one of them waits, nothing of the mail is shown. */
 async function answerConversation(
   service: Service,
   conversation: ConversationWithVisitor,
@@ -176,12 +214,14 @@ async function answerConversation(
   key: string,
 ): Promise<MailOutcome> {
   const { store } = service.engine;
+  const sender = await store.read((tx) => visitorOf(tx, conversation));
+  const kept =
+    sender !== undefined && isOwn(sender, mail) ? await keepFiles(service, sender, mail, key) : noFiles;
   const begun = await store.write({ organization: conversation.organization_id }, async (tx) => {
     const now = await tx.repositories.conversations.byId(conversation.id);
     const visitor = now === undefined ? undefined : await visitorOf(tx, now);
     if (now === undefined || visitor === undefined) return ignored('the conversation is not there any more');
-    const own = visitor.email !== null && visitor.email.toLowerCase() === mail.from;
-    if (!own) return { note: now };
+    if (!isOwn(visitor, mail)) return { note: now };
     if (await isVisitorBlocked(tx, service, now)) return ignored('the visitor is blocked');
     // A mail that came before, while the conversation was open still.
     if ((await tx.repositories.messages.byClientId(now.id, now.visitor_id, key)) !== undefined)
@@ -193,8 +233,13 @@ async function answerConversation(
   });
   if ('state' in begun) return begun;
   if ('note' in begun) return writeNote(service, begun.note, mail, key);
-  return writeMessage(service, begun.conversation, begun.visitor, mail, key);
+  return writeMessage(service, begun, kept, mail, key);
 }
+
+const noFiles: KeptFiles = { files: [], refused: [] };
+
+const isOwn = ({ email }: VisitorRow, { from }: ParsedMail): boolean =>
+  email !== null && email.toLowerCase() === from;
 
 /** The conversation that a mail opens, however often it comes; `most` of its sender may wait. */
 async function openOnce(
@@ -266,12 +311,11 @@ function writeNote(
 
 async function writeMessage(
   service: Service,
-  conversation: ConversationWithVisitor,
-  visitor: VisitorRow,
+  { conversation, visitor }: { readonly conversation: ConversationWithVisitor; readonly visitor: VisitorRow },
+  { files, refused }: KeptFiles,
   mail: ParsedMail,
   key: string,
 ): Promise<MailOutcome> {
-  const { files, refused } = await keepFiles(service, visitor, mail, key);
   const content = plainContent(bodyOf(mail, refused, files));
   return service.engine.store.write({ organization: conversation.organization_id }, async (tx) => {
     const now = await tx.repositories.conversations.byId(conversation.id);
@@ -299,16 +343,24 @@ async function openByMail(
   from: string,
   key: string,
 ): Promise<MailOutcome> {
-  const begun = await service.engine.store.write(
-    { organization: application.organization_id },
-    async (tx) => {
+  const { store } = service.engine;
+  const scope = { organization: application.organization_id };
+  let kept = noFiles;
+  if (mail.files.length > 0) {
+    const sender = await store.write(scope, async (tx) => {
       const visitor = await visitorByAddress(tx, service, application, mail, from);
-      if (await isVisitorBlocked(tx, service, visitor)) return ignored('the visitor is blocked');
-      const most = Math.min(service.settings.maxPendingPerVisitor, maxPendingByMail);
-      return openOnce(tx, service, visitor, { key, most, subject: subjectOf(mail), continues: null });
-    },
-  );
-  return 'state' in begun ? begun : writeMessage(service, begun.conversation, begun.visitor, mail, key);
+      return (await isVisitorBlocked(tx, service, visitor)) ? null : visitor;
+    });
+    if (sender === null) return ignored('the visitor is blocked');
+    kept = await keepFiles(service, sender, mail, key);
+  }
+  const begun = await store.write(scope, async (tx) => {
+    const visitor = await visitorByAddress(tx, service, application, mail, from);
+    if (await isVisitorBlocked(tx, service, visitor)) return ignored('the visitor is blocked');
+    const most = Math.min(service.settings.maxPendingPerVisitor, maxPendingByMail);
+    return openOnce(tx, service, visitor, { key, most, subject: subjectOf(mail), continues: null });
+  });
+  return 'state' in begun ? begun : writeMessage(service, begun, kept, mail, key);
 }
 
 /** The mail stays with its sender, and comes again: it may be another's who goes by the same address. */
