@@ -426,3 +426,50 @@ describe('a flood of keys', () => {
     );
   });
 });
+
+describe('the same list of checks again', () => {
+  const lists: readonly (readonly LimitCheck[])[] = [
+    [
+      { key: 'v1', windows: [w(2, 1000), w(5, 60_000)] },
+      { key: 'a', windows: [w(8, 1000)] },
+    ],
+    [
+      { key: 'v2', windows: [w(2, 1000), w(5, 60_000)] },
+      { key: 'a', windows: [w(8, 1000)] },
+    ],
+    // The plan was changed: another limit for a key of the lists above.
+    [{ key: 'a', windows: [w(3, 1000)] }],
+    [{ key: 'a', windows: [w(20, 1000), w(9, 5_000)] }],
+    // A key named twice counts once.
+    [
+      { key: 'v3', windows: [w(4, 1000)] },
+      { key: 'v3', windows: [w(4, 1000)] },
+    ],
+    ...Array.from({ length: 6 }, (_, at): LimitCheck[] => [{ key: `other${at}`, windows: [w(3, 500)] }]),
+  ];
+  const fresh = (checks: readonly LimitCheck[]): LimitCheck[] =>
+    checks.map(({ key, windows }) => ({ key, windows: windows.map((window) => ({ ...window })) }));
+
+  it('answers as a new list does, also after its keys were forgotten and came back elsewhere', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(fc.nat(lists.length - 1), fc.nat(400), fc.integer({ min: 1, max: 6 })), {
+          maxLength: 200,
+        }),
+        (schedule) => {
+          // Four slots: keys are forgotten all the time.
+          const [kept, renewed] = [aLimiter(4), aLimiter(4)];
+          for (const [which, wait, times] of schedule) {
+            kept.time.now += wait;
+            renewed.time.now += wait;
+            for (let i = 0; i < times; i++) {
+              const checks = lists[which]!;
+              expect(kept.limiter.take(checks)).toEqual(renewed.limiter.take(fresh(checks)));
+            }
+          }
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+});

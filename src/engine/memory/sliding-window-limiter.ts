@@ -17,12 +17,24 @@ const UNUSED = 0;
 const OPEN = 1;
 const LIMITED = 2;
 
+/** Where the counts of a list of checks lie, for as long as its keys stay in these slots. */
+interface Places {
+  readonly slots: readonly number[];
+  /** The keys as the slots hold them. */
+  readonly keys: readonly string[];
+  /** One after the other, each with the slot that it belongs to. */
+  readonly windows: readonly LimitWindow[];
+  readonly slotOfWindow: readonly number[];
+}
+
 export class SlidingWindowLimiter implements LocalLimiter {
   readonly #clock: () => number;
   readonly #maxKeys: number;
   readonly #index = new Map<string, number>();
   readonly #tracks = new WindowTracks();
   #latest = Number.NEGATIVE_INFINITY;
+  /** By lists that were accepted before: a live connection hands in the same one with every message. */
+  readonly #places = new WeakMap<readonly LimitCheck[], Places>();
 
   // One slot per key; slots of a list are chained in the order of their last accepted use.
   readonly #keys: string[] = [];
@@ -46,7 +58,22 @@ export class SlidingWindowLimiter implements LocalLimiter {
   take(checks: readonly LimitCheck[]): LimitVerdict {
     const now = this.#now();
     this.#sweep(now);
-    return this.#decide(checks, now, true);
+    return this.#takeAgain(checks, now) ? accepted : this.#decide(checks, now, true);
+  }
+
+  /**
+   * The usual case, in which every key is where it was and no window is full.
+   * @returns false: nothing was counted, and how it stands is still to be found out
+   */
+  #takeAgain(checks: readonly LimitCheck[], now: number): boolean {
+    const places = this.#places.get(checks);
+    if (places === undefined) return false;
+    const { slots, keys, windows, slotOfWindow } = places;
+    for (let i = 0; i < slots.length; i++) if (this.#keys[slots[i]!] !== keys[i]) return false;
+    for (let i = 0; i < windows.length; i++)
+      if (!this.#tracks.isOpen(slotOfWindow[i]!, windows[i]!, now)) return false;
+    for (let i = 0; i < slots.length; i++) this.#use(slots[i]!, now);
+    return true;
   }
 
   peek(checks: readonly LimitCheck[]): LimitVerdict {
@@ -119,12 +146,28 @@ export class SlidingWindowLimiter implements LocalLimiter {
         slots[i] = slot;
         for (const window of checks[i]!.windows) this.#tracks.find(slot, window, now);
       }
-      const until = this.#tracks.count(slot, now);
-      this.#lastUse[slot] = now;
-      this.#unlink(slot);
-      this.#link(slot, until > 0 ? LIMITED : OPEN);
-      this.#limitedUntil[slot] = until;
+      this.#use(slot, now);
     }
+    this.#remember(checks, slots);
+  }
+
+  #use(slot: number, now: number): void {
+    const until = this.#tracks.count(slot, now);
+    this.#lastUse[slot] = now;
+    this.#unlink(slot);
+    this.#link(slot, until > 0 ? LIMITED : OPEN);
+    this.#limitedUntil[slot] = until;
+  }
+
+  /** Only where each key is named once: a use of one that is named twice counts once. */
+  #remember(checks: readonly LimitCheck[], slots: readonly number[]): void {
+    if (new Set(slots).size < slots.length) return;
+    this.#places.set(checks, {
+      slots,
+      keys: slots.map((slot) => this.#keys[slot]!),
+      windows: checks.flatMap(({ windows }) => windows),
+      slotOfWindow: checks.flatMap(({ windows }, i) => windows.map(() => slots[i]!)),
+    });
   }
 
   // --- slots: which keys are known, and which may be forgotten ---

@@ -103,6 +103,19 @@ export class WindowTracks {
       this.#drop(track);
   }
 
+  /** Whether the slot has a track of just this window, which admits a use now. */
+  isOpen(slot: number, window: LimitWindow, now: number): boolean {
+    const end = (slot + 1) * WINDOWS_PER_SLOT;
+    for (let track = slot * WINDOWS_PER_SLOT; track < end; track++) {
+      if (this.#span[track] !== window.windowMs) continue;
+      if (this.#limit[track] !== window.limit) return false;
+      if (this.#total[track]! < window.limit) return true;
+      this.#expire(track, now);
+      return this.#total[track]! < window.limit;
+    }
+    return false;
+  }
+
   /** The track of a window, brought up to `now`; a window not seen before is filled from the longest one known. */
   find(slot: number, window: LimitWindow, now: number): number {
     const start = slot * WINDOWS_PER_SLOT;
