@@ -73,7 +73,7 @@ export interface ReadTx {
  */
 export interface Tx extends ReadTx {
   /** Records an event; subscribers hear of it after the commit and never before. */
-  emit(event: NewEvent): Promise<void>;
+  emit(event: NewEvent): Soon<void>;
   /**
    * The number of `freshConfiguration` that holds in this transaction; null where configuration has changed since, by
    * this process or another: what was looked up before is then to be read again.
@@ -121,7 +121,7 @@ export interface Store {
    * @param work touches nothing but `tx`: it may run again after a rollback, and only its last run counts
    * @throws StoreUnavailableError when the lock can't be had in time or storage refuses the write
    */
-  write<T>(scope: Scope | readonly Scope[], work: (tx: Tx) => Promise<T>): Promise<T>;
+  write<T>(scope: Scope | readonly Scope[], work: (tx: Tx) => Soon<T>): Promise<T>;
   /**
    * Like `write`, in a commit of its own: `work` runs once, may take long and may wait for files.
    * @throws StoreUnavailableError like `write`

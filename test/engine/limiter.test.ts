@@ -472,4 +472,12 @@ describe('the same list of checks again', () => {
       { numRuns: 300 },
     );
   });
+
+  it('protects a key at its limit, though another list has just named a higher one', () => {
+    const { limiter } = aLimiter(2);
+    const [strict, loose] = [[{ key: 'a', windows: [w(3, 1000)] }], [{ key: 'a', windows: [w(8, 1000)] }]];
+    for (const checks of [strict, loose, strict]) expect(limiter.take(checks).ok).toBe(true);
+    for (const key of ['b', 'c', 'd']) limiter.take([{ key, windows: [w(3, 1000)] }]);
+    expect(limiter.take(strict).ok).toBe(false);
+  });
 });

@@ -114,7 +114,7 @@ export type ConversationStep = 'visitor' | 'operator' | 'other' | 'note';
 
 export interface ConversationsRepository {
   /** The conversation with its visitor's UUID and name. */
-  byId(id: string): Promise<ConversationWithVisitor | undefined>;
+  byId(id: string): Soon<ConversationWithVisitor | undefined>;
   /** The id of the visitor's conversation that was opened with this key. */
   byIdempotencyKey(visitorKey: string, key: string): Promise<string | undefined>;
   countPending(visitorKey: string): Promise<number>;
