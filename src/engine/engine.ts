@@ -1,13 +1,12 @@
 // What rules see of everything that can be replaced: store, limits, presence, seats, clock. Each interface states its
 // contract, whatever engine fulfils it. Types, what a value is that may be there at once, and the one error that a store
 // may throw.
-import type { Repositories } from './repositories.ts';
+import type { Repositories, Soon } from './repositories.ts';
 import type { SenderRole } from '../protocol/entities.ts';
 import type { EventPayloads } from '../protocol/events.ts';
 import type { EventRow } from './rows.ts';
 
-/** A value that an engine has at once, or soon: asked on every message, where a promise costs more than the answer. */
-export type Soon<T> = T | Promise<T>;
+export type { Soon };
 
 /** Goes on with a value at once where it is there, else when it comes. Throws at once what `use` throws at once. */
 export function whenReady<T, U>(value: Soon<T>, use: (value: T) => Soon<U>): Soon<U> {

@@ -51,6 +51,11 @@ export class LogFollower {
 
   /** Takes a hint: committed events, and whose configuration changed. What is next in line is told at once. */
   hint(events: readonly CommittedEvent[], configuration: CommitNotice['configuration']): void {
+    // The usual case: nothing is on its way, and all of it follows.
+    if (!this.#reading && this.#early.size === 0 && this.#isNext(events)) {
+      if (events.length > 0 || configuration !== null) this.#tell(events, configuration);
+      return;
+    }
     for (const event of events) if (event.seq > this.#position) this.#early.set(event.seq, event);
     const next = this.#reading ? [] : this.#takeNext();
     if (next.length > 0 || configuration !== null) this.#tell(next, configuration);
@@ -112,6 +117,16 @@ export class LogFollower {
       );
     }
     for (const seq of this.#early.keys()) if (seq <= this.#position) this.#early.delete(seq);
+  }
+
+  /** Whether the events follow the position, in order and without a gap. */
+  #isNext(events: readonly CommittedEvent[]): boolean {
+    let seq = this.#position;
+    for (const event of events) {
+      seq += 1;
+      if (event.seq !== seq) return false;
+    }
+    return true;
   }
 
   /** The events that follow the position without a gap. */

@@ -37,6 +37,8 @@ import type { AiLogRepository } from './repositories/ai-log.ts';
 import type { CrawlsRepository } from './repositories/crawls.ts';
 import type { EffectsRepository } from './repositories/effects.ts';
 
+export type { Soon } from './repositories/soon.ts';
+
 /** All tables' queries, as a transaction offers them. */
 export interface Repositories {
   readonly meta: MetaRepository;

@@ -1,6 +1,6 @@
 // Operation name → its handler. An operation without a handler, or a handler that takes,
 // answers or is called by something else than the protocol says, does not compile.
-import type { Scope } from '../engine/engine.ts';
+import type { Scope, Soon } from '../engine/engine.ts';
 import type { Input, OperationName, Output } from '../protocol/operations.ts';
 import { countNewVisitor } from './core/access.ts';
 import type { Actor } from './core/actor.ts';
@@ -84,7 +84,7 @@ function writes<A extends Actor, I, O, J = unknown>(
 /** A handler that writes what was prepared before the transaction began. */
 function preparesAndWrites<A extends Actor, I, J, P, O>(
   prepare: (call: Call<A>, input: I) => P | Promise<P>,
-  handler: (tx: Tx, call: Call<A>, input: J, prepared: P) => Promise<O>,
+  handler: (tx: Tx, call: Call<A>, input: J, prepared: P) => Soon<O>,
   scope: (call: Call<A>, input: J) => Scope = organizationScope,
 ) {
   return (call: Call<A>, input: I & J): Promise<O> => {

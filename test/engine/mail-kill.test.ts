@@ -94,7 +94,7 @@ beforeAll(async () => {
     const address = `rosa${at}@example.net`;
     await call(visitor, 'visitor.update', { email: address });
     const { conversation } = await call(visitor, 'conversations.create', {});
-    const row = await service.engine.store.read(({ repositories }) =>
+    const row = await service.engine.store.read(async ({ repositories }) =>
       repositories.conversations.byId(conversation.id),
     );
     if (row === undefined) throw new Error('no conversation');

@@ -10,6 +10,7 @@ import type {
   Scope,
   Signal,
   Signals,
+  Soon,
   Store,
   Tx,
 } from '../../src/engine/engine.ts';
@@ -114,12 +115,14 @@ class InVain extends Error {}
 async function runInVain<T>(
   store: Store,
   scope: Parameters<Store['write']>[0],
-  work: (tx: Tx) => Promise<T>,
+  work: (tx: Tx) => Soon<T>,
 ): Promise<void> {
   try {
     await store.write(scope, async (tx) => {
       // An error of the work itself comes again from the run that counts.
-      await work(slowTx(tx, scope)).catch(() => undefined);
+      await Promise.resolve(tx)
+        .then((real) => work(slowTx(real, scope)))
+        .catch(() => undefined);
       throw new InVain();
     });
   } catch (error) {

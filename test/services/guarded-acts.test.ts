@@ -214,7 +214,7 @@ describe('the place of a message', () => {
       origin: acme.application.origin,
     };
     const call = callOf(actor);
-    const send = (tx: Tx, content: string) =>
+    const send = async (tx: Tx, content: string) =>
       sendMessage(tx, call, { conversationId }, prepareMessage(call, { content, contentFormat: 'plain' }));
     await write((tx) =>
       send(
@@ -224,7 +224,7 @@ describe('the place of a message', () => {
     );
     const { body } = await visitor.call('GET', `/conversations/${conversationId}/messages`);
     expect(body.messages.map(({ content }: { content: string }) => content)).toEqual(['between', 'late']);
-    const row = await app.service.engine.store.read((tx) =>
+    const row = await app.service.engine.store.read(async (tx) =>
       tx.repositories.conversations.byId(conversationId),
     );
     expect(row?.last_seq).toBe(2);

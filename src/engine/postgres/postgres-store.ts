@@ -9,6 +9,7 @@ import type {
   Maintenance,
   ReadTx,
   Scope,
+  Soon,
   Store,
   StoreStats,
   Tx,
@@ -140,12 +141,15 @@ export class PostgresStore implements Store, Maintenance {
     );
   }
 
-  write<T>(scope: Scope | readonly Scope[], work: (tx: Tx) => Promise<T>): Promise<T> {
+  write<T>(scope: Scope | readonly Scope[], work: (tx: Tx) => Soon<T>): Promise<T> {
     if (this.#closed) return Promise.reject(closedError());
     return new Promise<T>((resolve, reject) => {
       this.#queue.push({
         locks: locksOf(scope),
-        work: (tx) => work(tx).then((value) => () => resolve(value)),
+        work: async (tx) => {
+          const value = await work(tx);
+          return () => resolve(value);
+        },
         reject,
       });
       this.#plan();

@@ -3,6 +3,7 @@
 import type { ConversationStatus, Mode, Priority } from '../../protocol/entities.ts';
 import type { QueueSort } from '../../protocol/queue.ts';
 import type { ConversationRow, ConversationWithVisitor, QueueRow } from '../rows.ts';
+import type { Soon } from './soon.ts';
 
 /** What the operators' queue shows. */
 export interface ConversationFilter {

@@ -1,6 +1,7 @@
 // What is asked of messages. Their order inside a conversation is `seq`, never a time.
 import type { ConversationWithVisitor, MessageRow, MessageWithSender } from '../rows.ts';
 import type { ConversationStep } from './conversations.ts';
+import type { Soon } from './soon.ts';
 
 /** A page of a conversation's messages. */
 export interface HistoryFilter {
@@ -36,7 +37,7 @@ export interface MessagesRepository {
    *   conversation: then nothing has changed
    * @throws Error when there is no such conversation
    */
-  append(row: NewMessage, by: ConversationStep): Promise<ConversationWithVisitor | undefined>;
+  append(row: NewMessage, by: ConversationStep): Soon<ConversationWithVisitor | undefined>;
   edit(
     values: Pick<
       MessageRow,

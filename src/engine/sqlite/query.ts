@@ -147,12 +147,20 @@ function buildQuery<P extends object, R>(
 }
 
 function layOut<P extends object, R>(compiled: CompiledQuery<R>): BoundQuery<P, R> {
-  const layout = compiled.parameters.map((value) =>
-    value instanceof Parameter ? { name: value.name as keyof P } : { constant: value },
+  const names = compiled.parameters.map((value) =>
+    value instanceof Parameter ? (value.name as keyof P) : undefined,
   );
   return {
     compiled,
-    bind: (values) => layout.map((slot) => ('name' in slot ? values[slot.name] : slot.constant)),
+    bind: (values) => {
+      // A loop over two lists: several of these run for every message.
+      const bound: unknown[] = [];
+      for (let at = 0; at < names.length; at += 1) {
+        const name = names[at];
+        bound.push(name === undefined ? compiled.parameters[at] : values[name]);
+      }
+      return bound;
+    },
   };
 }
 

@@ -12,6 +12,7 @@ import type {
   Maintenance,
   ReadTx,
   Scope,
+  Soon,
   Store,
   StoreStats,
   Tx,
@@ -82,13 +83,15 @@ export class SqliteStore implements Store, Maintenance {
   #configurationCount: number;
   #seenVersion: number;
   #seenForeign = 0;
-  #needsCheckpoint = false;
+  /** When the queue has last become empty, by the clock that never jumps. */
+  #idleSince = 0;
   /** The disk was full, and the reserve is not back yet: what is left is for removing. */
   #full = false;
   #cancelReserve = (): void => undefined;
   /** The reserve that is being written. */
   #reserving: Promise<void> = Promise.resolve();
-  #cancelCheckpoint = (): void => undefined;
+  /** null: none is planned. */
+  #cancelCheckpoint: (() => void) | null = null;
   #cancelWatch = (): void => undefined;
 
   /**
@@ -159,7 +162,7 @@ export class SqliteStore implements Store, Maintenance {
   }
 
   // The one lock of the file excludes more than any scope asks for.
-  write<T>(scope: Scope | readonly Scope[], work: (tx: Tx) => Promise<T>): Promise<T> {
+  write<T>(scope: Scope | readonly Scope[], work: (tx: Tx) => Soon<T>): Promise<T> {
     return this.#refusal(scope) ?? this.#queue.add(work, false);
   }
 
@@ -245,7 +248,7 @@ export class SqliteStore implements Store, Maintenance {
     this.#closed = true;
     this.#cancelWatch();
     this.#cancelReserve();
-    this.#cancelCheckpoint();
+    this.#cancelCheckpoint?.();
     while (this.#queue.busy) await new Promise((resolve) => setTimeout(resolve, 1));
     await this.#reads;
     // It would write into a folder that may be about to be removed.
@@ -316,13 +319,20 @@ export class SqliteStore implements Store, Maintenance {
       checkpoint(this.#writer, 'TRUNCATE');
       return;
     }
-    this.#needsCheckpoint = true;
-    this.#cancelCheckpoint();
-    this.#cancelCheckpoint = this.#options.clock.after(checkpointAfterIdleMs, () => {
-      if (!this.#needsCheckpoint || this.#queue.busy || this.#closed) return;
-      this.#needsCheckpoint = false;
-      checkpoint(this.#writer, 'PASSIVE');
-    });
+    this.#idleSince = this.#options.clock.monotonic();
+    this.#cancelCheckpoint ??= this.#options.clock.after(checkpointAfterIdleMs, () =>
+      this.#checkpointIfIdle(),
+    );
+  }
+
+  /** One timer for all groups of a busy while: it looks again where it was not idle for long enough. */
+  #checkpointIfIdle(): void {
+    this.#cancelCheckpoint = null;
+    // The end of what is under way plans it again.
+    if (this.#closed || this.#queue.busy) return;
+    const leftMs = this.#idleSince + checkpointAfterIdleMs - this.#options.clock.monotonic();
+    if (leftMs <= 0) checkpoint(this.#writer, 'PASSIVE');
+    else this.#cancelCheckpoint = this.#options.clock.after(leftMs, () => this.#checkpointIfIdle());
   }
 }
 

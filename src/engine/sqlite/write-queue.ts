@@ -1,13 +1,13 @@
 // Group commit: operations that arrive together share one transaction and are answered after one synced commit; one
 // that fails is taken back alone. Holds no rule and no query of a noun.
-import type { Clock, CommittedEvent, NewEvent, Tx } from '../engine.ts';
-import { StoreUnavailableError } from '../engine.ts';
+import type { Clock, CommittedEvent, NewEvent, Soon, Tx } from '../engine.ts';
+import { StoreUnavailableError, whenReady } from '../engine.ts';
 import { createHistogram } from '../histogram.ts';
 import { createRunner, isStorageError, sqliteCode, type Connection } from './connection.ts';
 import { KnownConversations } from './known-conversations.ts';
-import { attempt, builder } from './query.ts';
+import { builder } from './query.ts';
 import { writeStep } from './repositories/conversations.ts';
-import { insertEvent } from './repositories/events.ts';
+import { insertEvents } from './repositories/events.ts';
 import { insertMessage } from './repositories/messages.ts';
 import { replaceFact } from './repositories/meta.ts';
 import { createRepositories, type SqliteRepositories } from './repositories/repositories.ts';
@@ -41,8 +41,8 @@ export interface Commit {
 }
 
 interface QueuedWrite {
-  /** Runs the operation. What it resolves to answers the caller, after the commit. */
-  readonly work: (tx: Tx) => Promise<() => void>;
+  /** Runs the operation. What comes of it answers the caller, after the commit. */
+  readonly work: (tx: Tx) => Soon<() => void>;
   readonly reject: (error: unknown) => void;
   readonly since: number;
   /** Shares its commit with no other. */
@@ -57,6 +57,21 @@ interface GroupRun {
   readonly configuration: Set<string>;
 }
 
+/** What takes a failed operation back; null: nothing does. */
+type Undoing = 'savepoint' | 'all' | null;
+
+/** An operation that has begun, and how it stood before. */
+interface Begun {
+  readonly waiting: QueuedWrite;
+  readonly run: GroupRun;
+  readonly tx: OperationTx;
+  readonly undoing: Undoing;
+  /** Events of the operations before it. */
+  readonly heard: number;
+  /** Statements that had run by then. */
+  readonly written: number;
+}
+
 /** Bounded so that one commit never holds the loop for more than a few milliseconds, whatever its operations do. */
 const maxGroupSize = 100;
 /** After so long a group takes no further operation: the rest goes into the next one, after a turn of the loop. */
@@ -66,7 +81,7 @@ const nothing: ReadonlySet<string> = new Set();
 
 /** What sending and indexing write: what writes a step passes it on to the known row, the others touch none. */
 const keepsConversations: ReadonlySet<string> = new Set(
-  [insertMessage, insertEvent, writeStep, replaceFact, ...indexStatements].map(
+  [insertMessage, ...insertEvents, writeStep, replaceFact, ...indexStatements].map(
     ({ compiled }) => compiled.sql,
   ),
 );
@@ -129,10 +144,10 @@ export class WriteQueue {
   }
 
   /** Runs `work` in a later commit, in a group unless `alone`; resolves after it. */
-  add<T>(work: (tx: Tx) => Promise<T>, alone: boolean): Promise<T> {
+  add<T>(work: (tx: Tx) => Soon<T>, alone: boolean): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       this.#queue.push({
-        work: (tx) => work(tx).then((value) => () => resolve(value)),
+        work: (tx) => whenReady(work(tx), (value) => () => resolve(value)),
         reject,
         since: this.#options.clock.monotonic(),
         alone,
@@ -219,13 +234,14 @@ export class WriteQueue {
         this.#queue.unshift(...group.splice(index));
         break;
       }
-      if (
-        !(await this.#runOne(waiting, run, guarded ? 'savepoint' : group.length === 1 ? 'all' : null, epoch))
-      )
-        return null;
+      const undoing = guarded ? 'savepoint' : group.length === 1 ? 'all' : null;
+      // Most operations are through at once: a turn of the microtasks for each would cost more than some of them.
+      const isKept = this.#runOne(waiting, run, undoing, epoch);
+      if (!(isKept instanceof Promise ? await isKept : isKept)) return null;
       // SQLite itself rolls everything back on a full disk or an I/O error: nothing of the group exists then.
       if (!this.#connection.inTransaction) throw new Error('the transaction was rolled back');
     }
+    this.#repositories.events.insert(run.events);
     return run;
   }
 
@@ -234,44 +250,47 @@ export class WriteQueue {
    * @param undoing what takes back a failed one: its savepoint, or all of the transaction, which it has to itself
    * @returns false when it failed after it had written and can't be taken back
    */
-  async #runOne(
-    { work, reject }: QueuedWrite,
-    { answers, events, configuration }: GroupRun,
-    undoing: 'savepoint' | 'all' | null,
-    epoch: number | null,
-  ): Promise<boolean> {
-    const { savepoint, release } = this.#statements;
-    const heard = events.length;
-    const written = this.#written;
-    const tx = new OperationTx(
-      this.#repositories,
-      this.#options.clock,
-      events,
-      configuration.size > 0 ? null : epoch,
-    );
-    if (undoing === 'savepoint') savepoint.run();
+  #runOne(waiting: QueuedWrite, run: GroupRun, undoing: Undoing, epoch: number | null): Soon<boolean> {
+    const { events, configuration } = run;
+    const known = configuration.size > 0 ? null : epoch;
+    const tx = new OperationTx(this.#repositories, this.#options.clock, events, known);
+    const begun: Begun = { waiting, run, tx, undoing, heard: events.length, written: this.#written };
+    if (undoing === 'savepoint') this.#statements.savepoint.run();
     try {
-      const answer = await work(tx);
-      tx.end();
-      if (undoing === 'savepoint') release.run();
-      for (const organization of tx.changed) configuration.add(organization);
-      answers.push(answer);
+      const answer = waiting.work(tx);
+      if (answer instanceof Promise)
+        return answer
+          .then((value) => this.#finish(begun, value))
+          .catch((error: unknown) => this.#fail(begun, error));
+      return this.#finish(begun, answer);
     } catch (error) {
-      tx.end();
-      events.length = heard;
-      if (this.#connection.inTransaction && this.#written > written && !this.#undo(undoing)) return false;
-      if (undoing === 'savepoint' && this.#connection.inTransaction) release.run();
-      this.#reportFull(error);
-      const reason = isStorageError(error)
-        ? new StoreUnavailableError('Storage refused the write.', { cause: error })
-        : error;
-      answers.push(() => reject(reason));
+      return this.#fail(begun, error);
     }
+  }
+
+  #finish({ run, tx, undoing }: Begun, answer: () => void): true {
+    tx.end();
+    if (undoing === 'savepoint') this.#statements.release.run();
+    for (const organization of tx.changed) run.configuration.add(organization);
+    run.answers.push(answer);
+    return true;
+  }
+
+  #fail({ waiting, run, tx, undoing, heard, written }: Begun, error: unknown): boolean {
+    tx.end();
+    run.events.length = heard;
+    if (this.#connection.inTransaction && this.#written > written && !this.#undo(undoing)) return false;
+    if (undoing === 'savepoint' && this.#connection.inTransaction) this.#statements.release.run();
+    this.#reportFull(error);
+    const reason = isStorageError(error)
+      ? new StoreUnavailableError('Storage refused the write.', { cause: error })
+      : error;
+    run.answers.push(() => waiting.reject(reason));
     return true;
   }
 
   /** Takes a failed operation back; false where nothing takes back just that. */
-  #undo(undoing: 'savepoint' | 'all' | null): boolean {
+  #undo(undoing: Undoing): boolean {
     if (undoing === 'savepoint') {
       this.#statements.undo.run();
       this.#known.forget();
@@ -354,13 +373,10 @@ class OperationTx implements Tx {
     this.#over = true;
   }
 
-  emit(event: NewEvent): Promise<void> {
-    return attempt(() => {
-      this.#assertOpen();
-      const row = { ...event, created_at: this.#clock.now(), seq: 0, own: true };
-      row.seq = this.#repositories.events.insert(row);
-      this.#events.push(row);
-    });
+  // Its row is written with those of the other operations, before the commit.
+  emit(event: NewEvent): void {
+    this.#assertOpen();
+    this.#events.push({ ...event, created_at: this.#clock.now(), seq: 0, own: true });
   }
 
   configurationEpoch(): number | null {

@@ -29,7 +29,7 @@ export function rememberStanding(actor: Actor, epoch: number): void {
 export function writeAs<A extends Actor, T>(
   call: Call<A>,
   scope: Scope,
-  work: (tx: Tx, call: Call<A>) => Promise<T>,
+  work: (tx: Tx, call: Call<A>) => Soon<T>,
   proves = false,
 ): Promise<T> {
   return call.service.engine.store.write(scope, (tx) => {

@@ -1,5 +1,6 @@
 // The one writer of messages. Visitors, members and the assistant append through this function: the row, its
 // place in the conversation, what the message changes about the conversation, and the event.
+import { whenReady, type Soon } from '../../engine/engine.ts';
 import type { NewMessage } from '../../engine/repositories/messages.ts';
 import type { ConversationWithVisitor, FileRow, MessageRow, MessageWithSender } from '../../engine/rows.ts';
 import type { AiChoice, SenderRole, SentMessage } from '../../protocol/entities.ts';
@@ -54,14 +55,15 @@ export interface AppendedMessage {
  * caller's to check. A visitor's message starts the waiting time, a member's ends it and is the first response;
  * an assistant's changes neither, because only a person's answer counts.
  */
-export async function appendMessage(
+export function appendMessage(
   tx: Tx,
   service: Service,
   conversation: ConversationWithVisitor,
   sender: MessageSender,
   content: MessageContent,
-  { internal = false, clientMessageId, connectionId, choices, choice, files = [], mail }: AppendOptions = {},
-): Promise<AppendedMessage> {
+  options: AppendOptions = {},
+): Soon<AppendedMessage> {
+  const { internal = false, clientMessageId, choices, choice, files = [] } = options;
   const { messages } = tx.repositories;
   const { clock } = service.engine;
   const now = clock.now();
@@ -82,12 +84,40 @@ export async function appendMessage(
     edited_at: null,
     deleted_at: null,
   };
-  const after = await messages.append(created, internal ? 'note' : stepOf(sender.role));
-  if (after === undefined) {
-    const earlier = await messages.byClientId(conversation.id, sender.id, clientMessageId ?? '');
-    if (earlier === undefined) throw new Error('A message under the same client id is not there.');
-    return { message: earlier, sent: serializeSentMessage(earlier, service), isNew: false, conversation };
-  }
+  return whenReady(messages.append(created, internal ? 'note' : stepOf(sender.role)), (after) =>
+    after === undefined
+      ? readEarlier(tx, service, conversation, created)
+      : tellOf(tx, service, { created, before: conversation, after, sender, options }),
+  );
+}
+
+/** The message that was stored before, under the same client id. */
+async function readEarlier(
+  { repositories: { messages } }: Tx,
+  service: Service,
+  conversation: ConversationWithVisitor,
+  { sender_id, client_message_id }: NewMessage,
+): Promise<AppendedMessage> {
+  const earlier = await messages.byClientId(conversation.id, sender_id, client_message_id ?? '');
+  if (earlier === undefined) throw new Error('A message under the same client id is not there.');
+  return { message: earlier, sent: serializeSentMessage(earlier, service), isNew: false, conversation };
+}
+
+interface Stored {
+  readonly created: NewMessage;
+  /** The conversation before the message, and after it. */
+  readonly before: ConversationWithVisitor;
+  readonly after: ConversationWithVisitor;
+  readonly sender: MessageSender;
+  readonly options: AppendOptions;
+}
+
+/** What belongs to a new message beside its row: its files, the mail that it came by, the event, the end of a snooze. */
+function tellOf(
+  tx: Tx,
+  service: Service,
+  { created, before, after, sender, options: { files = [], mail, connectionId } }: Stored,
+): Soon<AppendedMessage> {
   const message: MessageWithSender = {
     ...created,
     seq: after.last_seq,
@@ -96,24 +126,31 @@ export async function appendMessage(
     mail_id: mail?.id ?? null,
     emailed: null,
     emailed_at: null,
-    visitor_name: conversation.visitor_name,
+    visitor_name: before.visitor_name,
     member_name: sender.memberName,
   };
-  await attachFiles(tx, created.id, files);
-  if (mail !== undefined) await messages.setVia(message.id, 'email', mail.id);
   const sent = serializeSentMessage(message, service);
-  await tx.emit({
-    ...conversationEvent(conversation, sender.id),
-    type: 'message:new',
-    audience: messageAudience(message),
-    message_id: message.id,
-    payload: sent,
-    activity: () => serializeActivity(message, after),
-    originConnectionId: connectionId,
-  });
-  if (conversation.snoozed_until !== null && sender.role === 'visitor')
-    await wakeConversation(tx, conversation, sender.id);
-  return { message, sent, isNew: true, conversation: after };
+  const appended: AppendedMessage = { message, sent, isNew: true, conversation: after };
+  const wakes = before.snoozed_until !== null && sender.role === 'visitor';
+  const emit = (): Soon<void> =>
+    tx.emit({
+      ...conversationEvent(before, sender.id),
+      type: 'message:new',
+      audience: messageAudience(message),
+      message_id: message.id,
+      payload: sent,
+      activity: () => serializeActivity(message, after),
+      originConnectionId: connectionId,
+    });
+  if (files.length === 0 && mail === undefined && !wakes) return whenReady(emit(), () => appended);
+  const emitBetween = async (): Promise<AppendedMessage> => {
+    await attachFiles(tx, created.id, files);
+    if (mail !== undefined) await tx.repositories.messages.setVia(message.id, 'email', mail.id);
+    await emit();
+    if (wakes) await wakeConversation(tx, before, sender.id);
+    return appended;
+  };
+  return emitBetween();
 }
 
 function stepOf(role: SenderRole): 'visitor' | 'operator' | 'other' {

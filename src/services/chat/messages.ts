@@ -3,6 +3,7 @@
 import { sizeLimits } from '../../protocol/codes.ts';
 import type { ContentFormat, StaffContentFormat } from '../../protocol/entities.ts';
 import type { Input, Output } from '../../protocol/operations.ts';
+import { whenReady, type Soon } from '../../engine/engine.ts';
 import type { ConversationWithVisitor, FileRow, MessageRow, MessageWithSender } from '../../engine/rows.ts';
 import { accessConversation, accessMessage, findMessage } from '../core/access.ts';
 import { userId, type MemberActor, type VisitorActor } from '../core/actor.ts';
@@ -72,54 +73,65 @@ interface SendInput {
  * Stores a message and tells the room. The same client id again answers the first message and stores nothing.
  * @throws ServiceError not_found, forbidden, conversation_not_active
  */
-export async function sendMessage(
+export function sendMessage(
   tx: Tx,
   call: ParticipantCall,
   input: SendInput,
   content: MessageContent,
-): Promise<Output<'messages.send'>> {
+): Soon<Output<'messages.send'>> {
   const { actor } = call;
-  const conversation = await accessConversation(tx, actor, input.conversationId);
   const internal = input.internal === true;
-  if (conversation.status === 'closed' || !maySend(actor, conversation, internal)) {
-    // A retry of a message stored before the conversation was closed or reassigned answers that message.
-    const earlier = await findDuplicate(tx, call, input);
-    if (earlier !== undefined) return { message: serializeSentMessage(earlier, call.service) };
-    throw conversation.status === 'closed' ? notActiveError() : notAssignedError();
-  }
-  const files = await readNewFiles(tx, call, input);
-  if ('earlier' in files) return { message: serializeSentMessage(files.earlier, call.service) };
-  const {
-    message,
-    sent,
-    isNew,
-    conversation: after,
-  } = await appendMessage(tx, call.service, conversation, senderOf(actor), content, {
-    internal,
-    clientMessageId: input.clientMessageId,
-    connectionId: call.connectionId,
-    choice: input.choice,
-    files: files.rows,
+  return whenReady(accessConversation(tx, actor, input.conversationId), (conversation) => {
+    if (conversation.status === 'closed' || !maySend(actor, conversation, internal))
+      return answerRetry(tx, call, input, conversation);
+    const store = (files: readonly FileRow[]): Soon<Output<'messages.send'>> => {
+      const appended = appendMessage(tx, call.service, conversation, senderOf(actor), content, {
+        internal,
+        clientMessageId: input.clientMessageId,
+        connectionId: call.connectionId,
+        choice: input.choice,
+        files,
+      });
+      return whenReady(appended, ({ message, sent, isNew, conversation: after }) =>
+        isNew && actor.kind === 'visitor' && input.person === true
+          ? handOffToHuman(tx, call.service, after, message).then(() => ({ message: sent }))
+          : { message: sent },
+      );
+    };
+    const { attachments = [] } = input;
+    return attachments.length === 0 ? store([]) : sendFiles(tx, call, input, attachments, store);
   });
-  if (isNew && actor.kind === 'visitor' && input.person === true)
-    await handOffToHuman(tx, call.service, after, message);
-  return { message: sent };
 }
 
 /**
- * The files of a message that is about to be stored. Those of one that was stored before belong to it, and are no
- * longer to be had.
- * @throws ServiceError bad_request
+ * A retry of a message stored before the conversation was closed or reassigned answers that message.
+ * @throws ServiceError conversation_not_active, forbidden
  */
-async function readNewFiles(
+async function answerRetry(
   tx: ReadTx,
   call: ParticipantCall,
   input: SendInput,
-): Promise<{ readonly rows: readonly FileRow[] } | { readonly earlier: MessageWithSender }> {
-  const { attachments = [] } = input;
-  if (attachments.length === 0) return { rows: [] };
+  { status }: ConversationWithVisitor,
+): Promise<Output<'messages.send'>> {
   const earlier = await findDuplicate(tx, call, input);
-  return earlier === undefined ? { rows: await readOwnFiles(tx, call.actor, attachments) } : { earlier };
+  if (earlier !== undefined) return { message: serializeSentMessage(earlier, call.service) };
+  throw status === 'closed' ? notActiveError() : notAssignedError();
+}
+
+/**
+ * Stores a message with files. Those of one that was stored before belong to it, and are no longer to be had.
+ * @throws ServiceError bad_request
+ */
+async function sendFiles(
+  tx: ReadTx,
+  call: ParticipantCall,
+  input: SendInput,
+  ids: readonly string[],
+  store: (files: readonly FileRow[]) => Soon<Output<'messages.send'>>,
+): Promise<Output<'messages.send'>> {
+  const earlier = await findDuplicate(tx, call, input);
+  if (earlier !== undefined) return { message: serializeSentMessage(earlier, call.service) };
+  return store(await readOwnFiles(tx, call.actor, ids));
 }
 
 function senderOf(actor: VisitorActor | MemberActor): MessageSender {

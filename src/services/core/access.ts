@@ -1,5 +1,6 @@
 // The only way to load a row for an actor. What does not exist and what belongs to another
 // tenant or visitor give the same answer, so that no answer tells whether an id exists.
+import { whenReady, type Soon } from '../../engine/engine.ts';
 import type {
   CannedReplyRow,
   ApiKeyRow,
@@ -25,12 +26,18 @@ import type { ReadTx, Tx, VisitorCall } from '../service.ts';
  * A conversation that the caller may read: the visitor's own, or any of the member's organization.
  * @throws ServiceError not_found
  */
-export async function accessConversation(
+export function accessConversation(
   tx: ReadTx,
   actor: VisitorActor | MemberActor,
   conversationId: string,
-): Promise<ConversationWithVisitor> {
-  const row = await tx.repositories.conversations.byId(conversationId);
+): Soon<ConversationWithVisitor> {
+  return whenReady(tx.repositories.conversations.byId(conversationId), (row) => readable(row, actor));
+}
+
+function readable(
+  row: ConversationWithVisitor | undefined,
+  actor: VisitorActor | MemberActor,
+): ConversationWithVisitor {
   if (row === undefined || row.organization_id !== actor.organizationId)
     throw notFound('conversation', 'conversation');
   if (actor.kind === 'member') return row;

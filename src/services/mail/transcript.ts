@@ -31,7 +31,7 @@ export async function countTranscript(
   { service, actor }: ParticipantCall,
   { conversationId }: { conversationId: string },
 ): Promise<void> {
-  await service.engine.store.read((tx) => accessConversation(tx, actor, conversationId));
+  await service.engine.store.read(async (tx) => accessConversation(tx, actor, conversationId));
   const verdict = await service.engine.limiter.take([{ key: `transcript:${conversationId}`, windows }]);
   if (!verdict.ok) throw rateLimited('per_visitor', windows, verdict.window, verdict.retryAfterMs);
 }

@@ -158,7 +158,7 @@ export function loadConversation(runner: Runner, id: string): Promise<Conversati
 
 function byIdOf(runner: Runner, known: KnownConversations | undefined): ConversationsRepository['byId'] {
   return isImmediate(runner)
-    ? (id) => attempt(() => readConversation(runner, known, id))
+    ? (id) => readConversation(runner, known, id)
     : (id) => loadConversation(runner, id);
 }
 

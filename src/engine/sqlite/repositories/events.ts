@@ -2,21 +2,45 @@
 import { sql } from 'kysely';
 import type { EventsRepository } from '../../repositories/events.ts';
 import type { EventRow } from '../../rows.ts';
-import { all, first, prepare, run, type ImmediateRunner, type Runner } from '../query.ts';
+import { all, builder, first, prepare, run, type ImmediateRunner, type Runner } from '../query.ts';
 
-export const insertEvent = prepare<Omit<EventRow, 'seq'>>()((db, p) =>
-  db.insertInto('events').values({
-    organization_id: p.organization_id,
-    conversation_id: p.conversation_id,
-    mode: p.mode,
-    type: p.type,
-    audience: p.audience,
-    actor_id: p.actor_id,
-    message_id: p.message_id,
-    member_id: p.member_id,
-    created_at: p.created_at,
-  }),
-);
+type NewRow = Omit<EventRow, 'seq'>;
+
+/** Its columns in the order in which `pushValues` takes them. */
+const anyRow: NewRow = {
+  organization_id: '',
+  conversation_id: '',
+  mode: 'live',
+  type: 'message:new',
+  audience: 'room',
+  actor_id: '',
+  message_id: null,
+  member_id: null,
+  created_at: 0,
+};
+
+function pushValues(values: unknown[], row: NewRow): void {
+  values.push(
+    row.organization_id,
+    row.conversation_id,
+    row.mode,
+    row.type,
+    row.audience,
+    row.actor_id,
+    row.message_id,
+    row.member_id,
+    row.created_at,
+  );
+}
+
+/** The statements that append to the log: many rows by one, as a group of operations leaves them, then what is left. */
+export const insertEvents = [32, 8, 1].map((count) => ({
+  count,
+  compiled: builder
+    .insertInto('events')
+    .values(Array.from({ length: count }, () => anyRow))
+    .compile(),
+}));
 const after = prepare<{ seq: number; limit: number }>()((db, p) =>
   db.selectFrom('events').selectAll().where('seq', '>', p.seq).orderBy('seq').limit(p.limit),
 );
@@ -67,17 +91,24 @@ const removeOfOrganization = prepare<Stretch>()((db, p) =>
     .where('organization_id', '=', p.id),
 );
 
-/** With `insert`, which only the store calls. */
-export type GrowingEvents = EventsRepository & { insert(row: Omit<EventRow, 'seq'>): number };
+/** With `insert`, which only the store calls: it appends rows and gives them their numbers. */
+export type GrowingEvents = EventsRepository & { insert(rows: readonly EventRow[]): void };
 
 export function createGrowingEvents(runner: ImmediateRunner): GrowingEvents {
   return {
     ...createEventsRepository(runner),
-    // `seq` is the table's integer key, which SQLite tells without a query.
-    insert: (row: Omit<EventRow, 'seq'>) => {
-      const seq = runner.direct.insert(insertEvent.compiled, insertEvent.bind(row));
-      if (seq === undefined) throw new Error('An event was not stored.');
-      return seq;
+    insert: (rows: readonly EventRow[]) => {
+      let done = 0;
+      for (const { count, compiled } of insertEvents)
+        for (; rows.length - done >= count; done += count) {
+          const some = rows.slice(done, done + count);
+          const values: unknown[] = [];
+          for (const row of some) pushValues(values, row);
+          // `seq` is the table's integer key: rows of one statement have consecutive ones, and SQLite tells the last.
+          const last = runner.direct.insert(compiled, values);
+          if (last === undefined) throw new Error('An event was not stored.');
+          for (const [at, row] of some.entries()) row.seq = last - count + 1 + at;
+        }
     },
   };
 }

@@ -11,7 +11,6 @@ import type { ConversationWithVisitor, MessageRow, MessageWithSender } from '../
 import type { KnownConversations } from '../known-conversations.ts';
 import {
   all,
-  attempt,
   builder,
   first,
   isImmediate,
@@ -208,17 +207,15 @@ export function createMessagesRepository(runner: Runner, known?: KnownConversati
       }),
     append: (row: NewMessage, by: ConversationStep) => {
       if (!isImmediate(runner)) return appendLater(runner, row, by);
-      return attempt(() => {
-        const conversation = readConversation(runner, known, row.conversation_id);
-        if (conversation === undefined) throw new Error(`No conversation ${row.conversation_id}.`);
-        const step = stepOn(conversation, by, row.created_at);
-        const placed = { ...row, seq: step.last_seq, changed_seq: step.last_seq };
-        if (runner.direct.run(insertMessage.compiled, insertMessage.bind(placed)) === 0) return undefined;
-        runner.direct.run(writeStep.compiled, writeStep.bind({ id: conversation.id, ...step }));
-        const after = { ...conversation, ...step };
-        known?.put(after);
-        return after;
-      });
+      const conversation = readConversation(runner, known, row.conversation_id);
+      if (conversation === undefined) throw new Error(`No conversation ${row.conversation_id}.`);
+      const step = stepOn(conversation, by, row.created_at);
+      const placed = { ...row, seq: step.last_seq, changed_seq: step.last_seq };
+      if (runner.direct.run(insertMessage.compiled, insertMessage.bind(placed)) === 0) return undefined;
+      const after = { ...conversation, ...step };
+      runner.direct.run(writeStep.compiled, writeStep.bind(after));
+      known?.put(after);
+      return after;
     },
     edit: (values: Edit) => run(runner, edit, values),
     remove: async (id: string, changedSeq: number, now: number) => {
