@@ -1,7 +1,7 @@
 // One accepted WebSocket connection. Frames are handled one at a time and in order: handlers decide what they
 // mean, canReceive decides what the connection is sent.
 import type { WebSocket } from 'ws';
-import type { CommittedEvent } from '../engine/engine.ts';
+import type { CommittedEvent, Soon } from '../engine/engine.ts';
 import type { Log } from '../log.ts';
 import { closeCodes, sizeLimits } from '../protocol/codes.ts';
 import type { Mode, SenderRole } from '../protocol/entities.ts';
@@ -118,35 +118,51 @@ export class Connection {
     this.#options.service.metrics.framesIn += 1;
     this.#inbox.push(frame);
     if (this.#inbox.length > pauseThreshold) this.#options.socket.pause();
-    if (!this.#working) void this.#work();
+    if (!this.#working) this.#work();
   }
 
-  async #work(): Promise<void> {
+  readonly #work = (): void => {
     this.#working = true;
     for (let frame = this.#inbox.shift(); frame !== undefined && !this.#closed; frame = this.#inbox.shift()) {
-      await this.#handle(frame);
+      const handled = this.#handle(frame);
       if (this.#inbox.length <= pauseThreshold / 2 && this.#options.socket.isPaused)
         this.#options.socket.resume();
+      if (handled === undefined) continue;
+      void handled.then(this.#work);
+      return;
     }
     this.#working = false;
-  }
+  };
 
-  async #handle(text: string | null): Promise<void> {
+  /** Runs one frame and answers its error. Without a promise where it is done at once. */
+  #handle(text: string | null): Soon<void> {
     let frame: ClientFrame | undefined;
     try {
       if (text === null)
         throw new FrameError('VALIDATION_ERROR', 'Binary frames are not part of the protocol: send text.');
-      frame = readFrame(text);
-      if (this.#held !== null) {
-        await this.revalidate();
-        if (this.#closed) return;
-      }
-      await this.#run(frame);
-      this.#badFrames = 0;
-      this.#limited[limitedKind(frame)] = 0;
+      const read = readFrame(text);
+      frame = read;
+      const running = this.#held === null ? this.#run(read) : this.#runOnceAdmitted(read);
+      if (running !== undefined)
+        return running.then(
+          () => this.#passed(read),
+          (error: unknown) => this.#answerError(error, read),
+        );
+      this.#passed(read);
     } catch (error) {
       this.#answerError(error, frame);
     }
+    return undefined;
+  }
+
+  async #runOnceAdmitted(frame: ClientFrame): Promise<void> {
+    await this.revalidate();
+    if (!this.#closed) await this.#run(frame);
+  }
+
+  #passed(frame: ClientFrame): void {
+    this.#badFrames = 0;
+    this.#limited[limitedKind(frame)] = 0;
   }
 
   #answerError(error: unknown, frame: ClientFrame | undefined): void {
@@ -180,7 +196,7 @@ export class Connection {
       this.close('rateLimited', 'Too many messages, and still sending.');
   }
 
-  async #run(frame: ClientFrame): Promise<void> {
+  #run(frame: ClientFrame): Soon<void> {
     if (!frame.type.startsWith('message:')) this.#countFrame();
     switch (frame.type) {
       case 'ping':
@@ -192,14 +208,11 @@ export class Connection {
       case 'message:send':
         return this.#sendMessage(frame.payload);
       case 'message:edit':
-        await execute(this.#call, this.#operation('messages.edit'), frame.payload);
-        return undefined;
+        return this.#execute('messages.edit', frame.payload);
       case 'message:delete':
-        await execute(this.#call, this.#operation('messages.delete'), frame.payload);
-        return undefined;
+        return this.#execute('messages.delete', frame.payload);
       case 'conversation:read':
-        await execute(this.#call, this.#operation('conversations.read'), frame.payload);
-        return undefined;
+        return this.#execute('conversations.read', frame.payload);
       case 'desk:focus':
         return this.#setFocus(frame.payload.conversationId);
       case 'typing:start':
@@ -208,6 +221,13 @@ export class Connection {
         this.#assertJoined(frame.payload.conversationId);
         return this.#stopTyping(frame.payload.conversationId);
     }
+  }
+
+  async #execute(
+    name: 'messages.edit' | 'messages.delete' | 'conversations.read',
+    payload: unknown,
+  ): Promise<void> {
+    await execute(this.#call, this.#operation(name), payload);
   }
 
   /** Visitors and staff have operations of their own, which lead to the same handlers. */

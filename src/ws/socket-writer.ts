@@ -6,7 +6,9 @@ import type { WebSocket } from 'ws';
 export class SocketWriter {
   readonly #socket: WebSocket;
   readonly #stream: Duplex;
-  #frames: Buffer[] = [];
+  /** What waits: nearly always one frame, and those after it. */
+  #first: Buffer | null = null;
+  #others: Buffer[] | null = null;
   #bytes = 0;
 
   /**
@@ -29,7 +31,10 @@ export class SocketWriter {
   }
 
   write(frame: Buffer): void {
-    if (this.#frames.push(frame) === 1) queueMicrotask(this.#flushSoon);
+    if (this.#first === null) {
+      this.#first = frame;
+      queueMicrotask(this.#flushSoon);
+    } else (this.#others ??= []).push(frame);
     this.#bytes += frame.length;
   }
 
@@ -42,12 +47,13 @@ export class SocketWriter {
 
   /** Writes what waits, so that a close frame comes after it. */
   flush(): void {
-    const frames = this.#frames;
-    const [first] = frames;
-    if (first === undefined) return;
-    this.#frames = [];
+    const first = this.#first;
+    const others = this.#others;
+    if (first === null) return;
+    this.#first = null;
+    this.#others = null;
     this.#bytes = 0;
-    if (this.open) this.#stream.write(frames.length === 1 ? first : Buffer.concat(frames));
+    if (this.open) this.#stream.write(others === null ? first : Buffer.concat([first, ...others]));
   }
 
   readonly #flushSoon = (): void => this.flush();

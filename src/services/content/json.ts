@@ -43,11 +43,27 @@ export function parseJson(text: string, maxDepth: number = MAX_JSON_DEPTH): Pars
   }
 }
 
+/** Whether a text has more than so many opening brackets, those in strings among them. Searching is faster than walking. */
+function hasMore(text: string, most: number): boolean {
+  let count = 0;
+  for (const bracket of ['{', '[']) {
+    let at = text.indexOf(bracket);
+    while (at >= 0) {
+      count += 1;
+      if (count > most) return true;
+      at = text.indexOf(bracket, at + 1);
+    }
+  }
+  return false;
+}
+
 /**
  * True when brackets nest deeper than `maxDepth`, measured on the raw text; brackets inside strings do not count.
  * @param text what should be JSON
  */
 export function nestsDeeperThan(text: string, maxDepth: number): boolean {
+  // Nearly every text has fewer brackets than it may have levels: then there is nothing to measure.
+  if (!hasMore(text, maxDepth)) return false;
   const length = text.length;
   let depth = 0;
   for (let at = 0; at < length; at++) {

@@ -9,16 +9,7 @@ import type {
 } from '../../repositories/messages.ts';
 import type { ConversationWithVisitor, MessageRow, MessageWithSender } from '../../rows.ts';
 import type { KnownConversations } from '../known-conversations.ts';
-import {
-  all,
-  builder,
-  first,
-  isImmediate,
-  prepare,
-  run,
-  type Builder,
-  type Runner,
-} from '../query.ts';
+import { all, builder, first, isImmediate, prepare, run, type Builder, type Runner } from '../query.ts';
 import { loadConversation, readConversation, stepOn, writeStep } from './conversations.ts';
 
 /** Messages with the current name of the sender. */
