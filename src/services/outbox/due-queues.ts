@@ -30,6 +30,8 @@ export interface DueQueuesOptions<Row> {
 
 interface Queue {
   readonly busy: Set<string>;
+  /** Attempts that have ended since the queue was last read: what was read may be older than their outcome. */
+  readonly ended: Set<string>;
   cancelTimer: () => void;
 }
 
@@ -48,7 +50,8 @@ export class DueQueues<Row extends { readonly id: string }> {
 
   /** Has a queue looked at by the next `look`. */
   check(key: string): void {
-    if (!this.#queues.has(key)) this.#queues.set(key, { busy: new Set(), cancelTimer: () => undefined });
+    if (!this.#queues.has(key))
+      this.#queues.set(key, { busy: new Set(), ended: new Set(), cancelTimer: () => undefined });
     this.#unchecked.add(key);
   }
 
@@ -86,9 +89,10 @@ export class DueQueues<Row extends { readonly id: string }> {
     const free = maxConcurrent - queue.busy.size;
     // The end of an attempt looks again.
     if (free <= 0) return;
+    queue.ended.clear();
     const { due, next } = await read(key, clock.now(), maxConcurrent + queue.busy.size);
     if (this.#stop.signal.aborted || this.#queues.get(key) !== queue) return;
-    for (const row of due.filter(({ id }) => !queue.busy.has(id)).slice(0, free))
+    for (const row of due.filter(({ id }) => !queue.busy.has(id) && !queue.ended.has(id)).slice(0, free))
       this.#beginAttempt(key, queue, row);
     queue.cancelTimer();
     if (next !== null) {
@@ -109,6 +113,7 @@ export class DueQueues<Row extends { readonly id: string }> {
     queue.busy.add(row.id);
     const end = (): void => {
       queue.busy.delete(row.id);
+      queue.ended.add(row.id);
       this.#checkAgain(key, queue);
     };
     const made = attempt(key, row, this.#stop.signal).then(end, (error: unknown) => {
