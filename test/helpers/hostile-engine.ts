@@ -19,11 +19,12 @@ import type { Repositories } from '../../src/engine/repositories.ts';
 
 type Random = () => number;
 
-/** `hostile:SEED` puts the wrapper around an engine; nothing, `sqlite`, `postgres` or `cluster` leaves it as it is. */
+/** `hostile:SEED` puts the wrapper around an engine; nothing, `sqlite` or `postgres` leaves it as it is, and `cluster` watches what comes from others. */
 export function engineWrapper(
   setting: string | undefined,
 ): ((engine: Engine) => Promise<Engine>) | undefined {
-  if (setting === undefined || ['', 'sqlite', 'postgres', 'cluster'].includes(setting)) return undefined;
+  if (setting === undefined || ['', 'sqlite', 'postgres'].includes(setting)) return undefined;
+  if (setting === 'cluster') return followEngine;
   const seed = /^hostile:(\d+)$/.exec(setting)?.[1];
   if (seed === undefined)
     throw new Error(`DESKBELL_TEST_ENGINE is hostile:SEED, postgres, cluster or sqlite, not ${setting}`);
@@ -43,6 +44,30 @@ export async function settleEngines(): Promise<boolean> {
     while (underWay.has(isUnderWay) && (await isUnderWay()))
       await new Promise((resolve) => setTimeout(resolve, 1));
   return true;
+}
+
+/** How long the payloads of others' events may take to be read, ms. */
+const payloadsTakeMs = 5;
+
+/** Leaves an engine as it is. What others commit is on its way to its subscribers until it was told of. */
+async function followEngine(inner: Engine): Promise<Engine> {
+  const readLast = (): Promise<number> =>
+    inner.store.read(({ repositories }) => repositories.events.lastSeq());
+  let position = await readLast();
+  inner.store.subscribe(({ events }) => (position = events.at(-1)?.seq ?? position));
+  const isUnderWay = async (): Promise<boolean> => {
+    if (position < (await readLast())) return true;
+    await new Promise((resolve) => setTimeout(resolve, payloadsTakeMs));
+    return false;
+  };
+  underWay.add(isUnderWay);
+  return {
+    ...inner,
+    close: async () => {
+      underWay.delete(isUnderWay);
+      await inner.close();
+    },
+  };
 }
 
 /** Puts the wrapper around an engine. @param seed the same one, the same misfortunes */

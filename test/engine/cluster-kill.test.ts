@@ -1,0 +1,198 @@
+// Several servers as processes on one PostgreSQL database, killed at random under load, and the database too: every
+// acknowledged message is there once, under the id that was promised, and is heard once and in order wherever one listens.
+import { randomBytes, randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { readConfig } from '../../src/config.ts';
+import { openService } from '../../src/open-service.ts';
+import { sizeLimits } from '../../src/protocol/codes.ts';
+import type { OperationName, Output, RawInput } from '../../src/protocol/operations.ts';
+import type { Actor, VisitorActor } from '../../src/services/core/actor.ts';
+import { execute } from '../../src/services/execute.ts';
+import { ensureBuilt, serve, type ServeProcess } from '../helpers/cli.ts';
+import { LoadListener, LoadSender } from '../helpers/cluster-load.ts';
+import { eventually } from '../helpers/eventually.ts';
+import { askDatabase, OwnServer } from '../helpers/postgres.ts';
+import { isLong, repeatable, rounds, seededRandom } from '../helpers/rounds.ts';
+
+const kills = rounds(1, 100);
+const restarts = isLong ? 3 : 1;
+const random = seededRandom();
+const origin = 'https://kill.example';
+const conversations = 8;
+
+let folder: string;
+let database: OwnServer;
+let environment: Record<string, string>;
+let nodes: ServeProcess[];
+let senders: LoadSender[];
+let listeners: LoadListener[];
+
+const pick = (): string | null => nodes[Math.floor(Math.random() * nodes.length)]?.url ?? null;
+const acks = (): number => senders.reduce((sum, { acked }) => sum + acked.size, 0);
+const rowsOf = (sql: string): Promise<Record<string, unknown>[]> =>
+  askDatabase({ url: database.url('deskbell') }, sql);
+const report = (text: string): void => {
+  if (isLong) process.stdout.write(`${text}\n`);
+};
+
+beforeAll(async () => {
+  await ensureBuilt();
+  folder = await mkdtemp(join(tmpdir(), 'deskbell-cluster-'));
+  // What it has promised survives it.
+  database = await OwnServer.start({ fsync: 'on', full_page_writes: 'on', max_connections: '100' });
+  await askDatabase({ url: database.url('postgres') }, 'create database deskbell');
+  environment = {
+    DESKBELL_DATABASE_URL: database.url('deskbell'),
+    DESKBELL_SECRET_KEY: randomBytes(32).toString('base64'),
+    DESKBELL_FILES: pathToFileURL(join(folder, 'files')).href,
+    DESKBELL_LOG_LEVEL: 'warn',
+    ...Object.fromEntries(
+      ['VISITOR', 'APPLICATION', 'ADDRESS', 'ADDRESS_NEW', 'ADDRESS_FAILED'].map((name) => [
+        `DESKBELL_LIMIT_${name}`,
+        'off',
+      ]),
+    ),
+  };
+  await makeConversations();
+  nodes = await Promise.all([serve([], environment), serve([], environment), serve([], environment)]);
+});
+
+afterAll(async () => {
+  await Promise.all([...senders, ...listeners].map((client) => client.stop()));
+  await Promise.all(nodes.map(({ running }) => running.stop('SIGKILL')));
+  await database.remove();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** An organization without limits; conversations of as many visitors, each with one who sends and one who listens. */
+async function makeConversations(): Promise<void> {
+  const { service, close } = await openService(readConfig({}, environment), 'command', () => null, {
+    passwordCost: 4,
+  });
+  const call = <N extends OperationName>(actor: Actor, name: N, input: RawInput<N>): Promise<Output<N>> =>
+    execute({ service, actor, address: null, contentLimit: sizeLimits.contentRest }, name, input);
+  const local: Actor = { kind: 'local' };
+  const organization = await call(local, 'organizations.create', { name: 'Kill', slug: 'kill' });
+  await call(local, 'organizations.update', { organization: 'kill', plan: 'enterprise' });
+  await call(local, 'organizations.update', {
+    organization: 'kill',
+    limits: { requestsPerMinute: 100_000_000 },
+  });
+  const application = await call(local, 'applications.create', {
+    organization: 'kill',
+    name: 'Site',
+    domains: ['kill.example'],
+  });
+  senders = [];
+  listeners = [];
+  for (let index = 0; index < conversations; index += 1) {
+    const actor: VisitorActor = {
+      kind: 'visitor',
+      organizationId: organization.id,
+      applicationId: application.id,
+      visitorId: randomUUID(),
+      mode: 'live',
+      via: 'origin',
+      origin,
+    };
+    const { conversation } = await call(actor, 'conversations.create', {});
+    const options = {
+      pick,
+      headers: { origin, 'x-app-id': application.id, 'x-visitor-id': actor.visitorId },
+      conversationId: conversation.id,
+    };
+    senders.push(new LoadSender(options));
+    listeners.push(new LoadListener(options));
+  }
+  await close();
+}
+
+/** Ends a server, chosen at random, and puts another in its place. */
+async function replaceOne(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
+  const [victim] = nodes.splice(Math.floor(random() * nodes.length), 1);
+  await victim?.running.stop(signal);
+  nodes.push(await serve([], environment));
+}
+
+async function untilAcked(more: number): Promise<void> {
+  const enough = acks() + more;
+  await eventually(() => expect(acks()).toBeGreaterThan(enough));
+}
+
+/** Lets everything under way end, and holds what clients were told against what is stored. */
+async function expectEverythingKept(): Promise<void> {
+  for (const sender of senders) sender.finish();
+  await eventually(() => expect(senders.map(({ unacked }) => unacked)).toEqual(senders.map(() => 0)));
+  const rows = await rowsOf(
+    'select id, conversation_id, seq, content from messages order by conversation_id, seq',
+  );
+  const stored = Map.groupBy(rows, (row) => String(row['conversation_id']));
+  expect([...stored.values()].map((group) => group.map((row) => row['seq']))).toEqual(
+    [...stored.values()].map((group) => group.map((_, index) => index + 1)),
+  );
+  const [log] = await rowsOf('select max(seq) as last, count(*) as n from events');
+  expect(log?.['n']).toBe(log?.['last']);
+  for (const [index, { acked, contradictions }] of senders.entries()) {
+    expect(contradictions).toEqual([]);
+    const id = [...acked.keys()][0]?.split('-')[0] ?? expect.unreachable();
+    const [, group = []] = [...stored].find(([conversation]) => conversation.endsWith(id)) ?? [];
+    // Each acknowledged message, once, under its id; and none that was not sent.
+    expect(group.map((row) => [row['content'], row['id']].join(' ')).toSorted()).toEqual(
+      [...acked].map((one) => one.join(' ')).toSorted(),
+    );
+    await eventually(() => expect(listeners[index]?.ids).toEqual(group.map((row) => row['id'])));
+  }
+}
+
+it('lose nothing and double nothing, whichever is killed', () =>
+  repeatable('test/engine/cluster-kill.test.ts', kills, async () => {
+    for (const listener of listeners) listener.start();
+    await eventually(() => expect(listeners.every(({ joined }) => joined)).toBe(true));
+    for (const sender of senders) sender.start();
+    await eventually(() => expect(listeners.every(({ ids }) => ids.length > 0)).toBe(true));
+    const began = performance.now();
+    for (let kill = 0; kill < kills; kill += 1) {
+      await untilAcked(Math.floor(300 * random()));
+      await replaceOne('SIGKILL');
+    }
+    report(
+      `${kills} kills, ${acks()} acknowledged, ${Math.round((acks() / (performance.now() - began)) * 1000)}/s`,
+    );
+
+    // One by one, as an update does. What is told to come back does not find an error.
+    const refused = (): number[] => [...senders, ...listeners].flatMap(({ refusals }) => refusals);
+    for (let restart = 0; restart < restarts; restart += 1) {
+      await untilAcked(50);
+      await replaceOne('SIGTERM');
+    }
+    expect(refused().filter((status) => status !== 503)).toEqual([]);
+
+    // The database itself, with what it has not written yet.
+    await untilAcked(50);
+    await database.stop('SIGKILL');
+    const statuses = await Promise.all(nodes.map(({ url }) => statusOf(url)));
+    expect(statuses).toEqual([503, 503, 503]);
+    await database.start();
+    const back = performance.now();
+    await eventually(async () => {
+      expect(await Promise.all(nodes.map(({ url }) => statusOf(url)))).toEqual([200, 200, 200]);
+    });
+    report(`all serve ${Math.round(performance.now() - back)} ms after PostgreSQL`);
+    await untilAcked(50);
+    expect(refused().filter((status) => status !== 503)).toEqual([]);
+    const gaps = [...senders, ...listeners].flatMap((client) => client.gaps).toSorted((a, b) => a - b);
+    report(`without a connection: median ${gaps[gaps.length >> 1]} ms, most ${gaps.at(-1)} ms`);
+    await expectEverythingKept();
+  }));
+
+/** What a server answers to one who needs the database. */
+async function statusOf(url: string): Promise<number> {
+  const { headers } = senders[0]?.options ?? expect.unreachable();
+  const reply = await fetch(`${url}/api/v1/widget/ws-token`, { method: 'POST', headers });
+  await reply.arrayBuffer();
+  return reply.status;
+}
