@@ -111,10 +111,8 @@ export interface Remote {
 
 /** Calls with a token; null: without one. `retries`: how often to try again after 429 and 503. */
 export function createCaller(url: string, token: string | null, retries = 2): Remote['call'] {
-  const http = createHttpClient(
-    browserEnvironment(),
-    () => url + visitorApiPrefix,
-    () => (token === null ? {} : { Authorization: `Bearer ${token}` }),
+  const http = createHttpClient(browserEnvironment(), url + visitorApiPrefix, () =>
+    token === null ? {} : { Authorization: `Bearer ${token}` },
   );
   return (method, path, body) =>
     http.request_(method, path, { retries_: retries, ...(body !== undefined && { body }) });

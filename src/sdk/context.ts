@@ -104,15 +104,15 @@ export interface Store {
 }
 
 /** What the parts work with. */
-export interface Context {
+export interface Context extends Pick<Store, 'state_' | 'set_'> {
   readonly env_: Environment;
-  readonly http_: HttpClient;
-  readonly store_: Store;
+  readonly request_: HttpClient['request_'];
   readonly emit_: Emitter<SdkEvents>['emit_'];
   /** Tells the other tabs. */
   broadcast_(...message: TabMessage): void;
   isLeader_(): boolean;
-  visitorId_(): string;
+  /** Empty: there is none yet. */
+  readonly visitorId_: string;
   /** Tells the page of what failed in the background. */
   report_(error: unknown): void;
 }

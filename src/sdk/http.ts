@@ -40,7 +40,7 @@ interface ErrorBody {
  */
 export function createHttpClient(
   env: Environment,
-  prefix: () => string,
+  prefix: string,
   headers: () => Record<string, string>,
 ): HttpClient {
   const closing = new AbortController();
@@ -62,7 +62,7 @@ export function createHttpClient(
     let text: string;
     try {
       ending.throwIfAborted();
-      response = await env.fetch(prefix() + path, {
+      response = await env.fetch(prefix + path, {
         method,
         headers: {
           ...headers(),

@@ -2,7 +2,9 @@
 // and then run in order. Must not touch anything while imported.
 import { createStore } from './context.ts';
 import { callSafely, createEmitter } from './emitter.ts';
-import { createClientCore, type Actions } from './client-core.ts';
+import { actions, setTyping, type Actions } from './actions.ts';
+import { createCore, start, stop } from './client-core.ts';
+import type { Core } from './core.ts';
 import { browserEnvironment } from './browser-environment.ts';
 import { asSdkError, sdkError } from './error.ts';
 import type { InitOptions, SdkApi, SdkError, SdkEvents } from './types.ts';
@@ -21,7 +23,7 @@ export function createInstance(onEnd: () => void = () => undefined): Instance {
   const { state_: state, set_: set } = store;
   const emitter = createEmitter<SdkEvents>();
   const emit = emitter.emit_;
-  const engine = createClientCore(store, emit);
+  const core = createCore(store, emit);
   let resolve: (api: SdkApi) => void;
   let reject: (error: SdkError) => void;
   const ready = new Promise<SdkApi>((...both) => {
@@ -34,12 +36,12 @@ export function createInstance(onEnd: () => void = () => undefined): Instance {
 
   // Each runs once ready, in the order of the calls; when it is ready already, before the call returns.
   const acts = Object.fromEntries(
-    Object.entries(engine.actions_).map(([name, act]) => [
+    Object.entries(actions).map(([name, act]) => [
       name,
       async (...values: never[]): Promise<unknown> => {
         if (!state().ready) await ready;
         if (ended) throw sdkError('destroyed');
-        return (act as (...all: never[]) => unknown)(...values);
+        return (act as (engine: Core, ...all: never[]) => unknown)(core, ...values);
       },
     ]),
   ) as unknown as Actions;
@@ -70,14 +72,14 @@ export function createInstance(onEnd: () => void = () => undefined): Instance {
     hide: () => set({ visible: false }),
     isOpen: () => state().open,
     ...acts,
-    setTyping: engine.setTyping_,
+    setTyping: (active) => setTyping(core, active),
     setLocale: (locale) => set({ locale }),
     setTheme: (theme) => set({ theme }),
     destroy: () => {
       if (ended) return;
       ended = true;
       onEnd();
-      engine.stop_();
+      stop(core);
       reject(sdkError('destroyed'));
     },
     getState: state,
@@ -91,7 +93,7 @@ export function createInstance(onEnd: () => void = () => undefined): Instance {
       const { locale = state().locale, theme = state().theme } = options;
       appId = options.appId;
       set({ locale, theme });
-      engine.start_(options, { ...browserEnvironment(), ...options.environment }).then(
+      start(core, options, { ...browserEnvironment(), ...options.environment }).then(
         () => {
           if (ended) return;
           set({ ready: true });

@@ -42,10 +42,8 @@ export class StaffContext {
     this.env = { ...browserEnvironment(), ...options.environment };
     this.base = options.baseUrl.replace(/\/+$/, '');
     this.notes = createNoteMarks(options.storage ?? null);
-    this.rest = createHttpClient(
-      this.env,
-      () => `${this.base}${visitorApiPrefix}/staff`,
-      () => this.authorization(),
+    this.rest = createHttpClient(this.env, `${this.base}${visitorApiPrefix}/staff`, () =>
+      this.authorization(),
     );
     this.http = {
       close_: this.rest.close_,

@@ -4,7 +4,8 @@ import { socketPath } from '../protocol/codes.ts';
 import type { ServerFrame } from '../protocol/events.ts';
 import { createConnection, type Connection } from './connection.ts';
 import { sdkError } from './error.ts';
-import type { Outbox } from './outbox.ts';
+import { resume } from './delivery.ts';
+import type { OutboxCore } from './outbox-entries.ts';
 import type { StaffContext } from './staff-context.ts';
 import type { StaffQueue } from './staff-queue.ts';
 import type { StaffRooms } from './staff-rooms.ts';
@@ -22,7 +23,7 @@ const changes = {
 export interface StaffLiveParts {
   readonly rooms: StaffRooms;
   readonly queue: StaffQueue;
-  readonly sending: Outbox;
+  readonly sending: OutboxCore;
 }
 
 export class StaffLive {
@@ -119,7 +120,7 @@ export class StaffLive {
     this.#asked.clear();
     if (this.#focused !== null) this.link.send_('desk:focus', { conversationId: this.#focused });
     for (const [id, after] of rooms.syncCursors()) this.join(id, after);
-    sending.resume_();
+    resume(sending);
     // What happened in the queue in between is not told again: ask for the same pages.
     for (const filter of this.#filters) queue.list(filter).catch((error: unknown) => context.report(error));
   }

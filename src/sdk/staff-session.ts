@@ -1,18 +1,19 @@
 // A member's session in this client: begun with a password, a token or a cookie, ended here or by the service.
 // Must not know rooms or frames.
 import type { Connection } from './connection.ts';
-import type { Outbox } from './outbox.ts';
+import { closeOutbox } from './outbox.ts';
+import { loadEntries, type OutboxCore } from './outbox-entries.ts';
 import { inCookie, type StaffContext } from './staff-context.ts';
 import type { StaffClient, StaffSession } from './staff-types.ts';
 
 export class StaffSessionKeeper {
   readonly #context: StaffContext;
   readonly #link: Connection;
-  readonly #sending: Outbox;
+  readonly #sending: OutboxCore;
   #lastMember = '';
 
   /** @param link runs as long as there is a session @param sending keeps each member's unsent messages apart */
-  constructor(context: StaffContext, link: Connection, sending: Outbox) {
+  constructor(context: StaffContext, link: Connection, sending: OutboxCore) {
     this.#context = context;
     this.#link = link;
     this.#sending = sending;
@@ -69,10 +70,10 @@ export class StaffSessionKeeper {
   #takeOver(): void {
     const member = this.#context.memberId();
     if (this.#lastMember === member) return;
-    if (this.#lastMember !== '') this.#sending.close_();
+    if (this.#lastMember !== '') closeOutbox(this.#sending);
     this.#lastMember = member;
     this.#context.notes.load();
-    this.#sending.load_();
+    loadEntries(this.#sending);
   }
 
   #end(): void {

@@ -3,7 +3,8 @@
 import { visitorApiPrefix } from '../protocol/codes.ts';
 import { createStore, normalizeOutgoing, type RawMessage } from './context.ts';
 import { sdkError } from './error.ts';
-import { createOutbox, type Outbox } from './outbox.ts';
+import { closeOutbox, discard, emptyOutbox, retry, send } from './outbox.ts';
+import { matchStored, pendingMessages, type OutboxCore } from './outbox-entries.ts';
 import { StaffContext } from './staff-context.ts';
 import { StaffLive } from './staff-live.ts';
 import { createStaffQueue, type StaffQueue } from './staff-queue.ts';
@@ -28,14 +29,14 @@ export function createStaffClient(options: StaffOptions): StaffClient {
     emit,
     memberId: () => context.memberId(),
     pending: (id) =>
-      sending.pending_(id).map((one) => ({
+      pendingMessages(sending, id).map((one) => ({
         ...one,
         senderRole: 'operator',
         senderId: context.memberId(),
         senderName: context.state.session?.member.name ?? '',
       })),
     isNote: (key) => context.notes.has(key),
-    matchStored: (message) => ({ ...message, ...sending.matchStored_(message) }),
+    matchStored: (message) => ({ ...message, ...matchStored(sending, message) }),
     join: (id, after) => live.join(id, after),
     onChange: (shown) => context.set({ rooms: shown }),
   });
@@ -64,7 +65,7 @@ export function createStaffClient(options: StaffOptions): StaffClient {
       unwatch();
       typing.stop();
       link.stop_();
-      sending.close_();
+      closeOutbox(sending);
       rest.close_();
     },
     on: emitter.on,
@@ -100,14 +101,16 @@ export function createStaffClient(options: StaffOptions): StaffClient {
 }
 
 /** Sending is the visitor's, with its own small state: only what it must wait for concerns a member. */
-function createStaffOutbox(context: StaffContext, rooms: () => StaffRooms): Outbox {
+function createStaffOutbox(context: StaffContext, rooms: () => StaffRooms): OutboxCore {
   const { env, http, notes, emit, options } = context;
   const store = createStore();
   store.subscribe_(({ retryAt }) => context.set({ retryAt }));
-  return createOutbox({
+  return {
+    ...emptyOutbox(),
     env_: env,
-    http_: http,
-    store_: store,
+    request_: http.request_,
+    state_: store.state_,
+    set_: store.set_,
     emit_: <K extends SdkEventName>(type: K, event: SdkEvents[K]) => {
       if (type === 'message:sent') notes.clear((event as SdkMessage).key);
       if (type === 'message:sent' || type === 'message:failed' || type === 'error')
@@ -115,16 +118,17 @@ function createStaffOutbox(context: StaffContext, rooms: () => StaffRooms): Outb
     },
     broadcast_: () => undefined,
     isLeader_: () => context.state.session !== null && !context.stopped,
-    visitorId_: () => context.memberId(),
+    get visitorId_() {
+      return context.memberId();
+    },
     report_: (error) => context.report(error),
-    storage_: () => options.storage ?? null,
-    prefix_: () => `${context.memberId()}:`,
+    storage_: options.storage ?? null,
+    get keyPrefix_() {
+      return `${context.memberId()}:`;
+    },
     messages_: (id) => rooms().messages(id),
-    create_: () => Promise.reject(sdkError('unknown')),
-    onConversationCreated_: () => undefined,
-    onDraft_: () => undefined,
-    onChange_: () => rooms().publish(),
-  });
+    publish_: () => rooms().publish(),
+  };
 }
 
 /** What a member does with whole conversations. */
@@ -149,7 +153,7 @@ function queueActs({ get, retain, act, change, bulk }: StaffQueue) {
 
 interface MessageParts {
   readonly rooms: StaffRooms;
-  readonly sending: Outbox;
+  readonly sending: OutboxCore;
   readonly live: StaffLive;
   readonly typing: StaffTyping;
 }
@@ -165,12 +169,14 @@ function messageActs(context: StaffContext, { rooms, sending, live, typing }: Me
     sendMessage: (id, message, { internal = false } = {}) => {
       typing.end(id);
       // The note's mark must be there before the first attempt, which begins at once.
-      return sending.send_(id, false, message, internal ? notes.mark : undefined);
+      const key = context.env.newId();
+      if (internal) notes.mark(key);
+      return send(sending, id, false, message, key);
     },
-    retry: sending.retry,
+    retry: (key) => retry(sending, key),
     discard: (key) => {
       notes.clear(key);
-      return sending.discard_(key);
+      return discard(sending, key);
     },
     editMessage: async (id, messageId, message) => {
       const { message: raw } = await http.request_<{ message: RawMessage }>(

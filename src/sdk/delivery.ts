@@ -1,0 +1,115 @@
+// Sends what the outbox holds, one entry after another and as often as needed; each is stored once. The leading tab sends
+// for all. Must not know sockets.
+import { toSdkMessage, type OutboxEntry, type RawMessage, type SdkErrorArgs } from './context.ts';
+import { backoff } from './connection.ts';
+import { asSdkError, isRetryable } from './error.ts';
+import { dropEntry, findEntry, keepEntry, presentEntry, shown, type OutboxCore } from './outbox-entries.ts';
+import type { SdkError } from './types.ts';
+
+/** The caller that waits for an entry, once. */
+export function takeCaller({ waiting_: waiting }: OutboxCore, key: string): ReturnType<typeof waiting.get> {
+  const caller = waiting.get(key);
+  waiting.delete(key);
+  return caller;
+}
+
+/** An entry was stored, by this tab or another. */
+export function onSent(core: OutboxCore, key: string, raw: RawMessage): void {
+  const entry = findEntry(core, key);
+  if (!entry || entry.sentAs) return;
+  const { conversationId, echo } = entry;
+  const { id } = raw;
+  const message = { ...toSdkMessage(raw, conversationId, core.visitorId_), key };
+  const thread = core.messages_(conversationId);
+  // It turned out to be another than the one it was taken for.
+  if (echo && echo !== id) thread?.patch_(echo, { key: echo });
+  if (thread?.find_(id)) dropEntry(core, key);
+  else {
+    const confirmed = { ...entry, sentAs: id };
+    shown.set(confirmed, message);
+    keepEntry(core, confirmed);
+  }
+  core.publish_();
+  core.emit_('message:sent', message);
+  takeCaller(core, key)?.(message);
+}
+
+/** An entry was refused for good. */
+export function onFailed(core: OutboxCore, key: string, failure: SdkErrorArgs): void {
+  const entry = findEntry(core, key);
+  if (!entry) return;
+  const refused = { ...entry, failure };
+  keepEntry(core, refused);
+  core.publish_();
+  const message = presentEntry(refused);
+  core.emit_('message:failed', message);
+  takeCaller(core, key)?.(Promise.reject(message.error as SdkError));
+}
+
+async function deliver(
+  core: OutboxCore,
+  { key, draft, conversationId: draftId }: OutboxEntry,
+): Promise<void> {
+  if (draft) await core.openDraft_?.(core, draftId);
+  const entry = findEntry(core, key);
+  // Taken back in between.
+  if (!entry) return;
+  const { conversationId } = entry;
+  // The service takes of it what it knows: content, contentFormat, person, choice.
+  const body = { ...entry, clientMessageId: key };
+  // What seems to be stored already will not be told of again.
+  let message = entry.echo ? undefined : await core.sendLive_?.(core, conversationId, body);
+  // Taken back in between, with its visitor.
+  if (!message && !findEntry(core, key)) return;
+  message ??= (
+    await core.request_<{ message: RawMessage }>('POST', `/conversations/${conversationId}/messages`, {
+      body,
+      retries_: 0,
+      fetch_: { keepalive: true },
+    })
+  ).message;
+  onSent(core, key, message);
+  core.broadcast_('sent', key, message);
+}
+
+function waitUntil(core: OutboxCore, retryAt: number | null): void {
+  core.set_({ retryAt });
+  core.broadcast_('waiting', retryAt);
+}
+
+/** Sends what there is, when this tab leads: at once. */
+export async function flush(core: OutboxCore): Promise<void> {
+  const { env_: env } = core;
+  if (core.busy_ || !core.isLeader_()) return;
+  core.cancelRetry_?.();
+  const entry = core.entries_.find((one) => !one.failure && !one.sentAs);
+  if (!entry) return;
+  core.busy_ = true;
+  try {
+    await deliver(core, entry);
+    core.failures_ = 0;
+    waitUntil(core, null);
+  } catch (thrown) {
+    const error = asSdkError(thrown);
+    const { code, message, status, retryAfter, cause } = error;
+    if (isRetryable(error)) {
+      const wait = (retryAfter ?? 0) * 1000;
+      waitUntil(core, wait ? env.now() + wait : null);
+      core.cancelRetry_ = env.after(wait || backoff(core.failures_, env.random()), () => void flush(core));
+      core.failures_ += 1;
+      core.emit_('error', error);
+      return;
+    }
+    const failure: SdkErrorArgs = [code, message, status, retryAfter, cause];
+    onFailed(core, entry.key, failure);
+    core.broadcast_('failed', entry.key, failure);
+  } finally {
+    core.busy_ = false;
+  }
+  return flush(core);
+}
+
+/** Goes on at once, unless the service said when. */
+export function resume(core: OutboxCore): void {
+  if (core.state_().retryAt === null) void flush(core);
+}
