@@ -1,6 +1,6 @@
 // Signing in, for `login` and for the console: asks on a terminal for what is missing,
 // and keeps what comes of it. The password is sent and forgotten.
-import { secretFromEnvironment } from '../config.ts';
+import { secretFromEnvironment } from '../config/secrets.ts';
 import type { StaffSession } from '../sdk/staff-types.ts';
 import { openPrompt, readSecret, type Prompt } from './prompt.ts';
 import type { Context } from './context.ts';

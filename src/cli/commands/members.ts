@@ -1,7 +1,8 @@
 // deskbell member …: who works in an organization. A password comes from a prompt,
 // standard input or a variable, never from the command line. Holds no rule.
 import { Argument, Option, type Command } from 'commander';
-import { readConfig, secretFromEnvironment } from '../../config.ts';
+import { readConfig } from '../../config.ts';
+import { secretFromEnvironment } from '../../config/secrets.ts';
 import type { Member, Role } from '../../protocol/entities.ts';
 import { openPrompt, readSecret } from '../prompt.ts';
 import type { WrapHandler, Context } from '../context.ts';
