@@ -1,5 +1,6 @@
 // The body of a request. A guard holds the contract of JSON (media type, encoding, size, UTF-8, depth) on the raw bytes.
 // What could name a prototype is then parsed by koa-body, the rest at once. A file is handed on as its bytes.
+import { isUtf8 } from 'node:buffer';
 import { EventEmitter } from 'node:events';
 import type { Context, Middleware } from 'koa';
 import { sizeLimits } from '../protocol/codes.ts';
@@ -177,18 +178,13 @@ function readBytes(ctx: Context, maxBytes: number): Promise<Buffer> {
   });
 }
 
-const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-
 /** @returns the text of the body */
 function checkText(bytes: Buffer): string {
-  let text: string;
-  try {
-    text = decoder.decode(bytes);
-  } catch {
+  if (!isUtf8(bytes))
     throw new ServiceError('bad_request', 'The body is not valid UTF-8.', {
       details: [{ path: '', message: 'must be valid UTF-8' }],
     });
-  }
+  const text = bytes.toString('utf8');
   if (text.charCodeAt(0) === 0xfeff) throw notJson();
   if (nestsDeeperThan(text, sizeLimits.jsonDepth))
     throw badField('', `the body is nested deeper than ${sizeLimits.jsonDepth} levels`);

@@ -4,9 +4,11 @@ import type { Context } from 'koa';
 import { visitorApiPrefix } from '../protocol/codes.ts';
 import { isKnownOrigin } from '../services/auth/authenticate.ts';
 import { matchOrigin } from '../services/auth/origin-match.ts';
+import type { CachedApplication } from '../services/core/config-cache.ts';
 import { ServiceError } from '../services/core/errors.ts';
 import type { Service } from '../services/service.ts';
 import { headerValues } from './request.ts';
+import { addHeaders } from './responses.ts';
 
 /** True for the paths that web pages may call: everything below the prefix but the operators' and owners'. */
 export function isVisitorPath(path: string): boolean {
@@ -33,21 +35,37 @@ export async function sendPreflight(ctx: Context, service: Service, allow: reado
 }
 
 /** Lets the page read the answer, error answers included, when its origin is registered for the application. */
-export async function setCorsHeaders(ctx: Context, service: Service): Promise<void> {
-  ctx.vary('Origin');
+export function setCorsHeaders(ctx: Context, service: Service): Promise<void> | undefined {
+  addHeaders(ctx, 'Vary', 'Origin');
   const origins = headerValues(ctx.req, 'origin');
   const appIds = headerValues(ctx.req, 'x-app-id');
   const [origin] = origins;
   const [appId] = appIds;
-  if (origin === undefined || appId === undefined || origins.length > 1 || appIds.length > 1) return;
-  const application = await service.configCache.application(appId.trim().toLowerCase());
-  if (application === null) return;
+  if (origin === undefined || appId === undefined || origins.length > 1 || appIds.length > 1)
+    return undefined;
+  const found = service.configCache.application(appId.trim().toLowerCase());
+  if (found instanceof Promise) return found.then((application) => addCorsHeaders(ctx, application, origin));
+  addCorsHeaders(ctx, found, origin);
+  return undefined;
+}
+
+function addCorsHeaders(ctx: Context, application: CachedApplication | null, origin: string): void {
+  if (application === null || !isRegistered(application, origin)) return;
+  addHeaders(
+    ctx,
+    'Access-Control-Allow-Origin',
+    origin,
+    'Access-Control-Expose-Headers',
+    'Retry-After, RateLimit, RateLimit-Policy, X-Request-Id, ETag',
+  );
+}
+
+function isRegistered(application: CachedApplication, origin: string): boolean {
   try {
     matchOrigin(application, origin);
+    return true;
   } catch (error) {
-    if (error instanceof ServiceError) return;
+    if (error instanceof ServiceError) return false;
     throw error;
   }
-  ctx.set('Access-Control-Allow-Origin', origin);
-  ctx.set('Access-Control-Expose-Headers', 'Retry-After, RateLimit, RateLimit-Policy, X-Request-Id, ETag');
 }

@@ -8,13 +8,13 @@ import { socketPath, visitorApiPrefix } from '../protocol/codes.ts';
 import { ServiceError } from '../services/core/errors.ts';
 import { countRequest } from '../services/core/metrics.ts';
 import type { Service } from '../services/service.ts';
-import { commonHeaders } from './common-headers.ts';
+import { commonHeaderList } from './common-headers.ts';
 import { setCorsHeaders, sendPreflight, isVisitorPath } from './cors.ts';
 import { dashboardPaths, serveDashboard } from './pages/dashboard.ts';
 import { fileRoute, isFilePath, serveFiles } from './file-downloads.ts';
 import { limitBodyTime } from './receive-time.ts';
 import { demoPage } from './pages/demo.ts';
-import { sendError, sendJson } from './responses.ts';
+import { sendAnswer, sendError, sendJson } from './responses.ts';
 import { metricsPath, serveMetrics } from './metrics.ts';
 import { serveDocuments } from './documents.ts';
 import { routes, serveOperations } from './operation-routes.ts';
@@ -62,15 +62,16 @@ export function createHttpHandler({ service, config, log, demo }: HttpOptions): 
   koa.use(async (ctx, next) => {
     const requestId = randomUUID();
     const started = service.engine.clock.monotonic();
-    ctx.set({ ...commonHeaders(requestId) });
-    if (overTls) ctx.set('Strict-Transport-Security', 'max-age=31536000');
+    const common = commonHeaderList(requestId);
+    if (overTls) common.push('Strict-Transport-Security', 'max-age=31536000');
     try {
       await next();
     } catch (error) {
+      // An error is never kept, whatever its answer was to be.
       ctx.remove('Cache-Control');
-      ctx.set('Cache-Control', 'no-store');
       sendError(ctx, error, requestId, log);
     }
+    sendAnswer(ctx, common);
     countRequest(
       service.metrics,
       methods.has(ctx.method) ? ctx.method : 'other',
@@ -88,7 +89,7 @@ export function createHttpHandler({ service, config, log, demo }: HttpOptions): 
   // 2. Is the process alive, does it serve: asked by machines, even while it goes away.
   koa.use(async (ctx, next) => {
     if (ctx.path === '/healthz' && isRead(ctx)) {
-      sendJson(ctx, { status: 'ok' });
+      sendJson(ctx, 200, { status: 'ok' });
       return;
     }
     if (goingAway) throw new ServiceError('unavailable', 'The service is restarting. Try again in a moment.');
@@ -101,33 +102,22 @@ export function createHttpHandler({ service, config, log, demo }: HttpOptions): 
       .catch(() => {
         throw new ServiceError('unavailable', 'The database does not answer.');
       });
-    sendJson(ctx, { status: 'ready' });
+    sendJson(ctx, 200, { status: 'ready' });
   });
 
   // 3. Requests that can't be told apart by their headers.
-  koa.use(async (ctx, next) => {
+  koa.use((ctx, next) => {
     if (headerValues(ctx.req, 'host').length !== 1)
       throw new ServiceError('bad_request', 'A request has exactly one Host header.');
-    await next();
+    return next();
   });
 
   koa.use(serveFiles(service, config.trustProxy));
-  koa.use(outsideApi(staticFiles()));
-  koa.use(serveDashboard(service, config.trustProxy));
-  koa.use(outsideApi(serveDocuments(documents)));
-  for (const serve of [serveMetrics(service, config), serveMailStop(service), servePages(memberPages)])
-    koa.use(outsideApi(serve));
-  if (demo !== undefined) {
-    const { html, script } = demoPage(demo.appId);
-    koa.use(
-      outsideApi(
-        servePages({
-          '/demo': { type: 'html', body: html, inlineStyles: true },
-          '/demo.js': { type: 'text/javascript', body: script },
-        }),
-      ),
-    );
-  }
+  // Documents and pages have no paths below the API's: its requests pass them by in one step.
+  const pages = createPages({ service, config, demo }, documents);
+  koa.use((ctx, next) =>
+    ctx.path.startsWith(`${visitorApiPrefix}/`) ? next() : runInOrder(pages, ctx, next),
+  );
 
   // 4. Cross-origin: who may ask, and who may read the answer.
   koa.use(async (ctx, next) => {
@@ -135,7 +125,8 @@ export function createHttpHandler({ service, config, log, demo }: HttpOptions): 
       await sendPreflight(ctx, service, allowedMethods(ctx.path));
       return;
     }
-    if (isVisitorPath(ctx.path)) await setCorsHeaders(ctx, service);
+    const set = isVisitorPath(ctx.path) ? setCorsHeaders(ctx, service) : undefined;
+    if (set !== undefined) await set;
     await next();
   });
 
@@ -171,12 +162,32 @@ export function createHttpHandler({ service, config, log, demo }: HttpOptions): 
   };
 }
 
-/** Files, documents and pages have no paths below the API's: its requests pass them by. */
-function outsideApi(middleware: Koa.Middleware): Koa.Middleware {
-  return async (ctx, next) => {
-    if (ctx.path.startsWith(`${visitorApiPrefix}/`)) await next();
-    else await middleware(ctx, next);
-  };
+/** What is served beside the API. */
+function createPages(
+  { service, config, demo }: Omit<HttpOptions, 'log'>,
+  documents: ReturnType<typeof siteDocuments>,
+): Koa.Middleware[] {
+  const pages = [
+    staticFiles(),
+    serveDashboard(service, config.trustProxy),
+    serveDocuments(documents),
+    serveMetrics(service, config),
+    serveMailStop(service),
+    servePages(memberPages),
+  ];
+  if (demo === undefined) return pages;
+  const { html, script } = demoPage(demo.appId);
+  const demoPages = servePages({
+    '/demo': { type: 'html', body: html, inlineStyles: true },
+    '/demo.js': { type: 'text/javascript', body: script },
+  });
+  return [...pages, demoPages];
+}
+
+/** Runs middleware one after the other, as koa does. */
+function runInOrder(list: readonly Koa.Middleware[], ctx: Koa.ParameterizedContext, next: Koa.Next): unknown {
+  const [first, ...others] = list;
+  return first === undefined ? next() : first(ctx, async () => runInOrder(others, ctx, next));
 }
 
 /** A visitor's id is a secret of the visitor: the log has its beginning only. */

@@ -23,7 +23,7 @@ import { badField, notFound, ServiceError } from '../services/core/errors.ts';
 import type { Service } from '../services/service.ts';
 import { readBody, readFileBody } from './body-reader.ts';
 import { serveFileInTurn } from './file-turns.ts';
-import { sendJson, sendLongJson } from './responses.ts';
+import { handToKoa, sendJson, sendLongJson } from './responses.ts';
 import { dropRest, receiveSlowly } from './receive-time.ts';
 import { headerValues, readCredentials, clientAddressOf } from './request.ts';
 
@@ -39,29 +39,42 @@ export const routes: readonly Route[] = operationNames.flatMap((name) => {
   return rest === null ? [] : [{ name, method: rest[0], path: `${visitorApiPrefix}${rest[1]}` }];
 });
 
+/** Answers one operation. @param parameters those of its path */
+type ServeOperation = (ctx: Context, parameters: Readonly<Record<string, string>>) => Promise<void>;
+
+/** Routes of one shape, and what each of them does. */
+interface ShapedRoutes {
+  readonly router: Router;
+  readonly serve: ReadonlyMap<unknown, ServeOperation>;
+}
+
 /**
- * Serves every route. The router tries one route after the other, so it is given only those of a path's shape.
+ * Serves every route. The router tries one route after the other, so it is given only those of a path's shape; and it is
+ * asked which one it is, but does not run it: the chain that it builds for each request costs more than the look-up.
  * @param service what the operations run on
  * @param trustProxy how many reverse proxies are in front, whose X-Forwarded-For is believed
  */
 export function serveOperations(
   service: Service,
   trustProxy: number,
-): (...request: Parameters<RouterMiddleware>) => Promise<void> {
+): (ctx: Context, next: () => Promise<unknown>) => Promise<unknown> {
   const byShape = new Map(
     [...Map.groupBy(routes, ({ path }) => shapeOf(path))].map(([shape, some]) => [
       shape,
-      createRouter(some, service, trustProxy).routes(),
+      createRoutes(some, service, trustProxy),
     ]),
   );
-  return async (ctx, next) => {
-    const serve = byShape.get(shapeOf(ctx.path));
-    if (serve === undefined) await next();
-    else await serve(ctx, next);
+  return (ctx, next) => {
+    const { path, method } = ctx;
+    const shaped = byShape.get(shapeOf(path));
+    const layer = shaped?.router.match(path, method).pathAndMethod[0];
+    const serve = layer === undefined ? undefined : shaped?.serve.get(layer);
+    if (layer === undefined || serve === undefined) return next();
+    // By the name under which the router says it, too.
+    Object.assign(ctx, { _matchedRoute: layer.path });
+    return serve(ctx, layer.params(path, layer.captures(path)));
   };
 }
-
-type RouterMiddleware = ReturnType<Router['routes']>;
 
 const prefixParts = visitorApiPrefix.split('/').length;
 
@@ -73,11 +86,13 @@ function shapeOf(path: string): string {
   return `${parts.length}/${first}/${second}`;
 }
 
-function createRouter(some: readonly Route[], service: Service, trustProxy: number): Router {
+function createRoutes(some: readonly Route[], service: Service, trustProxy: number): ShapedRoutes {
   const router = new Router({ sensitive: true, strict: true });
+  const serve = new Map<unknown, ServeOperation>();
   for (const { name, method, path } of some) {
     const operation = operationRow(name);
-    router.register(path, [method], async (ctx: Context) => {
+    const layer = router.register(path, [method], notRun);
+    serve.set(layer, async (ctx, parameters) => {
       const address = clientAddressOf(ctx, trustProxy);
       const actor = await authenticate(service, operation, ctx, address);
       const call = { service, actor, address, contentLimit: sizeLimits.contentRest };
@@ -85,7 +100,7 @@ function createRouter(some: readonly Route[], service: Service, trustProxy: numb
       const run = (): Promise<object> =>
         execute(call, name, undefined, {
           readInput: async () => {
-            const input = await readInput(ctx, operation);
+            const input = await readInput(ctx, operation, parameters);
             wantsCookie = operation.sessionCookie === 'set' && input['cookie'] === true;
             if (wantsCookie) assertMayHaveCookie(service, readCredentials(ctx, address));
             return input;
@@ -99,14 +114,18 @@ function createRouter(some: readonly Route[], service: Service, trustProxy: numb
       const output = wantsCookie ? moveTokenToCookie(ctx, service, answer) : answer;
       if (operation.sessionCookie === 'remove' && ctx.req.headers.cookie !== undefined)
         ctx.append('Set-Cookie', removedCookie(service, readCredentials(ctx, address)));
-      ctx.status = operation.status ?? 200;
+      const status = operation.status ?? 200;
       const body = operation.envelope === undefined ? output : { [operation.envelope]: output };
-      if (operation.long === true) sendLongJson(ctx, body);
-      else sendJson(ctx, body);
+      if (operation.long === true) sendLongJson(ctx, status, body);
+      else sendJson(ctx, status, body);
       if (operation.cacheable === true) allowCaching(ctx);
     });
   }
-  return router;
+  return { router, serve };
+}
+
+function notRun(): never {
+  throw new Error('The router finds routes, and runs none.');
 }
 
 /** Keeps the session's token in a cookie. @returns the answer without it */
@@ -141,8 +160,11 @@ async function authenticate(
 const fileTypes = Object.keys(fileKinds);
 
 /** Path, query and body as one input. A path names things: what can't be an id names nothing. */
-async function readInput(ctx: Context, operation: AnyOperation): Promise<Record<string, unknown>> {
-  const parameters = (ctx as unknown as { params: Record<string, string> }).params;
+async function readInput(
+  ctx: Context,
+  operation: AnyOperation,
+  parameters: Readonly<Record<string, string>>,
+): Promise<Record<string, unknown>> {
   for (const [name, value] of Object.entries(parameters))
     if (name.endsWith('Id') && !uuid.safeParse(value).success) throw notFound(name.slice(0, -2));
   checkEscapes(ctx.path, parameters);
@@ -178,7 +200,7 @@ function readStream(ctx: Context): Record<string, unknown> {
 }
 
 /** The router takes a text whose escapes are malformed as it stands: then it would be a name that was never meant. */
-function checkEscapes(path: string, parameters: Record<string, string>): void {
+function checkEscapes(path: string, parameters: Readonly<Record<string, string>>): void {
   if (!path.includes('%')) return;
   try {
     decodeURIComponent(path);
@@ -218,6 +240,7 @@ function mergeIdempotencyKey(ctx: Context, field: string, input: Record<string, 
 
 /** For answers that are the same for everybody who may ask: a minute, then revalidation. */
 function allowCaching(ctx: Context): void {
+  handToKoa(ctx);
   ctx.set('Cache-Control', 'public, max-age=60');
   ctx.vary('X-App-Id');
   ctx.etag = createHash('sha256').update(String(ctx.body)).digest('base64url').slice(0, 22);

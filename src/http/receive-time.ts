@@ -17,7 +17,14 @@ const timers = new WeakMap<IncomingMessage, NodeJS.Timeout>();
 export function limitBodyTime(request: IncomingMessage): void {
   const { 'content-length': length = '0', 'transfer-encoding': encoding } = request.headers;
   if (request.complete || (encoding === undefined && length === '0')) return;
-  setLimit(request, bodyMs);
+  // A short body has come with its head: once that is read, nothing is left to wait for.
+  process.nextTick(limitWhatIsLeft, request);
+}
+
+function limitWhatIsLeft(request: IncomingMessage): void {
+  if (request.complete || request.destroyed) return;
+  // What may take longer can have set a limit of its own by now.
+  if (!timers.has(request)) setLimit(request, bodyMs);
   const clear = (): void => clearTimeout(timers.get(request));
   request.once('end', clear);
   request.once('close', clear);

@@ -16,7 +16,6 @@ export function sendError(ctx: Context, error: unknown, requestId: string, log: 
   const told = toServiceError(error);
   const failure = told instanceof ServiceError ? told : internal(error, requestId, log);
   const { code, context } = failure;
-  ctx.status = errorCodes[code].status;
   if (context.limit !== undefined) {
     const { cause, windows, window, retryAfterMs } = context.limit;
     const policies = [
@@ -28,7 +27,7 @@ export function sendError(ctx: Context, error: unknown, requestId: string, log: 
       ctx.set(name, String(value));
   }
   if (code === 'unavailable') ctx.set('Retry-After', '1');
-  sendJson(ctx, {
+  sendJson(ctx, errorCodes[code].status, {
     error: code,
     message: failure.message,
     ...(context.details === undefined ? {} : { details: context.details }),
@@ -41,14 +40,93 @@ export function sendError(ctx: Context, error: unknown, requestId: string, log: 
   });
 }
 
-/** Writes a JSON answer. */
-export function sendJson(ctx: Context, body: object): void {
-  ctx.type = 'application/json; charset=utf-8';
-  ctx.body = JSON.stringify(body);
+/** An answer that has not been handed to koa: as it would leave, with the headers that go with whatever is answered. */
+interface Answer {
+  json: string | null;
+  /** Names and values in turn. */
+  readonly headers: string[];
+}
+
+const answers = new WeakMap<Context, Answer>();
+
+function answerOf(ctx: Context): Answer {
+  let answer = answers.get(ctx);
+  if (answer === undefined) {
+    answer = { json: null, headers: [] };
+    answers.set(ctx, answer);
+  }
+  return answer;
+}
+
+const jsonType = 'application/json; charset=utf-8';
+
+/** Writes a JSON answer, which leaves with `sendAnswer`. */
+export function sendJson(ctx: Context, status: number, body: object): void {
+  ctx.status = status;
+  answerOf(ctx).json = JSON.stringify(body);
+}
+
+/** Adds headers to whatever is answered. @param headers names and values in turn, none of them set otherwise but Vary */
+export function addHeaders(ctx: Context, ...headers: readonly string[]): void {
+  answerOf(ctx).headers.push(...headers);
+}
+
+/** Hands what has been answered so far to koa, for those who look at it there, or go on with it. */
+export function handToKoa(ctx: Context): void {
+  const answer = answers.get(ctx);
+  if (answer === undefined) return;
+  for (let at = 0; at < answer.headers.length; at += 2) {
+    const [name = '', value = ''] = answer.headers.slice(at, at + 2);
+    if (name === 'Vary') ctx.vary(value);
+    else ctx.set(name, value);
+  }
+  if (answer.json !== null) {
+    ctx.type = jsonType;
+    ctx.body = answer.json;
+  }
+  answers.delete(ctx);
+}
+
+/**
+ * Lets an answer go out. JSON that nothing has been set beside leaves by one call with all its headers: koa and Node
+ * would look up and check each of them by itself, which costs as much as storing the message.
+ * @param common headers of every answer, names and values in turn; what was set already stays
+ */
+export function sendAnswer(ctx: Context, common: readonly string[]): void {
+  const { res } = ctx;
+  const answer = answers.get(ctx);
+  const json = answer?.json ?? null;
+  if (
+    answer !== undefined &&
+    json !== null &&
+    ctx.body === undefined &&
+    ctx.method !== 'HEAD' &&
+    ctx.writable &&
+    res.getHeaderNames().length === 0
+  ) {
+    const length = String(Buffer.byteLength(json));
+    ctx.respond = false;
+    res.writeHead(ctx.status, [
+      ...common,
+      ...answer.headers,
+      'Content-Type',
+      jsonType,
+      'Content-Length',
+      length,
+    ]);
+    res.end(json);
+    return;
+  }
+  handToKoa(ctx);
+  for (let at = 0; at < common.length; at += 2) {
+    const [name = '', value = ''] = common.slice(at, at + 2);
+    if (!res.hasHeader(name)) ctx.set(name, value);
+  }
 }
 
 /** Writes a JSON answer of any size, in pieces between which others are served. */
-export function sendLongJson(ctx: Context, body: object): void {
+export function sendLongJson(ctx: Context, status: number, body: object): void {
+  ctx.status = status;
   ctx.type = 'application/json; charset=utf-8';
   ctx.body = Readable.from(jsonInPieces(body));
 }
