@@ -262,3 +262,30 @@ it('an application’s origins are asked of it alone', async () => {
     /deskbell domain add/,
   );
 });
+
+it('a page’s visitor who was let in is known again, by all that they sent and as long as nothing changes', async () => {
+  const page = credentials({
+    authorization: [],
+    origin: [acme.application.origin],
+    host: 'acme.chat.example',
+    visitorId: [randomUUID()],
+  });
+  const come = (changes: Partial<Credentials> = {}) =>
+    authenticateVisitor(app.service, { ...page, ...changes });
+  const first = await come();
+  expect(await come()).toBe(first);
+  const another = randomUUID();
+  expect((await come({ visitorId: [another] })).visitorId).toBe(another);
+  expect(await come({ address: '10.0.0.2' })).not.toBe(first);
+  for (const [changes, code] of [
+    [{ origin: ['https://other.example'] }, 'origin_not_allowed'],
+    [{ host: 'other.chat.example' }, 'unauthorized'],
+    [{ appId: [randomUUID()] }, 'unauthorized'],
+    [{ authorization: ['Bearer nothing'] }, 'unauthorized'],
+    [{ origin: [...page.origin, ...page.origin] }, 'origin_not_allowed'],
+    [{ visitorId: [...page.visitorId, ...page.visitorId] }, 'bad_request'],
+  ] as const)
+    expect(await codeOf(come(changes)), JSON.stringify(changes)).toBe(code);
+  await app.local('domains.add', { applicationId: acme.application.id, domain: 'more.example' });
+  expect(await come()).not.toBe(first);
+});

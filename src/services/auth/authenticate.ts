@@ -74,7 +74,58 @@ export async function authenticateHostSite(
  * @throws ServiceError unauthorized, origin_not_allowed, bad_request (visitor id), visitor_blocked, rate_limit_exceeded
  */
 export async function authenticateVisitor(service: Service, credentials: Credentials): Promise<VisitorActor> {
-  const epoch = await service.engine.store.freshConfiguration();
+  const fresh = service.engine.store.freshConfiguration();
+  const epoch = fresh instanceof Promise ? await fresh : fresh;
+  const known = admittedBy(service, epoch);
+  const key = admissionKey(credentials);
+  const admitted = key === null ? undefined : known.get(key);
+  if (admitted !== undefined) return admitted;
+  const actor = await checkVisitor(service, credentials, epoch);
+  if (key !== null) {
+    if (known.size >= maxAdmitted) known.clear();
+    known.set(key, actor);
+  }
+  return actor;
+}
+
+/** Visitors of pages who were let in under one number of the configuration, by what they sent. */
+interface Admissions {
+  readonly epoch: number;
+  readonly actors: Map<string, VisitorActor>;
+}
+
+const maxAdmitted = 5_000;
+const admissions = new WeakMap<Service, Admissions>();
+
+/**
+ * Who has been let in as configuration stands. Whatever would keep one of them out later (a block, another domain, a
+ * demand for identity, the end of the application) changes configuration; the time alone lets in more, and never fewer.
+ */
+function admittedBy(service: Service, epoch: number): Map<string, VisitorActor> {
+  const kept = admissions.get(service);
+  if (kept?.epoch === epoch) return kept.actors;
+  const actors = new Map<string, VisitorActor>();
+  admissions.set(service, { epoch, actors });
+  return actors;
+}
+
+/** All that the admission of a page's visitor depends on; null for others: a key may end at any time. */
+function admissionKey(credentials: Credentials): string | null {
+  const { authorization, appId, visitorId, origin, host, address } = credentials;
+  if (authorization.length > 0 || appId.length !== 1 || visitorId.length !== 1 || origin.length !== 1)
+    return null;
+  const key = `${appId[0]}\n${visitorId[0]}\n${origin[0]}\n${host}\n${address}`;
+  return key.length > maxKeyLength ? null : key;
+}
+
+/** Longer headers are not kept. */
+const maxKeyLength = 600;
+
+async function checkVisitor(
+  service: Service,
+  credentials: Credentials,
+  epoch: number,
+): Promise<VisitorActor> {
   const { application, via, mode, keyId, origin } = await authenticateApplication(service, credentials);
   const [given] = credentials.visitorId;
   const visitorId = credentials.visitorId.length === 1 ? visitorUuid.safeParse(given) : undefined;
