@@ -5,7 +5,7 @@
 // has exactly one listener however it was sent. All pairs share one organization, as in life. The operator's
 // conversations are in another one, each sent to over a connection of its own; those ask for test data only, so that
 // staff is online and its activity feed is made, but not multiplied by fifty.
-import { randomUUID } from 'node:crypto';
+import { createECDH, randomBytes, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { createApp } from '../src/app.ts';
 import { readConfig } from '../src/config.ts';
@@ -15,7 +15,9 @@ import type { Actor, VisitorActor } from '../src/services/core/actor.ts';
 import { execute } from '../src/services/execute.ts';
 import { serveQuestions, type Pair, type Way } from './protocol.ts';
 
-const [folder = '', pairCount = '50'] = process.argv.slice(2);
+const [folder = '', pairCount = '50', reach] = process.argv.slice(2);
+/** Everything that tells of a message is on: visitors have addresses, members browsers, the organization a webhook. */
+const reaches = reach === 'reach';
 const origin = 'https://bench.example';
 
 const config = readConfig(
@@ -33,8 +35,10 @@ const config = readConfig(
     limitAccountFailed: 'off',
     maxConnectionsPerAddress: '100000',
     maxConnectionsPerVisitor: '100000',
+    ...(reaches ? { mailAddress: 'reply@chat.example', baseUrl: 'https://chat.example' } : {}),
   },
-  {},
+  // No mail is due while it is measured: what is planned behind each message is.
+  reaches ? { DESKBELL_SMTP_URL: 'smtp://127.0.0.1:9', DESKBELL_WEBHOOK_PRIVATE: 'allow' } : {},
 );
 const app = createApp(config);
 const { port, service } = await app.start();
@@ -43,10 +47,14 @@ function call<N extends OperationName>(actor: Actor, name: N, input: RawInput<N>
   return execute({ service, actor, address: null, contentLimit: sizeLimits.contentRest }, name, input);
 }
 
-async function post(path: string, token: string): Promise<unknown> {
+async function post(path: string, token: string, body?: object): Promise<unknown> {
   const answer = await fetch(`http://127.0.0.1:${port}/api/v1${path}`, {
     method: 'POST',
-    headers: { authorization: `Bearer ${token}` },
+    headers: {
+      authorization: `Bearer ${token}`,
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    },
+    body: body === undefined ? null : JSON.stringify(body),
   });
   if (!answer.ok) throw new Error(await answer.text());
   return answer.json();
@@ -72,6 +80,17 @@ async function createTenant(slug: string): Promise<Tenant> {
     name: slug,
     domains: ['bench.example'],
   });
+  if (reaches) {
+    await call(local, 'applications.update', {
+      applicationId: application.id,
+      email: { afterMinutes: 1_440 },
+    });
+    await call(local, 'webhooks.create', {
+      organization: slug,
+      url: 'http://127.0.0.1:9/',
+      events: ['conversation:resolved'],
+    });
+  }
   const { key } = await call(local, 'keys.create', { applicationId: application.id });
   const visitors: Tenant['visitors'][number][] = [];
   for (let index = 0; index < Number(pairCount); index += 1) {
@@ -84,6 +103,7 @@ async function createTenant(slug: string): Promise<Tenant> {
       via: 'origin',
       origin,
     };
+    if (reaches) await call(actor, 'visitor.update', { email: `visitor${index}@bench.example` });
     const { conversation } = await call(actor, 'conversations.create', {});
     visitors.push({ actor, conversationId: conversation.id });
   }
@@ -104,9 +124,20 @@ async function createOperated(): Promise<Tenant & { readonly token: string }> {
     password: randomUUID(),
   });
   const { token } = await call(local, 'session.createLocal', { memberId: member.id });
+  if (reaches) await post('/staff/push', token, browser());
   for (const { conversationId } of made.visitors)
     await post(`/staff/conversations/${conversationId}/accept`, token);
   return { ...made, token };
+}
+
+/** A browser that pushes could go to. */
+function browser(): object {
+  const keys = createECDH('prime256v1');
+  return {
+    endpoint: 'https://fcm.googleapis.com/fcm/send/bench',
+    keys: { p256dh: keys.generateKeys('base64url'), auth: randomBytes(16).toString('base64url') },
+    label: 'bench',
+  };
 }
 
 async function pairs(way: Way): Promise<Pair[]> {

@@ -26,7 +26,8 @@ export interface SendOptions {
   readonly flags: readonly string[];
 }
 
-export const peers = ['ceiling', 'fair'] as const;
+/** `reach`: Deskbell itself with mail, pushes and a webhook on. */
+export const peers = ['ceiling', 'fair', 'reach'] as const;
 export type Peer = (typeof peers)[number];
 type Server = 'deskbell' | 'beside' | Peer;
 
@@ -37,7 +38,7 @@ export interface Figures {
   readonly perSecond: number;
   /** Processor time of the server for a message, user and system, µs. */
   readonly cpuMicros: number;
-  /** Medians of the ratios to the ceiling, without one to the other checkout, round by round: more is better. */
+  /** Medians of the ratios to the ceiling, without one to the other checkout or to Deskbell, round by round: more is better. */
   readonly rateRatio: number;
   readonly cpuRatio: number;
   /** Milliseconds to the acknowledgement, at half of its own messages/s. */
@@ -88,7 +89,12 @@ export async function compareSends(options: SendOptions, started: Child[]): Prom
       ]),
     );
   for (const peer of options.peers)
-    servers.set(peer, start('./peer-server.ts', [options.folder, pairs, peer === 'fair' ? 'fair' : 'least']));
+    servers.set(
+      peer,
+      peer === 'reach'
+        ? start('./deskbell-server.ts', [join(options.folder, 'reach'), pairs, 'reach'], options.flags)
+        : start('./peer-server.ts', [options.folder, pairs, peer === 'fair' ? 'fair' : 'least']),
+    );
   const figures: Figures[] = [];
   for (const way of options.ways) {
     const contenders: Contender[] = [];
@@ -125,7 +131,8 @@ async function compare(
       contender.half.push(await runRound(contender, seconds, rateOf(contender) / 2));
   const ceiling =
     contenders.find(({ server }) => server === 'ceiling') ??
-    contenders.find(({ server }) => server === 'beside');
+    contenders.find(({ server }) => server === 'beside') ??
+    contenders.find(({ server }) => server === 'deskbell');
   return contenders.map((contender) => {
     const { server, full, half } = contender;
     const against = (list: (of: Contender) => readonly Round[], value: (round: Round) => number): number =>

@@ -12,6 +12,7 @@ import type { ApplicationSettings } from '../../protocol/application-settings.ts
 import type { EmailedState } from '../../protocol/entities.ts';
 import { conversationEvent } from '../chat/conversation-events.ts';
 import { scopeOfConversation } from '../core/scopes.ts';
+import { isVisitorId } from '../core/actor.ts';
 import { readVerifiedFields, senderName } from '../core/serializers.ts';
 import type { EffectOutcome, EffectPlanner, NewEffect } from '../outbox/effects.ts';
 import type { ReadTx, Service, Tx } from '../service.ts';
@@ -51,9 +52,6 @@ export function createReplyPlanner(service: Service): EffectPlanner {
     plan: planReply,
   };
 }
-
-/** Visitors have ids of version 4, everybody else of version 7: most events need no row to be left out. */
-const isVisitorId = (id: string): boolean => id.charAt(14) === '4';
 
 async function planReply(tx: ReadTx, event: EventRow): Promise<readonly NewEffect[]> {
   const message =

@@ -2,6 +2,7 @@
 import type { ConversationWithVisitor, EventRow, MemberRow, MessageWithSender } from '../../engine/rows.ts';
 import type { ReadTx, Service } from '../service.ts';
 import { findMentions } from '../../text/mentions.ts';
+import { isVisitorId } from '../core/actor.ts';
 import { readNotifications } from './preferences.ts';
 import { isQuiet } from './quiet-hours.ts';
 import type { Happening, Person } from './rules.ts';
@@ -15,10 +16,16 @@ export interface FoundHappening extends Happening {
 }
 
 /** Whether an event may be such a thing: asked of every event, so it looks at nothing but the row. */
-export function mayConcernMembers({ type, mode }: Pick<EventRow, 'type' | 'mode'>): boolean {
+export function mayConcernMembers({
+  type,
+  mode,
+  audience,
+  actor_id: actor,
+}: Pick<EventRow, 'type' | 'mode' | 'audience' | 'actor_id'>): boolean {
   return (
     mode === 'live' &&
-    (type === 'message:new' ||
+    // What is said to the visitor concerns no other member; a note may name one.
+    ((type === 'message:new' && (audience === 'room_staff' || isVisitorId(actor))) ||
       type === 'conversation:new' ||
       type === 'conversation:released' ||
       type === 'conversation:accepted')
@@ -49,6 +56,8 @@ export async function findHappening(tx: ReadTx, event: EventRow): Promise<FoundH
       if (event.member_id !== conversation.assigned_to) return null;
       return { ...common, event: 'assigned', candidates: await one(tx, event.member_id) };
     case 'message:new': {
+      // Most messages of a visitor whom no one has accepted yet end here.
+      if (event.audience === 'room' && conversation.assigned_to === null) return null;
       const message = event.message_id === null ? undefined : await messages.byId(event.message_id);
       if (message === undefined || message.deleted_at !== null) return null;
       if (message.internal === 1) return findMention(tx, { ...common, message });
