@@ -201,6 +201,9 @@ async function selectMessages(
     })
   ).filter((message) => message.sender_role === 'operator');
   const earlier = claim.parse(JSON.parse(row.payload)).messages;
+  // What came later has a row, and a while, of its own.
+  if (earlier === undefined && !unread.some(({ id }) => id === row.message_id))
+    return skipped('it was read before the mail went');
   const messages =
     earlier === undefined
       ? unread.filter((message) => message.emailed === null).slice(0, maxMessages)
