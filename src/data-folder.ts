@@ -12,6 +12,7 @@ import {
   EngineError,
   inspectDatabase,
   inspectDatabaseUrl,
+  readMetaValue,
   isServed,
   lockFolder,
   nameLockHolder,
@@ -328,7 +329,7 @@ export interface DataFolderReport {
   /** True when the key at hand is the database's; the error where there is none to be had; null without a database. */
   readonly key: boolean | Error | null;
   /** Opens what is sealed in the database; null without the right key. */
-  readonly secrets: Pick<Secrets, 'open'> | null;
+  readonly secrets: Pick<Secrets, 'open' | 'digest'> | null;
 }
 
 /** Looks at a folder that exists, and changes nothing in it. */
@@ -342,6 +343,11 @@ export async function inspectDataFolder(config: Config): Promise<DataFolderRepor
   const secrets = createSecrets(key);
   const isRight = !(database instanceof Error) && database.keyCheck === secrets.keyCheck;
   return { serverRunning: served, database, key: isRight, secrets: isRight ? secrets : null };
+}
+
+/** One value that a running server has noted in its folder. */
+export function readNote(folder: string, key: string): Promise<string | undefined> {
+  return readMetaValue(databaseFile(folder), key);
 }
 
 export interface SharedDatabaseReport extends PostgresReport {

@@ -24,12 +24,13 @@ const maxLogBytes = 64 * mebi;
 /** Before the first version. */
 const earliestNow = Date.UTC(2026, 0, 1);
 
+export interface DoctorChecks extends Pick<MailCheckOptions, 'dkimSelector'> {
+  /** Whether a mail is sent to the server itself. */
+  readonly mailRoundTrip?: boolean | undefined;
+}
+
 /** Every check, in the order in which to fix what they find. */
-export async function runChecks(
-  config: Config,
-  now: number,
-  options: Pick<MailCheckOptions, 'dkimSelector'> = {},
-): Promise<Finding[]> {
+export async function runChecks(config: Config, now: number, options: DoctorChecks = {}): Promise<Finding[]> {
   const findings = [checkNodeVersion(process.versions.node, manifest.engines.node)];
   if (config.databaseUrl !== null) return [...findings, ...(await databaseInstead(config, now, options))];
   const folder = await stat(config.data).catch(() => null);
@@ -62,17 +63,14 @@ export async function runChecks(
     ...(await checkAddresses(config, seen.serverRunning)),
     ...(await mail(config, options)),
     ...mailsAstray(seen, now),
+    ...(options.mailRoundTrip === true ? [await roundTrip(config, seen)] : []),
     ...(await model(config)),
   );
   return findings;
 }
 
 /** Where a database takes the place of the folder. */
-async function databaseInstead(
-  config: Config,
-  now: number,
-  options: Pick<MailCheckOptions, 'dkimSelector'>,
-): Promise<Finding[]> {
+async function databaseInstead(config: Config, now: number, options: DoctorChecks): Promise<Finding[]> {
   const [{ checkDatabase: examine }, { checkFiles: examineFiles }] = await Promise.all([
     import('./database-checks.ts'),
     import('./files-check.ts'),
@@ -289,6 +287,11 @@ async function model(config: Config): Promise<Finding[]> {
 async function mail(config: Config, options: MailCheckOptions): Promise<Finding[]> {
   const { checkMail: examineMail } = await import('./mail-check.ts');
   return examineMail(config, options);
+}
+
+async function roundTrip(config: Config, seen: DataFolderReport): Promise<Finding> {
+  const { checkRoundTrip } = await import('./mail-round-trip.ts');
+  return checkRoundTrip(config, seen);
 }
 
 /** Nothing is said of pushes where no browser takes any. */

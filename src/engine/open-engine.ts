@@ -43,7 +43,7 @@ export { EngineError } from './open-errors.ts';
 export { openConnection, sqliteCode } from './sqlite/connection.ts';
 export { restoreCopyName, unsealedCopyName } from './sqlite/copies.ts';
 export { hasReserve, reserveBytes } from './sqlite/disk-reserve.ts';
-export { inspectDatabase, type DatabaseReport } from './sqlite/inspect.ts';
+export { inspectDatabase, readMetaValue, type DatabaseReport } from './sqlite/inspect.ts';
 
 interface CommonOptions {
   readonly durability: Durability;

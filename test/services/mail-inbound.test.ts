@@ -1,9 +1,12 @@
 // Mails that come in: an answer is in its conversation once and within a moment; forged tokens, other tenants, strangers,
 // programs, reports and bombs reach nothing that they should not.
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { createTransport } from 'nodemailer';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { checkRoundTrip } from '../../src/cli/mail-round-trip.ts';
+import { readConfig } from '../../src/config.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { request } from '../helpers/client.ts';
 import { rowsOf } from '../helpers/database.ts';
@@ -22,7 +25,7 @@ import { MailRefusedError, readMail } from '../../src/services/mail/inbound/read
 import { MailTooLargeError, withMail } from '../../src/services/mail/inbound/collect-mail.ts';
 import { escapeHtml } from '../../src/http/pages/html.ts';
 import { mailStopLanguages, mailStopWords } from '../../src/http/pages/mail-stop-words.ts';
-import { makeToken, replyAddress } from '../../src/services/mail/reply-token.ts';
+import { makeRoundTripToken, makeToken, replyAddress } from '../../src/services/mail/reply-token.ts';
 import { MailHost, type TakenMail } from '../helpers/mail-host.ts';
 import { plainMail, sendMail } from '../helpers/send-mail.ts';
 import { setByPath } from '../helpers/settings.ts';
@@ -665,6 +668,33 @@ describe('a flood of mails', () => {
     await closed;
     expect(await sendMail(port, { to: 'noone@example.com', raw: plainMail({}) })).toBe(550);
   });
+});
+
+it('doctor’s to the server itself comes back, and leads to nothing else', async () => {
+  const config = readConfig(
+    { data: app.folder, mailAddress: 'reply@chat.example.com' },
+    { DESKBELL_SMTP_URL: host.url() },
+  );
+  const { secrets } = app.service;
+  const served = { secrets, serverRunning: true };
+  const before = await total();
+  host.forward = async ({ from, to, raw }) => {
+    expect(await sendMail(port, { from, to, raw })).toBe(250);
+  };
+  expect(await checkRoundTrip(config, served)).toMatchObject({
+    state: 'ok',
+    found: expect.stringContaining('came back'),
+  });
+  host.forward = () => Promise.resolve();
+  expect(await checkRoundTrip(config, served, 1)).toMatchObject({
+    state: 'wrong',
+    found: expect.stringContaining('had not come back'),
+  });
+  const forged = replyAddress('reply@chat.example.com', makeRoundTripToken(app.service, randomUUID()));
+  const other = replyAddress('reply@chat.example.com', makeRoundTripToken(app.service, randomUUID()));
+  const mixed = `${forged.split('.')[0]}.${other.split('.').slice(1).join('.')}`;
+  expect(await sendMail(port, { to: mixed, raw: plainMail({}) })).toBe(550);
+  expect(await total()).toBe(before);
 });
 
 it('two deskbells that write to each other fall silent after two mails', async () => {

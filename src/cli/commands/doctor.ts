@@ -11,6 +11,7 @@ import type { Style } from '../print.ts';
 
 interface DoctorOptions extends Flags {
   readonly dkimSelector?: string;
+  readonly mailRoundTrip?: true;
 }
 
 export function addDoctorCommand(program: Command, act: WrapHandler): void {
@@ -18,7 +19,8 @@ export function addDoctorCommand(program: Command, act: WrapHandler): void {
     program
       .command('doctor')
       .description('check everything that the server needs; exit 1 when anything is wrong')
-      .option('--dkim-selector <NAME>', 'under which name the key of the mail host is published'),
+      .option('--dkim-selector <NAME>', 'under which name the key of the mail host is published')
+      .option('--mail-round-trip', 'send a mail to the running server itself, and wait until it has come'),
   ).action(act<DoctorOptions>(runDoctor));
 }
 
@@ -29,8 +31,9 @@ const signs: Readonly<Record<Finding['state'], readonly [Style, string]>> = {
 };
 
 async function runDoctor(context: Context, options: DoctorOptions): Promise<void> {
-  const { dkimSelector } = options;
-  const findings = await runChecks(context.config(settingFlags(options)), Date.now(), { dkimSelector });
+  const { dkimSelector, mailRoundTrip } = options;
+  const config = context.config(settingFlags(options));
+  const findings = await runChecks(config, Date.now(), { dkimSelector, mailRoundTrip });
   const wrong = findings.filter(({ state }) => state === 'wrong');
   const { print } = context;
   if (print.json) print.document({ ok: wrong.length === 0, checks: findings });

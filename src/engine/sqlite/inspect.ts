@@ -66,3 +66,13 @@ export async function inspectDatabase(file: string): Promise<DatabaseReport> {
     connection.close();
   }
 }
+
+/** One value of `meta`, read beside a running server. @throws Error when the file can't be opened as a database */
+export async function readMetaValue(file: string, key: string): Promise<string | undefined> {
+  const connection = openConnection(file, { durability: 'full', lockTimeoutMs: 2_000, readonly: true });
+  try {
+    return await createRepositories(createRunner(connection)).meta.get(key);
+  } finally {
+    connection.close();
+  }
+}

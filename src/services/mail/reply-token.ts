@@ -4,7 +4,9 @@ import { timingSafeEqual } from 'node:crypto';
 import type { ConversationRow, EffectRow } from '../../engine/rows.ts';
 import type { Service } from '../service.ts';
 
-type Secrets = Pick<Service, 'secrets'>;
+interface Secrets {
+  readonly secrets: Pick<Service['secrets'], 'digest'>;
+}
 
 /** What a token is for: one of an answer opens no link, and the other way round. */
 type Purpose = 'reply' | 'stop';
@@ -49,6 +51,20 @@ export function reportTokenHolds(
   recipient: string,
 ): boolean {
   return mac.length === macBytes && timingSafeEqual(mac, reportMac(service, mail, recipient));
+}
+
+/** The token of a mail that `doctor` sends to see whether it comes back. @param id a UUID */
+export function makeRoundTripToken(service: Secrets, id: string): string {
+  return writeToken(id, roundTripMac(service, id));
+}
+
+/** Whether `doctor` made the token. In constant time. */
+export function roundTripHolds(service: Secrets, { id, mac }: ReadToken): boolean {
+  return mac.length === macBytes && timingSafeEqual(mac, roundTripMac(service, id));
+}
+
+function roundTripMac({ secrets }: Secrets, id: string): Uint8Array {
+  return secrets.digest(`mail-round-trip:${id}`).subarray(0, macBytes);
 }
 
 function writeToken(id: string, mac: Uint8Array): string {

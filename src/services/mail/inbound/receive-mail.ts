@@ -13,12 +13,13 @@ import { scopeOfConversation } from '../../core/scopes.ts';
 import type { ReadTx, Service, Tx } from '../../service.ts';
 import { readSettings } from '../../tenants/settings.ts';
 import { headerText } from '../header-text.ts';
-import { plusPart, readToken, tokenHolds } from '../reply-token.ts';
+import { plusPart, readToken, roundTripHolds, tokenHolds } from '../reply-token.ts';
 import { findReportedMail, noteBounce, type ReportedMail } from './bounces.ts';
 import { noteAstray } from './astray.ts';
 import { keepFiles, namesOf, type KeptFiles } from './keep-files.ts';
 import type { ParsedMail } from './parsed-mail.ts';
 import { readMail } from './read-mail.ts';
+import { noteRoundTrip } from './round-trip.ts';
 
 /** How a mail was handed over. */
 export interface MailEnvelope {
@@ -49,6 +50,8 @@ const ignored = (why: string): MailOutcome & { state: 'ignored' } => ({ state: '
 export type MailTarget =
   | { readonly kind: 'conversation'; readonly conversation: ConversationWithVisitor }
   | { readonly kind: 'report'; readonly reported: ReportedMail }
+  /** Doctor's own: it concerns no organization. */
+  | { readonly kind: 'round-trip'; readonly id: string }
   | { readonly kind: 'inbox'; readonly application: ApplicationRow };
 
 /**
@@ -71,7 +74,8 @@ export async function findMailTarget(
         ? { kind: 'conversation', conversation }
         : null;
     const reported = await findReportedMail(tx, service, token);
-    return reported === null ? null : { kind: 'report', reported };
+    if (reported !== null) return { kind: 'report', reported };
+    return roundTripHolds(service, token) ? { kind: 'round-trip', id: token.id } : null;
   }
   if (!/^[^\s@"]{1,64}@[^\s@"]{1,255}$/.test(lower)) return null;
   const found = (await tx.repositories.applications.withSetting(lower)).find((row) => {
@@ -119,6 +123,7 @@ async function takeFor(
   mail: ParsedMail,
   { envelope, announced }: { readonly envelope: MailEnvelope; readonly announced: Scope | null },
 ): Promise<MailOutcome> {
+  if (target.kind === 'round-trip') return noteRoundTrip(service, target.id);
   if (target.kind === 'report')
     return mail.bounce
       ? noteBounce(service, target.reported)
@@ -153,13 +158,14 @@ async function announcedScope(service: Service, { to, application }: MailEnvelop
 export function scopeOf(target: MailTarget): Scope {
   if (target.kind === 'inbox')
     return { organizationId: target.application.organization_id, applicationId: target.application.id };
+  if (target.kind === 'round-trip') return { organizationId: '', applicationId: '' };
   const { conversation } = target.kind === 'report' ? target.reported : target;
   return { organizationId: conversation.organization_id, applicationId: conversation.application_id };
 }
 
 async function senderOf(
   service: Service,
-  target: Exclude<MailTarget, { kind: 'report' }>,
+  target: Extract<MailTarget, { kind: 'conversation' | 'inbox' }>,
   from: string,
 ): Promise<MailSender> {
   const { applicationId } = scopeOf(target);
@@ -186,6 +192,7 @@ async function chooseTargets(
   for (const address of (to.length === 0 ? mail.recipients : to).slice(0, maxRecipients)) {
     const target = await findMailTarget(tx, service, address);
     if (target === null) continue;
+    if (target.kind === 'round-trip') return [target];
     const { organizationId, applicationId } = scopeOf(target);
     // Under a key of one organization nothing is reached of another.
     if (application !== null && organizationId !== application.organizationId) continue;
