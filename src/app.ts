@@ -9,7 +9,7 @@ import { createHttpHandler } from './http/koa-app.ts';
 import { createSmtpClient } from './net/smtp-client.ts';
 import { createWebhookClient } from './net/webhook-client.ts';
 import { sendClientError } from './http/client-error.ts';
-import { longestRequestMs } from './http/receive-time.ts';
+import { maxRequestMs } from './http/receive-time.ts';
 import { createLog, type Log } from './log.ts';
 import { openService, type ServiceOverrides } from './open-service.ts';
 import { startAutoRelease } from './services/chat/auto-release.ts';
@@ -80,7 +80,7 @@ export function createApp(config: Config, overrides: AppOverrides = {}): App {
       const server = createServer(
         {
           headersTimeout: 10_000,
-          requestTimeout: longestRequestMs,
+          requestTimeout: maxRequestMs,
           keepAliveTimeout: 5_000,
           connectionsCheckingInterval: 5_000,
           requireHostHeader: false,

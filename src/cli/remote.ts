@@ -2,7 +2,7 @@
 // calls, and turns what went wrong into a sentence that says what to do. Prints nothing.
 import { Option, type Command } from 'commander';
 import { mkdir } from 'node:fs/promises';
-import { userFolders } from '../config/surroundings.ts';
+import { userFolders } from '../config/user-environment.ts';
 import { isLoopbackHost } from '../net/ip-ranges.ts';
 import { visitorApiPrefix } from '../protocol/codes.ts';
 import { browserEnvironment } from '../sdk/browser-environment.ts';

@@ -134,7 +134,7 @@ export interface MentionChoices {
   readonly people: readonly Nameable[];
 }
 
-const mostNames = 8;
+const maxNames = 8;
 
 /** The colleagues whose name is being typed behind an `@` of a note. */
 export function mentionChoices(
@@ -147,7 +147,7 @@ export function mentionChoices(
   const people = fittingNames(query.typed, colleagues ?? []);
   // A name that is there in full is chosen already.
   const isWhole = people.some(({ name }) => name.toLowerCase() === query.typed.trimEnd().toLowerCase());
-  return people.length === 0 || isWhole ? null : { start: query.start, people: people.slice(0, mostNames) };
+  return people.length === 0 || isWhole ? null : { start: query.start, people: people.slice(0, maxNames) };
 }
 
 /** The canned replies that fit, those first whose shortcut begins so. */

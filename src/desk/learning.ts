@@ -69,7 +69,7 @@ export class Learning {
     const question = messages.slice(0, Math.max(0, at)).findLast(isQuestion);
     if (reply === undefined || question === undefined || !isAnswer(reply))
       return this.#context.flash(this.#context.say('answerFirst'), 'bad');
-    const title = oneLine(question);
+    const title = titleOf(question);
     this.#parts.navigation.setFocus('composer');
     this.#parts.composer.beginKeep(`${title}\n\n${editableText(reply)}`, {
       applicationId,
@@ -163,7 +163,7 @@ export class Learning {
 
 const isQuestion = (message: StaffMessage): boolean => message.senderRole === 'visitor';
 const isAnswer = (message: StaffMessage): boolean => message.own && message.internal !== true;
-const oneLine = (message: StaffMessage): string =>
+const titleOf = (message: StaffMessage): string =>
   editableText(message).replace(/\s+/g, ' ').trim().slice(0, assistantLimits.title).toWellFormed();
 const sameWords = (one: string, other: string): boolean =>
   one.trim().toLowerCase() === other.trim().toLowerCase();

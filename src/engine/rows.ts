@@ -625,7 +625,7 @@ export interface KnowledgeDocumentRow {
   format: KnowledgeFormat;
   /** As it was handed in, so that passages can be cut anew. */
   content: string;
-  /** By which edition of the cutting its passages were made, negative while that edition makes them; 0: not cut yet. */
+  /** By which version of the chunker its passages were made, negative while that version makes them; 0: not cut yet. */
   edition: number;
   created_at: number;
   updated_at: number;

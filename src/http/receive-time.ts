@@ -7,7 +7,7 @@ const bodyMs = 30_000;
 /** Between two stretches of a file. */
 const stallMs = 30_000;
 /** The longest that any request may take, ms: a file of 25 MiB over a slow telephone. */
-export const longestRequestMs = 900_000;
+export const maxRequestMs = 900_000;
 /** For what is left of a file that was refused, so that its sender reads the answer. */
 const restMs = 10_000;
 

@@ -3,7 +3,7 @@
 import { toSdkMessage, type OutboxEntry, type RawMessage, type SdkErrorArgs } from './context.ts';
 import { backoff } from './connection.ts';
 import { asSdkError, isRetryable } from './error.ts';
-import { dropEntry, findEntry, keepEntry, presentEntry, shown, type OutboxCore } from './outbox-entries.ts';
+import { dropEntry, findEntry, keepEntry, messageOfEntry, shown, type OutboxCore } from './outbox-entries.ts';
 import type { SdkError } from './types.ts';
 
 /** The caller that waits for an entry, once. */
@@ -41,7 +41,7 @@ export function onFailed(core: OutboxCore, key: string, failure: SdkErrorArgs): 
   const refused = { ...entry, failure };
   keepEntry(core, refused);
   core.publish_();
-  const message = presentEntry(refused);
+  const message = messageOfEntry(refused);
   core.emit_('message:failed', message);
   takeCaller(core, key)?.(Promise.reject(message.error as SdkError));
 }

@@ -74,7 +74,7 @@ function erase(core: OutboxCore, key: string): void {
 }
 
 /** An entry as the page sees it. */
-export function presentEntry(entry: OutboxEntry): SdkMessage {
+export function messageOfEntry(entry: OutboxEntry): SdkMessage {
   const { key, conversationId, content, contentFormat, failure, at } = entry;
   let message = shown.get(entry);
   if (!message) {
@@ -100,7 +100,7 @@ export function presentEntry(entry: OutboxEntry): SdkMessage {
 
 /** What waits to be sent in a conversation, as the page sees it. */
 export function pendingMessages({ entries_: entries }: OutboxCore, conversationId: string): SdkMessage[] {
-  return entries.filter((one) => one.conversationId === conversationId && !one.echo).map(presentEntry);
+  return entries.filter((one) => one.conversationId === conversationId && !one.echo).map(messageOfEntry);
 }
 
 /**

@@ -7,6 +7,8 @@ import { repository } from '../helpers/command.ts';
 
 /** Words as they stand in prose, or as a part of an identifier: `doorOf` holds "door". */
 const words: Readonly<Record<string, string>> = {
+  announcer: 'live region',
+  chime: 'notification sound',
   door: 'transport',
   doors: 'transports',
   ear: 'socket, TestSocket',
@@ -56,6 +58,7 @@ const names: Readonly<Record<string, string>> = {
   leaveToPerson: 'handOffToHuman',
   letIn: 'accept, authenticate',
   LexicalProblem: 'LexicalError',
+  longestRequestMs: 'maxRequestMs',
   ModelFailed: 'ModelError',
   NotATree: 'TreeError',
   openRoom: 'subscribe',

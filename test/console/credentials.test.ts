@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openCredentials, type Credentials, type SignIn } from '../../src/cli/credentials.ts';
 import { serverUrl } from '../../src/cli/remote.ts';
-import { userFolders, terminalEnvironment } from '../../src/config/surroundings.ts';
+import { userFolders, terminalEnvironment } from '../../src/config/user-environment.ts';
 
 let around: string;
 let folder: string;

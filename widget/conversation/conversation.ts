@@ -29,7 +29,7 @@ export interface ConversationOptions {
 export class Conversation {
   readonly #options: ConversationOptions;
   readonly #life = new AbortController();
-  readonly #announcer = createLiveRegion(this.#life.signal);
+  readonly #liveRegion = createLiveRegion(this.#life.signal);
   readonly #notices: Notices;
   readonly #transcript: Transcript;
   readonly #list: ConversationList;
@@ -52,7 +52,7 @@ export class Conversation {
     const text =
       code === 'edit_window_expired' ? words.late : code === 'network' ? words.offline : words.wrong;
     this.#notices.showError(text);
-    this.#announcer.announce(text);
+    this.#liveRegion.announce(text);
   };
 
   constructor(options: ConversationOptions) {
@@ -87,7 +87,7 @@ export class Conversation {
       api,
       shell,
       tag: i18n.tag,
-      announce: (text) => this.#announcer.announce(text),
+      announce: (text) => this.#liveRegion.announce(text),
       onError,
     });
     this.#ended = h(
@@ -107,7 +107,7 @@ export class Conversation {
     });
     chat.prepend(this.#transcript.element, this.#notices.element, this.#ended, this.#gate.element);
     frame.element.append(this.#list.element);
-    shell.box.append(this.#announcer.element);
+    shell.box.append(this.#liveRegion.element);
     this.#stopHearing = this.#listen();
     this.#showSound();
     this.#gate.hold(frame.queued.splice(0));
@@ -124,7 +124,7 @@ export class Conversation {
     this.#stopHearing();
     this.#life.abort();
     this.#notices.stop();
-    this.#announcer.element.remove();
+    this.#liveRegion.element.remove();
   }
 
   update(next: SdkState): void {
@@ -169,7 +169,7 @@ export class Conversation {
     const closed = next.conversations.find(({ id }) => id === next.conversationId)?.status === 'closed';
     const focused = composer.element.contains(shell.root.activeElement);
     const answering = this.#gate.element.contains(shell.root.activeElement);
-    if (closed && this.#ended.hidden === true && next.open) this.#announcer.announce(i18n.words.ended);
+    if (closed && this.#ended.hidden === true && next.open) this.#liveRegion.announce(i18n.words.ended);
     this.#ended.hidden = !closed;
     this.#transcriptRequest.update(next.conversationId);
     this.#gate.update(next, composer.isEmpty());
@@ -266,7 +266,7 @@ export class Conversation {
     return api.on('message', (message) => {
       if (!this.#state.open) return;
       const name = message.own ? i18n.words.you : message.senderName;
-      this.#announcer.announce(i18n.interpolate(i18n.words.said, { name, text: textOf(message) }));
+      this.#liveRegion.announce(i18n.interpolate(i18n.words.said, { name, text: textOf(message) }));
     });
   }
 }

@@ -129,7 +129,7 @@ async function inOneTab(id: string, run: () => void): Promise<void> {
     run();
     return;
   }
-  await locks.request(`deskbell:chime:${id}`, { ifAvailable: true }, async (lock) => {
+  await locks.request(`deskbell:sound:${id}`, { ifAvailable: true }, async (lock) => {
     if (lock === null) return;
     run();
     await new Promise((resolve) => setTimeout(resolve, 2_000));

@@ -24,11 +24,11 @@ export function readFileName(header: string | undefined): string {
 }
 
 /** Of a longer name the end counts: a mail may bring one of half a megabyte, and patterns take their time. */
-const longestLookedAt = 1_000;
+const maxLookedAt = 1_000;
 
 /** The same for a name that comes decoded, as from a mail. */
 export function cleanFileName(name: string): string {
-  const last = name.slice(-longestLookedAt).normalize('NFC').split(/[/\\]/).at(-1) ?? '';
+  const last = name.slice(-maxLookedAt).normalize('NFC').split(/[/\\]/).at(-1) ?? '';
   const visible = last.replace(invisible, '').replace(unsafe, '_').trim();
   // Windows ignores dots and blanks at the end; a dot in front hides a file.
   const trimmed = visible.replace(/[. ]+$/, '').replace(/^[. ]+/, '');

@@ -240,11 +240,14 @@ export function searchCaret(
 ): { readonly x: number; readonly y: number } | null {
   const { search } = state.queue;
   if (search?.typing !== true || state.focus !== 'queue' || !layout.showQueue) return null;
-  return { x: Math.min(layout.queueColumns - 1, 3 + widthOf([{ text: oneLineKept(search.text) }])), y: 1 };
+  return {
+    x: Math.min(layout.queueColumns - 1, 3 + widthOf([{ text: sanitizeTypedLine(search.text) }])),
+    y: 1,
+  };
 }
 
-/** Like oneLine, but blanks at the end stay: the caret stands behind them. */
-function oneLineKept(text: string): string {
+/** Like sanitizeLine, but blanks at the end stay: the caret stands behind them. */
+function sanitizeTypedLine(text: string): string {
   return sanitizeLine(`${text}|`).slice(0, -1);
 }
 
@@ -280,7 +283,7 @@ export function queueLines(state: ViewState, layout: PaneLayout, top: number): r
     lines.push(
       fitLine(
         search.view === null
-          ? [{ text: ' / ', color: 'cyan', bold: true }, { text: oneLineKept(search.text) }]
+          ? [{ text: ' / ', color: 'cyan', bold: true }, { text: sanitizeTypedLine(search.text) }]
           : [{ text: ' Esc: back to the tabs', dim: true }],
         columns,
       ),
