@@ -27,6 +27,8 @@ const maxAheadMs = 1_000;
  */
 export function createIdSource(now: () => number): () => string {
   const random = Buffer.alloc(4096);
+  /** The same in hexadecimal: made once for five hundred ids. */
+  let digits = '';
   let used = random.length;
   let time = -1;
   let counter = 0;
@@ -36,6 +38,7 @@ export function createIdSource(now: () => number): () => string {
   function takeRandom(bytes: number): number {
     if (used + bytes > random.length) {
       randomFillSync(random);
+      digits = random.toString('hex');
       used = 0;
     }
     used += bytes;
@@ -57,8 +60,8 @@ export function createIdSource(now: () => number): () => string {
     else if (counter === 0xfff) begin(time + 1);
     else counter += 1;
     const at = takeRandom(8);
-    const tail = random.toString('hex', at, at + 8);
-    const variant = (8 + (Number.parseInt(tail.charAt(0), 16) & 3)).toString(16);
-    return `${prefix}${counter.toString(16).padStart(3, '0')}-${variant}${tail.slice(1, 4)}-${tail.slice(4)}`;
+    const variant = '89ab'.charAt(random.readUInt8(at) & 3);
+    const from = at * 2;
+    return `${prefix}${(0x1000 + counter).toString(16).slice(1)}-${variant}${digits.slice(from + 1, from + 4)}-${digits.slice(from + 4, from + 16)}`;
   };
 }

@@ -1,5 +1,7 @@
 // The contract of repositories.ts where databases differ: folding of letters, order of texts and of nulls, JSON, lists.
 // Once for the engine as it is and once behind the hostile wrapper.
+import type { NewMessage } from '../../src/engine/repositories/messages.ts';
+import { insertMessage, valuesOf } from '../../src/engine/sqlite/repositories/messages.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Engine, Tx } from '../../src/engine/engine.ts';
 import type {
@@ -271,4 +273,28 @@ describe.each(contractEngines)('%s', (_name, open) => {
     await write(({ repositories }) => repositories.applications.setSettings('a', '{"ai":{"mode":"auto"}}'));
     expect(await found()).toEqual([['o'], ['c-a']]);
   });
+});
+
+it('a message’s values are laid out as its statement has them', () => {
+  const row: NewMessage = {
+    id: 'id',
+    conversation_id: 'conversation',
+    organization_id: 'organization',
+    sender_id: 'sender',
+    sender_role: 'visitor',
+    sender_label: 'label',
+    content: 'content',
+    content_format: 'plain',
+    content_html: 'html',
+    content_text: 'text',
+    internal: 1,
+    choices: 'choices',
+    choice: 'choice',
+    attachments: 'attachments',
+    client_message_id: 'client id',
+    created_at: 1,
+    edited_at: 2,
+    deleted_at: 3,
+  };
+  expect(valuesOf(row, 7)).toEqual(insertMessage.bind({ ...row, seq: 7, changed_seq: 7 }));
 });

@@ -83,6 +83,7 @@ export class WindowTracks {
       if (this.#span[track] === 0) continue;
       this.#expire(track, now);
       this.#push(track, now, 1);
+      if (this.#total[track]! < this.#limit[track]!) continue;
       const wait = this.wait(track, now);
       if (wait > 0 && now + wait > until) until = now + wait;
     }

@@ -65,6 +65,31 @@ export const insertMessage = prepare<Omit<MessageRow, MailColumn>>()((db, p) =>
         .doNothing(),
     ),
 );
+/** The same values as `insertMessage.bind` lays out, without a look at each name: every message comes this way. */
+export function valuesOf(row: NewMessage, seq: number): unknown[] {
+  return [
+    row.id,
+    row.conversation_id,
+    row.organization_id,
+    seq,
+    seq,
+    row.sender_id,
+    row.sender_role,
+    row.sender_label,
+    row.content,
+    row.content_format,
+    row.content_html,
+    row.content_text,
+    row.internal,
+    row.choices,
+    row.choice,
+    row.attachments,
+    row.client_message_id,
+    row.created_at,
+    row.edited_at,
+    row.deleted_at,
+  ];
+}
 type Edit = Pick<
   MessageRow,
   | 'id'
@@ -201,8 +226,7 @@ export function createMessagesRepository(runner: Runner, known?: KnownConversati
       const conversation = readConversation(runner, known, row.conversation_id);
       if (conversation === undefined) throw new Error(`No conversation ${row.conversation_id}.`);
       const step = stepOn(conversation, by, row.created_at);
-      const placed = { ...row, seq: step.last_seq, changed_seq: step.last_seq };
-      if (runner.direct.run(insertMessage.compiled, insertMessage.bind(placed)) === 0) return undefined;
+      if (runner.direct.run(insertMessage.compiled, valuesOf(row, step.last_seq)) === 0) return undefined;
       const after = { ...conversation, ...step };
       runner.direct.run(writeStep.compiled, writeStep.bind(after));
       known?.put(after);
