@@ -765,6 +765,8 @@ export interface KnowledgeCandidate {
   text: string;
   title: string;
   url: string | null;
+  /** What its document is called by the one who added it; a kept reply's begins with a word of its own. */
+  source: string;
   /** As the index has them. */
   terms: PassageTerms;
 }

@@ -46,6 +46,7 @@ describe('order and confidence', () => {
     likeness: { heading: 0, text: 0, both: 0, question: 0 },
     headingShare: 0,
     nearness: null,
+    isReply: false,
   };
   const good = { ...none, words: { score: 1, coverage: 0.5 } };
 
@@ -61,12 +62,18 @@ describe('order and confidence', () => {
     expect(rankCandidates([none, better])[0]?.candidate).toBe(better);
   });
 
+  test('a kept reply that is a little like the question stands behind an article that is as much so', () => {
+    const article = { ...none, likeness: { ...none.likeness, heading: 0.2 } };
+    expect(rankCandidates([{ ...article, isReply: true }, article])[0]?.candidate).toBe(article);
+  });
+
   test('a passage that everything speaks for is answered, one that nothing speaks for is not offered', () => {
     const sure: Signals = {
       words: { score: 20, coverage: 1 },
       likeness: { heading: 0.8, text: 0.5, both: 0.6, question: 0 },
       headingShare: 1,
       nearness: null,
+      isReply: false,
     };
     const all = { contentWords: 4, unknownShare: 0 };
     const known = judgeConfidence(rankCandidates([none, sure, none, none]), all);

@@ -6,6 +6,10 @@ import { startApp, type TestApp } from '../helpers/app.ts';
 import { createShop } from '../helpers/assistant.ts';
 import { rowsOf } from '../helpers/database.ts';
 import { createVisitor, type TestClient, type TestOrganization } from '../helpers/fixtures.ts';
+import {
+  findCandidates,
+  measureCandidates,
+} from '../../src/services/assistant/knowledge/retrieval/retrieval.ts';
 
 let app: TestApp;
 let shop: TestOrganization;
@@ -71,6 +75,10 @@ test('a kept reply answers like questions, and the gap is closed', async () => {
   expect(title).toBe('Do you wrap gifts?');
   expect(await ask('Do you gift wrap my parcels?')).toMatchObject({ answered: true, sources: [{ id }] });
   expect((await gaps()).map(({ question }) => question)).not.toContain(gap?.question);
+  // It has weights of its own in the order: a title that is a question resembles every question.
+  const found = await findCandidates(app.service, applicationId, 'Do you gift wrap my parcels?', []);
+  const replies = found === null ? [] : measureCandidates(found).filter(({ isReply }) => isReply);
+  expect(replies.map(({ candidate }) => candidate.document_id)).toEqual([id]);
 });
 
 test('names and numbers of people are pointed out before anything is kept', async () => {

@@ -44,6 +44,8 @@ const ownWeight = 2;
 const maxPast = 10;
 /** So many topics' articles are taken for kept replies. */
 const repliesShare = 0.2;
+/** So many are taken for articles that their owner titled with a question. */
+const titledShare = 0.1;
 /**
  * No folder has vectors, so their likeness is drawn: normal, and for the right passage higher by so many deviations.
  * By itself it then puts the right one of 77 first in about 30 %, less than a small model that knows the language.
@@ -53,7 +55,7 @@ const likenessMargin = 1.8;
  * The thresholds are the lowest under which, on questions that the weights were not fitted on, no more is answered
  * wrongly, and no more that has no answer is offered titles. In per cent.
  */
-const bounds = { wrong: 2.5, wrongMissing: 7, wrongForeign: 0.6, offeredForeign: 14 };
+const bounds = { wrong: 2.5, wrongMissing: 6, wrongForeign: 0.6, offeredForeign: 16 };
 /** The articles of every so many topics are missing, wholly or but for a kept reply; each is once. */
 const missingSets = 4;
 /** So many look-alikes, of this kind: enough to fill the places of the candidates. */
@@ -183,20 +185,28 @@ function fitWeights(
   const random = createRandom(7);
   const past = (without: string): Past =>
     drawPast(fit, topics, () => Math.floor(random() * (maxPast + 1)), random, without);
-  const reply = (without: string): Map<string, string> => {
-    const some = drawPast(fit, topics, () => (random() < repliesShare ? 1 : 0), random, without);
+  const drawReplies = (without: string, share: number): Map<string, string> => {
+    const some = drawPast(fit, topics, () => (random() < share ? 1 : 0), random, without);
     return new Map([...some].flatMap(([topic, asks]) => asks.map((ask): [string, string] => [topic, ask])));
   };
+  const reply = (without: string): Map<string, string> => drawReplies(without, repliesShare);
   const take = (one: Asked, circumstances: Circumstances = {}): Sample =>
     sample(one, drawLikeness === undefined ? circumstances : { ...circumstances, drawLikeness });
   const answerable = fit.filter(({ topic }) => topic !== null);
   const foreign = fit.filter(({ topic }) => topic === null);
   const plain = answerable.map((one) => take(one));
-  const learnt = answerable.map((one) => take(one, { past: past(one.ask), replies: reply(one.ask) }));
+  const learnt = answerable.map((one) =>
+    take(one, {
+      past: past(one.ask),
+      titled: drawReplies(one.ask, titledShare),
+      replies: reply(one.ask),
+    }),
+  );
+  const replied = answerable.map((one) => take(one, { replies: reply(one.ask) }));
   const ofOwn = own.choosing.map((one) => take(one));
   const withoutIts = ({ topic }: Asked): Set<string> => new Set([topic ?? '']);
   const ranking = fitChoices(
-    [...plain, ...learnt, ...ofOwn]
+    [...plain, ...learnt, ...replied, ...ofOwn]
       .filter(({ right }) => right.size > 0)
       .map(({ candidates, right }) => {
         const best = Math.max(0, ...candidates.map(({ words }) => words.score));
@@ -211,9 +221,15 @@ function fitWeights(
   const weighted: readonly (readonly [readonly Sample[], number])[] = [
     [plain, 1],
     [learnt, 1],
+    [replied, 1],
     [answerable.map((one) => take(one, { missing: withoutIts(one) })), missingWeight],
     [answerable.map((one) => take(one, { missing: withoutIts(one), past: past(one.ask) })), missingWeight],
+    [
+      answerable.map((one) => take(one, { missing: withoutIts(one), replies: reply(one.ask) })),
+      missingWeight,
+    ],
     [foreign.map((one) => take(one)), foreignWeight],
+    [foreign.map((one) => take(one, { replies: reply(one.ask) })), foreignWeight],
     [foreign.map((one) => take(one, { past: past(one.ask) })), foreignWeight],
     [ofOwn, ownWeight],
   ];
@@ -322,6 +338,7 @@ function sampleReplies(
     add('its questions, one reply kept', its, { replies });
     add('the others, article missing', others, { missing });
     add('the others, one reply kept', others, { replies });
+    add('its questions, titled by one', its, { titled: replies });
   }
   return found;
 }

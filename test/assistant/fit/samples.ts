@@ -3,6 +3,7 @@
 import {
   findCandidates,
   measureCandidates,
+  replyPrefix,
   type Found,
   type MeasuredCandidate,
 } from '../../../src/services/assistant/knowledge/retrieval/retrieval.ts';
@@ -50,6 +51,8 @@ export interface Circumstances {
   readonly past?: Past;
   /** Topics whose article is a kept reply, with the question that is its title. */
   readonly replies?: ReadonlyMap<string, string>;
+  /** The same, of articles that an owner titled with a question. */
+  readonly titled?: ReadonlyMap<string, string>;
   /** Vectors of passages: draws the likeness of one, higher by the mean for the right one. Left out: there are none. */
   readonly drawLikeness?: (isRight: boolean) => number;
 }
@@ -57,7 +60,13 @@ export interface Circumstances {
 /** Measures a question's candidates. */
 export function sample(
   { found, topic, topicOf }: Asked,
-  { missing = new Set(), past = new Map(), replies = new Map(), drawLikeness }: Circumstances = {},
+  {
+    missing = new Set(),
+    past = new Map(),
+    replies = new Map(),
+    titled = new Map(),
+    drawLikeness,
+  }: Circumstances = {},
 ): Sample {
   if (found === null)
     return { candidates: [], right: new Set(), signals: { contentWords: 0, unknownShare: 0 } };
@@ -70,14 +79,17 @@ export function sample(
       const about = topics.get(candidate.id) ?? '';
       const questions = past.get(about) ?? [];
       const reply = replies.get(about);
-      const titled = reply === undefined ? candidate : { ...candidate, title: reply, heading: null };
+      const title = reply ?? titled.get(about);
+      const source = reply === undefined ? candidate.source : `${replyPrefix}${about}`;
+      const article = title === undefined ? candidate : { ...candidate, title, heading: null };
       // The index has a kept question's words among those of the heading.
-      const heading = reply === undefined ? candidate.terms.heading : terms(reply);
+      const heading = title === undefined ? candidate.terms.heading : terms(title);
       return {
         questions,
         likeness: drawLikeness === undefined ? null : drawLikeness(topic !== null && about === topic),
         candidate: {
-          ...titled,
+          ...article,
+          source,
           terms: { text: candidate.terms.text, heading: [...heading, ...questions.flatMap(terms)] },
         },
       };

@@ -60,6 +60,7 @@ const matching = prepareForSqlite<{ query: string; application_id: string; limit
       'k.text',
       'd.title',
       'd.url',
+      'd.source',
       'found.heading_words',
       'found.text_words',
     ])
@@ -81,7 +82,17 @@ const matchingHeadings = prepareForSqlite<{ query: string; application_id: strin
       .innerJoin('knowledge_passages as k', 'k.row', 'found.rowid')
       .innerJoin('knowledge_search as indexed', 'indexed.rowid', 'k.row')
       .innerJoin('knowledge_documents as d', 'd.id', 'k.document_id')
-      .select(['k.row', 'k.id', 'k.document_id', 'k.heading', 'k.anchor', 'k.text', 'd.title', 'd.url'])
+      .select([
+        'k.row',
+        'k.id',
+        'k.document_id',
+        'k.heading',
+        'k.anchor',
+        'k.text',
+        'd.title',
+        'd.url',
+        'd.source',
+      ])
       .select(['indexed.heading as heading_words', 'indexed.words as text_words'])
       .where(withoutIndex('k.application_id'), '=', p.application_id),
 );
@@ -96,7 +107,17 @@ const candidateByRow = prepare<{ row: number; application_id: string }>()((db, p
     .selectFrom('knowledge_passages as k')
     .innerJoin('knowledge_search as found', 'found.rowid', 'k.row')
     .innerJoin('knowledge_documents as d', 'd.id', 'k.document_id')
-    .select(['k.row', 'k.id', 'k.document_id', 'k.heading', 'k.anchor', 'k.text', 'd.title', 'd.url'])
+    .select([
+      'k.row',
+      'k.id',
+      'k.document_id',
+      'k.heading',
+      'k.anchor',
+      'k.text',
+      'd.title',
+      'd.url',
+      'd.source',
+    ])
     .select(['found.heading as heading_words', 'found.words as text_words'])
     .where('k.row', '=', p.row)
     .where('k.application_id', '=', p.application_id),
@@ -256,7 +277,17 @@ const ranked = (weight: string, length: string) =>
       .innerJoin('knowledge_passages as k', 'k.row', 'found.rowid')
       .innerJoin('knowledge_search as indexed', 'indexed.rowid', 'k.row')
       .innerJoin('knowledge_documents as d', 'd.id', 'k.document_id')
-      .select(['k.row', 'k.id', 'k.document_id', 'k.heading', 'k.anchor', 'k.text', 'd.title', 'd.url'])
+      .select([
+        'k.row',
+        'k.id',
+        'k.document_id',
+        'k.heading',
+        'k.anchor',
+        'k.text',
+        'd.title',
+        'd.url',
+        'd.source',
+      ])
       .select(['indexed.heading as heading_words', 'indexed.words as text_words'])
       .where('k.application_id', '=', p.application_id)
       .orderBy('found.score', 'desc')

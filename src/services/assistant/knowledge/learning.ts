@@ -13,6 +13,7 @@ import { assertPlanHasAi } from '../../tenants/applications.ts';
 import { passageTitle } from '../extractive-answer.ts';
 import { addDocument, prepareDocument, type ChunkedDocument } from './documents.ts';
 import { groupAlike } from './retrieval/ngrams.ts';
+import { replyPrefix } from './retrieval/retrieval.ts';
 import { indexTerms } from './retrieval/terms.ts';
 
 /**
@@ -86,7 +87,7 @@ function toDocument(
   { engine: { clock } }: Service,
   { applicationId, question, reply }: Input<'knowledge.keepReply'>,
 ): Input<'knowledge.add'> {
-  const source = `reply:${clock.newId()}`;
+  const source = `${replyPrefix}${clock.newId()}`;
   return { applicationId, source, title: question, url: null, format: 'text', content: reply };
 }
 

@@ -13,6 +13,8 @@ export interface Signals {
   readonly headingShare: number;
   /** By how many standard deviations its vector is nearer to the question's than the candidates' mean; null: unknown. */
   readonly nearness: number | null;
+  /** It is a reply that the team kept: its title is a question, so other questions are more like it than like a heading. */
+  readonly isReply: boolean;
 }
 
 /** What was measured of the question itself. */
@@ -41,7 +43,7 @@ export const thresholds: Confidence = fitted.thresholds;
 
 /** The features of a candidate's order, in the order of their weights. */
 export function rankingFeatures(
-  { words, likeness, headingShare, nearness }: Signals,
+  { words, likeness, headingShare, nearness, isReply }: Signals,
   best: number,
 ): number[] {
   return [
@@ -55,6 +57,7 @@ export function rankingFeatures(
     likeness.both,
     headingShare,
     nearness ?? 0,
+    ...(isReply ? [1, likeness.heading, likeness.text] : [0, 0, 0]),
   ];
 }
 
@@ -90,7 +93,10 @@ export function confidenceFeatures(
   const margin = (place: number, most: number): number =>
     Math.min(most, first.score - (ranked[place]?.score ?? Number.NEGATIVE_INFINITY)) / 2;
   const entropy = -shares.reduce((sum, share) => sum + (share > 0 ? share * Math.log(share) : 0), 0);
-  const { words, likeness, headingShare, nearness } = first.candidate;
+  const { words, likeness, headingShare, nearness, isReply } = first.candidate;
+  const ofReplies = ranked
+    .slice(0, 3)
+    .map(({ candidate }) => (candidate.isReply ? candidate.likeness.heading : 0));
   return [
     1,
     first.score / 5,
@@ -106,6 +112,9 @@ export function confidenceFeatures(
     headingShare,
     entropy,
     (nearness ?? 0) / 3,
+    isReply ? 1 : 0,
+    isReply ? 2 * likeness.heading : 0,
+    2 * Math.max(...ofReplies),
   ];
 }
 

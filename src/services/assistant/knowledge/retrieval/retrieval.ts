@@ -44,6 +44,9 @@ type Knowledge = ReadTx['repositories']['knowledge'];
 
 const noLikeness: Likeness = { heading: 0, text: 0, both: 0, question: 0 };
 
+/** The source of a reply that the team kept as a document begins with this. */
+export const replyPrefix = 'reply:';
+
 /** Words of a question beyond these ask for nothing more. */
 const maxTerms = 40;
 /** Passages that are looked up: so many by their headings, by all of them, and by the general synonyms. */
@@ -270,6 +273,7 @@ export function measureCandidates({ question, asked, judge, candidates }: Found)
     likeness: alike[at] ?? noLikeness,
     headingShare: shareOfHeading(candidate, questions, asked),
     nearness: nearness[at] ?? null,
+    isReply: candidate.source.startsWith(replyPrefix),
   }));
 }
 
