@@ -7,9 +7,9 @@ import { createKeymap, type CommandName, type Keymap, type KeyOverrides } from '
 import type { Notifier } from '../desk/notifications.ts';
 import { session, staffClient } from './api.ts';
 import { createBrowserTools } from './desk-tools.ts';
-import { go, hrefOf } from './router.ts';
 import { isSoundOn, playSound, setSound } from './sound.ts';
 import type { DraftStore } from '../desk/drafts.ts';
+import type * as push from './push.ts';
 import { createLocalDrafts, handedOverDrafts } from './storage.ts';
 import { toast } from './ui/toast.tsx';
 import { readSetting, say, t, withWords, writeSetting } from './words.ts';
@@ -84,6 +84,12 @@ export function signedIn(): void {
   resume?.('');
 }
 
+/** Does something with the browser's notifications, where the member has given leave. */
+function withNotifications(act: (file: typeof push) => Promise<void> | void): void {
+  if (!('Notification' in globalThis) || Notification.permission !== 'granted') return;
+  import('./push.ts').then(act).catch(() => undefined);
+}
+
 function createNotifier(): Notifier {
   const title = 'Deskbell';
   return {
@@ -91,23 +97,12 @@ function createNotifier(): Notifier {
     stop: () => undefined,
     notify: (heading, body, conversationId) => {
       playSound();
-      if (document.visibilityState === 'visible') return;
-      if (!('Notification' in globalThis) || Notification.permission !== 'granted') return;
-      const shown = new Notification(heading, { body, tag: conversationId ?? heading });
-      shown.addEventListener('click', () => {
-        focus();
-        if (conversationId !== undefined) go(hrefOf('c', conversationId));
-        shown.close();
-      });
+      if (document.visibilityState !== 'visible')
+        withNotifications(({ showNotification }) => showNotification(heading, body, conversationId));
     },
-    clear: (conversationId) => {
-      // Without leave none was shown.
-      if (!('Notification' in globalThis) || Notification.permission !== 'granted') return;
-      import('./push.ts').then(
-        ({ closeNotifications }) => closeNotifications(conversationId),
-        () => undefined,
-      );
-    },
+    // Without leave none was shown.
+    clear: (conversationId) =>
+      withNotifications(({ closeNotifications }) => closeNotifications(conversationId)),
     setCount: (count) => {
       document.title = count === 0 ? title : `(${count}) ${title}`;
       const badged: { setAppBadge?: (count?: number) => Promise<void>; clearAppBadge?: () => Promise<void> } =

@@ -1,6 +1,7 @@
 // Owns this browser's pushes: asking for the permission, subscribing through the service worker, telling the service, and
 // taking them back. Asks for nothing before a button was pressed.
 import { call } from './api.ts';
+import { go, hrefOf } from './router.ts';
 import { speech } from './words.ts';
 
 /** A browser as the service knows it. */
@@ -30,6 +31,16 @@ const bytesOf = (base64url: string): Uint8Array<ArrayBuffer> =>
 
 const sameBytes = (one: ArrayBuffer | null, other: Uint8Array): boolean =>
   one !== null && new Uint8Array(one).join() === other.join();
+
+/** Shows a notification; a click leads to its conversation. */
+export function showNotification(heading: string, body: string, conversationId: string | undefined): void {
+  const shown = new Notification(heading, { body, tag: conversationId ?? heading });
+  shown.addEventListener('click', () => {
+    focus();
+    if (conversationId !== undefined) go(hrefOf('c', conversationId));
+    shown.close();
+  });
+}
 
 /**
  * Has pushes sent to this browser. Only after a click: the browser asks for the permission.

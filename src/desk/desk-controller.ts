@@ -297,7 +297,7 @@ export class DeskController {
   }
 
   #listen(): readonly (() => void)[] {
-    const { context, queue, conversation } = this;
+    const { context, queue, conversation, views } = this;
     const { client } = context;
     return [
       client.subscribe(({ connection, reconnectAt, conversations, rooms, retryAt }) => {
@@ -325,6 +325,12 @@ export class DeskController {
           queue.viewsMayHaveChanged();
         }),
       ),
+      client.on('tag:changed', () => {
+        const { open, views: saved } = context.state;
+        if (open !== null) conversation.refreshDetail(open.id);
+        // They follow the tag's name.
+        if (saved !== null) views.load().catch(() => undefined);
+      }),
       client.on('message:deleted', ({ conversationId, messageId }) =>
         conversation.messageDeleted(conversationId, messageId),
       ),

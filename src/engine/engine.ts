@@ -281,8 +281,16 @@ export interface NotificationSignal {
   readonly notification: EventPayloads['notification:new'];
 }
 
+/** A tag of an organization has another name; `renamed: null`: it is gone. */
+export interface TagSignal {
+  readonly type: 'tag';
+  readonly organizationId: string;
+  readonly tag: string;
+  readonly renamed: string | null;
+}
+
 /** What all nodes are told and no node stores: plain data. */
-export type Signal = TypingSignal | FocusSignal | NotificationSignal;
+export type Signal = TypingSignal | FocusSignal | NotificationSignal | TagSignal;
 
 /** Carries signals to every node, this one included: each at most once, in no order. */
 export interface Signals {

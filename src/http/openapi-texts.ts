@@ -87,6 +87,10 @@ export const serverFrameTexts: Readonly<Record<EventType | 'pong', string>> = {
   'conversation:read': '`conversationId`, `userId`, `messageId`: a participant has read up to there.',
   'conversation:activity':
     '`conversationId`, `lastMessageId`, `updatedAt`, `preview`, `waiting`, and of the message `senderId`, `senderRole`, `senderName`, `createdAt`, `internal`: something was written; to staff.',
+  'conversation:outdated':
+    '`conversationId`, `messageId`: this message was edited or deleted, and what the queue shows of its conversation may have changed; to staff.',
+  'tag:changed':
+    '`tag`, `renamed`: a tag has another name, or with `null` is gone from every conversation; to staff.',
   'room:joined': '`conversationId`, `status`, `lastMessageId`: from here on it is live.',
   'messages:sync': '`conversationId`, `messages`, `hasMore`; the last one also `edited` and `deleted`.',
   'notification:new':

@@ -86,6 +86,10 @@ export interface EventPayloads {
     createdAt: string;
     internal?: true | undefined;
   };
+  /** A message was edited or deleted: what the queue shows of its conversation may not be so any more. */
+  'conversation:outdated': { conversationId: string; messageId: string };
+  /** A tag has another name; `renamed: null`: it is gone, from every conversation. */
+  'tag:changed': { tag: string; renamed: string | null };
   'room:joined': { conversationId: string; status: ConversationStatus; lastMessageId: string | null };
   'messages:sync': {
     conversationId: string;

@@ -161,11 +161,12 @@ export class StaffLive {
         if (userId === this.#context.memberId()) this.readUpTo(id, messageId);
         return rooms.handleFrame(frame, '');
       }
-      case 'message:edited':
-      case 'message:deleted':
-        // The preview and the unread count may have changed with it.
-        this.#parts.queue.refresh(frame.payload.conversationId);
-        return rooms.handleFrame(frame, '');
+      case 'conversation:outdated':
+        this.#parts.queue.outdated(frame.payload);
+        return emit(frame.type, frame.payload);
+      case 'tag:changed':
+        this.#parts.queue.renameTag(frame.payload);
+        return emit(frame.type, frame.payload);
       default:
         return rooms.handleFrame(frame, '');
     }

@@ -31,6 +31,10 @@ export interface StaffQueueOptions {
 export interface StaffQueue {
   /** Changes what is known of a conversation, where it is known. */
   patch(id: string, patch: Partial<StaffConversationListItem>): void;
+  /** A message was edited or deleted: asks how its conversation stands where that may show in the queue. */
+  outdated(change: StaffEvents['conversation:outdated']): void;
+  /** A tag has another name on every conversation that is known; null: it is gone. */
+  renameTag(change: StaffEvents['tag:changed']): void;
   /** Asks how a conversation stands: soon, and once for many events. */
   refresh(id: string): void;
   /** A message came: asks how its conversation stands only where that does not follow from what is known. */
@@ -51,19 +55,23 @@ const refreshDelayMs = 100;
 const refreshIntervalMs = 300;
 const refreshBurst = 15;
 
+/** How long to wait before the next question, ms. */
+function createPace(env: Environment): () => number {
+  /** When all that was asked would be done at the steady pace (the generic cell rate algorithm). */
+  let pacedUntil = 0;
+  return () => {
+    const now = env.now();
+    pacedUntil = Math.max(now, pacedUntil) + refreshIntervalMs;
+    return Math.max(refreshDelayMs, pacedUntil - now - refreshBurst * refreshIntervalMs);
+  };
+}
+
 /** What is known of conversations, kept by `get` and `set` of the options. */
 export function createStaffQueue(options: StaffQueueOptions): StaffQueue {
   const { env, http, emit } = options;
   const refreshing = new Map<string, 'due' | 'asked' | 'again'>();
-  /** When all that was asked would be done at the steady pace (the generic cell rate algorithm). */
-  let pacedUntil = 0;
+  const pause = createPace(env);
   const { ask, apply } = createAnswers();
-
-  function pause(): number {
-    const now = env.now();
-    pacedUntil = Math.max(now, pacedUntil) + refreshIntervalMs;
-    return Math.max(refreshDelayMs, pacedUntil - now - refreshBurst * refreshIntervalMs);
-  }
 
   function take(items: Items): void {
     const fresh = new Set(items.map(({ id }) => id));
@@ -131,6 +139,16 @@ export function createStaffQueue(options: StaffQueueOptions): StaffQueue {
 
   return {
     patch,
+    outdated: ({ conversationId: id, messageId }) =>
+      apply(() => {
+        const old = known(id);
+        if (old !== undefined && (old.unread || old.lastMessage?.id === messageId)) refresh(id);
+      }),
+    renameTag: (change) =>
+      apply(() => {
+        const changed = options.get().filter(({ tags }) => tags.includes(change.tag));
+        if (changed.length > 0) take(changed.map((item) => withTag(item, change)));
+      }),
     refresh,
     heard: (activity) => {
       const id = activity.conversationId;
@@ -145,12 +163,7 @@ export function createStaffQueue(options: StaffQueueOptions): StaffQueue {
     hasRead: (id, unreadCount) => patch(id, { unreadCount, unread: unreadCount > 0 }),
     get,
     list: async (filter) => {
-      const query = new URLSearchParams(
-        Object.entries(filter).flatMap(([name, value]: [string, unknown]) =>
-          [value].flat().map((one): [string, string] => [name, String(one)]),
-        ),
-      );
-      const path = `/conversations?${query.toString()}`;
+      const path = `/conversations?${queryOf(filter)}`;
       return ask(
         http.request_<{ conversations: StaffConversationListItem[]; total: number }>('GET', path),
         ({ conversations }) => take(conversations),
@@ -172,6 +185,14 @@ export function createStaffQueue(options: StaffQueueOptions): StaffQueue {
   };
 }
 
+function queryOf(filter: QueueFilter): string {
+  return new URLSearchParams(
+    Object.entries(filter).flatMap(([name, value]: [string, unknown]) =>
+      [value].flat().map((one): [string, string] => [name, String(one)]),
+    ),
+  ).toString();
+}
+
 /** Whether a message follows the last one that is known: ids rise with time, too. */
 function isNewer(
   { lastMessageId, createdAt }: Activity,
@@ -179,6 +200,18 @@ function isNewer(
 ): boolean {
   if (last === null || last === undefined || last.createdAt < createdAt) return true;
   return last.createdAt === createdAt && last.id < lastMessageId;
+}
+
+/** A conversation whose tag has another name, or is gone; its tags in the order of the service. */
+function withTag(
+  item: StaffConversationListItem,
+  { tag, renamed }: StaffEvents['tag:changed'],
+): StaffConversationListItem {
+  const tags = [...item.tags.filter((one) => one !== tag), ...(renamed === null ? [] : [renamed])];
+  return {
+    ...item,
+    tags: tags.toSorted((one, other) => (one.toLowerCase() < other.toLowerCase() ? -1 : 1)),
+  };
 }
 
 function withMessage(

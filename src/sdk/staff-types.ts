@@ -101,6 +101,8 @@ export interface StaffEvents {
   'conversation:resolved': EventPayloads['conversation:resolved'];
   'conversation:reopened': EventPayloads['conversation:reopened'];
   'conversation:changed': EventPayloads['conversation:changed'];
+  'conversation:outdated': EventPayloads['conversation:outdated'];
+  'tag:changed': EventPayloads['tag:changed'];
   /** Something that the other events do not tell: a note names this member, say. */
   'notification:new': EventPayloads['notification:new'];
   /** Read elsewhere: what calls for attention here is over. */

@@ -242,7 +242,7 @@ export const handlers: { readonly [N in OperationName]: Handler<N> } = {
   'staff.conversations.bulk': actOnMany,
   'tags.list': reads(tags.listTags),
   'tags.create': writes(tags.createTag),
-  'tags.update': writes(tags.renameTag),
+  'tags.update': tags.renameTag,
   'tags.delete': tags.deleteTag,
   'views.list': reads(views.listViews),
   'views.counts': countViews,

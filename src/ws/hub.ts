@@ -5,6 +5,7 @@ import type {
   CommittedEvent,
   NotificationSignal,
   Signal,
+  TagSignal,
   TypingSignal,
 } from '../engine/engine.ts';
 import { canReceive } from '../services/core/audience.ts';
@@ -89,10 +90,18 @@ export class Hub {
   #onSignal(signal: Signal): void {
     if (signal.type === 'typing') this.#sendTyping(signal);
     else if (signal.type === 'notification') this.#sendNotification(signal);
+    else if (signal.type === 'tag') this.#sendTag(signal);
   }
 
   #sendNotification({ organizationId, memberId, notification }: NotificationSignal): void {
     this.#sendToMember(organizationId, memberId, { type: 'notification:new', payload: notification });
+  }
+
+  #sendTag({ organizationId, tag, renamed }: TagSignal): void {
+    const frame = writeFrame({ type: 'tag:changed', payload: { tag, renamed } });
+    const event = { type: 'tag:changed', organization_id: organizationId } as const;
+    for (const connection of this.#staffByOrganization.get(organizationId) ?? [])
+      if (canReceive(event, connection.actor, connection.subscription)) connection.push(frame);
   }
 
   #sendToMember(
@@ -234,7 +243,10 @@ export class Hub {
       if (!canReceive(event, connection.actor, connection.subscription)) connection.deliver(event, frameOnce);
     for (const connection of staff)
       if (canReceive(event, connection.actor, connection.subscription)) connection.push(frameOnce());
-    if (activity !== undefined && staff.size > 0) this.#sendActivity(event, activity);
+    if (activity !== undefined && staff.size > 0)
+      this.#tellStaff(event, 'conversation:activity', () => writeEvent('conversation:activity', activity()));
+    if ((event.type === 'message:edited' || event.type === 'message:deleted') && event.message_id !== null)
+      this.#tellOutdated(event, event.message_id);
     // Read in one place: what calls for attention elsewhere is over.
     if (event.type === 'conversation:read' && event.member_id !== null)
       this.#sendToMember(event.organization_id, event.member_id, {
@@ -243,13 +255,23 @@ export class Hub {
       });
   }
 
-  /** The summary is made for the first who may receive it: staff that look at test data alone cause none of live data. */
-  #sendActivity({ organization_id, mode }: CommittedEvent, activity: () => object): void {
-    let frame: Buffer | undefined;
-    const event = { type: 'conversation:activity', organization_id, mode } as const;
+  #tellOutdated(event: CommittedEvent, messageId: string): void {
+    const payload = { conversationId: event.conversation_id, messageId };
+    this.#tellStaff(event, 'conversation:outdated', () =>
+      writeFrame({ type: 'conversation:outdated', payload }),
+    );
+  }
+
+  /** The frame is made for the first who may receive it: staff that look at test data alone cause none of live data. */
+  #tellStaff(
+    { organization_id, mode }: CommittedEvent,
+    type: 'conversation:activity' | 'conversation:outdated',
+    frame: () => Buffer,
+  ): void {
+    let bytes: Buffer | undefined;
+    const event = { type, organization_id, mode } as const;
     for (const connection of this.#staffByOrganization.get(organization_id) ?? [])
-      if (canReceive(event, connection.actor, connection.subscription))
-        connection.push((frame ??= writeEvent('conversation:activity', activity())));
+      if (canReceive(event, connection.actor, connection.subscription)) connection.push((bytes ??= frame()));
   }
 
   #sendPresence(organizationId: string, online: boolean): void {

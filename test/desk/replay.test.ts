@@ -135,7 +135,7 @@ function rowOf(item: StaffConversationListItem): object {
 
 /** Everything that a desk shows, tab by tab, with the messages of the open conversation. */
 function picture({ model }: OpenDesk): object {
-  const { queue, open, session } = model.store.get();
+  const { queue, open, session, viewCounts } = model.store.get();
   const me = session?.member.id ?? '';
   return {
     tabs: Object.fromEntries(
@@ -144,6 +144,7 @@ function picture({ model }: OpenDesk): object {
         { total: queue.lists[tab].total, rows: shownRows({ ...queue, tab, search: null }, me).map(rowOf) },
       ]),
     ),
+    views: [...viewCounts.values()],
     messages:
       open?.room?.loaded === true
         ? shownMessages(open)
@@ -170,6 +171,105 @@ interface Known {
   readonly visitor: TestClient;
 }
 
+/** How an event comes to a conversation: what is done before it, and what it is. */
+interface Ending {
+  readonly before: readonly Step[];
+  readonly event: Step;
+}
+type Step = (id: string, visitor: TestClient) => Promise<unknown>;
+
+/** Every kind of event, each the last one of a conversation, so that nothing that follows mends what one has missed. */
+function endings([ann, bob, cem]: readonly TestMember[]): readonly Ending[] {
+  const act =
+    (member: TestMember | undefined, path: string, body: object = {}, method = 'POST'): Step =>
+    (id) =>
+      member?.call(method, `/conversations/${id}/${path}`, body) ?? Promise.resolve();
+  const write =
+    (content: string): Step =>
+    (id, visitor) =>
+      visitor.call('POST', `/conversations/${id}/messages`, { content });
+  const newest =
+    (caller: TestClient | undefined, role: string, method: string, body?: object): Step =>
+    async (id, visitor) => {
+      const by = caller ?? visitor;
+      const { body: page } = await by.call('GET', `/conversations/${id}/messages?limit=100`);
+      const message = (page.messages as { id: string; senderRole: string }[]).findLast(
+        ({ senderRole }) => senderRole === role,
+      );
+      return by.call(method, `/conversations/${id}/messages/${message?.id}`, body);
+    };
+  const onTag =
+    (name: string, method: string, body?: object): Step =>
+    async () => {
+      const { body: page } = (await ann?.call('GET', '/tags')) ?? { body: { tags: [] } };
+      const tag = (page.tags as { id: string; name: string }[]).find((one) => one.name === name);
+      return ann?.call(method, `/tags/${tag?.id}`, body);
+    };
+  const snooze = { until: '2100-01-01T00:00:00.000Z' };
+  const accept = act(bob, 'accept');
+  const resolve = act(bob, 'resolve');
+  const answer = act(bob, 'messages', { content: 'an answer' });
+  return [
+    { before: [], event: accept },
+    { before: [accept], event: act(bob, 'release') },
+    { before: [accept], event: act(bob, 'transfer', { memberId: cem?.id }) },
+    { before: [accept], event: resolve },
+    { before: [accept, resolve], event: act(bob, 'reopen') },
+    { before: [accept, resolve], event: write('once more') },
+    { before: [], event: write('one more') },
+    { before: [accept], event: answer },
+    { before: [accept, answer], event: newest(bob, 'operator', 'PATCH', { content: 'another answer' }) },
+    { before: [accept, answer], event: newest(bob, 'operator', 'DELETE') },
+    { before: [write('two'), accept, answer], event: newest(undefined, 'visitor', 'DELETE') },
+    { before: [], event: act(bob, 'tags/late', {}, 'PUT') },
+    { before: [act(bob, 'tags/late', {}, 'PUT')], event: act(cem, 'tags/late', {}, 'DELETE') },
+    { before: [act(bob, 'tags/old', {}, 'PUT')], event: onTag('old', 'PATCH', { name: 'new' }) },
+    { before: [act(bob, 'tags/short', {}, 'PUT')], event: onTag('short', 'DELETE') },
+    { before: [], event: act(bob, '', { priority: 'high', subject: 'A subject' }, 'PATCH') },
+    {
+      before: [act(bob, '', { subject: 'A subject' }, 'PATCH')],
+      event: act(bob, '', { subject: null }, 'PATCH'),
+    },
+    { before: [], event: act(bob, 'snooze', snooze) },
+    { before: [act(bob, 'snooze', snooze)], event: act(bob, 'snooze', undefined, 'DELETE') },
+    {
+      before: [],
+      event: async (id) => {
+        const { body } = (await ann?.call('GET', `/conversations/${id}/messages`)) ?? { body: {} };
+        const messageId = (body.messages as { id: string }[]).at(-1)?.id;
+        return ann?.call('POST', `/conversations/${id}/read`, { messageId });
+      },
+    },
+  ];
+}
+
+/** New conversations, one for each ending: the desk knows what was before, and then hears of one event in each. */
+async function lastEvents(
+  desk: OpenDesk,
+  members: readonly TestMember[],
+  open: () => Promise<void>,
+  known: Known[],
+): Promise<void> {
+  const all: (Known & Ending)[] = [];
+  for (const ending of endings(members)) {
+    await open();
+    const one = known.at(-1);
+    if (one === undefined) throw new Error('no conversation was opened');
+    all.push({ ...one, ...ending });
+    for (const step of ending.before) await step(one.id, one.visitor);
+  }
+  await eventually(async () => {
+    for (const { id } of all) {
+      const { body } = (await members[0]?.call('GET', `/conversations/${id}`)) ?? { body: {} };
+      const shown = desk.model.context.item(id);
+      expect(shown === undefined ? null : rowOf(shown)).toEqual(
+        rowOf(body.conversation as StaffConversationListItem),
+      );
+    }
+  });
+  for (const { id, visitor, event } of all) await event(id, visitor);
+}
+
 /** @returns what the desk shows that heard of everything, and what one shows that has just been opened */
 async function walk(seed: number, steps: number): Promise<{ readonly told: object; readonly fresh: object }> {
   const next = dice(seed);
@@ -183,7 +283,9 @@ async function walk(seed: number, steps: number): Promise<{ readonly told: objec
     await createMember(app, slug, 'operator', 'Bob'),
     await createMember(app, slug, 'admin', 'Cem'),
   ];
+  await ann.call('POST', '/views', { name: 'Late', query: { tag: ['late'] }, shared: true });
   const desk = await openDesk(ann.token);
+  await desk.model.views.load();
   showAll(desk);
   const known: Known[] = [];
   const open = async (): Promise<void> => {
@@ -228,9 +330,9 @@ async function walk(seed: number, steps: number): Promise<{ readonly told: objec
         content: `answer ${next()}`,
         internal: next() < 0.4,
       }),
-    async () => {
-      // In the room that is open: what is changed in another one is told to those in it.
-      const id = desk.model.store.get().open?.id;
+    ...[1, 2].map((half) => async () => {
+      // In the room that is open, and in any other one.
+      const id = half === 1 ? desk.model.store.get().open?.id : pick(known).id;
       const member = pick(members);
       if (id === undefined) return undefined;
       const { body } = await member.call('GET', `/conversations/${id}/messages?limit=100`);
@@ -242,6 +344,26 @@ async function walk(seed: number, steps: number): Promise<{ readonly told: objec
       return next() < 0.5
         ? member.call('DELETE', path)
         : member.call('PATCH', path, { content: `changed ${next()}` });
+    }),
+    async () => {
+      // Of a visitor: what is unread goes with it.
+      const { id, visitor } = pick(known);
+      const { body } = await visitor.call('GET', `/conversations/${id}/messages?limit=100`);
+      const own = (body.messages as { id: string; senderRole: string }[]).filter(
+        ({ senderRole }) => senderRole === 'visitor',
+      );
+      return own.length < 2
+        ? undefined
+        : visitor.call('DELETE', `/conversations/${id}/messages/${pick(own).id}`);
+    },
+    async () => {
+      const { body } = await ann.call('GET', '/tags');
+      const tags = body.tags as { id: string; name: string }[];
+      if (tags.length === 0) return undefined;
+      const path = `/tags/${pick(tags).id}`;
+      return next() < 0.5
+        ? ann.call('DELETE', path)
+        : ann.call('PATCH', path, { name: pick(['Late', 'vip', 'a zebra', 'Zoo', 'bulk']) });
     },
     () =>
       pick(members).call('POST', '/conversations/bulk', {
@@ -254,6 +376,7 @@ async function walk(seed: number, steps: number): Promise<{ readonly told: objec
     async () => desk.cut(),
   ];
   for (let step = 0; step < steps; step += 1) await pick(kinds)();
+  await lastEvents(desk, members, open, known);
 
   // The last conversation stays open in both; what was deleted while it was in sight has left its place only there.
   const last = known.at(-1)?.id ?? '';
@@ -261,6 +384,7 @@ async function walk(seed: number, steps: number): Promise<{ readonly told: objec
   const fresh = await openDesk(ann.token);
   try {
     showAll(fresh);
+    await fresh.model.views.load();
     fresh.model.open(last);
     // The read marks of both have come and gone, and so has everything that was paced; a tab that was not shown when the
     // connection came back is asked for when it is.

@@ -71,6 +71,8 @@ const payloads: { [T in EventType]: z.ZodType<EventPayloads[T]> } = {
     createdAt: timestamp,
     internal: z.literal(true).optional(),
   }),
+  'conversation:outdated': z.strictObject({ conversationId, messageId: uuid }),
+  'tag:changed': z.strictObject({ tag: z.string(), renamed: z.string().nullable() }),
   'room:joined': z.strictObject({
     conversationId,
     status: entity.conversationStatus,

@@ -46,6 +46,6 @@ function isSignal(value: unknown): value is Signal {
     typeof value === 'object' &&
     value !== null &&
     'type' in value &&
-    ['typing', 'focus', 'notification'].includes(String(value.type))
+    ['typing', 'focus', 'notification', 'tag'].includes(String(value.type))
   );
 }

@@ -44,17 +44,33 @@ export async function createTag(
 
 /** The name alone changes: conversations keep the tag, and views follow it. @throws ServiceError not_found, conflict */
 export async function renameTag(
+  call: MemberCall,
+  input: Input<'tags.update'>,
+): Promise<Output<'tags.update'>> {
+  const { row, renamed } = await writeAs(call, organizationScope(call), (tx, current) =>
+    renameRow(tx, current, input),
+  );
+  tellStaff(call, row, renamed.name);
+  return { tag: serializeTag(renamed) };
+}
+
+/** Queues are shown what became of a tag; one that misses it learns of it when it asks again. */
+function tellStaff({ service }: MemberCall, { name, organization_id }: TagRow, renamed: string | null): void {
+  service.engine.signals.send({ type: 'tag', organizationId: organization_id, tag: name, renamed });
+}
+
+async function renameRow(
   tx: Tx,
   call: MemberCall,
   { tagId, name }: Input<'tags.update'>,
-): Promise<Output<'tags.update'>> {
+): Promise<{ readonly row: TagRow; readonly renamed: TagRow }> {
   const row = await accessTag(tx, call.actor, tagId);
   await assertFree(tx, call, name, row);
   const renamed: TagRow = { ...row, name, folded: foldTag(name) };
   await tx.repositories.tags.rename(renamed);
   await renameInViews(tx, call, row, name);
   await changed(tx, call, renamed, 'tags.update');
-  return { tag: serializeTag(renamed) };
+  return { row, renamed };
 }
 
 async function renameInViews(tx: Tx, { actor }: MemberCall, old: TagRow, name: string): Promise<void> {
@@ -80,12 +96,13 @@ export async function deleteTag(
   await removeInSlices(call.service, { organization: row.organization_id }, ({ repositories }, most) =>
     repositories.tags.takeOffSome(row.id, most),
   );
-  return writeAs(call, scope, async (tx, current) => {
+  await writeAs(call, scope, async (tx, current) => {
     await accessTag(tx, current.actor, tagId);
     await tx.repositories.tags.remove(row.id);
     await changed(tx, current, row, 'tags.delete');
-    return { success: true };
   });
+  tellStaff(call, row, null);
+  return { success: true };
 }
 
 /**

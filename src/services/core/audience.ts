@@ -33,9 +33,9 @@ export type LoggedEvent = Pick<
   readonly originConnectionId?: string | undefined;
 };
 
-/** The summary of a new message for staff outside its room. */
+/** What staff outside a room are told of it: the summary of a new message, or that one was edited or deleted. */
 export interface ActivityEvent {
-  readonly type: 'conversation:activity';
+  readonly type: 'conversation:activity' | 'conversation:outdated';
   readonly organization_id: string;
   readonly mode: Mode;
 }
@@ -54,6 +54,12 @@ export interface PresenceEvent {
   readonly organization_id: string;
 }
 
+/** A signal that is never stored: a tag of the organization has another name, or is gone. */
+export interface TagEvent {
+  readonly type: 'tag:changed';
+  readonly organization_id: string;
+}
+
 /** Something that one member alone is told of, or that a notification of theirs is over. */
 export interface NotificationEvent {
   readonly type: 'notification:new' | 'notification:cleared';
@@ -61,7 +67,13 @@ export interface NotificationEvent {
   readonly member_id: string;
 }
 
-export type DeliverableEvent = LoggedEvent | ActivityEvent | TypingEvent | PresenceEvent | NotificationEvent;
+export type DeliverableEvent =
+  | LoggedEvent
+  | ActivityEvent
+  | TypingEvent
+  | PresenceEvent
+  | TagEvent
+  | NotificationEvent;
 
 /** An organization's webhook. It receives live events only. */
 export interface WebhookListener {
@@ -133,7 +145,7 @@ function canReceiveInRoom(
   listener: VisitorActor | MemberActor,
   subscription: RoomSubscription,
 ): boolean {
-  if (event.type === 'presence' || event.type === 'conversation:activity' || isNotification(event))
+  if (event.type === 'presence' || event.type === 'tag:changed' || isActivity(event) || isNotification(event))
     return false;
   if (event.conversation_id !== subscription.conversationId) return false;
   if (event.organization_id !== listener.organizationId) return false;
@@ -155,12 +167,9 @@ function canReceiveOutsideRooms(
   if (event.organization_id !== listener.organizationId) return false;
   if (event.type === 'presence') return listener.kind === 'visitor';
   if (isNotification(event)) return listener.kind === 'member' && listener.memberId === event.member_id;
+  if (event.type === 'tag:changed') return listener.kind === 'member';
   if (listener.kind !== 'member' || !modes.includes(event.mode)) return false;
-  return (
-    event.type === 'conversation:activity' ||
-    event.audience === 'staff' ||
-    event.audience === 'staff_and_room'
-  );
+  return isActivity(event) || event.audience === 'staff' || event.audience === 'staff_and_room';
 }
 
 function canReceiveByWebhook(
@@ -175,6 +184,10 @@ function canReceiveByWebhook(
 
 function canReadFromLog(event: DeliverableEvent, { organizationId }: LogSubscription): boolean {
   return isLogged(event) && (organizationId === null || event.organization_id === organizationId);
+}
+
+function isActivity(event: DeliverableEvent): event is ActivityEvent {
+  return event.type === 'conversation:activity' || event.type === 'conversation:outdated';
 }
 
 function isTyping(event: DeliverableEvent): event is TypingEvent {
