@@ -1,6 +1,8 @@
 // Staff's answers by mail to visitors who have left: when one goes, when none does, what is in it, and what a person who
 // never wrote to anyone can be made to receive.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { mailHtml } from '../../src/services/mail/mail-html.ts';
+import { mailWords } from '../../src/services/mail/mail-words.ts';
 import { effectRetryDelay } from '../../src/services/outbox/outbox.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { rowsOf } from '../helpers/database.ts';
@@ -377,6 +379,24 @@ describe('the mail itself', () => {
     expect(text).toContain('Fett');
     expect(text).toContain('Schreiben Sie Ihre Antwort über diese Zeile');
     expect(html).toMatch(/lang="de" dir="ltr"/);
+  });
+
+  it('is no wider than a phone, and begins its lists on the side where its lines begin', () => {
+    const page = (locale: 'en' | 'ar', sample: string): string =>
+      mailHtml({
+        ...mailWords(locale, sample),
+        answers: true,
+        messages: [{ name: 'Olivia', text: '', html: '<ul><li>one</li></ul>', files: [] }],
+        signature: null,
+        reason: null,
+        stopUrl: null,
+      });
+    const english = page('en', 'Where is my parcel?');
+    // A long address would make it as wide as itself.
+    expect(english.match(/<table [^>]*table-layout:fixed/g)).toHaveLength(2);
+    expect(english).toContain('overflow-wrap:anywhere;word-break:break-word');
+    expect(english).toContain('<ul style="margin:0 0 8px;padding:0;padding-left:24px">');
+    expect(page('ar', 'أين طردي من فضلك')).toContain('padding:0;padding-right:24px');
   });
 
   it('breaks no header by names and subjects', async () => {

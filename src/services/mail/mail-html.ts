@@ -56,13 +56,15 @@ const rightToLeft = new Set(['ar']);
 /** The HTML part. */
 export function mailHtml(page: MailPage): string {
   const { language, words, messages, signature, answers, reason, stopUrl } = page;
-  const small = 'font-size:13px;line-height:1.5;color:#6b7280';
+  const isRightToLeft = rightToLeft.has(language);
+  // Fainter, not grey: no grey can be read on white and on black.
+  const small = 'font-size:13px;line-height:1.5;opacity:.75';
   const row = (content: string, style = ''): string =>
     `<tr><td style="padding:0 0 16px;${style}">${content}</td></tr>`;
   const message = ({ name, text, html, files, at }: ShownMessage): string =>
     row(
       `<p style="margin:0 0 4px;${small}">${escapeHtml(at === undefined ? words.wrote(name) : `${name}, ${at}`)}</p>` +
-        `<div>${html === null ? `<p style="margin:0">${linesToHtml(text)}</p>` : styleHtml(html)}</div>` +
+        `<div>${html === null ? `<p style="margin:0">${linesToHtml(text)}</p>` : styleHtml(html, isRightToLeft)}</div>` +
         (files.length === 0
           ? ''
           : `<p style="margin:4px 0 0;${small}">${escapeHtml(words.files(files.join(', ')))}</p>`),
@@ -72,16 +74,18 @@ export function mailHtml(page: MailPage): string {
     ...(answers ? [] : [escapeHtml(words.notRead)]),
     ...(stopUrl === null
       ? []
-      : [`<a href="${escapeHtml(stopUrl)}" style="color:#6b7280">${escapeHtml(words.stop)}</a>`]),
+      : [`<a href="${escapeHtml(stopUrl)}" style="color:inherit">${escapeHtml(words.stop)}</a>`]),
   ];
   return [
-    `<!doctype html><html lang="${language}" dir="${rightToLeft.has(language) ? 'rtl' : 'ltr'}"><head>`,
+    `<!doctype html><html lang="${language}" dir="${isRightToLeft ? 'rtl' : 'ltr'}"><head>`,
     '<meta charset="utf-8"><meta name="viewport" content="width=device-width">',
     '<meta name="color-scheme" content="light dark"><meta name="supported-color-schemes" content="light dark"></head>',
     '<body style="margin:0;padding:0">',
-    '<table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0"><tr><td style="padding:24px 16px">',
+    // A long address breaks where it must: otherwise a mail is wider than a phone.
+    '<table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0" style="table-layout:fixed">',
+    '<tr><td style="padding:24px 16px">',
     '<table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0" ',
-    'style="max-width:600px;font-family:system-ui,-apple-system,Segoe UI,Roboto,Arial,sans-serif;font-size:16px;line-height:1.5">',
+    'style="table-layout:fixed;max-width:600px;overflow-wrap:anywhere;word-break:break-word;font-family:system-ui,-apple-system,Segoe UI,Roboto,Arial,sans-serif;font-size:16px;line-height:1.5">',
     ...(answers ? [row(`-- ${escapeHtml(words.above)} --`, small)] : []),
     ...messages.map(message),
     ...(signature === null ? [] : [row(linesToHtml(signature))]),
@@ -92,20 +96,22 @@ export function mailHtml(page: MailPage): string {
   ].join('');
 }
 
+/** START stands for the side on which a line begins. */
 const styles: Readonly<Record<string, string>> = {
   p: 'margin:0 0 8px',
-  ul: 'margin:0 0 8px;padding-left:24px',
-  ol: 'margin:0 0 8px;padding-left:24px',
+  ul: 'margin:0 0 8px;padding:0;padding-START:24px',
+  ol: 'margin:0 0 8px;padding:0;padding-START:24px',
   pre: 'margin:0 0 8px;padding:8px;border:1px solid #9ca3af;white-space:pre-wrap;font-family:ui-monospace,Menlo,Consolas,monospace;font-size:14px',
   code: 'font-family:ui-monospace,Menlo,Consolas,monospace;font-size:14px',
-  blockquote: 'margin:0 0 8px;padding-left:12px;border-left:3px solid #9ca3af',
+  blockquote: 'margin:0 0 8px;padding-START:12px;border-START:3px solid #9ca3af',
 };
 
 /** Stored HTML with styles on its elements: mail programs read no style sheets. */
-function styleHtml(html: string): string {
+function styleHtml(html: string, isRightToLeft: boolean): string {
+  const start = isRightToLeft ? 'right' : 'left';
   return html.replace(
     /<(p|ul|ol|pre|code|blockquote)(?=[ >])/g,
-    (tag, name: string) => `${tag} style="${styles[name] ?? ''}"`,
+    (tag, name: string) => `${tag} style="${(styles[name] ?? '').replaceAll('START', start)}"`,
   );
 }
 
