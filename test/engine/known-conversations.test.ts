@@ -1,5 +1,5 @@
-// The writing connection keeps the rows of conversations it knows. Each way in which such a row could be out of date is
-// taken here, and the next message must find the conversation as it is.
+// The writing connection keeps the rows of conversations it knows, and how often configuration has changed. Each way in
+// which that could be out of date is taken here, and the next message must find everything as it is.
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import type { Tx } from '../../src/engine/engine.ts';
@@ -155,3 +155,17 @@ const sequence = () =>
       await repositories.messages.page({ conversationId, notes: true, order: 'asc', limit: 10, offset: 0 })
     ).map(({ seq }) => seq),
   );
+
+it('another process has changed configuration, and then this one', async () => {
+  const { store } = app.service.engine;
+  const epoch = () => store.write('server', async (tx) => tx.configurationEpoch());
+  expect(await epoch()).toBe(await store.freshConfiguration());
+  const other = new Database(databaseFile(app.folder));
+  other
+    .prepare("update meta set value = cast(cast(value as integer) + 1 as text) where key = 'configuration'")
+    .run();
+  other.close();
+  expect(await epoch()).toBeNull();
+  await store.write({ organization }, async (tx) => tx.configurationChanged(organization));
+  expect(await epoch()).toBe(await store.freshConfiguration());
+});

@@ -111,6 +111,8 @@ export class WriteQueue {
   readonly #queue: QueuedWrite[] = [];
   /** SQLite's number for the database as others have left it. */
   #dataVersion: unknown;
+  /** How often configuration has changed, as the database says; null: it is to be asked. */
+  #knownCount: number | null = null;
   /** Statements that may have changed rows. */
   #written = 0;
   #flushing = false;
@@ -306,18 +308,25 @@ export class WriteQueue {
     if (this.#connection.inTransaction) this.#statements.rollback.run();
   }
 
-  /** The rows that are known hold only while this connection alone has written. */
+  /** What is known holds only while this connection alone has written. */
   #forgetWhatOthersChanged(): void {
     const version = this.#statements.dataVersion.get();
-    if (version !== this.#dataVersion) this.#known.forget();
+    if (version !== this.#dataVersion) {
+      this.#known.forget();
+      this.#knownCount = null;
+    }
     this.#dataVersion = version;
   }
 
   #readConfigurationCount(): number {
-    return Number(this.#statements.configurationCount.get(...configurationCount.parameters)?.value ?? 0);
+    return (this.#knownCount ??= Number(
+      this.#statements.configurationCount.get(...configurationCount.parameters)?.value ?? 0,
+    ));
   }
 
   #countConfiguration(): number {
+    // Whether it is kept is not known before the commit.
+    this.#knownCount = null;
     return Number(this.#statements.countConfiguration.get(...countConfiguration.parameters)?.value);
   }
 
