@@ -3,25 +3,13 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { CommittedEvent, CommitNotice, Engine, NewEvent, Tx } from '../../src/engine/engine.ts';
 import { contractEngines, openContractEngine } from '../helpers/contract-engines.ts';
+import { releasedEvent } from '../helpers/engine-events.ts';
 import { eventually } from '../helpers/eventually.ts';
 import { createHostileEngine } from '../helpers/hostile-engine.ts';
 
 let engine: Engine;
 
-function event(name: string): NewEvent {
-  return {
-    organization_id: 'o',
-    conversation_id: name,
-    mode: 'live',
-    type: 'conversation:released',
-    audience: 'room',
-    actor_id: 'a',
-    message_id: null,
-    member_id: null,
-    payload: { name },
-    originConnectionId: `node:${name}`,
-  };
-}
+const event = (name: string): NewEvent => ({ ...releasedEvent(name), originConnectionId: `node:${name}` });
 
 const put = (key: string) => (tx: Tx) => tx.repositories.meta.set(key, key);
 const get = (key: string): Promise<string | undefined> =>

@@ -2,13 +2,14 @@
 // to all of them, and a node that has ended or frozen holds nothing for long.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createSystemClock } from '../../src/engine/clock.ts';
-import type { CommittedEvent, Engine, LimitVerdict, NewEvent, Signal } from '../../src/engine/engine.ts';
+import type { CommittedEvent, Engine, LimitVerdict, Signal } from '../../src/engine/engine.ts';
 import { Link } from '../../src/engine/postgres/link.ts';
 import { migrateDatabaseUrl } from '../../src/engine/open-engine.ts';
 import { migratePostgres, newestSchema } from '../../src/engine/postgres/migrate.ts';
 import { inspectPostgres, nodesOf } from '../../src/engine/postgres/inspect.ts';
 import { openPostgresEngine } from '../../src/engine/postgres/open-postgres.ts';
 import { createMigratedDatabase } from '../helpers/contract-engines.ts';
+import { releasedEvent } from '../helpers/engine-events.ts';
 import { eventually } from '../helpers/eventually.ts';
 import { askDatabase, createDatabase, type TestDatabase } from '../helpers/postgres.ts';
 
@@ -312,18 +313,6 @@ describe('a node that is gone', () => {
 });
 
 describe('what a node tells of the log', () => {
-  const event = (name: string): NewEvent => ({
-    organization_id: 'o',
-    conversation_id: name,
-    mode: 'live',
-    type: 'conversation:released',
-    audience: 'room',
-    actor_id: 'a',
-    message_id: null,
-    member_id: null,
-    payload: { name },
-  });
-
   it('has the payload of its own events also where another’s news comes before the answer to its commit', async () => {
     const [one, other] = [await openNode(), await openNode()];
     const heard: CommittedEvent[] = [];
@@ -347,9 +336,9 @@ describe('what a node tells of the log', () => {
     });
     let heldBack = true;
     try {
-      const mine = one.store.write('server:mine', (tx) => tx.emit(event('mine')));
+      const mine = one.store.write('server:mine', (tx) => tx.emit(releasedEvent('mine')));
       await committed.promise;
-      await other.store.write('server:theirs', (tx) => tx.emit(event('theirs')));
+      await other.store.write('server:theirs', (tx) => tx.emit(releasedEvent('theirs')));
       // The news has come, and the log was read, before the node knows of its own commit.
       await looked.promise;
       for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve));

@@ -11,10 +11,10 @@ import {
   type Clock,
   type CommitNotice,
   type Engine,
-  type NewEvent,
   type Tx,
 } from '../../src/engine/engine.ts';
 import { databaseFile, openEngine, prepareFolder } from '../../src/engine/open-engine.ts';
+import { releasedEvent } from '../helpers/engine-events.ts';
 import { eventually } from '../helpers/eventually.ts';
 import { openInOtherProcess, type OtherProcess } from '../helpers/process.ts';
 import { commitsInLog, watchStatements, type Watch } from '../helpers/storage.ts';
@@ -53,20 +53,6 @@ async function openOther(): Promise<OtherProcess> {
   const made = await openInOtherProcess(file());
   others.push(made);
   return made;
-}
-
-function event(name: string): NewEvent {
-  return {
-    organization_id: 'o',
-    conversation_id: name,
-    mode: 'live',
-    type: 'conversation:released',
-    audience: 'room',
-    actor_id: 'a',
-    message_id: null,
-    member_id: null,
-    payload: { name },
-  };
 }
 
 const put = (key: string) => (tx: Tx) => tx.repositories.meta.set(key, key);
@@ -152,17 +138,17 @@ describe('group commit', () => {
     const outcomes = await Promise.allSettled([
       engine.store.write('server', async (tx) => {
         await put('first')(tx);
-        await tx.emit(event('first'));
+        await tx.emit(releasedEvent('first'));
       }),
       engine.store.write('server', async (tx) => {
         await put('second')(tx);
-        await tx.emit(event('second'));
+        await tx.emit(releasedEvent('second'));
         tx.configurationChanged('acme');
         throw new Error('no');
       }),
       engine.store.write('server', async (tx) => {
         await put('third')(tx);
-        await tx.emit(event('third'));
+        await tx.emit(releasedEvent('third'));
       }),
     ]);
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
@@ -242,7 +228,7 @@ describe('group commit', () => {
       [1, 2, 3].map((index) =>
         engine.store.write('server', async (tx) => {
           await put(`lost${index}`)(tx);
-          await tx.emit(event(`lost${index}`));
+          await tx.emit(releasedEvent(`lost${index}`));
         }),
       ),
     );
@@ -263,7 +249,7 @@ describe('transactions', () => {
       await put('x')(tx);
     });
     expect(() => leaked?.repositories).toThrow('after its end');
-    expect(() => leaked?.emit(event('late'))).toThrow('after its end');
+    expect(() => leaked?.emit(releasedEvent('late'))).toThrow('after its end');
     let failed: Tx | undefined;
     await engine.store
       .write('server', (tx) => {
@@ -365,9 +351,9 @@ describe('events', () => {
     });
     const writes = Array.from({ length: 330 }, (_, index) =>
       engine.store.write('server', async (tx) => {
-        await tx.emit(event(`e${index}`));
+        await tx.emit(releasedEvent(`e${index}`));
         if (index % 7 === 0) throw new Error('no');
-        if (index % 5 === 0) await tx.emit(event(`e${index}b`));
+        if (index % 5 === 0) await tx.emit(releasedEvent(`e${index}b`));
       }),
     );
     await Promise.allSettled(writes);
@@ -385,9 +371,9 @@ describe('events', () => {
   it('are not heard after unsubscribing', async () => {
     const heard: CommitNotice[] = [];
     const stop = engine.store.subscribe((notice) => heard.push(notice));
-    await engine.store.write('server', (tx) => tx.emit(event('one')));
+    await engine.store.write('server', (tx) => tx.emit(releasedEvent('one')));
     stop();
-    await engine.store.write('server', (tx) => tx.emit(event('two')));
+    await engine.store.write('server', (tx) => tx.emit(releasedEvent('two')));
     expect(heard.flatMap(({ events }) => events.map((one) => one.conversation_id))).toEqual(['one']);
   });
 });
