@@ -9,7 +9,7 @@ import Database from 'better-sqlite3';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { databaseFile } from '../../src/engine/open-engine.ts';
 import { sizeLimits } from '../../src/protocol/codes.ts';
-import { exportOrganization } from '../../src/services/data/export-import.ts';
+import { exportOrganization } from '../../src/services/data/export.ts';
 import { startApp } from '../helpers/app.ts';
 import { deskbell, start } from '../helpers/cli.ts';
 import { rowsOf } from '../helpers/database.ts';

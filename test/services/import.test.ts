@@ -3,7 +3,8 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sizeLimits } from '../../src/protocol/codes.ts';
-import { exportOrganization, importOrganization } from '../../src/services/data/export-import.ts';
+import { exportOrganization } from '../../src/services/data/export.ts';
+import { importOrganization } from '../../src/services/data/import.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { rowsOf } from '../helpers/database.ts';
 import {

@@ -2,7 +2,8 @@
 // traces, what falls with what, and the journey to another server.
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { exportOrganization, importOrganization } from '../../src/services/data/export-import.ts';
+import { exportOrganization } from '../../src/services/data/export.ts';
+import { importOrganization } from '../../src/services/data/import.ts';
 import { ServiceError } from '../../src/services/core/errors.ts';
 import { rechunkStaleDocuments } from '../../src/services/assistant/knowledge/documents.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';

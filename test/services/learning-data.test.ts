@@ -3,7 +3,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { sizeLimits } from '../../src/protocol/codes.ts';
 import { rechunkStaleDocuments } from '../../src/services/assistant/knowledge/documents.ts';
-import { exportOrganization, importOrganization } from '../../src/services/data/export-import.ts';
+import { exportOrganization } from '../../src/services/data/export.ts';
+import { importOrganization } from '../../src/services/data/import.ts';
 import { purge } from '../../src/services/data/retention.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { createShop } from '../helpers/assistant.ts';

@@ -3,7 +3,8 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { sizeLimits } from '../../src/protocol/codes.ts';
 import { totpCode, totpStep } from '../../src/services/auth/totp.ts';
-import { exportOrganization, importOrganization } from '../../src/services/data/export-import.ts';
+import { exportOrganization } from '../../src/services/data/export.ts';
+import { importOrganization } from '../../src/services/data/import.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { request, type Reply } from '../helpers/client.ts';
 import { rowsOf } from '../helpers/database.ts';

@@ -1,7 +1,8 @@
 // Owns: passkeys as a second factor, over real sockets, with an authenticator that lies: what is signed for another
 // challenge, page, member or server proves nothing, each challenge counts once, and a clone is known by its count.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { exportOrganization, importOrganization } from '../../src/services/data/export-import.ts';
+import { exportOrganization } from '../../src/services/data/export.ts';
+import { importOrganization } from '../../src/services/data/import.ts';
 import { relyingParty } from '../../src/services/auth/webauthn.ts';
 import { totpCode, totpStep } from '../../src/services/auth/totp.ts';
 import { sizeLimits } from '../../src/protocol/codes.ts';

@@ -63,7 +63,7 @@ async function exportOrganization(
 ): Promise<void> {
   if (file === undefined)
     throw new UsageError('Name a file to write the organization to: deskbell export --org S FILE');
-  const { exportOrganization: exportRows } = await import('../../services/data/export-import.ts');
+  const { exportOrganization: exportRows } = await import('../../services/data/export.ts');
   const done = await withLocal(context, ({ service }) =>
     writeNew(file, (put) =>
       exportRows(

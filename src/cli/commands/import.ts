@@ -22,7 +22,7 @@ async function importData(context: Context, _options: object, [file = '']: reado
   const found = await stat(file).catch(() => null);
   if (found?.isDirectory() === true) return importAll(context, file);
   if (found?.isFile() !== true) throw new CommandError(`There is no file ${file}.`);
-  const { importOrganization } = await import('../../services/data/export-import.ts');
+  const { importOrganization } = await import('../../services/data/import.ts');
   const lines = (): AsyncIterable<string> =>
     createInterface({ input: createReadStream(file, 'utf8'), crlfDelay: Infinity });
   const { organization, rows } = await withLocal(

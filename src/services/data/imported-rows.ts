@@ -1,5 +1,5 @@
 // What a row of an imported file must be: the schemas and rules that hold for what is typed in, column by column.
-// Each row is read by itself; what binds it to other rows is export-import.ts. Stores nothing.
+// Each row is read by itself; what binds it to other rows is import.ts. Stores nothing.
 import { z } from 'zod';
 import { applicationSettingsPatch, locale, timezone } from '../../protocol/application-settings.ts';
 import { knowledgeFormat, synonyms } from '../../protocol/assistant.ts';

@@ -1,17 +1,12 @@
-// The rules of moving all organizations of a server to another: a file for each (export-import.ts), and a list of them
+// The rules of moving all organizations of a server to another: a file for each (export.ts, import.ts), and a list of them
 // that is written last, so that a folder without one is known as cut off. For commands only.
 import { z } from 'zod';
 import { organization } from '../../protocol/entities.ts';
 import { ServiceError } from '../core/errors.ts';
 import { isoTime } from '../core/serializers.ts';
-import {
-  exportOrganization,
-  importedFile,
-  importOrganization,
-  verifyFile,
-  type ExportSummary,
-  type Lines,
-} from './export-import.ts';
+import { exportOrganization } from './export.ts';
+import { importedFile, importOrganization } from './import.ts';
+import { verifyFile, type ExportSummary, type Lines } from './organization-file.ts';
 import type { Call, OwnerCall } from '../service.ts';
 
 const format = 'deskbell-installation';

@@ -1,18 +1,13 @@
-// The rules of moving an organization to another server: its rows as lines of JSON,
-// same ids, its secrets sealed anew under the other server's key. An import comes in slices, and
-// is found once all of it is there (arrivals.ts). For commands only: an export is one long snapshot.
-import { createHash, type Hash } from 'node:crypto';
+// An organization that comes from another server: the rows of its file, checked like input, with its secrets sealed anew
+// under this server's key. It comes in slices, and is found once all of it is there (arrivals.ts). For commands only.
 import { queueLimits } from '../../protocol/codes.ts';
-import { organization } from '../../protocol/entities.ts';
 import type { AnyRow, ExportedTable } from '../../engine/repositories/export-import.ts';
 import type { OrganizationRow } from '../../engine/rows.ts';
-import { accessOrganization } from '../core/access.ts';
 import { audit } from '../core/audit.ts';
 import { ServiceError } from '../core/errors.ts';
 import { rechunkStaleDocuments } from '../assistant/knowledge/documents.ts';
 import { removeDueBytes } from '../files/file-job.ts';
 import { objectName } from '../files/links.ts';
-import { isoTime } from '../core/serializers.ts';
 import { writeSlice } from '../core/slices.ts';
 import {
   beginArrival,
@@ -21,42 +16,21 @@ import {
   removeArrival,
   type Arrival,
 } from './arrivals.ts';
-import { createIncomingBytes, exportBytes, type IncomingBytes } from './file-bytes.ts';
+import { createIncomingBytes, type IncomingBytes } from './file-bytes.ts';
 import { checkFileRow, createFileSchemas, type FileSchemas } from './imported-rows.ts';
+import {
+  importError,
+  parseLine,
+  sealedColumns,
+  secretLocation,
+  verifyFile,
+  type ExportSummary,
+  type Header,
+  type Lines,
+  type VerifiedFile,
+} from './organization-file.ts';
 import { maxWebhooks } from '../webhooks/webhooks.ts';
-import type { Call, OwnerCall, ReadTx, Service, Tx } from '../service.ts';
-
-const format = 'deskbell-organization';
-const version = 1;
-const pageRows = 500;
-
-/** Columns that are sealed under a server's key; their text travels, so the file holds secrets. */
-const sealedColumns: Readonly<Partial<Record<ExportedTable['name'], string>>> = {
-  applications: 'identity_secret',
-  api_keys: 'sealed',
-  webhooks: 'sealed',
-  member_totp: 'sealed',
-};
-
-/** With the move, a rotated secret no longer signs. */
-const noPreviousSecret = { previous_sealed: null, previous_until: null };
-
-interface Header {
-  readonly format: string;
-  readonly version: number;
-  readonly schema: number;
-  readonly exportedAt: string;
-  readonly organization: Pick<OrganizationRow, 'id' | 'slug' | 'name'>;
-}
-
-const organizationOfHeader = organization.pick({ id: true, slug: true, name: true });
-
-export interface ExportSummary {
-  readonly organization: Header['organization'];
-  readonly rows: number;
-  /** Of all lines but the last, which has it: two exports have the same one where all they say is the same. */
-  readonly sha256: string;
-}
+import type { Call, ReadTx, Service, Tx } from '../service.ts';
 
 /** Where it is noted which file an organization came from. */
 const importedFrom = (organizationId: string): string => `imported_${organizationId}`;
@@ -65,111 +39,6 @@ const importedFrom = (organizationId: string): string => `imported_${organizatio
 export async function importedFile(tx: ReadTx, organizationId: string): Promise<string | null> {
   return (await tx.repositories.meta.get(importedFrom(organizationId))) ?? null;
 }
-
-/**
- * Writes an organization as lines of JSON, as of one commit.
- * @param reference slug or id
- * @param write takes one line, without its end
- * @throws ServiceError not_found
- */
-export async function exportOrganization(
-  call: OwnerCall,
-  reference: string,
-  write: (line: string) => Promise<void>,
-): Promise<ExportSummary> {
-  const { service } = call;
-  const { store, clock } = service.engine;
-  const hash = createHash('sha256');
-  const put = async (value: object): Promise<void> => {
-    const line = JSON.stringify(value);
-    hash.update(`${line}\n`);
-    await write(line);
-  };
-  const done = await store.readAlone(async (tx) => {
-    const { id, slug, name } = await accessOrganization(tx, call.actor, reference);
-    const { exportImport } = tx.repositories;
-    const header: Header = {
-      format,
-      version,
-      schema: await exportImport.schema(),
-      exportedAt: isoTime(clock.now()),
-      organization: { id, slug, name },
-    };
-    await put(header);
-    let rows = 0;
-    for (const table of exportImport.tables) {
-      for (let after: AnyRow | null = null; ;) {
-        const page: { rows: AnyRow[]; next: AnyRow | null } = await exportImport.page(
-          table,
-          id,
-          after,
-          pageRows,
-        );
-        for (const row of page.rows) rows += await exportRow(service, table, row, id, put);
-        after = page.next;
-        if (after === null) break;
-      }
-    }
-    return { organization: header.organization, rows };
-  });
-  const sha256 = hash.digest('hex');
-  await write(JSON.stringify({ end: true, rows: done.rows, sha256 }));
-  await store.write({ organization: done.organization.id }, (tx) =>
-    audit(tx, call, {
-      organizationId: done.organization.id,
-      action: 'organizations.export',
-      subject: `organization:${done.organization.id}`,
-      detail: { rows: done.rows },
-    }),
-  );
-  return { ...done, sha256 };
-}
-
-/** Writes a row; that of a file with its bytes behind it, or not at all where they are lost. @returns how many lines */
-async function exportRow(
-  service: Service,
-  table: ExportedTable,
-  row: AnyRow,
-  organizationId: string,
-  put: (value: object) => Promise<void>,
-): Promise<number> {
-  const line = { table: table.name, row: unsealRow(service, table, row, organizationId) };
-  if (table.name !== 'files') {
-    await put(line);
-    return 1;
-  }
-  let lines = 0;
-  await exportBytes(service, row, async (bytes) => {
-    if (lines === 0) await put(line);
-    if (bytes.length > 0) await put({ bytes: bytes.toString('base64') });
-    lines += (lines === 0 ? 1 : 0) + (bytes.length > 0 ? 1 : 0);
-  });
-  return lines;
-}
-
-function secretLocation({ name }: ExportedTable, column: string, row: AnyRow, organizationId: string) {
-  return { table: `${name}.${column}`, row: String(row['id']), organizationId };
-}
-
-function unsealRow({ secrets }: Service, table: ExportedTable, row: AnyRow, organizationId: string): AnyRow {
-  // Made with a key of this server: it says nothing on another.
-  if (table.name === 'visitors') return { ...row, address_digest: null };
-  if (table.name === 'files') {
-    const { object: _keyed, ...rest } = row;
-    return rest;
-  }
-  const column = sealedColumns[table.name];
-  if (column === undefined) return row;
-  const { digest: _keyed, ...rest } = row;
-  return {
-    ...rest,
-    ...(table.name === 'webhooks' ? noPreviousSecret : {}),
-    [column]: secrets.open(row[column] as Uint8Array, secretLocation(table, column, row, organizationId)),
-  };
-}
-
-/** What came in: its lines, each time from the beginning. */
-export type Lines = () => AsyncIterable<string>;
 
 /**
  * Takes an organization in, all of it or nothing: in slices, beside others' work. It is found once its last row is there.
@@ -223,69 +92,6 @@ function completeImport(
     });
     return { organization: header.organization, rows, sha256 };
   });
-}
-
-function importError(why: string): ServiceError {
-  return new ServiceError('bad_request', `The file can't be imported: ${why}. Nothing was changed.`);
-}
-
-/** A file whose lines are all there, as they were written. */
-export interface VerifiedFile {
-  readonly header: Header;
-  readonly sha256: string;
-}
-
-/**
- * Reads the whole file once before anything is touched.
- * @throws ServiceError bad_request: it is no export, is cut off or was changed
- */
-export async function verifyFile(lines: Lines): Promise<VerifiedFile> {
-  const hash = createHash('sha256');
-  let header: Header | null = null;
-  let held: string | null = null;
-  let rows = -2;
-  for await (const line of lines()) {
-    header ??= readHeader(line);
-    if (held !== null) hash.update(`${held}\n`);
-    held = line;
-    rows += 1;
-  }
-  if (header === null || held === null) throw importError('it is empty');
-  return { header, sha256: assertEnd(held, rows, hash) };
-}
-
-function readHeader(line: string): Header {
-  const value = parseLine(line) as Partial<Header>;
-  const organization = organizationOfHeader.safeParse(value.organization);
-  if (value.format !== format || !organization.success)
-    throw importError('it is no export of an organization');
-  if (value.version !== version || typeof value.schema !== 'number')
-    throw importError('it was written by another version of deskbell');
-  return {
-    format,
-    version,
-    schema: value.schema,
-    exportedAt: String(value.exportedAt),
-    organization: organization.data,
-  };
-}
-
-function assertEnd(line: string, rows: number, hash: Hash): string {
-  const end = parseLine(line) as { end?: unknown; rows?: unknown; sha256?: unknown };
-  if (end.end !== true) throw importError('its end is missing');
-  const sha256 = hash.digest('hex');
-  if (end.rows !== rows || end.sha256 !== sha256) throw importError('it was changed after it was written');
-  return sha256;
-}
-
-function parseLine(line: string): object {
-  try {
-    const value: unknown = JSON.parse(line);
-    if (typeof value === 'object' && value !== null) return value;
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-  }
-  throw importError('it is no export of an organization');
 }
 
 async function assertNotPresent(tx: ReadTx, { organization: { id, slug } }: Header): Promise<void> {
