@@ -197,6 +197,27 @@ describe('a transaction that is lost', () => {
     expect(found).toEqual(outcomes.map((_, index) => (index === 4 ? undefined : 'kept')));
   });
 
+  it('and whose locks another holds, is not waited for by the others of its group', async () => {
+    const [{ store } = expect.unreachable()] = nodes;
+    const holder = await Link.open({ url: database.url, name: 'holder', durable: false, patient: true });
+    await holder.query({ text: 'begin' });
+    for (const { id } of locksOf(partOf('held')).slice(-1))
+      await holder.query({ text: `select pg_advisory_xact_lock(${id})` });
+    let told = false;
+    const held = store
+      .write(partOf('held'), ({ repositories }) => repositories.meta.set('held', 'kept'))
+      .finally(() => (told = true));
+    await Promise.all(
+      Array.from({ length: 9 }, (_, index) =>
+        store.write(partOf(`c${index}`), ({ repositories }) => repositories.meta.set(`k${index}`, 'kept')),
+      ),
+    );
+    expect(told).toBe(false);
+    await holder.query({ text: 'commit' });
+    await holder.close();
+    await held;
+  });
+
   it('with all connections ended beside it: callers are told, and the next writes and reads go on', async () => {
     const [one, other] = nodes;
     if (one === undefined || other === undefined) return expect.unreachable();

@@ -43,6 +43,8 @@ export interface LaneOptions {
 const maxAttempts = 3;
 
 const begin: Statement = { name: 'begin', text: 'begin' };
+/** For an operation that others wait behind. */
+const briefLocks: Statement = { name: 'brief_locks', text: "set local lock_timeout = '100ms'" };
 const rollback: Statement = { name: 'rollback', text: 'rollback' };
 const commit: Statement = { name: 'commit', text: 'commit' };
 const lockScopes: Statement = {
@@ -90,7 +92,7 @@ export class Lane {
   async run(group: readonly QueuedWrite[]): Promise<void> {
     const outcome = await this.#attempt(group);
     if (outcome === 'done') return;
-    if (group.length > 1) for (const one of group) await this.#runAlone(one);
+    if (group.length > 1) await this.#runEach(group);
     else if (group[0] !== undefined) await this.#runAgain(group[0], outcome.again, 1);
   }
 
@@ -104,14 +106,22 @@ export class Lane {
     await this.#link?.close();
   }
 
-  async #runAlone(one: QueuedWrite): Promise<void> {
-    const outcome = await this.#attempt([one]);
-    if (outcome !== 'done') await this.#runAgain(one, outcome.again, 1);
+  /** Those whose locks another holds come last: the others must not wait for them once more. */
+  async #runEach(group: readonly QueuedWrite[]): Promise<void> {
+    const late: QueuedWrite[] = [];
+    for (const one of group) {
+      const outcome = await this.#attempt([one], true);
+      if (outcome === 'done') continue;
+      if (isWorthRepeating(outcome.again)) late.push(one);
+      else one.reject(refusal(outcome.again));
+    }
+    for (const one of late) await this.#runAgain(one, null, 0);
   }
 
   async #runAgain(one: QueuedWrite, reason: unknown, attempts: number): Promise<void> {
     let why = reason;
-    for (let attempt = attempts; attempt < maxAttempts && isWorthRepeating(why); attempt += 1) {
+    for (let attempt = attempts; attempt < maxAttempts; attempt += 1) {
+      if (attempt > 0 && !isWorthRepeating(why)) break;
       const outcome = await this.#attempt([one]);
       if (outcome === 'done') return;
       why = outcome.again;
@@ -127,7 +137,8 @@ export class Lane {
     return this.#link;
   }
 
-  async #attempt(group: readonly QueuedWrite[]): Promise<Outcome> {
+  /** @param brief gives up soon where locks are held by another */
+  async #attempt(group: readonly QueuedWrite[], brief = false): Promise<Outcome> {
     let link: Link;
     try {
       link = await this.#connected();
@@ -136,7 +147,7 @@ export class Lane {
       return 'done';
     }
     const run = new GroupRun(link, this.#options);
-    await run.operations(group);
+    await run.operations(group, brief);
     if (run.lost !== null) {
       await link.query(rollback).catch(() => undefined);
       return this.#giveUp(group, run.lost);
@@ -219,11 +230,12 @@ class GroupRun {
     this.#options = options;
   }
 
-  async operations(group: readonly QueuedWrite[]): Promise<void> {
+  async operations(group: readonly QueuedWrite[], brief: boolean): Promise<void> {
     const locks = together(group.map((one) => one.locks));
     // Nothing is waited for: the first statements of the operations travel with these.
     const begun = [
       this.#link.query(begin),
+      ...(brief ? [this.#link.query(briefLocks)] : []),
       this.#link.query(lockScopes, [locks.map(({ id }) => id), locks.map(({ exclusive }) => exclusive)]),
     ];
     for (const one of begun) one.catch((error: unknown) => this.#lose(error));

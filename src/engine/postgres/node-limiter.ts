@@ -1,6 +1,13 @@
 // Counts uses for all nodes: a row for each key, and all that is asked in one turn of the loop decided in one
 // transaction. What was counted need not survive a loss of power: it is committed without waiting.
-import { StoreUnavailableError, type LimitCheck, type Limiter, type LimitVerdict } from '../engine.ts';
+import { createSystemClock } from '../clock.ts';
+import {
+  StoreUnavailableError,
+  type Clock,
+  type LimitCheck,
+  type Limiter,
+  type LimitVerdict,
+} from '../engine.ts';
 import { isWorthRepeating, refusal, type Link, type Statement } from './link.ts';
 import { LimitUses } from './limit-uses.ts';
 
@@ -53,8 +60,8 @@ interface Asked {
 
 export class NodeLimiter implements Limiter {
   readonly #open: () => Promise<Link>;
-  readonly #monotonicMs: () => number;
-  /** What the database's clock shows more than this node's, as of the connection. */
+  readonly #clock: Pick<Clock, 'now' | 'monotonic'>;
+  /** What the database's clock shows more than the one of this node that never jumps, as of the connection. */
   #ahead = 0;
   #link: Link | null = null;
   #waiting: Asked[] = [];
@@ -64,11 +71,11 @@ export class NodeLimiter implements Limiter {
 
   /**
    * @param open makes a connection whose commits wait for no disk
-   * @param monotonicMs a clock that never jumps; all nodes add what the database's clock shows more
+   * @param clock the node's own; what the database's shows more is added, and steps of either change nothing
    */
-  constructor(open: () => Promise<Link>, monotonicMs: () => number) {
+  constructor(open: () => Promise<Link>, clock: Pick<Clock, 'now' | 'monotonic'>) {
     this.#open = open;
-    this.#monotonicMs = monotonicMs;
+    this.#clock = clock;
   }
 
   take(checks: readonly LimitCheck[]): LimitVerdict | Promise<LimitVerdict> {
@@ -133,16 +140,35 @@ export class NodeLimiter implements Limiter {
     if (this.#link !== null && !this.#link.lost) return this.#link;
     void this.#link?.close();
     const link = await this.#open();
-    const { rows } = await link.query<{ now: number }>(readClock);
-    this.#ahead = (rows[0]?.now ?? 0) - this.#monotonicMs();
+    const skew = await measureSkew(link);
+    this.#ahead = skew + this.#clock.now() - this.#clock.monotonic();
     this.#link = link;
     return link;
   }
 
   /** The same on all nodes, whatever their own clocks show. A step of one changes nothing that is being counted. */
   #now(): number {
-    return Math.floor(this.#monotonicMs() + this.#ahead);
+    return Math.floor(this.#clock.monotonic() + this.#ahead);
   }
+}
+
+/** What the machine's clock shows, also where another one is handed in. */
+const machine = createSystemClock();
+/** How often the database is asked for its time: the quickest answer says it best. */
+const clockQuestions = 3;
+
+/** @returns what the database's clock shows more than the machine's, ms; 0 where the two agree as well as can be told */
+async function measureSkew(link: Link): Promise<number> {
+  let [skew, doubt] = [0, Infinity];
+  for (let asked = 0; asked < clockQuestions; asked += 1) {
+    const before = machine.now();
+    const { rows } = await link.query<{ now: number }>(readClock);
+    const after = machine.now();
+    if (after - before >= doubt) continue;
+    doubt = after - before;
+    skew = (rows[0]?.now ?? before) - (before + after) / 2;
+  }
+  return Math.abs(skew) <= doubt / 2 + 1 ? 0 : skew;
 }
 
 async function decideOn(link: Link, group: readonly Asked[], now: number): Promise<LimitVerdict[]> {

@@ -94,7 +94,7 @@ async function openNode(
     nameOf,
     ...(beatMs !== undefined && { beatMs }),
   });
-  const limiter = new NodeLimiter(() => open(false), clock.monotonic);
+  const limiter = new NodeLimiter(() => open(false), clock);
   const engine: Engine = {
     nodeId,
     store,
