@@ -2,15 +2,22 @@
 import { defineConfig, type TestProjectConfiguration } from 'vitest/config';
 import { LongestFirst } from './test/helpers/sequencer.ts';
 
-/** @param folders a pattern of folders below test/ */
-function project(name: string, folders: string, env: Record<string, string> = {}): TestProjectConfiguration {
-  return { extends: true, test: { name, include: [`test/${folders}/**/*.test.{ts,tsx}`], env } };
+/** @param files a pattern of files below test/, without what follows their names */
+function project(name: string, files: string, env: Record<string, string> = {}): TestProjectConfiguration {
+  return { extends: true, test: { name, include: [`test/${files}.test.{ts,tsx}`], env } };
 }
 
-/** The journeys once more, behind the hostile engine; `npm run test:hostile` puts all that it runs behind it. */
-const hostile =
+/** On PostgreSQL: those of the transports that touch the engine most. `npm run test:postgres` runs all of them there. */
+const onPostgres =
+  'transports/{rest-messages,rest-people,tenancy,staff-queue,socket-subscriptions,socket-walk,knowledge}';
+
+/** The journeys once more, behind the hostile engine, and a part of the transports on PostgreSQL. A run that says where it runs has neither. */
+const onceMore =
   process.env['DESKBELL_TEST_ENGINE'] === undefined
-    ? [project('hostile', 'e2e', { DESKBELL_TEST_ENGINE: 'hostile:1' })]
+    ? [
+        project('hostile', 'e2e/**/*', { DESKBELL_TEST_ENGINE: 'hostile:1' }),
+        project('postgres', onPostgres, { DESKBELL_TEST_ENGINE: 'postgres' }),
+      ]
     : [];
 
 /** `npm run test:long`, or a number of rounds that a person has chosen: those last as long as they last. */
@@ -20,7 +27,7 @@ const unbounded =
 export default defineConfig({
   test: {
     environment: 'node',
-    projects: [project('tests', '*'), ...hostile],
+    projects: [project('tests', '*/**/*'), ...onceMore],
     // Files share workers, which load the program once.
     isolate: false,
     pool: 'forks',

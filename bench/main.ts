@@ -5,7 +5,7 @@ import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Child, ways } from './protocol.ts';
-import { idleMemory, startUp, versionTime } from './program.ts';
+import { idleMemory, median, startUp, versionTime } from './program.ts';
 import { compareSends, peers, sendTable } from './sends.ts';
 
 const help = `npm run bench [-- options]
@@ -17,6 +17,8 @@ const help = `npm run bench [-- options]
                     assistant: an answer from 20,000 passages, against a bare full-text match;
                     queue: lists and counts in 100,000 conversations, against bare SQL over the same rows;
                     attacks: floods and a large deletion, with what they cost the others;
+                    cluster: three servers on one PostgreSQL database, against a bare store in as many processes
+                    (needs a build, and the packages of the tests);
                     mixed: everything at once beside --sockets sockets, against a quiet loop (needs a build);
                     the default run would take over a minute with these, so name them
   --rounds N        rounds of each server, in turn, at full and at half load; medians count (9)
@@ -168,6 +170,27 @@ async function main(): Promise<void> {
         .join(' ')}`,
     );
     print(await queueCost(values.folder, Number(values.rounds)), 'bare SQL');
+  }
+  if (chosen.has('cluster')) {
+    const { clusterCost } = await import('./cluster.ts');
+    const { servers, bare } = await clusterCost({
+      folder: values.folder,
+      rounds: Number(values.rounds),
+      seconds: Number(values.seconds),
+      pairs: Number(values.pairs),
+    });
+    const [own, theirs] = [median(servers), median(bare)];
+    print(
+      [
+        {
+          what: `messages a second, three servers, load ${loadavg()[0]?.toFixed(1)}`,
+          deskbell: own.toFixed(0),
+          ceiling: theirs.toFixed(0),
+          ratio: (own / theirs).toFixed(2),
+        },
+      ],
+      'bare store',
+    );
   }
   if (chosen.has('attacks')) {
     const { attacks } = await import('./attacks.ts');

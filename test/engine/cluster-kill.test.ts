@@ -1,19 +1,13 @@
 // Several servers as processes on one PostgreSQL database, killed at random under load, and the database too: every
 // acknowledged message is there once, under the id that was promised, and is heard once and in order wherever one listens.
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { readConfig } from '../../src/config.ts';
-import { openService } from '../../src/open-service.ts';
-import { sizeLimits } from '../../src/protocol/codes.ts';
-import type { OperationName, Output, RawInput } from '../../src/protocol/operations.ts';
-import type { Actor, VisitorActor } from '../../src/services/core/actor.ts';
-import { execute } from '../../src/services/execute.ts';
 import { ensureBuilt, serve, type ServeProcess } from '../helpers/cli.ts';
-import { LoadListener, LoadSender } from '../helpers/cluster-load.ts';
+import { LoadListener, LoadSender, makeTalks, noLimits } from '../helpers/cluster-load.ts';
 import { eventually } from '../helpers/eventually.ts';
 import { askDatabase, OwnServer } from '../helpers/postgres.ts';
 import { isLong, repeatable, rounds, seededRandom } from '../helpers/rounds.ts';
@@ -21,7 +15,6 @@ import { isLong, repeatable, rounds, seededRandom } from '../helpers/rounds.ts';
 const kills = rounds(1, 100);
 const restarts = isLong ? 3 : 1;
 const random = seededRandom();
-const origin = 'https://kill.example';
 const conversations = 8;
 
 let folder: string;
@@ -50,14 +43,11 @@ beforeAll(async () => {
     DESKBELL_SECRET_KEY: randomBytes(32).toString('base64'),
     DESKBELL_FILES: pathToFileURL(join(folder, 'files')).href,
     DESKBELL_LOG_LEVEL: 'warn',
-    ...Object.fromEntries(
-      ['VISITOR', 'APPLICATION', 'ADDRESS', 'ADDRESS_NEW', 'ADDRESS_FAILED'].map((name) => [
-        `DESKBELL_LIMIT_${name}`,
-        'off',
-      ]),
-    ),
+    ...noLimits,
   };
-  await makeConversations();
+  const talks = await makeTalks(environment, conversations);
+  senders = talks.map((talk) => new LoadSender({ pick, ...talk }));
+  listeners = talks.map((talk) => new LoadListener({ pick, ...talk }));
   nodes = await Promise.all([serve([], environment), serve([], environment), serve([], environment)]);
 });
 
@@ -67,49 +57,6 @@ afterAll(async () => {
   await database.remove();
   await rm(folder, { recursive: true, force: true });
 });
-
-/** An organization without limits; conversations of as many visitors, each with one who sends and one who listens. */
-async function makeConversations(): Promise<void> {
-  const { service, close } = await openService(readConfig({}, environment), 'command', () => null, {
-    passwordCost: 4,
-  });
-  const call = <N extends OperationName>(actor: Actor, name: N, input: RawInput<N>): Promise<Output<N>> =>
-    execute({ service, actor, address: null, contentLimit: sizeLimits.contentRest }, name, input);
-  const local: Actor = { kind: 'local' };
-  const organization = await call(local, 'organizations.create', { name: 'Kill', slug: 'kill' });
-  await call(local, 'organizations.update', { organization: 'kill', plan: 'enterprise' });
-  await call(local, 'organizations.update', {
-    organization: 'kill',
-    limits: { requestsPerMinute: 100_000_000 },
-  });
-  const application = await call(local, 'applications.create', {
-    organization: 'kill',
-    name: 'Site',
-    domains: ['kill.example'],
-  });
-  senders = [];
-  listeners = [];
-  for (let index = 0; index < conversations; index += 1) {
-    const actor: VisitorActor = {
-      kind: 'visitor',
-      organizationId: organization.id,
-      applicationId: application.id,
-      visitorId: randomUUID(),
-      mode: 'live',
-      via: 'origin',
-      origin,
-    };
-    const { conversation } = await call(actor, 'conversations.create', {});
-    const options = {
-      pick,
-      headers: { origin, 'x-app-id': application.id, 'x-visitor-id': actor.visitorId },
-      conversationId: conversation.id,
-    };
-    senders.push(new LoadSender(options));
-    listeners.push(new LoadListener(options));
-  }
-  await close();
-}
 
 /** Ends a server, chosen at random, and puts another in its place. */
 async function replaceOne(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {

@@ -1,13 +1,80 @@
 // Owns: clients of several servers that come and go: one that keeps sending to any of them, one that keeps listening at
 // any of them. Both remember what they were told. Must not decide what is right: that is the test's part.
+import { randomUUID } from 'node:crypto';
 import { WebSocket } from 'ws';
+import { readConfig } from '../../src/config.ts';
+import { openService } from '../../src/open-service.ts';
+import { sizeLimits } from '../../src/protocol/codes.ts';
+import type { OperationName, Output, RawInput } from '../../src/protocol/operations.ts';
+import type { Actor, VisitorActor } from '../../src/services/core/actor.ts';
+import { execute } from '../../src/services/execute.ts';
 
-export interface LoadOptions {
-  /** Picks a server; null: none is there now. */
-  readonly pick: () => string | null;
+/** A visitor's conversation. */
+export interface Talk {
   /** The credentials of a visitor at a web page. */
   readonly headers: Readonly<Record<string, string>> & { readonly origin: string };
   readonly conversationId: string;
+}
+
+export interface LoadOptions extends Talk {
+  /** Picks a server; null: none is there now. */
+  readonly pick: () => string | null;
+}
+
+/** Variables under which a server refuses none of these clients. */
+export const noLimits: Readonly<Record<string, string>> = Object.fromEntries(
+  ['VISITOR', 'APPLICATION', 'ADDRESS', 'ADDRESS_NEW', 'ADDRESS_FAILED'].map((name) => [
+    `DESKBELL_LIMIT_${name}`,
+    'off',
+  ]),
+);
+
+const origin = 'https://load.example';
+
+/**
+ * Makes an organization without limits, and conversations of as many visitors.
+ * @param environment leads to the database, as that of a server
+ */
+export async function makeTalks(
+  environment: Readonly<Record<string, string>>,
+  count: number,
+): Promise<Talk[]> {
+  const { service, close } = await openService(readConfig({}, environment), 'command', () => null, {
+    passwordCost: 4,
+  });
+  const call = <N extends OperationName>(actor: Actor, name: N, input: RawInput<N>): Promise<Output<N>> =>
+    execute({ service, actor, address: null, contentLimit: sizeLimits.contentRest }, name, input);
+  const local: Actor = { kind: 'local' };
+  const organization = await call(local, 'organizations.create', { name: 'Load', slug: 'load' });
+  await call(local, 'organizations.update', { organization: 'load', plan: 'enterprise' });
+  await call(local, 'organizations.update', {
+    organization: 'load',
+    limits: { requestsPerMinute: 100_000_000 },
+  });
+  const application = await call(local, 'applications.create', {
+    organization: 'load',
+    name: 'Site',
+    domains: ['load.example'],
+  });
+  const talks: Talk[] = [];
+  for (let index = 0; index < count; index += 1) {
+    const actor: VisitorActor = {
+      kind: 'visitor',
+      organizationId: organization.id,
+      applicationId: application.id,
+      visitorId: randomUUID(),
+      mode: 'live',
+      via: 'origin',
+      origin,
+    };
+    const { conversation } = await call(actor, 'conversations.create', {});
+    talks.push({
+      headers: { origin, 'x-app-id': application.id, 'x-visitor-id': actor.visitorId },
+      conversationId: conversation.id,
+    });
+  }
+  await close();
+  return talks;
 }
 
 interface Frame {
@@ -55,7 +122,8 @@ abstract class LoadClient {
     while (this.#running) {
       const url = this.options.pick();
       const socket = url === null ? null : await this.#connect(url);
-      if (socket !== null) await this.#stay(socket);
+      if (socket !== null && this.#running) await this.#stay(socket);
+      else socket?.on('error', () => undefined).terminate();
       if (this.#running) await new Promise((resolve) => setTimeout(resolve, againAfterMs));
     }
   }
@@ -113,6 +181,8 @@ export class LoadSender extends LoadClient {
   /** Acknowledgements that named another id than an earlier one of the same message. */
   readonly contradictions: string[] = [];
   readonly #unacked = new Set<string>();
+  /** Another sender of the same conversation sends other messages. */
+  readonly #mark = randomUUID().slice(0, 8);
   #next = 0;
   #sending = true;
 
@@ -144,7 +214,7 @@ export class LoadSender extends LoadClient {
   #sendNext(socket: WebSocket): boolean {
     if (!this.#sending) return false;
     this.#next += 1;
-    const id = `${this.options.conversationId.slice(-6)}-${this.#next}`;
+    const id = `${this.options.conversationId.slice(-6)}-${this.#mark}-${this.#next}`;
     this.#unacked.add(id);
     this.#send(socket, id);
     return true;
