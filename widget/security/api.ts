@@ -48,7 +48,7 @@ export async function call<T>(method: string, path: string, body?: object): Prom
   let response: Response;
   let text: string;
   try {
-    response = await fetch(`${visitorApiPrefix}/staff${path}`, {
+    response = await fetch(`.${visitorApiPrefix}/staff${path}`, {
       method,
       headers: {
         ...(token === null ? {} : { Authorization: `Bearer ${token}` }),
@@ -82,7 +82,7 @@ function refusal(status: number, text: string): ApiError {
 /** Ends the session as the page goes away, which waits for no answer. */
 export function leave(): void {
   if (token === null) return;
-  void fetch(`${visitorApiPrefix}/staff/session`, {
+  void fetch(`.${visitorApiPrefix}/staff/session`, {
     method: 'DELETE',
     headers: { Authorization: `Bearer ${token}` },
     keepalive: true,

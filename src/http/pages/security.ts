@@ -7,12 +7,12 @@ export const securityPage = `<!doctype html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex">
 <title>Sign-in security</title>
-<link rel="icon" href="/icon.svg" type="image/svg+xml">
-<link rel="stylesheet" href="/security.css">
+<link rel="icon" href="icon.svg" type="image/svg+xml">
+<link rel="stylesheet" href="security.css">
 <main>
   <noscript>This page needs JavaScript: passkeys are made by the browser.</noscript>
 </main>
-<script type="module" src="/security.js"></script>
+<script type="module" src="security.js"></script>
 </html>
 `;
 
