@@ -25,11 +25,11 @@ export interface ClusterOptions {
 
 /** What the bare store has. */
 const tables = [
-  'create table conversations (id text collate "C" primary key, last_seq bigint not null, updated_at bigint not null)',
-  `create table messages (id text collate "C" primary key, conversation_id text collate "C" not null, seq bigint not null,
+  'create table public.conversations (id text collate "C" primary key, last_seq bigint not null, updated_at bigint not null)',
+  `create table public.messages (id text collate "C" primary key, conversation_id text collate "C" not null, seq bigint not null,
     client_message_id text collate "C" not null, content text collate "C" not null, created_at bigint not null,
     unique (conversation_id, seq), unique (client_message_id, conversation_id))`,
-  `create table events (seq bigint primary key, conversation_id text collate "C" not null, type text collate "C" not null,
+  `create table public.events (seq bigint primary key, conversation_id text collate "C" not null, type text collate "C" not null,
     message_id text collate "C" not null, created_at bigint not null)`,
 ];
 
