@@ -47,7 +47,7 @@ export const errorTexts: Readonly<Record<ErrorCode, string>> = {
   unavailable: 'The service is restarting or could not store this; nothing was kept. Try again.',
 };
 
-export const socketText = `Frames are JSON text of the form \`{type, payload}\`. Connect with the token of \`POST /api/v1/widget/ws-token\` (visitors) or \`POST /api/v1/staff/ws-token\` (staff) as \`?token=\`; the Origin must be the one that the token was made for. Staff may add \`mode=test\` or \`mode=all\` to hear of test conversations.
+export const socketText = `Frames are JSON text of the form \`{type, payload}\`. Connect with the token of \`POST /api/v1/widget/ws-token\` (visitors) or \`POST /api/v1/staff/ws-token\` (staff) as \`?token=\`; the Origin must be the one that the token was made for. Staff may add \`mode=test\` or \`mode=all\` to hear of test conversations, and \`changes=1\` to hear of \`conversation:outdated\` and \`tag:changed\`.
 
 A connection that may not come in gets one \`error\` frame and is closed. Keep the id of the last message received; after a disconnect connect again with growing pauses (1 s up to 30 s), send \`room:join\` with it as \`lastMessageId\`, and take in what \`messages:sync\` brings. Send \`ping\` about every 30 seconds.`;
 

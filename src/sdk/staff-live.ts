@@ -48,7 +48,7 @@ export class StaffLive {
           retries_: 0,
         });
         const mode = options.mode === undefined ? '' : `&mode=${options.mode}`;
-        return `${base.replace(/^http/, 'ws')}${socketPath}?token=${ticket}${mode}`;
+        return `${base.replace(/^http/, 'ws')}${socketPath}?token=${ticket}&changes=1${mode}`;
       },
       onFrame_: (frame) => this.#hear(frame),
       onStatus_: (status) => this.#connected(status),

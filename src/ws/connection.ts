@@ -4,7 +4,7 @@ import type { WebSocket } from 'ws';
 import type { CommittedEvent, Soon } from '../engine/engine.ts';
 import type { Log } from '../log.ts';
 import { closeCodes, sizeLimits } from '../protocol/codes.ts';
-import type { Mode, SenderRole } from '../protocol/entities.ts';
+import type { SenderRole } from '../protocol/entities.ts';
 import type { EventPayloads, ServerFrame } from '../protocol/events.ts';
 import type { ClientFrame, ClientPayloads } from '../protocol/frames.ts';
 import { checkAccess } from '../services/auth/socket-tokens.ts';
@@ -38,8 +38,8 @@ export interface ConnectionOptions {
   readonly address: string;
   readonly syncs: SyncLimits;
   readonly maxRooms: number;
-  /** The modes in which a staff connection receives events of conversations outside its rooms. */
-  readonly modes: readonly Mode[];
+  /** What it receives outside its rooms. */
+  readonly subscription: OrganizationSubscription;
 }
 
 /** A room that the connection joins or has joined. */
@@ -98,7 +98,7 @@ export class Connection {
     this.actor = actor;
     this.userId = userId(actor);
     this.senderRole = actor.kind === 'visitor' ? 'visitor' : 'operator';
-    this.subscription = { kind: 'organization', modes: options.modes };
+    this.subscription = options.subscription;
     this.#userName = actor.kind === 'visitor' ? anonymousName : actor.name;
     this.#call = { service, actor, address, connectionId: id, contentLimit: sizeLimits.contentSocket };
   }

@@ -14,6 +14,7 @@ import { countFailedAuth } from '../services/auth/rate-limits.ts';
 import { authenticateSocket, SocketAuthError } from '../services/auth/socket-tokens.ts';
 import type { ServerFrame } from '../protocol/events.ts';
 import type { MemberActor, VisitorActor } from '../services/core/actor.ts';
+import type { OrganizationSubscription } from '../services/core/audience.ts';
 import { ServiceError } from '../services/core/errors.ts';
 import type { Service } from '../services/service.ts';
 import { Connection } from './connection.ts';
@@ -129,11 +130,11 @@ export class SocketServer {
     if (stream.destroyed) return places.free();
     if (this.#stopping) return refuseUpgrade(stream, '503 Service Unavailable');
     if (outcome === 'throttled') return refuseUpgrade(stream, '429 Too Many Requests');
-    const modes = readModes(url);
+    const subscription = readSubscription(url);
     return this.#sockets.handleUpgrade(request, stream, head, (socket) => {
       const peer = this.#addPeer(socket);
       if (outcome instanceof Error) this.#refuse(socket, outcome);
-      else this.#accept(peer, new SocketWriter(socket, stream), outcome, modes, address);
+      else this.#accept(peer, new SocketWriter(socket, stream), outcome, subscription, address);
     });
   }
 
@@ -204,7 +205,7 @@ export class SocketServer {
     peer: Peer,
     writer: SocketWriter,
     actor: VisitorActor | MemberActor,
-    modes: readonly Mode[],
+    subscription: OrganizationSubscription,
     address: string,
   ): void {
     const { service, config, log } = this.#options;
@@ -220,7 +221,7 @@ export class SocketServer {
       address,
       syncs: this.#syncs,
       maxRooms: config.maxRoomsPerConnection,
-      modes,
+      subscription,
     });
     peer.connection = connection;
     this.#hub.add(connection);
@@ -329,10 +330,14 @@ const modesByName: Readonly<Record<string, readonly Mode[]>> = {
   all: ['live', 'test'],
 };
 
-/** Staff receive events of live conversations unless they ask for `mode=test` or `mode=all`. */
-function readModes(url: URL): readonly Mode[] {
-  const asked = url.searchParams.get('mode') ?? 'live';
-  return (Object.hasOwn(modesByName, asked) ? modesByName[asked] : undefined) ?? ['live'];
+/**
+ * Staff receive events of live conversations unless they ask for `mode=test` or `mode=all`; and with `changes=1` also
+ * what a queue shows differently since a message was edited or deleted, or a tag renamed.
+ */
+function readSubscription({ searchParams }: URL): OrganizationSubscription {
+  const asked = searchParams.get('mode') ?? 'live';
+  const modes = (Object.hasOwn(modesByName, asked) ? modesByName[asked] : undefined) ?? ['live'];
+  return { kind: 'organization', modes, changes: searchParams.get('changes') === '1' };
 }
 
 /** Closes the stream after the answer, even if the peer keeps its half open. */

@@ -177,11 +177,6 @@ const fromOperator: Hearing = {
   colleague: ['conversation:activity'],
 };
 const room = (type: string): Hearing => ({ visitor: [type], visitorEcho: [type], operator: [type] });
-const changed = (type: string): Hearing => ({
-  ...room(type),
-  operator: [type, 'conversation:outdated'],
-  colleague: ['conversation:outdated'],
-});
 const aRetry = { content: 'once', clientMessageId: 'the-same' };
 const allowed = ['201', 'ack'] as const;
 const forbidden = ['403 forbidden', 'FORBIDDEN'] as const;
@@ -495,7 +490,7 @@ const cases: readonly Case[] = [
     act: 'edit',
     fields: () => ({ messageId: own, content: 'changed' }),
     answers: ['200', 'ok'],
-    hears: changed('message:edited'),
+    hears: room('message:edited'),
     also: (_answer, events) =>
       expect(events.operator[0]?.payload).toEqual({
         conversationId,
@@ -513,7 +508,7 @@ const cases: readonly Case[] = [
     act: 'edit',
     fields: () => ({ messageId: theirs, content: rich('x'), contentFormat: 'lexical' }),
     answers: ['200', 'ok'],
-    hears: changed('message:edited'),
+    hears: room('message:edited'),
     also: (_answer, events) =>
       expect(events.visitor[0]?.payload.contentHtml).toBe('<p><strong>x</strong></p>'),
   },
@@ -524,7 +519,7 @@ const cases: readonly Case[] = [
     given: act('resolve'),
     fields: () => ({ messageId: own, content: 'changed' }),
     answers: ['200', 'ok'],
-    hears: changed('message:edited'),
+    hears: room('message:edited'),
   },
   {
     name: 'at the fifteenth minute',
@@ -533,7 +528,7 @@ const cases: readonly Case[] = [
     given: minutes(15),
     fields: () => ({ messageId: own, content: 'changed' }),
     answers: ['200', 'ok'],
-    hears: changed('message:edited'),
+    hears: room('message:edited'),
   },
   {
     name: 'after sixteen minutes',
@@ -618,7 +613,7 @@ const cases: readonly Case[] = [
     act: 'delete',
     fields: () => ({ messageId: own }),
     answers: ['200', 'ok'],
-    hears: changed('message:deleted'),
+    hears: room('message:deleted'),
     also: (_answer, events) =>
       expect(events.visitor[0]?.payload).toEqual({
         conversationId,
@@ -633,7 +628,7 @@ const cases: readonly Case[] = [
     given: act('resolve'),
     fields: () => ({ messageId: theirs }),
     answers: ['200', 'ok'],
-    hears: changed('message:deleted'),
+    hears: room('message:deleted'),
   },
   {
     name: 'after sixteen minutes',

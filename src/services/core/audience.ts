@@ -97,6 +97,8 @@ export interface OrganizationSubscription {
   readonly kind: 'organization';
   /** Staff receive events of conversations in these modes. */
   readonly modes: readonly Mode[];
+  /** Whether staff also hear what may have changed in a queue without an event of its own: edits, deletions, tags. */
+  readonly changes: boolean;
 }
 
 /** What a webhook was set up for. */
@@ -161,14 +163,15 @@ function canReceiveInRoom(
 function canReceiveOutsideRooms(
   event: DeliverableEvent,
   listener: VisitorActor | MemberActor,
-  { modes }: OrganizationSubscription,
+  { modes, changes }: OrganizationSubscription,
 ): boolean {
   if (isTyping(event)) return false;
   if (event.organization_id !== listener.organizationId) return false;
   if (event.type === 'presence') return listener.kind === 'visitor';
   if (isNotification(event)) return listener.kind === 'member' && listener.memberId === event.member_id;
-  if (event.type === 'tag:changed') return listener.kind === 'member';
+  if (event.type === 'tag:changed') return changes && listener.kind === 'member';
   if (listener.kind !== 'member' || !modes.includes(event.mode)) return false;
+  if (event.type === 'conversation:outdated') return changes;
   return isActivity(event) || event.audience === 'staff' || event.audience === 'staff_and_room';
 }
 

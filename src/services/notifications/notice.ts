@@ -97,7 +97,7 @@ export function mayReceive(
         actor_id: conversation.visitor_id,
       },
       listener,
-      { kind: 'organization', modes: ['live'] },
+      { kind: 'organization', modes: ['live'], changes: false },
     );
   return canReceive(
     { ...event, type: 'message:new', audience: messageAudience(message), actor_id: message.sender_id },
