@@ -8,8 +8,7 @@ function project(name: string, files: string, env: Record<string, string> = {}):
 }
 
 /** On PostgreSQL: those of the transports that touch the engine most. `npm run test:postgres` runs all of them there. */
-const onPostgres =
-  'transports/{rest-messages,rest-people,tenancy,staff-queue,socket-subscriptions,socket-walk,knowledge}';
+const onPostgres = 'transports/{tenancy,staff-queue,socket-subscriptions,knowledge}';
 
 /** The journeys once more, behind the hostile engine, and a part of the transports on PostgreSQL. A run that says where it runs has neither. */
 const onceMore =

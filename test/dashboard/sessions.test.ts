@@ -163,6 +163,8 @@ describe('rights that change under way', () => {
     const fay = await createMember(app, 'acme', 'admin', 'Fay');
     const page = await visit(fay, '#/settings/account');
     const name = page.getByLabel('Name').first();
+    // Until the account is there, the first is a token's.
+    await eventually(async () => expect(await name.inputValue()).toBe('Fay'));
     await name.fill('Fay of the night');
     await endSessions(fay);
     await over(page).waitFor();

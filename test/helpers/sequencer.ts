@@ -8,7 +8,8 @@ const longest = new RegExp(
     'static-checks|accessibility|data-commands|e2e[^/]*|contact-form|pages|dockerfile|inbox|serve|package|security-page',
     'rest-matrix|deletion|screen|dashboard/settings|parity|commands|slices|knowledge-files|passkeys|ai-model|full-disk',
     'sync-flood|openapi|sign-in|sends|usage|data-doctor|knowledge-chunking|test-run|webhooks|migrations|width',
-    'encrypted-backup|killed-server|server-lock|hostile-texts|frames|rest|terminal-sign-in|storage-faults',
+    'installation|failover|cluster-kill|queries|contract|mail-inbound|encrypted-backup|killed-server|server-lock',
+    'hostile-texts|frames|rest|terminal-sign-in|storage-faults',
   ].join('|')})\.test\.tsx?$`,
 );
 
