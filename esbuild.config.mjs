@@ -110,26 +110,17 @@ export function compress(text) {
   });
 }
 
-/** What terser may do. Whether a function moves to its one caller makes some files shorter and others longer. */
-const shortenings = [
-  { passes: 2, reduce_funcs: false, sequences: 0, hoist_vars: true, booleans: false },
-  { passes: 3, reduce_funcs: true, sequences: 0, hoist_vars: false, booleans: true },
-];
+/** What terser may do: what compresses best for the files that are loaded first. */
+const compressing = { passes: 3, reduce_funcs: true, sequences: 0, hoist_vars: false, booleans: true };
 
 /**
- * A browser's file as it is shipped: what esbuild leaves, terser still shortens, in the way that compresses best.
+ * A browser's file as it is shipped: what esbuild leaves, terser still shortens.
  * @param format esbuild's: an "iife" is a classic script and keeps its "use strict"
  */
 export async function shorten(text, format = browser.format) {
   const { minify } = await import('terser');
-  const module = format === 'esm';
-  const results = await Promise.all(
-    shortenings.map((how) => minify(text, { module, ecma: 2020, compress: how })),
-  );
-  const [best] = results
-    .map(({ code }) => ({ code, bytes: compress(code).length }))
-    .sort((one, other) => one.bytes - other.bytes);
-  return best.code;
+  const { code } = await minify(text, { module: format === 'esm', ecma: 2020, compress: compressing });
+  return code;
 }
 
 /** What {@link shrink} made before. `npm ci` removes it with the rest of node_modules. */
@@ -145,7 +136,7 @@ async function shrink(text, format) {
   const how = [
     manifest('node_modules/terser').version,
     process.versions.brotli,
-    shorten.toString() + compress.toString() + JSON.stringify(shortenings),
+    shorten.toString() + compress.toString() + JSON.stringify(compressing),
     format,
   ];
   const key = createHash('sha256')

@@ -31,7 +31,7 @@ export default defineConfig({
     isolate: false,
     pool: 'forks',
     // On two cores: a test that drives a browser, a terminal or a process waits for a good part of its time.
-    maxWorkers: 4,
+    maxWorkers: 5,
     sequence: { sequencer: LongestFirst },
     // A limit is for a test that hangs, not for one that is slow: a busy machine takes ten times as long.
     testTimeout: unbounded ? 0 : 600_000,
