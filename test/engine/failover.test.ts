@@ -2,12 +2,7 @@
 // that are refused, connections that die without a word. Callers are told that it may succeed later, never an error.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createSystemClock } from '../../src/engine/clock.ts';
-import {
-  StoreUnavailableError,
-  type CommitNotice,
-  type Engine,
-  type NewEvent,
-} from '../../src/engine/engine.ts';
+import { StoreUnavailableError, type CommitNotice, type Engine } from '../../src/engine/engine.ts';
 import { Link } from '../../src/engine/postgres/link.ts';
 import { nodesOf } from '../../src/engine/postgres/inspect.ts';
 import { openPostgresEngine } from '../../src/engine/postgres/open-postgres.ts';
@@ -15,6 +10,7 @@ import { createMigratedDatabase } from '../helpers/contract-engines.ts';
 import { eventually } from '../helpers/eventually.ts';
 import { askDatabase, OwnServer, type TestDatabase } from '../helpers/postgres.ts';
 import { startProxy, type Proxy } from '../helpers/proxy.ts';
+import { releasedEvent } from '../helpers/engine-events.ts';
 
 const nodes: Engine[] = [];
 
@@ -37,22 +33,8 @@ afterEach(async () => {
   await Promise.all(nodes.splice(0).map((node) => node.close()));
 });
 
-function event(name: string): NewEvent {
-  return {
-    organization_id: 'o',
-    conversation_id: name,
-    mode: 'live',
-    type: 'conversation:released',
-    audience: 'room',
-    actor_id: 'a',
-    message_id: null,
-    member_id: null,
-    payload: { name },
-  };
-}
-
 const write = (node: Engine, name: string): Promise<void> =>
-  node.store.write(`server:${name}`, (tx) => tx.emit(event(name)));
+  node.store.write(`server:${name}`, (tx) => tx.emit(releasedEvent(name)));
 const readMeta = (node: Engine, key: string): Promise<string | undefined> =>
   node.store.read(({ repositories }) => repositories.meta.get(key));
 

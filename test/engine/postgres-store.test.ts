@@ -2,7 +2,7 @@
 // and lose nothing that they have acknowledged when a connection ends.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createSystemClock } from '../../src/engine/clock.ts';
-import type { CommittedEvent, Engine, NewEvent, Scope } from '../../src/engine/engine.ts';
+import type { CommittedEvent, Engine, Scope } from '../../src/engine/engine.ts';
 import { EngineError } from '../../src/engine/open-errors.ts';
 import { createHistogram } from '../../src/engine/histogram.ts';
 import { Lane } from '../../src/engine/postgres/lane.ts';
@@ -12,6 +12,7 @@ import { locksOf } from '../../src/engine/postgres/scopes.ts';
 import { createMigratedDatabase } from '../helpers/contract-engines.ts';
 import { eventually } from '../helpers/eventually.ts';
 import type { TestDatabase } from '../helpers/postgres.ts';
+import { releasedEvent } from '../helpers/engine-events.ts';
 
 let database: TestDatabase;
 let nodes: Engine[];
@@ -38,20 +39,6 @@ afterEach(async () => {
 });
 
 const partOf = (name: string): Scope => ({ organization: 'o', part: `conversation:${name}` });
-
-function event(name: string): NewEvent {
-  return {
-    organization_id: 'o',
-    conversation_id: name,
-    mode: 'live',
-    type: 'conversation:released',
-    audience: 'room',
-    actor_id: 'a',
-    message_id: null,
-    member_id: null,
-    payload: { name },
-  };
-}
 
 function hear(node: Engine): CommittedEvent[] {
   const heard: CommittedEvent[] = [];
@@ -80,7 +67,7 @@ describe('several nodes on one database', () => {
         const { store } = nodes[index % nodes.length] ?? expect.unreachable();
         await store.write(partOf(`c${index % 17}`), async (tx) => {
           await tx.repositories.meta.set(`k${index}`, '');
-          await tx.emit(event(`e${index}`));
+          await tx.emit(releasedEvent(`e${index}`));
           if (index % 50 === 0) throw new Error('no');
         });
       }),
@@ -222,11 +209,11 @@ describe('a transaction that is lost', () => {
     const [one, other] = nodes;
     if (one === undefined || other === undefined) return expect.unreachable();
     const heard = hear(other);
-    await one.store.write(partOf('a'), (tx) => tx.emit(event('before')));
+    await one.store.write(partOf('a'), (tx) => tx.emit(releasedEvent('before')));
     for (let round = 0; round < 5; round += 1) {
       const writes = Promise.allSettled(
         Array.from({ length: 20 }, (_, index) =>
-          one.store.write(partOf(`c${index}`), (tx) => tx.emit(event(`${round} ${index}`))),
+          one.store.write(partOf(`c${index}`), (tx) => tx.emit(releasedEvent(`${round} ${index}`))),
         ),
       );
       await beside(
@@ -238,7 +225,7 @@ describe('a transaction that is lost', () => {
         if (outcome.status === 'rejected')
           expect(outcome.reason).toMatchObject({ name: 'StoreUnavailableError' });
     }
-    await eventually(() => one.store.write(partOf('a'), (tx) => tx.emit(event('after'))));
+    await eventually(() => one.store.write(partOf('a'), (tx) => tx.emit(releasedEvent('after'))));
     const rows = await eventually(() =>
       other.store.read(({ repositories }) => repositories.events.after(0, 1_000)),
     );

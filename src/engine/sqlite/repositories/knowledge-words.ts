@@ -23,6 +23,19 @@ const insertHeading = prepareForSqlite<{ rowid: number; words: string }>()((db, 
   db.insertInto('knowledge_headings').values({ rowid: p.rowid, words: p.words }),
 );
 
+/** What every way to a passage asks of it and of its document. */
+const candidateColumns = [
+  'k.row',
+  'k.id',
+  'k.document_id',
+  'k.heading',
+  'k.anchor',
+  'k.text',
+  'd.title',
+  'd.url',
+  'd.source',
+] as const;
+
 const countMatching = prepareForSqlite<{ query: string }>()((db, p) =>
   db
     .selectFrom('knowledge_search')
@@ -51,19 +64,8 @@ const matching = prepareForSqlite<{ query: string; application_id: string; limit
     )
     .innerJoin('knowledge_passages as k', 'k.row', 'found.rowid')
     .innerJoin('knowledge_documents as d', 'd.id', 'k.document_id')
-    .select([
-      'k.row',
-      'k.id',
-      'k.document_id',
-      'k.heading',
-      'k.anchor',
-      'k.text',
-      'd.title',
-      'd.url',
-      'd.source',
-      'found.heading_words',
-      'found.text_words',
-    ])
+    .select(candidateColumns)
+    .select(['found.heading_words', 'found.text_words'])
     .where(withoutIndex('k.application_id'), '=', p.application_id),
 );
 /** The same by the headings alone. */
@@ -82,17 +84,7 @@ const matchingHeadings = prepareForSqlite<{ query: string; application_id: strin
       .innerJoin('knowledge_passages as k', 'k.row', 'found.rowid')
       .innerJoin('knowledge_search as indexed', 'indexed.rowid', 'k.row')
       .innerJoin('knowledge_documents as d', 'd.id', 'k.document_id')
-      .select([
-        'k.row',
-        'k.id',
-        'k.document_id',
-        'k.heading',
-        'k.anchor',
-        'k.text',
-        'd.title',
-        'd.url',
-        'd.source',
-      ])
+      .select(candidateColumns)
       .select(['indexed.heading as heading_words', 'indexed.words as text_words'])
       .where(withoutIndex('k.application_id'), '=', p.application_id),
 );
@@ -107,17 +99,7 @@ const candidateByRow = prepare<{ row: number; application_id: string }>()((db, p
     .selectFrom('knowledge_passages as k')
     .innerJoin('knowledge_search as found', 'found.rowid', 'k.row')
     .innerJoin('knowledge_documents as d', 'd.id', 'k.document_id')
-    .select([
-      'k.row',
-      'k.id',
-      'k.document_id',
-      'k.heading',
-      'k.anchor',
-      'k.text',
-      'd.title',
-      'd.url',
-      'd.source',
-    ])
+    .select(candidateColumns)
     .select(['found.heading as heading_words', 'found.words as text_words'])
     .where('k.row', '=', p.row)
     .where('k.application_id', '=', p.application_id),
@@ -277,17 +259,7 @@ const ranked = (weight: string, length: string) =>
       .innerJoin('knowledge_passages as k', 'k.row', 'found.rowid')
       .innerJoin('knowledge_search as indexed', 'indexed.rowid', 'k.row')
       .innerJoin('knowledge_documents as d', 'd.id', 'k.document_id')
-      .select([
-        'k.row',
-        'k.id',
-        'k.document_id',
-        'k.heading',
-        'k.anchor',
-        'k.text',
-        'd.title',
-        'd.url',
-        'd.source',
-      ])
+      .select(candidateColumns)
       .select(['indexed.heading as heading_words', 'indexed.words as text_words'])
       .where('k.application_id', '=', p.application_id)
       .orderBy('found.score', 'desc')

@@ -86,7 +86,8 @@ export async function findMailTarget(
 }
 
 /**
- * Takes a mail in; its bytes are handed over and gone afterwards. What it leads to is stored once, however often the mail comes; acknowledge it after this resolves.
+ * Takes a mail in; its bytes are handed over and gone afterwards. What it leads to is stored once, however often the
+ * mail comes. Acknowledge it after this resolves.
  * @throws MailRefusedError for one that can't be read; StoreUnavailableError, QueueFullError, ServiceError
  * rate_limit_exceeded, unavailable: it should come again
  */
