@@ -62,11 +62,15 @@ async function readInThread(raw: Uint8Array, program: URL): Promise<ParsedMail> 
     } else if ('mail' in reply) ended.resolve(reply.mail);
     else fail(reply.problem);
   });
+  let crash: Error | null = null;
   worker.once('error', (error) => {
-    if (errorCode(error) === 'ERR_WORKER_OUT_OF_MEMORY') fail('reading it takes too much memory');
-    else fail(started ? 'it may be damaged' : String(error));
+    crash = error instanceof Error ? error : new Error('the thread threw no error');
   });
-  worker.once('exit', () => fail('it may be damaged'));
+  // An error may overtake what the thread had said before it. At its exit all of that has been heard.
+  worker.once('exit', () => {
+    if (errorCode(crash) === 'ERR_WORKER_OUT_OF_MEMORY') fail('reading it takes too much memory');
+    else fail(started || crash === null ? 'it may be damaged' : String(crash));
+  });
   try {
     return await ended.promise;
   } finally {
