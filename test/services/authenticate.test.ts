@@ -289,3 +289,45 @@ it('a page’s visitor who was let in is known again, by all that they sent and 
   await app.local('domains.add', { applicationId: acme.application.id, domain: 'more.example' });
   expect(await come()).not.toBe(first);
 });
+
+it('a caller with a key who was let in is known again until the key ends, by an act or by its time', async () => {
+  const other = randomUUID();
+  const { key: text, id } = await app.local('keys.create', { applicationId: acme.application.id });
+  const caller = credentials({ authorization: [`Bearer ${text}`], visitorId: [other] });
+  const come = (changes: Partial<Credentials> = {}) =>
+    authenticateVisitor(app.service, { ...caller, ...changes });
+  const first = await come();
+  expect(await come()).toBe(first);
+  expect(await come({ authorization: [`Bearer ${acme.application.key}`] })).not.toBe(first);
+  for (const [changes, code] of [
+    [{ authorization: [`Bearer ${text.replace(/.$/, '-')}`] }, 'unauthorized'],
+    [{ authorization: [...caller.authorization, ...caller.authorization] }, 'unauthorized'],
+    [{ authorization: [], origin: [acme.application.origin] }, 'let in'],
+    [{ authorization: [] }, 'origin_not_allowed'],
+    [{ authorization: [''], origin: [acme.application.origin] }, 'unauthorized'],
+    [{ origin: ['https://other.example'] }, 'origin_not_allowed'],
+    [{ origin: [''] }, 'origin_not_allowed'],
+    // Its origin is the server's own, which the application does not list.
+    [{ fetchSite: 'same-origin' }, 'origin_not_allowed'],
+  ] as const)
+    expect(await codeOf(come(changes)), JSON.stringify(changes)).toBe(code);
+  const lastUsed = async () =>
+    (await app.local('keys.list', { applicationId: acme.application.id })).keys.find((key) => key.id === id)
+      ?.lastUsedAt;
+  const before = await lastUsed();
+  app.clock.advance(60_000);
+  expect(await come()).toBe(first);
+  expect(Date.parse((await lastUsed()) ?? '') - Date.parse(before ?? '')).toBe(60_000);
+  await app.local('keys.rotate', { keyId: id, graceSeconds: 60 });
+  const again = await come();
+  expect(await come()).toBe(again);
+  app.clock.advance(59_999);
+  expect(await come()).toBe(again);
+  app.clock.advance(1);
+  expect(await codeOf(come())).toBe('unauthorized');
+  const { key: third, id: thirdId } = await app.local('keys.create', { applicationId: acme.application.id });
+  const withThird = { authorization: [`Bearer ${third}`] };
+  expect(await come(withThird)).toBe(await come(withThird));
+  await app.local('keys.revoke', { keyId: thirdId });
+  expect(await codeOf(come(withThird))).toBe('unauthorized');
+});

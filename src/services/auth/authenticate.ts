@@ -5,7 +5,7 @@ import type { CachedApplication, CachedSession } from '../core/config-cache.ts';
 import type { HostSiteActor, MemberActor, VisitorActor } from '../core/actor.ts';
 import type { TokenScope } from '../../protocol/sign-in.ts';
 import type { ApiKeyRow } from '../../engine/rows.ts';
-import { StoreUnavailableError, type Scope, type Tx } from '../../engine/engine.ts';
+import { StoreUnavailableError, type Scope, type Soon, type Tx } from '../../engine/engine.ts';
 import { ServiceError } from '../core/errors.ts';
 import { scopeOfMember } from '../core/scopes.ts';
 import { assertNotBlocked } from './blocked.ts';
@@ -45,8 +45,8 @@ interface AuthenticatedApplication {
   readonly application: CachedApplication;
   readonly via: 'key' | 'origin';
   readonly mode: 'live' | 'test';
-  /** The API key's id; none where the caller came by origin. */
-  readonly keyId: string | undefined;
+  /** Null where the caller came by origin. */
+  readonly key: ApiKeyRow | null;
   readonly origin: string | null;
 }
 
@@ -77,21 +77,28 @@ export async function authenticateVisitor(service: Service, credentials: Credent
   const fresh = service.engine.store.freshConfiguration();
   const epoch = fresh instanceof Promise ? await fresh : fresh;
   const known = admittedBy(service, epoch);
-  const key = admissionKey(credentials);
-  const admitted = key === null ? undefined : known.get(key);
-  if (admitted !== undefined) return admitted;
-  const actor = await checkVisitor(service, credentials, epoch);
-  if (key !== null) {
+  const name = admissionKey(credentials);
+  const admitted = name === null ? undefined : known.get(name);
+  if (admitted !== undefined && (await holdsStill(service, admitted))) return admitted.actor;
+  const admission = await checkVisitor(service, credentials, epoch);
+  if (name !== null) {
     if (known.size >= maxAdmitted) known.clear();
-    known.set(key, actor);
+    known.set(name, admission);
   }
-  return actor;
+  return admission.actor;
 }
 
-/** Visitors of pages who were let in under one number of the configuration, by what they sent. */
+/** A visitor who was let in. */
+interface Admission {
+  readonly actor: VisitorActor;
+  /** The API key that let them in; null: the page's origin did. */
+  readonly key: ApiKeyRow | null;
+}
+
+/** Visitors who were let in under one number of the configuration, by what they sent. */
 interface Admissions {
   readonly epoch: number;
-  readonly actors: Map<string, VisitorActor>;
+  readonly byCredentials: Map<string, Admission>;
 }
 
 const maxAdmitted = 5_000;
@@ -101,32 +108,38 @@ const admissions = new WeakMap<Service, Admissions>();
  * Who has been let in as configuration stands. Whatever would keep one of them out later (a block, another domain, a
  * demand for identity, the end of the application) changes configuration; the time alone lets in more, and never fewer.
  */
-function admittedBy(service: Service, epoch: number): Map<string, VisitorActor> {
+function admittedBy(service: Service, epoch: number): Map<string, Admission> {
   const kept = admissions.get(service);
-  if (kept?.epoch === epoch) return kept.actors;
-  const actors = new Map<string, VisitorActor>();
-  admissions.set(service, { epoch, actors });
-  return actors;
+  if (kept?.epoch === epoch) return kept.byCredentials;
+  const byCredentials = new Map<string, Admission>();
+  admissions.set(service, { epoch, byCredentials });
+  return byCredentials;
 }
 
-/** All that the admission of a page's visitor depends on; null for others: a key may end at any time. */
+/** A key ends by time as well, and says when it was last used. */
+function holdsStill(service: Service, { key }: Admission): Soon<boolean> {
+  return key === null || useApiKey(service, key);
+}
+
+/** All that an admission depends on; null where a header is missing or there twice, which is for the checks to judge. */
 function admissionKey(credentials: Credentials): string | null {
-  const { authorization, appId, visitorId, origin, host, address } = credentials;
-  if (authorization.length > 0 || appId.length !== 1 || visitorId.length !== 1 || origin.length !== 1)
+  const { authorization, appId, visitorId, origin, host, address, fetchSite } = credentials;
+  if (appId.length !== 1 || visitorId.length !== 1 || authorization.length > 1 || origin.length > 1)
     return null;
-  const key = `${appId[0]}\n${visitorId[0]}\n${origin[0]}\n${host}\n${address}`;
-  return key.length > maxKeyLength ? null : key;
+  const [key = ''] = authorization;
+  const [page = ''] = origin;
+  // An empty header is not the same as none, and what stands for a missing Origin depends on more than these.
+  if (key.length === 0 && (authorization.length > 0 || page.length === 0)) return null;
+  if (page.length === 0 && (origin.length > 0 || fetchSite !== undefined)) return null;
+  const name = `${key}\n${appId[0]}\n${visitorId[0]}\n${page}\n${host}\n${address}`;
+  return name.length > maxKeyLength ? null : name;
 }
 
 /** Longer headers are not kept. */
 const maxKeyLength = 600;
 
-async function checkVisitor(
-  service: Service,
-  credentials: Credentials,
-  epoch: number,
-): Promise<VisitorActor> {
-  const { application, via, mode, keyId, origin } = await authenticateApplication(service, credentials);
+async function checkVisitor(service: Service, credentials: Credentials, epoch: number): Promise<Admission> {
+  const { application, via, mode, key, origin } = await authenticateApplication(service, credentials);
   const [given] = credentials.visitorId;
   const visitorId = credentials.visitorId.length === 1 ? visitorUuid.safeParse(given) : undefined;
   if (visitorId?.success !== true)
@@ -140,13 +153,13 @@ async function checkVisitor(
     visitorId: visitorId.data,
     mode,
     via,
-    keyId,
+    keyId: key?.id,
     origin,
     ...identityDemand(application, via),
   };
   await assertNotBlocked(service, actor, credentials.address);
   rememberStanding(actor, epoch);
-  return actor;
+  return { actor, key };
 }
 
 /** Key and application, then origin: settled order, so that a stranger learns nothing of the origins of an application. */
@@ -164,7 +177,7 @@ async function authenticateApplication(
     application,
     via: byKey ? 'key' : 'origin',
     mode: key?.mode ?? 'live',
-    keyId: key?.id,
+    key,
     origin,
   };
 }
@@ -187,21 +200,26 @@ async function verifyApiKey(
   const text = bearerToken(credentials.authorization);
   if (text === null || readApiKey(text) === null) return null;
   const row = await service.configCache.apiKey(service.secrets.digest(text));
-  const now = service.engine.clock.now();
   if (row === null || row.application_id !== applicationId) return null;
-  if (row.revoked_at !== null || (row.expires_at !== null && row.expires_at <= now)) return null;
-  if (row.last_used_at === null || now - row.last_used_at >= keyTouchIntervalMs)
-    await touchApiKey(service, row, now);
-  return row;
+  return (await useApiKey(service, row)) ? row : null;
 }
 
-async function touchApiKey(service: Service, row: ApiKeyRow, now: number): Promise<void> {
+/** @returns whether the key may still be used; if so, that it was is noted, not oftener than once a minute */
+function useApiKey(service: Service, row: ApiKeyRow): Soon<boolean> {
+  const now = service.engine.clock.now();
+  if (row.revoked_at !== null || (row.expires_at !== null && row.expires_at <= now)) return false;
+  if (row.last_used_at !== null && now - row.last_used_at < keyTouchIntervalMs) return true;
+  return touchApiKey(service, row, now);
+}
+
+async function touchApiKey(service: Service, row: ApiKeyRow, now: number): Promise<true> {
   // On the cached row as well: the caches are not emptied for this, and it need not be exact.
   row.last_used_at = now;
   const scope = { organization: row.organization_id, part: `row:${row.id}` } as const;
   await recordUse(service, scope, async ({ repositories }) => {
     await repositories.apiKeys.setLastUsed(row.id, now);
   });
+  return true;
 }
 
 /** Writes that a credential was used. Where nothing can be written now, the request goes on: reading is still possible. */
