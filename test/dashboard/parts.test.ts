@@ -1,7 +1,7 @@
 // The dashboard's pure parts: pieces of a long conversation, marks of formatting, names of keys.
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { chunkSize, chunksOf, type Chunk } from '../../src/dashboard/inbox/chunks.ts';
+import { chunkSize, chunksOf, placePieces, type Chunk } from '../../src/dashboard/inbox/chunks.ts';
 import { keyPressOf } from '../../src/dashboard/inbox/keys.ts';
 import { applyMark } from '../../src/dashboard/inbox/markdown-marks.ts';
 
@@ -53,6 +53,46 @@ describe('the pieces of a long conversation', () => {
     expect(kept).toHaveLength(earlier.length - 2);
     expect(later.map(({ key }) => key)).toEqual(expect.arrayContaining(earlier.map(({ key }) => key)));
   });
+});
+
+test('which pieces are drawn settles, though a piece is not as high as the gap that stands for it', () => {
+  const inSight = 700;
+  const piece = fc.record({
+    gap: fc.integer({ min: 40, max: 2_000 }),
+    more: fc.integer({ min: -40, max: 300 }),
+  });
+  fc.assert(
+    fc.property(fc.array(piece, { minLength: 3, maxLength: 12 }), (pieces) => {
+      const chunks = pieces.map((_, index): Chunk<Item> => ({
+        key: String(index),
+        messages: [],
+        before: undefined,
+      }));
+      const gapOf = ({ key }: Chunk<Item>): number => pieces[Number(key)]?.gap ?? 0;
+      let drawn: ReadonlySet<string> = new Set();
+      let top = 0;
+      for (let round = 0; round < 20; round += 1) {
+        const placed = placePieces(
+          chunks,
+          gapOf,
+          { top, height: inSight },
+          drawn,
+          (_, index) => index >= chunks.length - 2,
+        );
+        const now = new Set(placed.filter(({ isDrawn }) => isDrawn).map(({ chunk }) => chunk.key));
+        const height = pieces.reduce(
+          (sum, { gap, more }, index) => sum + gap + (now.has(String(index)) ? more : 0),
+          0,
+        );
+        // The reader stays at the end.
+        const end = Math.max(0, height - inSight);
+        if (end === top && [...now].join() === [...drawn].join()) return;
+        [top, drawn] = [end, now];
+      }
+      expect.fail('it is drawn again and again');
+    }),
+    { numRuns: 2_000 },
+  );
 });
 
 describe('marks', () => {

@@ -1,6 +1,6 @@
 // Owns cutting a long conversation into pieces of which only those near the sight are drawn. Pure: a piece keeps its
 // beginning while messages come at either end, so that its measured height stays true, and stays the same object while
-// nothing in it changes.
+// nothing in it changes. Which of them are drawn depends on what is in sight and on what was drawn before.
 
 export interface Chunk<T> {
   /** The key of its first message. */
@@ -43,5 +43,48 @@ export function chunksOf<T extends { readonly key: string }>(
       was.messages.length === to - from &&
       was.messages.every((one, place) => one === messages[from + place]);
     return isSame ? was : { key, messages: messages.slice(from, to), before };
+  });
+}
+
+/** What of the log is in sight, px from its beginning. */
+export interface Sight {
+  readonly top: number;
+  readonly height: number;
+}
+
+/** What is not drawn and comes so near the sight is drawn, px. */
+const drawWithin = 1_500;
+/**
+ * What is drawn stays so up to this distance. A piece is not as high as the gap that stands for it: drawing it moves
+ * the sight, which with one distance for both could end what it was drawn for, and so on for ever.
+ */
+const keepWithin = 2 * drawWithin;
+
+export interface Placed<T> {
+  readonly chunk: Chunk<T>;
+  /** Measured or guessed, px. */
+  readonly height: number;
+  readonly isDrawn: boolean;
+}
+
+/**
+ * @param drawn the keys of the pieces that are drawn now
+ * @param always which pieces are to be drawn wherever they are
+ * @returns every piece with its height, and whether it is to be drawn
+ */
+export function placePieces<T>(
+  chunks: readonly Chunk<T>[],
+  heightOf: (chunk: Chunk<T>) => number,
+  { top, height: inSight }: Sight,
+  drawn: ReadonlySet<string>,
+  always: (chunk: Chunk<T>, index: number) => boolean,
+): readonly Placed<T>[] {
+  let from = 0;
+  return chunks.map((chunk, index) => {
+    const height = heightOf(chunk);
+    const within = drawn.has(chunk.key) ? keepWithin : drawWithin;
+    const isNear = from + height > top - within && from < top + inSight + within;
+    from += height;
+    return { chunk, height, isDrawn: isNear || always(chunk, index) };
   });
 }

@@ -10,12 +10,10 @@ import { lastSeenMessage, shownMessages } from '../../desk/shown-messages.ts';
 import { desk, deskState } from '../desk.ts';
 import { memo } from '../ui/memo.ts';
 import { say, t } from '../words.ts';
-import { chunksOf, type Chunk } from './chunks.ts';
+import { chunksOf, placePieces, type Chunk, type Sight } from './chunks.ts';
 import { handles } from './face.ts';
 import { Message } from './message.tsx';
 
-/** Pieces within so many pixels of the sight are drawn. */
-const margin = 1_500;
 /** What a message takes before its piece was ever measured. */
 const guessedHeight = 64;
 /** So near the end is the end. */
@@ -26,12 +24,6 @@ interface Place {
   readonly key: string;
   /** Its distance from the top of what is in sight, px. */
   readonly top: number;
-}
-
-/** What is in sight, px. */
-interface Sight {
-  readonly top: number;
-  readonly height: number;
 }
 
 /** What the parts that scroll share; changed in place, but for the signal it draws nothing. */
@@ -63,6 +55,7 @@ export function Log({ open }: { readonly open: OpenConversation }): JSX.Element 
   const ref = useRef<HTMLDivElement>(null);
   const pieces = useRef<readonly Chunk<ShownMessage>[]>([]);
   const heights = useRef(new Map<string, number>());
+  const drawn = useRef<ReadonlySet<string>>(new Set());
   const sight = useSignal<Sight>({ top: 0, height: 800 });
   const { current: scrolling } = useRef<Scrolling>({ sight, place: null, wanted: null });
   const today = useComputed(() => new Date(deskState.value.now).setHours(0, 0, 0, 0)).value;
@@ -106,16 +99,16 @@ export function Log({ open }: { readonly open: OpenConversation }): JSX.Element 
     editing,
     titles,
   };
-  let from = 0;
-  const shown = chunks.map((chunk, index) => {
-    const height = heightOf(chunk);
-    const inSight =
-      (open.atEnd ? index >= chunks.length - 2 : false) ||
-      chunk.messages.some(({ key }) => key === scrolling.wanted) ||
-      (from + height > sight.value.top - margin && from < sight.value.top + sight.value.height + margin);
-    from += height;
-    return { chunk, height, inSight };
-  });
+  const placed = placePieces(
+    chunks,
+    heightOf,
+    sight.value,
+    drawn.current,
+    (chunk, index) =>
+      (open.atEnd && index >= chunks.length - 2) ||
+      chunk.messages.some(({ key }) => key === scrolling.wanted),
+  );
+  drawn.current = new Set(placed.filter(({ isDrawn }) => isDrawn).map(({ chunk }) => chunk.key));
   return (
     <div
       class="log"
@@ -131,8 +124,8 @@ export function Log({ open }: { readonly open: OpenConversation }): JSX.Element 
           ? t('loading')
           : t(open.room.hasMore || open.loadingOlder ? 'olderLoading' : 'beginning')}
       </p>
-      {shown.map(({ chunk, height, inSight }) =>
-        inSight ? (
+      {placed.map(({ chunk, height, isDrawn }) =>
+        isDrawn ? (
           <Piece key={chunk.key} chunk={chunk} {...common} {...marksOf(chunk, common)} />
         ) : (
           <div key={chunk.key} class="gap" style={{ height: `${height}px` }} />
