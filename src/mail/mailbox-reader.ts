@@ -142,12 +142,12 @@ async function takeMail(
   if (size === null) return null;
   let refused = size > maxMailBytes ? `it has more than ${maxMailBytes} bytes` : null;
   if (refused === null) {
-    const raw = await mailbox.fetch(uid);
-    if (raw === null) return null;
+    const incoming = { source: 'mailbox', body: mailbox.fetch(uid), readOn: false };
     try {
-      const outcome = await withMail('mailbox', once(raw), false, (bytes) =>
-        receiveMail(service, bytes, { from: null, to: [], application: null }),
+      const outcome = await withMail(service.files.incomingFolder, incoming, async (stored) =>
+        stored.size === 0 ? null : receiveMail(service, stored, { from: null, to: [], application: null }),
       );
+      if (outcome === null) return null;
       log.debug(
         { uid, outcome: outcome.state, ...(outcome.state === 'ignored' ? { why: outcome.why } : {}) },
         'a mail came',
@@ -209,11 +209,6 @@ function sayAstray(
   );
   astray.count = 0;
   astray.saidAt = now;
-}
-
-async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield bytes;
-  await Promise.resolve();
 }
 
 function sleep({ engine: { clock } }: Service, ms: number, signal: AbortSignal): Promise<void> {

@@ -156,7 +156,7 @@ class Sessions {
       const target = await this.#service.engine.store.read((tx) =>
         findMailTarget(tx, this.#service, address),
       );
-      if (target !== null) return this.#admit(scopeOf(target).applicationId, session);
+      if (target !== null) return this.#acceptRecipient(scopeOf(target).applicationId, session);
       this.#unknown.set(session, unknown + 1);
       return answer(550, '5.1.1 No such address here');
     } catch {
@@ -165,7 +165,7 @@ class Sessions {
   }
 
   /** A mail leads to one application. Senders bring it once more for the recipients that are refused for now. */
-  #admit(applicationId: string, session: SMTPServerSession): Error | null {
+  #acceptRecipient(applicationId: string, session: SMTPServerSession): Error | null {
     const isFirst = session.envelope.rcptTo.length === 0;
     if (isFirst) this.#applications.set(session, applicationId);
     return isFirst || this.#applications.get(session) === applicationId
@@ -203,8 +203,9 @@ class Sessions {
     stream: AsyncIterable<Buffer>,
     { envelope, remoteAddress }: SMTPServerSession,
   ): Promise<Error | null> {
-    const outcome = await withMail(addressKey(remoteAddress), stream, true, (raw) =>
-      receiveMail(this.#service, raw, {
+    const incoming = { source: addressKey(remoteAddress), body: stream, readOn: true };
+    const outcome = await withMail(this.#service.files.incomingFolder, incoming, (stored) =>
+      receiveMail(this.#service, stored, {
         from: envelope.mailFrom === false ? '' : envelope.mailFrom.address,
         to: envelope.rcptTo.map(({ address }) => address),
         application: null,

@@ -15,8 +15,8 @@ export interface Mailbox {
   unread(): Promise<readonly number[]>;
   /** How many bytes a mail has; null: it is not there any more. */
   sizeOf(uid: number): Promise<number | null>;
-  /** A mail's bytes, without marking it; null: it is not there any more. */
-  fetch(uid: number): Promise<Buffer | null>;
+  /** A mail's bytes, without marking it, in stretches; none: it is not there any more. */
+  fetch(uid: number): AsyncGenerator<Uint8Array>;
   /** Marks a mail as read, and for people where `flagged`. */
   markRead(uid: number, flagged: boolean): Promise<void>;
   /** Ends when there may be other mails, or after a while. @param atMostMs null: as long as a connection lets one listen */
@@ -35,9 +35,11 @@ export interface MailboxOptions {
 }
 
 const maxLineBytes = 1_048_576;
+/** Of a mail, at once. */
+const stretchBytes = 1_048_576;
 /** For one answer. */
 const answerMs = 60_000;
-/** For a whole mail, over a slow line. */
+/** For a stretch of a mail, over a slow line. */
 const mailMs = 600_000;
 /** A server may end an IDLE after half an hour, and a router forgets it sooner. */
 const idleMs = 9 * 60_000;
@@ -119,8 +121,14 @@ class Session implements Mailbox {
     return (await this.#one(uid, { uid: true, size: true }))?.size ?? null;
   }
 
-  async fetch(uid: number): Promise<Buffer | null> {
-    return (await this.#one(uid, { uid: true, source: true }))?.source ?? null;
+  async *fetch(uid: number): AsyncGenerator<Uint8Array> {
+    // Up to the last stretch, not up to the size that was told: some servers only guess it.
+    for (let start = 0; ; start += stretchBytes) {
+      const { source } =
+        (await this.#one(uid, { uid: true, source: { start, maxLength: stretchBytes } })) ?? {};
+      if (source !== undefined) yield source;
+      if (source === undefined || source.length < stretchBytes) return;
+    }
   }
 
   async markRead(uid: number, flagged: boolean): Promise<void> {

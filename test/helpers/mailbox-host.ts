@@ -114,15 +114,18 @@ export class MailboxHost {
           const unseen = this.mails.filter(({ flags }) => !flags.has(String.raw`\Seen`));
           return ok(`* SEARCH${unseen.map(({ uid }) => ` ${uid}`).join('')}\r\n`);
         }
-        case 'UID FETCH':
+        case 'UID FETCH': {
           if (mail === undefined) return ok();
           if (command.includes('RFC822.SIZE'))
             return ok(`* ${place} FETCH (UID ${mail.uid} RFC822.SIZE ${mail.raw.length})\r\n`);
           // What is told in between is no answer to it.
           socket.write('* 1 FETCH (FLAGS (\\Seen))\r\n');
-          socket.write(`* ${place} FETCH (UID ${mail.uid} BODY[] {${mail.raw.length}}\r\n`);
-          socket.write(mail.raw);
+          const [, from = '', most = ''] = /BODY\.PEEK\[\]<(\d+)\.(\d+)>/.exec(command) ?? [];
+          const stretch = mail.raw.subarray(Number(from), Number(from) + Number(most));
+          socket.write(`* ${place} FETCH (UID ${mail.uid} BODY[]<${from}> {${stretch.length}}\r\n`);
+          socket.write(stretch);
           return ok(')\r\n');
+        }
         case 'NOOP':
         case 'NAMESPACE':
         case 'LIST':

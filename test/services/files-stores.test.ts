@@ -1,7 +1,7 @@
 // Owns: what the stores of files promise, the folder and the bucket alike; that requests to a bucket are signed as
 // Amazon's rules say; and what becomes of files when the store or the scanner fails.
 import { createHash } from 'node:crypto';
-import { mkdtemp, readFile, rm, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -339,6 +339,10 @@ test('the sweep removes own objects that no row names once they are old, and upl
   for (const object of [orphan!, young!, foreign!]) await put(store, object, Buffer.from('left'));
   const partial = join(incomingFolder, 'x.partial');
   await writeFile(partial, 'half');
+  // A mail that was cut off, with a file of it beside it.
+  const mail = join(incomingFolder, 'y.partial');
+  await mkdir(mail);
+  for (const name of ['mail', 'mail.1']) await writeFile(join(mail, name), 'half');
   const days = (count: number): Date => new Date(app.clock.now() - count * 86_400_000);
   const at = (object: string): string =>
     join(app.folder, 'files', object.slice(0, 2), object.slice(2, 4), object);
@@ -347,9 +351,10 @@ test('the sweep removes own objects that no row names once they are old, and upl
   await utimes(at(foreign!), days(2), days(2));
   await utimes(at(young!), days(0.5), days(0.5));
   await utimes(partial, days(1), days(1));
-  expect(await sweepFiles(app.service)).toBe(2);
+  await utimes(mail, days(1), days(1));
+  expect(await sweepFiles(app.service)).toBe(3);
   expect(await storedObjects(app)).toEqual([kept!, young!, foreign!].toSorted());
-  await expect(readFile(partial)).rejects.toThrow('ENOENT');
+  expect(await readdir(incomingFolder)).toEqual([]);
   await app.stop();
 });
 

@@ -2,6 +2,7 @@
 // programs, reports and bombs reach nothing that they should not.
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
+import { readdir, stat } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { createTransport } from 'nodemailer';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -570,9 +571,7 @@ it('for two applications is taken for one and brought again for the other', asyn
 
 it('is refused for good only by a reader that has begun', async () => {
   const read = (program: string): Promise<unknown> =>
-    readMail(Buffer.from('Subject: x\r\n\r\nx'), 'acme', new URL(`data:text/javascript,${program}`)).catch(
-      (error: unknown) => error,
-    );
+    readMail('/nowhere', 'acme', new URL(`data:text/javascript,${program}`)).catch((error: unknown) => error);
   const begun =
     "import { parentPort } from 'node:worker_threads'; parentPort.postMessage({ started: true });";
   for (const program of ['process.exit(1)', 'throw new Error("no memory")', 'not a program'])
@@ -641,23 +640,23 @@ describe('a flood of mails', () => {
     async function* oneByte(): AsyncGenerator<Buffer> {
       yield Buffer.alloc(await Promise.resolve(1));
     }
-    const size = (raw: Uint8Array): Promise<number> => Promise.resolve(raw.length);
-    const large = [withMail('a', slowly(5), true, size), withMail('a', slowly(5), false, size)];
+    const folder = app.service.files.incomingFolder;
+    const bring = (source: string, body: AsyncIterable<Uint8Array>, readOn = true): Promise<number> =>
+      withMail(folder, { source, body, readOn }, ({ path }) => stat(path).then(({ size }) => size));
+    const large = [bring('a', slowly(5)), bring('a', slowly(5), false)];
     await eventually(async () => {
-      await expect(withMail('a', oneByte(), true, size)).rejects.toMatchObject({ own: true });
+      await expect(bring('a', oneByte())).rejects.toMatchObject({ own: true });
     });
-    await expect(withMail('a', oneByte(), false, size)).rejects.toMatchObject({ own: true });
-    const others = ['b', 'c', 'd'].flatMap((source) => [
-      withMail(source, slowly(5), true, size),
-      withMail(source, slowly(5), true, size),
-    ]);
+    await expect(bring('a', oneByte(), false)).rejects.toMatchObject({ own: true });
+    const others = ['b', 'c', 'd'].flatMap((source) => [bring(source, slowly(5)), bring(source, slowly(5))]);
     await eventually(async () => {
-      await expect(withMail('e', oneByte(), true, size)).rejects.toMatchObject({ own: false });
+      await expect(bring('e', oneByte())).rejects.toMatchObject({ own: false });
     });
     end.resolve();
     expect(new Set(await Promise.all([...large, ...others]))).toEqual(new Set([5 * stretch.length]));
-    await expect(withMail('a', slowly(6), true, size)).rejects.toThrow(MailTooLargeError);
-    expect(await withMail('a', oneByte(), true, size)).toBe(1);
+    await expect(bring('a', slowly(6))).rejects.toThrow(MailTooLargeError);
+    expect(await bring('a', oneByte())).toBe(1);
+    expect(await readdir(folder)).toEqual([]);
   });
 
   it('a connection that only keeps its place is ended', async () => {

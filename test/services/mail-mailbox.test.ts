@@ -245,9 +245,10 @@ describe('the ways to a mailbox', () => {
         maxMailBytes,
       });
       const [uid = 0] = await mailbox.unread();
-      const raw = await mailbox.fetch(uid);
+      const stretches: Uint8Array[] = [];
+      for await (const stretch of mailbox.fetch(uid)) stretches.push(stretch);
       mailbox.close();
-      return raw?.toString() ?? 'nothing';
+      return Buffer.concat(stretches).toString();
     } catch (error) {
       return error instanceof Error ? error.message : String(error);
     } finally {

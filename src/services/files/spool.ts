@@ -4,9 +4,10 @@ import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, open, readdir, rm, stat, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceError } from '../core/errors.ts';
-import { readAt, readKind } from './kinds.ts';
+import { readKind } from './kinds.ts';
 import { planPicture } from './pictures/picture.ts';
 import type { Piece } from './pictures/pieces.ts';
+import { noteSpent } from './spent-bytes.ts';
 import type { SpooledFile } from './file-store.ts';
 
 const stretchBytes = 65_536;
@@ -68,6 +69,7 @@ async function spool(
       if (size > maxBytes) throw tooLarge(maxBytes);
       hash.update(chunk);
       await writeAll(file, chunk);
+      noteSpent(chunk.length);
     }
     if (size === 0) throw new ServiceError('bad_request', 'The file is empty.');
     await file.sync();
@@ -96,8 +98,7 @@ async function writePieces(
         await put(piece);
         continue;
       }
-      for (let at = piece.from; at < piece.to; at += stretchBytes)
-        await put(await readAt(raw, at, Math.min(stretchBytes, piece.to - at)));
+      for await (const bytes of stretchesOf(raw, piece.from, piece.to)) await put(bytes);
     }
     await file.sync();
   } finally {
@@ -106,7 +107,29 @@ async function writePieces(
   return { size, digest: hash.digest('hex') };
 }
 
-async function writeAll(file: FileHandle, bytes: Uint8Array): Promise<void> {
+/** The bytes of a file that lies here, in stretches: each is good until the next is asked for. */
+export async function* readThrough(path: string): AsyncGenerator<Uint8Array> {
+  const file = await open(path, 'r');
+  try {
+    yield* stretchesOf(file, 0, Infinity);
+  } finally {
+    await file.close();
+  }
+}
+
+/** In one buffer: what megabytes of them would leave to be collected stays in memory for long. */
+async function* stretchesOf(file: FileHandle, from: number, to: number): AsyncGenerator<Uint8Array> {
+  const buffer = Buffer.allocUnsafeSlow(stretchBytes);
+  for (let at = from; at < to;) {
+    const { bytesRead } = await file.read(buffer, 0, Math.min(stretchBytes, to - at), at);
+    if (bytesRead === 0) return;
+    at += bytesRead;
+    yield buffer.subarray(0, bytesRead);
+  }
+}
+
+/** Writes all of a stretch. */
+export async function writeAll(file: FileHandle, bytes: Uint8Array): Promise<void> {
   for (let at = 0; at < bytes.length;) at += (await file.write(bytes, at, bytes.length - at)).bytesWritten;
 }
 
@@ -118,7 +141,7 @@ export function tooLarge(maxBytes: number): ServiceError {
   );
 }
 
-/** Removes what uploads left that were cut off before a time (ms): nothing works on it any more. @returns how many */
+/** Removes what uploads and mails left that were cut off before a time (ms): nothing works on it any more. @returns how many */
 export async function removeAbandonedUploads(folder: string, before: number): Promise<number> {
   const names = await readdir(folder).catch(() => []);
   let removed = 0;
@@ -127,7 +150,8 @@ export async function removeAbandonedUploads(folder: string, before: number): Pr
     const path = join(folder, name);
     const found = await stat(path).catch(() => null);
     if (found === null || found.mtimeMs >= before) continue;
-    await rm(path, { force: true });
+    // A mail is a folder.
+    await rm(path, { recursive: true, force: true });
     removed += 1;
   }
   return removed;

@@ -1,7 +1,12 @@
-// Holds the bytes of mails that are on their way: so many of one source, so many of all. What waits to be read counts
-// too. A sender that is refused for lack of room keeps its mail and comes again.
+// Writes mails that are on their way to files of this machine: so many bytes of one source, so many of all. What waits to
+// be read counts too. A sender that is refused for lack of room keeps its mail and comes again.
+import { randomUUID } from 'node:crypto';
+import { mkdir, open, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { QueueFullError } from '../../../net/fair-limit.ts';
-import { maxMailBytes } from './parsed-mail.ts';
+import { noteSpent } from '../../files/spent-bytes.ts';
+import { writeAll } from '../../files/spool.ts';
+import { maxMailBytes, type StoredBytes } from './parsed-mail.ts';
 
 /** Two of the largest mails; many of the usual size. */
 const maxHeldOfSource = 2 * maxMailBytes;
@@ -12,7 +17,16 @@ export class MailTooLargeError extends Error {
   override readonly name = 'MailTooLargeError';
 }
 
-/** Bytes held, by source. Of the process, whose memory it is. */
+/** A mail as it comes. */
+export interface IncomingMail {
+  /** Who brings it: an address, or a key. */
+  readonly source: string;
+  readonly body: AsyncIterable<Uint8Array>;
+  /** What follows on a refusal is read, unkept: an SMTP answer comes behind the last byte. */
+  readonly readOn: boolean;
+}
+
+/** Bytes held, by source. Of the process. */
 const heldOf = new Map<string, number>();
 let held = 0;
 
@@ -32,45 +46,48 @@ function giveBack(source: string, bytes: number): void {
 }
 
 /**
- * Collects a mail and has it used; its room is given back when the use has ended.
- * @param source who brings it: an address, or a key
- * @param readOn reads what follows on a refusal, unkept: an SMTP answer comes behind the last byte
+ * Collects a mail and has it used; its file, and what was written beside it, is gone when the use has ended. What a crash
+ * leaves goes with uploads that were cut off.
+ * @param folder where what comes lies until it is stored
  * @returns what the use returns
  * @throws MailTooLargeError; QueueFullError: there is no room now
  */
 export async function withMail<T>(
-  source: string,
-  body: AsyncIterable<Uint8Array>,
-  readOn: boolean,
-  use: (raw: Uint8Array) => Promise<T>,
+  folder: string,
+  { source, body, readOn }: IncomingMail,
+  use: (stored: StoredBytes) => Promise<T>,
 ): Promise<T> {
-  const chunks: Uint8Array[] = [];
+  const own = join(folder, `${randomUUID()}.partial`);
+  const path = join(own, 'mail');
   let size = 0;
-  let refusal: Error | null = null;
-  const drop = (): void => {
-    giveBack(source, size);
-    size = 0;
-    chunks.length = 0;
-  };
   try {
-    for await (const chunk of body) {
-      if (refusal !== null) continue;
-      try {
-        if (size + chunk.length > maxMailBytes) throw new MailTooLargeError();
-        hold(source, chunk.length);
-        size += chunk.length;
-        chunks.push(chunk);
-      } catch (error) {
-        if (!(error instanceof Error) || !readOn) throw error;
-        refusal = error;
-        drop();
+    await mkdir(own, { recursive: true, mode: 0o700 });
+    const file = await open(path, 'wx', 0o600);
+    try {
+      let refusal: Error | null = null;
+      for await (const chunk of body) {
+        if (refusal !== null) continue;
+        try {
+          if (size + chunk.length > maxMailBytes) throw new MailTooLargeError();
+          hold(source, chunk.length);
+          size += chunk.length;
+          await writeAll(file, chunk);
+          noteSpent(chunk.length);
+        } catch (error) {
+          if (!(error instanceof Error) || !readOn) throw error;
+          refusal = error;
+          giveBack(source, size);
+          size = 0;
+          await file.truncate();
+        }
       }
+      if (refusal !== null) throw refusal;
+    } finally {
+      await file.close();
     }
-    if (refusal !== null) throw refusal;
-    const raw = Buffer.concat(chunks);
-    chunks.length = 0;
-    return await use(raw);
+    return await use({ path, size });
   } finally {
-    drop();
+    giveBack(source, size);
+    await rm(own, { recursive: true, force: true });
   }
 }

@@ -32,9 +32,10 @@ export async function handIn(
   if (announcedBytes !== null && announcedBytes > maxMailBytes) throw tooLarge();
   const application = { id: row.application_id, organizationId: row.organization_id };
   try {
-    const outcome = await withMail(`key:${application.organizationId}`, body, false, (raw) => {
-      if (raw.length === 0) throw new ServiceError('bad_request', 'The mail is empty.');
-      return receiveMail(service, raw, { from: null, to: [], application });
+    const from = { source: `key:${application.organizationId}`, body, readOn: false };
+    const outcome = await withMail(service.files.incomingFolder, from, (stored) => {
+      if (stored.size === 0) throw new ServiceError('bad_request', 'The mail is empty.');
+      return receiveMail(service, stored, { from: null, to: [], application });
     });
     return outcome.state === 'ignored' ? { state: 'ignored', why: outcome.why } : { state: outcome.state };
   } catch (error) {

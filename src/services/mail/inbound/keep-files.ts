@@ -3,7 +3,7 @@ import { fileLimits } from '../../../protocol/codes.ts';
 import type { FileRow, VisitorRow } from '../../../engine/rows.ts';
 import { ServiceError } from '../../core/errors.ts';
 import { assertNameAllowed, cleanFileName } from '../../files/names.ts';
-import { takeIn } from '../../files/spool.ts';
+import { readThrough, takeIn } from '../../files/spool.ts';
 import { storeFile } from '../../files/store-file.ts';
 import type { ReadTx, Service } from '../../service.ts';
 import { assertFileQuota } from '../../tenants/quotas.ts';
@@ -70,7 +70,11 @@ async function keepFile(
     repositories.files.byIdempotencyKey(visitor.id, key);
   const earlier = await service.engine.store.read(findEarlier);
   if (earlier !== undefined) return earlier;
-  const incoming = { bytes: stretches(bytes), claimed: type, maxBytes: fileLimits.visitorBytes };
+  const incoming = {
+    bytes: 'path' in bytes ? readThrough(bytes.path) : stretches(bytes),
+    claimed: type,
+    maxBytes: fileLimits.visitorBytes,
+  };
   return takeIn(service.files.incomingFolder, incoming, (file) =>
     storeFile(service, visitor.organization_id, { name, file }, (insert) =>
       service.engine.store.write({ organization: visitor.organization_id }, async (tx) => {

@@ -3,13 +3,21 @@ import { createHash } from 'node:crypto';
 import PostalMime, { type Address, type Email } from 'postal-mime';
 import { cutReply } from './cut-reply.ts';
 import { htmlToText } from './html-to-text.ts';
+import type { LightMail } from './light-mail.ts';
 import { maxMailParts, maxMailText, type MailFile, type ParsedMail } from './parsed-mail.ts';
 
 /** One sender, to whom an answer goes: a list in its place would send answers to all of them. */
 const oneAddress = /^[^\s@",;:<>()[\]\\]{1,64}@[^\s@",;:<>()[\]\\]{1,189}$/;
 
-/** @throws Error for a mail that is nested deeper or has longer headers than any person's */
-export async function parseMail(raw: Uint8Array): Promise<ParsedMail> {
+/**
+ * Reads a mail.
+ * @param light what is known of a mail whose files lie beside it
+ * @throws Error for a mail that is nested deeper or has longer headers than any person's
+ */
+export async function parseMail(
+  raw: Uint8Array,
+  light?: Pick<LightMail, 'digest' | 'fileOf'>,
+): Promise<ParsedMail> {
   const mail = await PostalMime.parse(raw, {
     maxNestingDepth: 30,
     maxHeadersSize: 512 * 1024,
@@ -22,16 +30,14 @@ export async function parseMail(raw: Uint8Array): Promise<ParsedMail> {
       ?.value.trim()
       .toLowerCase() ?? '';
   const isReport = header('content-type').startsWith('multipart/report');
-  const { files, left } = readFiles(mail, isReport);
+  const { files, left } = readFiles(mail, isReport, light);
   const from = mailboxes([mail.from])[0];
   const messageId = readMessageId(mail.messageId);
   return {
     from: from !== undefined && oneAddress.test(from.address) ? from.address.toLowerCase() : null,
     fromName: (from?.name ?? '').slice(0, 1_000),
     messageId,
-    key: `mail:${createHash('sha256')
-      .update(messageId ?? raw)
-      .digest('base64url')}`,
+    key: `mail:${messageId === null && light !== undefined ? light.digest : digestOf(messageId ?? raw)}`,
     subject: (mail.subject ?? '').slice(0, 1_000),
     text: cutReply(readText(mail).slice(0, maxMailText)),
     recipients: [
@@ -49,6 +55,8 @@ export async function parseMail(raw: Uint8Array): Promise<ParsedMail> {
     filesLeftOut: left,
   };
 }
+
+const digestOf = (what: string | Uint8Array): string => createHash('sha256').update(what).digest('base64url');
 
 function isAutomatic({ headers, messageId }: Email, header: (name: string) => string): boolean {
   const submitted = header('auto-submitted');
@@ -77,20 +85,21 @@ function readText({ text, html }: Email): string {
   return html === undefined ? '' : htmlToText(html.slice(0, 4 * maxMailText));
 }
 
-function readFiles({ attachments }: Email, isReport: boolean): { files: MailFile[]; left: number } {
+function readFiles(
+  { attachments }: Email,
+  isReport: boolean,
+  light: Pick<LightMail, 'fileOf'> | undefined,
+): { files: MailFile[]; left: number } {
   if (isReport) return { files: [], left: 0 };
   const kept = attachments.slice(0, maxMailParts);
-  const files = kept.flatMap(({ filename, mimeType, content }, index): MailFile[] =>
-    typeof content === 'string' || content.byteLength === 0
+  const files = kept.flatMap(({ filename, mimeType, content }, index): MailFile[] => {
+    if (typeof content === 'string') return [];
+    const own = content instanceof Uint8Array ? content : new Uint8Array(content);
+    const bytes = light?.fileOf(own) ?? own;
+    return ('path' in bytes ? bytes.size : bytes.length) === 0
       ? []
-      : [
-          {
-            name: (filename ?? `file-${index + 1}`).slice(-1_000),
-            type: mimeType,
-            bytes: content instanceof Uint8Array ? content : new Uint8Array(content),
-          },
-        ],
-  );
+      : [{ name: (filename ?? `file-${index + 1}`).slice(-1_000), type: mimeType, bytes }];
+  });
   return { files, left: attachments.length - files.length };
 }
 

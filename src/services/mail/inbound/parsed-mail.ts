@@ -7,10 +7,17 @@ export const maxMailParts = 50;
 /** Characters of text that are looked at. */
 export const maxMailText = 100_000;
 
+/** Bytes that lie in a file, until what they came with is used. */
+export interface StoredBytes {
+  readonly path: string;
+  readonly size: number;
+}
+
 export interface MailFile {
   readonly name: string;
   readonly type: string;
-  readonly bytes: Uint8Array;
+  /** Few bytes; more of them lie in a file beside the mail. */
+  readonly bytes: Uint8Array | StoredBytes;
 }
 
 export interface ParsedMail {

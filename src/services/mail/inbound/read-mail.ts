@@ -6,7 +6,7 @@ import { ServiceError } from '../../core/errors.ts';
 import type { MailWorkerReply, ParsedMail } from './parsed-mail.ts';
 
 const timeoutMs = 20_000;
-const maxHeapMb = 192;
+const maxHeapMb = 96;
 /** Mails that are parsed at once. One organization's leave room for another's, however long they take. */
 const inTurn = createFairLimit({
   maxRunning: 2,
@@ -27,23 +27,20 @@ const workerUrl = new URL(
 );
 
 /**
- * Reads a mail; its bytes are handed over, and gone afterwards.
+ * Reads a mail from its file; the larger of its own files come to lie beside it.
  * @param organizationId whose turn it takes
  * @param worker what runs in the thread
  * @throws MailRefusedError; QueueFullError when too many wait already; ServiceError unavailable where this machine could
  * not read it: it should come again
  */
-export function readMail(raw: Uint8Array, organizationId: string, worker = workerUrl): Promise<ParsedMail> {
-  return inTurn(organizationId, () => readInThread(raw, worker));
+export function readMail(path: string, organizationId: string, worker = workerUrl): Promise<ParsedMail> {
+  return inTurn(organizationId, () => readInThread(path, worker));
 }
 
-async function readInThread(raw: Uint8Array, program: URL): Promise<ParsedMail> {
-  // Handed over, not copied. What shares its memory with others is small, and is copied.
-  const own = raw.byteLength === raw.buffer.byteLength ? raw : new Uint8Array(raw);
+async function readInThread(path: string, program: URL): Promise<ParsedMail> {
   const worker = new Worker(program, {
-    workerData: own,
-    transferList: own.buffer instanceof ArrayBuffer ? [own.buffer] : [],
-    resourceLimits: { maxOldGenerationSizeMb: maxHeapMb, maxYoungGenerationSizeMb: 32 },
+    workerData: path,
+    resourceLimits: { maxOldGenerationSizeMb: maxHeapMb, maxYoungGenerationSizeMb: 4 },
     // What libraries print is for no one.
     stdout: true,
     stderr: true,

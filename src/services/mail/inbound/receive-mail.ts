@@ -17,7 +17,7 @@ import { plusPart, readToken, roundTripHolds, tokenHolds } from '../reply-token.
 import { findReportedMail, noteBounce, type ReportedMail } from './bounces.ts';
 import { noteAstray } from './astray.ts';
 import { keepFiles, namesOf, type KeptFiles } from './keep-files.ts';
-import type { ParsedMail } from './parsed-mail.ts';
+import type { ParsedMail, StoredBytes } from './parsed-mail.ts';
 import { readMail } from './read-mail.ts';
 import { noteRoundTrip } from './round-trip.ts';
 
@@ -86,20 +86,20 @@ export async function findMailTarget(
 }
 
 /**
- * Takes a mail in; its bytes are handed over and gone afterwards. What it leads to is stored once, however often the
- * mail comes. Acknowledge it after this resolves.
+ * Takes a mail in. What it leads to is stored once, however often the mail comes. Acknowledge it after this resolves.
+ * @param stored where it lies, as `withMail` has it
  * @throws MailRefusedError for one that can't be read; StoreUnavailableError, QueueFullError, ServiceError
  * rate_limit_exceeded, unavailable: it should come again
  */
 export async function receiveMail(
   service: Service,
-  raw: Uint8Array,
+  stored: StoredBytes,
   envelope: MailEnvelope,
 ): Promise<MailOutcome> {
   const announced = await announcedScope(service, envelope);
   // Before it is read: one that can't be read takes the longest.
   if (announced !== null) await limitMail(service, announced.applicationId);
-  const mail = await readMail(raw, announced?.organizationId ?? '');
+  const mail = await readMail(stored.path, announced?.organizationId ?? '');
   const targets = await service.engine.store.read((tx) => chooseTargets(tx, service, envelope, mail));
   const { mails } = service.metrics;
   if (targets.length === 0) {
