@@ -163,6 +163,8 @@ export function desk(): Desk {
           resumeSignIn = resolve;
         });
       },
+      refused: () =>
+        void import('./rights.ts').then(({ checkRights }) => checkRights()).catch(() => undefined),
       copy: (text) => void navigator.clipboard?.writeText(text).catch(() => undefined),
       // The member has asked for it; what ends for another reason stays where it is.
       exit: (code) => {
@@ -194,7 +196,10 @@ export function desk(): Desk {
     deskState.value = state;
     return undefined;
   });
-  addEventListener('focus', () => model.setFocused(true));
+  addEventListener('focus', () => {
+    model.setFocused(true);
+    void import('./rights.ts').then(({ checkRightsAgain }) => checkRightsAgain()).catch(() => undefined);
+  });
   addEventListener('blur', () => model.setFocused(false));
   document.addEventListener('visibilitychange', () =>
     model.setFocused(document.visibilityState === 'visible' && document.hasFocus()),

@@ -2,7 +2,7 @@
 // taking them back. Asks for nothing before a button was pressed.
 import { call } from './api.ts';
 import { go, hrefOf } from './router.ts';
-import { speech } from './words.ts';
+import { locale } from './words.ts';
 
 /** A browser as the service knows it. */
 export interface Device {
@@ -73,7 +73,7 @@ export async function renew(begin = false): Promise<void> {
       ? known
       : await pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: key });
   const { endpoint, keys } = subscription.toJSON();
-  await call('POST', '/push', { endpoint, keys, label: browserName(), locale: speech.tag });
+  await call('POST', '/push', { endpoint, keys, label: browserName(), locale: locale.tag });
 }
 
 /** Ends what this browser is subscribed to. What the service has of it ends with the session. */

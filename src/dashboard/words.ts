@@ -49,13 +49,13 @@ const moreLoaders: Loaders = {
 };
 
 /** The language that is spoken: set once, before anything is drawn. */
-export const speech: { language: Language; tag: string } = { language: 'en', tag: 'en' };
+export const locale: { language: Language; tag: string } = { language: 'en', tag: 'en' };
 let words: Dictionary = {};
 let sentences: Dictionary = {};
 
 function spoken(dictionary: Dictionary, key: string, values?: Values): string {
   const text = dictionary[key];
-  return text === undefined ? key : fillText(text, speech.tag, values);
+  return text === undefined ? key : fillText(text, locale.tag, values);
 }
 
 /** A text of the dashboard's common dictionary. */
@@ -66,7 +66,7 @@ export const say: Say = (key, values) => spoken(sentences, key, values);
 
 /** How texts of a dictionary of a part, such as the settings, are asked for in the language that is spoken. */
 export function wordsOf<K extends string>(dictionary: Dictionary<K>): Translate<K> {
-  return translator(dictionary, speech.tag);
+  return translator(dictionary, locale.tag);
 }
 
 const languageKey = 'deskbell.language';
@@ -85,8 +85,8 @@ export function chooseSpoken(language: Language | null): void {
 /** Loads the one language that is spoken, and tells the page. */
 export async function loadLanguage(): Promise<void> {
   const { language, tag } = chooseLanguage([chosenLanguage(), ...navigator.languages]);
-  speech.language = language;
-  speech.tag = tag;
+  locale.language = language;
+  locale.tag = tag;
   take(await loaders[language]());
   document.documentElement.lang = tag;
   document.documentElement.dir = isRightToLeft(language) ? 'rtl' : 'ltr';
@@ -101,7 +101,7 @@ let more: Promise<void> | null = null;
 
 /** Loads what is seldom said; once, and again where that failed. */
 function loadMoreWords(): Promise<void> {
-  more ??= moreLoaders[speech.language]().then(take, (error: unknown) => {
+  more ??= moreLoaders[locale.language]().then(take, (error: unknown) => {
     more = null;
     throw error;
   });

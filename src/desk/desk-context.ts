@@ -8,7 +8,7 @@ import type { DraftStore } from './drafts.ts';
 import type { EditBuffer } from './editing/buffer.ts';
 import type { FileSource } from './composer-files.ts';
 import { sanitizeLine } from './sanitize-line.ts';
-import type { Say } from './texts.ts';
+import type { FirstText, Say } from './texts.ts';
 import type { DeskTools } from './tools.ts';
 import { createStore, type Store } from './store.ts';
 
@@ -22,6 +22,8 @@ export interface DeskRuntime {
   edit(text: string): Promise<string | null>;
   /** Asks to sign in again; null: the operator cancelled. */
   signInAgain(): Promise<string | null>;
+  /** Something was refused that the face had offered: the member's rights may be others by now. */
+  refused?(): void;
   /** Puts a text into the clipboard. */
   copy(text: string): void;
   exit(code: number): void;
@@ -152,7 +154,10 @@ export class DeskContext {
   }
 
   /** Says what went wrong, in a sentence for the operator. */
-  readonly report = (error: unknown): void => this.flash(errorMessage(error, this.say), 'bad');
+  readonly report = (error: unknown): void => {
+    if (asSdkError(error).status === 403) this.runtime.refused?.();
+    this.flash(errorMessage(error, this.say), 'bad');
+  };
 
   /** A conversation, as far as the queue knows it. */
   item(id: string): StaffConversationListItem | undefined {
@@ -162,7 +167,20 @@ export class DeskContext {
 
 /** What went wrong, as a sentence for the operator. */
 export function errorMessage(thrown: unknown, say: Say): string {
-  const error = asSdkError(thrown);
+  return refusalMessage(asSdkError(thrown), say);
+}
+
+/** What the service refused. */
+export interface Refusal {
+  readonly code: string;
+  /** In the service's words. */
+  readonly message: string;
+  /** Seconds to wait. */
+  readonly retryAfter?: number | undefined;
+}
+
+/** What the service refused, as a sentence for the operator. */
+export function refusalMessage(error: Refusal, say: Say): string {
   switch (error.code) {
     case 'network':
       return say('unreachable');
@@ -175,7 +193,21 @@ export function errorMessage(thrown: unknown, say: Say): string {
       return say('editWindowOver');
     case 'destroyed':
       return say('cancelled');
-    default:
-      return sanitizeLine(error.message) || say('wentWrong');
+    default: {
+      const known = translated.get(error.code);
+      return (known === undefined ? '' : say(known)) || sanitizeLine(error.message) || say('wentWrong');
+    }
   }
 }
+
+/** What else the server refuses: said in the operator's language where it is not the server's. */
+const translated: ReadonlyMap<string, FirstText> = new Map<string, FirstText>([
+  ['forbidden', 'mayNot'],
+  ['FORBIDDEN', 'mayNot'],
+  ['unavailable', 'unavailable'],
+  ['conversation_not_active', 'notActive'],
+  ['plan_limit', 'planLimit'],
+  ['payload_too_large', 'tooLarge'],
+  ['ai_unavailable', 'modelAway'],
+  ['ai_model_required', 'modelMissing'],
+]);

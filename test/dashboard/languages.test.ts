@@ -76,6 +76,28 @@ describe.each(languages.filter((one) => one !== 'en'))('in %s', (language) => {
   });
 });
 
+/** How a friend is addressed, where the texts are for colleagues who may not be friends. */
+const familiar = {
+  de: /\b(?:du|dich|dir|dein\w*)\b/i,
+  es: /(?<![\p{L}])(?:tú|tus?|te|ti)(?![\p{L}])/iu,
+  it: /\b(?:tu|tuoi?|tua|tue|ti)\b/i,
+  nl: /\b(?:je|jij|jouw?)\b/i,
+};
+
+test.each(Object.entries(familiar))(
+  'in %s the operator is addressed alike everywhere',
+  async (language, word) => {
+    const { words, desk } = await load(language);
+    const settings = (await import(`../../src/dashboard/settings/languages/${language}.ts`)) as Pick<
+      LanguageFile,
+      'words'
+    >;
+    const texts = [words, desk, settings.words].flatMap((part) => Object.values(part));
+    expect(texts.length).toBeGreaterThan(300);
+    expect(texts.flatMap(formsOf).filter((text) => word.test(text))).toEqual([]);
+  },
+);
+
 /** The files that a file takes with it when it is loaded; what it fetches later is not among them. */
 function staticFiles(entry: string, found = new Set<string>()): ReadonlySet<string> {
   if (found.has(entry)) return found;

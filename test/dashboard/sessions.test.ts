@@ -1,6 +1,6 @@
 // What becomes of what a member writes when their session or their rights end under way: the page says so, and nothing that was
 // written is lost. The real server with cookies, in a real browser.
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { launchBrowser, openBrowserPage, type BrowserPage } from '../helpers/browser.ts';
@@ -44,9 +44,9 @@ const over = (page: Page) =>
   page.getByText('Your session has ended. Sign in again; your drafts are kept.').first();
 
 /** A page of a member who is signed in by a link. */
-async function visit(member: TestMember, hash: string): Promise<Page> {
+async function visit(member: TestMember, hash: string, options: BrowserContextOptions = {}): Promise<Page> {
   const { ticket } = await app.local('session.createLink', { memberId: member.id });
-  const opened = await openBrowserPage(browser, `${app.url}/#sign-in=${ticket}`);
+  const opened = await openBrowserPage(browser, `${app.url}/#sign-in=${ticket}`, options);
   visits.push(opened);
   await opened.page.locator('.app').waitFor();
   await opened.page.evaluate(`location.hash = '${hash}'`);
@@ -196,5 +196,34 @@ describe('rights that change under way', () => {
     await page.getByText('Choose what to set.').waitFor();
     await page.evaluate(`location.hash = '#/c/${conversation}'`);
     await page.getByRole('log').getByText('Where is my parcel?').waitFor();
+  });
+
+  test('an operator who becomes an admin has the admins’ pages when they are back at the window', async () => {
+    const hal = await createMember(app, 'acme', 'operator', 'Hal');
+    const page = await visit(hal, '#/settings/account');
+    const pages = page.getByRole('navigation', { name: 'Settings' });
+    await pages.getByRole('link', { name: 'My account' }).waitFor();
+    expect(await pages.getByRole('link', { name: 'Members' }).count()).toBe(0);
+    await page.evaluate('Date.now = ((now) => () => now() + 60_000)(Date.now)');
+    expect((await admin('PATCH', `/members/${hal.id}`, { role: 'admin' })).status).toBe(200);
+    await page.evaluate("dispatchEvent(new Event('focus'))");
+    await page.getByText('Your rights have changed.').waitFor();
+    await pages.getByRole('link', { name: 'Members' }).click();
+    await page.getByText(hal.email).waitFor();
+  });
+
+  test('an admin who is one no more is refused in their language, and what they may not do is gone', async () => {
+    const ida = await createMember(app, 'acme', 'admin', 'Ida');
+    expect((await owner.call('POST', `/conversations/${conversation}/accept`)).status).toBe(200);
+    const page = await visit(ida, `#/c/${conversation}`, { locale: 'de' });
+    await page.getByRole('log').getByText('Where is my parcel?').waitFor();
+    const resolve = page.getByRole('button', { name: 'Abschließen' });
+    await resolve.waitFor();
+    expect((await admin('PATCH', `/members/${ida.id}`, { role: 'operator' })).status).toBe(200);
+    await resolve.click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Abschließen' }).click();
+    await page.getByText('Dazu haben Sie kein Recht.').waitFor();
+    await page.getByText('Ihre Rechte haben sich geändert.').waitFor();
+    await eventually(async () => expect(await resolve.count()).toBe(0));
   });
 });

@@ -6,7 +6,7 @@ import type { ShownMessage } from '../../desk/desk-state.ts';
 import { freshFile } from '../../desk/file-commands.ts';
 import { sanitizeLine } from '../../desk/sanitize-line.ts';
 import { desk } from '../desk.ts';
-import { say, speech, t } from '../words.ts';
+import { say, locale, t } from '../words.ts';
 import './file-look.ts';
 
 /** The place for a picture. */
@@ -23,7 +23,7 @@ export function Attachments({ message }: { readonly message: ShownMessage }): JS
           download: (name) => t('download', { name: sanitizeLine(name) }),
           gone: say('fileGone'),
         },
-        tag: speech.tag,
+        tag: locale.tag,
         place: picturePlace,
         base: desk().model.context.client.fileTarget().address,
         renew: ({ id }) => freshFile(desk().model.context, message, id),

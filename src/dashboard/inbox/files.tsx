@@ -7,7 +7,7 @@ import { sanitizeLine } from '../../desk/sanitize-line.ts';
 import { sizeText } from '../../sdk/shown-files.ts';
 import { desk } from '../desk.ts';
 import { IconButton } from '../ui/button.tsx';
-import { speech, t } from '../words.ts';
+import { locale, t } from '../words.ts';
 import { thumbnailOf } from './file-sources.ts';
 import './file-look.ts';
 
@@ -48,7 +48,7 @@ function File({ file }: { readonly file: ComposerFile }): JSX.Element {
         <b>
           <bdi>{name}</bdi>
         </b>
-        <small>{problem ?? (size === null ? '' : sizeText(size, speech.tag))}</small>
+        <small>{problem ?? (size === null ? '' : sizeText(size, locale.tag))}</small>
         {uploaded === null && problem === null ? (
           <progress max={1} value={progress} aria-label={t('uploading', { name })} />
         ) : null}

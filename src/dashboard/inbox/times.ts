@@ -1,6 +1,6 @@
 // Owns times as an operator reads them, in the language that is spoken. Formatters are made once: they are slow to make.
 import { dayOf } from '../../desk/time.ts';
-import { speech, t } from '../words.ts';
+import { locale, t } from '../words.ts';
 
 const made = new Map<string, Intl.DateTimeFormat>();
 
@@ -8,7 +8,7 @@ function format(ms: number, name: string, options: Intl.DateTimeFormatOptions): 
   if (Number.isNaN(ms)) return '';
   let formatter = made.get(name);
   if (formatter === undefined) {
-    formatter = new Intl.DateTimeFormat(speech.tag, options);
+    formatter = new Intl.DateTimeFormat(locale.tag, options);
     made.set(name, formatter);
   }
   return formatter.format(ms);
@@ -67,7 +67,7 @@ export function duration(ms: number): string {
   const key = `duration-${unit}`;
   let formatter = durations.get(key);
   if (formatter === undefined) {
-    formatter = new Intl.NumberFormat(speech.tag, { style: 'unit', unit, unitDisplay: 'short' });
+    formatter = new Intl.NumberFormat(locale.tag, { style: 'unit', unit, unitDisplay: 'short' });
     durations.set(key, formatter);
   }
   return formatter.format(Math.max(1, Math.floor(ms / size)));

@@ -5,7 +5,7 @@ import type { BusinessHours, OpeningInterval, Weekday } from '../../protocol/app
 import { Button } from '../ui/button.tsx';
 import { Checkbox, Field } from '../ui/field.tsx';
 import { toast } from '../ui/toast.tsx';
-import { speech } from '../words.ts';
+import { locale } from '../words.ts';
 import { useUnsavedGuard } from './form.tsx';
 import { problemOf } from './rest.ts';
 import { s } from './words.ts';
@@ -29,7 +29,7 @@ const firstWeek: Hours = {
 
 /** A weekday's name in the reader's language. The first of January 2024 was a Monday. */
 function dayName(index: number): string {
-  return new Intl.DateTimeFormat(speech.tag, { weekday: 'long', timeZone: 'UTC' }).format(
+  return new Intl.DateTimeFormat(locale.tag, { weekday: 'long', timeZone: 'UTC' }).format(
     new Date(Date.UTC(2024, 0, 1 + index)),
   );
 }

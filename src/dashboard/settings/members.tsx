@@ -45,7 +45,10 @@ export function Page(): JSX.Element {
                   title: s('name'),
                   cell: ({ name, email }) => (
                     <>
-                      <strong dir="auto">{name}</strong> <span dir="ltr">{email}</span>
+                      <strong dir="auto">{name}</strong>
+                      <div class="hint" dir="ltr">
+                        {email}
+                      </div>
                     </>
                   ),
                 },

@@ -7,7 +7,7 @@ import { Escalation } from './escalation.tsx';
 import { Form } from './form.tsx';
 import { Await, Section, useRest } from './parts.tsx';
 import { rest } from './rest.ts';
-import { speech } from '../words.ts';
+import { locale } from '../words.ts';
 import { figure, s } from './words.ts';
 
 const update = (body: object): Promise<unknown> => rest('PATCH', '/admin/organization', body);
@@ -109,7 +109,7 @@ export function Page(): JSX.Element {
                     { id: 'messages', label: s('messages'), value: figure(used.messages) },
                     { id: 'visitors', label: s('visitors'), value: figure(used.visitors) },
                     { id: 'storage', label: s('storage'), value: figure(used.storageBytes) },
-                    { id: 'files', label: s('fileStorage'), value: sizeText(used.fileBytes, speech.tag) },
+                    { id: 'files', label: s('fileStorage'), value: sizeText(used.fileBytes, locale.tag) },
                   ]}
                   rowKey={({ id }) => id}
                   columns={[

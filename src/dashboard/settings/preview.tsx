@@ -3,7 +3,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Checkbox } from '../ui/field.tsx';
-import { speech } from '../words.ts';
+import { locale } from '../words.ts';
 import { Section } from './parts.tsx';
 import { problemOf, rest } from './rest.ts';
 import { s } from './words.ts';
@@ -44,7 +44,7 @@ export function Preview({ applicationId, body }: PreviewProps): JSX.Element {
           setProblem('');
           // Its origin is none, so none can be named.
           frame.current?.contentWindow?.postMessage(
-            { type: 'deskbell:preview', config, theme: 'auto', locale: speech.tag, open },
+            { type: 'deskbell:preview', config, theme: 'auto', locale: locale.tag, open },
             '*',
           );
         },

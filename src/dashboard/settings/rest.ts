@@ -1,10 +1,9 @@
 // Owns the settings' calls of the REST API. Unlike the client's, its errors say which field was wrong.
 import { visitorApiPrefix } from '../../protocol/codes.ts';
-import type { StaffSession } from '../../sdk/staff-types.ts';
-import { call } from '../api.ts';
-import { desk } from '../desk.ts';
+import { refusalMessage } from '../../desk/desk-context.ts';
+import { checkRights } from '../rights.ts';
 import { serverAddress } from '../router.ts';
-import { toast } from '../ui/toast.tsx';
+import { say } from '../words.ts';
 import { s } from './words.ts';
 
 export interface Detail {
@@ -17,11 +16,14 @@ export interface Detail {
 export class RestError extends Error {
   readonly code: string;
   readonly details: readonly Detail[];
+  /** Seconds to wait, where it said. */
+  readonly retryAfter: number | undefined;
 
-  constructor(code: string, message: string, details: readonly Detail[]) {
+  constructor(code: string, message: string, details: readonly Detail[], retryAfter?: number) {
     super(message);
     this.code = code;
     this.details = details;
+    this.retryAfter = retryAfter;
   }
 }
 
@@ -72,21 +74,9 @@ async function send(method: string, path: string, body: Body | null): Promise<un
   const answer: unknown = await response.json().catch(() => ({}));
   if (response.ok) return answer;
   const { error = 'internal_error', message = s('unreachable'), details = [] } = errorBody(answer);
-  if (response.status === 401 || response.status === 403) askWhoIsSignedIn().catch(() => undefined);
-  throw new RestError(error, message, details);
-}
-
-/**
- * What was refused may be because the session is over, or because its member is an admin no more. The first leads to the
- * sign-in, behind which the page waits as it is; the second is told.
- */
-async function askWhoIsSignedIn(): Promise<void> {
-  const now = await call<StaffSession>('GET', '/session');
-  const { store } = desk().model;
-  const before = store.get().session;
-  if (before === null || before.member.role === now.member.role) return;
-  store.set({ session: now });
-  toast(s('rightsChanged'), 'bad');
+  if (response.status === 401 || response.status === 403) checkRights();
+  const seconds = Number(response.headers.get('Retry-After') ?? Number.NaN);
+  throw new RestError(error, message, details, Number.isNaN(seconds) ? undefined : seconds);
 }
 
 function errorBody(answer: unknown): ErrorBody {
@@ -95,5 +85,8 @@ function errorBody(answer: unknown): ErrorBody {
 
 /** What went wrong, for a person. */
 export function problemOf(error: unknown): string {
+  if (error instanceof RestError)
+    // What was written is still there, which the desk's own sentence does not say.
+    return error.code === 'network' ? error.message : refusalMessage(error, say);
   return error instanceof Error ? error.message : String(error);
 }

@@ -8,6 +8,7 @@ import css from '../styles/settings.css';
 import { adopt } from '../ui/adopt.ts';
 import '../ui/form-look.ts';
 import { loadSettingsWords, s } from './words.ts';
+import { checkRightsAgain } from '../rights.ts';
 import { Icon } from '../ui/icon.tsx';
 import { t } from '../words.ts';
 import { settingsPages, type SettingsPage, type SettingsPageProps } from './pages.ts';
@@ -34,6 +35,7 @@ function Frame(): JSX.Element {
   const section = at.page === 'settings' ? at.section : '';
   const rest = at.page === 'settings' ? at.rest : [];
   const pages = pagesFor(session.value?.member.role === 'admin');
+  useEffect(checkRightsAgain, [section]);
   const allowed = pages.find(({ id }) => id === section);
   // What is written on a page outlasts the right to save it, and a session that is over.
   const kept = useRef<SettingsPage | undefined>(undefined);

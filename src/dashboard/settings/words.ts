@@ -1,5 +1,5 @@
 // Owns the settings' texts: one file for each language, of which one is loaded with the settings.
-import { speech, wordsOf, type Language } from '../words.ts';
+import { locale, wordsOf, type Language } from '../words.ts';
 import type { SettingsWords } from './languages/en.ts';
 
 export type SettingsWord = keyof SettingsWords;
@@ -24,18 +24,18 @@ export const s: Translate = (key, values) => translate?.(key, values) ?? key;
 
 /** Loads the one language that is spoken. */
 export async function loadSettingsWords(): Promise<void> {
-  translate = wordsOf((await loaders[speech.language]()).words);
+  translate = wordsOf((await loaders[locale.language]()).words);
 }
 
 /** A day and a time, as the reader writes them; a dash where there is none. */
 export function when(time: string | null): string {
   if (time === null) return '–';
-  return new Intl.DateTimeFormat(speech.tag, { dateStyle: 'medium', timeStyle: 'short' }).format(
+  return new Intl.DateTimeFormat(locale.tag, { dateStyle: 'medium', timeStyle: 'short' }).format(
     new Date(time),
   );
 }
 
 /** A number, as the reader writes it. */
 export function figure(value: number): string {
-  return new Intl.NumberFormat(speech.tag).format(value);
+  return new Intl.NumberFormat(locale.tag).format(value);
 }

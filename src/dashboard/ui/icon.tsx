@@ -52,10 +52,13 @@ const paths = {
 
 export type IconName = keyof typeof paths;
 
+/** Those that point along the line: they turn with it. */
+const pointing: ReadonlySet<IconName> = new Set(['back', 'send', 'sign']);
+
 /** A drawing without a meaning of its own: what it says must stand beside it or in a label. */
 export function Icon({ name }: { readonly name: IconName }): JSX.Element {
   return (
-    <svg class="icon" viewBox="0 0 24 24" aria-hidden="true">
+    <svg class={pointing.has(name) ? 'icon flips' : 'icon'} viewBox="0 0 24 24" aria-hidden="true">
       <path d={paths[name]} />
     </svg>
   );

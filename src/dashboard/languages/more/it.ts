@@ -37,7 +37,7 @@ export const words: MoreWords = {
   setPassword: 'Imposta la password',
   passwordIsSet: 'La password è impostata. Acceda con essa.',
   forgotPassword: 'Password dimenticata?',
-  forgotAbout: 'Scrivi dove accedi. Riceverai per e-mail un link a una nuova password.',
+  forgotAbout: 'Scriva dove accede. Riceverà per e-mail un link a una nuova password.',
   mailLink: 'Inviami un link',
   linkOnItsWay: 'Se l’account esiste, un’e-mail con un link è in arrivo. Vale una volta, per un’ora.',
   newPassword: 'Una nuova password',

@@ -37,7 +37,7 @@ export const words: MoreWords = {
   setPassword: 'Wachtwoord instellen',
   passwordIsSet: 'Uw wachtwoord is ingesteld. Log ermee in.',
   forgotPassword: 'Wachtwoord vergeten?',
-  forgotAbout: 'Schrijf waar je inlogt. Een link naar een nieuw wachtwoord komt per e-mail.',
+  forgotAbout: 'Schrijf waar u inlogt. Een link naar een nieuw wachtwoord komt per e-mail.',
   mailLink: 'Stuur mij een link',
   linkOnItsWay:
     'Als dit account bestaat, is een e-mail met een link onderweg. Hij werkt één keer, een uur lang.',

@@ -4,7 +4,6 @@ export const words: SettingsWords = {
   save: 'حفظ',
   saved: 'تم الحفظ.',
   unsaved: 'لم يُحفظ بعد.',
-  rightsChanged: 'تغيّرت صلاحياتك.',
   rightsGone: 'هذه الصفحة للمشرفين، ولم تعد منهم. يمكن نسخ ما كتبته، لكن لا يمكن حفظه.',
   cancel: 'إلغاء',
   retry: 'إعادة المحاولة',

@@ -4,7 +4,6 @@ export const words = {
   save: 'Save',
   saved: 'Saved.',
   unsaved: 'Not saved yet.',
-  rightsChanged: 'Your rights have changed.',
   rightsGone:
     'This page is for admins, and you are none any more. What you have written can be copied, but not saved.',
   cancel: 'Cancel',

@@ -4,7 +4,6 @@ export const words: SettingsWords = {
   save: 'Enregistrer',
   saved: 'Enregistré.',
   unsaved: 'Pas encore enregistré.',
-  rightsChanged: 'Vos droits ont changé.',
   rightsGone:
     'Cette page est réservée aux administrateurs, et vous ne l’êtes plus. Ce que vous avez écrit peut être copié, mais pas enregistré.',
   cancel: 'Annuler',

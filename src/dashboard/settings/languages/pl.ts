@@ -4,7 +4,6 @@ export const words: SettingsWords = {
   save: 'Zapisz',
   saved: 'Zapisano.',
   unsaved: 'Jeszcze nie zapisano.',
-  rightsChanged: 'Zmieniono uprawnienia.',
   rightsGone:
     'Ta strona jest dla administratorów; nie masz już tych uprawnień. Wpisany tekst można skopiować, ale nie zapisać.',
   cancel: 'Anuluj',

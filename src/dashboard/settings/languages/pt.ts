@@ -4,7 +4,6 @@ export const words: SettingsWords = {
   save: 'Guardar',
   saved: 'Guardado.',
   unsaved: 'Ainda não guardado.',
-  rightsChanged: 'Os seus direitos mudaram.',
   rightsGone:
     'Esta página é para administradores, e já não o é. O que escreveu pode ser copiado, mas não guardado.',
   cancel: 'Cancelar',
