@@ -21,7 +21,8 @@ import { startReindexJob } from './services/assistant/knowledge/reindex.ts';
 import { startSearchIndexer } from './services/chat/search.ts';
 import { startSnoozeJob } from './services/chat/snooze-job.ts';
 import { createMailHandler } from './services/mail/mail-effects.ts';
-import { createReplyComposer, createReplyPlanner } from './services/mail/reply-mail.ts';
+import { createReplyComposer } from './services/mail/reply-mail.ts';
+import { CoveredConversations, createReplyPlanner } from './services/mail/reply-planner.ts';
 import { createTranscriptComposer } from './services/mail/transcript.ts';
 import { startOutbox } from './services/outbox/outbox.ts';
 import type { Service } from './services/service.ts';
@@ -166,6 +167,7 @@ function backgroundJobs(service: Service, log: Log): (() => () => Promise<void> 
     clock: service.engine.clock,
     allowPrivate: service.settings.webhookPrivate,
   });
+  const covered = new CoveredConversations();
   const smtp = createSmtpClient({ clock: service.engine.clock });
   return [
     () => startMaintenance(service, onError('maintenance failed'), (report) => logPurge(log, report)),
@@ -177,11 +179,11 @@ function backgroundJobs(service: Service, log: Log): (() => () => Promise<void> 
     () => startReindexJob(service, onError('knowledge could not be kept up')),
     () =>
       startOutbox(service, {
-        planners: [createNotificationPlanner(service), createReplyPlanner(service)],
+        planners: [createNotificationPlanner(service), createReplyPlanner(service, covered)],
         handlers: [
           createMailHandler(service, smtp, {
             ...memberMailComposers(service),
-            reply: createReplyComposer(service),
+            reply: createReplyComposer(service, covered),
             transcript: createTranscriptComposer(service),
           }),
           createPushHandler(service, pushClientOf(service)),

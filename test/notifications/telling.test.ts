@@ -175,6 +175,24 @@ describe('a push', () => {
     expect([annsBrowser.received.length, bobsBrowser.received.length]).toEqual([2, 4]);
   });
 
+  it('comes to who has the conversation, also where its visitor wrote while no one had it', async () => {
+    const id = await createConversation(visitor, 'My order');
+    const write = async (text: string): Promise<number[]> => {
+      const before = [annsBrowser.received.length, bobsBrowser.received.length];
+      await createMessage(visitor, id, text);
+      await told();
+      return [annsBrowser.received.length - before[0]!, bobsBrowser.received.length - before[1]!];
+    };
+    expect(await write('Hello?')).toEqual([0, 0]);
+    expect(await write('Where is it?')).toEqual([0, 0]);
+    await ann.call('POST', `/conversations/${id}/accept`);
+    expect(await write('It is red.')).toEqual([1, 0]);
+    await ann.call('POST', `/conversations/${id}/release`);
+    expect(await write('Still there?')).toEqual([0, 0]);
+    await bob.call('POST', `/conversations/${id}/accept`);
+    expect(await write('And small.')).toEqual([0, 1]);
+  });
+
   it('does not come for what is before the eyes, and comes again once it is not', async () => {
     const id = await anActive();
     const socket = await ann.connect();

@@ -37,6 +37,8 @@ export interface EffectsRepository {
   setAttempt(row: AttemptedEffect): Promise<number>;
   /** Puts in what is about to be sent and to whom, while it waits; 0 when it waits no more. */
   setClaim(id: string, payload: string, recipient: string): Promise<number>;
+  /** Whether there is a row of a conversation that waits, and has not put in what it sends. */
+  waitsUnclaimed(kind: string, about: string, conversationId: string): Promise<boolean>;
   /** 0 when it waits no more. */
   setDue(id: string, at: number): Promise<number>;
   /** The keys of the rows of a kind that concern a conversation, at most `limit`. */

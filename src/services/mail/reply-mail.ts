@@ -1,24 +1,17 @@
-// Staff's answers to visitors who have left: planned behind each answer, sent after a while if it is still unread, and
-// all that is unread in one mail. Nothing that the visitor wrote is quoted: who typed an address need not own it.
-import type {
-  ConversationWithVisitor,
-  EffectRow,
-  EventRow,
-  FileRow,
-  MessageWithSender,
-} from '../../engine/rows.ts';
+// Mails with staff's answers to visitors who have left: sent after a while if an answer is still unread, and all that is
+// unread in one mail. Nothing that the visitor wrote is quoted: who typed an address need not own it.
+import type { ConversationWithVisitor, EffectRow, FileRow, MessageWithSender } from '../../engine/rows.ts';
 import { z } from 'zod';
-import type { ApplicationSettings } from '../../protocol/application-settings.ts';
 import type { EmailedState } from '../../protocol/entities.ts';
 import { conversationEvent } from '../chat/conversation-events.ts';
 import { scopeOfConversation } from '../core/scopes.ts';
-import { isVisitorId } from '../core/actor.ts';
-import { readVerifiedFields, senderName } from '../core/serializers.ts';
-import type { EffectOutcome, EffectPlanner, NewEffect } from '../outbox/effects.ts';
+import { senderName } from '../core/serializers.ts';
+import { addEffect, type EffectOutcome } from '../outbox/effects.ts';
 import type { ReadTx, Service, Tx } from '../service.ts';
 import { organizationQuotas } from '../tenants/quotas.ts';
-import { readSettings } from '../tenants/settings.ts';
 import { headerText } from './header-text.ts';
+import { type CoveredConversations, replyDelayMs, replyEffect } from './reply-planner.ts';
+import { readMailFacts, type MailFacts } from './mail-facts.ts';
 import { mailAddressDigest, markAddress, refusesMail } from './mail-addresses.ts';
 import { automaticHeaders, type ComposedMail, type MailComposer } from './mail-effects.ts';
 import { fileNames, mailAttachments } from './mail-files.ts';
@@ -34,78 +27,6 @@ const addressWindow = { limit: 20, windowMs: 3_600_000 };
 const dayMs = 86_400_000;
 /** Our earlier mails of a conversation that a mail refers to, so that programs show them together. */
 const maxReferences = 10;
-
-/** Plans a mail for each answer of staff, where there is a mail server. */
-export function createReplyPlanner(service: Service): EffectPlanner {
-  let ownServers: ReadonlySet<string> = new Set();
-  const serverWide = service.settings.mail.smtpUrl() !== null;
-  return {
-    refresh: async ({ repositories }) => {
-      ownServers = new Set(await repositories.mail.organizationsWithServer());
-    },
-    wants: ({ type, mode, audience, actor_id: actor, organization_id: organization }) =>
-      type === 'message:new' &&
-      mode === 'live' &&
-      audience === 'room' &&
-      (serverWide || ownServers.has(organization)) &&
-      !isVisitorId(actor),
-    plan: planReply,
-  };
-}
-
-async function planReply(tx: ReadTx, event: EventRow): Promise<readonly NewEffect[]> {
-  const message =
-    event.message_id === null ? undefined : await tx.repositories.messages.byId(event.message_id);
-  if (message?.sender_role !== 'operator' || message.internal === 1 || message.deleted_at !== null) return [];
-  const found = await readMailFacts(tx, message.conversation_id);
-  if (found === null || found.address === null || found.settings.email.mode === 'off') return [];
-  const { conversation, settings, address } = found;
-  if (conversation.mail_stopped_at !== null) return [];
-  // A visitor who wrote by mail waits for a mail.
-  const minutes = conversation.channel === 'email' ? 0 : settings.email.afterMinutes;
-  return [
-    {
-      kind: 'mail',
-      key: `reply:${message.id}`,
-      about: 'reply',
-      organizationId: conversation.organization_id,
-      conversationId: conversation.id,
-      messageId: message.id,
-      recipient: address,
-      dueAt: event.created_at + minutes * 60_000,
-    },
-  ];
-}
-
-/** What a mail of a conversation depends on. */
-export interface MailFacts {
-  readonly conversation: ConversationWithVisitor;
-  readonly settings: ApplicationSettings;
-  readonly applicationName: string;
-  /** The visitor's address; null: none is known. */
-  readonly address: string | null;
-  readonly addressVerified: boolean;
-}
-
-/** @returns null where the conversation is not there any more */
-export async function readMailFacts(
-  { repositories }: ReadTx,
-  conversationId: string,
-): Promise<MailFacts | null> {
-  const conversation = await repositories.conversations.byId(conversationId);
-  if (conversation === undefined) return null;
-  const { application_id, mode, visitor_id } = conversation;
-  const application = await repositories.applications.byId(application_id);
-  const visitor = await repositories.visitors.byVisitorId(application_id, mode, visitor_id);
-  if (application === undefined || visitor === undefined) return null;
-  return {
-    conversation,
-    settings: readSettings(application),
-    applicationName: application.name,
-    address: visitor.email,
-    addressVerified: visitor.verified === 1 && readVerifiedFields(visitor).includes('email'),
-  };
-}
 
 /** What a row keeps once it is about to be sent: every attempt sends these messages, under the same Message-ID. */
 const claim = z.object({ messages: z.array(z.string()).optional() });
@@ -128,13 +49,46 @@ interface Claimed {
 }
 
 /** Composes the mails of answers. */
-export function createReplyComposer(service: Service): MailComposer {
+export function createReplyComposer(service: Service, covered: CoveredConversations): MailComposer {
   return async (row, route) => {
-    const allowed = await checkLimits(service, row);
-    if (allowed !== null) return allowed;
-    const claimed = await claimMessages(service, row, route);
-    return 'state' in claimed ? claimed : composeReply(service, row, route, claimed);
+    const conversationId = row.conversation_id ?? '';
+    covered.open(conversationId);
+    const chosen = await chooseMessages(service, row);
+    // Until it is stored that this row has nothing to send, it seems to wait for what is written now.
+    if ('state' in chosen && chosen.state === 'skipped') return withRest(service, row, chosen);
+    covered.close(conversationId);
+    return 'state' in chosen ? chosen : composeReply(service, row, route, chosen);
   };
+}
+
+async function chooseMessages(service: Service, row: EffectRow): Promise<Claimed | EffectOutcome> {
+  return (await checkLimits(service, row)) ?? claimMessages(service, row);
+}
+
+/** A row that ends without a mail: what was written while it seemed to wait gets one. */
+function withRest(service: Service, row: EffectRow, outcome: EffectOutcome): EffectOutcome {
+  const { organization_id: organization, conversation_id: id } = row;
+  if (id === null) return outcome;
+  return {
+    ...outcome,
+    also: {
+      scope: { organization, part: `conversation:${id}` },
+      work: (tx) => planRest(tx, service, row),
+    },
+  };
+}
+
+/**
+ * Plans a mail for what is unread in the conversation of a row that has ended or chosen, and is in none. Those who write
+ * there wait for this transaction, or find in the next that the row takes nothing along any more.
+ */
+async function planRest(tx: Tx, service: Service, row: EffectRow): Promise<void> {
+  const facts = row.conversation_id === null ? null : await readMailFacts(tx, row.conversation_id);
+  if (facts === null || facts.address === null) return;
+  const [first] = (await unreadAnswers(tx, facts.conversation)).filter(
+    ({ id, emailed }) => emailed === null && id !== row.message_id,
+  );
+  if (first !== undefined) await addEffect(tx, service, replyEffect(facts, first));
 }
 
 const skipped = (why: string): EffectOutcome => ({ state: 'skipped', why });
@@ -189,21 +143,15 @@ async function selectMessages(
     return skipped('the visitor wants no mails of this conversation');
   const refused = await refusesMail(tx, service, conversation.organization_id, address);
   if (refused !== null) return skipped(refused);
-  const reader = await tx.repositories.participants.get(conversation.id, conversation.visitor_id);
-  const unread = (
-    await tx.repositories.messages.page({
-      conversationId: conversation.id,
-      notes: false,
-      order: 'asc',
-      afterSeq: reader?.last_read_seq ?? 0,
-      limit: 500,
-      offset: 0,
-    })
-  ).filter((message) => message.sender_role === 'operator');
+  const unread = await unreadAnswers(tx, conversation);
   const earlier = claim.parse(JSON.parse(row.payload)).messages;
-  // What came later has a row, and a while, of its own.
-  if (earlier === undefined && !unread.some(({ id }) => id === row.message_id))
-    return skipped('it was read before the mail went');
+  if (earlier === undefined && !unread.some(({ id }) => id === row.message_id)) {
+    // What came later has a while of its own.
+    const [next] = unread.filter(({ emailed }) => emailed === null);
+    const at = next === undefined ? null : next.created_at + replyDelayMs(facts);
+    if (at === null) return skipped('it was read before the mail went');
+    if (at > service.engine.clock.now()) return { state: 'later', at, why: 'the first answer was read' };
+  }
   const messages =
     earlier === undefined
       ? unread.filter((message) => message.emailed === null).slice(0, maxMessages)
@@ -215,12 +163,25 @@ async function selectMessages(
   return { facts, address, ids: earlier ?? messages.map(({ id }) => id), messages };
 }
 
+/** What staff have written since the visitor last read. */
+async function unreadAnswers(
+  { repositories: { messages, participants } }: ReadTx,
+  { id, visitor_id: visitor }: ConversationWithVisitor,
+): Promise<readonly MessageWithSender[]> {
+  const reader = await participants.get(id, visitor);
+  const page = await messages.page({
+    conversationId: id,
+    notes: false,
+    order: 'asc',
+    afterSeq: reader?.last_read_seq ?? 0,
+    limit: 500,
+    offset: 0,
+  });
+  return page.filter((message) => message.sender_role === 'operator');
+}
+
 /** Marks what the mail carries, so that no other mail carries it too and every attempt carries the same. */
-function claimMessages(
-  service: Service,
-  row: EffectRow,
-  _route: MailRoute,
-): Promise<Claimed | EffectOutcome> {
+function claimMessages(service: Service, row: EffectRow): Promise<Claimed | EffectOutcome> {
   const scope = { organization: row.organization_id, part: `conversation:${row.conversation_id}` } as const;
   return service.engine.store.write(scope, async (tx) => {
     const selected = await selectMessages(tx, service, row);
@@ -231,6 +192,8 @@ function claimMessages(
       return skipped('it was withdrawn');
     for (const message of selected.messages)
       if (message.emailed === null) await setEmailed(tx, service, facts.conversation, message.id, 'queued');
+    // More than one mail holds.
+    await planRest(tx, service, row);
     const recent = await messages.page({
       conversationId: facts.conversation.id,
       notes: false,
@@ -304,6 +267,7 @@ async function composeReply(
     scope: scopeOfConversation(conversation),
     work: async (tx: Tx): Promise<void> => {
       for (const { id } of messages) await setEmailed(tx, service, conversation, id, state);
+      await planRest(tx, service, row);
     },
   });
   const bounced = record('bounced');

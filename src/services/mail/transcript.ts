@@ -12,14 +12,8 @@ import { fileNames } from './mail-files.ts';
 import { mailHtml, mailText, type MailPage } from './mail-html.ts';
 import { domainOf, mailRoute, noMailServer, receivesMail, senderAddress } from './mail-server.ts';
 import { mailWords } from './mail-words.ts';
-import {
-  readMailFacts,
-  returnPath,
-  shownMessage,
-  stopAddress,
-  unsubscribeHeaders,
-  type MailFacts,
-} from './reply-mail.ts';
+import { readMailFacts, type MailFacts } from './mail-facts.ts';
+import { returnPath, shownMessage, stopAddress, unsubscribeHeaders } from './reply-mail.ts';
 import { makeToken, replyAddress } from './reply-token.ts';
 
 /** Messages of a transcript; of a longer conversation the newest. */

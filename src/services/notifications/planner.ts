@@ -21,24 +21,35 @@ export function createNotificationPlanner(service: Service): EffectPlanner {
   /** Organizations with a browser that is sent pushes or a mail server of their own, and whether this server sends mails. */
   let reached: ReadonlySet<string> = new Set();
   let mails = false;
+  /** Conversations that no one has: what their visitors go on to write concerns no member, until something else happens. */
+  const unassigned = new Set<string>();
   return {
     refresh: async (tx) => {
+      unassigned.clear();
       const { mail, pushDevices } = tx.repositories;
       reached = new Set([...(await pushDevices.organizations()), ...(await mail.organizationsWithServer())]);
       mails = (await mailRoute(service, tx, '')) !== null;
     },
     // A visitor's message leads to nothing where there is neither; notes ring the bell, too.
-    wants: (event) =>
-      mayConcernMembers(event) &&
-      (event.type !== 'message:new' ||
-        event.audience === 'room_staff' ||
-        mails ||
-        reached.has(event.organization_id)),
+    wants: (event) => {
+      if (event.type !== 'message:new') unassigned.delete(event.conversation_id);
+      else if (event.audience === 'room' && unassigned.has(event.conversation_id)) return false;
+      return (
+        mayConcernMembers(event) &&
+        (event.type !== 'message:new' ||
+          event.audience === 'room_staff' ||
+          mails ||
+          reached.has(event.organization_id))
+      );
+    },
     plan: async (tx, event) => {
       const organization = await tx.repositories.organizations.byId(event.organization_id);
       if (organization === undefined) return [];
       const found = await findHappening(tx, event);
-      if (found === null) return [];
+      if (found === null) {
+        if (await isUnassigned(tx, event)) remember(unassigned, event.conversation_id);
+        return [];
+      }
       const steps =
         found.event === 'new'
           ? await planEscalation(tx, organization, event, found, service.engine.clock.now())
@@ -46,6 +57,19 @@ export function createNotificationPlanner(service: Service): EffectPlanner {
       return [...steps, ...(await planNotices(tx, service, { organization, event, found }))];
     },
   };
+}
+
+/** More conversations than these are looked up again. */
+const maxRemembered = 20_000;
+
+function remember(ids: Set<string>, id: string): void {
+  if (ids.size >= maxRemembered) ids.clear();
+  ids.add(id);
+}
+
+async function isUnassigned({ repositories }: ReadTx, event: EventRow): Promise<boolean> {
+  if (event.type !== 'message:new' || event.audience !== 'room') return false;
+  return (await repositories.conversations.byId(event.conversation_id))?.assigned_to === null;
 }
 
 interface Planned {

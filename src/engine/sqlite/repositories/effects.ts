@@ -109,6 +109,17 @@ const keysOf = prepare<{ kind: string; conversation_id: string; limit: number }>
     .where('kind', '=', p.kind)
     .limit(p.limit),
 );
+const waitsUnclaimed = prepare<{ kind: string; about: string; conversation_id: string }>()((db, p) =>
+  db
+    .selectFrom('effects')
+    .select('id')
+    .where('conversation_id', '=', p.conversation_id)
+    .where('kind', '=', p.kind)
+    .where('about', '=', p.about)
+    .where('state', '=', 'waiting')
+    .where('payload', '=', '{}')
+    .limit(1),
+);
 const removeOfConversation = prepare<{ conversation_id: string; limit: number }>()((db, p) =>
   db
     .deleteFrom('effects')
@@ -165,6 +176,8 @@ export function createEffectsRepository(runner: Runner): EffectsRepository {
     prune: (before, limit) => run(runner, prune, { before, limit }),
     keysOf: async (kind, conversationId, limit) =>
       (await all(runner, keysOf, { kind, conversation_id: conversationId, limit })).map(({ key }) => key),
+    waitsUnclaimed: async (kind, about, conversationId) =>
+      (await first(runner, waitsUnclaimed, { kind, about, conversation_id: conversationId })) !== undefined,
     removeOfConversation: (conversationId, limit) =>
       run(runner, removeOfConversation, { conversation_id: conversationId, limit }),
     removeOfOrganization: (organizationId, limit) =>

@@ -1,0 +1,36 @@
+// What a mail of a conversation depends on, read from the rows as they are.
+import type { ConversationWithVisitor } from '../../engine/rows.ts';
+import type { ApplicationSettings } from '../../protocol/application-settings.ts';
+import { readVerifiedFields } from '../core/serializers.ts';
+import type { ReadTx } from '../service.ts';
+import { readSettings } from '../tenants/settings.ts';
+
+/** What a mail of a conversation depends on. */
+export interface MailFacts {
+  readonly conversation: ConversationWithVisitor;
+  readonly settings: ApplicationSettings;
+  readonly applicationName: string;
+  /** The visitor's address; null: none is known. */
+  readonly address: string | null;
+  readonly addressVerified: boolean;
+}
+
+/** @returns null where the conversation is not there any more */
+export async function readMailFacts(
+  { repositories }: ReadTx,
+  conversationId: string,
+): Promise<MailFacts | null> {
+  const conversation = await repositories.conversations.byId(conversationId);
+  if (conversation === undefined) return null;
+  const { application_id, mode, visitor_id } = conversation;
+  const application = await repositories.applications.byId(application_id);
+  const visitor = await repositories.visitors.byVisitorId(application_id, mode, visitor_id);
+  if (application === undefined || visitor === undefined) return null;
+  return {
+    conversation,
+    settings: readSettings(application),
+    applicationName: application.name,
+    address: visitor.email,
+    addressVerified: visitor.verified === 1 && readVerifiedFields(visitor).includes('email'),
+  };
+}
