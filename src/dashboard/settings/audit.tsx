@@ -1,7 +1,7 @@
 // Owns the audit log, and what is shown of it.
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { AuditEntry } from '../../protocol/entities.ts';
+import type { AuditEntry, ListedMember } from '../../protocol/entities.ts';
 import { Button } from '../ui/button.tsx';
 import { Field } from '../ui/field.tsx';
 import { Table } from '../ui/table.tsx';
@@ -26,8 +26,10 @@ export function Page(): JSX.Element {
   const entries = useRest<{ entries: AuditEntry[]; total: number }>(
     `/admin/audit?limit=${pageSize}&offset=${offset}${search === '' ? '' : `&q=${encodeURIComponent(search)}`}`,
   );
+  const members = useRest<{ members: ListedMember[] }>('/admin/members');
+  const names = new Map((members.data?.members ?? []).map(({ id, name }) => [`member:${id}`, name] as const));
   return (
-    <Section title="audit" about="auditAbout">
+    <Section title="audit" about="auditAbout" wide>
       <Field label={s('filter')} hint={s('filterHint')} type="search" value={filter} onInput={setFilter} />
       <Await of={entries}>
         {(data) => (
@@ -38,13 +40,18 @@ export function Page(): JSX.Element {
               rowKey={({ id }) => id}
               empty={s('none')}
               columns={[
-                { key: 'time', title: s('time'), cell: ({ createdAt }) => when(createdAt) },
-                { key: 'who', title: s('who'), cell: ({ actor }) => <code dir="ltr">{actor}</code> },
-                { key: 'what', title: s('what'), cell: ({ action }) => <code dir="ltr">{action}</code> },
+                { key: 'time', title: s('time'), inOneLine: true, cell: ({ createdAt }) => when(createdAt) },
+                { key: 'who', title: s('who'), cell: ({ actor }) => <Named id={actor} names={names} /> },
+                {
+                  key: 'what',
+                  title: s('what'),
+                  inOneLine: true,
+                  cell: ({ action }) => <code dir="ltr">{action}</code>,
+                },
                 {
                   key: 'subject',
                   title: s('subject'),
-                  cell: ({ subject }) => <code dir="ltr">{subject}</code>,
+                  cell: ({ subject }) => <Named id={subject} names={names} />,
                 },
                 {
                   key: 'detail',
@@ -60,6 +67,7 @@ export function Page(): JSX.Element {
                 {
                   key: 'address',
                   title: s('address'),
+                  inOneLine: true,
                   cell: ({ address }) => <span dir="ltr">{address ?? '–'}</span>,
                 },
               ]}
@@ -77,5 +85,25 @@ export function Page(): JSX.Element {
         )}
       </Await>
     </Section>
+  );
+}
+
+/** A member by name; one who was removed, and everything else, by id. */
+function Named({
+  id,
+  names,
+}: {
+  readonly id: string;
+  readonly names: ReadonlyMap<string, string>;
+}): JSX.Element {
+  const name = names.get(id);
+  return name === undefined ? (
+    <code dir="ltr" class={id.length < 24 ? 'in-one-line' : undefined}>
+      {id}
+    </code>
+  ) : (
+    <span dir="auto" title={id}>
+      {name}
+    </span>
   );
 }

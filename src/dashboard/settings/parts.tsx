@@ -51,14 +51,17 @@ export function Await<T>({
 export function Section({
   title,
   about,
+  wide = false,
   children,
 }: {
   readonly title: SettingsWord;
   readonly about?: SettingsWord;
+  /** For tables with much in a line. */
+  readonly wide?: boolean;
   readonly children: ComponentChildren;
 }): JSX.Element {
   return (
-    <section class="settings-section">
+    <section class={wide ? 'settings-section wide' : 'settings-section'}>
       <h2>{s(title)}</h2>
       {about === undefined ? null : <p class="hint">{s(about)}</p>}
       {children}

@@ -8,7 +8,12 @@ export interface Column<Row> {
   readonly cell: (row: Row) => ComponentChildren;
   /** Figures and times stand at the end. */
   readonly end?: boolean;
+  /** Not broken into lines where the table is wide. */
+  readonly inOneLine?: boolean;
 }
+
+const lookOf = ({ end, inOneLine }: Pick<Column<never>, 'end' | 'inOneLine'>): string | undefined =>
+  end === true ? 'end' : inOneLine === true ? 'in-one-line' : undefined;
 
 export interface TableProps<Row> {
   /** What it is a table of; read out, and shown where nothing else says it. */
@@ -27,9 +32,9 @@ export function Table<Row>({ caption, columns, rows, rowKey, empty }: TableProps
       <caption class="visually-hidden">{caption}</caption>
       <thead>
         <tr>
-          {columns.map(({ key, title, end }) => (
-            <th key={key} scope="col" class={end === true ? 'end' : undefined}>
-              {title}
+          {columns.map((column) => (
+            <th key={column.key} scope="col" class={lookOf(column)}>
+              {column.title}
             </th>
           ))}
         </tr>
@@ -37,9 +42,9 @@ export function Table<Row>({ caption, columns, rows, rowKey, empty }: TableProps
       <tbody>
         {rows.map((row) => (
           <tr key={rowKey(row)}>
-            {columns.map(({ key, title, cell, end }) => (
-              <td key={key} data-title={title} class={end === true ? 'end' : undefined}>
-                {cell(row)}
+            {columns.map((column) => (
+              <td key={column.key} data-title={column.title} class={lookOf(column)}>
+                {column.cell(row)}
               </td>
             ))}
           </tr>
