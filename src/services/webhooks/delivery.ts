@@ -74,8 +74,8 @@ class WebhookDelivery {
   readonly #service: Service;
   readonly #send: SendWebhook;
   readonly #queues = new Map<string, WebhookQueue>();
-  /** Organizations with a webhook. */
-  readonly #organizations = new Set<string>();
+  /** The same by organization. */
+  #byOrganization: ReadonlyMap<string, readonly WebhookQueue[]> = new Map();
   /** What is due, by the webhook's id. */
   readonly #due: DueQueues<WebhookDeliveryRow>;
   readonly #stop = new AbortController();
@@ -124,14 +124,16 @@ class WebhookDelivery {
     this.#loop.wake();
   }
 
-  /** The usual case must cost nothing: the next events in the log, none of an organization with a webhook. */
+  /** The usual case must cost nothing: the next events in the log, none that a webhook wants. */
   #canSkip({ events }: CommitNotice): boolean {
     const position = this.#position;
     if (position === null || this.#loop.isRunning || this.#logStale || events[0]?.seq !== position + 1)
       return false;
     if (this.#queues.size > 0 && position + events.length - this.#savedThrough >= positionInterval)
       return false;
-    return !events.some((event) => this.#organizations.has(event.organization_id));
+    return !events.some((event) =>
+      this.#byOrganization.get(event.organization_id)?.some((queue) => queue.isSelected(event)),
+    );
   }
 
   async #run(): Promise<void> {
@@ -156,14 +158,13 @@ class WebhookDelivery {
       this.#due.forget(id);
       this.#queues.delete(id);
     }
-    this.#organizations.clear();
     for (const row of rows) {
-      this.#organizations.add(row.organization_id);
       const queue = this.#queues.get(row.id) ?? new WebhookQueue(row);
       queue.update(row);
       this.#queues.set(row.id, queue);
       this.#due.check(row.id);
     }
+    this.#byOrganization = Map.groupBy(this.#queues.values(), ({ row }) => row.organization_id);
   }
 
   async #readLog(position: number): Promise<void> {
