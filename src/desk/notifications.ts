@@ -76,6 +76,7 @@ export function startNotifications(context: DeskContext, notifier: Notifier): No
       const title = {
         mention: () => context.say('mentionedBy', { name: who }),
         assigned: () => context.say('givenToYou'),
+        due: () => context.say('snoozeOver'),
         waiting: () => context.say('waitsLong', { n: minutes ?? 0 }),
         test: () => context.say('notifyTest'),
       }[event]();

@@ -103,6 +103,7 @@ export const deskTexts = {
   visitorWaits: 'A visitor is waiting',
   mentionedBy: '{name} mentioned you in a note',
   givenToYou: 'You have been given a conversation',
+  snoozeOver: 'The time of a snoozed conversation has come',
   waitsLong: 'A visitor has been waiting for {n} min',
   notifyTest: 'Notifications work',
   notificationsOn: 'Notifications are on.',

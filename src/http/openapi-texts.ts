@@ -94,7 +94,7 @@ export const serverFrameTexts: Readonly<Record<EventType | 'pong', string>> = {
   'room:joined': '`conversationId`, `status`, `lastMessageId`: from here on it is live.',
   'messages:sync': '`conversationId`, `messages`, `hasMore`; the last one also `edited` and `deleted`.',
   'notification:new':
-    '`event` (`mention`, `assigned`, `waiting`, `test`), `conversationId`, `messageId`, `name`, `minutes`: something that the other events do not tell; to the one member whom it concerns.',
+    '`event` (`mention`, `assigned`, `due`, `waiting`, `test`), `conversationId`, `messageId`, `name`, `minutes`: something that the other events do not tell; to the one member whom it concerns.',
   'notification:cleared':
     '`conversationId`: the member has read it elsewhere, and notifications of it can go; to that member.',
   presence: '`online`: whether staff of the organization are there; to visitors.',

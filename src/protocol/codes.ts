@@ -186,7 +186,7 @@ export const tokenScopes = [
 ] as const;
 
 /** What a member may be told of. */
-export const notificationEvents = ['new', 'assigned', 'reply', 'mention'] as const;
+export const notificationEvents = ['new', 'assigned', 'reply', 'mention', 'due'] as const;
 
 /** How a member may be told. */
 export const notificationWays = ['push', 'email', 'bell'] as const;

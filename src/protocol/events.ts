@@ -99,7 +99,7 @@ export interface EventPayloads {
     deleted?: string[];
   };
   'notification:new': {
-    event: 'mention' | 'assigned' | 'waiting' | 'test';
+    event: 'mention' | 'assigned' | 'due' | 'waiting' | 'test';
     conversationId: string | null;
     messageId: string | null;
     /** Who named the member, or gave them the conversation. */

@@ -8,7 +8,8 @@ import { exactText } from './text.ts';
 
 /**
  * What a member may be told of. `new`: a conversation waits for a member. `assigned`: another member has given them one.
- * `reply`: a visitor has written in one of theirs. `mention`: a note names them.
+ * `reply`: a visitor has written in one of theirs. `mention`: a note names them. `due`: a snooze of
+ * theirs, or of a conversation that no member has, is over.
  */
 export const notificationEvent = z.enum(notificationEvents);
 export type NotificationEvent = z.infer<typeof notificationEvent>;
@@ -34,7 +35,7 @@ export type QuietHours = z.infer<typeof quietHours>;
 const ways = z.object({ push: z.boolean(), email: z.boolean(), bell: z.boolean() });
 
 export const notificationSettings = z.object({
-  events: z.object({ new: ways, assigned: ways, reply: ways, mention: ways }),
+  events: z.object({ new: ways, assigned: ways, reply: ways, mention: ways, due: ways }),
   quietHours: quietHours.nullable(),
   preview: notificationPreview,
 });
@@ -48,6 +49,7 @@ export const notificationSettingsPatch = z.object({
       assigned: ways.partial(),
       reply: ways.partial(),
       mention: ways.partial(),
+      due: ways.partial(),
     })
     .partial()
     .optional(),

@@ -52,7 +52,7 @@ const payloads: { [T in EventType]: z.ZodType<EventPayloads[T]> } = {
   }),
   'conversation:read': z.strictObject({ conversationId, userId: uuid, messageId: uuid }),
   'notification:new': z.strictObject({
-    event: z.enum(['mention', 'assigned', 'waiting', 'test']),
+    event: z.enum(['mention', 'assigned', 'due', 'waiting', 'test']),
     conversationId: uuid.nullable(),
     messageId: uuid.nullable(),
     name: z.string().nullable(),

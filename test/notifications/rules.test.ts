@@ -14,7 +14,7 @@ const all = { push: true, email: true, bell: true };
 const person = (memberId: string, change: Partial<Person> = {}): Person => ({
   memberId,
   enabled: true,
-  settings: { events: { new: all, assigned: all, reply: all, mention: all } },
+  settings: { events: { new: all, assigned: all, reply: all, mention: all, due: all } },
   quiet: false,
   connected: false,
   watching: new Set(),
@@ -57,6 +57,18 @@ describe('who is told', () => {
     ['taken by oneself: none', happening('assigned', { actorId: 'ann' }), [person('ann'), person('bob')], ''],
     ['a reply: whose it is', happening('reply'), [person('ann'), person('bob')], 'ann:push,email'],
     ['a reply where no member has it: none', happening('reply', { assigneeId: null }), [person('ann')], ''],
+    [
+      'a snooze that is over: whose it is',
+      happening('due', { assigneeId: 'ann' }),
+      [person('ann'), person('bob')],
+      'ann:push,email',
+    ],
+    [
+      'a snooze that is over where no member has it: all',
+      happening('due'),
+      [person('ann'), person('bob')],
+      'ann:push,email bob:push,email',
+    ],
     ['a mention: who is named', happening('mention'), [person('ann'), person('bob')], 'ann:push,email'],
     ['a mention of oneself: none', happening('mention', { actorId: 'ann' }), [person('ann')], ''],
     ['the disabled: nothing', happening('mention'), [person('ann', { enabled: false })], ''],

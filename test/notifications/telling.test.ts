@@ -193,6 +193,28 @@ describe('a push', () => {
     expect(await write('And small.')).toEqual([0, 1]);
   });
 
+  it('comes when the time of a snooze has come, to who has the conversation, else to all', async () => {
+    const until = (): string => new Date(app.clock.now() + 3_600_000).toISOString();
+    const anns = await anActive();
+    await ann.call('POST', `/conversations/${anns}/snooze`, { until: until() });
+    const ended = await anActive(bob);
+    await bob.call('POST', `/conversations/${ended}/snooze`, { until: until() });
+    // Ended by hand: no time has come.
+    expect((await bob.call('DELETE', `/conversations/${ended}/snooze`)).status).toBe(200);
+    await told();
+    const before = [annsBrowser.received.length, bobsBrowser.received.length];
+    app.clock.advance(3_600_000);
+    await eventually(() => expect(annsBrowser.received.length).toBe(before[0]! + 1));
+    await told();
+    expect([annsBrowser.received.length, bobsBrowser.received.length]).toEqual([before[0]! + 1, before[1]!]);
+    expect(annsBrowser.told.at(-1)).toMatchObject({ conversationId: anns });
+    const waits = await createConversation(createVisitor(app, acme.application), 'later');
+    await ann.call('POST', `/conversations/${waits}/snooze`, { until: until() });
+    app.clock.advance(3_600_000);
+    await eventually(() => expect(bobsBrowser.told.at(-1)).toMatchObject({ conversationId: waits }));
+    await eventually(() => expect(annsBrowser.told.at(-1)).toMatchObject({ conversationId: waits }));
+  });
+
   it('does not come for what is before the eyes, and comes again once it is not', async () => {
     const id = await anActive();
     const socket = await ann.connect();

@@ -248,6 +248,7 @@ export const desk: Readonly<Record<FirstText, Text>> = {
   visitorWaits: 'زائر ينتظر',
   mentionedBy: 'ذكرك {name} في ملاحظة',
   givenToYou: 'أُسندت إليك محادثة',
+  snoozeOver: 'حان وقت محادثة مؤجلة',
   waitsLong: 'زائر ينتظر منذ {n} دقيقة',
   notifyTest: 'الإشعارات تعمل',
   notificationsOn: 'الإشعارات مفعّلة.',

@@ -219,6 +219,7 @@ export const desk: Readonly<Record<FirstText, Text>> = {
   visitorWaits: 'Ein Besucher wartet',
   mentionedBy: '{name} hat Sie in einer Notiz erwähnt',
   givenToYou: 'Ihnen wurde ein Gespräch übergeben',
+  snoozeOver: 'Ein zurückgestelltes Gespräch ist wieder dran',
   waitsLong: 'Ein Besucher wartet seit {n} Min.',
   notifyTest: 'Benachrichtigungen funktionieren',
   notificationsOn: 'Benachrichtigungen sind an.',

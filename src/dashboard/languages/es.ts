@@ -217,6 +217,7 @@ export const desk: Readonly<Record<FirstText, Text>> = {
   visitorWaits: 'Un visitante espera',
   mentionedBy: '{name} le ha mencionado en una nota',
   givenToYou: 'Le han pasado una conversación',
+  snoozeOver: 'Ha llegado la hora de una conversación pospuesta',
   waitsLong: 'Un visitante lleva {n} min esperando',
   notifyTest: 'Las notificaciones funcionan',
   notificationsOn: 'Los avisos están activados.',

@@ -218,6 +218,7 @@ export const desk: Readonly<Record<FirstText, Text>> = {
   visitorWaits: 'Un visiteur attend',
   mentionedBy: '{name} vous a mentionné dans une note',
   givenToYou: 'Une conversation vous a été confiée',
+  snoozeOver: 'Une conversation mise en attente est de retour',
   waitsLong: 'Un visiteur attend depuis {n} min',
   notifyTest: 'Les notifications fonctionnent',
   notificationsOn: 'Les notifications sont activées.',

@@ -218,6 +218,7 @@ export const desk: Readonly<Record<FirstText, Text>> = {
   visitorWaits: 'Un visitatore attende',
   mentionedBy: '{name} La ha menzionata in una nota',
   givenToYou: 'Le è stata passata una conversazione',
+  snoozeOver: 'È tornata una conversazione rimandata',
   waitsLong: 'Un visitatore aspetta da {n} min',
   notifyTest: 'Le notifiche funzionano',
   notificationsOn: 'Le notifiche sono attive.',

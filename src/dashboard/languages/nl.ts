@@ -218,6 +218,7 @@ export const desk: Readonly<Record<FirstText, Text>> = {
   visitorWaits: 'Een bezoeker wacht',
   mentionedBy: '{name} heeft u in een notitie genoemd',
   givenToYou: 'U hebt een gesprek gekregen',
+  snoozeOver: 'Een uitgesteld gesprek is weer aan de beurt',
   waitsLong: 'Een bezoeker wacht al {n} min',
   notifyTest: 'Meldingen werken',
   notificationsOn: 'Meldingen staan aan.',

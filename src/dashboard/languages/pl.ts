@@ -234,6 +234,7 @@ export const desk: Readonly<Record<FirstText, Text>> = {
   visitorWaits: 'Czeka odwiedzający',
   mentionedBy: '{name} wspomina o Tobie w notatce',
   givenToYou: 'Przekazano Ci rozmowę',
+  snoozeOver: 'Nadszedł czas odłożonej rozmowy',
   waitsLong: 'Odwiedzający czeka od {n} min',
   notifyTest: 'Powiadomienia działają',
   notificationsOn: 'Powiadomienia są włączone.',

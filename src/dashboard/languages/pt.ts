@@ -217,6 +217,7 @@ export const desk: Readonly<Record<FirstText, Text>> = {
   visitorWaits: 'Um visitante espera',
   mentionedBy: '{name} mencionou-o numa nota',
   givenToYou: 'Passaram-lhe uma conversa',
+  snoozeOver: 'Chegou a hora de uma conversa adiada',
   waitsLong: 'Um visitante espera há {n} min',
   notifyTest: 'As notificações funcionam',
   notificationsOn: 'As notificações estão ligadas.',

@@ -22,6 +22,7 @@ const eventWords = {
   assigned: 'evAssigned',
   reply: 'evReply',
   mention: 'evMention',
+  due: 'evDue',
 } as const satisfies Record<string, SettingsWord>;
 const wayWords = { push: 'wayPush', email: 'wayEmail', bell: 'wayBell' } as const;
 const previewWords = { none: 'previewNone', name: 'previewName', text: 'previewText' } as const;

@@ -1,12 +1,11 @@
 // Wakes snoozed conversations when their time has come. The times are rows, so a restart forgets none; an update that
 // matches only a snooze that is over makes sure that each wakes once.
+import { noActor } from '../core/actor.ts';
 import { scopeOfConversation } from '../core/scopes.ts';
 import { JobLoop } from '../core/job-loop.ts';
 import type { Service, Tx } from '../service.ts';
 import { emitChanged } from './conversation-events.ts';
 
-/** No person did it: its time had come. */
-const noActor = '00000000-0000-0000-0000-000000000000';
 const pageSize = 100;
 /** Looked at least so often while one is snoozed: a clock that is set forward, or a machine that slept, moves no timer. */
 const maxSleepMs = 10_000;

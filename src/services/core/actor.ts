@@ -84,5 +84,8 @@ export function actorLabel(actor: Actor): string {
   }
 }
 
+/** In the place of who did it, where it was no person: a time had come. */
+export const noActor = '00000000-0000-0000-0000-000000000000';
+
 /** Visitors have ids of version 4, everybody else of version 7: most events need no row to be told apart. */
 export const isVisitorId = (id: string): boolean => id.charAt(14) === '4';

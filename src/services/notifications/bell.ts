@@ -5,10 +5,10 @@ import type { EventPayloads } from '../../protocol/events.ts';
 import type { Service } from '../service.ts';
 import type { FoundHappening } from './happenings.ts';
 
-/** Rings for a mention or an assignment; every node tells the connections that it has. */
+/** Rings for a mention, an assignment or the end of a snooze; every node tells the connections that it has. */
 export function ringBell(service: Service, member: MemberRow, found: FoundHappening): void {
   const { event, conversationId, message } = found;
-  if (event !== 'mention' && event !== 'assigned') return;
+  if (event !== 'mention' && event !== 'assigned' && event !== 'due') return;
   sendBell(service, member, {
     event,
     conversationId,

@@ -2,7 +2,7 @@
 import type { ConversationWithVisitor, EventRow, MemberRow, MessageWithSender } from '../../engine/rows.ts';
 import type { ReadTx, Service } from '../service.ts';
 import { findMentions } from '../../text/mentions.ts';
-import { isVisitorId } from '../core/actor.ts';
+import { isVisitorId, noActor } from '../core/actor.ts';
 import { readNotifications } from './preferences.ts';
 import { isQuiet } from './quiet-hours.ts';
 import type { Happening, Person } from './rules.ts';
@@ -28,7 +28,9 @@ export function mayConcernMembers({
     ((type === 'message:new' && (audience === 'room_staff' || isVisitorId(actor))) ||
       type === 'conversation:new' ||
       type === 'conversation:released' ||
-      type === 'conversation:accepted')
+      type === 'conversation:accepted' ||
+      // Its time ended a snooze, and no one did.
+      (type === 'conversation:changed' && actor === noActor))
   );
 }
 
@@ -55,6 +57,17 @@ export async function findHappening(tx: ReadTx, event: EventRow): Promise<FoundH
       // Given on to another one since: that is an event of its own.
       if (event.member_id !== conversation.assigned_to) return null;
       return { ...common, event: 'assigned', candidates: await one(tx, event.member_id) };
+    case 'conversation:changed':
+      // Closed, or snoozed anew, since its time had come.
+      if (conversation.status === 'closed' || conversation.snoozed_until !== null) return null;
+      return {
+        ...common,
+        event: 'due',
+        candidates:
+          conversation.assigned_to === null
+            ? await members.byOrganization(event.organization_id)
+            : await one(tx, conversation.assigned_to),
+      };
     case 'message:new': {
       // Most messages of a visitor whom no one has accepted yet end here.
       if (event.audience === 'room' && conversation.assigned_to === null) return null;

@@ -17,6 +17,7 @@ export function memberMailComposers(service: Service): Readonly<Record<string, M
     'member-assigned': compose,
     'member-reply': compose,
     'member-mention': compose,
+    'member-due': compose,
     'member-waiting': compose,
   };
 }

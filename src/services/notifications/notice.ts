@@ -47,6 +47,8 @@ export function noticeFor(
       return words(textIn(locale, 'escalated', { minutes }), [visitor, subject]);
     case 'assigned':
       return words(textIn(locale, 'assigned', { name: by ?? 'Operator' }), [visitor, subject]);
+    case 'due':
+      return words(textIn(locale, 'due'), [visitor, subject]);
     case 'reply':
       return visitor === ''
         ? words(textIn(locale, 'message'), [])

@@ -76,6 +76,8 @@ function isConcerned({ event, actorId, assigneeId, mentioned }: Happening, { mem
   switch (event) {
     case 'new':
       return assigneeId === null;
+    case 'due':
+      return assigneeId === null || memberId === assigneeId;
     case 'assigned':
     case 'reply':
       return memberId === assigneeId;

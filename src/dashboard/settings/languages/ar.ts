@@ -286,6 +286,7 @@ export const words: SettingsWords = {
   evAssigned: 'أُسندت إليك محادثة',
   evReply: 'زائر يكتب إليك',
   evMention: 'ملاحظة تذكرك (@)',
+  evDue: 'حان وقت محادثة مؤجلة',
   wayPush: 'إشعار',
   wayEmail: 'بريد إلكتروني',
   wayBell: 'صوت',

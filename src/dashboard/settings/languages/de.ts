@@ -289,6 +289,7 @@ export const words: SettingsWords = {
   evAssigned: 'Ihnen wird ein Gespräch übergeben',
   evReply: 'Ein Besucher schreibt Ihnen',
   evMention: 'Eine Notiz nennt Sie (@)',
+  evDue: 'Ein zurückgestelltes Gespräch ist wieder dran',
   wayPush: 'Push',
   wayEmail: 'E-Mail',
   wayBell: 'Ton',

@@ -298,6 +298,7 @@ export const words = {
   evAssigned: 'A conversation is given to you',
   evReply: 'A visitor writes to you',
   evMention: 'A note names you (@)',
+  evDue: 'A snoozed conversation is due',
   wayPush: 'Push',
   wayEmail: 'E-mail',
   wayBell: 'Sound',

@@ -288,6 +288,7 @@ export const words: SettingsWords = {
   evAssigned: 'Le pasan una conversación',
   evReply: 'Un visitante le escribe',
   evMention: 'Una nota le menciona (@)',
+  evDue: 'Vence una conversación pospuesta',
   wayPush: 'Push',
   wayEmail: 'Correo',
   wayBell: 'Sonido',

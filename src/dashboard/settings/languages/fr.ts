@@ -288,6 +288,7 @@ export const words: SettingsWords = {
   evAssigned: 'On vous confie une conversation',
   evReply: 'Un visiteur vous écrit',
   evMention: 'Une note vous nomme (@)',
+  evDue: 'Une conversation mise en attente revient',
   wayPush: 'Push',
   wayEmail: 'E-mail',
   wayBell: 'Son',

@@ -288,6 +288,7 @@ export const words: SettingsWords = {
   evAssigned: 'Le passano una conversazione',
   evReply: 'Un visitatore Le scrive',
   evMention: 'Una nota La nomina (@)',
+  evDue: 'Torna una conversazione rimandata',
   wayPush: 'Push',
   wayEmail: 'E-mail',
   wayBell: 'Suono',

@@ -289,6 +289,7 @@ export const words: SettingsWords = {
   evAssigned: 'U krijgt een gesprek',
   evReply: 'Een bezoeker schrijft u',
   evMention: 'Een notitie noemt u (@)',
+  evDue: 'Een uitgesteld gesprek is weer aan de beurt',
   wayPush: 'Push',
   wayEmail: 'E-mail',
   wayBell: 'Geluid',

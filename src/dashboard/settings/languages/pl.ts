@@ -288,6 +288,7 @@ export const words: SettingsWords = {
   evAssigned: 'Dostajesz rozmowę',
   evReply: 'Odwiedzający pisze do Ciebie',
   evMention: 'Notatka wymienia Ciebie (@)',
+  evDue: 'Nadchodzi czas odłożonej rozmowy',
   wayPush: 'Push',
   wayEmail: 'E-mail',
   wayBell: 'Dźwięk',

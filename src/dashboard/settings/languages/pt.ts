@@ -288,6 +288,7 @@ export const words: SettingsWords = {
   evAssigned: 'Passam-lhe uma conversa',
   evReply: 'Um visitante escreve-lhe',
   evMention: 'Uma nota menciona-o (@)',
+  evDue: 'Vence uma conversa adiada',
   wayPush: 'Push',
   wayEmail: 'E-mail',
   wayBell: 'Som',
