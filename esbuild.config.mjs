@@ -195,6 +195,8 @@ async function buildWeb(bundle, folder) {
     ...browser,
     entryPoints: { security: 'widget/security/main.ts' },
     outdir: folder,
+    splitting: true,
+    chunkNames: 'security-[name]-[hash]',
   });
   for (const name of readdirSync(folder)) {
     const built = readFileSync(join(folder, name), 'utf8');

@@ -260,7 +260,13 @@ const WALLS: readonly Wall[] = [
   // The page for members' own sign-in: a client of REST, apart from the widget.
   {
     folder: 'widget/security/',
-    own: ['widget/security/', 'widget/shared/dom.ts', 'src/protocol/codes.ts'],
+    own: [
+      'widget/security/',
+      'widget/shared/dom.ts',
+      'widget/shared/languages.ts',
+      'src/protocol/codes.ts',
+      'src/text/fill-text.ts',
+    ],
     types: ['src/protocol/'],
     packages: ['@simplewebauthn/browser', 'uqr'],
   },

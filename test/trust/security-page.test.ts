@@ -294,4 +294,60 @@ describe('the page', () => {
     await page.getByRole('button', { name: 'Use a passkey' }).waitFor();
     await judge('second-factor');
   });
+
+  it.each([
+    ['de', 'ltr', 'Sicherheit der Anmeldung', 'stimmen nicht'],
+    ['ar', 'rtl', 'أمان تسجيل الدخول', 'غير صحيح'],
+  ])('speaks the language of the browser: %s', async (locale, direction, title, refused) => {
+    const { page } = await visit('localhost', { locale });
+    await page.getByRole('heading', { name: title }).waitFor();
+    expect(await page.title()).toBe(title);
+    expect(await page.evaluate('document.documentElement.dir')).toBe(direction === 'rtl' ? 'rtl' : 'ltr');
+    expect(await axeViolations(page)).toEqual([]);
+    await page.locator('input[name=email]').fill(ann.email);
+    await page.locator('input[name=password]').fill('wrong');
+    await page.keyboard.press('Enter');
+    await page.getByRole('alert').getByText(refused).waitFor();
+    await page.locator('input[name=password]').fill(memberPassword);
+    await page.keyboard.press('Enter');
+    await page.locator('section').nth(3).waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+    if (pictures !== undefined)
+      await page.screenshot({ path: join(pictures, `security-${locale}.png`), fullPage: true });
+    // Nothing of it is left in English, but for what is named alike.
+    const english = (await import('../../widget/security/languages/en.ts')).words;
+    const shown = (await page.locator('main').innerText()).split('\n');
+    expect(
+      shown.filter((line) => line !== '' && Object.values(english).some((text) => text === line)),
+    ).toEqual(locale === 'de' ? ['Passkeys', 'Authenticator'] : []);
+  });
+
+  it.each(['ar', 'de', 'es', 'fr', 'it', 'nl', 'pl', 'pt'])(
+    'has every text in %s, with the same places',
+    async (language) => {
+      const read = async (name: string) =>
+        (
+          (await import(`../../widget/security/languages/${name}.ts`)) as {
+            words: Readonly<Record<string, string | Readonly<Record<string, string>>>>;
+          }
+        ).words;
+      const [english, own] = [await read('en'), await read(language)];
+      expect(Object.keys(own)).toEqual(Object.keys(english));
+      const categories = new Intl.PluralRules(language).resolvedOptions().pluralCategories;
+      for (const [key, text] of Object.entries(own)) {
+        const given = english[key];
+        const forms = typeof text === 'string' ? [text] : Object.values(text);
+        const first = typeof given === 'string' ? given : given?.['other'];
+        for (const form of forms) {
+          expect(form.trim(), key).not.toBe('');
+          expect(form.match(/\{\w+\}/g) ?? [], key).toEqual(first?.match(/\{\w+\}/g) ?? []);
+        }
+        if (typeof text !== 'string')
+          for (const category of categories.filter(
+            (one) => one !== 'many' || ['pl', 'ar'].includes(language),
+          ))
+            expect(text, key).toHaveProperty(category);
+      }
+    },
+  );
 });

@@ -7,6 +7,7 @@ import { call } from './api.ts';
 import { makePasskey } from './browser-passkeys.ts';
 import { openDialog, type Field } from './forms.ts';
 import { showSecret } from './sign-in.ts';
+import { say, timeText } from './words.ts';
 
 /** What the page shows, as it is now. */
 export interface Account {
@@ -31,14 +32,14 @@ export interface AccountView {
   readonly showCodes: (codes: readonly string[] | undefined) => void;
 }
 
-const passwordField: Field = {
+const passwordField = (): Field => ({
   name: 'password',
-  label: 'Your password',
+  label: say('yourPassword'),
   type: 'password',
   autocomplete: 'current-password',
-};
-const nameField: Field = { name: 'name', label: 'Name, such as Work laptop', maxlength: 100 };
-const codeField: Field = { name: 'code', label: 'The code that it shows', autocomplete: 'one-time-code' };
+});
+const nameField = (value = ''): Field => ({ name: 'name', label: say('passkeyName'), maxlength: 100, value });
+const codeField = (label: string): Field => ({ name: 'code', label, autocomplete: 'one-time-code' });
 
 /** The sections of a member's account. */
 export function accountSections(view: AccountView, account: Account): HTMLElement[] {
@@ -54,86 +55,69 @@ function section(title: string, ...content: readonly (HTMLElement | string)[]): 
   return h('section', {}, h('h2', {}, title), ...content);
 }
 
+/** @param about what a screen reader hears, where the label alone says too little */
 function act(label: string, run: () => void, about?: string): HTMLElement {
-  const attributes = about === undefined ? {} : { 'aria-label': `${label} ${about}` };
+  const attributes = about === undefined ? {} : { 'aria-label': about };
   return h('button', { type: 'button', click: run, ...attributes }, label);
 }
 
-const time = (iso: string): HTMLElement =>
-  h(
-    'time',
-    { datetime: iso },
-    new Date(iso).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' }),
-  );
-
 function passkeySection(view: AccountView, { passkeys }: Account): HTMLElement {
   return section(
-    'Passkeys',
-    h(
-      'p',
-      { class: 'soft' },
-      'A passkey is kept by a device, a security key or a password manager, and works on this server’s own page only.',
-    ),
+    say('passkeys'),
+    h('p', { class: 'soft' }, say('passkeysAbout')),
     passkeys.length === 0
-      ? h('p', {}, 'There is none yet.')
+      ? h('p', {}, say('noPasskey'))
       : h('ul', { class: 'list' }, ...passkeys.map((passkey) => passkeyLine(view, passkey))),
     h(
       'p',
       {},
-      act('Add a passkey', () => addPasskey(view)),
+      act(say('addPasskey'), () => addPasskey(view)),
     ),
   );
 }
 
 function passkeyLine(view: AccountView, { id, name, createdAt, lastUsedAt }: Passkey): HTMLElement {
-  const used = lastUsedAt === null ? ['never used'] : ['last used ', time(lastUsedAt)];
+  const added = timeText(createdAt);
+  const used =
+    lastUsedAt === null
+      ? say('addedUnused', { added })
+      : say('addedUsed', { added, used: timeText(lastUsedAt) });
   return h(
     'li',
     {},
-    h(
-      'div',
-      {},
-      h('strong', {}, name),
-      h('div', { class: 'soft' }, 'added ', time(createdAt), ', ', ...used),
-    ),
+    h('div', {}, h('strong', {}, name), h('div', { class: 'soft' }, used)),
     h(
       'div',
       { class: 'buttons' },
-      act('Rename', () => renamePasskey(view, id, name), name),
-      act('Remove', () => removePasskey(view, id, name), name),
+      act(say('rename'), () => renamePasskey(view, id, name), `${say('rename')} ${name}`),
+      act(say('remove'), () => removePasskey(view, id, name), say('removeNamed', { name })),
     ),
   );
 }
 
 function addPasskey(view: AccountView): void {
-  openDialog(
-    'Add a passkey',
-    'The browser asks where to keep it, and for your fingerprint, face or PIN. With a first second factor all your other sessions end.',
-    {
-      fields: [nameField, passwordField],
-      button: 'Add',
-      work: async ({ name = '', password = '' }) => {
-        const { options } = await call<{ options: Output<'passkeys.begin'> }>(
-          'POST',
-          '/me/passkeys/options',
-          { password },
-        );
-        const response = await makePasskey(options);
-        const { recoveryCodes } = await call<Output<'passkeys.add'>>('POST', '/me/passkeys', {
-          name,
-          response,
-        });
-        await view.refresh();
-        view.showCodes(recoveryCodes);
-      },
+  openDialog(say('addPasskey'), say('addPasskeyAbout'), {
+    fields: [nameField(), passwordField()],
+    button: say('add'),
+    work: async ({ name = '', password = '' }) => {
+      const { options } = await call<{ options: Output<'passkeys.begin'> }>('POST', '/me/passkeys/options', {
+        password,
+      });
+      const response = await makePasskey(options);
+      const { recoveryCodes } = await call<Output<'passkeys.add'>>('POST', '/me/passkeys', {
+        name,
+        response,
+      });
+      await view.refresh();
+      view.showCodes(recoveryCodes);
     },
-  );
+  });
 }
 
 function renamePasskey(view: AccountView, id: string, name: string): void {
-  openDialog('Rename a passkey', 'The name is for you: it shows which device this is.', {
-    fields: [{ ...nameField, value: name }],
-    button: 'Rename',
+  openDialog(say('renamePasskey'), say('renameAbout'), {
+    fields: [nameField(name)],
+    button: say('rename'),
     work: async (values) => {
       await call('PATCH', `/me/passkeys/${id}`, values);
       await view.refresh();
@@ -142,49 +126,39 @@ function renamePasskey(view: AccountView, id: string, name: string): void {
 }
 
 function removePasskey(view: AccountView, id: string, name: string): void {
-  openDialog(
-    `Remove ${name}`,
-    'It can’t sign you in any more. Sessions that it began go on until you end them.',
-    {
-      fields: [passwordField],
-      button: 'Remove',
-      work: async (values) => {
-        await call('POST', `/me/passkeys/${id}/remove`, values);
-        await view.refresh();
-      },
+  openDialog(say('removeNamed', { name }), say('removeAbout'), {
+    fields: [passwordField()],
+    button: say('remove'),
+    work: async (values) => {
+      await call('POST', `/me/passkeys/${id}/remove`, values);
+      await view.refresh();
     },
-  );
+  });
 }
 
 function totpSection(view: AccountView, { totp }: Account): HTMLElement {
   return section(
-    'Authenticator',
-    h(
-      'p',
-      { class: 'soft' },
-      'An app that shows a six-digit code. It works on a terminal too, where passkeys don’t.',
-    ),
+    say('authenticator'),
+    h('p', { class: 'soft' }, say('authenticatorAbout')),
     totp.enabledAt === null
       ? h(
           'p',
           {},
-          act('Set up an authenticator', () => beginTotp(view)),
+          act(say('setUpAuthenticator'), () => beginTotp(view)),
         )
       : h(
           'p',
           {},
-          'On since ',
-          time(totp.enabledAt),
-          '. ',
-          act('Switch off', () => disableTotp(view)),
+          say('onSince', { time: timeText(totp.enabledAt) }),
+          act(say('switchOff'), () => disableTotp(view)),
         ),
   );
 }
 
 function beginTotp(view: AccountView): void {
-  openDialog('Set up an authenticator', 'Your password first: a stolen session must not do this.', {
-    fields: [passwordField],
-    button: 'Go on',
+  openDialog(say('setUpAuthenticator'), say('passwordFirst'), {
+    fields: [passwordField()],
+    button: say('goOn'),
     work: async (values) => {
       const { totp } = await call<{ totp: Output<'totp.begin'> }>('POST', '/me/totp', values);
       confirmTotp(view, totp);
@@ -193,26 +167,22 @@ function beginTotp(view: AccountView): void {
 }
 
 function confirmTotp(view: AccountView, totp: Output<'totp.begin'>): void {
-  openDialog(
-    'Add the account',
-    'Read this with your authenticator. All your other sessions end when it is on.',
-    {
-      more: showSecret(totp),
-      fields: [codeField],
-      button: 'Switch on',
-      work: async (values) => {
-        const { recoveryCodes } = await call<Output<'totp.confirm'>>('POST', '/me/totp/confirm', values);
-        await view.refresh();
-        view.showCodes(recoveryCodes);
-      },
+  openDialog(say('addAccount'), say('addAccountAbout'), {
+    more: showSecret(totp),
+    fields: [codeField(say('shownCode'))],
+    button: say('switchOn'),
+    work: async (values) => {
+      const { recoveryCodes } = await call<Output<'totp.confirm'>>('POST', '/me/totp/confirm', values);
+      await view.refresh();
+      view.showCodes(recoveryCodes);
     },
-  );
+  });
 }
 
 function disableTotp(view: AccountView): void {
-  openDialog('Switch the authenticator off', 'It takes a code of it, or a recovery code.', {
-    fields: [{ ...codeField, label: 'Code' }],
-    button: 'Switch off',
+  openDialog(say('switchOffTitle'), say('switchOffAbout'), {
+    fields: [codeField(say('code'))],
+    button: say('switchOff'),
     work: async (values) => {
       await call('POST', '/me/totp/disable', values);
       await view.refresh();
@@ -224,25 +194,25 @@ function codeSection(view: AccountView, { passkeys, totp }: Account): HTMLElemen
   const left = totp.recoveryCodesLeft;
   const isOn = totp.enabled || passkeys.length > 0;
   return section(
-    'Recovery codes',
-    h('p', { class: 'soft' }, 'Each works once, when neither passkey nor authenticator is at hand.'),
+    say('recoveryCodes'),
+    h('p', { class: 'soft' }, say('recoveryAbout')),
     ...(isOn
       ? [
           h(
             'p',
             {},
-            `${left} ${left === 1 ? 'is' : 'are'} left. `,
-            act('Make ten new ones', () => makeCodes(view)),
+            say('codesLeft', { n: left }),
+            act(say('newCodes'), () => makeCodes(view)),
           ),
         ]
-      : [h('p', {}, 'You get them with your first passkey or authenticator.')]),
+      : [h('p', {}, say('codesLater'))]),
   );
 }
 
 function makeCodes(view: AccountView): void {
-  openDialog('Make ten new recovery codes', 'The old ones end.', {
-    fields: [passwordField],
-    button: 'Make them',
+  openDialog(say('newCodesTitle'), say('newCodesAbout'), {
+    fields: [passwordField()],
+    button: say('makeThem'),
     work: async (values) => {
       const { recoveryCodes } = await call<Output<'recoveryCodes.create'>>(
         'POST',
@@ -258,15 +228,15 @@ function makeCodes(view: AccountView): void {
 function sessionSection(view: AccountView, { sessions }: Account): HTMLElement {
   const others = sessions.filter(({ current }) => !current);
   return section(
-    'Sessions',
-    h('p', { class: 'soft' }, 'Where you are signed in. This page’s own session ends when you leave it.'),
+    say('sessions'),
+    h('p', { class: 'soft' }, say('sessionsAbout')),
     h('ul', { class: 'list' }, ...sessions.map((session) => sessionLine(view, session))),
     ...(others.length > 1
       ? [
           h(
             'p',
             {},
-            act('End all others', () => endAll(view, others)),
+            act(say('endOthers'), () => endAll(view, others)),
           ),
         ]
       : []),
@@ -274,21 +244,18 @@ function sessionSection(view: AccountView, { sessions }: Account): HTMLElement {
 }
 
 function sessionLine(view: AccountView, session: StaffSession): HTMLElement {
-  const where = session.address ?? 'the server’s command line';
+  const where = session.address ?? say('commandLine');
   return h(
     'li',
     {},
     h(
       'div',
       {},
-      h('strong', {}, session.current ? `${where} (this page)` : where),
+      h('strong', {}, session.current ? say('thisPage', { where }) : where),
       h(
         'div',
         { class: 'soft' },
-        'since ',
-        time(session.createdAt),
-        ', last seen ',
-        time(session.lastSeenAt),
+        say('sinceSeen', { since: timeText(session.createdAt), seen: timeText(session.lastSeenAt) }),
       ),
     ),
     session.current
@@ -296,22 +263,18 @@ function sessionLine(view: AccountView, session: StaffSession): HTMLElement {
       : h(
           'div',
           { class: 'buttons' },
-          act('End', () => endAll(view, [session]), `the session at ${where}`),
+          act(say('end'), () => endAll(view, [session]), say('endNamed', { where })),
         ),
   );
 }
 
 function endAll(view: AccountView, sessions: readonly StaffSession[]): void {
   const many = sessions.length > 1;
-  openDialog(
-    many ? `End ${sessions.length} sessions` : 'End this session',
-    'The device there has to sign in again.',
-    {
-      button: 'End',
-      work: async () => {
-        for (const { id } of sessions) await call('DELETE', `/sessions/${id}`);
-        await view.refresh();
-      },
+  openDialog(many ? say('endMany', { n: sessions.length }) : say('endOne'), say('endAbout'), {
+    button: say('end'),
+    work: async () => {
+      for (const { id } of sessions) await call('DELETE', `/sessions/${id}`);
+      await view.refresh();
     },
-  );
+  });
 }

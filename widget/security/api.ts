@@ -3,6 +3,7 @@
 import type { ErrorCode } from '../../src/protocol/codes.ts';
 import { visitorApiPrefix } from '../../src/protocol/codes.ts';
 import type { PasskeyRequest, SecondFactorMethod } from '../../src/protocol/sign-in.ts';
+import { say, type Words } from './words.ts';
 
 /** How a sign-in goes on from a right password. */
 export interface Pending {
@@ -59,11 +60,19 @@ export async function call<T>(method: string, path: string, body?: object): Prom
     });
     text = await response.text();
   } catch {
-    throw new ApiError('network', 'The server could not be reached. Try again.');
+    throw new ApiError('network', say('unreachable'));
   }
   if (response.ok) return parse<T>(text);
   throw refusal(response.status, text);
 }
+
+/** What the server refuses in English: said in the member's language. */
+const refusals: Readonly<Partial<Record<ErrorCode, keyof Words>>> = {
+  unauthorized: 'refused',
+  bad_request: 'refusedNow',
+  rate_limit_exceeded: 'limited',
+  second_factor: 'factorAsked',
+};
 
 function refusal(status: number, text: string): ApiError {
   try {
@@ -72,10 +81,11 @@ function refusal(status: number, text: string): ApiError {
       ticket === undefined || methods === undefined
         ? null
         : { ticket, methods, ...(passkey === undefined ? {} : { passkey }) };
-    return new ApiError(error, message, pending);
+    const own = refusals[error];
+    return new ApiError(error, (own === undefined ? '' : say(own)) || message, pending);
   } catch {
     // Something in between has answered.
-    return new ApiError('network', `The server could not answer (HTTP ${status}). Try again.`);
+    return new ApiError('network', say('noAnswer', { status: String(status) }));
   }
 }
 

@@ -1,43 +1,53 @@
-// Owns the browser's part of passkeys: asks for one to be made or shown, and says in plain words why it was not.
+// Owns the browser's part of passkeys: asks for one to be made or shown, and says why it was not.
 import { startAuthentication, startRegistration } from '@simplewebauthn/browser';
 import type { PasskeyCreation, PasskeyRequest } from '../../src/protocol/sign-in.ts';
 
-/** @throws Error in words for the member */
-export async function makePasskey(options: PasskeyCreation): Promise<object> {
-  assertPlace(options.rp.id);
-  return inPlainWords(startRegistration({ optionsJSON: options }));
+/** Why there was no passkey, as the page's texts name it. */
+export type PasskeyReason = 'passkeyElsewhere' | 'passkeyNotShown' | 'passkeyThere' | 'passkeyForbidden';
+
+export class PasskeyError extends Error {
+  readonly reason: PasskeyReason;
+  /** The name at which passkeys work; empty where that is not the reason. */
+  readonly id: string;
+
+  constructor(reason: PasskeyReason, message: string, id = '', cause?: Error) {
+    super(message, { cause });
+    this.reason = reason;
+    this.id = id;
+  }
 }
 
-/** @throws Error in words for the member */
+/** @throws PasskeyError, or the browser's own where it has no words for the member */
+export async function makePasskey(options: PasskeyCreation): Promise<object> {
+  assertPlace(options.rp.id);
+  return reasoned(startRegistration({ optionsJSON: options }));
+}
+
+/** @throws PasskeyError, or the browser's own where it has no words for the member */
 export async function showPasskey(options: PasskeyRequest): Promise<object> {
   assertPlace(options.rpId);
-  return inPlainWords(startAuthentication({ optionsJSON: options }));
+  return reasoned(startAuthentication({ optionsJSON: options }));
 }
 
 /** Browsers refuse any other page with a message that says nothing of where to go. */
 function assertPlace(id: string): void {
   const { hostname } = location;
   if (hostname !== id && !hostname.endsWith(`.${id}`))
-    throw new Error(`Passkeys of this server work at ${id} only. Open this page there.`);
+    throw new PasskeyError('passkeyElsewhere', `The server's passkeys are of ${id}.`, id);
 }
 
-async function inPlainWords(ceremony: Promise<object>): Promise<object> {
+async function reasoned(ceremony: Promise<object>): Promise<object> {
   try {
     return await ceremony;
   } catch (error) {
-    throw new Error(reason(error instanceof Error ? error : new Error(String(error))), { cause: error });
+    if (!(error instanceof Error)) throw error;
+    const reason = reasons[error.name];
+    throw reason === undefined ? error : new PasskeyError(reason, error.message, '', error);
   }
 }
 
-function reason({ name, message }: Error): string {
-  switch (name) {
-    case 'NotAllowedError':
-      return 'No passkey was shown, or it took too long. Try again.';
-    case 'InvalidStateError':
-      return 'This device has a passkey of yours already.';
-    case 'SecurityError':
-      return 'The browser makes no passkeys on this page: it needs https and the server’s own name.';
-    default:
-      return message;
-  }
-}
+const reasons: Readonly<Record<string, PasskeyReason>> = {
+  NotAllowedError: 'passkeyNotShown',
+  InvalidStateError: 'passkeyThere',
+  SecurityError: 'passkeyForbidden',
+};

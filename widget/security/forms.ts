@@ -1,5 +1,7 @@
 // Owns how the page asks: a form with its fields, its button and a line for what went wrong; in the page or in a dialog.
 import { h, type Child } from '../shared/dom.ts';
+import { PasskeyError } from './browser-passkeys.ts';
+import { say } from './words.ts';
 
 export interface Field {
   readonly name: string;
@@ -33,7 +35,7 @@ export function makeForm({ fields = [], button, more = [], work }: FormParts): H
     try {
       await work(Object.fromEntries(inputs.map(({ input }) => [input.name, input.value])));
     } catch (error) {
-      problem.textContent = error instanceof Error ? error.message : String(error);
+      problem.textContent = problemText(error);
     } finally {
       submit.disabled = false;
     }
@@ -51,6 +53,11 @@ export function makeForm({ fields = [], button, more = [], work }: FormParts): H
     problem,
     h('div', { class: 'buttons' }, submit),
   );
+}
+
+function problemText(error: unknown): string {
+  if (error instanceof PasskeyError) return say(error.reason, { id: error.id });
+  return error instanceof Error ? error.message : String(error);
 }
 
 function makeInput({ name, label, type = 'text', ...attributes }: Field): {
@@ -75,7 +82,7 @@ export function openDialog(title: string, lead: string, parts: FormParts): void 
       dialog.close();
     },
   });
-  const cancel = h('button', { type: 'button', click: () => dialog.close() }, 'Cancel');
+  const cancel = h('button', { type: 'button', click: () => dialog.close() }, say('cancel'));
   form.lastElementChild?.append(cancel);
   const dialog = h(
     'dialog',

@@ -5,6 +5,7 @@ import { h } from '../shared/dom.ts';
 import { accountSections, readAccount } from './account.ts';
 import { ApiError, call, isSignedIn, leave, setToken } from './api.ts';
 import { askPassword, type SignInView } from './sign-in.ts';
+import { loadWords, say } from './words.ts';
 
 type Session = Output<'session.secondFactor'>;
 
@@ -34,7 +35,7 @@ function startOver(note = ''): void {
 
 async function signOut(): Promise<void> {
   await call('DELETE', '/session').catch(() => undefined);
-  startOver('You are signed out.');
+  startOver(say('signedOut'));
 }
 
 async function showAccount(session: Session): Promise<void> {
@@ -48,10 +49,10 @@ async function showAccount(session: Session): Promise<void> {
         h(
           'div',
           {},
-          h('h1', {}, 'Sign-in security'),
+          h('h1', {}, say('title')),
           h('p', { class: 'soft' }, `${member.name}, ${organization.name}`),
         ),
-        h('button', { type: 'button', click: () => void signOut() }, 'Sign out'),
+        h('button', { type: 'button', click: () => void signOut() }, say('signOut')),
       ),
       ...(notice === null ? [] : [notice]),
       ...accountSections({ refresh: () => guarded(refresh), showCodes }, account),
@@ -83,8 +84,8 @@ function codesNotice(codes: readonly string[] | undefined): HTMLElement | null {
   const made: HTMLElement = h(
     'section',
     { class: 'codes', tabindex: '-1', 'aria-labelledby': 'codes-title' },
-    h('h2', { id: 'codes-title' }, 'Your recovery codes'),
-    h('p', {}, 'Keep them where your devices are not: on paper, or in a safe. They are not shown again.'),
+    h('h2', { id: 'codes-title' }, say('codesTitle')),
+    h('p', {}, say('codesKeep')),
     h('ul', {}, ...codes.map((code) => h('li', {}, h('code', {}, code)))),
     h(
       'button',
@@ -95,13 +96,13 @@ function codesNotice(codes: readonly string[] | undefined): HTMLElement | null {
           notice = null;
         },
       },
-      'I have kept them',
+      say('codesKept'),
     ),
   );
   return made;
 }
 
-function start(): void {
+async function start(): Promise<void> {
   // Passkeys are made for names, so this page is never of use at the bare address of this machine.
   if (location.hostname === '127.0.0.1' || location.hostname === '[::1]') {
     location.hostname = 'localhost';
@@ -112,7 +113,8 @@ function start(): void {
   addEventListener('pageshow', ({ persisted }) => {
     if (persisted && !isSignedIn()) startOver();
   });
+  await loadWords();
   askPassword(signInView);
 }
 
-start();
+void start();

@@ -5,6 +5,7 @@ import { ApiError, call, setToken, type Pending } from './api.ts';
 import { showPasskey } from './browser-passkeys.ts';
 import { makeForm, type Field } from './forms.ts';
 import { drawQr } from './qr.ts';
+import { say } from './words.ts';
 
 type Session = Output<'session.secondFactor'>;
 
@@ -14,36 +15,32 @@ export interface SignInView {
   readonly done: (session: Session) => void;
 }
 
-const codeField: Field = {
+const codeField = (label: string): Field => ({
   name: 'code',
-  label: 'Code of your authenticator, or a recovery code',
+  label,
   autocomplete: 'one-time-code',
   maxlength: 100,
-};
+});
 
 /** @param note why the member has to sign in again; empty where there is no reason */
 export function askPassword(view: SignInView, note = ''): void {
   const organization = new URLSearchParams(location.search).get('organization') ?? '';
   view.show(
-    h('h1', {}, 'Sign-in security'),
-    h(
-      'p',
-      { class: 'soft' },
-      'Your passkeys, authenticator, recovery codes and sessions. Sign in to see them.',
-    ),
+    h('h1', {}, say('title')),
+    h('p', { class: 'soft' }, say('signInAbout')),
     ...(note === '' ? [] : [h('p', { class: 'note', role: 'status' }, note)]),
     makeForm({
       fields: [
         {
           name: 'organization',
-          label: 'Organization (its short name)',
+          label: say('organization'),
           autocomplete: 'organization',
           value: organization,
         },
-        { name: 'email', label: 'E-mail address', type: 'email', autocomplete: 'username' },
-        { name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password' },
+        { name: 'email', label: say('email'), type: 'email', autocomplete: 'username' },
+        { name: 'password', label: say('password'), type: 'password', autocomplete: 'current-password' },
       ],
-      button: 'Sign in',
+      button: say('signIn'),
       work: async (values) => {
         await step(view, () => call<Session>('POST', '/session', values));
       },
@@ -69,22 +66,22 @@ function askFactor(view: SignInView, pending: Pending, message: string): void {
   const finish = (proof: object): Promise<void> =>
     step(view, () => call<Session>('POST', '/session/second-factor', { ticket, ...proof }));
   const byPasskey = makeForm({
-    button: 'Use a passkey',
+    button: say('usePasskey'),
     work: async () => {
       if (passkey !== undefined) await finish({ assertion: await showPasskey(passkey) });
     },
   });
   const hasCode = methods.includes('totp') || methods.includes('recovery');
   const byCode = makeForm({
-    fields: [methods.includes('totp') ? codeField : { ...codeField, label: 'A recovery code' }],
-    button: 'Go on',
+    fields: [codeField(say(methods.includes('totp') ? 'codeOrRecovery' : 'recoveryCode'))],
+    button: say('goOn'),
     work: (values) => finish(values),
   });
   view.show(
-    h('h1', {}, 'Second factor'),
+    h('h1', {}, say('secondFactor')),
     h('p', { role: 'status' }, message),
     ...(passkey === undefined ? [] : [byPasskey]),
-    ...(passkey !== undefined && hasCode ? [h('p', { class: 'or' }, 'or')] : []),
+    ...(passkey !== undefined && hasCode ? [h('p', { class: 'or' }, say('or'))] : []),
     ...(hasCode ? [byCode] : []),
     again(view),
   );
@@ -94,11 +91,7 @@ function again(view: SignInView): HTMLElement {
   return h(
     'p',
     {},
-    h(
-      'button',
-      { type: 'button', class: 'link', click: () => askPassword(view) },
-      'Begin again with the password',
-    ),
+    h('button', { type: 'button', class: 'link', click: () => askPassword(view) }, say('again')),
   );
 }
 
@@ -108,16 +101,12 @@ async function setUp(view: SignInView, { ticket }: Pending): Promise<void> {
     ticket,
   });
   view.show(
-    h('h1', {}, 'Set up a second factor'),
-    h(
-      'p',
-      {},
-      'Your organization demands one. Add this account to an authenticator; a passkey can follow later.',
-    ),
+    h('h1', {}, say('setUpFactor')),
+    h('p', {}, say('setUpDemanded')),
     ...showSecret(totp),
     makeForm({
-      fields: [{ ...codeField, label: 'The code that it shows' }],
-      button: 'Go on',
+      fields: [codeField(say('shownCode'))],
+      button: say('goOn'),
       work: async ({ code = '' }) => {
         const session = await call<Session>('POST', '/session/second-factor', { ticket, code });
         setToken(session.token ?? null);
@@ -131,7 +120,7 @@ async function setUp(view: SignInView, { ticket }: Pending): Promise<void> {
 /** What an authenticator needs, for a camera and for hands. */
 export function showSecret({ secret, uri }: Output<'totp.begin'>): HTMLElement[] {
   return [
-    h('p', { class: 'qr-frame' }, drawQr(uri, 'The secret as a QR code, for the camera of an authenticator')),
-    h('p', {}, 'Or type it: ', h('code', {}, (secret.match(/.{1,4}/g) ?? []).join(' '))),
+    h('p', { class: 'qr-frame' }, drawQr(uri, say('qr'))),
+    h('p', {}, say('typeIt'), h('code', {}, (secret.match(/.{1,4}/g) ?? []).join(' '))),
   ];
 }
