@@ -141,7 +141,7 @@ function Log({
         {
           key: 'status',
           title: s('state'),
-          cell: ({ status, error }) => (error === null ? status : `${status}: ${error}`),
+          cell: ({ status, error }) => `${s(`sending_${status}`)}${error === null ? '' : `: ${error}`}`,
         },
         {
           key: 'act',

@@ -129,7 +129,7 @@ function OneWebhook({ id }: { readonly id: string }): JSX.Element {
                   columns={[
                     { key: 'at', title: s('time'), cell: ({ createdAt }) => when(createdAt) },
                     { key: 'type', title: s('event'), cell: ({ type }) => <code dir="ltr">{type}</code> },
-                    { key: 'status', title: s('state'), cell: ({ status }) => status },
+                    { key: 'status', title: s('state'), cell: ({ status }) => s(`sending_${status}`) },
                     {
                       key: 'act',
                       title: s('act'),
