@@ -59,6 +59,8 @@ export interface CommitNotice {
    * the log are given again: what was derived from it is wrong, and those who were told have to ask again.
    */
   readonly lost?: true;
+  /** The store has not been reached for long: clients of this node are better off at another. */
+  readonly cutOff?: true;
 }
 
 /** A consistent snapshot: everything inside one `read` sees the same commit. */

@@ -100,6 +100,11 @@ export class LogFollower {
     this.#listeners.clear();
   }
 
+  /** Tells that the store has not been reached for long. */
+  tellCutOff(): void {
+    for (const listener of this.#listeners) listener({ events: [], configuration: null, cutOff: true });
+  }
+
   async #readOn(): Promise<void> {
     while (this.#readAgain && !this.#closed) {
       this.#readAgain = false;

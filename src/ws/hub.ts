@@ -145,11 +145,14 @@ export class Hub {
     }
   }
 
-  #handleCommit({ events, configuration, lost }: CommitNotice): void {
+  #handleCommit({ events, configuration, lost, cutOff }: CommitNotice): void {
     // They have seen what does not exist any more: on a new connection they ask for what does.
     if (lost === true)
       for (const connection of this.#connections)
         connection.close('goingAway', 'The service has started over: connect again.');
+    if (cutOff === true)
+      for (const connection of this.#connections)
+        connection.close('goingAway', 'The service can’t reach its database: connect again.');
     // First, so that no event goes to a connection whose rights this commit or one before it may have ended.
     if (configuration !== null) this.#doubt(configuration);
     // The usual case: own events, straight from memory.

@@ -6,7 +6,10 @@ import { StoreUnavailableError, type CommitNotice, type Engine } from '../../src
 import { Link } from '../../src/engine/postgres/link.ts';
 import { nodesOf } from '../../src/engine/postgres/inspect.ts';
 import { openPostgresEngine } from '../../src/engine/postgres/open-postgres.ts';
+import { startApp } from '../helpers/app.ts';
+import { createTestClock } from '../helpers/clock.ts';
 import { createMigratedDatabase } from '../helpers/contract-engines.ts';
+import { createOrganization, createVisitor } from '../helpers/fixtures.ts';
 import { eventually } from '../helpers/eventually.ts';
 import { askDatabase, OwnServer, type TestDatabase } from '../helpers/postgres.ts';
 import { startProxy, type Proxy } from '../helpers/proxy.ts';
@@ -14,11 +17,11 @@ import { releasedEvent } from '../helpers/engine-events.ts';
 
 const nodes: Engine[] = [];
 
-async function openNode(url: string): Promise<Engine> {
+async function openNode(url: string, clock = createSystemClock()): Promise<Engine> {
   const node = await openPostgresEngine({
     url,
     durability: 'normal',
-    clock: createSystemClock(),
+    clock,
     keyCheck: 'key',
     as: 'server',
     version: '1',
@@ -258,6 +261,81 @@ describe('on the server of the run', () => {
       expect(await nodesOf(database.url)).toMatchObject([{ id: 'back' }, { id: other.nodeId }]),
     );
     expect(await other.seats.take([{ key: 'k', most: 1 }])).toEqual({ full: 0 });
+  });
+});
+
+describe('a node that does not reach its database', () => {
+  it('says so once it has lasted 15 s, once for each time', async () => {
+    const database = await createMigratedDatabase();
+    const { searchParams, pathname } = new URL(database.url.replace('@/', '@x/'));
+    const proxy = await startProxy(() => `${searchParams.get('host')}/.s.PGSQL.5432`);
+    const clock = createTestClock();
+    try {
+      const node = await openNode(`postgres://postgres@127.0.0.1:${proxy.port}${pathname}`, clock);
+      const heard = hear(node);
+      const cutOffs = (): number => heard.filter(({ cutOff }) => cutOff === true).length;
+      for (const times of [1, 2]) {
+        const since = clock.monotonic();
+        proxy.refuse(true);
+        proxy.cutAll();
+        await eventually(() => {
+          clock.advance(500);
+          if (clock.monotonic() - since < 15_000) expect(cutOffs()).toBe(times - 1);
+          expect(cutOffs()).toBe(times);
+        });
+        for (let more = 0; more < 40; more += 1) {
+          clock.advance(1_000);
+          await new Promise((resolve) => setImmediate(resolve));
+        }
+        expect(cutOffs()).toBe(times);
+        proxy.refuse(false);
+        await eventually(() => {
+          clock.advance(1_000);
+          return write(node, `back ${times}`);
+        });
+        await eventually(() => {
+          clock.advance(1_000);
+          expect(heard.flatMap(({ events }) => events).at(-1)?.conversation_id).toBe(`back ${times}`);
+        });
+      }
+    } finally {
+      await Promise.all(nodes.splice(0).map((node) => node.close()));
+      await proxy.stop();
+      await database.remove();
+    }
+  });
+
+  it('sends its clients to another', async () => {
+    const database = await createMigratedDatabase();
+    const { searchParams, pathname } = new URL(database.url.replace('@/', '@x/'));
+    const proxy = await startProxy(() => `${searchParams.get('host')}/.s.PGSQL.5432`);
+    const app = await startApp({
+      engine: 'postgres',
+      environment: { DESKBELL_DATABASE_URL: `postgres://postgres@127.0.0.1:${proxy.port}${pathname}` },
+    });
+    try {
+      const { application } = await createOrganization(app, 'acme');
+      const socket = await createVisitor(app, application).connect();
+      let closed: number | null = null;
+      void socket.waitForClose().then(({ code }) => (closed = code));
+      // What the making of the organization has set off is over.
+      await eventually(async () => {
+        app.clock.advance(1_000);
+        expect(await app.service.engine.store.freshConfiguration()).toBeGreaterThan(0);
+        expect(app.clock.monotonic()).toBeGreaterThan(5_000);
+      });
+      proxy.refuse(true);
+      proxy.cutAll();
+      await eventually(() => {
+        app.clock.advance(500);
+        expect(closed).toBe(1001);
+      });
+    } finally {
+      proxy.refuse(false);
+      await app.stop();
+      await proxy.stop();
+      await database.remove();
+    }
   });
 });
 

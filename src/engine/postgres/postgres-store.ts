@@ -64,6 +64,9 @@ type EventMark = Pick<CommittedEvent, 'type' | 'conversation_id' | 'actor_id' | 
 /** How far apart the numbers of configuration are before and after the database has lost commits. */
 const lossStep = 2 ** 40;
 
+/** After so long without the database, clients are sent to another node, ms. */
+const cutOffAfterMs = 15_000;
+
 export class PostgresStore implements Store, Maintenance {
   readonly #options: PostgresStoreOptions;
   readonly #groupSizes = createHistogram([1, 2, 5, 10, 20, 50, 100]);
@@ -87,6 +90,9 @@ export class PostgresStore implements Store, Maintenance {
   #ticket: Promise<number> | null = null;
   #planned = false;
   #closed = false;
+  /** Since when the database has not been reached; null: it was, the last time. */
+  #failingSince: number | null = null;
+  #isCutOff = false;
   #cancelPoll = (): void => undefined;
 
   private constructor(options: PostgresStoreOptions, listening: Link, { last, count }: State) {
@@ -306,9 +312,25 @@ export class PostgresStore implements Store, Maintenance {
 
   #planPoll(): void {
     this.#cancelPoll = this.#options.clock.after(this.#options.pollIntervalMs, () => {
-      this.#poll().catch(() => undefined);
+      this.#poll().then(
+        () => this.#reached(),
+        () => this.#failed(),
+      );
       if (!this.#closed) this.#planPoll();
     });
+  }
+
+  #reached(): void {
+    this.#failingSince = null;
+    this.#isCutOff = false;
+  }
+
+  #failed(): void {
+    const now = this.#options.clock.monotonic();
+    this.#failingSince ??= now;
+    if (this.#isCutOff || this.#closed || now - this.#failingSince < cutOffAfterMs) return;
+    this.#isCutOff = true;
+    this.#follower.tellCutOff();
   }
 
   /** Looks for what was not heard of: a notification may be lost with its connection. */
