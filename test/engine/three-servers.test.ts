@@ -238,6 +238,24 @@ describe('a webhook', () => {
   });
 });
 
+describe('a session', () => {
+  it('that is used at one server has not run out at another that knew it before', async () => {
+    const member = await createMember(server(0), 'acme', 'operator', 'Slow');
+    const day = 86_400_000;
+    const status = async (index: number): Promise<number> =>
+      (await ask(index, member, 'GET', '/staff/session')).status;
+    expect(await Promise.all([status(0), status(1), status(2)])).toEqual([200, 200, 200]);
+    for (const index of [0, 0, 1]) {
+      server(0).clock.step(20 * day);
+      expect(await status(index)).toBe(200);
+    }
+    expect(await status(2)).toBe(200);
+    server(0).clock.step(31 * day);
+    expect(await Promise.all([status(0), status(1), status(2)])).toEqual([401, 401, 401]);
+    server(0).clock.step(-91 * day);
+  });
+});
+
 describe('a database that has lost commits', () => {
   it('has the servers close their sockets, and count their queues anew', async () => {
     const conversationId = await createConversation(visitorAt(0));

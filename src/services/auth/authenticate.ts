@@ -4,7 +4,7 @@ import { visitorUuid, uuid } from '../../protocol/entities.ts';
 import type { CachedApplication, CachedSession } from '../core/config-cache.ts';
 import type { HostSiteActor, MemberActor, VisitorActor } from '../core/actor.ts';
 import type { TokenScope } from '../../protocol/sign-in.ts';
-import type { ApiKeyRow } from '../../engine/rows.ts';
+import type { ApiKeyRow, StaffSessionRow } from '../../engine/rows.ts';
 import { StoreUnavailableError, type Scope, type Soon, type Tx } from '../../engine/engine.ts';
 import { ServiceError } from '../core/errors.ts';
 import { scopeOfMember } from '../core/scopes.ts';
@@ -281,7 +281,7 @@ export async function authenticateMember(service: Service, credentials: Credenti
       : null;
   if (
     found === null ||
-    !isSessionActive(service, found) ||
+    !(await isSessionActive(service, found)) ||
     !mayUseHost(service, credentials.host, found.organization)
   ) {
     await countFailedAuth(service, credentials.address);
@@ -312,9 +312,26 @@ export function toMemberActor({ session, member }: CachedSession, origin: string
 }
 
 /** True while a session has not ended, its member is not disabled, and it has what the organization demands. */
-export function isSessionActive(service: Service, { session, member, organization }: CachedSession): boolean {
-  if (session.expires_at <= service.engine.clock.now() || member.disabled_at !== null) return false;
+export async function isSessionActive(service: Service, found: CachedSession): Promise<boolean> {
+  const { session, member, organization } = found;
+  const now = service.engine.clock.now();
+  if (
+    member.disabled_at !== null ||
+    (session.expires_at <= now && !(await wasExtended(service, session, now)))
+  )
+    return false;
   return session.second_factor === 1 || !demandsSecondFactor(organization, member);
+}
+
+/** Where it was used at another server since, which empties no cache, it goes on; that is noted on the cached row. */
+async function wasExtended(service: Service, session: StaffSessionRow, now: number): Promise<boolean> {
+  const row = await service.engine.store.read(({ repositories }) =>
+    repositories.members.sessionById(session.id),
+  );
+  if (row === undefined || row.expires_at <= now) return false;
+  session.last_seen_at = row.last_seen_at;
+  session.expires_at = row.expires_at;
+  return true;
 }
 
 /** When a session used now would end: 30 days on, 90 days after its start at most. */

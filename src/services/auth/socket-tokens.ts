@@ -192,7 +192,7 @@ async function memberFromClaims(
 ): Promise<MemberActor> {
   const found = await service.configCache.sessionById(payload.sid);
   const same = found?.member.id === payload.memberId && found.organization.id === payload.organizationId;
-  if (found === null || !same || !isSessionActive(service, found))
+  if (found === null || !same || !(await isSessionActive(service, found)))
     throw new SocketAuthError('UNAUTHORIZED', 'The session of this token is over. Sign in again.');
   return toMemberActor(found, payload.origin ?? null);
 }
@@ -205,7 +205,7 @@ export async function checkAccess(
 ): Promise<'withdrawn' | 'appNotFound' | null> {
   if (actor.kind === 'member') {
     const found = await service.configCache.sessionById(actor.sessionId);
-    return found !== null && isSessionActive(service, found) ? null : 'withdrawn';
+    return found !== null && (await isSessionActive(service, found)) ? null : 'withdrawn';
   }
   const application = await service.configCache.application(actor.applicationId);
   if (application === null) return 'appNotFound';
