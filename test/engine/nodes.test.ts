@@ -2,12 +2,13 @@
 // to all of them, and a node that has ended or frozen holds nothing for long.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createSystemClock } from '../../src/engine/clock.ts';
-import type { CommittedEvent, Engine, LimitVerdict, Signal } from '../../src/engine/engine.ts';
+import type { Clock, CommittedEvent, Engine, LimitVerdict, Signal } from '../../src/engine/engine.ts';
 import { Link } from '../../src/engine/postgres/link.ts';
 import { migrateDatabaseUrl } from '../../src/engine/open-engine.ts';
 import { migratePostgres, newestSchema } from '../../src/engine/postgres/migrate.ts';
 import { inspectPostgres, nodesOf } from '../../src/engine/postgres/inspect.ts';
 import { openPostgresEngine } from '../../src/engine/postgres/open-postgres.ts';
+import { createTestClock } from '../helpers/clock.ts';
 import { createMigratedDatabase } from '../helpers/contract-engines.ts';
 import { releasedEvent } from '../helpers/engine-events.ts';
 import { eventually } from '../helpers/eventually.ts';
@@ -16,11 +17,11 @@ import { askDatabase, createDatabase, type TestDatabase } from '../helpers/postg
 let database: TestDatabase;
 let nodes: Engine[];
 
-async function openNode(): Promise<Engine> {
+async function openNode(clock: Clock = createSystemClock()): Promise<Engine> {
   const node = await openPostgresEngine({
     url: database.url,
     durability: 'normal',
-    clock: createSystemClock(),
+    clock,
     keyCheck: 'key',
     as: 'server',
     version: '1.2.3',
@@ -93,6 +94,19 @@ describe('limits', () => {
     const node = await openNode();
     await node.limiter.take([{ key: 'brief', windows: [{ limit: 5, windowMs: 1 }] }]);
     await eventually(async () => expect(await beside('select key from limits')).toEqual([]));
+  });
+
+  it('are forgotten by the clock that counted them, not by the database’s, which may be ahead', async () => {
+    const clock = createTestClock(Date.now() - 2 * 86_400_000);
+    const node = await openNode(clock);
+    const lasting = [{ key: 'lasting', windows: [{ limit: 1, windowMs: 3_600_000 }] }];
+    await node.limiter.take(lasting);
+    await node.limiter.take([{ key: 'brief', windows: [{ limit: 5, windowMs: 1 }] }]);
+    await eventually(async () => {
+      clock.advance(20);
+      expect(await beside("select key from limits where key = 'brief'")).toEqual([]);
+    });
+    expect(await node.limiter.take(lasting)).toMatchObject({ ok: false, failed: 0 });
   });
 });
 

@@ -39,7 +39,7 @@ const readClock: Statement = {
 };
 const sweepOld: Statement = {
   name: 'sweep_keys',
-  text: `delete from limits where key in (select key from limits where ends_at < (extract(epoch from clock_timestamp()) * 1000)::bigint
+  text: `delete from limits where key in (select key from limits where ends_at < $1::bigint
     limit 1000 for update skip locked)`,
 };
 
@@ -88,7 +88,9 @@ export class NodeLimiter implements Limiter {
 
   /** Forgets keys that were not used for as long as their windows last. */
   async sweep(link: Link): Promise<void> {
-    await link.query(sweepOld);
+    // By the clock that counted them: the database's may have been stepped since, and would forget what still counts.
+    const now = this.#link === null ? Math.floor(this.#clock.now() + (await measureSkew(link))) : this.#now();
+    await link.query(sweepOld, [now]);
   }
 
   async close(): Promise<void> {
