@@ -23,3 +23,9 @@ export async function rowsOf(
     connection.close();
   }
 }
+
+/** Says what another process says that has changed configuration. Of a file, servers see by themselves that it changed. */
+export async function tellConfiguration(app: Parameters<typeof rowsOf>[0]): Promise<void> {
+  if (app.database === undefined || app.database === null) return;
+  await rowsOf(app, "update meta set value = (value::bigint + 1)::text where key = 'configuration'");
+}

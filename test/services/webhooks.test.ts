@@ -7,7 +7,7 @@ import { runMaintenance } from '../../src/services/data/maintenance.ts';
 import { retryDelay } from '../../src/services/webhooks/attempts.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { request } from '../helpers/client.ts';
-import { rowsOf } from '../helpers/database.ts';
+import { rowsOf, tellConfiguration } from '../helpers/database.ts';
 import { eventually } from '../helpers/eventually.ts';
 import { isSigned, Receiver } from '../helpers/receiver.ts';
 import {
@@ -433,6 +433,7 @@ describe('a server that stops', () => {
     const kept = (await rowsOf(app, 'select max(seq) as seq from events'))[0]?.['seq'] as number;
     const conversationId = await createConversation(visitor, 'in between');
     await rowsOf(app, 'update webhooks set enabled = 1, position = ?', kept);
+    await tellConfiguration(app);
     app.clock.advance(1_000);
     const taken = await receiver.has(1);
     expect(taken.map(({ event }) => event.data['id'])).toEqual([conversationId]);
