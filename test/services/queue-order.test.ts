@@ -60,13 +60,15 @@ const found = async (query: string, who: TestClient = operator): Promise<string[
   expect(reply.body.total).toBe(reply.body.conversations.length);
   return reply.body.conversations.map((one: { id: string }) => one.id);
 };
-/** What staff heard of a conversation since the last call. */
+/** What staff heard of a conversation since the last call, but for what tells of it behind the log. */
 async function heard(conversationId = id): Promise<{ type: string; payload: Frame['payload'] }[]> {
   await watcher.drain();
   return watcher.frames
     .splice(0)
     .flatMap(({ type, payload }) =>
-      payload?.conversationId === conversationId && type !== 'conversation:activity'
+      payload?.conversationId === conversationId &&
+      type !== 'conversation:activity' &&
+      type !== 'notification:new'
         ? [{ type, payload }]
         : [],
     );
