@@ -354,13 +354,20 @@ describe('staff tools', () => {
     };
     app.clock.advance(9 * 60_000);
     await socket.close();
+    const { eventually } = await import('../helpers/eventually.ts');
+    await eventually(async () => {
+      // Each server measures the absence from when it heard of it; of three, each call asks another.
+      for (let server = 0; server < 3; server += 1)
+        expect((await boss.call('GET', '/members')).body.members).toContainEqual(
+          expect.objectContaining({ id: gone.id, online: false }),
+        );
+    });
     app.clock.advance(9 * 60_000);
     expect(await status()).toBe('active');
     await ask(boss, 'PATCH', '/organization', { releaseAfterMinutes: 10 });
     app.clock.advance(40_000);
     expect(await status()).toBe('active');
     app.clock.advance(60_000);
-    const { eventually } = await import('../helpers/eventually.ts');
     await eventually(async () => expect(await status()).toBe('pending'));
   });
 });
