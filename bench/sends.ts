@@ -26,8 +26,8 @@ export interface SendOptions {
   readonly flags: readonly string[];
 }
 
-/** `reach`: Deskbell itself with mail, pushes and a webhook on. */
-export const peers = ['ceiling', 'fair', 'reach'] as const;
+/** `reach`: Deskbell itself with mail, pushes and a webhook on; `socketio` has no REST. */
+export const peers = ['ceiling', 'fair', 'socketio', 'reach'] as const;
 export type Peer = (typeof peers)[number];
 type Server = 'deskbell' | 'beside' | Peer;
 
@@ -65,6 +65,18 @@ interface Contender {
 
 const warmRounds = 3;
 
+type Start = (script: string, args: readonly string[], flags?: readonly string[]) => Child;
+
+function startPeer(peer: Peer, { folder, pairs, flags }: SendOptions, start: Start): Child {
+  const count = String(pairs);
+  if (peer === 'reach') return start('./deskbell-server.ts', [join(folder, 'reach'), count, 'reach'], flags);
+  if (peer === 'socketio') return start('./peer-socketio.ts', [folder, count]);
+  return start('./peer-server.ts', [folder, count, peer === 'fair' ? 'fair' : 'least']);
+}
+
+/** Whether messages are sent over WebSocket this way, not over REST. */
+const overSocket = (way: Way): boolean => way === 'visitor' || way === 'operator';
+
 /**
  * Sends in every way to every server.
  * @throws Error when what was sent, acknowledged, delivered and stored is not the same number
@@ -88,17 +100,12 @@ export async function compareSends(options: SendOptions, started: Child[]): Prom
         pairs,
       ]),
     );
-  for (const peer of options.peers)
-    servers.set(
-      peer,
-      peer === 'reach'
-        ? start('./deskbell-server.ts', [join(options.folder, 'reach'), pairs, 'reach'], options.flags)
-        : start('./peer-server.ts', [options.folder, pairs, peer === 'fair' ? 'fair' : 'least']),
-    );
+  for (const peer of options.peers) servers.set(peer, startPeer(peer, options, start));
   const figures: Figures[] = [];
   for (const way of options.ways) {
     const contenders: Contender[] = [];
     for (const [server, child] of servers) {
+      if (server === 'socketio' && !overSocket(way)) continue;
       const address = await child.ask('address');
       const generator = start('./load.ts', []);
       await generator.request({

@@ -29,7 +29,13 @@ test('every server stores what it acknowledges, and each figure is a number', as
     );
     expect(figures.map(({ way, server }) => `${way} ${server}`)).toEqual(
       ['visitor', 'operator', 'origin', 'key'].flatMap((way) =>
-        ['deskbell', 'ceiling', 'fair', 'reach'].map((server) => `${way} ${server}`),
+        [
+          'deskbell',
+          'ceiling',
+          'fair',
+          ...(way === 'visitor' || way === 'operator' ? ['socketio'] : []),
+          'reach',
+        ].map((server) => `${way} ${server}`),
       ),
     );
     for (const { server, way: _way, ...numbers } of figures)
