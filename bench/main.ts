@@ -19,6 +19,7 @@ const help = `npm run bench [-- options]
                     attacks: floods and a large deletion, with what they cost the others;
                     cluster: three servers on one PostgreSQL database, against a bare store in as many processes
                     (needs a build, and the packages of the tests);
+                    installed: the packed file, what it installs, the first npx of it (needs a build and a registry);
                     mixed: everything at once beside --sockets sockets, against a quiet loop (needs a build);
                     the default run would take over a minute with these, so name them
   --rounds N        rounds of each server, in turn, at full and at half load; medians count (9)
@@ -158,6 +159,16 @@ async function main(): Promise<void> {
   if (chosen.has('start')) lines.push(single('start to first /healthz, ms', await startUp(runs + 2)));
   if (chosen.has('idle')) lines.push(single('idle resident memory, MB', await idleMemory()));
   if (chosen.has('version')) lines.push(single('deskbell --version, ms', await versionTime(runs + 2)));
+  if (chosen.has('installed')) {
+    const { installedSize } = await import('./installed.ts');
+    const found = await installedSize(values.folder, runs);
+    lines.push(
+      single('packed file, kB', found.packedMegabytes * 1_000),
+      single('installed tree, MB', found.treeMegabytes),
+      single('first npx of the packed file, ms', found.npxMs),
+      single('start of bare Node, ms', found.nodeMs),
+    );
+  }
   if (lines.length > 0) print(lines, 'ceiling');
   if (chosen.has('assistant')) {
     const { assistantCost, assistantLines } = await import('./assistant.ts');

@@ -13,7 +13,8 @@ export function median(values: readonly number[]): number {
   return values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)] ?? Number.NaN;
 }
 
-async function assertBuilt(): Promise<void> {
+/** @throws Error when there is no built program */
+export async function assertBuilt(): Promise<void> {
   await access(join(import.meta.dirname, '../dist/cli.mjs')).catch(() => {
     throw new Error('The program is not built: run "npm run build" first.');
   });
