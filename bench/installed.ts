@@ -13,8 +13,9 @@ export interface Installed {
   readonly packedMegabytes: number;
   /** Of all files of node_modules, as far as they are told by their lengths. */
   readonly treeMegabytes: number;
-  /** `npx FILE --version` with an npm that has never seen it, ms, and the same with bare Node's start, ms. */
+  /** From the call of `npx` with an empty cache to the end of `deskbell --version`, ms. */
   readonly npxMs: number;
+  /** A Node that has nothing to do, from start to end, ms. */
   readonly nodeMs: number;
 }
 
