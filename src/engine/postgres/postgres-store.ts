@@ -325,6 +325,13 @@ export class PostgresStore implements Store, Maintenance {
     this.#isCutOff = false;
   }
 
+  /** Clients may have come back as soon as there was a connection: they are told of what follows, too. */
+  #countAnew(): void {
+    if (!this.#isCutOff) return;
+    this.#isCutOff = false;
+    this.#failingSince = this.#options.clock.monotonic();
+  }
+
   #failed(): void {
     const now = this.#options.clock.monotonic();
     this.#failingSince ??= now;
@@ -358,6 +365,7 @@ export class PostgresStore implements Store, Maintenance {
   async #connectAgain(): Promise<Link> {
     void this.#listening.close();
     const link = await this.#open();
+    this.#countAnew();
     try {
       await listenToCommits(link, (commit) => this.hear(commit));
       await this.#compareLog(link);
