@@ -153,11 +153,12 @@ async function begin(): Promise<void> {
   const ticket = /^#sign-in=([\w.-]+)$/.exec(location.hash)?.[1];
   // The ticket must not stay in the address, where it can be read over a shoulder or in the history.
   if (ticket !== undefined) history.replaceState(null, '', location.pathname + location.search);
-  const spoken = loadLanguage();
+  // A sign-in learns the account's language.
   const byLink =
     ticket === undefined
       ? null
       : await import('./sign-in.tsx').then(({ signInByLink }) => signInByLink(ticket));
+  const spoken = loadLanguage();
   const { model } = desk();
   // The session is asked for while the language is on its way.
   const started = model.start('');

@@ -4,11 +4,11 @@ import './ui/form-look.ts';
 import { useEffect, useState } from 'preact/hooks';
 import type { JSX } from 'preact';
 import { visitorApiPrefix } from '../protocol/codes.ts';
-import type { PasskeyRequest } from '../protocol/sign-in.ts';
+import type { OwnAccount, PasskeyRequest } from '../protocol/sign-in.ts';
 import { serverAddress } from './router.ts';
 import { Button } from './ui/button.tsx';
 import { Field } from './ui/field.tsx';
-import { readSetting, say, t, writeSetting } from './words.ts';
+import { readSetting, say, t, takeAccountLanguage, writeSetting } from './words.ts';
 
 interface Pending {
   readonly ticket: string;
@@ -69,9 +69,22 @@ async function ask(path: string, body: object): Promise<Answer> {
   };
 }
 
+/** Learns which language the account has. @returns whether the page speaks another one */
+async function hasAnotherLanguage(): Promise<boolean> {
+  try {
+    const response = await fetch(`${serverAddress()}${visitorApiPrefix}/staff/me`);
+    if (!response.ok) return false;
+    return takeAccountLanguage(parse<{ member: OwnAccount }>(await response.text()).member.locale);
+  } catch {
+    return false;
+  }
+}
+
 /** Signs in with the ticket of a link, once. @returns whether that worked */
 export async function signInByLink(ticket: string): Promise<boolean> {
-  return (await ask('session/link', { ticket })).done;
+  const { done } = await ask('session/link', { ticket });
+  if (done) await hasAnotherLanguage();
+  return done;
 }
 
 /** The short name of the organization, where the address names it: the first label of the host, else the last one used. */
@@ -109,6 +122,8 @@ export function SignIn({ note, organization: fixed, known, onDone }: SignInProps
     setBusy(false);
     if (answer.done) {
       if (fixed === null) writeSetting(organizationKey, organization);
+      // What is kept behind a sign-in again would be gone with a reload.
+      if ((await hasAnotherLanguage()) && note === null) return location.reload();
       return onDone();
     }
     if (answer.pending !== null) setPending(answer.pending);

@@ -70,6 +70,7 @@ export function wordsOf<K extends string>(dictionary: Dictionary<K>): Translate<
 }
 
 const languageKey = 'deskbell.language';
+const accountLanguageKey = 'deskbell.account-language';
 
 /** The language that was chosen on this device; null: the browser's. */
 export function chosenLanguage(): Language | null {
@@ -82,9 +83,23 @@ export function chooseSpoken(language: Language | null): void {
   writeSetting(languageKey, language);
 }
 
+/**
+ * Keeps the language of the account that is used on this device: spoken where none was chosen for the device.
+ * @param language a language tag; null: the browser's
+ * @returns whether another language would be spoken after a reload
+ */
+export function takeAccountLanguage(language: string | null): boolean {
+  writeSetting(accountLanguageKey, language);
+  return wanted().language !== locale.language;
+}
+
+function wanted(): ReturnType<typeof chooseLanguage> {
+  return chooseLanguage([chosenLanguage(), readSetting(accountLanguageKey), ...navigator.languages]);
+}
+
 /** Loads the one language that is spoken, and tells the page. */
 export async function loadLanguage(): Promise<void> {
-  const { language, tag } = chooseLanguage([chosenLanguage(), ...navigator.languages]);
+  const { language, tag } = wanted();
   locale.language = language;
   locale.tag = tag;
   take(await loaders[language]());

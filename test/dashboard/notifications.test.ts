@@ -114,6 +114,19 @@ describe('the page of notifications', () => {
     });
   });
 
+  it('keeps quiet in the time zone of the account, where no other was chosen', async () => {
+    await ann.call('PATCH', '/me', { timezone: 'Asia/Kolkata' });
+    const page = await visit('#/settings/notifications');
+    await page.getByLabel('Keep quiet every day').check();
+    await eventually(async () =>
+      expect((await ann.call('GET', '/notifications')).body.notifications).toMatchObject({
+        quietHours: { timezone: 'Asia/Kolkata' },
+      }),
+    );
+    await ann.call('PATCH', '/me', { timezone: null });
+    await ann.call('PUT', '/notifications', { quietHours: null });
+  });
+
   it('asks for the permission after a click alone, and a sign-out ends the pushes', async () => {
     const page = await visit('#/', { viewport: { width: 1280, height: 900 } });
     const pushes = new PushBrowser(service);

@@ -15,6 +15,7 @@ import {
   createMember,
   createOrganization,
   createVisitor,
+  memberPassword,
   type TestMember,
   type TestOrganization,
 } from '../helpers/fixtures.ts';
@@ -204,6 +205,36 @@ describe('what is written', () => {
       expect(await page.getByLabel('Present password').getAttribute('aria-invalid')).toBe('true');
     });
     expect(await page.getByLabel('New password').inputValue()).toBe('a new pass phrase');
+  });
+
+  it('of one’s language is spoken at once, and after the next sign-in on another device', async () => {
+    const dora = await createMember(app, 'acme', 'operator', 'Dora');
+    const { ticket } = await app.local('session.createLink', { memberId: dora.id });
+    const { page: first } = await openSignedOut(`${app.url}/#sign-in=${ticket}`);
+    await first.locator('.app').waitFor();
+    await first.evaluate(`location.hash = '#/settings/account'`);
+    await first.getByLabel('Language').selectOption('Français');
+    await first.getByLabel('Signature').fill('Dora, la boutique');
+    await first.getByRole('button', { name: 'Save' }).first().click();
+    await first.getByRole('heading', { name: 'Mot de passe' }).waitFor();
+    expect((await dora.call('GET', '/me')).body.member).toMatchObject({
+      locale: 'fr',
+      signature: 'Dora, la boutique',
+    });
+    const { page: other } = await openSignedOut(`${app.url}/`);
+    await other.getByLabel('Organization').fill('acme');
+    await other.getByLabel('E-mail address').fill(dora.email);
+    await other.getByLabel('Password').fill(memberPassword);
+    await other.getByRole('button', { name: 'Sign in' }).click();
+    await other.getByRole('listbox', { name: 'File d’attente' }).waitFor();
+    expect(await other.evaluate('document.documentElement.lang')).toBe('fr');
+    await other.goto(`${app.url}/security`);
+    expect(await other.evaluate('document.documentElement.lang')).toBe('fr');
+    await other.goto(app.url);
+    // What was chosen for the device comes first.
+    await other.evaluate(`localStorage.setItem('deskbell.language', 'de')`);
+    await other.reload();
+    await other.getByRole('listbox', { name: 'Warteschlange' }).waitFor();
   });
 
   it('of a key is shown once and revealed with a row of the audit log', async () => {

@@ -423,6 +423,21 @@ describe('the mail itself', () => {
     expect(html).toMatch(/lang="de" dir="ltr"/);
   });
 
+  it('ends with the signature of whose answer is the last, then the team’s', async () => {
+    await setByPath(app, acme.application.id, { 'email.signature': 'The whole team' });
+    await olivia.call('PATCH', '/me', { signature: 'Olivia Marsh\n<i>Orders</i>' });
+    const one = await talk();
+    await createMessage(one.visitor, one.id, 'Where is my parcel?');
+    await createMessage(olivia, one.id, 'It comes tomorrow.');
+    await planned(one, 1);
+    minutes(2);
+    await settled(one, ['delivered']);
+    await olivia.call('PATCH', '/me', { signature: '' });
+    const { html = '', text = '' } = mailsTo(one)[0]?.mail ?? {};
+    expect(text).toContain('It comes tomorrow.\n\nOlivia Marsh\n<i>Orders</i>\n\nThe whole team\n\n');
+    expect(html).toContain('&lt;i&gt;Orders&lt;/i&gt;');
+  });
+
   it('is no wider than a phone, and begins its lists on the side where its lines begin', () => {
     const page = (locale: 'en' | 'ar', sample: string): string =>
       mailHtml({

@@ -51,7 +51,7 @@ export function timeText(iso: string): string {
 /** As the dashboard keeps it. */
 function chosen(): string | null {
   try {
-    return localStorage.getItem('deskbell.language');
+    return localStorage.getItem('deskbell.language') ?? localStorage.getItem('deskbell.account-language');
   } catch {
     return null;
   }

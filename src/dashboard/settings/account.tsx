@@ -1,4 +1,4 @@
-// Owns a member's own account: name, language of their mails, password, where they are signed in, tokens for scripts.
+// Owns a member's own account: name, language, time zone, signature, password, where they are signed in, tokens for scripts.
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { tokenScopes } from '../../protocol/codes.ts';
@@ -7,12 +7,21 @@ import { session } from '../api.ts';
 import { serverAddress } from '../router.ts';
 import { Checkbox } from '../ui/field.tsx';
 import { Table } from '../ui/table.tsx';
-import { Form } from './form.tsx';
+import { languages, takeAccountLanguage } from '../words.ts';
+import { Form, type FieldSpec } from './form.tsx';
+import { languageNames } from './language-names.ts';
 import { Act, Await, Section, Shown, useRest } from './parts.tsx';
 import { rest } from './rest.ts';
 import { s, when } from './words.ts';
 
 const dayMs = 86_400_000;
+
+/** @param locale what is set: a tag that another client chose stays as it is */
+function languageOptions(locale: string | null): NonNullable<FieldSpec['options']> {
+  const known = languages.map((language) => [language, { as: languageNames[language] }] as const);
+  const isKnown = locale === null || languages.some((language) => language === locale);
+  return [['', 'ownLanguageAuto'], ...known, ...(isKnown ? [] : [[locale, { as: locale }] as const])];
+}
 
 export function Page(): JSX.Element {
   const account = useRest<{ member: OwnAccount }>('/staff/me');
@@ -26,10 +35,22 @@ export function Page(): JSX.Element {
               <Form
                 fields={[
                   { path: 'name', label: 'name', required: true },
+                  {
+                    path: 'locale',
+                    label: 'ownLanguage',
+                    hint: 'ownLanguageHint',
+                    kind: 'select',
+                    empty: 'null',
+                    options: languageOptions(member.locale),
+                  },
                   { path: 'timezone', label: 'timezone', hint: 'timezoneHint', empty: 'null', machine: true },
+                  { path: 'signature', label: 'ownSignature', hint: 'ownSignatureHint', kind: 'area' },
                 ]}
                 initial={member}
-                onSubmit={(body) => rest('PATCH', '/staff/me', body)}
+                onSubmit={async (body) => {
+                  const saved = await rest<{ member: OwnAccount }>('PATCH', '/staff/me', body);
+                  if (takeAccountLanguage(saved.member.locale)) location.reload();
+                }}
               />
             </Section>
             <Section title="password" about="passwordAbout">

@@ -4,21 +4,10 @@ import type { JSX } from 'preact';
 import { applyTheme, chosenTheme, chooseTheme, type Theme } from '../theme.ts';
 import { Button } from '../ui/button.tsx';
 import { Checkbox, Select } from '../ui/field.tsx';
-import { chosenLanguage, chooseSpoken, languages, t, type Language } from '../words.ts';
+import { chosenLanguage, chooseSpoken, languages, t } from '../words.ts';
 import { areLetterKeysOn, setLetterKeys } from '../inbox/letter-keys.ts';
 import { isSoundOn, setSound } from '../sound.ts';
-
-const ownNames: Readonly<Record<Language, string>> = {
-  en: 'English',
-  ar: 'العربية',
-  de: 'Deutsch',
-  es: 'Español',
-  fr: 'Français',
-  it: 'Italiano',
-  nl: 'Nederlands',
-  pl: 'Polski',
-  pt: 'Português',
-};
+import { languageNames } from './language-names.ts';
 
 export function Page(): JSX.Element {
   const [theme, setTheme] = useState<Theme>(chosenTheme());
@@ -31,7 +20,7 @@ export function Page(): JSX.Element {
         value={chosenLanguage() ?? 'auto'}
         options={[
           { value: 'auto', label: t('languageOfBrowser') },
-          ...languages.map((language) => ({ value: language, label: ownNames[language] })),
+          ...languages.map((language) => ({ value: language, label: languageNames[language] })),
         ]}
         onChange={(value) => {
           chooseSpoken(value === 'auto' ? null : value);

@@ -3,6 +3,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { notificationEvents, notificationPreviews, notificationWays } from '../../protocol/codes.ts';
+import type { OwnAccount } from '../../protocol/sign-in.ts';
 import type {
   NotificationPreview,
   NotificationSettings,
@@ -42,6 +43,7 @@ export function Page(): JSX.Element {
 /** Each choice is saved as it is made; one that is refused is taken back. */
 function Choices({ first }: { readonly first: NotificationSettings }): JSX.Element {
   const [settings, setSettings] = useState(first);
+  const account = useRest<{ member: OwnAccount }>('/staff/me');
   const save = async (change: object): Promise<void> => {
     try {
       setSettings(
@@ -89,7 +91,9 @@ function Choices({ first }: { readonly first: NotificationSettings }): JSX.Eleme
         </div>
       </Section>
       <Section title="quietHours" about="quietAbout">
-        <QuietHours settings={settings} onSave={save} />
+        <Await of={account}>
+          {({ member: { timezone } }) => <QuietHours settings={settings} timezone={timezone} onSave={save} />}
+        </Await>
       </Section>
     </>
   );
@@ -99,13 +103,17 @@ const usualNight = { from: '22:00', to: '07:00' };
 
 function QuietHours({
   settings: { quietHours },
+  timezone: own,
   onSave,
 }: {
   readonly settings: NotificationSettings;
+  /** The member's; null: the browser's. */
+  readonly timezone: string | null;
   readonly onSave: (change: object) => Promise<void>;
 }): JSX.Element {
-  const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
-  const [hours, setHours] = useState(quietHours ?? { ...usualNight, timezone: timeZone });
+  const [hours, setHours] = useState(
+    quietHours ?? { ...usualNight, timezone: own ?? Intl.DateTimeFormat().resolvedOptions().timeZone },
+  );
   return (
     <form
       class="form"

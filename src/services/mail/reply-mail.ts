@@ -46,6 +46,8 @@ interface Claimed {
   readonly lastOfVisitor: MessageWithSender | undefined;
   /** Ids of our earlier mails, oldest first. */
   readonly earlier: readonly string[];
+  /** What the member whose answer is the last stands by their name with; empty: nothing. */
+  readonly ownSignature: string;
 }
 
 /** Composes the mails of answers. */
@@ -126,7 +128,7 @@ async function checkLimits(service: Service, row: EffectRow): Promise<EffectOutc
   return { state: 'later', at: clock.now() + verdict.retryAfterMs, why: why ?? 'a limit of mails' };
 }
 
-type Selected = Omit<Claimed, 'lastOfVisitor' | 'earlier'>;
+type Selected = Omit<Claimed, 'lastOfVisitor' | 'earlier' | 'ownSignature'>;
 
 /** What is unread and goes by no other mail. */
 async function selectMessages(
@@ -187,7 +189,7 @@ function claimMessages(service: Service, row: EffectRow): Promise<Claimed | Effe
     const selected = await selectMessages(tx, service, row);
     if ('state' in selected) return selected;
     const { facts, address, ids } = selected;
-    const { effects, messages } = tx.repositories;
+    const { effects, members, messages } = tx.repositories;
     if ((await effects.setClaim(row.id, JSON.stringify({ messages: ids }), address)) === 0)
       return skipped('it was withdrawn');
     for (const message of selected.messages)
@@ -208,6 +210,7 @@ function claimMessages(service: Service, row: EffectRow): Promise<Claimed | Effe
         .filter((one) => one.emailed !== null && !ids.includes(one.id))
         .map(({ id }) => id)
         .toReversed(),
+      ownSignature: (await members.byId(selected.messages.at(-1)?.sender_id ?? ''))?.signature ?? '',
     };
   });
 }
@@ -239,7 +242,7 @@ async function composeReply(
   service: Service,
   row: EffectRow,
   route: MailRoute,
-  { facts, address, ids, messages, lastOfVisitor, earlier }: Claimed,
+  { facts, address, ids, messages, lastOfVisitor, earlier, ownSignature }: Claimed,
 ): Promise<ComposedMail> {
   const { conversation, settings, applicationName, addressVerified } = facts;
   const team = headerText(settings.email.fromName ?? applicationName);
@@ -255,7 +258,7 @@ async function composeReply(
     words,
     answers,
     messages: messages.map((message) => shownMessage(message, files.get(message.id))),
-    signature: settings.email.signature,
+    signature: [ownSignature, settings.email.signature].filter(Boolean).join('\n\n') || null,
     reason: conversation.channel === 'email' ? null : words.reason(team),
     stopUrl,
   };

@@ -42,7 +42,14 @@ export const words: SettingsWords = {
   account: 'Mi cuenta',
   you: 'Usted',
   timezone: 'Zona horaria',
-  timezoneHint: 'Por ejemplo Europe/Madrid. Vacío: la del navegador.',
+  timezoneHint:
+    'Por ejemplo Europe/Madrid. Las nuevas horas de silencio empiezan con ella. Vacío: la del navegador.',
+  ownLanguage: 'Idioma',
+  ownLanguageHint:
+    'De la interfaz, si no se eligió otro para este dispositivo, y de los correos y avisos que recibe.',
+  ownLanguageAuto: 'El del navegador',
+  ownSignature: 'Firma',
+  ownSignatureHint: 'Va debajo de sus respuestas que salen por correo, encima de la del equipo.',
   password: 'Contraseña',
   passwordAbout: 'Una contraseña nueva termina sus demás sesiones y tokens.',
   currentPassword: 'Contraseña actual',

@@ -42,7 +42,14 @@ export const words: SettingsWords = {
   account: 'Mon compte',
   you: 'Vous',
   timezone: 'Fuseau horaire',
-  timezoneHint: 'Par exemple Europe/Paris. Vide : celui du navigateur.',
+  timezoneHint:
+    'Par exemple Europe/Paris. Les nouvelles heures de silence la reprennent. Vide : celui du navigateur.',
+  ownLanguage: 'Langue',
+  ownLanguageHint:
+    'De l’interface, si aucune autre n’est choisie pour cet appareil, et des mails et notifications qui vous sont envoyés.',
+  ownLanguageAuto: 'Celle du navigateur',
+  ownSignature: 'Signature',
+  ownSignatureHint: 'Placée sous vos réponses envoyées par mail, au-dessus de celle de l’équipe.',
   password: 'Mot de passe',
   passwordAbout: 'Un nouveau mot de passe met fin à vos autres sessions et jetons.',
   currentPassword: 'Mot de passe actuel',

@@ -42,7 +42,14 @@ export const words: SettingsWords = {
   account: 'Il mio account',
   you: 'Lei',
   timezone: 'Fuso orario',
-  timezoneHint: 'Ad esempio Europe/Rome. Vuoto: quello del browser.',
+  timezoneHint:
+    'Ad esempio Europe/Rome. Le nuove ore di silenzio iniziano con questo. Vuoto: quello del browser.',
+  ownLanguage: 'Lingua',
+  ownLanguageHint:
+    'Dell’interfaccia, se per questo dispositivo non ne è scelta un’altra, e delle e-mail e notifiche per Lei.',
+  ownLanguageAuto: 'Quella del browser',
+  ownSignature: 'Firma',
+  ownSignatureHint: 'Sta sotto le Sue risposte inviate per e-mail, sopra quella del team.',
   password: 'Password',
   passwordAbout: 'Una nuova password termina le altre sessioni e i token.',
   currentPassword: 'Password attuale',

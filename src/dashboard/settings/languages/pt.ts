@@ -42,7 +42,14 @@ export const words: SettingsWords = {
   account: 'A minha conta',
   you: 'Você',
   timezone: 'Fuso horário',
-  timezoneHint: 'Por exemplo Europe/Lisbon. Vazio: o do navegador.',
+  timezoneHint:
+    'Por exemplo Europe/Lisbon. As novas horas de silêncio começam com ele. Vazio: o do navegador.',
+  ownLanguage: 'Idioma',
+  ownLanguageHint:
+    'Da interface, se não houver outro escolhido para este dispositivo, e dos e-mails e notificações para si.',
+  ownLanguageAuto: 'O do navegador',
+  ownSignature: 'Assinatura',
+  ownSignatureHint: 'Fica por baixo das suas respostas enviadas por e-mail, acima da assinatura da equipa.',
   password: 'Palavra-passe',
   passwordAbout: 'Uma nova palavra-passe termina as outras sessões e tokens.',
   currentPassword: 'Palavra-passe atual',
