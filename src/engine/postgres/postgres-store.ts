@@ -272,8 +272,10 @@ export class PostgresStore implements Store, Maintenance {
     return work;
   }
 
-  #open(patient = false): Promise<Link> {
-    return connect(this.#options, patient);
+  async #open(patient = false): Promise<Link> {
+    const link = await connect(this.#options, patient);
+    this.#countAnew();
+    return link;
   }
 
   /** After this turn of the loop: what arrived with it shares the commit. */
@@ -365,7 +367,6 @@ export class PostgresStore implements Store, Maintenance {
   async #connectAgain(): Promise<Link> {
     void this.#listening.close();
     const link = await this.#open();
-    this.#countAnew();
     try {
       await listenToCommits(link, (commit) => this.hear(commit));
       await this.#compareLog(link);
