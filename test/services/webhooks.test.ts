@@ -525,6 +525,17 @@ describe('a secret that is rotated', () => {
     ]);
   });
 
+  it('and what else has changed holds for the next attempt, though the change was not heard of yet', async () => {
+    const [before, after] = [await aReceiver(), await aReceiver()];
+    const { id } = await create(before);
+    await send(id);
+    await last(before, 1);
+    await rowsOf(app, `update webhooks set url = '${after.url}' where id = '${id}' returning id`);
+    await send(id);
+    await last(after, 1);
+    expect(before.all).toHaveLength(1);
+  });
+
   it('stops signing when its overlap is ended, and until then can not be rotated again', async () => {
     const receiver = await aReceiver();
     const { id, secret: first } = await create(receiver);

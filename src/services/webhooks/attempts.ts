@@ -6,7 +6,7 @@ import type { WebhookResponse } from '../../net/webhook-client.ts';
 import { loadEventPayload } from '../core/event-log.ts';
 import { scopeOfWebhook } from '../core/scopes.ts';
 import { isoTime } from '../core/serializers.ts';
-import type { Service, Tx } from '../service.ts';
+import type { ReadTx, Service, Tx } from '../service.ts';
 
 export const maxDelayMs = 7_200_000;
 /** Between the attempts of a delivery: three times as long each time, up to two hours, ± 20 %. */
@@ -21,44 +21,60 @@ export function retryDelay(attempts: number, random: number): number {
   return Math.round(backoffDelay(retryBackoff, attempts, random));
 }
 
+/** What one attempt sends. */
+export interface Sending {
+  /** As it is now: another server may have rotated its secret or changed its address a moment ago. */
+  readonly webhook: WebhookRow;
+  /** JSON; null: the subject no longer exists. */
+  readonly body: string | null;
+}
+
 /**
- * The payload as the rows are now, so that a message that was edited or deleted since is sent in no other form.
- * @returns JSON; null: the subject no longer exists
+ * Reads the webhook and the payload as the rows are now, so that a message that was edited or deleted since is sent in no
+ * other form.
+ * @returns null: the webhook is removed or switched off
  */
-export function buildPayload(
+export function readSending(service: Service, row: WebhookDeliveryRow): Promise<Sending | null> {
+  return service.engine.store.read(async (tx) => {
+    const webhook = await tx.repositories.webhooks.byId(row.webhook_id);
+    if (webhook?.enabled !== 1) return null;
+    return { webhook, body: await buildPayload(tx, service, webhook, row) };
+  });
+}
+
+async function buildPayload(
+  tx: ReadTx,
   service: Service,
   webhook: WebhookRow,
   row: WebhookDeliveryRow,
 ): Promise<string | null> {
-  return service.engine.store.read(async (tx) => {
-    const { type, conversation_id, actor_id } = row;
-    const timestamp = isoTime(row.event_at);
-    if (type === 'webhook:test')
-      return JSON.stringify({
-        type,
-        timestamp,
-        data: { webhookId: webhook.id, message: 'This is what Deskbell sends to test a webhook.' },
-      });
-    const conversation =
-      conversation_id === null ? undefined : await tx.repositories.conversations.byId(conversation_id);
-    if (conversation === undefined || actor_id === null) return null;
-    const event: EventRow = {
-      seq: row.event_seq ?? 0,
-      organization_id: webhook.organization_id,
-      conversation_id: conversation.id,
-      mode: conversation.mode,
+  const { type, conversation_id, actor_id } = row;
+  const timestamp = isoTime(row.event_at);
+  if (type === 'webhook:test')
+    return JSON.stringify({
       type,
-      audience: 'staff',
-      actor_id,
-      message_id: row.message_id,
-      member_id: row.member_id,
-      created_at: row.event_at,
-    };
-    const { payload } = await loadEventPayload(tx, event, service);
-    return payload === undefined
-      ? null
-      : JSON.stringify({ type, timestamp, data: { ...payload, applicationId: conversation.application_id } });
-  });
+      timestamp,
+      data: { webhookId: webhook.id, message: 'This is what Deskbell sends to test a webhook.' },
+    });
+  const conversation =
+    conversation_id === null ? undefined : await tx.repositories.conversations.byId(conversation_id);
+  if (conversation === undefined || actor_id === null) return null;
+  const event: EventRow = {
+    seq: row.event_seq ?? 0,
+    organization_id: webhook.organization_id,
+    conversation_id: conversation.id,
+    mode: conversation.mode,
+    type,
+    audience: 'staff',
+    actor_id,
+    message_id: row.message_id,
+    member_id: row.member_id,
+    created_at: row.event_at,
+  };
+  const { payload } = await loadEventPayload(tx, event, service);
+  return payload === undefined
+    ? null
+    : JSON.stringify({ type, timestamp, data: { ...payload, applicationId: conversation.application_id } });
 }
 
 /**

@@ -10,7 +10,7 @@ import { scopeOfWebhook } from '../core/scopes.ts';
 import { JobLoop } from '../core/job-loop.ts';
 import { DueQueues, type DueRows } from '../outbox/due-queues.ts';
 import type { Service, Tx } from '../service.ts';
-import { buildPayload, maxDelayMs, recordAttempt } from './attempts.ts';
+import { maxDelayMs, readSending, recordAttempt } from './attempts.ts';
 import { signatureHeaders } from './signature.ts';
 import { getSelection, isTold, openSigningSecrets, retryForMs } from './webhooks.ts';
 
@@ -224,10 +224,14 @@ class WebhookDelivery {
 
   async #attempt(webhookId: string, row: WebhookDeliveryRow, signal: AbortSignal): Promise<void> {
     const { clock } = this.#service.engine;
-    const webhook = this.#queues.get(webhookId)?.row;
-    // Removed or switched off since the row was read.
-    if (webhook === undefined) return undefined;
-    const body = await buildPayload(this.#service, webhook, row);
+    if (!this.#queues.has(webhookId)) return undefined;
+    const sending = await readSending(this.#service, row);
+    if (sending === null) {
+      // Removed or switched off, and not heard of yet.
+      this.#configurationStale = true;
+      return undefined;
+    }
+    const { webhook, body } = sending;
     if (body === null) return recordAttempt(this.#service, webhook, row.id, null, 0);
     const began = clock.monotonic();
     const headers = {
