@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import Router from '@koa/router';
 import type { Context } from 'koa';
 import { assistantLimits, fileKinds, sizeLimits, visitorApiPrefix } from '../protocol/codes.ts';
+import { maxNameHeader } from '../protocol/operations/files.ts';
 import { uuid } from '../protocol/entities.ts';
 import {
   operationNames,
@@ -187,15 +188,19 @@ function readStream(ctx: Context): Record<string, unknown> {
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity')
     throw new ServiceError(
       'unsupported_media_type',
-      'The file must not be compressed on its way: send it without Content-Encoding.',
+      'The body must not be compressed: send it without Content-Encoding.',
     );
   const names = headerValues(ctx.req, 'x-file-name');
   if (names.length > 1) throw badField('X-File-Name', 'was sent more than once');
+  const [fileName] = names;
+  // Here, because it is a header: the schema would name a field that the caller never sent.
+  if (fileName !== undefined && fileName.length > maxNameHeader)
+    throw badField('X-File-Name', `must have at most ${maxNameHeader} characters`);
   return {
     body: receiveSlowly(ctx.req),
     announcedBytes: length === undefined ? null : Number(length),
     mediaType: ctx.req.headers['content-type'] ?? '',
-    fileName: names[0],
+    fileName,
   };
 }
 

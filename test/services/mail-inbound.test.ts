@@ -339,6 +339,16 @@ describe('programs', () => {
     const one = await talk();
     const raw = plainMail({ from: one.address, to: one.replyTo });
     expect(await sendMail(port, { from: '', to: one.replyTo, raw })).toBe(250);
+    const { key } = await app.local('email.createKey', { applicationId: acme.application.id });
+    const type = { 'content-type': 'message/rfc822' };
+    const posted = await request(
+      app.url,
+      'POST',
+      `/api/v1/inbound/email/${key}`,
+      type,
+      `Return-Path: <>\r\n${raw}`,
+    );
+    expect(posted.body).toEqual({ state: 'ignored', why: 'a program sent it' });
     await answer(one, 'back', { messageId: `<m.${one.id}@chat.example.com>` });
     expect(await messagesOf(one.id)).toHaveLength(1);
   });

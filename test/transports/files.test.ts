@@ -347,6 +347,8 @@ describe('names', () => {
     expect(rfc.body.file.name).toBe('€ rates.txt');
     expect((await uploadFile(app, visitor, text(), { rawName: '%E0%A4%A' })).status).toBe(400);
     expect((await uploadFile(app, visitor, text(), { rawName: '%ff' })).status).toBe(400);
+    const long = await uploadFile(app, visitor, text(), { rawName: 'a'.repeat(8_001) });
+    expect([long.status, long.body.details?.[0]?.path]).toEqual([400, 'X-File-Name']);
   });
 
   test('of programs are refused, and programs under other names', async () => {

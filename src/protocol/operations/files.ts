@@ -5,6 +5,9 @@ import * as entity from '../entities.ts';
 import { exactText } from '../text.ts';
 import { clientMessageId, defineOperation } from './shared.ts';
 
+/** Characters of the header X-File-Name. */
+export const maxNameHeader = 8_000;
+
 /** Bytes as they arrive. */
 const bytes = z.custom<AsyncIterable<Uint8Array>>(
   (value) => typeof value === 'object' && value !== null && Symbol.asyncIterator in value,
@@ -17,7 +20,7 @@ const uploadInput = z.object({
   announcedBytes: z.int().min(0).nullable(),
   mediaType: exactText(0, 1_000),
   /** The header X-File-Name as it was sent. */
-  fileName: exactText(0, 8_000).optional(),
+  fileName: exactText(0, maxNameHeader).optional(),
   idempotencyKey: clientMessageId.optional(),
 });
 const fileOutput = z.object({ file: entity.uploadedFile });

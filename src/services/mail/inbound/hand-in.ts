@@ -10,7 +10,7 @@ import { MailRefusedError } from './read-mail.ts';
 import { receiveMail } from './receive-mail.ts';
 
 const tooLarge = (): ServiceError =>
-  new ServiceError('payload_too_large', `A mail has at most ${maxMailBytes} bytes.`);
+  new ServiceError('payload_too_large', `A mail has at most ${maxMailBytes / 1_048_576} MiB.`);
 
 /**
  * Takes in a mail. Answers after what it led to is stored: until then the sender keeps it.

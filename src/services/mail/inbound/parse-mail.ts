@@ -65,6 +65,8 @@ function isAutomatic({ headers, messageId }: Email, header: (name: string) => st
     /^(?:bulk|junk|list|auto_reply)/.test(header('precedence')) ||
     header('x-autoreply') !== '' ||
     header('x-autorespond') !== '' ||
+    // What the last mail host wrote of the envelope, for ways in that know none.
+    header('return-path') === '<>' ||
     headers.some(({ key }) => key.startsWith('list-')) ||
     /^<?m\.[0-9a-f-]{36}@/.test(messageId ?? '')
   );
