@@ -5,6 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ensureBuilt, serve, type ServeProcess } from '../helpers/cli.ts';
 import { LoadListener, LoadSender, makeTalks, noLimits } from '../helpers/cluster-load.ts';
@@ -14,6 +15,8 @@ import { isLong, repeatable, rounds, seededRandom } from '../helpers/rounds.ts';
 
 const kills = rounds(1, 100);
 const restarts = isLong ? 3 : 1;
+const terminations = rounds(2, 50);
+const freezes = isLong ? 3 : 1;
 const random = seededRandom();
 const conversations = 8;
 
@@ -65,6 +68,51 @@ async function replaceOne(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
   nodes.push(await serve([], environment));
 }
 
+/** Ends sessions of the servers, as an administrator of the database does, while a stranger's transaction stands open. */
+async function endSessions(): Promise<void> {
+  const stranger = new pg.Client({ connectionString: database.url('deskbell') });
+  await stranger.connect();
+  await stranger.query('begin isolation level repeatable read');
+  // A transaction with a number of its own: what waits for all older ones to end would wait for this one.
+  await stranger.query('select pg_current_xact_id()');
+  let longest = 0;
+  for (let end = 0; end < terminations; end += 1) {
+    await untilAcked(Math.floor(50 * random()));
+    await rowsOf(
+      `select pg_terminate_backend(pid) from pg_stat_activity
+        where application_name like 'deskbell%' and datname = 'deskbell' and random() < 0.4`,
+    );
+    const ended = performance.now();
+    const heard = listeners.map(({ ids }) => ids.length);
+    await eventually(() =>
+      expect(listeners.every(({ ids }, index) => ids.length > (heard[index] ?? 0))).toBe(true),
+    );
+    longest = Math.max(longest, performance.now() - ended);
+  }
+  await stranger.query('rollback');
+  await stranger.end();
+  report(`${terminations} times sessions ended: all heard more within ${Math.round(longest)} ms`);
+}
+
+/** A server that stands still for a while holds up no one but its own clients, and goes on afterwards. */
+async function freezeOne(): Promise<void> {
+  for (let time = 0; time < freezes; time += 1) {
+    await untilAcked(50);
+    const frozen = nodes[Math.floor(random() * nodes.length)] ?? expect.unreachable();
+    frozen.running.child.kill('SIGSTOP');
+    const [stopped, before] = [performance.now(), acks()];
+    try {
+      await untilAcked(50);
+      report(`beside a frozen server ${Math.round(performance.now() - stopped)} ms until 50 more`);
+      if (isLong) await new Promise((resolve) => setTimeout(resolve, stopped + 15_000 - performance.now()));
+      report(`15 s beside a frozen server: ${acks() - before} acknowledged`);
+    } finally {
+      frozen.running.child.kill('SIGCONT');
+    }
+    await eventually(async () => expect(await statusOf(frozen.url)).toBe(200));
+  }
+}
+
 async function untilAcked(more: number): Promise<void> {
   const enough = acks() + more;
   await eventually(() => expect(acks()).toBeGreaterThan(enough));
@@ -109,6 +157,9 @@ it('lose nothing and double nothing, whichever is killed', () =>
     report(
       `${kills} kills, ${acks()} acknowledged, ${Math.round((acks() / (performance.now() - began)) * 1000)}/s`,
     );
+
+    await endSessions();
+    await freezeOne();
 
     // One by one, as an update does. What is told to come back does not find an error.
     const refused = (): number[] => [...senders, ...listeners].flatMap(({ refusals }) => refusals);
