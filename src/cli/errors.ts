@@ -36,6 +36,8 @@ const typedAs: Readonly<Record<string, string>> = {
   graceSeconds: '--grace',
   webhookId: 'the webhook id',
   deliveryId: 'the delivery id',
+  effectId: 'the id',
+  to: 'the address',
   url: 'the URL',
   events: '--event',
   status: '--status',

@@ -127,7 +127,11 @@ export function createPrinter(
       if (interactive && width > (out.columns ?? 80)) {
         cells.forEach((row, index) => {
           if (index > 0) say('');
-          fields(headings.map((heading, column) => [heading.toLowerCase(), row[column] ?? '']));
+          // An empty cell keeps a place in a table; as a line of its own it says nothing.
+          const filled = headings.map(
+            (heading, column) => [heading.toLowerCase(), row[column] ?? ''] as const,
+          );
+          fields(filled.filter(([, value]) => value !== ''));
         });
         return;
       }

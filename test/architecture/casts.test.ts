@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { cleanEnvironment, repository, Running } from '../helpers/command.ts';
 
 /** How many there are in src and widget. Lower it with every cast that goes; it never rises. */
-const maxCasts = 96;
+const maxCasts = 95;
 
 test('there are no more casts than before', async () => {
   const config = join(tmpdir(), 'casts.json');

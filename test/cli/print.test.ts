@@ -1,5 +1,6 @@
 // Owns: how things look on a terminal and on a pipe: columns of wide letters, narrow
 // screens, JSON and strangers' text that no terminal may obey.
+import { stripVTControlCharacters } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createLineFormat } from '../../src/cli/log-lines.ts';
@@ -57,6 +58,13 @@ describe('tables', () => {
     );
     expect(out).toContain('a'.repeat(36));
     expect(out.split('\n')).toHaveLength(3);
+    const why = printed(
+      true,
+      (print) => print.table(['ID', 'WHY', 'NAME'], [['1', '', 'n'.repeat(60)]], 'none'),
+      { columns: 60 },
+    );
+    const shown = stripVTControlCharacters(why.out).split('\n');
+    expect(shown).toEqual(['id    1', `name  ${'n'.repeat(60)}`, '']);
   });
 
   test('without rows a person reads a word and a program nothing', () => {

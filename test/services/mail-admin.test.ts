@@ -97,6 +97,17 @@ describe('the log of the outbox', () => {
     expect(
       (await inProcess([...args, 'outbox', 'list', '--org', 'acme', '--kind', 'mail'])).stdout,
     ).toContain('cli@example.net');
+    const none = await inProcess([...args, 'mail', 'log', '--org', 'acme', '--status', 'waiting', '--json']);
+    expect(JSON.parse(none.stdout)).toEqual({ items: [] });
+    for (const wrong of [
+      ['list', '--org', 'acme', '--kind', 'fax'],
+      ['replay', 'nope'],
+    ]) {
+      const { code, stderr } = await inProcess([...args, 'outbox', ...wrong]);
+      expect(code).toBe(2);
+      expect(stderr).toMatch(/Allowed choices are mail, push, escalation|^The id must be a UUID/);
+    }
+    expect((await admin(ann, 'GET', '/outbox?kind=fax')).status).toBe(400);
   });
 });
 

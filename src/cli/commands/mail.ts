@@ -1,7 +1,7 @@
 // deskbell mail … and deskbell outbox …: by which server mails leave, whether they arrive, what was sent and what became
 // of it. Holds no rule; a key is shown once.
-import type { Command } from 'commander';
-import type { MailState, OutboxEffect } from '../../protocol/operations/email.ts';
+import { Option, type Command } from 'commander';
+import type { EffectKind, MailState, OutboxEffect } from '../../protocol/operations/email.ts';
 import type { DeliveryStatus } from '../../protocol/webhooks.ts';
 import { addCommandGroup, wholeNumberOr } from '../command-builder.ts';
 import type { Context, WrapHandler } from '../context.ts';
@@ -11,10 +11,13 @@ import { readStandardInput } from '../standard-input.ts';
 
 interface LogOptions {
   readonly org: string;
-  readonly status?: string;
+  readonly status?: DeliveryStatus;
   readonly limit: number;
-  readonly kind?: string;
+  readonly kind?: EffectKind;
 }
+
+const statuses = ['waiting', 'delivered', 'failed', 'skipped'] as const satisfies readonly DeliveryStatus[];
+const kinds = ['mail', 'push', 'escalation'] as const satisfies readonly EffectKind[];
 
 export function addMailCommands(program: Command, act: WrapHandler): void {
   const mail = addCommandGroup(program, 'mail', 'mails to visitors and from them');
@@ -22,7 +25,7 @@ export function addMailCommands(program: Command, act: WrapHandler): void {
     command.requiredOption('--org <S>', 'the organization (slug or id)');
   const log = (command: Command): Command =>
     org(command)
-      .option('--status <S>', 'waiting, delivered, failed or skipped')
+      .addOption(new Option('--status <S>', 'only what stands so').choices(statuses))
       .option('--limit <N>', 'how many', wholeNumberOr(), 20);
 
   org(mail.command('status').description('show how mails leave and come back')).action(
@@ -45,9 +48,9 @@ export function addMailCommands(program: Command, act: WrapHandler): void {
       const { deliveries } = await runLocal(context, 'email.deliveries', {
         organization,
         limit,
-        ...selected(status),
+        ...(status === undefined ? {} : { status }),
       });
-      showEffects(context, deliveries);
+      showEffects(context, deliveries, { kinds: false, all: status === undefined });
     }),
   );
   org(
@@ -75,16 +78,19 @@ export function addMailCommands(program: Command, act: WrapHandler): void {
 
   const outbox = addCommandGroup(program, 'outbox', 'what was sent or waits to be sent');
   log(
-    outbox.command('list').description('list it, newest first').option('--kind <K>', 'mail or push'),
+    outbox
+      .command('list')
+      .description('list it, newest first')
+      .addOption(new Option('--kind <K>', 'only this').choices(kinds)),
   ).action(
     act<LogOptions>(async (context, { org: organization, status, limit, kind }) => {
       const { effects } = await runLocal(context, 'outbox.list', {
         organization,
         limit,
-        ...selected(status),
+        ...(status === undefined ? {} : { status }),
         ...(kind === undefined ? {} : { kind }),
       });
-      showEffects(context, effects);
+      showEffects(context, effects, { kinds: true, all: status === undefined && kind === undefined });
     }),
   );
   outbox
@@ -98,11 +104,6 @@ export function addMailCommands(program: Command, act: WrapHandler): void {
         else context.print.line('The running server sends it now.');
       }),
     );
-}
-
-/** As typed: whether it is a status is checked by the operation. */
-function selected(status: string | undefined): { status?: DeliveryStatus } {
-  return status === undefined ? {} : { status: status as DeliveryStatus };
 }
 
 async function setServer(
@@ -146,13 +147,21 @@ function showState({ print }: Context, state: MailState): void {
   ]);
 }
 
-function showEffects({ print }: Context, effects: readonly OutboxEffect[]): void {
+/**
+ * @param kinds whether they are of several kinds
+ * @param all whether every one was asked for
+ */
+function showEffects(
+  { print }: Context,
+  effects: readonly OutboxEffect[],
+  { kinds, all }: { readonly kinds: boolean; readonly all: boolean },
+): void {
   if (print.json) return print.document({ items: effects });
   print.table(
-    ['ID', 'KIND', 'WHAT', 'TO', 'STATUS', 'ATTEMPTS', 'MADE', 'WHY'],
+    ['ID', ...(kinds ? ['KIND'] : []), 'WHAT', 'TO', 'STATUS', 'ATTEMPTS', 'MADE', 'WHY'],
     effects.map((one) => [
       one.id,
-      one.kind,
+      ...(kinds ? [one.kind] : []),
       one.about,
       one.recipient ?? '-',
       one.status,
@@ -160,7 +169,7 @@ function showEffects({ print }: Context, effects: readonly OutboxEffect[]): void
       one.createdAt,
       one.error ?? '',
     ]),
-    'Nothing was sent yet.',
+    all ? 'Nothing was sent yet.' : 'Nothing of that was sent yet.',
   );
 }
 

@@ -2,7 +2,7 @@
 // mails that come in, links that end mails, transcripts. Rows of the one table in ../operations.ts; holds no logic.
 import { z } from 'zod';
 import * as entity from '../entities.ts';
-import { exactText, text } from '../text.ts';
+import { exactText } from '../text.ts';
 import { deliveryStatus } from '../webhooks.ts';
 import {
   conversationId,
@@ -13,6 +13,10 @@ import {
   pageInput,
   successOutput,
 } from './shared.ts';
+
+/** What is sent, or done, behind the event log. */
+export const effectKind = z.enum(['mail', 'push', 'escalation']);
+export type EffectKind = z.infer<typeof effectKind>;
 
 /** A mail or push of the outbox. */
 const effect = z.object({
@@ -127,7 +131,7 @@ export const emailOperations = {
     errors: ['not_found'],
     who: 'admin',
     rest: ['GET', '/admin/outbox'],
-    input: listInput.extend({ kind: text(1, 40).optional() }),
+    input: listInput.extend({ kind: effectKind.optional() }),
     output: z.object({ effects: z.array(effect), ...listOutput }),
   }),
   'outbox.replay': defineOperation({

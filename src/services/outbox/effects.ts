@@ -2,10 +2,8 @@
 // key; the handler of its kind sends it. Plans and stores; sends nothing.
 import type { Scope } from '../../engine/engine.ts';
 import type { EffectRow, EventRow } from '../../engine/rows.ts';
+import type { EffectKind } from '../../protocol/operations/email.ts';
 import type { ReadTx, Service, Tx } from '../service.ts';
-
-/** By what an effect is sent. */
-export type EffectKind = 'mail' | 'push' | 'escalation';
 
 /** How long an effect is tried for unless it says otherwise: a day. */
 export const effectRetryForMs = 86_400_000;
