@@ -103,8 +103,18 @@ describe('the page of notifications', () => {
         quietHours: { from: '23:00', to: '07:00', timezone: 'Europe/Berlin' },
       }),
     );
+    const toast = page.locator('.toast button').first();
+    await toast.waitFor();
+    while ((await toast.count()) > 0) await toast.click();
     await page.getByRole('button', { name: 'Test' }).click();
-    await page.locator('[role=status] li', { hasText: 'no browser of yours' }).waitFor();
+    const results = page.locator('ul[role=status]');
+    await results.locator('li', { hasText: 'no browser of yours' }).waitFor();
+    // Nothing above them says that all is well, and they are seen without scrolling.
+    expect(await page.locator('.toast').count()).toBe(0);
+    await eventually(async () => {
+      const [list, bar] = [await results.boundingBox(), await page.locator('nav.sidebar').boundingBox()];
+      expect((list?.y ?? 0) + (list?.height ?? 9_999)).toBeLessThanOrEqual(bar?.y ?? 0);
+    });
     expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
     await picture(page, 'notifications-360');
     await ann.call('PUT', '/notifications', {

@@ -1,7 +1,7 @@
 // Owns what a member is told of, and how: the table of events and ways, how much is shown, quiet hours, the browsers that
 // are sent pushes, and a test.
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { notificationEvents, notificationPreviews, notificationWays } from '../../protocol/codes.ts';
 import type { OwnAccount } from '../../protocol/sign-in.ts';
 import type {
@@ -237,11 +237,15 @@ interface Tested {
 
 function Test({ onDone }: { readonly onDone: () => void }): JSX.Element {
   const [tested, setTested] = useState<Tested | null>(null);
+  const results = useRef<HTMLUListElement>(null);
+  // On a phone they would begin below what is seen.
+  useEffect(() => results.current?.scrollIntoView({ block: 'nearest' }), [tested]);
   return (
     <Section title="notifyTest" about="notifyTestAbout">
       <Act
         label="notifyTest"
-        done="notifyTested"
+        // A word of success would stand above ways that failed.
+        done={null}
         act={async () => {
           setTested(await rest<Tested>('POST', '/staff/notifications/test'));
           onDone();
@@ -249,7 +253,7 @@ function Test({ onDone }: { readonly onDone: () => void }): JSX.Element {
       />
       {tested === null ? null : (
         <>
-          <ul class="plain-list" role="status">
+          <ul ref={results} class="plain-list" role="status">
             {tested.results.map(({ way, device, ok, problem }) => (
               <li key={`${way}${device?.id ?? ''}`}>
                 {ok ? '✓' : '✗'} {s(wayWords[way])}

@@ -74,8 +74,8 @@ export interface ActProps {
   /** For what can't be undone: asked before. */
   readonly question?: string;
   readonly act: () => Promise<unknown>;
-  /** What is said afterwards. */
-  readonly done?: SettingsWord;
+  /** What is said afterwards; null: what the page then shows. */
+  readonly done?: SettingsWord | null;
 }
 
 /** A button that asks the server for something, and says how it went. */
@@ -87,7 +87,7 @@ export function Act({ label, question, act, done = 'saved' }: ActProps): JSX.Ele
     setBusy(true);
     try {
       await act();
-      toast(s(done), 'good');
+      if (done !== null) toast(s(done), 'good');
     } catch (error) {
       toast(problemOf(error), 'bad');
     } finally {

@@ -319,7 +319,6 @@ export const words: SettingsWords = {
   lastPush: 'آخر إشعار',
   notifyTest: 'اختبار',
   notifyTestAbout: 'يبلغك بشيء بكل طريقة، ويذكر الحلقة المعطلة.',
-  notifyTested: 'تم الاختبار.',
   escalation: 'عندما لا يقبل أي عضو',
   escalationAbout: 'تُحسب الدقائق ضمن ساعات العمل. تُنفَّذ كل خطوة مرة واحدة.',
   stepNumber: 'الخطوة {n}',

@@ -324,7 +324,6 @@ export const words: SettingsWords = {
   lastPush: 'Letzter Push',
   notifyTest: 'Testen',
   notifyTestAbout: 'Meldet Ihnen auf jedem Weg etwas, und sagt, was nicht geht.',
-  notifyTested: 'Getestet.',
   escalation: 'Wenn kein Mitglied annimmt',
   escalationAbout: 'Minuten zählen in den Geschäftszeiten. Jeder Schritt geschieht einmal.',
   stepNumber: 'Schritt {n}',

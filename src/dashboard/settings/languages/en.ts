@@ -333,7 +333,6 @@ export const words = {
   lastPush: 'Last push',
   notifyTest: 'Test',
   notifyTestAbout: 'Tells you something by each way, and says which link is broken.',
-  notifyTested: 'Tested.',
   escalation: 'When no member accepts',
   escalationAbout: 'Minutes count within business hours. Each step is taken once.',
   stepNumber: 'Step {n}',

@@ -323,7 +323,6 @@ export const words: SettingsWords = {
   lastPush: 'Último aviso',
   notifyTest: 'Probar',
   notifyTestAbout: 'Le avisa de cada forma y dice qué falla.',
-  notifyTested: 'Probado.',
   escalation: 'Cuando ningún miembro acepta',
   escalationAbout: 'Los minutos cuentan en horario de atención. Cada paso ocurre una vez.',
   stepNumber: 'Paso {n}',

@@ -325,7 +325,6 @@ export const words: SettingsWords = {
   lastPush: 'Dernière notification',
   notifyTest: 'Tester',
   notifyTestAbout: 'Vous signale quelque chose par chaque moyen, et dit ce qui ne marche pas.',
-  notifyTested: 'Testé.',
   escalation: 'Quand aucun membre n’accepte',
   escalationAbout: 'Les minutes comptent pendant les heures d’ouverture. Chaque étape a lieu une fois.',
   stepNumber: 'Étape {n}',

@@ -324,7 +324,6 @@ export const words: SettingsWords = {
   lastPush: 'Ultima notifica',
   notifyTest: 'Prova',
   notifyTestAbout: 'La avvisa in ogni modo e dice che cosa non va.',
-  notifyTested: 'Provato.',
   escalation: 'Quando nessun membro accetta',
   escalationAbout: 'I minuti contano negli orari di apertura. Ogni passo avviene una volta.',
   stepNumber: 'Passo {n}',

@@ -324,7 +324,6 @@ export const words: SettingsWords = {
   lastPush: 'Laatste push',
   notifyTest: 'Testen',
   notifyTestAbout: 'Meldt u langs elke weg iets, en zegt wat er stuk is.',
-  notifyTested: 'Getest.',
   escalation: 'Als geen lid aanneemt',
   escalationAbout: 'Minuten tellen binnen de openingstijden. Elke stap gebeurt één keer.',
   stepNumber: 'Stap {n}',

@@ -323,7 +323,6 @@ export const words: SettingsWords = {
   lastPush: 'Ostatnie powiadomienie',
   notifyTest: 'Sprawdź',
   notifyTestAbout: 'Powiadamia każdą drogą i mówi, co nie działa.',
-  notifyTested: 'Sprawdzono.',
   escalation: 'Gdy nikt nie przyjmuje',
   escalationAbout: 'Minuty liczą się w godzinach pracy. Każdy krok następuje raz.',
   stepNumber: 'Krok {n}',

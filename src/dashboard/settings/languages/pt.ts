@@ -323,7 +323,6 @@ export const words: SettingsWords = {
   lastPush: 'Último aviso',
   notifyTest: 'Testar',
   notifyTestAbout: 'Avisa-o de cada forma e diz o que falha.',
-  notifyTested: 'Testado.',
   escalation: 'Quando nenhum membro aceita',
   escalationAbout: 'Os minutos contam no horário de atendimento. Cada passo acontece uma vez.',
   stepNumber: 'Passo {n}',
