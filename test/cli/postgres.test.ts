@@ -10,7 +10,7 @@ import { ConfigError, readConfig } from '../../src/config.ts';
 import { describeDatabase } from '../../src/engine/open-engine.ts';
 import { deskbell, deskbellProcessJson, ensureBuilt, serve, temporaryFolder } from '../helpers/cli.ts';
 import { eventually } from '../helpers/eventually.ts';
-import { createDatabase, type TestDatabase } from '../helpers/postgres.ts';
+import { askDatabase, createDatabase, type TestDatabase } from '../helpers/postgres.ts';
 
 const key = randomBytes(32).toString('base64');
 const password = 'CANARY-PASSWORD';
@@ -158,6 +158,40 @@ it('servers and commands work beside each other, and make no folder', async () =
     expect((await nodes()).nodes.map(({ connected }) => connected)).toEqual([false]),
   );
   expect((await readdir(folder)).filter((name) => name !== 'files')).toEqual([]);
+});
+
+it('a database that can not hold every text, and a role without rights, are refused with what to do', async () => {
+  const [latin, weak, taken] = ['latin', 'weak', 'taken'].map(
+    (name) => `${name}_${randomBytes(4).toString('hex')}`,
+  );
+  const at = (name: string | undefined, role = 'postgres'): Record<string, string> => ({
+    ...env,
+    DESKBELL_DATABASE_URL: database.url
+      .replace('postgres://postgres@', `postgres://${role}:${password}@`)
+      .replace(/test_\w+/, name ?? ''),
+  });
+  await askDatabase(database, `create database ${latin} encoding 'LATIN1' locale 'C' template template0`);
+  await askDatabase(database, `create database ${taken}`);
+  await askDatabase(database, `create role ${weak} login`);
+  const migrate = (variables: Record<string, string>) =>
+    deskbell(['migrate'], { env: variables, cwd: folder });
+  try {
+    const refused = await migrate(at(latin));
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('createdb --encoding UTF8')]);
+    const without = await migrate(at(taken, weak));
+    expect([without.code, without.stderr]).toEqual([
+      1,
+      expect.stringMatching(/permission denied.*its owner/),
+    ]);
+    // Made by another role, and used by this one.
+    expect((await migrate(at(taken))).code).toBe(0);
+    const listed = await deskbell(['org', 'list'], { env: at(taken, weak), cwd: folder });
+    expect([listed.code, listed.stderr]).toEqual([1, expect.stringMatching(/permission denied.*its owner/)]);
+    expect(`${refused.stderr}${without.stderr}${listed.stderr}`).not.toContain(password);
+  } finally {
+    for (const name of [latin, taken]) await askDatabase(database, `drop database ${name} with (force)`);
+    await askDatabase(database, `drop role ${weak}`);
+  }
 });
 
 it('without a database, what is for one says so', async () => {

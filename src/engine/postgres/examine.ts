@@ -2,12 +2,14 @@
 import { randomUUID } from 'node:crypto';
 import { EngineError } from '../open-errors.ts';
 import { StoreUnavailableError } from '../engine.ts';
-import type { Link } from './link.ts';
+import { sqlState, type Link } from './link.ts';
 import { describeDatabase } from './place.ts';
 
 /** Older ones miss what the statements need. */
 const oldestVersion = 150_000;
 const hearWithinMs = 2_000;
+/** insufficient_privilege */
+const noRight = '42501';
 
 interface Facts {
   readonly version: number;
@@ -66,6 +68,11 @@ export async function assertOwnSession(link: Link): Promise<void> {
 
 /** Why a database can't be used, for the person who starts the program. */
 export function unreachable(url: string, error: unknown): Error {
+  if (sqlState(error) === noRight)
+    return new EngineError(
+      `The database ${describeDatabase(url)} refuses the role of DESKBELL_DATABASE_URL: ${error instanceof Error ? error.message : 'a right is missing'}. Make the role its owner (alter database … owner to …), or have its owner run: deskbell migrate, and grant the role usage on the schema deskbell and all rights on its tables.`,
+      { cause: error },
+    );
   if (!(error instanceof StoreUnavailableError))
     return error instanceof Error ? error : new Error(String(error));
   const { cause } = error;

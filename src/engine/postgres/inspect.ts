@@ -1,6 +1,6 @@
 // Looks at a database on PostgreSQL for `deskbell doctor`, `nodes` and `migrate`. Decides nothing about what is good
 // enough, and changes nothing but in `migrateDatabase`.
-import { unreachable } from './examine.ts';
+import { examineDatabase, unreachable } from './examine.ts';
 import { Link } from './link.ts';
 import { assertNoneServes, readNodes, type NodeRow } from './membership.ts';
 import { migrateOn, newestSchema, readSchema } from './migrate.ts';
@@ -145,6 +145,7 @@ export function nodesOf(url: string): Promise<readonly NodeRow[]> {
  */
 export function migrateDatabase(url: string): Promise<{ before: number; after: number }> {
   return withLink(url, async (link) => {
+    await examineDatabase(link);
     const { version: before } = await readSchema(link);
     await assertNoneServes(link, before);
     await migrateOn(link);

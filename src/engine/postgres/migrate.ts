@@ -21,7 +21,8 @@ export interface SchemaState {
 /** @throws SchemaError when the database has seen migrations that this program does not know */
 export async function readSchema(link: Link, known = migrations.length): Promise<SchemaState> {
   const { rows: found } = await link.query<{ found: number }>({
-    text: "select (to_regclass('schema_migrations') is not null)::int as found",
+    // By its full name: a role that may not look into the schema is refused, and not told that nothing is there.
+    text: `select (to_regclass('${schemaName}.schema_migrations') is not null)::int as found`,
   });
   if (found[0]?.found !== 1) return { version: 0, complete: false };
   const { rows } = await link.query<{ number: number }>({
