@@ -55,11 +55,14 @@ const likenessMargin = 1.8;
  * The thresholds are the lowest under which, on questions that the weights were not fitted on, no more is answered
  * wrongly, and no more that has no answer is offered titles. In per cent.
  */
-const bounds = { wrong: 2.5, wrongMissing: 6, wrongForeign: 0.6, offeredForeign: 16 };
+const bounds = { wrong: 2.5, wrongMissing: 6, wrongForeign: 0.6, offeredForeign: 12 };
 /** The articles of every so many topics are missing, wholly or but for a kept reply; each is once. */
 const missingSets = 4;
 /** So many look-alikes, of this kind: enough to fill the places of the candidates. */
 const crowd = { kind: 'near', count: 2_000 } as const;
+/** The fit's own, more and others: with so many, half of the questions are asked. */
+const crowdOfFit = { kind: 'distant', count: 8_000 } as const;
+const crowdWeight = 0.3;
 
 interface Material {
   readonly fit: readonly Asked[];
@@ -67,6 +70,8 @@ interface Material {
   /** The report's, over few passages, and every other one among look-alikes. */
   readonly few: Few;
   readonly among: readonly Asked[];
+  /** Every other one of the fit's, among look-alikes of another kind. */
+  readonly fitAmong: readonly Asked[];
   readonly own: { readonly choosing: readonly Asked[]; readonly reporting: readonly Asked[] };
   readonly topics: readonly string[];
 }
@@ -118,21 +123,24 @@ async function collect(path: string): Promise<Material> {
     const corpus = await provisionFolder(opened.service, folder);
     const groups = [...Map.groupBy(folder.questions, ({ topic, file }) => topic ?? file).values()];
     const forReport = groups.flatMap((list) => list.filter(isForReport));
+    const forFit = groups.flatMap((list) => list.filter((one, index) => !isForReport(one, index)));
     const amongId = await provisionAmong(opened.service, folder, crowd.kind, crowd.count, createRandom(13));
+    const fitAmongId = await provisionAmong(
+      opened.service,
+      folder,
+      crowdOfFit.kind,
+      crowdOfFit.count,
+      createRandom(19),
+    );
+    const everyOther = (list: readonly FolderQuestion[]): FolderQuestion[] =>
+      list.filter(({ topic }, index) => topic !== null && index % 2 === 0);
     const askFew = await provisionFew(opened.service, folder, corpus);
     return {
-      fit: await askAll(
-        opened.service,
-        corpus,
-        groups.flatMap((list) => list.filter((one, index) => !isForReport(one, index))),
-      ),
+      fit: await askAll(opened.service, corpus, forFit),
+      fitAmong: await askAll(opened.service, { ...corpus, applicationId: fitAmongId }, everyOther(forFit)),
       report: await askAll(opened.service, corpus, forReport),
       few: await askFew(forReport, createRandom(17)),
-      among: await askAll(
-        opened.service,
-        { ...corpus, applicationId: amongId },
-        forReport.filter(({ topic }, index) => topic !== null && index % 2 === 0),
-      ),
+      among: await askAll(opened.service, { ...corpus, applicationId: amongId }, everyOther(forReport)),
       own: await collectOwn(opened.service),
       topics: Object.values(folder.sections).flat(),
     };
@@ -178,7 +186,7 @@ async function collectOwn(service: Service): Promise<Material['own']> {
 
 /** @param drawLikeness as if the passages had vectors; left out: they have none */
 function fitWeights(
-  { own, topics }: Material,
+  { own, topics, fitAmong }: Material,
   fit: readonly Asked[],
   drawLikeness?: Circumstances['drawLikeness'],
 ): Weights {
@@ -203,10 +211,12 @@ function fitWeights(
     }),
   );
   const replied = answerable.map((one) => take(one, { replies: reply(one.ask) }));
+  const asks = new Set(fit.map(({ ask }) => ask));
+  const crowded = fitAmong.filter(({ ask }) => asks.has(ask)).map((one) => take(one));
   const ofOwn = own.choosing.map((one) => take(one));
   const withoutIts = ({ topic }: Asked): Set<string> => new Set([topic ?? '']);
   const ranking = fitChoices(
-    [...plain, ...learnt, ...replied, ...ofOwn]
+    [...plain, ...learnt, ...replied, ...ofOwn, ...crowded]
       .filter(({ right }) => right.size > 0)
       .map(({ candidates, right }) => {
         const best = Math.max(0, ...candidates.map(({ words }) => words.score));
@@ -222,6 +232,7 @@ function fitWeights(
     [plain, 1],
     [learnt, 1],
     [replied, 1],
+    [crowded, crowdWeight],
     [answerable.map((one) => take(one, { missing: withoutIts(one) })), missingWeight],
     [answerable.map((one) => take(one, { missing: withoutIts(one), past: past(one.ask) })), missingWeight],
     [

@@ -1,7 +1,7 @@
 // From what was measured of each candidate to their order, and from the order to two probabilities: that the first
 // passage answers, and that one of the first three does. Linear, with weights fitted by test/assistant/fit.ts.
 import type { Confidence } from '../../../../protocol/assistant.ts';
-import type { Likeness } from './ngrams.ts';
+import { closest, type Likeness } from './ngrams.ts';
 import type { PassageScore } from './ranking.ts';
 import fitted from './weights.json' with { type: 'json' };
 
@@ -46,18 +46,36 @@ export function rankingFeatures(
   { words, likeness, headingShare, nearness, isReply }: Signals,
   best: number,
 ): number[] {
+  const { text, both } = likeness;
+  // A question that the team answered is as good as a heading.
+  const heading = closest(likeness.heading, likeness.question);
   return [
     best === 0 ? 0 : words.score / best,
     words.score * 0.05,
     words.coverage,
-    likeness.heading,
-    // A question that the team answered is as good as a heading.
-    Math.max(likeness.heading, likeness.question),
-    likeness.text,
-    likeness.both,
+    likeness.heading.cosine,
+    heading.cosine,
+    text.cosine,
+    both.cosine,
+    heading.known,
+    text.known,
+    both.known,
+    heading.share,
+    text.share,
+    both.share,
+    likeness.pairs,
     headingShare,
     nearness ?? 0,
-    ...(isReply ? [1, likeness.heading, likeness.text] : [0, 0, 0]),
+    ...(isReply
+      ? [
+          1,
+          likeness.heading.cosine,
+          text.cosine,
+          likeness.heading.known,
+          likeness.heading.share,
+          headingShare,
+        ]
+      : [0, 0, 0, 0, 0, 0]),
   ];
 }
 
@@ -96,7 +114,7 @@ export function confidenceFeatures(
   const { words, likeness, headingShare, nearness, isReply } = first.candidate;
   const ofReplies = ranked
     .slice(0, 3)
-    .map(({ candidate }) => (candidate.isReply ? candidate.likeness.heading : 0));
+    .map(({ candidate }) => (candidate.isReply ? candidate.likeness.heading.cosine : 0));
   return [
     1,
     first.score / 5,
@@ -107,13 +125,13 @@ export function confidenceFeatures(
     Math.max(...ranked.map(({ candidate }) => candidate.words.coverage)),
     unknownShare,
     Math.min(contentWords, 8) / 8,
-    2 * likeness.both,
-    2 * Math.max(likeness.heading, likeness.question),
+    2 * likeness.both.cosine,
+    2 * Math.max(likeness.heading.cosine, likeness.question.cosine),
     headingShare,
     entropy,
     (nearness ?? 0) / 3,
     isReply ? 1 : 0,
-    isReply ? 2 * likeness.heading : 0,
+    isReply ? 2 * likeness.heading.cosine : 0,
     2 * Math.max(...ofReplies),
   ];
 }

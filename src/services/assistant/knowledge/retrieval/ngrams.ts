@@ -9,21 +9,38 @@ export interface ComparedPassage {
   readonly questions: readonly string[];
 }
 
-/** Cosines of tf-idf vectors, 0 to 1. */
-export interface Likeness {
-  readonly heading: number;
-  readonly text: number;
-  /** To heading and text together. */
-  readonly both: number;
-  /** To the kept question that is most alike; 0: there is none. */
-  readonly question: number;
+/** How alike a question and one text are, each 0 to 1. */
+export interface Closeness {
+  /** Cosine of tf-idf vectors: how rare a piece is, is counted among the passages that are compared. */
+  readonly cosine: number;
+  /**
+   * The same, but the question's pieces weigh as much as its words in all of the documents: among look-alikes, all of
+   * which were found by these words, counting them there again would make the words that tell most count least.
+   */
+  readonly known: number;
+  /** The share of the question's pieces that the text has, weighed as for the cosine. */
+  readonly share: number;
 }
+
+export interface Likeness {
+  readonly heading: Closeness;
+  readonly text: Closeness;
+  /** To heading and text together. */
+  readonly both: Closeness;
+  /** To the kept question that is most alike; all 0: there is none. */
+  readonly question: Closeness;
+  /** The share of the question's pairs of adjacent words that stand so in heading or text. */
+  readonly pairs: number;
+}
+
+export const notAlike: Closeness = { cosine: 0, known: 0, share: 0 };
 
 /** Pieces are counted by hash. With some thousand different ones in a passage, few share a number. */
 const buckets = 2 ** 16;
 /** Fewer texts say little about how rare a piece is: they are taken for so many. */
 const minTexts = 30;
 const wholeScripts = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}ー]+/gu;
+const asciiWords = /[a-z0-9]+/g;
 const words = /[\p{L}\p{N}\p{M}]+/gu;
 
 /** The pieces of a text: each once, with how often. */
@@ -35,49 +52,129 @@ interface Pieces {
 // Reused from call to call, and all zero between them: 65,536 numbers are not cleared for every short text.
 const counting = new Uint16Array(buckets);
 const weights = new Float64Array(buckets);
+const knownWeights = new Float64Array(buckets);
+const rarities = new Float64Array(buckets);
 
 /**
- * Compares a question with passages. How rare a piece is, is counted among these passages alone: what all of them
- * share tells none of them from the others.
+ * What a piece weighs that is in none of the question's words, beside their rarity in the documents: about what a word
+ * weighs that is neither rare nor common.
  */
-export function compareNgrams(question: string, passages: readonly ComparedPassage[]): Likeness[] {
+const foreignRarity = 3;
+
+/**
+ * Compares a question with passages.
+ * @param rarityOf how rare a word of the question is in all of the documents: about 0.3 to 6
+ */
+export function compareNgrams(
+  question: string,
+  passages: readonly ComparedPassage[],
+  rarityOf: (word: string) => number,
+): Likeness[] {
   const compared = passages.map(({ heading, text, questions }) => {
-    const ofHeading = pieces(heading);
-    const ofText = pieces(text);
+    const folded = [fold(heading), fold(text)] as const;
+    const ofHeading = foldedPieces(folded[0]);
+    const ofText = foldedPieces(folded[1]);
     return {
       heading: ofHeading,
       text: ofText,
       both: merge(ofHeading, ofText),
       questions: questions.map(pieces),
+      folded,
     };
   });
-  const asked = pieces(question);
   const rarity = countRarity(compared.map(({ both }) => both));
-  let length = 0;
-  for (const [at, id] of asked.ids.entries()) {
-    const weight = frequencyWeight(asked.counts[at] ?? 1) * rarity(id);
-    weights[id] = weight;
-    length += weight * weight;
+  const { closeness, end } = prepareQuestion(question, rarity, rarityOf);
+  const pairs = new Set(pairsIn(fold(question)));
+  const likeness = compared.map(({ heading, text, both, questions, folded }) => ({
+    heading: closeness(heading),
+    text: closeness(text),
+    both: closeness(both),
+    question: questions.map(closeness).reduce(closest, notAlike),
+    pairs: sharedPairs(pairs, folded),
+  }));
+  end();
+  return likeness;
+}
+
+/** The most of each of two. */
+export function closest(one: Closeness, other: Closeness): Closeness {
+  return {
+    cosine: Math.max(one.cosine, other.cosine),
+    known: Math.max(one.known, other.known),
+    share: Math.max(one.share, other.share),
+  };
+}
+
+/** @returns how to hold it against a text, until `end` is called */
+function prepareQuestion(
+  question: string,
+  rarity: (id: number) => number,
+  rarityOf: (word: string) => number,
+): { closeness(text: Pieces): Closeness; end(): void } {
+  const asked = pieces(question);
+  for (const [word, ids] of cutWords(fold(question))) {
+    const weight = rarityOf(word);
+    for (const id of ids) rarities[id] = Math.max(rarities[id] ?? 0, weight);
   }
-  const cosine = ({ ids, counts }: Pieces): number => {
+  const length = { cosine: 0, known: 0, share: 0 };
+  for (const [at, id] of asked.ids.entries()) {
+    const frequency = frequencyWeight(asked.counts[at] ?? 1);
+    weights[id] = frequency * rarity(id);
+    knownWeights[id] = frequency * (rarities[id] ?? 0);
+    length.cosine += (weights[id] ?? 0) ** 2;
+    length.known += (knownWeights[id] ?? 0) ** 2;
+    length.share += rarity(id);
+  }
+  const closeness = ({ ids, counts }: Pieces): Closeness => {
     let product = 0;
     let other = 0;
+    let knownProduct = 0;
+    let knownOther = 0;
+    let shared = 0;
     for (let at = 0; at < ids.length; at += 1) {
       const id = ids[at] ?? 0;
-      const weight = frequencyWeight(counts[at] ?? 1) * rarity(id);
-      product += weight * (weights[id] ?? 0);
+      const frequency = frequencyWeight(counts[at] ?? 1);
+      const rare = rarity(id);
+      const weight = frequency * rare;
       other += weight * weight;
+      const ofQuestion = rarities[id] ?? 0;
+      const knownWeight = frequency * (ofQuestion === 0 ? foreignRarity : ofQuestion);
+      knownOther += knownWeight * knownWeight;
+      if (ofQuestion === 0) continue;
+      product += weight * (weights[id] ?? 0);
+      knownProduct += knownWeight * (knownWeights[id] ?? 0);
+      shared += rare;
     }
-    return product === 0 ? 0 : product / Math.sqrt(length * other);
+    return {
+      cosine: product === 0 ? 0 : product / Math.sqrt(length.cosine * other),
+      known: knownProduct === 0 ? 0 : knownProduct / Math.sqrt(length.known * knownOther),
+      share: shared === 0 ? 0 : shared / length.share,
+    };
   };
-  const likeness = compared.map(({ heading, text, both, questions }) => ({
-    heading: cosine(heading),
-    text: cosine(text),
-    both: cosine(both),
-    question: Math.max(0, ...questions.map(cosine)),
-  }));
-  for (const id of asked.ids) weights[id] = 0;
-  return likeness;
+  const end = (): void => {
+    for (const id of asked.ids) {
+      weights[id] = 0;
+      knownWeights[id] = 0;
+      rarities[id] = 0;
+    }
+  };
+  return { closeness, end };
+}
+
+/** Two adjacent words, as one text. */
+function* pairsIn(folded: string): Generator<string> {
+  let before: string | null = null;
+  for (const word of folded.match(isAscii(folded) ? asciiWords : words) ?? []) {
+    if (before !== null) yield `${before} ${word}`;
+    before = word;
+  }
+}
+
+function sharedPairs(pairs: ReadonlySet<string>, texts: readonly string[]): number {
+  if (pairs.size === 0) return 0;
+  const found = new Set<string>();
+  for (const folded of texts) for (const pair of pairsIn(folded)) if (pairs.has(pair)) found.add(pair);
+  return found.size / pairs.size;
 }
 
 /** From this cosine on two questions ask the same, mostly. */
@@ -137,15 +234,31 @@ function merge(one: Pieces, other: Pieces): Pieces {
   return take(found);
 }
 
-/** Three to five letters of a word with its ends; one to three signs where words are not parted. */
 function pieces(text: string): Pieces {
+  return foldedPieces(fold(text));
+}
+
+/** Three to five letters of a word with its ends; one to three signs where words are not parted. */
+function foldedPieces(folded: string): Pieces {
   const found: number[] = [];
-  const folded = foldLetters(text.normalize('NFKC').toLowerCase());
-  for (const [stretch] of folded.replace(wholeScripts, ' ').matchAll(words))
-    for (const id of cutWord(stretch)) count(id, 1, found);
-  for (const [stretch] of folded.matchAll(wholeScripts))
-    for (const id of cut(stretch, 1, 3)) count(id, 1, found);
+  for (const [, ids] of cutWords(folded)) for (const id of ids) count(id, 1, found);
   return take(found);
+}
+
+/** Most texts have no sign beyond ASCII, and nothing in them is to be folded but capitals. */
+const isAscii = (text: string): boolean => !/[^\n\r\t -~]/.test(text);
+
+function fold(text: string): string {
+  return isAscii(text) ? text.toLowerCase() : foldLetters(text.normalize('NFKC').toLowerCase());
+}
+
+/** The words of a text, and stretches of scripts that part none, with their pieces. */
+function* cutWords(folded: string): Generator<readonly [word: string, ids: readonly number[]]> {
+  const isParted = isAscii(folded);
+  const parted = isParted ? folded.match(asciiWords) : folded.replace(wholeScripts, ' ').match(words);
+  for (const word of parted ?? []) yield [word, cutWord(word)];
+  if (isParted) return;
+  for (const stretch of folded.match(wholeScripts) ?? []) yield [stretch, cut(stretch, 1, 3)];
 }
 
 /** Passages share most of their words: the pieces of the last few thousand are kept. */

@@ -2,7 +2,7 @@
 // them, weighed by how rare it is in the application's own documents. Pure arithmetic.
 import type { PassageTerms } from '../../../../engine/rows.ts';
 import { isStopword } from './stopwords.ts';
-import { bigrams } from './terms.ts';
+import { bigrams, terms } from './terms.ts';
 
 /** One word of the question with everything that may stand for it. */
 export interface QueryTerm {
@@ -63,6 +63,20 @@ function inverseFrequency({ passages, of }: Frequencies, term: string): number {
   // With a handful of passages, one that holds a word says little about how rare the word is.
   const among = Math.max(passages, minCorpusSize);
   return Math.log(1 + (among - count + 0.5) / (count + 0.5));
+}
+
+/** Rarer than this a word is not for pieces of it: a slip of the finger would outweigh all the rest. */
+const maxRarity = 6;
+const stopwordRarity = 0.3;
+
+/** How rare a word is in the documents, for its pieces: of a stretch with several terms the rarest counts. */
+export function createRarity(frequencies: Frequencies): (word: string) => number {
+  return (word) => {
+    const rarities = terms(word).map((term) =>
+      isStopword(term) ? stopwordRarity : Math.min(maxRarity, inverseFrequency(frequencies, term)),
+    );
+    return rarities.length === 0 ? stopwordRarity : Math.max(...rarities);
+  };
 }
 
 /** How much a question says, and how much of that the documents know. */

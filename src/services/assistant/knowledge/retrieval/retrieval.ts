@@ -6,6 +6,7 @@ import { extractQuestions } from './question-extraction.ts';
 import type { KnowledgeCandidate as Candidate, PassageTerms } from '../../../../engine/rows.ts';
 import {
   createRanker,
+  createRarity,
   getSearchTerms,
   measureQuestion,
   type Frequencies,
@@ -21,7 +22,7 @@ import {
   type Ranked,
   type Signals,
 } from './combination.ts';
-import { compareNgrams, type Likeness } from './ngrams.ts';
+import { compareNgrams, notAlike, type Likeness } from './ngrams.ts';
 import { stripInvisible } from '../../../../text/strip-invisible.ts';
 import { headingSeparator } from '../chunking/blocks.ts';
 import { isStopword } from './stopwords.ts';
@@ -42,7 +43,13 @@ export { thresholds } from './combination.ts';
 
 type Knowledge = ReadTx['repositories']['knowledge'];
 
-const noLikeness: Likeness = { heading: 0, text: 0, both: 0, question: 0 };
+const noLikeness: Likeness = {
+  heading: notAlike,
+  text: notAlike,
+  both: notAlike,
+  question: notAlike,
+  pairs: 0,
+};
 
 /** The source of a reply that the team kept as a document begins with this. */
 export const replyPrefix = 'reply:';
@@ -111,6 +118,8 @@ export interface Found {
   readonly asked: ReadonlySet<string>;
   readonly signals: QuestionSignals;
   readonly judge: (passage: PassageTerms) => PassageScore;
+  /** How rare a word of it is in the documents. */
+  readonly rarityOf: (word: string) => number;
   readonly candidates: readonly FoundCandidate[];
 }
 
@@ -185,6 +194,7 @@ export async function findCandidates(
     question,
     asked: new Set([...terms(question), ...query.search.own, ...query.search.general]),
     judge,
+    rarityOf: createRarity(query.frequencies),
     signals: measureQuestion(query.slots, query.frequencies),
     candidates: [...candidates.values()].map((candidate) => ({
       candidate,
@@ -257,7 +267,13 @@ async function keepBest(
 }
 
 /** Measures how well each candidate fits. */
-export function measureCandidates({ question, asked, judge, candidates }: Found): MeasuredCandidate[] {
+export function measureCandidates({
+  question,
+  asked,
+  judge,
+  rarityOf,
+  candidates,
+}: Found): MeasuredCandidate[] {
   const alike = compareNgrams(
     question,
     candidates.map(({ candidate: { title, heading, text }, questions }) => ({
@@ -265,6 +281,7 @@ export function measureCandidates({ question, asked, judge, candidates }: Found)
       text,
       questions,
     })),
+    rarityOf,
   );
   const nearness = standardize(candidates.map(({ likeness }) => likeness));
   return candidates.map(({ candidate, questions }, at) => ({
