@@ -62,6 +62,7 @@ describe('likeness by pieces of words', () => {
     const passages = texts.map((text) => ({ heading: '', text, questions: [] }));
     const found = compareNgrams('kettle order', passages, (word) => (word === 'kettle' ? 6 : 0.3));
     const [, lid, teapot] = [found[0], found[1], found.at(-1)];
+    expect(found[0]?.text.known).toBeCloseTo(1);
     expect(lid?.text.cosine).toBeLessThan(teapot?.text.cosine ?? 0);
     expect(lid?.text.known).toBeGreaterThan(teapot?.text.known ?? 1);
   });
