@@ -369,6 +369,21 @@ test('at 400 % zoom everything can still be reached', async () => {
   expect(await page.evaluate(`document.documentElement.scrollWidth`)).toBe(320);
 });
 
+test.each([320, 360])(
+  'on a phone of %i pixels the formats are one row that fingers can hit',
+  async (width) => {
+    const { page, w } = await arrive({ viewport: { width, height: 640 } });
+    await w.open();
+    const formats = await page.locator('[role=toolbar] button').all();
+    const boxes = await Promise.all(formats.map(async (one) => (await one.boundingBox())!));
+    expect(boxes.length).toBeGreaterThan(4);
+    expect(new Set(boxes.map(({ y }) => y)).size).toBe(1);
+    for (const box of boxes) expect(Math.min(box.width, box.height)).toBeGreaterThanOrEqual(24);
+    const last = boxes.at(-1)!;
+    expect(last.x + last.width).toBeLessThanOrEqual((await w.button('Send').boundingBox())!.x);
+  },
+);
+
 test('a long history: a window of it is drawn, and all can be reached', async () => {
   const count = rounds(250, 1_000);
   const { page, w } = await arrive();
