@@ -15,7 +15,8 @@ const help = `npm run bench [-- options]
                     dashboard: first queue, key to paint and heap in a real browser, beside the aims;
                     widget: its cost in a real browser on a slow line, against a page without it;
                     assistant: an answer from 20,000 passages, against a bare full-text match;
-                    queue: lists and counts in 100,000 conversations, against bare SQL over the same rows;
+                    flat: a send, history, unread and queue among --messages messages, against 1,000 messages;
+    queue: lists and counts in 100,000 conversations, against bare SQL over the same rows;
                     attacks: floods and a large deletion, with what they cost the others;
                     cluster: three servers on one PostgreSQL database, against a bare store in as many processes
                     (needs a build, and the packages of the tests);
@@ -33,7 +34,7 @@ const help = `npm run bench [-- options]
   --pairs N         pairs of connections (50)
   --window N        messages under way at once per pair, over WebSocket (1)
   --sockets N       idle sockets to hold, beyond the first 100 (1000)
-  --messages N      messages of the organization that is attacked (152000)
+  --messages N      messages of the organization that is attacked, or of the large database (152000)
   --events N        events of the console's and the dashboard's day (50000)
   --folder DIR      where the databases are made: name a folder on the disk to be measured
   --profile DIR     write a CPU profile of Deskbell's server there
@@ -173,6 +174,10 @@ async function main(): Promise<void> {
   if (chosen.has('assistant')) {
     const { assistantCost, assistantLines } = await import('./assistant.ts');
     print(assistantLines(await assistantCost(values.folder)), 'bare match');
+  }
+  if (chosen.has('flat')) {
+    const { flatCost } = await import('./flat.ts');
+    print(await flatCost(values.folder, Number(values.messages), Number(values.rounds)), '1,000');
   }
   if (chosen.has('queue')) {
     const { queueCost } = await import('./queue.ts');

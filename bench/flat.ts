@@ -1,0 +1,217 @@
+// Owns: whether what is asked for all day costs the same in a small and in a large database: a send, a page of history,
+// the count of unread messages and the queue's first pages. Both databases are open in this process and asked in turn,
+// so a busy machine slows both. As many conversations are open in the large one: what grows is what lies behind them.
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { readConfig } from '../src/config.ts';
+import { openService } from '../src/open-service.ts';
+import { sizeLimits } from '../src/protocol/codes.ts';
+import type { OperationName, Output, RawInput } from '../src/protocol/operations.ts';
+import type { Actor } from '../src/services/core/actor.ts';
+import { execute } from '../src/services/execute.ts';
+import { median } from './program.ts';
+
+const messagesEach = 20;
+const openWanted = 50;
+/** Asked in one measurement: one alone is shorter than the system's clock of processor time. */
+const asked = 100;
+
+interface Side {
+  readonly asks: ReadonlyMap<string, (index: number) => Promise<unknown>>;
+  readonly messages: () => number;
+  readonly close: () => Promise<void>;
+}
+
+/** Writes rows past every handler: by their operations it would take hours. */
+function fill(
+  file: Database.Database,
+  {
+    organizationId,
+    applicationId,
+    messages,
+  }: Record<'organizationId' | 'applicationId', string> & { messages: number },
+): void {
+  const begun = Date.now() - 365 * 86_400_000;
+  const conversations = Math.max(openWanted, Math.ceil(messages / messagesEach));
+  const apart = Math.max(1, Math.floor((364 * 86_400_000) / conversations));
+  const id = (kind: number, number: string): string =>
+    `printf('%08x-0000-7000-800${kind}-%012x', ${number} / 65536, ${number})`;
+  const numbers = (count: number): string =>
+    `with recursive numbers(n) as (select 0 union all select n + 1 from numbers where n + 1 < ${count})`;
+  const status = `case when n < ${conversations - openWanted} then 'closed' else 'pending' end`;
+  file.transaction(() => {
+    file
+      .prepare(
+        `${numbers(conversations)} insert into visitors (id, visitor_id, organization_id, application_id, mode,
+           verified, verified_fields, attributes, created_at)
+         select ${id(1, 'n')}, ${id(2, 'n')}, ?, ?, 'live', 0, '', '{}', ${begun} + n * ${apart} from numbers`,
+      )
+      .run(organizationId, applicationId);
+    file
+      .prepare(
+        `${numbers(conversations)} insert into conversations (id, organization_id, application_id, visitor_key, mode,
+           status, subject, last_seq, last_visitor_seq, created_at, updated_at)
+         select ${id(3, 'n')}, ?, ?, ${id(1, 'n')}, 'live', ${status}, 'A question', ${messagesEach}, ${messagesEach},
+           ${begun} + n * ${apart}, ${begun} + n * ${apart} from numbers`,
+      )
+      .run(organizationId, applicationId);
+    file
+      .prepare(
+        `${numbers(conversations * messagesEach)} insert into messages (id, conversation_id, organization_id, seq,
+           changed_seq, sender_id, sender_role, content, content_format, internal, created_at)
+         select ${id(4, 'n')}, ${id(3, `(n / ${messagesEach})`)}, ?, n % ${messagesEach} + 1, n % ${messagesEach} + 1,
+           ${id(2, `(n / ${messagesEach})`)}, 'visitor', printf('%.200c', 'x'), 'plain', 0,
+           ${begun} + (n / ${messagesEach}) * ${apart} from numbers`,
+      )
+      .run(organizationId);
+    file
+      .prepare(
+        `${numbers(conversations * messagesEach)} insert into events (organization_id, conversation_id, mode, type,
+           audience, actor_id, message_id, created_at)
+         select ?, ${id(3, `(n / ${messagesEach})`)}, 'live', 'message:new', 'all', ${id(2, `(n / ${messagesEach})`)},
+           ${id(4, 'n')}, ${begun} + (n / ${messagesEach}) * ${apart} from numbers`,
+      )
+      .run(organizationId);
+  })();
+}
+
+/** Makes a database of so many messages and everything that is asked of it. */
+async function openSide(data: string, messages: number): Promise<Side> {
+  // The default windows with limits that are never reached.
+  const limit = '999999999/s,999999999/m,999999999/h';
+  const config = readConfig(
+    { data, durability: 'normal', limitVisitor: limit, limitApplication: limit, limitAddress: limit },
+    {},
+  );
+  const { service, close } = await openService(config, 'server', () => null);
+  const as =
+    (actor: Actor) =>
+    <N extends OperationName>(name: N, input: RawInput<N>): Promise<Output<N>> =>
+      execute({ service, actor, address: null, contentLimit: sizeLimits.contentRest }, name, input);
+  const local = as({ kind: 'local' });
+  const { id: organizationId } = await local('organizations.create', { name: 'Acme', slug: 'acme' });
+  await local('organizations.update', {
+    organization: 'acme',
+    plan: 'enterprise',
+    limits: { requestsPerMinute: 1_000_000_000 },
+  });
+  const { id: applicationId } = await local('applications.create', {
+    organization: 'acme',
+    name: 'Shop',
+    domains: ['acme.example'],
+  });
+  const { id: memberId } = await local('members.add', {
+    organization: 'acme',
+    email: 'member@acme.example',
+    name: 'Member',
+    role: 'admin',
+    password: 'a long password of a member',
+  });
+  const file = new Database(join(data, 'deskbell.db'), { timeout: 5_000 });
+  fill(file, { organizationId, applicationId, messages });
+  file.pragma('wal_checkpoint(truncate)');
+  const member = as({
+    kind: 'member',
+    organizationId,
+    memberId,
+    name: 'Member',
+    role: 'admin',
+    sessionId: 'bench',
+    sessionEndsAt: Number.MAX_SAFE_INTEGER,
+    scopes: null,
+    origin: null,
+  });
+  const visitor = as({
+    kind: 'visitor',
+    organizationId,
+    applicationId,
+    visitorId: randomUUID(),
+    mode: 'live',
+    via: 'origin',
+    origin: 'https://acme.example',
+  });
+  const { conversation } = await visitor('conversations.create', {});
+  // Spread over all that is there, so that what is read is not always in the cache.
+  const some = file.prepare<[number], { id: string }>(
+    'select id from conversations where rowid = 1 + ? * (select max(rowid) - 1 from conversations) / 100',
+  );
+  const places = Array.from({ length: asked }, (_, index) => some.get(index)?.id ?? conversation.id);
+  const count = file.prepare<[], { count: number }>('select count(*) as count from messages');
+  return {
+    asks: new Map<string, (index: number) => Promise<unknown>>([
+      [
+        'send',
+        (index) =>
+          visitor('messages.send', {
+            conversationId: conversation.id,
+            content: `${'x'.repeat(190)}${index}`,
+          }),
+      ],
+      [
+        'page of history',
+        (index) =>
+          member('staff.messages.list', { conversationId: places[index % asked] ?? conversation.id }),
+      ],
+      ['count of unread', () => visitor('conversations.unread', { conversationId: conversation.id })],
+      ['queue: pending', () => member('staff.conversations.list', { status: 'pending' })],
+      ['queue: everything', () => member('staff.conversations.list', {})],
+    ]),
+    messages: () => count.get()?.count ?? 0,
+    close: async () => {
+      file.close();
+      await close();
+    },
+  };
+}
+
+export interface FlatLine {
+  readonly what: string;
+  readonly deskbell: string;
+  readonly ceiling: string;
+  readonly ratio: string;
+}
+
+/** @param parent where the folders are made @param messages how many the large database holds */
+export async function flatCost(parent: string, messages: number, rounds: number): Promise<FlatLine[]> {
+  const folder = await mkdtemp(join(parent, 'deskbell-bench-'));
+  const sides: Side[] = [];
+  try {
+    const small = await openSide(join(folder, 'small'), 1_000);
+    sides.push(small);
+    const large = await openSide(join(folder, 'large'), messages);
+    sides.push(large);
+    const lines: FlatLine[] = [];
+    for (const [what, ask] of small.asks) {
+      const cost = { small: [] as number[], large: [] as number[] };
+      const other = large.asks.get(what);
+      if (other === undefined) throw new Error(`${what} is not asked of both`);
+      const before = { small: small.messages(), large: large.messages() };
+      // The first round warms both up, and isn't counted.
+      for (let round = 0; round <= rounds; round += 1)
+        for (const [side, one] of [
+          ['small', ask],
+          ['large', other],
+        ] as const) {
+          const at = process.cpuUsage();
+          for (let index = 0; index < asked; index += 1) await one(index);
+          const { user, system } = process.cpuUsage(at);
+          if (round > 0) cost[side].push((user + system) / asked);
+        }
+      const stored = what === 'send' ? (rounds + 1) * asked : 0;
+      if (small.messages() !== before.small + stored || large.messages() !== before.large + stored)
+        throw new Error(`${what}: messages were lost, or stored twice`);
+      lines.push({
+        what: `${what}, processor time, µs`,
+        deskbell: median(cost.large).toFixed(0),
+        ceiling: median(cost.small).toFixed(0),
+        ratio: (median(cost.large) / median(cost.small)).toFixed(2),
+      });
+    }
+    return lines;
+  } finally {
+    for (const side of sides) await side.close();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
