@@ -71,6 +71,12 @@ describe('refused with a sentence:', () => {
       () => buildDocx('<w:p>'.repeat(20_000)),
       'it can’t be read: it may be damaged',
     ],
+    [
+      'a DOCX with too much text',
+      'docx',
+      () => buildDocx(paragraph('tea '.repeat(1_000_000))),
+      'its text is too long: split it',
+    ],
     ['an empty DOCX', 'docx', () => buildDocx(''), 'it has no text'],
     [
       'an encrypted DOCX',
