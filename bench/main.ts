@@ -177,7 +177,9 @@ async function main(): Promise<void> {
   }
   if (chosen.has('flat')) {
     const { flatCost } = await import('./flat.ts');
-    print(await flatCost(values.folder, Number(values.messages), Number(values.rounds)), '1,000');
+    const lines = await flatCost(values.folder, Number(values.messages), Number(values.rounds));
+    console.log(`load ${loadavg()[0]?.toFixed(1)}`);
+    print(lines, '1,000');
   }
   if (chosen.has('queue')) {
     const { queueCost } = await import('./queue.ts');
