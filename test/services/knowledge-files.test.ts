@@ -50,6 +50,14 @@ function understated(): Uint8Array {
   return bytes;
 }
 
+/** Only what is drawn on a page is read: lines end at its edge. */
+const wordyPages = (): Uint8Array => {
+  const lines = Array.from({ length: 70 }, (_, line) =>
+    pdfLine('tea and cake '.repeat(9), 9, 820 - line * 11),
+  );
+  return buildPdf(Array.from({ length: 280 }, () => lines.join('')));
+};
+
 const manyPages = (): Uint8Array => buildPdf(Array.from({ length: 2_001 }, () => pdfLine('x', 12, 700)));
 const encrypt =
   '/Encrypt << /Filter /Standard /V 1 /R 2 /O (12345678901234567890123456789012) /U (12345678901234567890123456789012) /P -4 >> /ID [(a)(a)]';
@@ -98,6 +106,7 @@ describe('refused with a sentence:', () => {
       () => buildPdf([pdfLine('x', 12, 700)], { trailer: encrypt }),
       'it is encrypted: save it without a password',
     ],
+    ['a PDF with too much text', 'pdf', wordyPages, 'its text is too long: split it'],
     ['too many pages', 'pdf', manyPages, 'it has more than 2000 pages: split it'],
     ['too many bytes', 'pdf', () => new Uint8Array(20_000_001), 'it is larger than 20 MB: split it'],
     [
