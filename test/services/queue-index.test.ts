@@ -6,6 +6,8 @@ import { localOn } from '../../src/cli/local.ts';
 import { readConfig } from '../../src/config.ts';
 import type { QueueFacets } from '../../src/engine/repositories/conversations.ts';
 import { openService } from '../../src/open-service.ts';
+import { conversationStatus, priority } from '../../src/protocol/entities.ts';
+import { queueSort, type QueueSort } from '../../src/protocol/queue.ts';
 import { QueueIndex } from '../../src/services/chat/queue-index/queue-index.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { rowsOf } from '../helpers/database.ts';
@@ -20,6 +22,7 @@ import {
   type TestMember,
   type TestOrganization,
 } from '../helpers/fixtures.ts';
+import { seededRandom } from '../helpers/rounds.ts';
 
 let app: TestApp;
 let acme: TestOrganization;
@@ -271,26 +274,79 @@ describe('what removes', () => {
   });
 });
 
+const facetsOf = (place: number, other: Partial<QueueFacets>): QueueFacets => ({
+  place,
+  id: `c${place}`,
+  mode: 'live',
+  status: 'pending',
+  application_id: 'app',
+  assigned_to: null,
+  priority: 'normal',
+  channel: null,
+  snoozed: 0,
+  waiting_since: null,
+  created_at: place,
+  updated_at: place,
+  visitor_wrote: 0,
+  tag_ids: null,
+  readers: null,
+  ...other,
+});
+
+describe('the first of many', () => {
+  const waits = (one: QueueFacets): boolean => one.status === 'pending' && one.waiting_since !== null;
+  /** Each order as one text, the smaller first. */
+  const wide = (value: number): string => String(value).padStart(6, '0');
+  const latest = (value: number): string => wide(100_000 - value);
+  const orders: Readonly<Record<QueueSort, (one: QueueFacets) => string>> = {
+    queue: (one) => (waits(one) ? `0 ${wide(one.waiting_since ?? 0)}` : '1 ') + latest(one.updated_at),
+    updated: (one) => latest(one.updated_at),
+    newest: (one) => latest(one.created_at),
+    oldest: (one) => wide(one.created_at),
+    waiting: (one) =>
+      (one.waiting_since === null ? '1 ' : `0 ${wide(one.waiting_since)}`) + latest(one.updated_at),
+    priority: (one) =>
+      wide(3 - ['low', 'normal', 'high', 'urgent'].indexOf(one.priority)) +
+      (waits(one) ? wide(one.waiting_since ?? 0) : 'later') +
+      latest(one.updated_at),
+  };
+
+  it.each(queueSort.options)('are those that a sort of all puts first: %s', (sort) => {
+    const random = seededRandom();
+    const upTo = (most: number): number => Math.floor(most * random());
+    for (let round = 0; round < 30; round += 1) {
+      const index = new QueueIndex();
+      const all = Array.from({ length: 1 + upTo(300) }, (_, place) =>
+        facetsOf(place, {
+          id: `c${wide(upTo(100_000))}${place}`,
+          status: conversationStatus.options[upTo(3)] ?? 'closed',
+          priority: priority.options[upTo(4)] ?? 'normal',
+          // Few different times: what is equal must be told apart by what comes after it.
+          waiting_since: upTo(3) === 0 ? null : upTo(4),
+          created_at: upTo(5),
+          updated_at: upTo(5),
+        }),
+      );
+      for (const one of all) index.put(one);
+      const sorted = all
+        .toSorted((one, other) => {
+          const [first, second] = [orders[sort](one), orders[sort](other)];
+          return first === second ? (one.id < other.id ? 1 : -1) : first < second ? -1 : 1;
+        })
+        .map(({ id }) => id);
+      const most = 1 + upTo(40);
+      expect(index.first({ organizationId: 'acme', matching: [] }, sort, most)).toEqual({
+        ids: sorted.slice(0, most),
+        total: all.length,
+      });
+    }
+  });
+});
+
 describe('memory', () => {
   it('what no conversation has any more takes none', () => {
     const index = new QueueIndex();
-    const facets = (place: number, tag: string | null): QueueFacets => ({
-      place,
-      id: `c${place}`,
-      mode: 'live',
-      status: 'pending',
-      application_id: 'app',
-      assigned_to: null,
-      priority: 'normal',
-      channel: null,
-      snoozed: 0,
-      waiting_since: null,
-      created_at: place,
-      updated_at: place,
-      visitor_wrote: 0,
-      tag_ids: tag,
-      readers: null,
-    });
+    const facets = (place: number, tag: string | null): QueueFacets => facetsOf(place, { tag_ids: tag });
     index.put(facets(1, null));
     const before = index.kinds;
     for (let n = 0; n < 100; n += 1) index.put(facets(2, `tag${n}`));

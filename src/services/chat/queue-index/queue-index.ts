@@ -20,31 +20,29 @@ interface Entry {
   readonly updatedAt: number;
 }
 
-type Key = readonly [number, number, number];
+type Part = (entry: Entry) => number;
+const same: Part = () => 0;
 
-/** As the database orders them: three numbers each, the smaller one first. */
-const keys: Readonly<Record<QueueSort, (entry: Entry) => Key>> = {
-  queue: (one) => [isIdle(one) ? 1 : 0, pendingSince(one), -one.updatedAt],
-  updated: (one) => [-one.updatedAt, 0, 0],
-  newest: (one) => [-one.createdAt, 0, 0],
-  oldest: (one) => [one.createdAt, 0, 0],
-  waiting: (one) => [one.waitingSince === null ? 1 : 0, one.waitingSince ?? 0, -one.updatedAt],
-  priority: (one) => [-one.rank, isIdle(one) ? Number.MAX_SAFE_INTEGER : pendingSince(one), -one.updatedAt],
+/** As the database orders them: by three numbers each, the smaller one first; of equal ones the greater id comes first. */
+const orders: Readonly<Record<QueueSort, readonly [Part, Part, Part]>> = {
+  queue: [(one) => (isIdle(one) ? 1 : 0), (one) => pendingSince(one), (one) => -one.updatedAt],
+  updated: [(one) => -one.updatedAt, same, same],
+  newest: [(one) => -one.createdAt, same, same],
+  oldest: [(one) => one.createdAt, same, same],
+  waiting: [
+    (one) => (one.waitingSince === null ? 1 : 0),
+    (one) => one.waitingSince ?? 0,
+    (one) => -one.updatedAt,
+  ],
+  priority: [
+    (one) => -one.rank,
+    (one) => (isIdle(one) ? Number.MAX_SAFE_INTEGER : pendingSince(one)),
+    (one) => -one.updatedAt,
+  ],
 };
 
 const isIdle = ({ isPending, waitingSince }: Entry): boolean => waitingSince === null || !isPending;
 const pendingSince = ({ isPending, waitingSince }: Entry): number => (isPending ? (waitingSince ?? 0) : 0);
-
-interface Ranked {
-  readonly entry: Entry;
-  readonly key: Key;
-}
-
-/** Positive: the first one comes later. Of equal keys the greater id comes first. */
-function compare(one: Ranked, other: Ranked): number {
-  for (const at of [0, 1, 2] as const) if (one.key[at] !== other.key[at]) return one.key[at] - other.key[at];
-  return one.entry.id < other.entry.id ? 1 : -1;
-}
 
 export class QueueIndex {
   /** By place. */
@@ -121,18 +119,17 @@ export class QueueIndex {
    * @param most is held in memory, and ordered
    */
   first(filter: ConversationFilter, sort: QueueSort, most: number): { ids: string[]; total: number } {
-    const keyOf = keys[sort];
-    const kept = new Smallest(most);
+    const kept = new Smallest(most, orders[sort]);
     let total = 0;
     this.#each(filter, (word, n) =>
       eachSlot(word, n, (slot) => {
         const entry = this.#entries[slot];
         if (entry === undefined || !this.#waits(slot, filter.waitingSince)) return;
         total += 1;
-        kept.offer({ entry, key: keyOf(entry) });
+        kept.offer(entry);
       }),
     );
-    return { ids: kept.inOrder().map(({ entry }) => entry.id), total };
+    return { ids: kept.inOrder().map(({ id }) => id), total };
   }
 
   #waits(slot: number, since: number | undefined): boolean {
@@ -211,36 +208,72 @@ function namesOf(facets: QueueFacets): string[] {
   ];
 }
 
-/** The first ones of many, kept in a heap whose root is the last of them. */
+/**
+ * The first ones of many, kept in a heap whose root is the last of them. Nearly all of many are behind the root: they are
+ * held against its numbers, one by one, and nothing is made for them.
+ */
 class Smallest {
-  readonly #heap: Ranked[] = [];
+  readonly #heap: Entry[] = [];
   readonly #most: number;
+  readonly #order: readonly [Part, Part, Part];
+  /** The numbers of the root. */
+  #first = 0;
+  #second = 0;
+  #third = 0;
 
-  constructor(most: number) {
+  constructor(most: number, order: readonly [Part, Part, Part]) {
     this.#most = most;
+    this.#order = order;
   }
 
-  offer(one: Ranked): void {
+  offer(entry: Entry): void {
     const heap = this.#heap;
     if (heap.length < this.#most) {
-      heap.push(one);
+      heap.push(entry);
       this.#up(heap.length - 1);
-      return;
+    } else {
+      if (!this.#isBeforeRoot(entry)) return;
+      heap[0] = entry;
+      this.#down();
     }
-    const [last] = heap;
-    if (last === undefined || compare(one, last) >= 0) return;
-    heap[0] = one;
-    this.#down();
+    const [root] = heap;
+    if (root === undefined) return;
+    const [first, second, third] = this.#order;
+    this.#first = first(root);
+    this.#second = second(root);
+    this.#third = third(root);
   }
 
-  inOrder(): Ranked[] {
-    return this.#heap.toSorted(compare);
+  inOrder(): Entry[] {
+    return this.#heap.toSorted((one, other) => this.#compare(one, other));
+  }
+
+  #isBeforeRoot(entry: Entry): boolean {
+    const [root] = this.#heap;
+    if (root === undefined) return false;
+    const [first, second, third] = this.#order;
+    const one = first(entry);
+    if (one !== this.#first) return one < this.#first;
+    const two = second(entry);
+    if (two !== this.#second) return two < this.#second;
+    const three = third(entry);
+    if (three !== this.#third) return three < this.#third;
+    return entry.id > root.id;
+  }
+
+  /** Positive: the first one comes later. */
+  #compare(one: Entry, other: Entry): number {
+    for (const part of this.#order) {
+      const difference = part(one) - part(other);
+      if (difference !== 0) return difference;
+    }
+    return one.id < other.id ? 1 : -1;
   }
 
   /** Whether the one at a place stands behind the other one: that one is nearer to the root. */
   #isLater(one: number, other: number): boolean {
     const [first, second] = [this.#heap[one], this.#heap[other]];
-    return first !== undefined && second !== undefined && compare(first, second) > 0;
+    return first !== undefined && second !== undefined && this.#compare(first, second) > 0;
   }
 
   #swap(one: number, other: number): void {
