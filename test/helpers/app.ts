@@ -20,7 +20,10 @@ import type { TestDatabase } from './postgres.ts';
 import { copyTemplate } from './template-database.ts';
 
 export interface TestApp {
+  /** Where there are several servers, another one's each time. */
   readonly url: string;
+  /** The addresses of all its servers. */
+  readonly urls: readonly string[];
   readonly folder: string;
   /** Its database on PostgreSQL; null: it is in the folder. */
   readonly database: TestDatabase | null;
@@ -69,6 +72,8 @@ export interface TestAppOptions {
   readonly passwordCost?: number | undefined;
   /** Where its rows lie, whatever the run says; `cluster`: on PostgreSQL, with two more servers beside it. */
   readonly engine?: 'sqlite' | 'postgres' | 'cluster';
+  /** One server, also in a run of three: what is looked at is what one says of itself. */
+  readonly alone?: boolean;
 }
 
 /** Starts a server on an empty folder. */
@@ -76,8 +81,8 @@ export async function startApp(options: TestAppOptions = {}): Promise<TestApp> {
   const folder = await mkdtemp(join(tmpdir(), 'deskbell-test-'));
   const place: Place = { folder, database: null, environment: {}, clock: createTestClock() };
   const engine = options.engine ?? process.env['DESKBELL_TEST_ENGINE'];
-  if (engine === 'cluster') return startCluster(await onPostgres(place), options);
-  if (engine === 'postgres') return startOn(await onPostgres(place), options);
+  if (engine === 'cluster' && options.alone !== true) return startCluster(await onPostgres(place), options);
+  if (engine === 'postgres' || engine === 'cluster') return startOn(await onPostgres(place), options);
   // A key from elsewhere makes its own database.
   if (options.environment?.['DESKBELL_SECRET_KEY'] === undefined) await copyTemplate(folder);
   return startOn(place, options);
@@ -112,11 +117,13 @@ async function startCluster(place: Place, options: TestAppOptions): Promise<Test
   const stopOthers = async (): Promise<void> => {
     await Promise.all(others.splice(0).map((one) => one.stopServer()));
   };
+  const urls = [first, ...others].map(({ url }) => url);
   return {
     ...first,
+    urls,
     get url() {
       asked += 1;
-      return [first, ...others][asked % (others.length + 1)]?.url ?? first.url;
+      return urls[asked % urls.length] ?? first.url;
     },
     stop: async () => {
       await stopOthers();
@@ -167,6 +174,7 @@ async function startOn(place: Place, options: TestAppOptions, logged: string[] =
   };
   return {
     url,
+    urls: [url],
     folder,
     database,
     environment: place.environment,

@@ -13,7 +13,7 @@ let local: TestApp;
 
 beforeAll(async () => {
   app = await startApp({ flags: { baseUrl: 'https://chat.example' } });
-  local = await startApp();
+  local = await startApp({ alone: true });
   await createOrganization(app, 'acme');
 });
 afterAll(async () => {

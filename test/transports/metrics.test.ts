@@ -23,7 +23,7 @@ let admin: TestMember;
 let operator: TestMember;
 
 beforeAll(async () => {
-  app = await startApp({ flags: { trustProxy: '1' } });
+  app = await startApp({ alone: true, flags: { trustProxy: '1' } });
   acme = await createOrganization(app, 'acme');
   visitor = createVisitor(app, acme.application);
   admin = await createMember(app, 'acme', 'admin');
@@ -185,7 +185,7 @@ describe('what it says', () => {
   });
 
   it('counts what a limit refused, by its cause', async () => {
-    const limited = await startApp({ flags: { limitVisitor: '2/m' } });
+    const limited = await startApp({ alone: true, flags: { limitVisitor: '2/m' } });
     const organization = await createOrganization(limited, 'acme');
     const person = createVisitor(limited, organization.application);
     for (let index = 0; index < 5; index += 1) await person.call('GET', '/conversations');

@@ -209,19 +209,23 @@ describe('an API key', () => {
 
 describe("the service's own pages", () => {
   it('count by Sec-Fetch-Site on GET and HEAD alone', async () => {
+    const [origin = ''] = app.urls;
     const ask = async (
       method: string,
       site_: string | null,
       path = '/api/v1/conversations',
     ): Promise<number> =>
       (
-        await askRaw(app, {
-          method,
-          path,
-          headers: [...headers(own.id), ...(site_ === null ? [] : [['Sec-Fetch-Site', site_] as const])],
-        })
+        await askRaw(
+          { ...app, url: origin },
+          {
+            method,
+            path,
+            headers: [...headers(own.id), ...(site_ === null ? [] : [['Sec-Fetch-Site', site_] as const])],
+          },
+        )
       ).status;
-    const own = await createApplication(app, 'acme', new URL(app.url).origin);
+    const own = await createApplication(app, 'acme', origin);
     expect(await ask('GET', 'same-origin')).toBe(200);
     expect(await ask('HEAD', 'same-origin')).toBe(200);
     for (const site_ of [

@@ -265,7 +265,8 @@ function clientFrame(opcode: number, payload: Buffer): Buffer {
 
 describe('who does not read', () => {
   it('is cut off with 4408 while the others hear everything', async () => {
-    const visitor = createVisitor(app, acme.application);
+    // The server that is looked at below.
+    const visitor = createVisitor({ ...app, url: app.urls[0] ?? app.url }, acme.application);
     const member = await createMember(app, 'acme');
     const conversationId = await createConversation(visitor);
     await member.call('POST', `/conversations/${conversationId}/accept`);
