@@ -329,7 +329,7 @@ export class DeskController {
         const { open, views: saved } = context.state;
         if (open !== null) conversation.refreshDetail(open.id);
         // They follow the tag's name.
-        if (saved !== null) views.load().catch(() => undefined);
+        if (saved !== null) views.load().catch(() => queue.viewsMayHaveChanged());
       }),
       client.on('message:deleted', ({ conversationId, messageId }) =>
         conversation.messageDeleted(conversationId, messageId),

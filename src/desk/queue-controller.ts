@@ -2,6 +2,7 @@
 // 10,000 conversations cost no more than a page.
 import type { StaffConversationListItem } from '../protocol/entities.ts';
 import type { QueueFilter, StaffClient, StaffState } from '../sdk/staff-types.ts';
+import { asSdkError, isRetryable } from '../sdk/error.ts';
 import { errorMessage, type DeskContext } from './desk-context.ts';
 import { QueueSearch } from './queue-search.ts';
 import {
@@ -245,7 +246,11 @@ export class QueueController {
     this.#context.schedule(Math.max(recountAfterMs, this.#recountedAt + recountEveryMs - now), () => {
       this.#recountDue = false;
       this.#recountedAt = this.#context.now();
-      if (this.#context.state.connection === 'online') this.#countAll().catch(() => undefined);
+      if (this.#context.state.connection !== 'online') return;
+      this.#countAll().catch((error: unknown) => {
+        // Nothing else would bring the counts until something happens again.
+        if (isRetryable(asSdkError(error))) this.#scheduleRecount();
+      });
     });
   }
 

@@ -7,6 +7,8 @@ const orderName = 'views';
 
 export class SavedViews {
   readonly #context: DeskContext;
+  /** Of two answers under way, the one that was asked for later holds. */
+  #counting = 0;
 
   constructor(context: DeskContext) {
     this.#context = context;
@@ -24,8 +26,11 @@ export class SavedViews {
   async count(): Promise<void> {
     const { client, store, state } = this.#context;
     if (state.views === null || state.views.length === 0) return;
+    this.#counting += 1;
+    const round = this.#counting;
     const { counts } = await client.call<{ counts: { id: string; count: number }[] }>('GET', '/views/counts');
-    store.set({ viewCounts: new Map(counts.map(({ id, count }) => [id, count])) });
+    if (round === this.#counting)
+      store.set({ viewCounts: new Map(counts.map(({ id, count }) => [id, count])) });
   }
 
   /** Puts a view before the others, for this member where this face keeps it. */

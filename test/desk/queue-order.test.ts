@@ -304,6 +304,34 @@ describe('views', () => {
     expect(fixture.state().viewCounts.get('v1')).toBe(7 + counted);
   });
 
+  test('of two counts under way the later one holds, and one that failed is asked for again', async () => {
+    const late = Promise.withResolvers<object>();
+    const answers: unknown[] = [late.promise, { counts: [{ id: 'v1', count: 2 }] }];
+    const fixture = await withViews([one, two]);
+    await fixture.press('V', 'escape');
+    await fixture.advance(20_000);
+    fixture.staff.answers.set('GET /views/counts', () => answers.shift());
+    await fixture.staff.client.tag(one.id, 'refund');
+    await fixture.advance(6_000);
+    await fixture.staff.client.tag(two.id, 'refund');
+    await fixture.advance(6_000);
+    expect(fixture.state().viewCounts.get('v1')).toBe(2);
+    late.resolve({ counts: [{ id: 'v1', count: 1 }] });
+    await fixture.settle();
+    expect(fixture.state().viewCounts.get('v1')).toBe(2);
+    let asked = 0;
+    fixture.staff.answers.set('GET /views/counts', () => {
+      asked += 1;
+      if (asked === 1) throw sdkError('network', 'The service broke.');
+      return { counts: [{ id: 'v1', count: 3 }] };
+    });
+    await fixture.staff.client.untag(two.id, 'refund');
+    await fixture.advance(1_000);
+    expect([asked, fixture.state().viewCounts.get('v1')]).toEqual([1, 2]);
+    await fixture.advance(6_000);
+    expect([asked, fixture.state().viewCounts.get('v1')]).toEqual([2, 3]);
+  });
+
   test('one is written as a line that begins with what is shown, word by word; it is shown then', async () => {
     const sent: unknown[] = [];
     const fixture = await withViews([buildConversation(9, { tags: ['late'] }), two]);
