@@ -220,7 +220,7 @@ function declareTrouble(size: Size): void {
     await first.type('a long and careful answer');
     await first.waitFor('careful answer');
     await eventually(async () =>
-      expect(await server.readFilesOf('Ann')).toContain('a long and careful answer'),
+      expect(await server.readKeptFilesOf('Ann')).toContain('a long and careful answer'),
     );
     await first.kill('SIGKILL');
     await first.ended();

@@ -60,6 +60,8 @@ export interface ServerFixture {
   assignee(conversationId: string): Promise<string | null>;
   /** Everything that a member's programs keep on disk, as one text. */
   readFilesOf(name: string): Promise<string>;
+  /** What a member's next console finds: their files without those that are being written. */
+  readKeptFilesOf(name: string): Promise<string>;
   /** Ends the server as a loss of power would. */
   killServer(): Promise<void>;
   startServer(): Promise<void>;
@@ -74,6 +76,15 @@ const domain = 'shop.example';
 interface Member {
   readonly email: string;
   readonly id: string;
+}
+
+/** The text of every file in a folder and the folders in it. @param wanted the names of files that are read */
+async function textsIn(folder: string, wanted: (file: string) => boolean = () => true): Promise<string> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const texts = entries
+    .filter((entry) => entry.isFile() && wanted(entry.name))
+    .map((entry) => readFile(join(entry.parentPath, entry.name), 'utf8').catch(() => ''));
+  return (await Promise.all(texts)).join('\n');
 }
 
 /** Makes the organization, its application and its members, by the command line. */
@@ -230,14 +241,8 @@ export async function createServerFixture(names: readonly string[]): Promise<Ser
     status: async (id) => (await staff('GET', `/conversations/${id}`)).conversation.status as string,
     assignee: async (id) =>
       (await staff('GET', `/conversations/${id}`)).conversation.assignedTo as string | null,
-    readFilesOf: async (name) => {
-      const root = join(folder, 'people', name);
-      const entries = await readdir(root, { recursive: true, withFileTypes: true });
-      const texts = entries
-        .filter((entry) => entry.isFile())
-        .map((entry) => readFile(join(entry.parentPath, entry.name), 'utf8').catch(() => ''));
-      return (await Promise.all(texts)).join('\n');
-    },
+    readFilesOf: (name) => textsIn(join(folder, 'people', name)),
+    readKeptFilesOf: (name) => textsIn(join(folder, 'people', name), (file) => !file.endsWith('.tmp')),
     console: (name, size, environment = {}) =>
       open(openTerminal, ['console'], { ...size, environment: { ...environmentOf(name), ...environment } }),
     killServer: async () => {
