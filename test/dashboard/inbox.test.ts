@@ -494,31 +494,35 @@ describe('what it costs', () => {
     await signIn(page, noa);
     // What a conversation needs comes once the queue is there.
     await eventually(() => expect(requests.some((one) => one.includes('/room-'))).toBe(true));
-    // The page that goes still counts its queue: what it asks is no cost of the next.
-    await page.goto('about:blank');
-    requests.length = 0;
-    await page.goto(`${stage.app.url}/`);
-    await page.getByRole('listbox', { name: 'Queue' }).waitFor();
     const files = (): string[] =>
       requests.filter((one) => /\/assets\/|GET \/$/.test(one)).map((one) => one.replace('GET ', ''));
-    await eventually(() => expect(files().some((path) => path.includes('/room-'))).toBe(true));
-    await page.waitForTimeout(500);
-    await row(page, 'Costa').first().click();
-    await log(page).getByText('What does it cost?').waitFor();
-    await composer(page).fill('An answer');
-    await page.locator('.composer .send').waitFor();
-    expect(files()).toHaveLength(5);
-    // What the page's links begin early is what the script takes: each is asked once.
-    const asked = requests.slice(0, requests.indexOf('POST /api/v1/staff/ws-token'));
-    expect(asked.toSorted()).toEqual([
-      'GET /',
-      'GET /api/v1/staff/conversations',
-      'GET /api/v1/staff/session',
-      ...files()
-        .filter((path) => path !== '/' && !path.includes('/room-'))
-        .map((path) => `GET ${path}`)
-        .toSorted(),
-    ]);
+    // A browser that is short of time reports now and then a file twice that it has at hand; a link that the script can't
+    // use would be asked twice each time.
+    await eventually(async () => {
+      // The page that goes still counts its queue: what it asks is no cost of the next.
+      await page.goto('about:blank');
+      requests.length = 0;
+      await page.goto(`${stage.app.url}/`);
+      await page.getByRole('listbox', { name: 'Queue' }).waitFor();
+      await eventually(() => expect(files().some((path) => path.includes('/room-'))).toBe(true));
+      await page.waitForTimeout(500);
+      await row(page, 'Costa').first().click();
+      await log(page).getByText('What does it cost?').waitFor();
+      await composer(page).fill('An answer');
+      await page.locator('.composer .send').waitFor();
+      expect(files(), files().join(' ')).toHaveLength(5);
+      // What the page's links begin early is what the script takes: each is asked once.
+      const asked = requests.slice(0, requests.indexOf('POST /api/v1/staff/ws-token'));
+      expect(asked.toSorted()).toEqual([
+        'GET /',
+        'GET /api/v1/staff/conversations',
+        'GET /api/v1/staff/session',
+        ...files()
+          .filter((path) => path !== '/' && !path.includes('/room-'))
+          .map((path) => `GET ${path}`)
+          .toSorted(),
+      ]);
+    });
     // As they are on the line, whatever this browser had at hand.
     const size = async (path: string): Promise<number> => {
       const { promise, resolve } = Promise.withResolvers<number>();
