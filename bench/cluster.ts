@@ -7,13 +7,18 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { serve, type ServeProcess } from '../test/helpers/cli.ts';
 import { LoadSender, makeTalks, noLimits } from '../test/helpers/cluster-load.ts';
+import { steadyCost, type SteadyCost } from './cluster-steady.ts';
 import { stopServer } from '../test/helpers/postgres-end.ts';
 
 export interface ClusterFigures {
   /** Messages a second in each round. */
   readonly servers: readonly number[];
   readonly bare: readonly number[];
+  readonly steady: SteadyCost;
 }
+
+/** Messages a second of the steady part, and for how many seconds. */
+const steadyRate = { perSecond: 300, seconds: 20 };
 
 export interface ClusterOptions {
   readonly folder: string;
@@ -89,9 +94,10 @@ export async function clusterCost({
     const talks = await makeTalks(environment, pairs);
     for (let index = 0; index < 3; index += 1) nodes.push(await serve([], environment));
     const acked = (): number => senders.reduce((sum, sender) => sum + sender.acked.size, 0);
-    const figures = { servers: [] as number[], bare: [] as number[] };
+    const servers: number[] = [];
+    const bare: number[] = [];
     for (let round = 0; round < rounds; round += 1) {
-      figures.bare.push(await runBare(database.url('bare'), seconds));
+      bare.push(await runBare(database.url('bare'), seconds));
       senders.length = 0;
       for (const [index, talk] of talks.entries())
         senders.push(new LoadSender({ ...talk, pick: () => nodes[index % nodes.length]?.url ?? null }));
@@ -99,10 +105,16 @@ export async function clusterCost({
       while (acked() < pairs * 4) await new Promise((resolve) => setTimeout(resolve, 5));
       const [before, began] = [acked(), performance.now()];
       await new Promise((resolve) => setTimeout(resolve, seconds * 1_000));
-      figures.servers.push(((acked() - before) / (performance.now() - began)) * 1_000);
+      servers.push(((acked() - before) / (performance.now() - began)) * 1_000);
       await Promise.all(senders.map((sender) => sender.stop()));
     }
-    return figures;
+    const steady = await steadyCost({
+      talks: talks.slice(0, 30),
+      servers: nodes.map(({ url }) => url),
+      database: database.url('deskbell'),
+      ...steadyRate,
+    });
+    return { servers, bare, steady };
   } finally {
     await Promise.all(senders.map((sender) => sender.stop()));
     await Promise.all(nodes.map(({ running }) => running.stop('SIGTERM')));

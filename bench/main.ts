@@ -143,6 +143,44 @@ function print(lines: readonly Line[], against: string): void {
     );
 }
 
+async function cluster(): Promise<void> {
+  const { clusterCost } = await import('./cluster.ts');
+  const { servers, bare, steady } = await clusterCost({
+    folder: values.folder,
+    rounds: Number(values.rounds),
+    seconds: Number(values.seconds),
+    pairs: Number(values.pairs),
+  });
+  const [own, theirs] = [median(servers), median(bare)];
+  print(
+    [
+      {
+        what: `messages a second, three servers, load ${loadavg()[0]?.toFixed(1)}`,
+        deskbell: own.toFixed(0),
+        ceiling: theirs.toFixed(0),
+        ratio: (own / theirs).toFixed(2),
+      },
+    ],
+    'bare store',
+  );
+  const ms = ([half, most]: readonly [number, number]): string => `${half.toFixed(1)} / ${most.toFixed(1)}`;
+  const beside = {
+    'beside an open transaction': steady.besideStranger,
+    [`beside ${steady.dumps} copies of the database`]: steady.besideDumps,
+  };
+  print(
+    Object.entries(beside).flatMap(([name, times]) =>
+      (['acked', 'heard'] as const).map((what) => ({
+        what: `300 a second, ${name}: ${what}, median / p99, ms`,
+        deskbell: ms(times[what]),
+        ceiling: ms(steady.alone[what]),
+        ratio: (times[what][1] / steady.alone[what][1]).toFixed(2),
+      })),
+    ),
+    'alone',
+  );
+}
+
 async function main(): Promise<void> {
   if (values.help) {
     console.log(help);
@@ -190,27 +228,7 @@ async function main(): Promise<void> {
     );
     print(await queueCost(values.folder, Number(values.rounds)), 'bare SQL');
   }
-  if (chosen.has('cluster')) {
-    const { clusterCost } = await import('./cluster.ts');
-    const { servers, bare } = await clusterCost({
-      folder: values.folder,
-      rounds: Number(values.rounds),
-      seconds: Number(values.seconds),
-      pairs: Number(values.pairs),
-    });
-    const [own, theirs] = [median(servers), median(bare)];
-    print(
-      [
-        {
-          what: `messages a second, three servers, load ${loadavg()[0]?.toFixed(1)}`,
-          deskbell: own.toFixed(0),
-          ceiling: theirs.toFixed(0),
-          ratio: (own / theirs).toFixed(2),
-        },
-      ],
-      'bare store',
-    );
-  }
+  if (chosen.has('cluster')) await cluster();
   if (chosen.has('attacks')) {
     const { attacks } = await import('./attacks.ts');
     await attacks({

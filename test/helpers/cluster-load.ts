@@ -77,12 +77,14 @@ export async function makeTalks(
   return talks;
 }
 
-interface Frame {
+/** A frame from a server, as far as these clients read it. */
+export interface LoadFrame {
   readonly type: string;
   readonly payload: {
     readonly clientMessageId?: string;
     readonly serverMessageId?: string;
     readonly id?: string;
+    readonly content?: string;
     readonly messages?: readonly { readonly id: string }[];
   };
 }
@@ -90,9 +92,9 @@ interface Frame {
 const againAfterMs = 20;
 
 /** A socket that is connected again, to whichever server is picked, until it is told to end. */
-abstract class LoadClient {
+export abstract class LoadClient {
   readonly options: LoadOptions;
-  protected socket: WebSocket | null = null;
+  socket: WebSocket | null = null;
   /** Statuses of answers to requests for a token that were no success. */
   readonly refusals: number[] = [];
   /** For how long it was without a connection after it had lost one, ms. */
@@ -106,7 +108,7 @@ abstract class LoadClient {
   }
 
   protected abstract opened(socket: WebSocket): void;
-  protected abstract heard(frame: Frame): void;
+  protected abstract heard(frame: LoadFrame): void;
 
   start(): void {
     this.#loop = this.#run();
@@ -158,7 +160,7 @@ abstract class LoadClient {
     socket.on('message', (data: Buffer) => {
       // What a socket says after it was given up is not listened to: the next one says it again.
       if (over) return;
-      const frame = JSON.parse(data.toString()) as Frame;
+      const frame = JSON.parse(data.toString()) as LoadFrame;
       if (frame.type === 'error') {
         over = true;
         socket.terminate();
@@ -200,7 +202,7 @@ export class LoadSender extends LoadClient {
     while (this.#unacked.size < underWay && this.#sendNext(socket));
   }
 
-  protected heard({ type, payload }: Frame): void {
+  protected heard({ type, payload }: LoadFrame): void {
     if (type !== 'message:ack') return;
     const { clientMessageId: id = '', serverMessageId = '' } = payload;
     const earlier = this.acked.get(id);
@@ -250,7 +252,7 @@ export class LoadListener extends LoadClient {
     );
   }
 
-  protected heard({ type, payload }: Frame): void {
+  protected heard({ type, payload }: LoadFrame): void {
     if (type === 'room:joined') this.joined = true;
     if (type === 'message:new' && payload.id !== undefined) this.ids.push(payload.id);
     if (type === 'messages:sync') this.ids.push(...(payload.messages ?? []).map(({ id }) => id));
