@@ -79,6 +79,36 @@ describe('limits', () => {
     ).toBe(10);
   });
 
+  it('count keys that are new at several nodes at once, in any order, each use once', async () => {
+    const all = await Promise.all([openNode(), openNode(), openNode()]);
+    const keys = Array.from({ length: 24 }, (_, index) => `key ${index}`);
+    const windows = [{ limit: 1_000, windowMs: 3_600_000 }];
+    const wanted = new Map(keys.map((key) => [key, 0]));
+    const takes = Array.from({ length: 120 }, async (_, index) => {
+      // Two that follow each other have some keys in common, which the one names forwards and the other backwards.
+      const some = [0, 1, 2, 3].map((step) => keys[(index * 5 + step * (index % 7)) % keys.length] ?? '');
+      const named = [...new Set(index % 2 === 0 ? some : some.toReversed())];
+      for (const key of named) wanted.set(key, (wanted.get(key) ?? 0) + 1);
+      return all[index % 3]?.limiter.take(named.map((key) => ({ key, windows })));
+    });
+    expect(new Set(await Promise.all(takes))).toEqual(new Set([{ ok: true }]));
+    const rows = await beside('select key, uses from limits');
+    const counted = new Map(
+      rows.map(({ key, uses }) => {
+        const [[, , entries]] = JSON.parse(String(uses)) as [[number, number, [number, number][]]];
+        return [key, entries.reduce((sum, [, count]) => sum + count, 0)];
+      }),
+    );
+    expect(counted).toEqual(new Map([...wanted].filter(([, count]) => count > 0)));
+  });
+
+  it('change no index, so that a stranger’s open transaction makes no use slower than the one before', async () => {
+    await (await openNode()).limiter.take([{ key: 'k', windows: [{ limit: 5, windowMs: 3_600_000 }] }]);
+    expect(await beside("select indexdef from pg_indexes where tablename = 'limits'")).toEqual([
+      { indexdef: expect.stringMatching(/UNIQUE INDEX .* \(key\)$/) },
+    ]);
+  });
+
   it('answer one who asks again as soon as they were answered', async () => {
     const { limiter } = await openNode();
     const checks = [{ key: 'k', windows: [{ limit: 40, windowMs: 3_600_000 }] }];

@@ -22,16 +22,18 @@ const insertKeys: Statement = {
 };
 const lockKeys: Statement = {
   name: 'lock_keys',
-  text: 'select key, uses from limits where key = any($1::text[]) order by key for update',
+  text: 'select key, uses, ctid::text as place from limits where key = any($1::text[]) order by key for update',
 };
 const readKeys: Statement = {
   name: 'read_keys',
   text: 'select key, uses from limits where key = any($1::text[])',
 };
+// By where a row stands, which its lock holds: while a stranger's transaction is open, a look by key goes through all
+// versions that the row has had since.
 const update: Statement = {
-  name: 'update_keys',
+  name: 'update_places',
   text: `update limits set uses = u.uses, ends_at = u.ends_at
-    from unnest($1::text[], $2::text[], $3::bigint[]) as u(key, uses, ends_at) where limits.key = u.key`,
+    from unnest($1::tid[], $2::text[], $3::bigint[]) as u(place, uses, ends_at) where limits.ctid = u.place`,
 };
 const readClock: Statement = {
   name: 'read_clock',
@@ -49,6 +51,11 @@ const maxAttempts = 3;
 interface Row {
   readonly key: string;
   readonly uses: string;
+}
+
+/** A row that is locked, and where it stands until the end of the transaction. */
+interface LockedRow extends Row {
+  readonly place: string;
 }
 
 interface Asked {
@@ -179,26 +186,38 @@ async function decideOn(link: Link, group: readonly Asked[], now: number): Promi
     const { rows } = await link.query<Row>(readKeys, [keys]);
     return verdictsOn(group, usesOf(keys, rows), now);
   }
-  const [, , { rows }] = await Promise.all([
-    link.query(begin),
-    link.query(insertKeys, [keys]),
-    link.query<Row>(lockKeys, [keys]),
-  ]);
+  const [, { rows: known }] = await Promise.all([link.query(begin), link.query<LockedRow>(lockKeys, [keys])]);
+  const rows = known.length === keys.length ? known : await addKeys(link, keys);
   const uses = usesOf(keys, rows);
   const verdicts = verdictsOn(group, uses, now);
-  const changed = [...uses].filter(([, one]) => one.changed);
-  const [, ended] = await Promise.all([
+  const changed = rows.flatMap(({ key, place }) => {
+    const one = uses.get(key);
+    return one?.changed === true ? [{ place, one }] : [];
+  });
+  const [updated, ended] = await Promise.all([
     changed.length === 0
-      ? null
+      ? { count: 0 }
       : link.query(update, [
-          changed.map(([key]) => key),
-          changed.map(([, one]) => one.toText()),
-          changed.map(([, one]) => Math.ceil(one.endsAt())),
+          changed.map(({ place }) => place),
+          changed.map(({ one }) => one.toText()),
+          changed.map(({ one }) => Math.ceil(one.endsAt())),
         ]),
     link.query(commit),
   ]);
-  if (ended.command !== 'COMMIT') throw new StoreUnavailableError('The database did not count a use.');
+  if (ended.command !== 'COMMIT' || updated.count !== changed.length)
+    throw new StoreUnavailableError('The database did not count a use.');
   return verdicts;
+}
+
+/** Makes the rows that are missing, and locks all. Nothing is locked before, so no two nodes wait for each other. */
+async function addKeys(link: Link, keys: readonly string[]): Promise<readonly LockedRow[]> {
+  const [, , , { rows }] = await Promise.all([
+    link.query(rollback),
+    link.query(begin),
+    link.query(insertKeys, [keys]),
+    link.query<LockedRow>(lockKeys, [keys]),
+  ]);
+  return rows;
 }
 
 function usesOf(keys: readonly string[], rows: readonly Row[]): Map<string, LimitUses> {

@@ -1,5 +1,7 @@
 // The tables that nodes share and no export holds: who lives, who is present, which places are taken, how often what was
-// used. Unlogged: a database that has crashed has none of it, and each node tells its part again.
+// used. No index has what changes with each use: PostgreSQL could not leave a row's versions in one page then, and beside a
+// transaction that stays open each use would look at all of them. Unlogged: a database that has crashed has none of it, and
+// each node tells its part again.
 import type { Link } from './link.ts';
 
 const tables = `
@@ -15,12 +17,12 @@ create unlogged table if not exists seats (
 create index if not exists seats_node on seats (node);
 create unlogged table if not exists limits (
   key text collate "C" primary key, uses text not null, ends_at bigint not null);
-create index if not exists limits_ends_at on limits (ends_at);`;
+drop index if exists limits_ends_at;`;
 
 /** Whether the tables are there: a role that may not make any needs them to be. */
 export async function hasNodeTables(link: Link): Promise<boolean> {
   const { rows } = await link.query<{ found: number }>({
-    text: "select (to_regclass('limits_ends_at') is not null)::int as found",
+    text: "select (to_regclass('limits') is not null)::int as found",
   });
   return rows[0]?.found === 1;
 }
