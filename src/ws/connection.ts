@@ -16,7 +16,7 @@ import {
   type RoomSubscription,
   type TypingEvent,
 } from '../services/core/audience.ts';
-import { ServiceError } from '../services/core/errors.ts';
+import { ServiceError, toServiceError } from '../services/core/errors.ts';
 import { focusRenewalMs } from '../services/notifications/focus.ts';
 import { anonymousName } from '../services/core/serializers.ts';
 import { readTypistName } from '../services/chat/visitors.ts';
@@ -177,7 +177,7 @@ export class Connection {
         { connection: this.id, frame: frame?.type, err: describe(error) },
         'a frame could not be handled',
       );
-      this.close('internal', 'Something went wrong inside the service: connect again.');
+      this.closeAfter(error);
       return;
     }
     this.#sendError(frame, payload);
@@ -486,6 +486,17 @@ export class Connection {
     const held = this.#held ?? [];
     this.#held = null;
     for (const frame of held) this.#sendBytes(frame);
+  }
+
+  /**
+   * Closes the socket after an error that leaves unknown what its actor may do.
+   * @param error what was thrown; while the store can't be reached, the client is sent to another node
+   */
+  closeAfter(error: unknown): void {
+    const told = toServiceError(error);
+    if (told instanceof ServiceError && told.code === 'unavailable')
+      this.close('goingAway', 'The service can’t reach its database: connect again.');
+    else this.close('internal', 'Something went wrong inside the service: connect again.');
   }
 
   /** Ends the connection from our side. */

@@ -231,7 +231,7 @@ export class Hub {
       await connection.revalidate();
     } catch (error) {
       // Its rights are unknown now: it is closed and may connect again; the others are checked all the same.
-      connection.close('internal', 'Something went wrong inside the service: connect again.');
+      connection.closeAfter(error);
       this.#onError(error);
     }
   }

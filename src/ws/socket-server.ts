@@ -229,7 +229,7 @@ export class SocketServer {
     connection.doubt();
     connection.revalidate().catch((error: unknown) => {
       log.error({ err: String(error) }, 'a socket could not be checked again');
-      connection.close('internal', 'Something went wrong inside the service: connect again.');
+      connection.closeAfter(error);
     });
   }
 
