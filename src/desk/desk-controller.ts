@@ -30,6 +30,8 @@ export interface DeskControllerOptions extends DeskParts {
 
 const tickMs = 1_000;
 const colleaguesEveryMs = 60_000;
+/** The queue is asked for again so long after it could not be read. */
+const reloadAgainMs = 5_000;
 const minRetryMs = 1_000;
 const maxRetryMs = 30_000;
 
@@ -329,7 +331,8 @@ export class DeskController {
         const { open, views: saved } = context.state;
         if (open !== null) conversation.refreshDetail(open.id);
         // They follow the tag's name.
-        if (saved !== null) views.load().catch(() => queue.viewsMayHaveChanged());
+        if (saved !== null) views.load().catch(() => undefined);
+        queue.viewsMayHaveChanged();
       }),
       client.on('message:deleted', ({ conversationId, messageId }) =>
         conversation.messageDeleted(conversationId, messageId),
@@ -347,8 +350,19 @@ export class DeskController {
   #connected(): void {
     if (this.#hasBeenOnline) this.context.flash(this.context.say('connectedAgain'), 'good');
     this.#hasBeenOnline = true;
-    this.queue.reload().catch(this.context.report);
+    this.#reloadQueue();
     this.conversation.rejoin();
+  }
+
+  #reloadQueue(): void {
+    this.queue.reload().catch((error: unknown) => {
+      this.context.report(error);
+      // No event would bring what is missing; after the next interruption it is asked for anyway.
+      if (isRetryable(asSdkError(error)))
+        this.context.schedule(reloadAgainMs, () => {
+          if (!this.#stopped && this.#state.connection === 'online') this.#reloadQueue();
+        });
+    });
   }
 
   #messageFailed(conversationId: string): void {

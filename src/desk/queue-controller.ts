@@ -28,8 +28,10 @@ const firstRows = 20;
 const aheadRows = 20;
 /** What is kept of a tab that is not shown. */
 const keptRows = 100;
-const recountAfterMs = 800;
+const recountAfterMs = 1_000;
 const recountEveryMs = 5_000;
+/** For so long the service answers with counts that it has made before. */
+const countsKeptMs = 1_000;
 
 type Items = readonly StaffConversationListItem[];
 
@@ -39,6 +41,8 @@ export class QueueController {
   readonly #context: DeskContext;
   readonly #countViews: () => Promise<void>;
   #recountDue = false;
+  /** When something last happened that may have changed them. */
+  #countsMovedAt = 0;
   /** How often an event has changed the counts. */
   #moves = 0;
   #recountedAt = -recountEveryMs;
@@ -240,6 +244,11 @@ export class QueueController {
 
   /** The counts may be wrong: asks for them, soon and seldom. */
   #scheduleRecount(): void {
+    this.#countsMovedAt = this.#context.now();
+    this.#recountSoon();
+  }
+
+  #recountSoon(): void {
     if (this.#recountDue) return;
     this.#recountDue = true;
     const now = this.#context.now();
@@ -247,9 +256,11 @@ export class QueueController {
       this.#recountDue = false;
       this.#recountedAt = this.#context.now();
       if (this.#context.state.connection !== 'online') return;
+      // The answer may be older than what has happened just now.
+      if (this.#recountedAt - this.#countsMovedAt < countsKeptMs) this.#recountSoon();
       this.#countAll().catch((error: unknown) => {
         // Nothing else would bring the counts until something happens again.
-        if (isRetryable(asSdkError(error))) this.#scheduleRecount();
+        if (isRetryable(asSdkError(error))) this.#recountSoon();
       });
     });
   }

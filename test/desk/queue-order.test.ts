@@ -304,6 +304,24 @@ describe('views', () => {
     expect(fixture.state().viewCounts.get('v1')).toBe(7 + counted);
   });
 
+  test('what happens within a second of being counted is counted again: the service keeps its answer so long', async () => {
+    let counted = 0;
+    const fixture = await withViews([one, two]);
+    await fixture.press('V', 'escape');
+    await fixture.advance(20_000);
+    fixture.staff.answers.set('GET /views/counts', () => {
+      counted += 1;
+      return { counts: [{ id: 'v1', count: counted }] };
+    });
+    await fixture.staff.client.tag(one.id, 'refund');
+    await fixture.advance(900);
+    await fixture.staff.client.tag(two.id, 'refund');
+    await fixture.advance(100);
+    expect(counted).toBe(1);
+    await fixture.advance(20_000);
+    expect(counted).toBe(2);
+  });
+
   test('of two counts under way the later one holds, and one that failed is asked for again', async () => {
     const late = Promise.withResolvers<object>();
     const answers: unknown[] = [late.promise, { counts: [{ id: 'v1', count: 2 }] }];
