@@ -16,12 +16,13 @@ import {
   type RoomSubscription,
   type TypingEvent,
 } from '../services/core/audience.ts';
-import { ServiceError, toServiceError } from '../services/core/errors.ts';
+import { ServiceError } from '../services/core/errors.ts';
 import { focusRenewalMs } from '../services/notifications/focus.ts';
 import { anonymousName } from '../services/core/serializers.ts';
 import { readTypistName } from '../services/chat/visitors.ts';
 import { execute } from '../services/execute.ts';
 import type { ParticipantCall, Service } from '../services/service.ts';
+import { closingAfter } from './closing.ts';
 import { FrameError, frameIds, readFrame, toErrorPayload, writeEvent, writeFrame } from './frames.ts';
 import type { Hub } from './hub.ts';
 import type { SocketWriter } from './socket-writer.ts';
@@ -488,15 +489,10 @@ export class Connection {
     for (const frame of held) this.#sendBytes(frame);
   }
 
-  /**
-   * Closes the socket after an error that leaves unknown what its actor may do.
-   * @param error what was thrown; while the store can't be reached, the client is sent to another node
-   */
+  /** Closes the socket after an error that leaves unknown what its actor may do. */
   closeAfter(error: unknown): void {
-    const told = toServiceError(error);
-    if (told instanceof ServiceError && told.code === 'unavailable')
-      this.close('goingAway', 'The service can’t reach its database: connect again.');
-    else this.close('internal', 'Something went wrong inside the service: connect again.');
+    const { reason, message } = closingAfter(error);
+    this.close(reason, message);
   }
 
   /** Ends the connection from our side. */

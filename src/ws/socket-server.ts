@@ -17,6 +17,7 @@ import type { MemberActor, VisitorActor } from '../services/core/actor.ts';
 import type { OrganizationSubscription } from '../services/core/audience.ts';
 import { ServiceError } from '../services/core/errors.ts';
 import type { Service } from '../services/service.ts';
+import { closingAfter } from './closing.ts';
 import { Connection } from './connection.ts';
 import { Hub } from './hub.ts';
 import { SocketWriter } from './socket-writer.ts';
@@ -236,7 +237,8 @@ export class SocketServer {
   #refuse(socket: WebSocket, error: Error): void {
     if (!(error instanceof SocketAuthError)) {
       this.#options.log.error({ err: String(error) }, 'a socket could not be accepted');
-      socket.close(closeCodes.internal.code);
+      const { reason, message } = closingAfter(error);
+      socket.close(closeCodes[reason].code, message);
       return;
     }
     const reason = refusalCodes[error.code] ?? 'unauthorized';

@@ -2,8 +2,9 @@
 // time and in turn with other organizations; until then it is sent nothing and nothing is done for it.
 import { setImmediate as yieldToLoop } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { StoreUnavailableError } from '../../src/engine/engine.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
-import type { TestSocket } from '../helpers/client.ts';
+import { connectSocket, type TestSocket } from '../helpers/client.ts';
 import { eventually } from '../helpers/eventually.ts';
 import {
   createConversation,
@@ -104,6 +105,23 @@ describe('after a change of configuration', () => {
     await Promise.all(sockets.map((socket) => socket.drain()));
     // The one that was being checked all the while is checked again.
     expect(checks.length).toBeLessThanOrEqual(connections + 2);
+  });
+
+  it.each([
+    ['the store can’t be used', new StoreUnavailableError('down'), 1001],
+    ['something is broken', new Error('a fault'), 1011],
+  ])('a connection that can’t be checked because %s is told so', async (_why, error, code) => {
+    const { configCache } = app.service;
+    const broken = vi.spyOn(configCache, 'blocks').mockRejectedValue(error);
+    await changeConfiguration('acme', `Acme, ${code}`);
+    for (const socket of sockets.slice(0, connections)) expect((await socket.waitForClose()).code).toBe(code);
+    expect(sockets.at(-1)?.closed).toBe(null);
+    broken.mockRestore();
+    // One that comes is checked before it is let in: it hears the same.
+    const { body } = await visitor.call('POST', '/widget/ws-token');
+    vi.spyOn(configCache, 'application').mockRejectedValue(error);
+    const comes = await connectSocket(app.url, body.token as string, { origin: acme.application.origin });
+    expect((await comes.waitForClose()).code).toBe(code);
   });
 
   it('a withdrawn connection that waits for its check gets no event, and no answer to its next frame', async () => {
