@@ -57,6 +57,7 @@ export class DeskController {
   #hasBeenOnline = false;
   #colleaguesAt = -colleaguesEveryMs;
   #cancelTick = (): void => undefined;
+  #cancelReload = (): void => undefined;
 
   constructor({ keymap, notifier, ...parts }: DeskControllerOptions) {
     const context = new DeskContext(parts, initialState(parts.runtime.now()));
@@ -123,6 +124,7 @@ export class DeskController {
   stop(): void {
     this.#stopped = true;
     this.#cancelTick();
+    this.#cancelReload();
     for (const off of this.#undo) off();
     this.#notifications.stop();
     this.context.client.stop();
@@ -354,14 +356,21 @@ export class DeskController {
     this.conversation.rejoin();
   }
 
+  /** Reads the queue anew until it succeeds, is refused, or the connection ends: the next one reads it anyway. */
   #reloadQueue(): void {
-    this.queue.reload().catch((error: unknown) => {
+    this.#cancelReload();
+    this.queue.reload().catch((thrown: unknown) => {
+      const error = asSdkError(thrown);
       this.context.report(error);
-      // No event would bring what is missing; after the next interruption it is asked for anyway.
-      if (isRetryable(asSdkError(error)))
-        this.context.schedule(reloadAgainMs, () => {
-          if (!this.#stopped && this.#state.connection === 'online') this.#reloadQueue();
-        });
+      if (this.#stopped || !isRetryable(error)) return;
+      this.#cancelReload();
+      // No event would bring what is missing.
+      this.#cancelReload = this.context.schedule(
+        Math.max((error.retryAfter ?? 0) * 1000, reloadAgainMs),
+        () => {
+          if (this.#state.connection === 'online') this.#reloadQueue();
+        },
+      );
     });
   }
 

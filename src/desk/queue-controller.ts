@@ -1,5 +1,6 @@
 // Fills the queue: pages as they are needed, counts, and forgetting what no list shows, so that a day's events and
 // 10,000 conversations cost no more than a page.
+import { viewCountsKeptMs } from '../protocol/codes.ts';
 import type { StaffConversationListItem } from '../protocol/entities.ts';
 import type { QueueFilter, StaffClient, StaffState } from '../sdk/staff-types.ts';
 import { asSdkError, isRetryable } from '../sdk/error.ts';
@@ -28,10 +29,9 @@ const firstRows = 20;
 const aheadRows = 20;
 /** What is kept of a tab that is not shown. */
 const keptRows = 100;
-const recountAfterMs = 1_000;
+/** So that what set it off is in the answer. */
+const recountAfterMs = viewCountsKeptMs;
 const recountEveryMs = 5_000;
-/** For so long the service answers with counts that it has made before. */
-const countsKeptMs = 1_000;
 
 type Items = readonly StaffConversationListItem[];
 
@@ -41,7 +41,7 @@ export class QueueController {
   readonly #context: DeskContext;
   readonly #countViews: () => Promise<void>;
   #recountDue = false;
-  /** When something last happened that may have changed them. */
+  /** When something last happened that may have changed the counts. */
   #countsMovedAt = 0;
   /** How often an event has changed the counts. */
   #moves = 0;
@@ -257,7 +257,7 @@ export class QueueController {
       this.#recountedAt = this.#context.now();
       if (this.#context.state.connection !== 'online') return;
       // The answer may be older than what has happened just now.
-      if (this.#recountedAt - this.#countsMovedAt < countsKeptMs) this.#recountSoon();
+      if (this.#recountedAt - this.#countsMovedAt < viewCountsKeptMs) this.#recountSoon();
       this.#countAll().catch((error: unknown) => {
         // Nothing else would bring the counts until something happens again.
         if (isRetryable(asSdkError(error))) this.#recountSoon();

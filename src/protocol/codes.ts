@@ -64,6 +64,9 @@ export const closeCodes = {
   rateLimited: { code: 4429, reconnect: true },
 } as const;
 
+/** A view's count is kept and answered again for so long. Apart from the sizes, all of which the SDK's file carries. */
+export const viewCountsKeptMs = 1_000;
+
 /** Sizes and times of the contract. Lengths count UTF-16 code units after trimming. */
 export const sizeLimits = {
   bodyBytes: 65_536,

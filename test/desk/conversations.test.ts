@@ -329,6 +329,41 @@ describe('interruptions', () => {
     expect(fixture.flash()).toBe('Connected again; everything is up to date.');
   });
 
+  test('a queue that could not be read afterwards is asked for again, one time after the other, until it is there', async () => {
+    const fixture = await createModelFixture([buildConversation(1), buildConversation(2)]);
+    fixture.staff.connect('offline', start + 8_000);
+    fixture.staff.items = fixture.staff.items.filter(({ id }) => id !== buildConversation(2).id);
+    fixture.staff.failures.set('list', sdkError('unavailable', 'x', 503, 9));
+    fixture.staff.connect('online');
+    await fixture.settle();
+    expect(names(fixture)).toEqual(['Visitor 2', 'Visitor 1']);
+    fixture.staff.failures.set('list', sdkError('network'));
+    await fixture.advance(8_900);
+    const before = asked(fixture, 'list').length;
+    await fixture.advance(100);
+    expect(asked(fixture, 'list').length).toBeGreaterThan(before);
+    expect(names(fixture)).toEqual(['Visitor 2', 'Visitor 1']);
+    await fixture.advance(5_000);
+    expect(names(fixture)).toEqual(['Visitor 1']);
+  });
+
+  test('a connection that ends and comes back in between asks for the queue once', async () => {
+    const fixture = await createModelFixture([buildConversation(1)]);
+    await fixture.advance(20_000);
+    fixture.staff.connect('offline', start + 8_000);
+    fixture.staff.failures.set('list', sdkError('network'));
+    fixture.staff.connect('online');
+    await fixture.settle();
+    fixture.staff.connect('offline', start + 8_000);
+    fixture.staff.connect('online');
+    await fixture.settle();
+    // What the connection has set off is over; the attempt that was planned before it is not made any more.
+    await fixture.advance(4_000);
+    const before = fixture.staff.calls.length;
+    await fixture.advance(30_000);
+    expect(fixture.staff.calls.slice(before)).toEqual([]);
+  });
+
   test('the first connection is nothing to speak of', async () => {
     expect((await createModelFixture([])).flash()).toBe('');
   });

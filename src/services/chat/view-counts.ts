@@ -1,5 +1,6 @@
 // How many conversations each view has: all views of a member in one snapshot. Counted again at most once a second for each
 // question, however often it is asked.
+import { viewCountsKeptMs } from '../../protocol/codes.ts';
 import type { Input, Output } from '../../protocol/operations.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { ConversationFilter } from '../../engine/repositories/conversations.ts';
@@ -9,7 +10,6 @@ import { queueFilter } from './queue-filter.ts';
 import { countFitting } from './queue-list.ts';
 import { readViewQuery } from './views.ts';
 
-const keptMs = 1_000;
 /** Questions that are kept before old ones are thrown away. */
 const maxKept = 10_000;
 
@@ -41,7 +41,7 @@ function keepCounts(call: MemberCall, views: readonly ViewRow[]): Map<string, Pr
   const kept = keptCounts.get(engine) ?? new Map<string, KeptCount>();
   keptCounts.set(engine, kept);
   const now = engine.clock.monotonic();
-  const isFresh = ({ at }: KeptCount): boolean => now - at < keptMs;
+  const isFresh = ({ at }: KeptCount): boolean => now - at < viewCountsKeptMs;
   if (kept.size >= maxKept) for (const [old, one] of kept) if (!isFresh(one)) kept.delete(old);
   const asked = new Map<string, Promise<number>>();
   const missing: ViewRow[] = [];
