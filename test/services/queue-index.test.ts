@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { localOn } from '../../src/cli/local.ts';
 import { readConfig } from '../../src/config.ts';
-import type { QueueFacets } from '../../src/engine/repositories/conversations.ts';
+import type { ConversationFilter, QueueFacets } from '../../src/engine/repositories/conversations.ts';
 import { openService } from '../../src/open-service.ts';
 import { conversationStatus, priority } from '../../src/protocol/entities.ts';
 import { queueSort, type QueueSort } from '../../src/protocol/queue.ts';
@@ -339,6 +339,70 @@ describe('the first of many', () => {
         ids: sorted.slice(0, most),
         total: all.length,
       });
+    }
+  });
+});
+
+describe('lists that are kept', () => {
+  const asked: readonly ConversationFilter[] = [
+    { organizationId: 'acme', matching: [] },
+    { organizationId: 'acme', matching: [], status: 'pending', snoozed: false },
+    { organizationId: 'acme', matching: [], assignedTo: null, tagIds: ['bug'] },
+    { organizationId: 'acme', matching: [], unread: { readerId: 'ann', is: true } },
+    { organizationId: 'acme', matching: [], unread: { readerId: 'ann', is: false }, status: 'closed' },
+    { organizationId: 'acme', matching: [], waitingSince: 3 },
+    // One that hardly any fits: its list ends before the page does.
+    { organizationId: 'acme', matching: [], priorities: ['urgent'], channel: 'email', mode: 'test' },
+  ];
+
+  it('say after every change what a new index says', () => {
+    const random = seededRandom();
+    const upTo = (most: number): number => Math.floor(most * random());
+    const any = (place: number): QueueFacets =>
+      facetsOf(place, {
+        id: `c${String(upTo(100_000)).padStart(6, '0')}-${place}`,
+        mode: upTo(8) === 0 ? 'test' : 'live',
+        status: conversationStatus.options[upTo(3)] ?? 'closed',
+        priority: priority.options[upTo(4)] ?? 'normal',
+        assigned_to: upTo(2) === 0 ? 'ann' : null,
+        channel: upTo(4) === 0 ? 'email' : null,
+        snoozed: upTo(10) === 0 ? 1 : 0,
+        waiting_since: upTo(3) === 0 ? upTo(8) : null,
+        created_at: upTo(500),
+        updated_at: upTo(500),
+        visitor_wrote: upTo(2),
+        tag_ids: upTo(3) === 0 ? 'bug' : null,
+        readers: upTo(2) === 0 ? 'ann' : null,
+      });
+    const rows = new Map(Array.from({ length: 2_500 }, (_, place) => [place, any(place)] as const));
+    const index = new QueueIndex();
+    for (const one of rows.values()) index.put(one);
+    const questions = asked.flatMap((filter) => queueSort.options.map((sort) => ({ filter, sort })));
+    for (let round = 0; round < 60; round += 1) {
+      // More questions than are kept would keep none: those of one round are asked again in the next.
+      const some = questions.filter((_, at) => (at + Math.floor(round / 10)) % 6 === 0);
+      for (let change = 0; change < 40; change += 1) {
+        const place = upTo(2_700);
+        if (upTo(4) === 0) {
+          rows.delete(place);
+          index.drop(place);
+        } else {
+          const row = any(place);
+          rows.set(place, row);
+          index.put(row);
+        }
+      }
+      const anew = new QueueIndex();
+      for (const one of rows.values()) anew.put(one);
+      for (const { filter, sort } of some) {
+        const most = 1 + upTo(60);
+        expect([filter, sort, index.first(filter, sort, most)]).toEqual([
+          filter,
+          sort,
+          anew.first(filter, sort, most),
+        ]);
+        expect(index.count(filter)).toBe(anew.count(filter));
+      }
     }
   });
 });

@@ -9,7 +9,7 @@ import { inTurns, passByState } from '../queue-stretches.ts';
 import { QueueIndex } from './queue-index.ts';
 
 /** Conversations in all indexes, and in one. */
-const maxConversations = { all: 400_000, one: 300_000 };
+const maxConversations = { all: 800_000, one: 600_000 };
 const unusedMs = 15 * 60_000;
 /** Conversations that are read again between two turns of the loop. */
 const perTurn = 400;
