@@ -40,6 +40,31 @@ const withoutDevtools = {
   },
 };
 
+/** zod's messages in fifty languages, of which none is said: its own English is built in. */
+const withoutLocales = {
+  name: 'without-locales',
+  setup(build) {
+    build.onLoad({ filter: /[\\/]zod[\\/]v4[\\/]locales[\\/]index\.js$/ }, () => ({
+      contents: 'export { default as en } from "./en.js";',
+    }));
+  },
+};
+
+/** nodemailer's own table of media types, which every file that is sent goes without: it is told its type. */
+const oneTableOfTypes = {
+  name: 'one-table-of-types',
+  setup(build) {
+    const own = /[\\/]nodemailer[\\/]dist[\\/]esm[\\/]mime-funcs[\\/]mime-types\.js$/;
+    build.onLoad({ filter: own }, () => ({
+      contents: `
+        import { extension, lookup } from 'mime-types';
+        export const detectMimeType = (name) => (name && lookup(name)) || 'application/octet-stream';
+        export const detectExtension = (type) => (type && extension(type)) || 'bin';`,
+      resolveDir: root,
+    }));
+  },
+};
+
 /** Everything that is built, as esbuild options; what runs in a browser joins as a further entry. */
 const targets = [
   {
@@ -61,7 +86,7 @@ const targets = [
     external: ['better-sqlite3'],
     // React ships two builds of itself and chooses by this name.
     define: { 'process.env.NODE_ENV': '"production"' },
-    plugins: [withoutDevtools],
+    plugins: [withoutDevtools, withoutLocales, oneTableOfTypes],
     // CommonJS packages inside an ES module still call require for Node's own modules.
     banner: {
       js: "import{createRequire as deskbellRequire}from'node:module';const require=deskbellRequire(import.meta.url);",
@@ -157,7 +182,7 @@ async function shrink(text, format) {
   return { text: short, brotli };
 }
 
-/** What runs in browsers: flat files in one folder, names with a hash for all but widget.js, sdk.js, panel.js and security.js. */
+/** What runs in browsers, compressed: nearly all take brotli, and the server unpacks for the others. Flat files in one folder, names with a hash for all but widget.js, sdk.js, panel.js and security.js. */
 async function buildWeb(bundle, folder) {
   mkdirSync(folder, { recursive: true });
   const hashed = (name, entry, more) =>
@@ -200,8 +225,8 @@ async function buildWeb(bundle, folder) {
   });
   for (const name of readdirSync(folder)) {
     const built = readFileSync(join(folder, name), 'utf8');
-    const { text, brotli } = await shrink(built, name === 'widget.js' ? 'iife' : 'esm');
-    writeFileSync(join(folder, name), text);
+    const { brotli } = await shrink(built, name === 'widget.js' ? 'iife' : 'esm');
+    rmSync(join(folder, name));
     writeFileSync(join(folder, `${name}.br`), brotli);
   }
   return [conversation, panel, widget, sdk, security];
@@ -317,7 +342,7 @@ export async function buildDashboard(bundle, folder) {
     const path = join(assets, name);
     const built = readFileSync(path, 'utf8');
     const { text, brotli } = await shrink(built, name.endsWith('.js') ? 'esm' : null);
-    writeFileSync(path, text);
+    rmSync(path);
     writeFileSync(`${path}.br`, brotli);
     files[name] = { type: types[name.split('.').at(-1)], bytes: Buffer.byteLength(text) };
   }
@@ -362,7 +387,7 @@ function manifest(folder) {
   return JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8'));
 }
 
-/** One section of the notices: name, version, licence and the licence's text as the package ships it. */
+/** What the notices say of a package: name, version and licence, and the licence's text as the package ships it. */
 function notice(folder) {
   const { name, version, license } = manifest(folder);
   if (typeof license !== 'string')
@@ -370,16 +395,24 @@ function notice(folder) {
   const texts = readdirSync(join(root, folder))
     .filter((file) => /^(licen[cs]e|copying|notice)/i.test(file))
     .map((file) => readFileSync(join(root, folder, file), 'utf8').trim());
-  return [`${name} ${version} (${license})`, ...texts].join('\n\n');
+  return { heading: `${name} ${version} (${license})`, text: texts.join('\n\n') };
+}
+
+/** The notices of packages: those that ship the very same text share one section. */
+function noticesOf(folders) {
+  const sections = Map.groupBy(folders.map(notice), ({ text }) => text);
+  return [...sections]
+    .map(([text, packages]) => [packages.map(({ heading }) => heading).join('\n'), text].join('\n\n').trim())
+    .join(`\n\n${'-'.repeat(72)}\n\n`);
 }
 
 /** A package as CycloneDX names it. */
 function component(folder, type) {
-  const { name, version, description, license } = manifest(folder);
+  const { name, version, license } = manifest(folder);
   const purl = `pkg:npm/${name.replace('@', '%40')}@${version}`;
   // An identifier of SPDX stands by itself; two of them with an operator are an expression.
   const licenses = [/[ (]/.test(license) ? { expression: license } : { license: { id: license } }];
-  return { 'bom-ref': purl, type, name, version, description, scope: 'required', licenses, purl };
+  return { 'bom-ref': purl, type, name, version, scope: 'required', licenses, purl };
 }
 
 /**
@@ -434,9 +467,8 @@ async function build({ build: bundle }) {
     // Served under /docs as they are; rendered at the first request.
     cpSync(join(root, 'docs'), join(fresh, 'docs'), { recursive: true });
     const bundled = bundledPackages(results.map((result) => result.metafile));
-    const notices = bundled.map(notice);
-    writeFileSync(join(fresh, 'THIRD-PARTY-NOTICES.txt'), `${notices.join(`\n\n${'-'.repeat(72)}\n\n`)}\n`);
-    writeFileSync(join(fresh, 'sbom.cdx.json'), `${JSON.stringify(billOfMaterials(bundled), null, 2)}\n`);
+    writeFileSync(join(fresh, 'THIRD-PARTY-NOTICES.txt'), `${noticesOf(bundled)}\n`);
+    writeFileSync(join(fresh, 'sbom.cdx.json'), `${JSON.stringify(billOfMaterials(bundled))}\n`);
     rmSync(join(root, 'dist'), { recursive: true, force: true });
     renameSync(fresh, join(root, 'dist'));
   } finally {

@@ -1,5 +1,5 @@
 // Owns: whether what is asked for all day costs the same in a small and in a large database: a send, a page of history,
-// the count of unread messages and the queue's first pages. Both databases are open in this process and asked in turn,
+// the count of unread messages, the queue's first pages, and a start of the server. Both databases are open in this process and asked in turn,
 // so a busy machine slows both. As many conversations are open in the large one: what grows is what lies behind them.
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -11,12 +11,13 @@ import { sizeLimits } from '../src/protocol/codes.ts';
 import type { OperationName, Output, RawInput } from '../src/protocol/operations.ts';
 import type { Actor } from '../src/services/core/actor.ts';
 import { execute } from '../src/services/execute.ts';
-import { median } from './program.ts';
+import { median, startUp } from './program.ts';
 
 const messagesEach = 20;
 const openWanted = 50;
 /** Asked in one measurement: one alone is shorter than the system's clock of processor time. */
 const asked = 100;
+const startRuns = 5;
 
 interface Side {
   readonly asks: ReadonlyMap<string, (index: number) => Promise<unknown>>;
@@ -209,6 +210,17 @@ export async function flatCost(parent: string, messages: number, rounds: number)
         ratio: (median(cost.large) / median(cost.small)).toFixed(2),
       });
     }
+    for (const side of sides.splice(0)) await side.close();
+    const starts = [
+      await startUp(startRuns, join(folder, 'small')),
+      await startUp(startRuns, join(folder, 'large')),
+    ] as const;
+    lines.push({
+      what: 'start to first /healthz, ms',
+      deskbell: starts[1].toFixed(0),
+      ceiling: starts[0].toFixed(0),
+      ratio: (starts[1] / starts[0]).toFixed(2),
+    });
     return lines;
   } finally {
     for (const side of sides) await side.close();

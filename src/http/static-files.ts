@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { gzipSync } from 'node:zlib';
+import { brotliDecompressSync, gzipSync } from 'node:zlib';
 import type Koa from 'koa';
 import type { Context } from 'koa';
 import { ServiceError } from '../services/core/errors.ts';
@@ -15,7 +15,7 @@ export interface StaticFile {
   readonly digest: string;
   /** A name with a hash of the content never means anything else. */
   readonly immutable: boolean;
-  readonly plain: Buffer;
+  readonly plain: () => Buffer;
   readonly encoded: ReadonlyMap<Encoding, () => Buffer>;
 }
 
@@ -26,6 +26,8 @@ const types: ReadonlyMap<string, string> = new Map([
 ]);
 /** The better one first. */
 const encodings: readonly Encoding[] = ['br', 'gzip'];
+/** What a file's name ends with where it is kept compressed. */
+const compressed = '.br';
 const hashedName = /-[0-9A-Z]{8}\.[a-z]+$/;
 
 /** The folder of the built files: beside the bundle when published, in the checkout otherwise; null before the first build. */
@@ -78,35 +80,33 @@ export function sendFile(ctx: Context, file: StaticFile): void {
     return;
   }
   if (encoding !== null) ctx.set('Content-Encoding', encoding);
-  ctx.body = (encoding === null ? undefined : file.encoded.get(encoding)?.()) ?? file.plain;
+  ctx.body = (encoding === null ? undefined : file.encoded.get(encoding)?.()) ?? file.plain();
 }
 
 /**
- * Every file of a folder by its path on the server. They are few and small, so they stay in memory.
+ * Every file of a folder by its path on the server. They are there with brotli alone, few and small, so they stay in memory.
  * @param prefix of the paths
  */
 export function readFiles(folder: string, prefix = '/'): ReadonlyMap<string, StaticFile> {
   const files = new Map<string, StaticFile>();
-  for (const name of readdirSync(folder)) {
+  for (const packed of readdirSync(folder).filter((one) => one.endsWith(compressed))) {
+    const name = packed.slice(0, -compressed.length);
     const type = types.get(name.slice(name.lastIndexOf('.') + 1));
     if (type === undefined) continue;
-    const plain = readFileSync(join(folder, name));
-    const brotli = join(folder, `${name}.br`);
-    // Few clients take no brotli. Their copy is made when the first of them asks, and is not in the package.
+    const bytes = readFileSync(join(folder, packed));
+    // Few clients take no brotli. Their copies are made when the first of them asks, and are not in the package.
+    let unpacked: Buffer | undefined;
+    const plain = (): Buffer => (unpacked ??= brotliDecompressSync(bytes));
     let zipped: Buffer | undefined;
-    const encoded = new Map<Encoding, () => Buffer>([
-      ['gzip', () => (zipped ??= gzipSync(plain, { level: 9 }))],
-    ]);
-    if (existsSync(brotli)) {
-      const bytes = readFileSync(brotli);
-      encoded.set('br', () => bytes);
-    }
     files.set(prefix + name, {
       type,
-      digest: createHash('sha256').update(plain).digest('base64url').slice(0, 22),
+      digest: createHash('sha256').update(bytes).digest('base64url').slice(0, 22),
       immutable: hashedName.test(name),
       plain,
-      encoded,
+      encoded: new Map<Encoding, () => Buffer>([
+        ['br', () => bytes],
+        ['gzip', () => (zipped ??= gzipSync(plain(), { level: 9 }))],
+      ]),
     });
   }
   return files;

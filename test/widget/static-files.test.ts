@@ -13,13 +13,19 @@ let app: TestApp;
 let names: string[];
 
 beforeAll(async () => {
-  names = await readdir(web).catch(() => {
+  const packed = await readdir(web).catch(() => {
     throw new Error('There is no dist/web: run npm run build first, as npm test does.');
   });
+  names = packed.map((name) => name.replace(/\.br$/, ''));
   app = await startApp();
 });
 
 afterAll(() => app.stop());
+
+/** A file as it is in the browser: the build keeps it compressed. */
+async function unpacked(name: string): Promise<Buffer> {
+  return brotliDecompressSync(await readFile(join(web, `${name}.br`)));
+}
 
 interface Answer {
   readonly status: number;
@@ -47,8 +53,7 @@ function hashed(kind: string): string {
 }
 
 describe('the size', () => {
-  const brotli = async (name: string): Promise<number> =>
-    brotliCompressSync(await readFile(join(web, name))).length;
+  const brotli = async (name: string): Promise<number> => brotliCompressSync(await unpacked(name)).length;
 
   test('widget.js is at most 5 kB', async () => {
     expect(await brotli('widget.js')).toBeLessThanOrEqual(5_000);
@@ -60,16 +65,16 @@ describe('the size', () => {
 
   test('what the clip needs is at most 4 kB, in one file that is loaded with the first file chosen', async () => {
     expect(await brotli(hashed('tray'))).toBeLessThanOrEqual(4_000);
-    const text = await readFile(join(web, hashed('tray')), 'utf8');
-    const panel = await readFile(join(web, hashed('panel')), 'utf8');
+    const text = (await unpacked(hashed('tray'))).toString();
+    const panel = (await unpacked(hashed('panel'))).toString();
     // Neither takes anything from a file of its own: that would be one more request before a visitor can write.
     for (const one of [text, panel]) expect(one).not.toMatch(/(?:^|;)import(?!\()|from"\.\//);
     expect(panel).toContain(`import("./${hashed('tray')}")`);
   });
 
   test('each language is a file of its own, and none carries another', async () => {
-    const german = await readFile(join(web, hashed('de')), 'utf8');
-    const panel = await readFile(join(web, hashed('panel')), 'utf8');
+    const german = (await unpacked(hashed('de'))).toString();
+    const panel = (await unpacked(hashed('panel'))).toString();
     expect(german).toContain('Nachricht schreiben');
     expect(panel).toContain('Write a message');
     for (const foreign of ['Nachricht schreiben', 'Escriba un mensaje', 'اكتب رسالة', 'Napisz wiadomość'])
@@ -80,7 +85,7 @@ describe('the size', () => {
 
   test('nothing parses HTML, evaluates text or writes styles into the page', async () => {
     for (const name of names.filter((one) => one.endsWith('.js'))) {
-      const text = await readFile(join(web, name), 'utf8');
+      const text = (await unpacked(name)).toString();
       expect(text, name).not.toMatch(
         /innerHTML|outerHTML|insertAdjacentHTML|DOMParser|createContextualFragment|document\.write|\beval\(|new Function|srcdoc|postMessage\([^)]*"\*"/,
       );
@@ -104,7 +109,7 @@ describe('how files are served', () => {
       expect(headers['cache-control']).toContain('max-age=300');
       expect(headers['cache-control']).not.toContain('immutable');
       expect(headers['set-cookie']).toBeUndefined();
-      expect(body).toEqual(await readFile(join(web, path)));
+      expect(body).toEqual(await unpacked(path));
       const again = await ask(path, { 'if-none-match': headers.etag! });
       expect(again.status).toBe(304);
       expect(again.body.length).toBe(0);
@@ -137,7 +142,7 @@ describe('how files are served', () => {
     ['', undefined],
     ['brotli', undefined],
   ])('Accept-Encoding %j is answered with %s', async (accepts, encoding) => {
-    const plain = await readFile(join(web, 'widget.js'));
+    const plain = await unpacked('widget.js');
     const { headers, body } = await ask('/widget.js', { 'accept-encoding': accepts });
     expect(headers['content-encoding']).toBe(encoding);
     expect(headers['content-length']).toBe(String(body.length));
