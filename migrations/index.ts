@@ -20,6 +20,7 @@ import * as outbox from './0016-outbox.ts';
 import * as notifications from './0017-notifications.ts';
 import * as files from './0018-files.ts';
 import * as mail from './0019-mail.ts';
+import * as searchWords from './0020-search-words.ts';
 
 export interface Migration {
   readonly name: string;
@@ -46,4 +47,5 @@ export const migrations: readonly Migration[] = [
   { name: '0017-notifications', up: notifications.up },
   { name: '0018-files', up: files.up },
   { name: '0019-mail', up: mail.up },
+  { name: '0020-search-words', up: searchWords.up },
 ];

@@ -16,7 +16,7 @@ import { sizeLimits } from '../../src/protocol/codes.ts';
 import type { VisitorActor } from '../../src/services/core/actor.ts';
 import { execute } from '../../src/services/execute.ts';
 import { readSettings } from '../../src/services/tenants/settings.ts';
-import { updateSearchIndex } from '../../src/services/chat/search.ts';
+import { searchMessages, updateSearchIndex } from '../../src/services/chat/search.ts';
 
 let app: App | null = null;
 let folder = '';
@@ -151,10 +151,7 @@ it.each(migrations.slice(0, -1).map(({ name }, index) => [index + 1, name]))(
     const sent = await execute(call, 'messages.send', { conversationId, content: 'a new one' });
     expect(sent.message.content).toBe('a new one');
     await updateSearchIndex(service);
-    const found = await service.engine.store.read(({ repositories: tables }) =>
-      tables.search.conversations({ words: [], prefix: 'parcel' }, ids.organization, 10),
-    );
-    expect(found).toEqual([conversationId]);
+    expect(await searchMessages(service, ids.organization, 'parcel')).toEqual([conversationId]);
     const row = await service.engine.store.read(({ repositories: tables }) =>
       tables.applications.byId(ids.application),
     );

@@ -1,7 +1,10 @@
 // Full-text search: in any script, over messages, subject and visitor, only in one's
 // own organization, and never for what was deleted.
+import Database from 'better-sqlite3';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { SearchStretch, WordQuery } from '../../src/engine/repositories/search.ts';
+import { asTokenized } from '../../src/engine/sqlite/repositories/search.ts';
 import { searchQuery, updateSearchIndex, tokenize } from '../../src/services/chat/search.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import {
@@ -12,6 +15,7 @@ import {
   createVisitor,
   type TestClient,
   type TestMember,
+  type TestOrganization,
 } from '../helpers/fixtures.ts';
 import { runs } from '../helpers/rounds.ts';
 
@@ -19,11 +23,14 @@ let app: TestApp;
 let visitor: TestClient;
 let operator: TestMember;
 let stranger: TestMember;
+let organizationId: string;
+let other: TestOrganization;
 
 beforeAll(async () => {
   app = await startApp();
   const acme = await createOrganization(app, 'acme');
-  await createOrganization(app, 'other');
+  organizationId = acme.id;
+  other = await createOrganization(app, 'other');
   visitor = createVisitor(app, acme.application);
   operator = await createMember(app, 'acme');
   stranger = await createMember(app, 'other');
@@ -149,6 +156,109 @@ describe('search in the queue', () => {
       await repositories.meta.remove('search_cursor');
     });
     expect(await find('xylophone')).toEqual([conversationId]);
+  });
+});
+
+describe('an index that is large', () => {
+  /** Searches stretch by stretch, as small as they are given. @returns the conversations, and how many stretches */
+  async function byStretches(query: WordQuery, span: number, most: number): Promise<[string[], number]> {
+    const found: string[] = [];
+    let before: number | null = null;
+    for (let stretches = 1; ; stretches += 1) {
+      const stretch: SearchStretch = { before, span, most };
+      const answer = await app.service.engine.store.read(({ repositories }) =>
+        repositories.search.matches(query, organizationId, stretch),
+      );
+      expect(answer.conversations.length).toBeLessThanOrEqual(most);
+      found.push(...answer.conversations);
+      ({ before } = answer);
+      if (before === null) return [found, stretches];
+    }
+  }
+
+  it('is searched in stretches, and each match is met once, the newest first', async () => {
+    const ids: string[] = [];
+    for (let index = 0; index < 12; index += 1) {
+      const id = await createConversation(visitor);
+      await createMessage(visitor, id, index % 3 === 0 ? 'ferret and otter' : 'otter alone');
+      ids.unshift(id);
+    }
+    await updateSearchIndex(app.service);
+    const ferrets = ids.filter((_, at) => at % 3 === 2);
+    for (const [span, most] of [
+      [1, 1],
+      [3, 2],
+      [7, 100],
+      [1_000_000, 2],
+      [1_000_000, 1_000],
+    ] as const) {
+      expect((await byStretches({ words: [], prefix: 'otter' }, span, most))[0]).toEqual(ids);
+      expect((await byStretches({ words: ['otter'], prefix: 'fer' }, span, most))[0]).toEqual(ferrets);
+    }
+    const [, stretches] = await byStretches({ words: [], prefix: 'otter' }, 1_000_000, 2);
+    expect(stretches).toBeGreaterThanOrEqual(6);
+    expect((await find('ferret ott')).toSorted()).toEqual(ferrets.toSorted());
+  });
+
+  it('finds a beginning that more words have than are looked up at once', async () => {
+    const words = Array.from({ length: 130 }, (_, index) => `kapok${String(index).padStart(3, '0')}`);
+    const first = await createConversation(visitor);
+    await createMessage(visitor, first, `${words.slice(0, 129).join(' ')} Kapök`);
+    const last = await createConversation(visitor);
+    await createMessage(visitor, last, words[129]);
+    await updateSearchIndex(app.service);
+    const endings = (after: string | null, most: number): Promise<string[] | null> =>
+      app.service.engine.store.read(({ repositories }) =>
+        repositories.search.endings('kapok', organizationId, after, most),
+      );
+    // The word itself, without its accent, comes first.
+    expect(await endings(null, 3)).toEqual(['kapok', 'kapok000', 'kapok001']);
+    expect(await endings('kapok127', 100)).toEqual(['kapok128', 'kapok129']);
+    expect((await find('kapok')).toSorted()).toEqual([first, last].toSorted());
+    expect(await find('kapok129')).toEqual([last]);
+    expect(await find('alone kapok')).toEqual([]);
+  });
+
+  it('lists no word of another organization, and none where its tokenizer makes more of one', async () => {
+    const conversationId = await createConversation(visitor);
+    await createMessage(visitor, conversationId, 'zebu.example and zebra');
+    const theirs = createVisitor(app, other.application);
+    await createMessage(theirs, await createConversation(theirs), 'zebec');
+    await updateSearchIndex(app.service);
+    const endings = (prefix: string, id: string): Promise<string[] | null> =>
+      app.service.engine.store.read(({ repositories }) => repositories.search.endings(prefix, id, null, 10));
+    expect(await endings('zeb', organizationId)).toEqual(['zebra', 'zebu']);
+    expect(await endings('zeb', other.id)).toEqual(['zebec']);
+    expect(await endings('zebu.ex', organizationId)).toBeNull();
+    expect(await find('zebu.ex')).toEqual([conversationId]);
+  });
+
+  it('has its words as the tokenizer leaves them, letter by letter', () => {
+    const db = new Database(':memory:');
+    try {
+      db.exec("create virtual table words using fts5(text, tokenize = 'unicode61 remove_diacritics 2')");
+      db.exec('create virtual table found using fts5vocab(words, instance)');
+      const insert = db.prepare('insert into words (rowid, text) values (?, ?)');
+      const letters = new Map<number, string>();
+      for (let code = 0x30; code < 0x20000; code += 1) {
+        if (code >= 0xd800 && code < 0xe000) continue;
+        const [word = ''] = tokenize(`a${String.fromCodePoint(code)}b`);
+        if (asTokenized(word) !== null) letters.set(code, word);
+      }
+      expect(letters.size).toBeGreaterThan(50_000);
+      db.transaction(() => {
+        for (const [code, word] of letters) insert.run(code, word);
+      })();
+      const terms = db
+        .prepare<[], { doc: number; terms: string }>(
+          "select doc, group_concat(term, ' ') as terms from found group by doc",
+        )
+        .all();
+      expect(terms.filter(({ doc, terms: all }) => all !== asTokenized(letters.get(doc) ?? ''))).toEqual([]);
+      expect(terms.length).toBe(letters.size);
+    } finally {
+      db.close();
+    }
   });
 });
 

@@ -5,6 +5,25 @@ import type { UnindexedMessage } from '../rows.ts';
 export interface WordQuery {
   readonly words: readonly string[];
   readonly prefix: string;
+  /** The words that begin so, where they were looked up; one of them must occur. */
+  readonly endings?: readonly string[] | undefined;
+}
+
+/** A stretch of the index, from its newest entries on. */
+export interface SearchStretch {
+  /** The `before` of the stretch behind it; null: from the newest on. */
+  readonly before: number | null;
+  /** Over how many numbers of entries it reaches. */
+  readonly span: number;
+  /** Matching messages that are enough. */
+  readonly most: number;
+}
+
+export interface SearchMatches {
+  /** Of every matching message its conversation, the newest first. */
+  readonly conversations: readonly string[];
+  /** Where the next stretch begins; null: there is none. */
+  readonly before: number | null;
 }
 
 /** The full-text index over messages. Words arrive cut and folded: the engine compares, and cuts nothing. */
@@ -18,8 +37,19 @@ export interface SearchRepository {
   /** Messages after an id that the index does not have yet, by id. */
   unindexed(after: string, limit: number): Promise<UnindexedMessage[]>;
   /**
-   * The conversations of an organization in which one of its newest 5,000 matching messages is; at most `limit`, in no
-   * order. Takes as long for a word of another organization as for one that occurs nowhere.
+   * Words of an organization's messages that begin so, by the alphabet.
+   * @param after the last of those that are known; null: from the first on
+   * @returns null: they can't be listed, or the database finds beginnings by itself
    */
-  conversations(query: WordQuery, organizationId: string, limit: number): Promise<string[]>;
+  endings(
+    prefix: string,
+    organizationId: string,
+    after: string | null,
+    most: number,
+  ): Promise<string[] | null>;
+  /**
+   * What of a stretch matches. Takes as long for a word of another organization as for one that occurs nowhere. A
+   * database that answers beside this process takes all that there is as one stretch.
+   */
+  matches(query: WordQuery, organizationId: string, stretch: SearchStretch): Promise<SearchMatches>;
 }

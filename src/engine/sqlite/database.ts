@@ -111,6 +111,8 @@ export interface Database {
   search_scopes: SearchScopeRow;
   /** The FTS5 table; `rowid` is SearchRow.id. */
   search: { rowid: number; words: string };
+  /** A line for each time that a word occurs; SQLite alone has it. */
+  search_vocabulary: { term: string };
   webhooks: WebhookRow;
   webhook_deliveries: WebhookDeliveryRow;
   knowledge_documents: KnowledgeDocumentRow;

@@ -4,22 +4,21 @@ import type { Mode } from '../../protocol/entities.ts';
 import type { ViewQuery } from '../../protocol/queue.ts';
 import type { ConversationFilter } from '../../engine/repositories/conversations.ts';
 import type { MemberCall, ReadTx } from '../service.ts';
-import { searchQuery } from './search.ts';
 import { tagIdsOf } from './tag-names.ts';
-
-const maxMatches = 5_000;
 
 /** A question to the queue. `visitorOf` is a conversation: those of the same visitor. */
 export type QueueQuestion = ViewQuery & { readonly visitorOf?: string | undefined };
 
 /**
  * What the store is asked.
+ * @param matching the conversations with a message that has the words, as a search has found them
  * @returns null: no conversation can fit, because a tag of that name does not exist
  */
 export async function queueFilter(
   tx: ReadTx,
   { actor, service }: MemberCall,
   query: QueueQuestion,
+  matching: readonly string[],
 ): Promise<ConversationFilter | null> {
   const { organizationId, memberId } = actor;
   const tagIds = await tagIdsOf(tx, organizationId, query.tag ?? []);
@@ -32,7 +31,7 @@ export async function queueFilter(
     status: query.status,
     applicationId: query.applicationId,
     text: query.q,
-    matching: await searchMessages(tx, organizationId, query.q),
+    matching,
     assignedTo: assignedTo === 'me' ? memberId : assignedTo === 'none' ? null : assignedTo,
     tagIds,
     untagged: query.untagged,
@@ -50,13 +49,4 @@ export async function queueFilter(
 function snoozedFilter({ snoozed, q, visitorId, visitorOf }: QueueQuestion): boolean | undefined {
   if (snoozed !== undefined) return snoozed === 'all' ? undefined : snoozed;
   return q === undefined && visitorId === undefined && visitorOf === undefined ? false : undefined;
-}
-
-async function searchMessages(
-  tx: ReadTx,
-  organizationId: string,
-  text: string | undefined,
-): Promise<string[]> {
-  const query = text === undefined ? null : searchQuery(text);
-  return query === null ? [] : tx.repositories.search.conversations(query, organizationId, maxMatches);
 }

@@ -12,7 +12,7 @@ import { queueFilter } from './queue-filter.ts';
 import { isIndexed } from './queue-index/queue-index.ts';
 import { queueIndexes } from './queue-index/queue-indexes.ts';
 import { inTurns, passByState, rowsPerTurn, type Pass } from './queue-stretches.ts';
-import { catchUpForSearch } from './search.ts';
+import { catchUpForSearch, searchMessages } from './search.ts';
 
 /** All conversations that may fit a filter: by its visitor, else by its rarest tag, else by their states. */
 async function passOf(call: MemberCall, filter: ConversationFilter): Promise<Pass<QueueStretch>> {
@@ -116,6 +116,14 @@ async function findFitting(
   return { ids: kept.map(({ id }) => id), total };
 }
 
+/** The conversations with a message that has the words of a question; none where it asks for no words. */
+export async function matchingConversations(
+  { service, actor }: MemberCall,
+  text: string | undefined,
+): Promise<string[]> {
+  return text === undefined ? [] : searchMessages(service, actor.organizationId, text);
+}
+
 /** How many conversations fit each of these questions. */
 export async function countFitting(
   call: MemberCall,
@@ -144,7 +152,8 @@ export async function listQueue(
   const { limit, offset } = input;
   const { store } = call.service.engine;
   if (input.q !== undefined) await catchUpForSearch(call.service);
-  const filter = await store.read((tx) => queueFilter(tx, call, input));
+  const matching = await matchingConversations(call, input.q);
+  const filter = await store.read((tx) => queueFilter(tx, call, input, matching));
   if (filter === null) return { conversations: [], total: 0, limit, offset };
   const { rows, total } = (await indexedPage(call, filter, input)) ?? (await foundPage(call, filter, input));
   return { conversations: rows.map(serializeQueueItem), total, limit, offset };

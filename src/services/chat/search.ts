@@ -4,9 +4,9 @@
 // The index follows the event log, in moments in which little is sent, so that sending never waits for it. A search
 // brings it up to the log first.
 import type { Service, Tx } from '../service.ts';
-import type { WordQuery } from '../../engine/repositories/search.ts';
+import type { SearchStretch, WordQuery } from '../../engine/repositories/search.ts';
 import type { UnindexedMessage } from '../../engine/rows.ts';
-import { writeSlice, type SliceBudget } from '../core/slices.ts';
+import { computeSlice, writeSlice, type SliceBudget } from '../core/slices.ts';
 
 // Made when it is first needed: a command that searches nothing should not wait for it.
 let segmenter: Intl.Segmenter | undefined;
@@ -48,6 +48,75 @@ export function searchQuery(text: string): WordQuery | null {
   const words = tokenize(text);
   const prefix = words.pop();
   return prefix === undefined ? null : { words, prefix };
+}
+
+/** The newest messages that match: a word that is in every message costs no more than others. */
+const maxMatches = 5_000;
+/** Of the words that begin as the last one, so many are looked for, the first ones by the alphabet. */
+const maxEndings = 200;
+/** Looked up in one turn of the loop: words, and matching messages. */
+const perTurn = { endings: 100, matches: 500 };
+/** Entries of the index that are searched in one turn: more once a turn was short, fewer once it was long, ms. */
+const stretch = { first: 50_000, least: 5_000, short: 4, long: 12 };
+
+/**
+ * The conversations of an organization in which one of its newest 5,000 matching messages is, in no order. In turns of
+ * the loop: words that many messages have, or that begin many words, hold up none of the others.
+ * @param text what a person typed
+ */
+export async function searchMessages(
+  service: Service,
+  organizationId: string,
+  text: string,
+): Promise<string[]> {
+  const typed = searchQuery(text);
+  if (typed === null) return [];
+  const { store, clock } = service.engine;
+  const query = { ...typed, endings: await findEndings(service, organizationId, typed.prefix) };
+  const found = new Set<string>();
+  let matches = 0;
+  let next: SearchStretch = { before: null, span: stretch.first, most: perTurn.matches };
+  for (;;) {
+    const asked = next;
+    let took = 0;
+    const { conversations, before } = await computeSlice(service, organizationId, async () => {
+      const began = clock.monotonic();
+      const answer = await store.read(({ repositories }) =>
+        repositories.search.matches(query, organizationId, asked),
+      );
+      took = clock.monotonic() - began;
+      return answer;
+    });
+    for (const id of conversations) found.add(id);
+    matches += conversations.length;
+    if (before === null || matches >= maxMatches) return [...found];
+    next = { ...asked, before, span: spanAfter(asked.span, took) };
+  }
+}
+
+/** How far the next stretch reaches. @param took how long this one took, ms */
+function spanAfter(span: number, took: number): number {
+  if (took < stretch.short) return span * 4;
+  return took > stretch.long ? Math.max(stretch.least, Math.floor(span / 2)) : span;
+}
+
+/** The words that begin as the last one that was typed; undefined: the database finds beginnings by itself. */
+async function findEndings(
+  service: Service,
+  organizationId: string,
+  prefix: string,
+): Promise<string[] | undefined> {
+  const endings: string[] = [];
+  for (;;) {
+    const some = await computeSlice(service, organizationId, () =>
+      service.engine.store.read(({ repositories: { search } }) =>
+        search.endings(prefix, organizationId, endings.at(-1) ?? null, perTurn.endings),
+      ),
+    );
+    if (some === null) return undefined;
+    endings.push(...some);
+    if (some.length < perTurn.endings || endings.length >= maxEndings) return endings;
+  }
 }
 
 /** Asked between two slices of indexing: whether to leave the rest for later. */

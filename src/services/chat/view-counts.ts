@@ -6,8 +6,8 @@ import type { Engine } from '../../engine/engine.ts';
 import type { ConversationFilter } from '../../engine/repositories/conversations.ts';
 import type { ViewRow } from '../../engine/rows.ts';
 import type { MemberCall } from '../service.ts';
-import { queueFilter } from './queue-filter.ts';
-import { countFitting } from './queue-list.ts';
+import { queueFilter, type QueueQuestion } from './queue-filter.ts';
+import { countFitting, matchingConversations } from './queue-list.ts';
 import { readViewQuery } from './views.ts';
 
 /** Questions that are kept before old ones are thrown away. */
@@ -67,9 +67,14 @@ function keepCounts(call: MemberCall, views: readonly ViewRow[]): Map<string, Pr
 async function countAll(call: MemberCall, views: readonly ViewRow[]): Promise<Map<string, number>> {
   const counts = new Map<string, number>();
   const asked: { query: string; filter: ConversationFilter }[] = [];
+  const questions: { view: ViewRow; question: QueueQuestion; matching: string[] }[] = [];
+  for (const view of views) {
+    const question = readViewQuery(view);
+    questions.push({ view, question, matching: await matchingConversations(call, question.q) });
+  }
   await call.service.engine.store.read(async (tx) => {
-    for (const view of views) {
-      const filter = await queueFilter(tx, call, readViewQuery(view));
+    for (const { view, question, matching } of questions) {
+      const filter = await queueFilter(tx, call, question, matching);
       if (filter === null) counts.set(view.query, 0);
       else asked.push({ query: view.query, filter });
     }

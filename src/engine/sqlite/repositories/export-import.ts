@@ -78,6 +78,7 @@ export const stayingTables: readonly string[] = [
   'search',
   'search_rows',
   'search_scopes',
+  'search_vocabulary',
   'knowledge_passages',
   'knowledge_search',
   'knowledge_headings',

@@ -75,9 +75,17 @@ const unindexed = prepare<{ after: string; limit: number }>()((db, p) =>
 );
 /** The statements that write the index: they touch no conversation. */
 export const indexStatements = [makeScope, insertRow, insertWords, remove];
-/** The newest matches, so that a word that is in every message costs no more than others. */
-const maxMatchingMessages = 5_000;
-const matching = prepare<{ query: string; organization_id: string; limit: number }>()((db, p) =>
+const lastEntry = prepare<object>()((db) =>
+  db.selectFrom('search_rows').select('id').orderBy('id', 'desc').limit(1),
+);
+/** The newest matches of a stretch. */
+const matching = prepare<{
+  query: string;
+  organization_id: string;
+  before: number;
+  from: number;
+  most: number;
+}>()((db, p) =>
   db
     .selectFrom((e) =>
       e
@@ -89,25 +97,67 @@ const matching = prepare<{ query: string; organization_id: string; limit: number
             postgres: sql<boolean>`words @@ (${p.query}::tsquery)`,
           }),
         )
+        .where('search.rowid', '<', p.before)
+        .where('search.rowid', '>=', p.from)
         .orderBy('search.rowid', 'desc')
-        .limit(maxMatchingMessages)
+        .limit(p.most)
         .as('found'),
     )
-    .innerJoin('search_rows', 'search_rows.id', 'found.id')
-    .innerJoin('messages', 'messages.id', 'search_rows.message_id')
-    .select('messages.conversation_id')
-    .distinct()
-    .where('messages.organization_id', '=', p.organization_id)
-    .limit(p.limit),
+    .leftJoin('search_rows', 'search_rows.id', 'found.id')
+    .leftJoin('messages', (join) =>
+      join
+        .onRef('messages.id', '=', 'search_rows.message_id')
+        .on('messages.organization_id', '=', p.organization_id),
+    )
+    .select(['found.id', 'messages.conversation_id'])
+    .orderBy('found.id', 'desc'),
 );
+/** The first word from one on: the others of its line, for each time that it occurs, are not read. */
+const wordFrom = prepareForSqlite<{ from: string; to: string }>()((db, p) =>
+  db
+    .selectFrom('search_vocabulary')
+    .select('term')
+    .where('term', '>=', p.from)
+    .where('term', '<', p.to)
+    .limit(1),
+);
+
+/** What a database of its own process looks at: the newest matches, so that a word in every message costs no more. */
+const maxMatchingMessages = 5_000;
 
 /** A word as the index has it: with its organization in front, so that no other organization's search meets it. */
 const indexedWord = (scope: number, word: string): string => `${scope}x${word}`;
 
 /** As an FTS5 query: each word is quoted, so that nothing typed is ever syntax. */
-function toMatch({ words, prefix }: WordQuery, scope: number): string {
-  return `${[...words, prefix].map((word) => `"${indexedWord(scope, word).replaceAll('"', '""')}"`).join(' ')}*`;
+function toMatch({ words, prefix, endings }: WordQuery, scope: number): string {
+  const quoted = (word: string): string => `"${indexedWord(scope, word).replaceAll('"', '""')}"`;
+  const all = words.map(quoted);
+  if (endings === undefined) return [...all, `${quoted(prefix)}*`].join(' ');
+  return [...all, `(${endings.map(quoted).join(' OR ')})`].join(' AND ');
 }
+
+/** Words that unicode61 takes for one: others are phrases to it. It holds some letters of two scripts for signs. */
+const oneToken = /^[\p{L}\p{N}]+$/u;
+const otherwise = /[\u01e0\u01e1\u19b0-\u19c9\u1cf2\u1cf3]/u;
+
+/**
+ * A word as SQLite's tokenizer leaves it (unicode61, remove_diacritics 2): Latin letters without their accents.
+ * @param word in lower case, composed
+ * @returns null: it makes more of it than one word
+ */
+export function asTokenized(word: string): string | null {
+  if (!oneToken.test(word) || otherwise.test(word)) return null;
+  return word.replaceAll(/[^\0-\x7f]/gu, (letter) => {
+    const [base = letter, ...accents] = letter.normalize('NFD');
+    if (letter === 'ς') return 'σ';
+    return accents.length > 0 && /[a-z]/.test(base) ? base : letter;
+  });
+}
+
+/** Stands before every letter and in no word: with it begins what comes behind a word. */
+const next = '\u0001';
+/** Stands behind every letter. */
+const last = '\u{10ffff}';
 
 /** Folded as SQLite's tokenizer folds: case and accents. PostgreSQL takes no word that is longer. */
 function folded(word: string): string {
@@ -167,21 +217,46 @@ function putAtOnce({ direct }: ImmediateRunner): SearchRepository['put'] {
 
 export function createSearchRepository(runner: Runner): SearchRepository {
   const atOnce = isImmediate(runner);
+  const scopeNumber = async (organizationId: string): Promise<number | undefined> =>
+    (await first(runner, scopeOf, { organization_id: organizationId }))?.number;
   return {
     put: atOnce ? putAtOnce(runner) : putLater(runner),
     textsOf: (messageIds) => all(runner, textsOf, { ids: JSON.stringify(messageIds) }),
     has: async (messageId: string) => (await first(runner, rowOf, { message_id: messageId })) !== undefined,
     remove: (messageId: string) => run(runner, remove, { message_id: messageId }),
     unindexed: (after: string, limit: number) => all(runner, unindexed, { after, limit }),
-    conversations: async (query, organizationId, limit) => {
-      const scope = (await first(runner, scopeOf, { organization_id: organizationId }))?.number;
+    endings: async (prefix, organizationId, after, most) => {
+      const beginning = atOnce ? asTokenized(prefix) : null;
+      if (beginning === null) return null;
+      const scope = await scopeNumber(organizationId);
       if (scope === undefined) return [];
-      const asked = {
+      const found: string[] = [];
+      const own = indexedWord(scope, '');
+      const to = own + beginning + last;
+      for (let from = own + (after === null ? beginning : after + next); found.length < most;) {
+        const term = (await first(runner, wordFrom, { from, to }))?.term;
+        if (term === undefined) break;
+        found.push(term.slice(own.length));
+        from = term + next;
+      }
+      return found;
+    },
+    matches: async (query, organizationId, { before, span, most }) => {
+      const scope = await scopeNumber(organizationId);
+      if (scope === undefined || query.endings?.length === 0) return { conversations: [], before: null };
+      const end = before ?? ((await first(runner, lastEntry, {}))?.id ?? 0) + 1;
+      const from = atOnce ? Math.max(end - span, 0) : 0;
+      const asked = { before: end, from, most: atOnce ? most : maxMatchingMessages };
+      const rows = await all(runner, matching, {
+        ...asked,
         query: atOnce ? toMatch(query, scope) : toTsquery(query, scope),
         organization_id: organizationId,
-        limit,
+      });
+      const oldest = rows.length < asked.most ? from : (rows.at(-1)?.id ?? 0);
+      return {
+        conversations: rows.flatMap(({ conversation_id: id }) => id ?? []),
+        before: atOnce && oldest > 1 ? oldest : null,
       };
-      return (await all(runner, matching, asked)).map((row) => row.conversation_id);
     },
   };
 }
