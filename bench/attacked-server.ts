@@ -2,7 +2,6 @@
 // default limits but those on new visitors. With the URL of a webhook it also has what a busy day needs: an assistant that
 // answers, and messages to purge. Measures how long its event loop is held, in time and in processor time. It attacks
 // nothing itself.
-import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { createApp } from '../src/app.ts';
 import { readConfig } from '../src/config.ts';
 import { sizeLimits } from '../src/protocol/codes.ts';
@@ -11,7 +10,8 @@ import { ServiceError } from '../src/services/core/errors.ts';
 import { execute } from '../src/services/execute.ts';
 import type { OwnerCall } from '../src/services/service.ts';
 import type { Repositories } from '../src/engine/repositories.ts';
-import type { Hold, Order, Setting, Talk } from './attacks.ts';
+import type { Order, Setting, Talk } from './attacks.ts';
+import { held, LoopMeter } from './hold.ts';
 
 const [folder = '', messages = '152000', hook = ''] = process.argv.slice(2);
 const password = 'correct horse battery staple';
@@ -123,30 +123,6 @@ async function addConversation(
   return { visitorId, conversationId: conversation.id };
 }
 
-/** Runs work and measures, from its beginning to its end, how long the loop was held. */
-async function held(work: () => Promise<unknown>): Promise<Hold> {
-  const delay = monitorEventLoopDelay({ resolution: 1 });
-  const turns: number[] = [];
-  let last = process.threadCpuUsage();
-  const timer = setInterval(() => {
-    const now = process.threadCpuUsage();
-    turns.push((now.user - last.user + now.system - last.system) / 1_000);
-    last = now;
-  }, 1);
-  const began = performance.now();
-  delay.enable();
-  await work();
-  delay.disable();
-  clearInterval(timer);
-  turns.sort((one, other) => one - other);
-  return {
-    seconds: (performance.now() - began) / 1_000,
-    delayP99: delay.percentile(99) / 1e6,
-    cpuP99: turns[Math.floor(turns.length * 0.99)] ?? 0,
-    cpuLongest: turns.at(-1) ?? 0,
-  };
-}
-
 /** An organization on the free plan, which keeps messages for 30 days, with many that are older. */
 async function createOldTenant(): Promise<void> {
   const { id } = await call('organizations.create', { name: 'old', slug: 'old' });
@@ -190,8 +166,7 @@ async function purge(): Promise<number> {
     }
 }
 
-let endMeasuring = Promise.withResolvers<void>();
-let measuring: Promise<Hold> | null = null;
+const meter = new LoopMeter();
 
 async function obey(order: Order): Promise<unknown> {
   switch (order) {
@@ -202,12 +177,10 @@ async function obey(order: Order): Promise<unknown> {
     case 'purge':
       return purge();
     case 'measure':
-      endMeasuring = Promise.withResolvers<void>();
-      measuring = held(() => endMeasuring.promise);
+      meter.begin();
       return null;
     case 'measured':
-      endMeasuring.resolve();
-      return measuring;
+      return meter.end();
   }
 }
 

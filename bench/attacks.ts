@@ -5,6 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { WebSocket } from 'ws';
+import type { Hold } from './hold.ts';
 import { Child } from './protocol.ts';
 
 export interface AttackSizes {
@@ -18,14 +19,6 @@ export interface AttackSizes {
 
 /** What the server is asked to do. */
 export type Order = 'setting' | 'delete' | 'purge' | 'measure' | 'measured';
-
-/** How long the server's event loop was held, ms: its delay, and processor time between two of its turns. */
-export interface Hold {
-  readonly seconds: number;
-  readonly delayP99: number;
-  readonly cpuP99: number;
-  readonly cpuLongest: number;
-}
 
 interface Tenant {
   readonly id: string;

@@ -15,9 +15,9 @@ import type { Actor, VisitorActor } from '../src/services/core/actor.ts';
 import { execute } from '../src/services/execute.ts';
 import { serveQuestions, type Pair, type Way } from './protocol.ts';
 
-const [folder = '', pairCount = '50', reach] = process.argv.slice(2);
+const [folder = '', pairCount = '50', kind] = process.argv.slice(2);
 /** Everything that tells of a message is on: visitors have addresses, members browsers, the organization a webhook. */
-const reaches = reach === 'reach';
+const reaches = kind === 'reach';
 const origin = 'https://bench.example';
 
 const config = readConfig(
@@ -30,6 +30,8 @@ const config = readConfig(
     limitApplication: '999999999/s,999999999/m,999999999/h',
     limitAddress: '999999999/s,999999999/m,999999999/h',
     limitAddressNew: 'off',
+    // A proxy in front tells of addresses: what one of them may catch up on is limited.
+    trustProxy: kind === 'proxied' ? '1' : '0',
     limitAddressConfig: 'off',
     limitAddressFailed: 'off',
     limitAccountFailed: 'off',

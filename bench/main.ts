@@ -21,6 +21,7 @@ const help = `npm run bench [-- options]
                     cluster: three servers on one PostgreSQL database, against a bare store in as many processes
                     (needs a build, and the packages of the tests);
                     installed: the packed file, what it installs, the first npx of it (needs a build and a registry);
+                    many: 1,000 members listening, a room of 200, 1,000 visitors who come back at once;
                     mixed: everything at once beside --sockets sockets, against a quiet loop (needs a build);
                     the default run would take over a minute with these, so name them
   --rounds N        rounds of each server, in turn, at full and at half load; medians count (9)
@@ -236,6 +237,10 @@ async function main(): Promise<void> {
       messages: Number(values.messages),
       seconds: Number(values.seconds),
     });
+  }
+  if (chosen.has('many')) {
+    const { manyConnections } = await import('./many.ts');
+    print(await manyConnections(values.folder, children), 'ceiling');
   }
   if (chosen.has('mixed')) {
     const { mixed } = await import('./mixed.ts');

@@ -18,10 +18,10 @@ import {
   print,
   staffHeaders,
   type AttackSizes,
-  type Hold,
   type Order,
   type Setting,
 } from './attacks.ts';
+import type { Hold } from './hold.ts';
 import { Child } from './protocol.ts';
 
 const launcher = fileURLToPath(new URL('../bin/deskbell.js', import.meta.url));

@@ -1,6 +1,7 @@
 // Owns: what the benchmark's processes say to each other, and how one is started and asked.
 // Must not measure anything itself, and must leave no process running.
 import { fork, type ChildProcess } from 'node:child_process';
+import { LoopMeter, type Hold } from './hold.ts';
 
 /** How a message is sent; it is always delivered over WebSocket, to the other side of its pair. */
 export const ways = ['visitor', 'operator', 'origin', 'key'] as const;
@@ -20,7 +21,7 @@ export interface Pair {
 }
 
 /** A question to a server process. */
-export type Question = 'address' | `pairs:${Way}` | 'cpu' | 'memory' | 'stop';
+export type Question = 'address' | `pairs:${Way}` | 'cpu' | 'memory' | 'measure' | 'measured' | 'stop';
 
 export interface Address {
   readonly host: string;
@@ -29,14 +30,16 @@ export interface Address {
   readonly database: string;
 }
 
-/** `cpu`: user and system time used so far, µs; `memory`: resident after a garbage collection, bytes. */
+/** `cpu`: user and system time used so far, µs; `memory`: resident after a garbage collection, bytes; `measured`: how long the loop was held since `measure`. */
 export type Answer<Q extends Question> = Q extends 'address'
   ? Address
   : Q extends `pairs:${Way}`
     ? readonly Pair[]
-    : Q extends 'stop'
-      ? null
-      : number;
+    : Q extends 'measured'
+      ? Hold
+      : Q extends 'measure' | 'stop'
+        ? null
+        : number;
 
 /** What a load generator is to do next. */
 export type Order =
@@ -134,6 +137,7 @@ export interface Answers {
 
 /** Answers the questions of the process that started this one; ends with it. */
 export function serveQuestions({ address, pairs, stop }: Answers): void {
+  const meter = new LoopMeter();
   const answer = async (question: Question): Promise<unknown> => {
     switch (question) {
       case 'address':
@@ -145,6 +149,11 @@ export function serveQuestions({ address, pairs, stop }: Answers): void {
       case 'memory':
         globalThis.gc?.();
         return process.memoryUsage.rss();
+      case 'measure':
+        meter.begin();
+        return null;
+      case 'measured':
+        return meter.end();
       case 'stop':
         await stop();
         return null;
