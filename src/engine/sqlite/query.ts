@@ -107,15 +107,21 @@ function declare<P extends object>(
 ) {
   return <R>(build: (db: Builder, parameters: P) => Compilable<R>): PreparedQuery<P, R> => {
     let built: BoundQuery<P, R> | undefined;
-    let rebuilt: BoundQuery<P, R> | undefined;
+    /** By what it was compiled last: another compiler knows nothing of what this one has made. */
+    let rebuilt: (BoundQuery<P, R> & { readonly by: Recompile }) | undefined;
     const query = (): BoundQuery<P, R> => (built ??= buildQuery(build));
     const prepared: PreparedQuery<P, R> = {
       get compiled() {
         return query().compiled;
       },
       bind: (values) => query().bind(values),
-      compiledBy: (recompile) =>
-        (rebuilt ??= layOut(recompile(compileWith(build, (parameter) => parameter).query))),
+      compiledBy: (recompile) => {
+        if (rebuilt?.by !== recompile) {
+          const compiled = recompile(compileWith(build, (parameter) => parameter).query);
+          rebuilt = { ...layOut(compiled), by: recompile };
+        }
+        return rebuilt;
+      },
     };
     note(prepared);
     return prepared;
