@@ -21,6 +21,7 @@ import * as notifications from './0017-notifications.ts';
 import * as files from './0018-files.ts';
 import * as mail from './0019-mail.ts';
 import * as searchWords from './0020-search-words.ts';
+import * as messagePlaces from './0021-message-places.ts';
 
 export interface Migration {
   readonly name: string;
@@ -48,4 +49,5 @@ export const migrations: readonly Migration[] = [
   { name: '0018-files', up: files.up },
   { name: '0019-mail', up: mail.up },
   { name: '0020-search-words', up: searchWords.up },
+  { name: '0021-message-places', up: messagePlaces.up },
 ];

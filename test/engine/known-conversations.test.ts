@@ -105,7 +105,12 @@ it('another process has written the next message', async () => {
   const other = new Database(databaseFile(app.folder));
   other.prepare('update conversations set last_seq = last_seq + 1 where id = ?').run(conversationId);
   const columns = other.prepare("select name from pragma_table_info('messages')").pluck().all();
-  const values: Record<string, string> = { id: "'foreign'", seq: 'seq + 1', changed_seq: 'seq + 1' };
+  const values: Record<string, string> = {
+    number: 'null',
+    id: "'foreign'",
+    seq: 'seq + 1',
+    changed_seq: 'seq + 1',
+  };
   other.exec(
     `insert into messages select ${columns.map((name) => values[String(name)] ?? String(name)).join()} from messages where conversation_id = '${conversationId}'`,
   );

@@ -1,12 +1,14 @@
-// How the database finds the conversations of the queue's filters: what one tag or one visitor names must not cost a walk
-// through all of an organization's conversations. Looks at plans, not at time.
+// How the database finds the conversations of the queue's filters, and the messages of a conversation: what one tag, one
+// visitor or one conversation names must not cost a walk through all that there are. Looks at plans, not at time.
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ConversationFilter, QueueStretch } from '../../src/engine/repositories/conversations.ts';
 import { migrate } from '../../src/engine/sqlite/migrate.ts';
 import { createRunner } from '../../src/engine/sqlite/connection.ts';
-import type { Runner } from '../../src/engine/sqlite/query.ts';
+import { preparedQueries, type Runner } from '../../src/engine/sqlite/query.ts';
 import { createConversationsRepository } from '../../src/engine/sqlite/repositories/conversations.ts';
+import { createMessagesRepository } from '../../src/engine/sqlite/repositories/messages.ts';
+import { createRepositories } from '../../src/engine/sqlite/repositories/repositories.ts';
 
 let db: Database.Database;
 
@@ -61,5 +63,56 @@ describe('the queue', () => {
   it('walks an organization’s where nothing else leads there', async () => {
     const stretch = { mode: 'live', status: 'closed', after: 0, through: 500 } as const;
     expect(await indexesOf({}, stretch)).toEqual(['conversations_by_queue']);
+  });
+});
+
+describe('the messages of a conversation', () => {
+  const planOf = (text: string): string =>
+    db
+      .prepare<unknown[], { detail: string }>(`explain query plan ${text}`)
+      .all(...Array.from(text.matchAll(/\?/g), () => 1))
+      .map(({ detail }) => detail)
+      .join('\n');
+  /** Texts of all queries that read them: the prepared ones, and those that are built for each call. */
+  async function queries(): Promise<string[]> {
+    const real = createRunner(db);
+    // So that all of them are declared.
+    createRepositories(real);
+    const built: string[] = [];
+    const note: Runner['all'] = (query) => {
+      built.push(query.sql);
+      return Promise.resolve([]);
+    };
+    const messages = createMessagesRepository({ ...real, all: note });
+    const page = { conversationId: 'c', notes: false, limit: 20, offset: 40 };
+    for (const order of ['asc', 'desc'] as const)
+      for (const bounds of [{}, { beforeSeq: 5 }, { afterSeq: 5 }])
+        await messages.page({ ...page, ...bounds, order });
+    const conversations = createConversationsRepository({
+      ...real,
+      all: note,
+      first: async (query) => void built.push(query.sql),
+    });
+    await conversations.queuePage('o', ['c'], 'reader');
+    await conversations.queueItem('o', 'c', 'reader');
+    const prepared = preparedQueries.map(({ compiled }) => compiled.sql);
+    return [...prepared, ...built].filter((text) => text.includes('ordered_messages'));
+  }
+
+  it('are found by their places and, where they have none yet, by their number', async () => {
+    const texts = await queries();
+    expect(texts.length).toBeGreaterThan(18);
+    for (const text of texts) {
+      const plan = planOf(text);
+      expect(plan, text).toMatch(/SEARCH p USING PRIMARY KEY \(conversation_id=\?/);
+      expect(plan, text).toMatch(/SEARCH m USING INTEGER PRIMARY KEY \(rowid>\?\)/);
+      expect(plan, text).not.toMatch(/SCAN [mp]\b|AUTOMATIC/);
+    }
+  });
+
+  it('are read in their order as far as they are asked for, not sorted as a whole', async () => {
+    const texts = (await queries()).filter((text) => /order by .*seq"?(?: asc| desc)? limit/.test(text));
+    expect(texts.length).toBeGreaterThan(8);
+    for (const text of texts) expect(planOf(text), text).toContain('MERGE (UNION ALL)');
   });
 });

@@ -339,5 +339,25 @@ export function integrityProblem(
   const found = structureProblem(connection, how);
   if (found !== null) return found;
   const orphan = connection.prepare<[], { table: string }>('pragma foreign_key_check').get();
-  return orphan === undefined ? null : `a row of ${orphan.table} belongs to nothing`;
+  if (orphan !== undefined) return `a row of ${orphan.table} belongs to nothing`;
+  // What no foreign key watches. A folder of an older version has no places yet.
+  if (connection.pragma("table_list('message_places')", { simple: true }) === undefined) return null;
+  const strays = connection.prepare<[], string>(strayMessages).pluck().get();
+  return strays ?? null;
 }
+
+/** The first message that is in no conversation, or has no place there where it should have one, or a place of no message. */
+const strayMessages = `
+  select 'a message belongs to no conversation' from messages as m
+    where not exists (select 1 from conversations as c where c.id = m.conversation_id)
+  union all
+  select 'a message is missing in its conversation' from messages as m
+    where m.number <= (select through from message_placing) and not exists (
+      select 1 from message_places as p
+        where p.conversation_id = m.conversation_id and p.seq = m.seq and p.number = m.number)
+  union all
+  select 'a place in a conversation holds no message of it' from message_places as p
+    where p.number > (select through from message_placing) or not exists (
+      select 1 from messages as m
+        where m.number = p.number and m.conversation_id = p.conversation_id and m.seq = p.seq)
+  limit 1`;

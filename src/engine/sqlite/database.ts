@@ -72,6 +72,14 @@ export interface KnowledgeScopeRow {
   application_id: string;
 }
 
+/** The place of a message in its conversation. SQLite alone has the table: it is filled behind the messages. */
+export interface MessagePlaceRow {
+  conversation_id: string;
+  seq: number;
+  /** `messages.number`. */
+  number: number;
+}
+
 /** Every table, for the query builder. */
 export interface Database {
   meta: MetaRow;
@@ -99,6 +107,11 @@ export interface Database {
   views: ViewRow;
   participants: ParticipantRow;
   messages: MessageRow;
+  /** The messages, by whatever says their order: a conversation's are read from here. */
+  ordered_messages: MessageRow;
+  message_places: MessagePlaceRow;
+  /** One row: messages up to this number have their places. */
+  message_placing: { through: number };
   files: FileRow;
   file_totals: FileTotalsRow;
   file_removals: FileRemovalRow;

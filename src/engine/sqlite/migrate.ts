@@ -38,6 +38,10 @@ export async function migrate(
   if (version > 0) await backUp(version);
   // Kysely on the one open connection, without its own transactions: ours is IMMEDIATE and spans them all.
   const db = new Kysely<unknown>({ dialect: new SqliteDialect({ database: connection }) });
+  // A table that is made anew is dropped first, which would remove what refers to its rows (SQLite, "Making Other Kinds Of
+  // Table Schema Changes"). Inside a transaction the setting can't be changed.
+  const enforced = connection.pragma('foreign_keys', { simple: true });
+  connection.pragma('foreign_keys = OFF');
   connection.exec('BEGIN IMMEDIATE');
   try {
     // Another process may have been faster between the first look and the lock.
@@ -52,5 +56,7 @@ export async function migrate(
   } catch (error) {
     if (connection.inTransaction) connection.exec('ROLLBACK');
     throw error;
+  } finally {
+    connection.pragma(`foreign_keys = ${Number(enforced)}`);
   }
 }

@@ -118,6 +118,8 @@ export class SqliteStore implements Store, Maintenance {
       onCommit: (commit) => this.#onCommit(commit),
       onIdle: () => this.#planCheckpoint(),
       onFull: () => this.#onFull(),
+      // What is left of a full disk is for what removes.
+      placesMessages: () => !this.#full,
     });
     this.#configurationCount = readConfigurationCount(this.#reader);
     this.#seenVersion = dataVersion(this.#writer);
@@ -127,6 +129,7 @@ export class SqliteStore implements Store, Maintenance {
       readAfter: (seq) => this.#readForeign(seq),
     });
     if (options.pollIntervalMs > 0) this.#planWatch();
+    if (options.pollIntervalMs > 0 && this.#queue.hasUnplaced) this.#planCheckpoint();
     if (options.keepsReserve) this.#planReserve();
   }
 
@@ -331,8 +334,21 @@ export class SqliteStore implements Store, Maintenance {
     // The end of what is under way plans it again.
     if (this.#closed || this.#queue.busy) return;
     const leftMs = this.#idleSince + checkpointAfterIdleMs - this.#options.clock.monotonic();
-    if (leftMs <= 0) checkpoint(this.#writer, 'PASSIVE');
-    else this.#cancelCheckpoint = this.#options.clock.after(leftMs, () => this.#checkpointIfIdle());
+    if (leftMs > 0)
+      this.#cancelCheckpoint = this.#options.clock.after(leftMs, () => this.#checkpointIfIdle());
+    // The end of it plans a checkpoint.
+    else if (this.#queue.hasUnplaced && !this.#full) void this.#placeMessages();
+    else checkpoint(this.#writer, 'PASSIVE');
+  }
+
+  /** Gives all messages their places, a commit for some of them at a time, so that others come between. */
+  async #placeMessages(): Promise<void> {
+    try {
+      while (this.#queue.hasUnplaced && !this.#full && !this.#closed)
+        await this.#queue.add(() => undefined, true);
+    } catch {
+      // Storage refused it; they are found without their places, and the next idle moment tries again.
+    }
   }
 }
 

@@ -8,7 +8,13 @@ import { KnownConversations } from './known-conversations.ts';
 import { builder } from './query.ts';
 import { writeStep } from './repositories/conversations.ts';
 import { insertEvents } from './repositories/events.ts';
-import { insertMessage } from './repositories/messages.ts';
+import {
+  createMessagePlaces,
+  placedAtOnce,
+  placeStatements,
+  type MessagePlaces,
+} from './repositories/message-places.ts';
+import { insertMessage, insertPlainMessage } from './repositories/messages.ts';
 import { replaceFact } from './repositories/meta.ts';
 import { createRepositories, type SqliteRepositories } from './repositories/repositories.ts';
 import { indexStatements } from './repositories/search.ts';
@@ -29,6 +35,8 @@ export interface WriteQueueOptions {
   readonly onIdle: () => void;
   /** Called when storage had no room for a write. */
   readonly onFull: () => void;
+  /** Whether messages may be given their places now. */
+  readonly placesMessages: () => boolean;
 }
 
 /** What a group of operations has committed. */
@@ -76,14 +84,17 @@ interface Begun {
 const maxGroupSize = 100;
 /** After so long a group takes no further operation: the rest goes into the next one, after a turn of the loop. */
 const maxGroupMs = 15;
+/** A group of fewer operations leaves no message without its place: little is written then, and time is left for it. */
+const busyGroupSize = 5;
 const busyRetryMs = 5;
 const nothing: ReadonlySet<string> = new Set();
 
 /** What sending and indexing write: what writes a step passes it on to the known row, the others touch none. */
 const keepsConversations: ReadonlySet<string> = new Set(
-  [insertMessage, ...insertEvents, writeStep, replaceFact, ...indexStatements].map(
-    ({ compiled }) => compiled.sql,
-  ),
+  [insertMessage, insertPlainMessage, ...insertEvents, writeStep, replaceFact, ...indexStatements]
+    .map(({ compiled }) => compiled)
+    .concat(placeStatements)
+    .map(({ sql: text }) => text),
 );
 
 const configurationCount = builder
@@ -115,6 +126,8 @@ export class WriteQueue {
   #knownCount: number | null = null;
   /** Statements that may have changed rows. */
   #written = 0;
+  readonly #places: MessagePlaces;
+  #unplaced: number;
   #flushing = false;
 
   /** @param connection the one that writes; nothing else writes through it */
@@ -126,6 +139,8 @@ export class WriteQueue {
       if (!keepsConversations.has(sql)) this.#known.forget();
     });
     this.#repositories = createRepositories(runner, this.#known);
+    this.#places = createMessagePlaces(runner);
+    this.#unplaced = this.#places.unplaced();
     this.#statements = {
       // IMMEDIATE: a read that later becomes a write can't be refused half way.
       begin: connection.prepare('BEGIN IMMEDIATE'),
@@ -143,6 +158,11 @@ export class WriteQueue {
   /** True while anything waits or is under way. */
   get busy(): boolean {
     return this.#flushing;
+  }
+
+  /** Whether messages are without their places: a commit of any operation gives them to some. */
+  get hasUnplaced(): boolean {
+    return this.#unplaced > 0;
   }
 
   /** Runs `work` in a later commit, in a group unless `alone`; resolves after it. */
@@ -244,7 +264,17 @@ export class WriteQueue {
       if (!this.#connection.inTransaction) throw new Error('the transaction was rolled back');
     }
     this.#repositories.events.insert(run.events);
+    this.#placeMessages(group);
     return run;
+  }
+
+  /** Gives messages their places where enough of them wait, or nothing else is to be done. */
+  #placeMessages(group: readonly QueuedWrite[]): void {
+    this.#unplaced = this.#places.unplaced();
+    if (this.#unplaced === 0 || !this.#options.placesMessages()) return;
+    if (this.#unplaced < placedAtOnce && group.length >= busyGroupSize) return;
+    this.#places.place();
+    this.#unplaced = Math.max(0, this.#unplaced - placedAtOnce);
   }
 
   /**

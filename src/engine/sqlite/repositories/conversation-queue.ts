@@ -134,12 +134,19 @@ function queueRows<DB, TB extends keyof DB>(
       .leftJoin('members as assignee', 'assignee.id', 'c.assigned_to')
       // The newest message that still exists.
       .leftJoin('messages as m', (join) =>
-        join.onRef('m.conversation_id', '=', 'c.id').on('m.seq', '=', (e) =>
+        join.on('m.id', '=', (e) =>
           e
-            .selectFrom('messages as newest')
-            .select((f) => f.fn.max('newest.seq').as('seq'))
-            .whereRef('newest.conversation_id', '=', 'c.id')
-            .where('newest.deleted_at', 'is', null),
+            .selectFrom((f) =>
+              f
+                .selectFrom('ordered_messages as newest')
+                .select(['newest.id', 'newest.seq'])
+                .whereRef('newest.conversation_id', '=', 'c.id')
+                .where('newest.deleted_at', 'is', null)
+                .orderBy('newest.seq', 'desc')
+                .limit(1)
+                .as('last'),
+            )
+            .select('last.id'),
         ),
       )
       .leftJoin('members as sender', 'sender.id', 'm.sender_id')
@@ -173,8 +180,8 @@ function queueRows<DB, TB extends keyof DB>(
         e
           .selectFrom((f) =>
             f
-              .selectFrom('messages as newest')
-              .select('newest.sender_role')
+              .selectFrom('ordered_messages as newest')
+              .select(['newest.sender_role', 'newest.seq'])
               .whereRef('newest.conversation_id', '=', 'c.id')
               .where('newest.deleted_at', 'is', null)
               .where('newest.seq', '>', (g) =>

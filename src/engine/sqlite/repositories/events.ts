@@ -1,12 +1,12 @@
 // The log of events: appended by rules, read by those who follow it.
-import { sql } from 'kysely';
+import { sql, type CompiledQuery } from 'kysely';
 import type { EventsRepository } from '../../repositories/events.ts';
 import type { EventRow } from '../../rows.ts';
 import { all, builder, first, prepare, run, type ImmediateRunner, type Runner } from '../query.ts';
 
 type NewRow = Omit<EventRow, 'seq'>;
 
-/** Its columns in the order in which `pushValues` takes them. */
+/** Its columns in the order in which the values are handed over. */
 const anyRow: NewRow = {
   organization_id: '',
   conversation_id: '',
@@ -19,28 +19,65 @@ const anyRow: NewRow = {
   created_at: 0,
 };
 
-function pushValues(values: unknown[], row: NewRow): void {
-  values.push(
-    row.organization_id,
-    row.conversation_id,
-    row.mode,
-    row.type,
-    row.audience,
-    row.actor_id,
-    row.message_id,
-    row.member_id,
-    row.created_at,
-  );
+/** How rows of one kind are appended. */
+interface Appending {
+  /** Adds the values of a row, in the order in which the statements take them. */
+  readonly push: (values: unknown[], row: NewRow) => void;
+  /** Many rows by one statement, as a group of operations leaves them, then what is left. */
+  readonly statements: readonly { readonly count: number; readonly compiled: CompiledQuery }[];
 }
 
-/** The statements that append to the log: many rows by one, as a group of operations leaves them, then what is left. */
-export const insertEvents = [32, 8, 1].map((count) => ({
-  count,
-  compiled: builder
-    .insertInto('events')
-    .values(Array.from({ length: count }, () => anyRow))
-    .compile(),
-}));
+const counts = [32, 8, 1];
+
+/** A new message that is no note, in live data: most events are. */
+const isOfMessage = ({ type, audience, mode, member_id }: NewRow): boolean =>
+  type === 'message:new' && audience === 'room' && mode === 'live' && member_id === null;
+
+/** What tells such events apart is in the statement: each value that is handed over costs time. */
+const ofMessages: Appending = {
+  push: (values, row) =>
+    values.push(row.organization_id, row.conversation_id, row.actor_id, row.message_id, row.created_at),
+  statements: counts.map((count) => ({
+    count,
+    compiled: builder
+      .insertInto('events')
+      .values(
+        Array.from({ length: count }, () => ({
+          ...anyRow,
+          mode: sql.lit('live'),
+          type: sql.lit('message:new'),
+          audience: sql.lit('room'),
+          member_id: sql.lit(null),
+        })),
+      )
+      .compile(),
+  })),
+};
+
+const ofAnyKind: Appending = {
+  push: (values, row) =>
+    values.push(
+      row.organization_id,
+      row.conversation_id,
+      row.mode,
+      row.type,
+      row.audience,
+      row.actor_id,
+      row.message_id,
+      row.member_id,
+      row.created_at,
+    ),
+  statements: counts.map((count) => ({
+    count,
+    compiled: builder
+      .insertInto('events')
+      .values(Array.from({ length: count }, () => anyRow))
+      .compile(),
+  })),
+};
+
+/** The statements that append to the log. */
+export const insertEvents = [...ofMessages.statements, ...ofAnyKind.statements];
 const after = prepare<{ seq: number; limit: number }>()((db, p) =>
   db.selectFrom('events').selectAll().where('seq', '>', p.seq).orderBy('seq').limit(p.limit),
 );
@@ -98,19 +135,39 @@ export function createGrowingEvents(runner: ImmediateRunner): GrowingEvents {
   return {
     ...createEventsRepository(runner),
     insert: (rows: readonly EventRow[]) => {
-      let done = 0;
-      for (const { count, compiled } of insertEvents)
-        for (; rows.length - done >= count; done += count) {
-          const some = rows.slice(done, done + count);
-          const values: unknown[] = [];
-          for (const row of some) pushValues(values, row);
-          // `seq` is the table's integer key: rows of one statement have consecutive ones, and SQLite tells the last.
-          const last = runner.direct.insert(compiled, values);
-          if (last === undefined) throw new Error('An event was not stored.');
-          for (const [at, row] of some.entries()) row.seq = last - count + 1 + at;
+      let alike: EventRow[] = [];
+      let kind = ofAnyKind;
+      for (const row of rows) {
+        const own = isOfMessage(row) ? ofMessages : ofAnyKind;
+        if (own !== kind) {
+          append(runner, kind, alike);
+          alike = [];
+          kind = own;
         }
+        alike.push(row);
+      }
+      append(runner, kind, alike);
     },
   };
+}
+
+/** Appends rows of one kind, in their order, and tells them their numbers. */
+function append(
+  { direct }: ImmediateRunner,
+  { push, statements }: Appending,
+  rows: readonly EventRow[],
+): void {
+  let done = 0;
+  for (const { count, compiled } of statements)
+    for (; rows.length - done >= count; done += count) {
+      const some = rows.slice(done, done + count);
+      const values: unknown[] = [];
+      for (const row of some) push(values, row);
+      // `seq` is the table's integer key: rows of one statement have consecutive ones, and SQLite tells the last.
+      const last = direct.insert(compiled, values);
+      if (last === undefined) throw new Error('An event was not stored.');
+      for (const [at, row] of some.entries()) row.seq = last - count + 1 + at;
+    }
 }
 
 export function createEventsRepository(runner: Runner): EventsRepository {

@@ -79,6 +79,8 @@ export const stayingTables: readonly string[] = [
   'search_rows',
   'search_scopes',
   'search_vocabulary',
+  'message_places',
+  'message_placing',
   'knowledge_passages',
   'knowledge_search',
   'knowledge_headings',
@@ -117,6 +119,11 @@ function pageQuery(table: ExportedTable, organizationId: string, after: AnyRow |
   return sql<AnyRow>`select * from ${sql.table(name)} where ${rest} ${sent} ${mine} order by ${columns} limit ${limit}`.compile(
     builder,
   );
+}
+
+/** The number of a message is this database's. */
+function withoutNumber({ number: _number, ...row }: AnyRow): AnyRow {
+  return row;
 }
 
 // An organization whose rows are still to come: its slug begins with a mark, `plan_changed_at` says when it was last
@@ -188,7 +195,8 @@ const completeArrival = prepare<Completed>()((db, p) =>
 
 const columnsOf = (table: string) =>
   twoFaced({
-    sqlite: sql<{ name: string }>`select name from pragma_table_info(${table})`,
+    // The number of a message is this database's.
+    sqlite: sql<{ name: string }>`select name from pragma_table_info(${table}) where name <> 'number'`,
     postgres: sql<{ name: string }>`select column_name::text as name from information_schema.columns
       where table_schema = current_schema() and table_name = ${table} and column_name <> 'rowid'
       order by ordinal_position`,
@@ -202,7 +210,8 @@ export function createExportImportRepository(runner: Runner): TransferRepository
   return {
     tables: exportedTables,
     page: async (table, organizationId, after, limit) => {
-      const rows = await runner.all(pageQuery(table, organizationId, after, limit));
+      const found = await runner.all(pageQuery(table, organizationId, after, limit));
+      const rows = table.name === 'messages' ? found.map(withoutNumber) : found;
       return { rows, next: rows.length < limit ? null : (rows.at(-1) ?? null) };
     },
     columns: async (name) => (await runner.all(columnsOf(name).compile(builder))).map((one) => one.name),

@@ -1,5 +1,5 @@
 // Queries on messages. Order inside a conversation is `seq`, never a time.
-import { sql } from 'kysely';
+import { sql, type OnConflictBuilder } from 'kysely';
 import type { ConversationStep } from '../../repositories/conversations.ts';
 import type {
   HistoryFilter,
@@ -8,14 +8,29 @@ import type {
   NewMessage,
 } from '../../repositories/messages.ts';
 import type { ConversationWithVisitor, MessageRow, MessageWithSender } from '../../rows.ts';
+import type { Database } from '../database.ts';
 import type { KnownConversations } from '../known-conversations.ts';
-import { all, builder, first, isImmediate, prepare, run, type Builder, type Runner } from '../query.ts';
-import { loadConversation, readConversation, stepOn, writeStep } from './conversations.ts';
+import {
+  all,
+  builder,
+  first,
+  isImmediate,
+  prepare,
+  prepareForSqlite,
+  run,
+  type Builder,
+  type ImmediateRunner,
+  type Runner,
+} from '../query.ts';
+import { loadConversation, readConversation, stepOn, takeStep, writeStep } from './conversations.ts';
 
-/** Messages with the current name of the sender. */
-function withSender(db: Builder) {
+/**
+ * Messages with the current name of the sender.
+ * @param source `ordered_messages` for those of a conversation, `messages` for one by its id
+ */
+function withSender(db: Builder, source: 'messages' | 'ordered_messages') {
   return db
-    .selectFrom('messages as m')
+    .selectFrom(`${source} as m`)
     .innerJoin('conversations as c', 'c.id', 'm.conversation_id')
     .innerJoin('visitors as v', 'v.id', 'c.visitor_key')
     .leftJoin('members as s', 's.id', 'm.sender_id')
@@ -23,16 +38,21 @@ function withSender(db: Builder) {
     .select(['v.name as visitor_name', 's.name as member_name']);
 }
 
-const byId = prepare<{ id: string }>()((db, p) => withSender(db).where('m.id', '=', p.id));
+const byId = prepare<{ id: string }>()((db, p) => withSender(db, 'messages').where('m.id', '=', p.id));
 const byClientId = prepare<{ conversation_id: string; sender_id: string; client_message_id: string }>()(
   (db, p) =>
-    withSender(db)
+    withSender(db, 'messages')
       .where('m.conversation_id', '=', p.conversation_id)
       .where('m.sender_id', '=', p.sender_id)
       .where('m.client_message_id', '=', p.client_message_id)
       .where('m.client_message_id', 'is not', null),
 );
 /** One that is there already under the same client id is left alone. */
+const onSameClientId = (conflict: OnConflictBuilder<Database, 'messages'>) =>
+  conflict
+    .columns(['conversation_id', 'sender_id', 'client_message_id'])
+    .where('client_message_id', 'is not', null)
+    .doNothing();
 export const insertMessage = prepare<Omit<MessageRow, MailColumn>>()((db, p) =>
   db
     .insertInto('messages')
@@ -58,14 +78,9 @@ export const insertMessage = prepare<Omit<MessageRow, MailColumn>>()((db, p) =>
       edited_at: p.edited_at,
       deleted_at: p.deleted_at,
     })
-    .onConflict((conflict) =>
-      conflict
-        .columns(['conversation_id', 'sender_id', 'client_message_id'])
-        .where('client_message_id', 'is not', null)
-        .doNothing(),
-    ),
+    .onConflict(onSameClientId),
 );
-/** The same values as `insertMessage.bind` lays out, without a look at each name: every message comes this way. */
+/** The same values as `insertMessage.bind` lays out, without a look at each name. */
 export function valuesOf(row: NewMessage, seq: number): unknown[] {
   return [
     row.id,
@@ -89,6 +104,72 @@ export function valuesOf(row: NewMessage, seq: number): unknown[] {
     row.edited_at,
     row.deleted_at,
   ];
+}
+type PlainMessage = Pick<
+  MessageRow,
+  | 'id'
+  | 'conversation_id'
+  | 'organization_id'
+  | 'seq'
+  | 'changed_seq'
+  | 'sender_id'
+  | 'sender_role'
+  | 'content'
+  | 'client_message_id'
+  | 'created_at'
+>;
+/** A new message of plain text with nothing beside it, which most are: each value that is handed over costs time. */
+export const insertPlainMessage = prepareForSqlite<PlainMessage>()((db, p) =>
+  db
+    .insertInto('messages')
+    .values({
+      id: p.id,
+      conversation_id: p.conversation_id,
+      organization_id: p.organization_id,
+      seq: p.seq,
+      changed_seq: p.changed_seq,
+      sender_id: p.sender_id,
+      sender_role: p.sender_role,
+      content: p.content,
+      content_format: sql.lit('plain'),
+      internal: sql.lit(0),
+      client_message_id: p.client_message_id,
+      created_at: p.created_at,
+    })
+    .onConflict(onSameClientId),
+);
+
+function isPlain(row: NewMessage): boolean {
+  return (
+    row.content_format === 'plain' &&
+    row.content_html === null &&
+    row.content_text === null &&
+    row.sender_label === null &&
+    row.internal === 0 &&
+    row.choices === null &&
+    row.choice === null &&
+    row.attachments === null &&
+    row.edited_at === null &&
+    row.deleted_at === null
+  );
+}
+
+/** @returns false where its sender has a message with the same client id in the conversation */
+function insertAt({ direct }: ImmediateRunner, row: NewMessage, seq: number): boolean {
+  if (!isPlain(row)) return direct.run(insertMessage.compiled, valuesOf(row, seq)) > 0;
+  const inserted = direct.run(insertPlainMessage.compiled, [
+    row.id,
+    row.conversation_id,
+    row.organization_id,
+    seq,
+    seq,
+    row.sender_id,
+    row.sender_role,
+    row.content,
+    row.client_message_id,
+    row.created_at,
+  ]);
+  return inserted > 0;
 }
 type Edit = Pick<
   MessageRow,
@@ -120,9 +201,10 @@ const edit = prepare<Edit>()((db, p) =>
 // The text goes at once; the row stays to keep its place and its client id.
 /** Of the updated conversation: the number of the visitor's newest message that still exists. */
 export const lastVisitorSeq = sql<number>`coalesce((
-  select max(newest.seq) from messages as newest
+  select newest.seq from ordered_messages as newest
     where newest.conversation_id = conversations.id and newest.sender_role = 'visitor'
-      and newest.deleted_at is null), 0)`;
+      and newest.deleted_at is null
+    order by newest.seq desc limit 1), 0)`;
 const remove = prepare<Pick<MessageRow, 'id' | 'changed_seq' | 'deleted_at'>>()((db, p) =>
   db
     .updateTable('messages')
@@ -153,17 +235,22 @@ const followRemoved = prepare<{ id: string }>()((db, p) =>
 );
 const unreadByVisitor = prepare<{ conversation_id: string; seq: number }>()((db, p) =>
   db
-    .selectFrom('messages')
-    .select((e) => e.fn.countAll<number>().as('n'))
-    .where('conversation_id', '=', p.conversation_id)
-    .where('seq', '>', p.seq)
-    .where('sender_role', 'in', ['operator', 'assistant'])
-    .where('internal', '=', 0)
-    .where('deleted_at', 'is', null),
+    .selectFrom((e) =>
+      e
+        .selectFrom('ordered_messages')
+        .select('id')
+        .where('conversation_id', '=', p.conversation_id)
+        .where('seq', '>', p.seq)
+        .where('sender_role', 'in', ['operator', 'assistant'])
+        .where('internal', '=', 0)
+        .where('deleted_at', 'is', null)
+        .as('unread'),
+    )
+    .select((e) => e.fn.countAll<number>().as('n')),
 );
 type Changes = { conversation_id: string; seq: number; internal: 0 | 1 };
 const changedSince = prepare<Changes>()((db, p) =>
-  withSender(db)
+  withSender(db, 'ordered_messages')
     .where('m.conversation_id', '=', p.conversation_id)
     .where('m.seq', '<=', p.seq)
     .where((e) =>
@@ -174,7 +261,7 @@ const changedSince = prepare<Changes>()((db, p) =>
           e(sql`${p.internal}`, '=', 1),
           e('m.emailed_at', '>=', (known) =>
             known
-              .selectFrom('messages as known')
+              .selectFrom('ordered_messages as known')
               .select('known.created_at')
               .where('known.conversation_id', '=', p.conversation_id)
               .where('known.seq', '=', p.seq),
@@ -187,7 +274,7 @@ const changedSince = prepare<Changes>()((db, p) =>
 );
 
 function page(filter: HistoryFilter) {
-  let query = withSender(builder)
+  let query = withSender(builder, 'ordered_messages')
     .where('m.conversation_id', '=', filter.conversationId)
     .where('m.deleted_at', 'is', null);
   if (!filter.notes) query = query.where('m.internal', '=', 0);
@@ -226,11 +313,8 @@ export function createMessagesRepository(runner: Runner, known?: KnownConversati
       const conversation = readConversation(runner, known, row.conversation_id);
       if (conversation === undefined) throw new Error(`No conversation ${row.conversation_id}.`);
       const step = stepOn(conversation, by, row.created_at);
-      if (runner.direct.run(insertMessage.compiled, valuesOf(row, step.last_seq)) === 0) return undefined;
-      const after = { ...conversation, ...step };
-      runner.direct.run(writeStep.compiled, writeStep.bind(after));
-      known?.put(after);
-      return after;
+      if (!insertAt(runner, row, step.last_seq)) return undefined;
+      return takeStep(runner, known, conversation, step);
     },
     edit: (values: Edit) => run(runner, edit, values),
     remove: async (id: string, changedSeq: number, now: number) => {

@@ -124,7 +124,7 @@ const messageUsage = prepare<MessagePage>()((db, p) =>
   db
     .selectFrom((e) =>
       e
-        .selectFrom('messages as m')
+        .selectFrom('ordered_messages as m')
         .select(['m.seq', 'm.created_at', 'm.content', 'm.content_html', 'm.content_text'])
         .where('m.conversation_id', '=', p.conversation_id)
         .where('m.seq', '>', p.after)

@@ -63,12 +63,17 @@ const unread = prepare<{ conversation_id: string; user_id: string; seq: number }
       last_read_seq: sql<number>`${p.seq} - 1`,
       last_read_message_id: (e) =>
         e
-          .selectFrom('messages as before')
-          .select('before.id')
-          .where('before.conversation_id', '=', p.conversation_id)
-          .where('before.seq', '<', p.seq)
-          .orderBy('before.seq', 'desc')
-          .limit(1),
+          .selectFrom((f) =>
+            f
+              .selectFrom('ordered_messages as m')
+              .select(['m.id', 'm.seq'])
+              .where('m.conversation_id', '=', p.conversation_id)
+              .where('m.seq', '<', p.seq)
+              .orderBy('m.seq', 'desc')
+              .limit(1)
+              .as('before'),
+          )
+          .select('before.id'),
     })
     .where('conversation_id', '=', p.conversation_id)
     .where('user_id', '=', p.user_id)

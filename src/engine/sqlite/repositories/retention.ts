@@ -16,8 +16,8 @@ type Page = RetentionScope & { after: number; after_id: string; limit: number };
  */
 function isSilent(p: { cutoff: number }) {
   return sql<boolean>`(c.created_at < ${p.cutoff} and c.updated_at < ${p.cutoff} and coalesce((
-    select newest.created_at from messages as newest where newest.conversation_id = c.id
-      order by newest.seq desc limit 1), 0) < ${p.cutoff})`;
+    select newest.created_at from (select m.created_at, m.seq from ordered_messages as m
+      where m.conversation_id = c.id order by m.seq desc limit 1) as newest), 0) < ${p.cutoff})`;
 }
 
 /** A condition as a column, in the words of every engine. */
@@ -45,7 +45,7 @@ const oldMessages = prepare<Slice>()((db, p) =>
   db
     .selectFrom((e) =>
       e
-        .selectFrom('messages as m')
+        .selectFrom('ordered_messages as m')
         .select(['m.seq', 'm.created_at'])
         .where('m.conversation_id', '=', p.conversation_id)
         .where('m.seq', '>', p.after)
@@ -62,10 +62,15 @@ const oldMessages = prepare<Slice>()((db, p) =>
 const removeMessages = prepare<Slice>()((db, p) =>
   db
     .deleteFrom('messages')
-    .where('conversation_id', '=', p.conversation_id)
-    .where('seq', '>', p.after)
-    .where('seq', '<=', p.limit)
-    .where('created_at', '<', p.cutoff),
+    .where('id', 'in', (e) =>
+      e
+        .selectFrom('ordered_messages')
+        .select('id')
+        .where('conversation_id', '=', p.conversation_id)
+        .where('seq', '>', p.after)
+        .where('seq', '<=', p.limit)
+        .where('created_at', '<', p.cutoff),
+    ),
 );
 const followRemoved = prepare<{ id: string; up_to: number }>()((db, p) =>
   db
@@ -83,7 +88,12 @@ const removeConversation = prepare<{ id: string; cutoff: number }>()((db, p) =>
     .where('updated_at', '<', p.cutoff)
     .where((e) =>
       e.not(
-        e.exists(e.selectFrom('messages').select('messages.id').where('messages.conversation_id', '=', p.id)),
+        e.exists(
+          e
+            .selectFrom('ordered_messages')
+            .select('ordered_messages.id')
+            .where('ordered_messages.conversation_id', '=', p.id),
+        ),
       ),
     ),
 );

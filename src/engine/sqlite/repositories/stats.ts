@@ -24,17 +24,22 @@ const conversations = prepare<Page>()((db, p) =>
     ])
     .select((e) =>
       e
-        .selectFrom('messages as m')
-        .select('m.sender_id')
-        .whereRef('m.conversation_id', '=', 'c.id')
-        // One that was not answered in this time is not searched for an answer.
-        .where('c.first_response_at', '>=', p.from)
-        .where('c.first_response_at', '<', p.to)
-        .whereRef('m.created_at', '=', 'c.first_response_at')
-        .where('m.sender_role', '=', 'operator')
-        .where('m.internal', '=', 0)
-        .orderBy('m.seq')
-        .limit(1)
+        .selectFrom((f) =>
+          f
+            .selectFrom('ordered_messages as m')
+            .select(['m.sender_id', 'm.seq'])
+            .whereRef('m.conversation_id', '=', 'c.id')
+            // One that was not answered in this time is not searched for an answer.
+            .where('c.first_response_at', '>=', p.from)
+            .where('c.first_response_at', '<', p.to)
+            .whereRef('m.created_at', '=', 'c.first_response_at')
+            .where('m.sender_role', '=', 'operator')
+            .where('m.internal', '=', 0)
+            .orderBy('m.seq')
+            .limit(1)
+            .as('answer'),
+        )
+        .select('answer.sender_id')
         .as('first_responder'),
     )
     .where('c.organization_id', '=', p.organization_id)

@@ -17,19 +17,24 @@ const conversations = prepare<{ visitor_key: string }>()((db, p) =>
 const countNotes = prepare<{ visitor_key: string }>()((db, p) =>
   db
     .selectFrom('messages')
-    .innerJoin('conversations', 'conversations.id', 'messages.conversation_id')
     .select((e) => e.fn.countAll<number>().as('n'))
-    .where('conversations.visitor_key', '=', p.visitor_key)
-    .where('messages.internal', '=', 1)
-    .where('messages.deleted_at', 'is', null),
+    .where('id', 'in', (e) =>
+      e
+        .selectFrom('conversations as c')
+        .innerJoin('ordered_messages as m', 'm.conversation_id', 'c.id')
+        .select('m.id')
+        .where('c.visitor_key', '=', p.visitor_key),
+    )
+    .where('internal', '=', 1)
+    .where('deleted_at', 'is', null),
 );
 const removeMessages = prepare<{ visitor_key: string; limit: number }>()((db, p) =>
   db
     .deleteFrom('messages')
     .where('id', 'in', (e) =>
       e
-        .selectFrom('messages as m')
-        .innerJoin('conversations as c', 'c.id', 'm.conversation_id')
+        .selectFrom('conversations as c')
+        .innerJoin('ordered_messages as m', 'm.conversation_id', 'c.id')
         .select('m.id')
         .where('c.visitor_key', '=', p.visitor_key)
         .limit(p.limit),

@@ -1,0 +1,393 @@
+// The places of messages follow behind them, many at once. Whatever has its place and whatever has none yet, a
+// conversation shows every message once and in order; and nothing that is removed leaves a place.
+import Database from 'better-sqlite3';
+import fc from 'fast-check';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { migrations } from '../../migrations/index.ts';
+import { databaseFile } from '../../src/engine/open-engine.ts';
+import { integrityProblem } from '../../src/engine/sqlite/backup.ts';
+import { migrate } from '../../src/engine/sqlite/migrate.ts';
+import { placedAtOnce } from '../../src/engine/sqlite/repositories/message-places.ts';
+import { startApp, type TestApp } from '../helpers/app.ts';
+import {
+  createConversation,
+  createOrganization,
+  createVisitor,
+  type TestApplication,
+  type TestClient,
+} from '../helpers/fixtures.ts';
+import { rowsOf } from '../helpers/database.ts';
+
+let app: TestApp;
+let organization: string;
+let application: TestApplication;
+let visitor: TestClient;
+
+beforeAll(async () => {
+  // It looks into SQLite's tables.
+  app = await startApp({ engine: 'sqlite' });
+});
+afterAll(async () => {
+  await app.stop();
+});
+let made = 0;
+beforeEach(async () => {
+  ({ id: organization, application } = await createOrganization(app, `places-${(made += 1)}`));
+  visitor = createVisitor(app, application);
+});
+
+/** How many messages wait for their places. */
+async function waiting(): Promise<number> {
+  const [row] = await rowsOf(
+    app,
+    'select count(*) as n from messages where number > (select through from message_placing)',
+  );
+  return Number(row?.['n']);
+}
+
+/** Sends in one commit. @returns the ids */
+function sendTogether(conversations: readonly string[], texts: readonly string[] = []): Promise<string[]> {
+  const { store, clock } = app.service.engine;
+  return Promise.all(
+    conversations.map((conversation_id, at) =>
+      store.write({ organization }, async ({ repositories: { messages } }) => {
+        const id = clock.newId();
+        await messages.append(
+          {
+            id,
+            conversation_id,
+            organization_id: organization,
+            sender_id: visitor.id,
+            sender_role: 'visitor',
+            sender_label: null,
+            content: texts[at] ?? `text ${id}`,
+            content_format: 'plain',
+            content_html: null,
+            content_text: null,
+            internal: 0,
+            choices: null,
+            choice: null,
+            attachments: null,
+            client_message_id: null,
+            created_at: clock.now(),
+            edited_at: null,
+            deleted_at: null,
+          },
+          'visitor',
+        );
+        return id;
+      }),
+    ),
+  );
+}
+
+/** A commit of its own that sends nothing. */
+const commitAlone = () =>
+  app.service.engine.store.write('server', ({ repositories }) => repositories.meta.set('a', 'b'));
+
+const problem = (): string | null => {
+  const database = new Database(databaseFile(app.folder), { readonly: true });
+  try {
+    return integrityProblem(database, 'quick_check');
+  } finally {
+    database.close();
+  }
+};
+
+async function history(conversationId: string, client: TestClient = visitor): Promise<string[]> {
+  const found: string[] = [];
+  for (;;) {
+    const { body } = await client.call(
+      'GET',
+      `/conversations/${conversationId}/messages?order=asc&limit=100&offset=${found.length}`,
+    );
+    const page = (body.messages as { id: string }[]).map(({ id }) => id);
+    found.push(...page);
+    if (page.length < 100) return found;
+  }
+}
+
+const many = <T>(count: number, of: T): T[] => Array.from({ length: count }, () => of);
+
+it('a busy commit leaves its messages without places, and the next quiet one gives them theirs', async () => {
+  const conversationId = await createConversation(visitor);
+  const ids = await sendTogether(many(20, conversationId));
+  expect(await waiting()).toBe(20);
+  expect(await history(conversationId)).toEqual(ids);
+  await commitAlone();
+  expect(await waiting()).toBe(0);
+  expect(await history(conversationId)).toEqual(ids);
+  expect(problem()).toBeNull();
+});
+
+it('busy commits alone leave no more than a bounded number without', async () => {
+  const conversationId = await createConversation(visitor);
+  const ids: string[] = [];
+  for (let round = 0; round < 9; round += 1) {
+    ids.push(...(await sendTogether(many(100, conversationId))));
+    expect(await waiting()).toBeLessThan(placedAtOnce);
+  }
+  expect(await history(conversationId)).toEqual(ids);
+  expect(problem()).toBeNull();
+});
+
+it('an idle server gives all of them their places', async () => {
+  const conversationId = await createConversation(visitor);
+  const ids = await sendTogether(many(50, conversationId));
+  expect(await waiting()).toBe(50);
+  app.clock.advance(2_000);
+  await expect.poll(waiting).toBe(0);
+  expect(await history(conversationId)).toEqual(ids);
+});
+
+it('rows that another program has put in are found, and get their places', async () => {
+  const conversationId = await createConversation(visitor);
+  const other = new Database(databaseFile(app.folder));
+  other.exec(`with recursive n(i) as (select 1 union all select i + 1 from n where i < 700)
+    insert into messages (id, conversation_id, organization_id, seq, changed_seq, sender_id, sender_role, content,
+      content_format, internal, created_at)
+    select printf('%08x-0000-4000-8000-000000000000', i), '${conversationId}', '${organization}', i, i, '${visitor.id}',
+      'visitor', 'text', 'plain', 0, 0 from n`);
+  other.prepare('update conversations set last_seq = 700 where id = ?').run(conversationId);
+  other.close();
+  expect(await history(conversationId)).toHaveLength(700);
+  const [next] = await sendTogether([conversationId]);
+  expect(await waiting()).toBeLessThanOrEqual(701 - placedAtOnce);
+  await commitAlone();
+  expect(await waiting()).toBe(0);
+  const all = await history(conversationId);
+  expect([all.length, all.at(-1)]).toEqual([701, next]);
+});
+
+it('a server that was ended before it could give places is started, and gives them', async () => {
+  const conversationId = await createConversation(visitor);
+  const ids = await sendTogether(many(30, conversationId));
+  const other = new Database(databaseFile(app.folder));
+  other.exec('delete from message_places; update message_placing set through = 0');
+  other.close();
+  app = await app.restart();
+  const again = createVisitor(app, application, visitor.id);
+  expect(await history(conversationId, again)).toEqual(ids);
+  app.clock.advance(2_000);
+  await expect.poll(waiting).toBe(0);
+  expect(await history(conversationId, again)).toEqual(ids);
+  expect(problem()).toBeNull();
+});
+
+describe('what is removed', () => {
+  it('leaves no place, and its number leads to no other message', async () => {
+    const conversationId = await createConversation(visitor);
+    const other = await createConversation(visitor);
+    const [first, second] = await sendTogether([conversationId, conversationId]);
+    expect(await waiting()).toBe(0);
+    await rowsOf(app, 'delete from messages where id = ?', second);
+    const [third] = await sendTogether([other]);
+    expect(await history(conversationId)).toEqual([first]);
+    expect(await history(other)).toEqual([third]);
+    expect(problem()).toBeNull();
+  });
+
+  it('goes with its conversation, with and without a place', async () => {
+    const conversationId = await createConversation(visitor);
+    await sendTogether([conversationId]);
+    await sendTogether(many(10, conversationId));
+    expect(await waiting()).toBe(10);
+    await rowsOf(app, 'delete from conversations where id = ?', conversationId);
+    expect(await rowsOf(app, 'select * from messages where conversation_id = ?', conversationId)).toEqual([]);
+    expect(
+      await rowsOf(app, 'select * from message_places where conversation_id = ?', conversationId),
+    ).toEqual([]);
+    expect(problem()).toBeNull();
+  });
+
+  it('goes with its organization', async () => {
+    const conversationId = await createConversation(visitor);
+    await sendTogether([conversationId]);
+    await sendTogether(many(10, conversationId));
+    await rowsOf(app, 'delete from organizations where id = ?', organization);
+    expect(await rowsOf(app, 'select * from messages where organization_id = ?', organization)).toEqual([]);
+    expect(
+      await rowsOf(app, 'select * from message_places where conversation_id = ?', conversationId),
+    ).toEqual([]);
+  });
+});
+
+it('a commit that fails takes places back with its messages', async () => {
+  const conversationId = await createConversation(visitor);
+  const before = await sendTogether(many(20, conversationId));
+  const { store } = app.service.engine;
+  await expect(
+    store.alone({ organization }, async ({ repositories }) => {
+      await repositories.meta.set('a', 'c');
+      throw new Error('half way');
+    }),
+  ).rejects.toThrow('half way');
+  const after = await sendTogether([conversationId]);
+  expect(await history(conversationId)).toEqual([...before, ...after]);
+  expect(problem()).toBeNull();
+});
+
+it('whatever happens in whatever order, every message is there once and in order', async () => {
+  const step = fc.oneof(
+    fc.record({
+      what: fc.constant('send' as const),
+      to: fc.array(fc.nat(3), { minLength: 1, maxLength: 12 }),
+    }),
+    fc.record({ what: fc.constant('remove' as const), of: fc.nat(3), from: fc.nat(2), newest: fc.boolean() }),
+    fc.record({ what: fc.constant('quiet' as const) }),
+    fc.record({ what: fc.constant('foreign' as const), of: fc.nat(3) }),
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 25 }), async (steps) => {
+      const ids = await Promise.all(
+        [0, 1, 2, 3].map(() => createConversation(createVisitor(app, application))),
+      );
+      const expected = new Map(ids.map((id): [string, string[]] => [id, []]));
+      const of = (at: number): string => ids[at] as string;
+      for (const one of steps) {
+        if (one.what === 'quiet') await commitAlone();
+        else if (one.what === 'send') {
+          const sent = await sendTogether(one.to.map(of));
+          for (const [at, id] of sent.entries()) expected.get(of(one.to[at] as number))?.push(id);
+        } else if (one.what === 'remove') {
+          const list = expected.get(of(one.of)) as string[];
+          const removed = one.newest ? list.splice(-1 - one.from) : list.splice(0, 1 + one.from);
+          for (const id of removed) await rowsOf(app, 'delete from messages where id = ?', id);
+        } else {
+          const id = app.service.engine.clock.newId();
+          const other = new Database(databaseFile(app.folder));
+          other.prepare('update conversations set last_seq = last_seq + 1 where id = ?').run(of(one.of));
+          other
+            .prepare(
+              `insert into messages (id, conversation_id, organization_id, seq, changed_seq, sender_id, sender_role,
+                 content, content_format, internal, created_at)
+               select ?, id, organization_id, last_seq, last_seq, 'x', 'visitor', 'text', 'plain', 0, 0
+                 from conversations where id = ?`,
+            )
+            .run(id, of(one.of));
+          other.close();
+          expected.get(of(one.of))?.push(id);
+        }
+      }
+      for (const [id, list] of expected) {
+        const rows = await rowsOf(
+          app,
+          'select id from ordered_messages where conversation_id = ? order by seq',
+          id,
+        );
+        expect(rows.map((row) => row['id'])).toEqual(list);
+      }
+      expect(problem()).toBeNull();
+    }),
+    { numRuns: 40 },
+  );
+});
+
+/** An organization with a visitor and conversations. */
+function seed(db: Database.Database, conversations: readonly string[]): void {
+  db.exec(`
+    insert into organizations (id, slug, name, plan, plan_changed_at, created_at) values ('o', 'o', 'o', 'free', 0, 0);
+    insert into applications (id, organization_id, name, settings, identity_secret, created_at)
+      values ('a', 'o', 'a', '{}', x'00', 0);
+    insert into visitors (id, visitor_id, organization_id, application_id, mode, verified, attributes, created_at)
+      values ('v', 'v', 'o', 'a', 'live', 0, '{}', 0);`);
+  const insert = db.prepare(`
+    insert into conversations (id, organization_id, application_id, visitor_key, mode, status, last_seq, created_at,
+      updated_at)
+    values (?, 'o', 'a', 'v', 'live', 'pending', 9, 0, 0)`);
+  for (const id of conversations) insert.run(id);
+}
+
+const insertMessage = (db: Database.Database, id: string, conversation: string, seq: number) =>
+  db
+    .prepare(
+      `insert into messages (id, conversation_id, organization_id, seq, changed_seq, sender_id, sender_role, content,
+         content_format, internal, client_message_id, created_at)
+       values (@id, @conversation, 'o', @seq, @seq, 's', 'visitor', 'text of ' || @id, 'plain', 0, 'id ' || @id, 7)`,
+    )
+    .run({ id, conversation, seq });
+
+describe('the examination of a database', () => {
+  let db: Database.Database;
+  beforeEach(async () => {
+    db = new Database(':memory:');
+    await migrate(db, () => Promise.resolve());
+    seed(db, ['c']);
+    for (const seq of [1, 2, 3]) insertMessage(db, `m${seq}`, 'c', seq);
+    db.exec('insert into message_places select conversation_id, seq, number from messages where seq < 3');
+    db.exec('update message_placing set through = 2');
+  });
+
+  it('finds nothing wrong where the newest have no place yet', () => {
+    expect(integrityProblem(db, 'quick_check')).toBeNull();
+  });
+
+  it.each([
+    ['update message_placing set through = 3', 'a message is missing in its conversation'],
+    ['delete from message_places where seq = 2', 'a message is missing in its conversation'],
+    ["insert into message_places values ('c', 3, 3)", 'a place in a conversation holds no message of it'],
+    ["insert into message_places values ('c', 2, 1)", 'a place in a conversation holds no message of it'],
+    ["update messages set conversation_id = 'd'", 'a message belongs to no conversation'],
+  ])('after "%s" tells of it', (change, told) => {
+    db.exec(change);
+    expect(integrityProblem(db, 'quick_check')).toBe(told);
+  });
+});
+
+describe('the migration', () => {
+  it('keeps every message, its order, its file and its words', async () => {
+    const db = new Database(':memory:');
+    db.pragma('foreign_keys = ON');
+    const before = migrations.findIndex(({ name }) => name.includes('message-places'));
+    await migrate(db, () => Promise.resolve(), migrations.slice(0, before));
+    seed(db, ['c1', 'c2']);
+    insertMessage(db, 'm9', 'c1', 1);
+    insertMessage(db, 'm2', 'c2', 1);
+    insertMessage(db, 'm5', 'c1', 2);
+    insertMessage(db, 'm1', 'c1', 4);
+    insertMessage(db, 'm7', 'c2', 3);
+    db.exec("update messages set emailed_at = 8, choices = '[]' where id = 'm7'");
+    db.exec(`insert into files (id, organization_id, uploader, message_id, object, name, type, size, digest, state, created_at)
+      values ('f', 'o', 'v', 'm5', 'ob', 'n', 't', 1, 'd', 'ready', 0)`);
+    db.exec("insert into search_rows (id, message_id) values (1, 'm1')");
+    const rows = () =>
+      db.prepare('select id, * from messages order by id').all() as Record<string, unknown>[];
+    const old = rows();
+    await migrate(db, () => Promise.resolve());
+    expect(db.pragma('foreign_keys', { simple: true })).toBe(1);
+    expect(rows().map(({ number: _number, ...row }) => row)).toEqual(old);
+    expect(
+      db
+        .prepare('select conversation_id, id from ordered_messages order by conversation_id, seq')
+        .raw()
+        .all(),
+    ).toEqual([
+      ['c1', 'm9'],
+      ['c1', 'm5'],
+      ['c1', 'm1'],
+      ['c2', 'm2'],
+      ['c2', 'm7'],
+    ]);
+    expect(integrityProblem(db, 'integrity_check')).toBeNull();
+    expect(db.prepare('select count(*) from files, search_rows').pluck().get()).toBe(1);
+    expect(() => insertMessage(db, 'm1', 'c1', 8)).toThrow(/UNIQUE/);
+    // What refers to a message still falls with it.
+    db.exec("delete from conversations where id = 'c1'");
+    expect(
+      db.prepare('select (select count(*) from files) + (select count(*) from search_rows)').pluck().get(),
+    ).toBe(0);
+    db.close();
+  });
+
+  it('shows every column of a message but its number', async () => {
+    const db = new Database(':memory:');
+    await migrate(db, () => Promise.resolve());
+    const columns = (table: string) =>
+      db
+        .prepare(`select name from pragma_table_info('${table}') where name <> 'number' order by name`)
+        .pluck()
+        .all();
+    expect(columns('ordered_messages')).toEqual(columns('messages'));
+    db.close();
+  });
+});
