@@ -3,8 +3,25 @@
 import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
 
+/** Those that have something to write; flushed together. */
+let waiting: SocketWriter[] = [];
+
+/**
+ * Writes when all microtasks have run: a commit first hands its events to the sockets, and its answers come in
+ * microtasks of their own. A system call for each would be the dearest part of a message.
+ */
+function flushAfterMicrotasks(): void {
+  process.nextTick(flushAll);
+}
+
+function flushAll(): void {
+  const writers = waiting;
+  waiting = [];
+  for (const writer of writers) writer.flush();
+}
+
 export class SocketWriter {
-  readonly #socket: WebSocket;
+  readonly #socket: Pick<WebSocket, 'readyState' | 'OPEN'>;
   readonly #stream: Duplex;
   /** What waits: nearly always one frame, and those after it. */
   #first: Buffer | null = null;
@@ -15,7 +32,7 @@ export class SocketWriter {
    * @param socket must compress nothing: its own frames then never wait, and ours come between whole ones
    * @param stream the one that the socket was made of
    */
-  constructor(socket: WebSocket, stream: Duplex) {
+  constructor(socket: Pick<WebSocket, 'readyState' | 'OPEN'>, stream: Duplex) {
     this.#socket = socket;
     this.#stream = stream;
   }
@@ -33,7 +50,8 @@ export class SocketWriter {
   write(frame: Buffer): void {
     if (this.#first === null) {
       this.#first = frame;
-      queueMicrotask(this.#flushSoon);
+      // From a microtask, because a tick that is asked for outside of one comes before them.
+      if (waiting.push(this) === 1) queueMicrotask(flushAfterMicrotasks);
     } else (this.#others ??= []).push(frame);
     this.#bytes += frame.length;
   }
@@ -55,6 +73,4 @@ export class SocketWriter {
     this.#bytes = 0;
     if (this.open) this.#stream.write(others === null ? first : Buffer.concat([first, ...others]));
   }
-
-  readonly #flushSoon = (): void => this.flush();
 }
