@@ -22,9 +22,9 @@ interface Places {
   readonly slots: readonly number[];
   /** The keys as the slots hold them. */
   readonly keys: readonly string[];
-  /** One after the other, each with the slot that it belongs to. */
+  /** One after the other, each with the track that counts it. */
   readonly windows: readonly LimitWindow[];
-  readonly slotOfWindow: readonly number[];
+  readonly tracks: readonly number[];
 }
 
 export class SlidingWindowLimiter implements LocalLimiter {
@@ -68,10 +68,10 @@ export class SlidingWindowLimiter implements LocalLimiter {
   #takeAgain(checks: readonly LimitCheck[], now: number): boolean {
     const places = this.#places.get(checks);
     if (places === undefined) return false;
-    const { slots, keys, windows, slotOfWindow } = places;
+    const { slots, keys, windows, tracks } = places;
     for (let i = 0; i < slots.length; i++) if (this.#keys[slots[i]!] !== keys[i]) return false;
     for (let i = 0; i < windows.length; i++)
-      if (!this.#tracks.isOpen(slotOfWindow[i]!, windows[i]!, now)) return false;
+      if (!this.#tracks.isOpen(tracks[i]!, windows[i]!, now)) return false;
     for (let i = 0; i < slots.length; i++) this.#use(slots[i]!, now);
     return true;
   }
@@ -166,7 +166,9 @@ export class SlidingWindowLimiter implements LocalLimiter {
       slots,
       keys: slots.map((slot) => this.#keys[slot]!),
       windows: checks.flatMap(({ windows }) => windows),
-      slotOfWindow: checks.flatMap(({ windows }, i) => windows.map(() => slots[i]!)),
+      tracks: checks.flatMap(({ windows }, i) =>
+        windows.map((window) => this.#tracks.trackOf(slots[i]!, window)),
+      ),
     });
   }
 

@@ -10,7 +10,10 @@ const SUB_BUCKETS = 64;
 const MAX_RING_LOG2 = 9;
 /** The most windows that one slot can have. */
 export const WINDOWS_PER_SLOT = 4;
-const PAGE_SIZE = 1 << 14;
+const PAGE_BITS = 14;
+const PAGE_SIZE = 1 << PAGE_BITS;
+/** Of a number of an entry: its place in its page. */
+const IN_PAGE = PAGE_SIZE - 1;
 
 const NONE = -1;
 const NO_RING = 255;
@@ -31,7 +34,7 @@ class RingPool {
       this.#next = Math.ceil(this.#next / PAGE_SIZE) * PAGE_SIZE;
     }
     const block = this.#next;
-    if (Math.floor(block / PAGE_SIZE) === this.times.length) {
+    if (block >>> PAGE_BITS === this.times.length) {
       this.times.push(new Float64Array(PAGE_SIZE));
       this.counts.push(new Uint32Array(PAGE_SIZE));
     }
@@ -104,17 +107,18 @@ export class WindowTracks {
       this.#drop(track);
   }
 
-  /** Whether the slot has a track of just this window, which admits a use now. */
-  isOpen(slot: number, window: LimitWindow, now: number): boolean {
-    const end = (slot + 1) * WINDOWS_PER_SLOT;
-    for (let track = slot * WINDOWS_PER_SLOT; track < end; track++) {
-      if (this.#span[track] !== window.windowMs) continue;
-      if (this.#limit[track] !== window.limit) return false;
-      if (this.#total[track]! < window.limit) return true;
-      this.#expire(track, now);
-      return this.#total[track]! < window.limit;
-    }
-    return false;
+  /** Where a slot keeps a window that `find` has seen: until another window takes the place, which `isOpen` notices. */
+  trackOf(slot: number, window: LimitWindow): number {
+    const start = slot * WINDOWS_PER_SLOT;
+    return start + this.#span.subarray(start, start + WINDOWS_PER_SLOT).indexOf(window.windowMs);
+  }
+
+  /** Whether a track is of just this window, and admits a use now. */
+  isOpen(track: number, window: LimitWindow, now: number): boolean {
+    if (this.#span[track] !== window.windowMs || this.#limit[track] !== window.limit) return false;
+    if (this.#total[track]! < window.limit) return true;
+    this.#expire(track, now);
+    return this.#total[track]! < window.limit;
   }
 
   /** The track of a window, brought up to `now`; a window not seen before is filled from the longest one known. */
@@ -149,11 +153,7 @@ export class WindowTracks {
     if (longest !== NONE && longest !== track) {
       for (let i = 0; i < this.#length[longest]!; i++) {
         const entry = this.#entry(longest, i);
-        this.#push(
-          track,
-          this.#time(entry),
-          this.#pool.counts[Math.floor(entry / PAGE_SIZE)]![entry % PAGE_SIZE]!,
-        );
+        this.#push(track, this.#time(entry), this.#pool.counts[entry >>> PAGE_BITS]![entry & IN_PAGE]!);
       }
       this.#expire(track, now);
     }
@@ -165,7 +165,7 @@ export class WindowTracks {
   }
 
   #time(entry: number): number {
-    return this.#pool.times[Math.floor(entry / PAGE_SIZE)]![entry % PAGE_SIZE]!;
+    return this.#pool.times[entry >>> PAGE_BITS]![entry & IN_PAGE]!;
   }
 
   #expire(track: number, now: number): void {
@@ -173,7 +173,7 @@ export class WindowTracks {
     while (this.#length[track]! > 0) {
       const entry = this.#entry(track, 0);
       if (this.#time(entry) + span > now) return;
-      this.#total[track]! -= this.#pool.counts[Math.floor(entry / PAGE_SIZE)]![entry % PAGE_SIZE]!;
+      this.#total[track]! -= this.#pool.counts[entry >>> PAGE_BITS]![entry & IN_PAGE]!;
       this.#first[track] = (this.#first[track]! + 1) & ((1 << this.#log2[track]!) - 1);
       this.#length[track]!--;
     }
@@ -190,15 +190,15 @@ export class WindowTracks {
         latest === time || (grain > 0 && Math.floor(latest / grain) === Math.floor(time / grain));
       if (shared || length === 1 << MAX_RING_LOG2) {
         // An entry lives as long as its latest use: sharing can only be stricter than the truth.
-        this.#pool.times[Math.floor(newest / PAGE_SIZE)]![newest % PAGE_SIZE] = time;
-        this.#pool.counts[Math.floor(newest / PAGE_SIZE)]![newest % PAGE_SIZE]! += count;
+        this.#pool.times[newest >>> PAGE_BITS]![newest & IN_PAGE] = time;
+        this.#pool.counts[newest >>> PAGE_BITS]![newest & IN_PAGE]! += count;
         return;
       }
     }
     if (this.#log2[track] === NO_RING || length === 1 << this.#log2[track]!) this.#enlarge(track);
     const entry = this.#entry(track, length);
-    this.#pool.times[Math.floor(entry / PAGE_SIZE)]![entry % PAGE_SIZE] = time;
-    this.#pool.counts[Math.floor(entry / PAGE_SIZE)]![entry % PAGE_SIZE] = count;
+    this.#pool.times[entry >>> PAGE_BITS]![entry & IN_PAGE] = time;
+    this.#pool.counts[entry >>> PAGE_BITS]![entry & IN_PAGE] = count;
     this.#length[track]!++;
   }
 
@@ -206,12 +206,12 @@ export class WindowTracks {
     const from = this.#log2[track]!;
     const to = from === NO_RING ? 0 : from + 1;
     const block = this.#pool.allocate(to);
-    const page = Math.floor(block / PAGE_SIZE);
+    const page = block >>> PAGE_BITS;
     for (let i = 0; i < this.#length[track]!; i++) {
       const entry = this.#entry(track, i);
-      this.#pool.times[page]![(block % PAGE_SIZE) + i] = this.#time(entry);
-      this.#pool.counts[page]![(block % PAGE_SIZE) + i] =
-        this.#pool.counts[Math.floor(entry / PAGE_SIZE)]![entry % PAGE_SIZE]!;
+      this.#pool.times[page]![(block & IN_PAGE) + i] = this.#time(entry);
+      this.#pool.counts[page]![(block & IN_PAGE) + i] =
+        this.#pool.counts[entry >>> PAGE_BITS]![entry & IN_PAGE]!;
     }
     if (from !== NO_RING) this.#pool.release(this.#block[track]!, from);
     this.#block[track] = block;
@@ -234,7 +234,7 @@ export class WindowTracks {
     let position = 0;
     for (; ; position++) {
       const entry = this.#entry(track, position);
-      excess -= this.#pool.counts[Math.floor(entry / PAGE_SIZE)]![entry % PAGE_SIZE]!;
+      excess -= this.#pool.counts[entry >>> PAGE_BITS]![entry & IN_PAGE]!;
       if (excess <= 0) return this.#until(track, position, now);
     }
   }
