@@ -1,9 +1,10 @@
 // What a WebSocket client may send: one zod schema per frame type.
 // Owns the inbound half of the protocol; what a frame means is a rule in services.
 import { z } from 'zod';
-import { fileLimits, sizeLimits } from './codes.ts';
+import { fileLimits } from './codes.ts';
 import { contentFormat, uuid } from './entities.ts';
-import { exactText } from './text.ts';
+import type { Input } from './operations.ts';
+import { clientMessageId, messageContent } from './operations/shared.ts';
 
 /** Payload schema by frame type; null: the frame carries no payload. */
 export const clientFrames = {
@@ -15,10 +16,9 @@ export const clientFrames = {
   'room:leave': z.object({ conversationId: uuid }),
   'message:send': z.object({
     conversationId: uuid,
-    content: z.string(),
-    contentFormat: contentFormat.optional(),
-    clientMessageId: exactText(1, sizeLimits.clientMessageId),
-    internal: z.boolean().optional(),
+    ...messageContent,
+    clientMessageId,
+    internal: z.boolean().default(false),
     person: z.boolean().optional(),
     choice: uuid.optional(),
     attachments: z.array(uuid).max(fileLimits.perMessage).optional(),
@@ -50,3 +50,30 @@ export type ClientPayloads = {
 export type ClientFrame = {
   [T in ClientFrameType]: { type: T; payload: ClientPayloads[T] };
 }[ClientFrameType];
+
+/** What `messages.send` takes of a frame: just what the operation's own schema would make of it. */
+export function readVisitorSend(frame: ClientPayloads['message:send']): Input<'messages.send'> {
+  const { conversationId, content, contentFormat, person, choice, attachments } = frame;
+  return {
+    conversationId,
+    content,
+    contentFormat,
+    clientMessageId: frame.clientMessageId,
+    person,
+    choice,
+    attachments,
+  };
+}
+
+/** The same for `staff.messages.send`. */
+export function readStaffSend(frame: ClientPayloads['message:send']): Input<'staff.messages.send'> {
+  const { conversationId, content, contentFormat, internal, attachments } = frame;
+  return {
+    conversationId,
+    content,
+    contentFormat,
+    clientMessageId: frame.clientMessageId,
+    internal,
+    attachments,
+  };
+}

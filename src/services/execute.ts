@@ -1,6 +1,8 @@
 // The one way into the services: every transport, the command line and the tests call `execute`
 // with an actor, an operation's name and its input. It limits, checks, and runs the handler.
+// Hardly anything is `async`: every message comes this way, and a promise for each step costs more than most steps.
 import type { z } from 'zod';
+import { whenReady, type Soon } from '../engine/engine.ts';
 import {
   operations,
   type Input,
@@ -17,7 +19,7 @@ import { ServiceError, throwServiceError } from './core/errors.ts';
 import { assertAllowed } from './core/permission.ts';
 import { validationError } from './core/validation.ts';
 import { handlers } from './handlers.ts';
-import type { Call } from './service.ts';
+import type { Call, CallOf } from './service.ts';
 
 /** What `execute` reads of a row, typed by the operation's name. */
 interface Row<N extends OperationName> {
@@ -38,27 +40,74 @@ export interface ExecuteOptions {
  * @param input the raw input; undefined where `readInput` reads it
  * @throws ServiceError for everything that the caller can be told
  */
-export async function execute<N extends OperationName>(
+export function execute<N extends OperationName>(
   call: Call,
   name: N,
   input: unknown,
   { readInput }: ExecuteOptions = {},
 ): Promise<Output<N>> {
-  const { who, input: schema } = rows[name];
-  assertAllowed(who, call);
-  assertScope(call.actor, name);
-  const limited = limitRequest(call);
-  if (limited !== undefined) await limited;
-  // Naming is how a visitor is proven.
-  if (call.actor.kind === 'visitor' && call.actor.identityDemanded === true && name !== 'visitor.update')
-    await assertIdentified(call);
-  const checked = schema.safeParse(readInput === undefined ? input : await readInput());
-  if (!checked.success) throw validationError(checked.error);
+  return whenAdmitted(call, name, (allowed) =>
+    readInput === undefined
+      ? checkAndRun(allowed, name, input)
+      : readInput().then((read) => checkAndRun(allowed, name, read)),
+  );
+}
+
+/**
+ * Runs one operation on an input that has been checked already, by a frame's schema that admits nothing which the
+ * operation's own would refuse or change. Limits and rights are asked all the same.
+ * @param call who asks, from where
+ * @param input as the operation's schema would have made it
+ * @throws ServiceError for everything that the caller can be told
+ */
+export function executeChecked<N extends OperationName>(
+  call: Call,
+  name: N,
+  input: Input<N>,
+): Promise<Output<N>> {
+  return whenAdmitted(call, name, (allowed) => run(allowed, name, input));
+}
+
+/** Goes on once the caller may call the operation, is within the limits, and has proven who they are. */
+function whenAdmitted<N extends OperationName>(
+  call: Call,
+  name: N,
+  goOn: (allowed: CallOf<N>) => Promise<Output<N>>,
+): Promise<Output<N>> {
   try {
-    return await handlers[name]({ ...call, who }, checked.data);
+    const { who } = rows[name];
+    assertAllowed(who, call);
+    assertScope(call.actor, name);
+    const admitted = whenReady(limitRequest(call), () => assertProven(call, name));
+    return admitted instanceof Promise ? admitted.then(() => goOn(call)) : goOn(call);
   } catch (error) {
-    return throwServiceError(error);
+    return refuse(error);
   }
+}
+
+/** @throws ServiceError identity_required */
+function assertProven(call: Call, name: OperationName): Soon<void> {
+  const demanded = call.actor.kind === 'visitor' && call.actor.identityDemanded === true;
+  // Naming is how a visitor is proven.
+  return demanded && name !== 'visitor.update' ? assertIdentified(call) : undefined;
+}
+
+function checkAndRun<N extends OperationName>(call: CallOf<N>, name: N, input: unknown): Promise<Output<N>> {
+  const checked = rows[name].input.safeParse(input);
+  return checked.success ? run(call, name, checked.data) : Promise.reject(validationError(checked.error));
+}
+
+function run<N extends OperationName>(call: CallOf<N>, name: N, input: Input<N>): Promise<Output<N>> {
+  try {
+    return handlers[name]({ ...call, who: rows[name].who }, input).catch(throwServiceError);
+  } catch (error) {
+    return refuse(error);
+  }
+}
+
+/** The rejection for what was thrown at once. */
+async function refuse(error: unknown): Promise<never> {
+  return throwServiceError(error);
 }
 
 const scopes: Readonly<Partial<Record<OperationName, TokenScope | 'any' | 'session'>>> = requiredScopes;

@@ -6,7 +6,7 @@ import type { Log } from '../log.ts';
 import { closeCodes, sizeLimits } from '../protocol/codes.ts';
 import type { SenderRole } from '../protocol/entities.ts';
 import type { EventPayloads, ServerFrame } from '../protocol/events.ts';
-import type { ClientFrame, ClientPayloads } from '../protocol/frames.ts';
+import { readStaffSend, readVisitorSend, type ClientFrame, type ClientPayloads } from '../protocol/frames.ts';
 import { checkAccess } from '../services/auth/socket-tokens.ts';
 import { backfill, resync } from '../services/chat/room-sync.ts';
 import { userId, type MemberActor, type VisitorActor } from '../services/core/actor.ts';
@@ -20,7 +20,7 @@ import { ServiceError } from '../services/core/errors.ts';
 import { focusRenewalMs } from '../services/notifications/focus.ts';
 import { anonymousName } from '../services/core/serializers.ts';
 import { readTypistName } from '../services/chat/visitors.ts';
-import { execute } from '../services/execute.ts';
+import { execute, executeChecked } from '../services/execute.ts';
 import type { ParticipantCall, Service } from '../services/service.ts';
 import { closingAfter } from './closing.ts';
 import { FrameError, frameIds, readFrame, toErrorPayload, writeEvent, writeFrame } from './frames.ts';
@@ -125,18 +125,19 @@ export class Connection {
   readonly #work = (): void => {
     this.#working = true;
     for (let frame = this.#inbox.shift(); frame !== undefined && !this.#closed; frame = this.#inbox.shift()) {
-      const handled = this.#handle(frame);
+      const done = this.#handle(frame);
       if (this.#inbox.length <= pauseThreshold / 2 && this.#options.socket.isPaused)
         this.#options.socket.resume();
-      if (handled === undefined) continue;
-      void handled.then(this.#work);
-      return;
+      if (!done) return;
     }
     this.#working = false;
   };
 
-  /** Runs one frame and answers its error. Without a promise where it is done at once. */
-  #handle(text: string | null): Soon<void> {
+  /**
+   * Runs one frame and answers its error.
+   * @returns false where it is not done at once: the work then goes on after it
+   */
+  #handle(text: string | null): boolean {
     let frame: ClientFrame | undefined;
     try {
       if (text === null)
@@ -144,16 +145,24 @@ export class Connection {
       const read = readFrame(text);
       frame = read;
       const running = this.#held === null ? this.#run(read) : this.#runOnceAdmitted(read);
-      if (running !== undefined)
-        return running.then(
-          () => this.#passed(read),
-          (error: unknown) => this.#answerError(error, read),
+      if (running !== undefined) {
+        running.then(
+          () => {
+            this.#passed(read);
+            this.#work();
+          },
+          (error: unknown) => {
+            this.#answerError(error, read);
+            this.#work();
+          },
         );
+        return false;
+      }
       this.#passed(read);
     } catch (error) {
       this.#answerError(error, frame);
     }
-    return undefined;
+    return true;
   }
 
   async #runOnceAdmitted(frame: ClientFrame): Promise<void> {
@@ -232,7 +241,7 @@ export class Connection {
   }
 
   /** Visitors and staff have operations of their own, which lead to the same handlers. */
-  #operation<N extends 'messages.send' | 'messages.edit' | 'messages.delete' | 'conversations.read'>(
+  #operation<N extends 'messages.edit' | 'messages.delete' | 'conversations.read'>(
     name: N,
   ): N | `staff.${N}` {
     return this.actor.kind === 'visitor' ? name : `staff.${name}`;
@@ -250,15 +259,24 @@ export class Connection {
       );
   }
 
-  async #sendMessage(payload: ClientPayloads['message:send']): Promise<void> {
+  // Not `async`, like all that a message passes through: a promise for each step would cost more than most steps.
+  #sendMessage(payload: ClientPayloads['message:send']): Promise<void> {
     // Sending ends typing: the others are told that first.
     this.#stopTyping(payload.conversationId);
-    const { message } = await execute(this.#call, this.#operation('messages.send'), payload);
-    const { clientMessageId } = payload;
-    this.send({
-      type: 'message:ack',
-      payload: { clientMessageId, serverMessageId: message.id, createdAt: message.createdAt },
-    });
+    const sent =
+      this.actor.kind === 'visitor'
+        ? executeChecked(this.#call, 'messages.send', readVisitorSend(payload))
+        : executeChecked(this.#call, 'staff.messages.send', readStaffSend(payload));
+    return sent.then(({ message }) =>
+      this.send({
+        type: 'message:ack',
+        payload: {
+          clientMessageId: payload.clientMessageId,
+          serverMessageId: message.id,
+          createdAt: message.createdAt,
+        },
+      }),
+    );
   }
 
   /**
