@@ -23,7 +23,15 @@ import { readTypistName } from '../services/chat/visitors.ts';
 import { execute, executeChecked } from '../services/execute.ts';
 import type { ParticipantCall, Service } from '../services/service.ts';
 import { closingAfter } from './closing.ts';
-import { FrameError, frameIds, readFrame, toErrorPayload, writeEvent, writeFrame } from './frames.ts';
+import {
+  FrameError,
+  frameIds,
+  readFrame,
+  toErrorPayload,
+  writeAck,
+  writeEvent,
+  writeFrame,
+} from './frames.ts';
 import type { Hub } from './hub.ts';
 import type { SocketWriter } from './socket-writer.ts';
 import type { SyncLimits } from './sync-limits.ts';
@@ -268,14 +276,13 @@ export class Connection {
         ? executeChecked(this.#call, 'messages.send', readVisitorSend(payload))
         : executeChecked(this.#call, 'staff.messages.send', readStaffSend(payload));
     return sent.then(({ message }) =>
-      this.send({
-        type: 'message:ack',
-        payload: {
+      this.#sendBytes(
+        writeAck({
           clientMessageId: payload.clientMessageId,
           serverMessageId: message.id,
           createdAt: message.createdAt,
-        },
-      }),
+        }),
+      ),
     );
   }
 

@@ -86,6 +86,18 @@ export function writeEvent(type: EventType, payload: object): Buffer {
   return textFrame(JSON.stringify({ type, payload }));
 }
 
+/** The frame of `message:ack`, as `writeFrame` would write it. */
+export function writeAck({
+  clientMessageId,
+  serverMessageId,
+  createdAt,
+}: EventPayloads['message:ack']): Buffer {
+  // Every message is answered by one: only the client's own id may hold something that JSON escapes.
+  return textFrame(
+    `{"type":"message:ack","payload":{"clientMessageId":${JSON.stringify(clientMessageId)},"serverMessageId":"${serverMessageId}","createdAt":"${createdAt}"}}`,
+  );
+}
+
 const finalText = 0x81;
 
 /** An unmasked text frame of one piece (RFC 6455, 5.2). */
