@@ -415,7 +415,23 @@ class OperationTx implements Tx {
   // Its row is written with those of the other operations, before the commit.
   emit(event: NewEvent): void {
     this.#assertOpen();
-    this.#events.push({ ...event, created_at: this.#clock.now(), seq: 0, own: true });
+    // Field by field: all events are then of one shape, and those who read them by the thousand are fast.
+    this.#events.push({
+      seq: 0,
+      organization_id: event.organization_id,
+      conversation_id: event.conversation_id,
+      mode: event.mode,
+      type: event.type,
+      audience: event.audience,
+      actor_id: event.actor_id,
+      message_id: event.message_id,
+      member_id: event.member_id,
+      created_at: this.#clock.now(),
+      own: true,
+      payload: event.payload,
+      activity: event.activity,
+      originConnectionId: event.originConnectionId,
+    });
   }
 
   configurationEpoch(): number | null {

@@ -63,32 +63,45 @@ export function appendMessage(
   content: MessageContent,
   options: AppendOptions = {},
 ): Soon<AppendedMessage> {
-  const { internal = false, clientMessageId, choices, choice, files = [] } = options;
+  const { internal = false, clientMessageId, choices, choice, files = [], mail } = options;
   const { messages } = tx.repositories;
   const { clock } = service.engine;
-  const now = clock.now();
-  const created: NewMessage = {
+  // One object from here to the answer, written out: every message comes this way.
+  const message: MessageWithSender = {
     id: clock.newId(),
     conversation_id: conversation.id,
     organization_id: conversation.organization_id,
+    // Its place is known once it is stored.
+    seq: 0,
+    changed_seq: 0,
     sender_id: sender.id,
     sender_role: sender.role,
     sender_label: sender.label,
-    ...content,
+    content: content.content,
+    content_format: content.content_format,
+    content_html: content.content_html,
+    content_text: content.content_text,
     internal: internal ? 1 : 0,
     choices: choices === undefined ? null : JSON.stringify(choices),
     choice: choice ?? null,
     attachments: storeAttachments(files),
     client_message_id: clientMessageId ?? null,
-    created_at: now,
+    created_at: clock.now(),
     edited_at: null,
     deleted_at: null,
+    via: mail === undefined ? null : 'email',
+    mail_id: mail?.id ?? null,
+    emailed: null,
+    emailed_at: null,
+    visitor_name: conversation.visitor_name,
+    member_name: sender.memberName,
   };
-  return whenReady(messages.append(created, internal ? 'note' : stepOf(sender.role)), (after) =>
-    after === undefined
-      ? readEarlier(tx, service, conversation, created)
-      : tellOf(tx, service, { created, before: conversation, after, sender, options }),
-  );
+  return whenReady(messages.append(message, internal ? 'note' : stepOf(sender.role)), (after) => {
+    if (after === undefined) return readEarlier(tx, service, conversation, message);
+    message.seq = after.last_seq;
+    message.changed_seq = after.last_seq;
+    return tellOf(tx, service, { message, before: conversation, after, sender, options });
+  });
 }
 
 /** The message that was stored before, under the same client id. */
@@ -104,7 +117,7 @@ async function readEarlier(
 }
 
 interface Stored {
-  readonly created: NewMessage;
+  readonly message: MessageWithSender;
   /** The conversation before the message, and after it. */
   readonly before: ConversationWithVisitor;
   readonly after: ConversationWithVisitor;
@@ -116,19 +129,8 @@ interface Stored {
 function tellOf(
   tx: Tx,
   service: Service,
-  { created, before, after, sender, options: { files = [], mail, connectionId } }: Stored,
+  { message, before, after, sender, options: { files = [], mail, connectionId } }: Stored,
 ): Soon<AppendedMessage> {
-  const message: MessageWithSender = {
-    ...created,
-    seq: after.last_seq,
-    changed_seq: after.last_seq,
-    via: mail === undefined ? null : 'email',
-    mail_id: mail?.id ?? null,
-    emailed: null,
-    emailed_at: null,
-    visitor_name: before.visitor_name,
-    member_name: sender.memberName,
-  };
   const sent = serializeSentMessage(message, service);
   const appended: AppendedMessage = { message, sent, isNew: true, conversation: after };
   const wakes = before.snoozed_until !== null && sender.role === 'visitor';
@@ -144,7 +146,7 @@ function tellOf(
     });
   if (files.length === 0 && mail === undefined && !wakes) return whenReady(emit(), () => appended);
   const emitBetween = async (): Promise<AppendedMessage> => {
-    await attachFiles(tx, created.id, files);
+    await attachFiles(tx, message.id, files);
     if (mail !== undefined) await tx.repositories.messages.setVia(message.id, 'email', mail.id);
     await emit();
     if (wakes) await wakeConversation(tx, before, sender.id);

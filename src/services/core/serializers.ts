@@ -70,7 +70,7 @@ export function serializeMessage(
 
 /** As the send response carries it: without `editedAt`. */
 export function serializeSentMessage(row: MessageWithSender, maker: LinkMaker): entity.SentMessage {
-  return {
+  const message: entity.SentMessage = {
     id: row.id,
     conversationId: row.conversation_id,
     senderId: row.sender_id,
@@ -81,12 +81,14 @@ export function serializeSentMessage(row: MessageWithSender, maker: LinkMaker): 
     contentFormat: row.content_format,
     contentHtml: row.content_html,
     createdAt: isoTime(row.created_at),
-    ...(row.internal === 1 ? { internal: true } : {}),
-    ...(row.choices === null ? {} : { choices: JSON.parse(row.choices) as entity.AiChoice[] }),
-    ...(row.choice === null ? {} : { choice: row.choice }),
-    ...serializeAttachments(row, maker),
-    ...(row.via === null ? {} : { via: row.via }),
   };
+  // What few messages have is added to those only: every message comes this way.
+  if (row.internal === 1) message.internal = true;
+  if (row.choices !== null) message.choices = JSON.parse(row.choices) as entity.AiChoice[];
+  if (row.choice !== null) message.choice = row.choice;
+  if (row.attachments !== null) Object.assign(message, serializeAttachments(row, maker));
+  if (row.via !== null) message.via = row.via;
+  return message;
 }
 
 export function serializeSocketMessage(row: MessageWithSender, maker: LinkMaker): SocketMessage {
