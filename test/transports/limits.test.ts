@@ -222,6 +222,23 @@ describe('an application and an organization', () => {
     expect((await list(one)).status).toBe(200);
   });
 
+  it('the organization’s limit is another for its members at once when it is changed', async () => {
+    await start({});
+    const member = await createMember(app, 'acme');
+    const queue = (): Promise<Reply> => ask(app, member, 'GET', '/staff/conversations');
+    const limit = (requestsPerMinute: number | null): Promise<unknown> =>
+      app.local('organizations.update', { organization: 'acme', limits: { requestsPerMinute } });
+    await limit(30);
+    expect(await times(31, queue)).toEqual([...all(30, 200), 429]);
+    // What was counted still counts.
+    await limit(50);
+    expect(await times(21, queue)).toEqual([...all(20, 200), 429]);
+    await limit(10);
+    expect((await queue()).status).toBe(429);
+    await limit(null);
+    expect((await queue()).status).toBe(200);
+  });
+
   it('the free plan has 600 a minute, of which visitors use 480', async () => {
     await start({});
     const free = await createOrganization(app, 'free', 'free');

@@ -105,8 +105,21 @@ export function limitRequest({ service, actor, address }: Call): Soon<void> {
 
 function limitOrganization(service: Service, organizationId: string): Soon<void> {
   return whenReady(service.configCache.organization(organizationId), (organization) =>
-    takeOrThrow(service, organizationChecks(organization, 1)),
+    organization === null ? undefined : takeOrThrow(service, memberChecks(organization)),
   );
+}
+
+/** By the row that they were made of: where a plan or its numbers change, there is another row. */
+const keptMemberChecks = new WeakMap<OrganizationRow, readonly RateLimitCheck[]>();
+
+/** Made once, so that the limiter finds their counters where they were. */
+function memberChecks(organization: OrganizationRow): readonly RateLimitCheck[] {
+  let checks = keptMemberChecks.get(organization);
+  if (checks === undefined) {
+    checks = organizationChecks(organization, 1);
+    keptMemberChecks.set(organization, checks);
+  }
+  return checks;
 }
 
 function limitVisitor(service: Service, actor: VisitorActor, address: string | null): Soon<void> {
