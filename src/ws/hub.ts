@@ -8,7 +8,7 @@ import type {
   TagSignal,
   TypingSignal,
 } from '../engine/engine.ts';
-import { canReceive } from '../services/core/audience.ts';
+import { canReceive, leavesItsRoom } from '../services/core/audience.ts';
 import { loadPayloads } from '../services/core/event-log.ts';
 import { computeSlice } from '../services/core/slices.ts';
 import type { ServerFrame } from '../protocol/events.ts';
@@ -242,10 +242,14 @@ export class Hub {
     let frame: Buffer | undefined;
     const frameOnce = (): Buffer => (frame ??= writeEvent(event.type, payload));
     const staff = this.#staffByOrganization.get(event.organization_id) ?? noConnections;
-    for (const connection of this.#rooms.get(event.conversation_id) ?? [])
-      if (!canReceive(event, connection.actor, connection.subscription)) connection.deliver(event, frameOnce);
-    for (const connection of staff)
-      if (canReceive(event, connection.actor, connection.subscription)) connection.push(frameOnce());
+    const leaves = leavesItsRoom(event);
+    for (const connection of this.#rooms.get(event.conversation_id) ?? noConnections)
+      if (!leaves || !canReceive(event, connection.actor, connection.subscription))
+        connection.deliver(event, frameOnce);
+    // Asked once for all: an organization may have many members, and most events are for none of them.
+    if (leaves)
+      for (const connection of staff)
+        if (canReceive(event, connection.actor, connection.subscription)) connection.push(frameOnce());
     if (activity !== undefined && staff.size > 0)
       this.#tellStaff(event, 'conversation:activity', () => writeEvent('conversation:activity', activity()));
     if ((event.type === 'message:edited' || event.type === 'message:deleted') && event.message_id !== null)

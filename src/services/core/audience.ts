@@ -160,6 +160,11 @@ function canReceiveInRoom(
   return subscription.echo && event.originConnectionId !== subscription.connectionId;
 }
 
+/** False for an event of the log that is for its room alone: most of them. */
+export function leavesItsRoom({ audience }: Pick<LoggedEvent, 'audience'>): boolean {
+  return audience === 'staff' || audience === 'staff_and_room';
+}
+
 function canReceiveOutsideRooms(
   event: DeliverableEvent,
   listener: VisitorActor | MemberActor,
@@ -172,7 +177,7 @@ function canReceiveOutsideRooms(
   if (event.type === 'tag:changed') return changes && listener.kind === 'member';
   if (listener.kind !== 'member' || !modes.includes(event.mode)) return false;
   if (event.type === 'conversation:outdated') return changes;
-  return isActivity(event) || event.audience === 'staff' || event.audience === 'staff_and_room';
+  return isActivity(event) || leavesItsRoom(event);
 }
 
 function canReceiveByWebhook(
