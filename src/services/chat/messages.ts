@@ -45,11 +45,16 @@ export function prepareMessage(
  * whatever the length of the tree.
  * @throws ServiceError bad_request
  */
-export async function prepareStaffMessage(
+export function prepareStaffMessage(
   call: MemberCall,
   { content, contentFormat }: { content: string; contentFormat: StaffContentFormat },
-): Promise<MessageContent> {
-  if (contentFormat !== 'markdown') return prepareMessage(call, { content, contentFormat });
+): Soon<MessageContent> {
+  return contentFormat === 'markdown'
+    ? prepareMarkdown(call, content)
+    : prepareMessage(call, { content, contentFormat });
+}
+
+async function prepareMarkdown(call: MemberCall, content: string): Promise<MessageContent> {
   // Checked as it was written, so that errors speak of what the member sees.
   prepareMessage(call, { content, contentFormat: 'plain' });
   const tree = await markdownToLexical(content.trim());
