@@ -1,7 +1,7 @@
 // Group commit: operations that arrive together share one transaction and are answered after one synced commit; one
 // that fails is taken back alone. Holds no rule and no query of a noun.
 import type { Clock, CommittedEvent, NewEvent, Soon, Tx } from '../engine.ts';
-import { StoreUnavailableError, whenReady } from '../engine.ts';
+import { StoreUnavailableError } from '../engine.ts';
 import { createHistogram } from '../histogram.ts';
 import { createRunner, isStorageError, sqliteCode, type Connection } from './connection.ts';
 import { KnownConversations } from './known-conversations.ts';
@@ -49,18 +49,28 @@ export interface Commit {
 }
 
 interface QueuedWrite {
-  /** Runs the operation. What comes of it answers the caller, after the commit. */
-  readonly work: (tx: Tx) => Soon<() => void>;
-  readonly reject: (error: unknown) => void;
+  /** Runs the operation. What comes of it is what the caller is answered with, after the commit. */
+  readonly work: (tx: Tx) => unknown;
+  // Methods, so that one queue holds operations whatever they answer.
+  resolve(value: unknown): void;
+  reject(error: unknown): void;
   readonly since: number;
   /** Shares its commit with no other. */
   readonly alone: boolean;
 }
 
+/** What becomes of an operation. */
+interface Answer {
+  readonly to: QueuedWrite;
+  readonly failed: boolean;
+  /** What it has made, or its error. */
+  readonly value: unknown;
+}
+
 /** What a group leaves, once it has run. */
 interface GroupRun {
-  /** One for each operation, called after the commit. */
-  readonly answers: (() => void)[];
+  /** One for each operation, given after the commit. */
+  readonly answers: Answer[];
   readonly events: CommittedEvent[];
   readonly configuration: Set<string>;
 }
@@ -87,7 +97,6 @@ const maxGroupMs = 15;
 /** A group of fewer operations leaves no message without its place: little is written then, and time is left for it. */
 const busyGroupSize = 5;
 const busyRetryMs = 5;
-const nothing: ReadonlySet<string> = new Set();
 
 /** What sending and indexing write: what writes a step passes it on to the known row, the others touch none. */
 const keepsConversations: ReadonlySet<string> = new Set(
@@ -169,7 +178,8 @@ export class WriteQueue {
   add<T>(work: (tx: Tx) => Soon<T>, alone: boolean): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       this.#queue.push({
-        work: (tx) => whenReady(work(tx), (value) => () => resolve(value)),
+        work,
+        resolve,
         reject,
         since: this.#options.clock.monotonic(),
         alone,
@@ -218,7 +228,9 @@ export class WriteQueue {
     const { answers, events, configuration } = run;
     this.groupSizes.add(group.length);
     this.commitMs.add(clock.monotonic() - began);
-    for (const answer of answers) answer();
+    for (const { to, failed, value } of answers)
+      if (failed) to.reject(value);
+      else to.resolve(value);
     if (events.length > 0 || configuration.size > 0) onCommit({ events, configuration, configurationCount });
     return 'now';
   }
@@ -251,7 +263,9 @@ export class WriteQueue {
     const run: GroupRun = { answers: [], events: [], configuration: new Set() };
     this.#forgetWhatOthersChanged();
     const epoch = this.#options.configurationEpoch(this.#readConfigurationCount());
-    for (const [index, waiting] of group.entries()) {
+    for (let index = 0; index < group.length; index += 1) {
+      const waiting = group[index];
+      if (waiting === undefined) break;
       if (index > 0 && clock.monotonic() - began >= maxGroupMs) {
         this.#queue.unshift(...group.splice(index));
         break;
@@ -300,11 +314,11 @@ export class WriteQueue {
     }
   }
 
-  #finish({ run, tx, undoing }: Begun, answer: () => void): true {
+  #finish({ waiting, run, tx, undoing }: Begun, value: unknown): true {
     tx.end();
     if (undoing === 'savepoint') this.#statements.release.run();
-    for (const organization of tx.changed) run.configuration.add(organization);
-    run.answers.push(answer);
+    if (tx.changed !== null) for (const organization of tx.changed) run.configuration.add(organization);
+    run.answers.push({ to: waiting, failed: false, value });
     return true;
   }
 
@@ -317,7 +331,7 @@ export class WriteQueue {
     const reason = isStorageError(error)
       ? new StoreUnavailableError('Storage refused the write.', { cause: error })
       : error;
-    run.answers.push(() => waiting.reject(reason));
+    run.answers.push({ to: waiting, failed: true, value: reason });
     return true;
   }
 
@@ -403,9 +417,9 @@ class OperationTx implements Tx {
     return this.#repositories;
   }
 
-  /** Organizations whose configuration it changed. */
-  get changed(): ReadonlySet<string> {
-    return this.#configuration ?? nothing;
+  /** Organizations whose configuration it changed; null: none. */
+  get changed(): ReadonlySet<string> | null {
+    return this.#configuration;
   }
 
   end(): void {
