@@ -125,13 +125,18 @@ export class Connection {
   receive(frame: string | null): void {
     if (this.#closed) return;
     this.#options.service.metrics.framesIn += 1;
-    this.#inbox.push(frame);
-    if (this.#inbox.length > pauseThreshold) this.#options.socket.pause();
-    if (!this.#working) this.#work();
+    if (this.#working) {
+      this.#inbox.push(frame);
+      if (this.#inbox.length > pauseThreshold) this.#options.socket.pause();
+      return;
+    }
+    // The usual frame finds none before it, and waits in no list.
+    this.#working = true;
+    if (this.#handle(frame)) this.#work();
   }
 
+  /** Handles what waits, until a frame is not done at once. */
   readonly #work = (): void => {
-    this.#working = true;
     for (let frame = this.#inbox.shift(); frame !== undefined && !this.#closed; frame = this.#inbox.shift()) {
       const done = this.#handle(frame);
       if (this.#inbox.length <= pauseThreshold / 2 && this.#options.socket.isPaused)
