@@ -12,22 +12,28 @@ export const maxRequestMs = 900_000;
 const restMs = 10_000;
 
 const timers = new WeakMap<IncomingMessage, NodeJS.Timeout>();
+/** Requests of this turn of the event loop, whose bodies are perhaps still on their way. */
+let begun: IncomingMessage[] = [];
 
 /** Begins to count, for a request whose body is still on its way. */
 export function limitBodyTime(request: IncomingMessage): void {
   const { 'content-length': length = '0', 'transfer-encoding': encoding } = request.headers;
   if (request.complete || (encoding === undefined && length === '0')) return;
-  // A short body has come with its head: once that is read, nothing is left to wait for.
-  process.nextTick(limitWhatIsLeft, request);
+  // A short body has come with its head, in bytes that are read by the end of this turn: then nothing is left to wait for.
+  if (begun.push(request) === 1) setImmediate(limitWhatIsLeft);
 }
 
-function limitWhatIsLeft(request: IncomingMessage): void {
-  if (request.complete || request.destroyed) return;
-  // What may take longer can have set a limit of its own by now.
-  if (!timers.has(request)) setLimit(request, bodyMs);
-  const clear = (): void => clearTimeout(timers.get(request));
-  request.once('end', clear);
-  request.once('close', clear);
+function limitWhatIsLeft(): void {
+  const requests = begun;
+  begun = [];
+  for (const request of requests) {
+    if (request.complete || request.destroyed) continue;
+    // What may take longer can have set a limit of its own by now.
+    if (!timers.has(request)) setLimit(request, bodyMs);
+    const clear = (): void => clearTimeout(timers.get(request));
+    request.once('end', clear);
+    request.once('close', clear);
+  }
 }
 
 function setLimit(request: IncomingMessage, ms: number): void {
