@@ -10,6 +10,7 @@ import {
   sessionExpiry,
   type Credentials,
 } from '../../src/services/auth/authenticate.ts';
+import type { Soon } from '../../src/engine/engine.ts';
 import { organizationSlugFromHost } from '../../src/services/auth/organization-host.ts';
 import { matchOrigin } from '../../src/services/auth/origin-match.ts';
 import { ServiceError } from '../../src/services/core/errors.ts';
@@ -51,11 +52,14 @@ function credentials(changes: Partial<Credentials> = {}): Credentials {
     ...changes,
   };
 }
-const codeOf = (promise: Promise<unknown>): Promise<string> =>
-  promise.then(
-    () => 'let in',
-    (error: unknown) => (error instanceof ServiceError ? error.code : `threw ${String(error)}`),
-  );
+const codeOf = async (asked: Soon<object>): Promise<string> => {
+  try {
+    await asked;
+    return 'let in';
+  } catch (error) {
+    return error instanceof ServiceError ? error.code : `threw ${String(error)}`;
+  }
+};
 
 /** The service, with every lookup counted. */
 function counted(): { service: Service; looked: string[] } {

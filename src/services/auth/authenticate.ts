@@ -5,7 +5,7 @@ import type { CachedApplication, CachedSession } from '../core/config-cache.ts';
 import type { HostSiteActor, MemberActor, VisitorActor } from '../core/actor.ts';
 import type { TokenScope } from '../../protocol/sign-in.ts';
 import type { ApiKeyRow, StaffSessionRow } from '../../engine/rows.ts';
-import { StoreUnavailableError, type Scope, type Soon, type Tx } from '../../engine/engine.ts';
+import { StoreUnavailableError, whenReady, type Scope, type Soon, type Tx } from '../../engine/engine.ts';
 import { ServiceError } from '../core/errors.ts';
 import { scopeOfMember } from '../core/scopes.ts';
 import { assertNotBlocked } from './blocked.ts';
@@ -70,16 +70,27 @@ export async function authenticateHostSite(
 }
 
 /**
- * A visitor, by API key or by origin.
+ * A visitor, by API key or by origin. Without a promise where they have been let in before: every message asks.
  * @throws ServiceError unauthorized, origin_not_allowed, bad_request (visitor id), visitor_blocked, rate_limit_exceeded
  */
-export async function authenticateVisitor(service: Service, credentials: Credentials): Promise<VisitorActor> {
-  const fresh = service.engine.store.freshConfiguration();
-  const epoch = fresh instanceof Promise ? await fresh : fresh;
-  const known = admittedBy(service, epoch);
-  const name = admissionKey(credentials);
-  const admitted = name === null ? undefined : known.get(name);
-  if (admitted !== undefined && (await holdsStill(service, admitted))) return admitted.actor;
+export function authenticateVisitor(service: Service, credentials: Credentials): Soon<VisitorActor> {
+  return whenReady(service.engine.store.freshConfiguration(), (epoch) => {
+    const known = admittedBy(service, epoch);
+    const name = admissionKey(credentials);
+    const admitted = name === null ? undefined : known.get(name);
+    const admit = (): Promise<VisitorActor> => admitAnew(service, credentials, epoch, { known, name });
+    if (admitted === undefined) return admit();
+    return whenReady(holdsStill(service, admitted), (holds) => (holds ? admitted.actor : admit()));
+  });
+}
+
+/** Checks a visitor, and keeps that they were let in. */
+async function admitAnew(
+  service: Service,
+  credentials: Credentials,
+  epoch: number,
+  { known, name }: { readonly known: Map<string, Admission>; readonly name: string | null },
+): Promise<VisitorActor> {
   const admission = await checkVisitor(service, credentials, epoch);
   if (name !== null) {
     if (known.size >= maxAdmitted) known.clear();
