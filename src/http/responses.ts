@@ -47,15 +47,14 @@ interface Answer {
   readonly headers: string[];
 }
 
-const answers = new WeakMap<Context, Answer>();
-
-function answerOf(ctx: Context): Answer {
-  let answer = answers.get(ctx);
-  if (answer === undefined) {
-    answer = { json: null, headers: [] };
-    answers.set(ctx, answer);
+declare module 'koa' {
+  interface DefaultState {
+    answer?: Answer | undefined;
   }
-  return answer;
+}
+
+function answerOf({ state }: Context): Answer {
+  return (state.answer ??= { json: null, headers: [] });
 }
 
 const jsonType = 'application/json; charset=utf-8';
@@ -73,7 +72,7 @@ export function addHeaders(ctx: Context, ...headers: readonly string[]): void {
 
 /** Hands what has been answered so far to koa, for those who look at it there, or go on with it. */
 export function handToKoa(ctx: Context): void {
-  const answer = answers.get(ctx);
+  const { answer } = ctx.state;
   if (answer === undefined) return;
   for (let at = 0; at < answer.headers.length; at += 2) {
     const [name = '', value = ''] = answer.headers.slice(at, at + 2);
@@ -84,7 +83,7 @@ export function handToKoa(ctx: Context): void {
     ctx.type = jsonType;
     ctx.body = answer.json;
   }
-  answers.delete(ctx);
+  ctx.state.answer = undefined;
 }
 
 /**
@@ -94,7 +93,7 @@ export function handToKoa(ctx: Context): void {
  */
 export function sendAnswer(ctx: Context, common: readonly string[]): void {
   const { res } = ctx;
-  const answer = answers.get(ctx);
+  const { answer } = ctx.state;
   const json = answer?.json ?? null;
   if (
     answer !== undefined &&
@@ -106,14 +105,8 @@ export function sendAnswer(ctx: Context, common: readonly string[]): void {
   ) {
     const length = String(Buffer.byteLength(json));
     ctx.respond = false;
-    res.writeHead(ctx.status, [
-      ...common,
-      ...answer.headers,
-      'Content-Type',
-      jsonType,
-      'Content-Length',
-      length,
-    ]);
+    const own = ['Content-Type', jsonType, 'Content-Length', length];
+    res.writeHead(ctx.status, common.concat(answer.headers, own));
     res.end(json);
     return;
   }
