@@ -44,7 +44,7 @@ function parseWithoutPrototypes(error: Error & { readonly body?: unknown }): unk
 
 /**
  * Reads the body of a request.
- * @returns an object; an empty body is an empty object
+ * @returns an object of its own; an empty body is an empty object
  * @throws ServiceError bad_request, payload_too_large, unsupported_media_type
  */
 export async function readBody(ctx: Context): Promise<Record<string, unknown>> {

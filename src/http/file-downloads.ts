@@ -28,13 +28,12 @@ export function isFilePath(path: string): boolean {
  */
 export function serveFiles(service: Service, trustProxy: number): Middleware {
   const ownHost = service.files.publicUrl === null ? null : new URL(service.files.publicUrl).host;
-  return async (ctx, next) => {
+  return (ctx, next) => {
     const id = filePath.exec(ctx.path)?.[1];
     if (id === undefined) {
       if (ownHost !== null && ctx.req.headers.host === ownHost && ctx.path !== '/healthz')
         throw notFound('path');
-      await next();
-      return;
+      return next();
     }
     // A link is right enough, so any page may read what it names.
     ctx.set('Access-Control-Allow-Origin', '*');
@@ -45,7 +44,7 @@ export function serveFiles(service: Service, trustProxy: number): Middleware {
         'Access-Control-Allow-Methods': methods,
         'Access-Control-Allow-Headers': 'Range',
       });
-      return;
+      return undefined;
     }
     if (ctx.method !== 'GET' && ctx.method !== 'HEAD') {
       ctx.set('Allow', methods);
@@ -54,7 +53,7 @@ export function serveFiles(service: Service, trustProxy: number): Middleware {
         `${ctx.method} is not possible here. Possible are ${methods}.`,
       );
     }
-    await sendFile(ctx, service, id, trustProxy);
+    return sendFile(ctx, service, id, trustProxy);
   };
 }
 

@@ -87,22 +87,13 @@ export function createHttpHandler({ service, config, log, demo }: HttpOptions): 
   });
 
   // 2. Is the process alive, does it serve: asked by machines, even while it goes away.
-  koa.use(async (ctx, next) => {
+  koa.use((ctx, next) => {
     if (ctx.path === '/healthz' && isRead(ctx)) {
       sendJson(ctx, 200, { status: 'ok' });
-      return;
+      return undefined;
     }
     if (goingAway) throw new ServiceError('unavailable', 'The service is restarting. Try again in a moment.');
-    if (ctx.path !== '/readyz' || !isRead(ctx)) {
-      await next();
-      return;
-    }
-    await service.engine.store
-      .read(({ repositories }) => repositories.meta.get('opened_at'))
-      .catch(() => {
-        throw new ServiceError('unavailable', 'The database does not answer.');
-      });
-    sendJson(ctx, 200, { status: 'ready' });
+    return ctx.path === '/readyz' && isRead(ctx) ? sendReadiness(ctx, service) : next();
   });
 
   // 3. Requests that can't be told apart by their headers.
@@ -120,14 +111,11 @@ export function createHttpHandler({ service, config, log, demo }: HttpOptions): 
   );
 
   // 4. Cross-origin: who may ask, and who may read the answer.
-  koa.use(async (ctx, next) => {
-    if (ctx.method === 'OPTIONS' && allowedMethods(ctx.path).length > 0) {
-      await sendPreflight(ctx, service, allowedMethods(ctx.path));
-      return;
-    }
+  koa.use((ctx, next) => {
+    if (ctx.method === 'OPTIONS' && allowedMethods(ctx.path).length > 0)
+      return sendPreflight(ctx, service, allowedMethods(ctx.path));
     const set = isVisitorPath(ctx.path) ? setCorsHeaders(ctx, service) : undefined;
-    if (set !== undefined) await set;
-    await next();
+    return set === undefined ? next() : set.then(next);
   });
 
   // 5. The operations.
@@ -160,6 +148,16 @@ export function createHttpHandler({ service, config, log, demo }: HttpOptions): 
       goingAway = true;
     },
   };
+}
+
+/** Answers whether the database can be read. */
+async function sendReadiness(ctx: Context, { engine: { store } }: Service): Promise<void> {
+  await store
+    .read(({ repositories }) => repositories.meta.get('opened_at'))
+    .catch(() => {
+      throw new ServiceError('unavailable', 'The database does not answer.');
+    });
+  sendJson(ctx, 200, { status: 'ready' });
 }
 
 /** What is served beside the API. */
@@ -212,9 +210,10 @@ const ownPaths = [
 
 /** The route that answered, by its pattern; one word for every other path, so that clients can't add labels. */
 function routeOf(ctx: Context, known: ReadonlySet<string>): string {
-  const matched: unknown = '_matchedRoute' in ctx ? ctx['_matchedRoute'] : undefined;
+  const { route } = ctx.state;
+  if (route !== undefined) return route;
   if (isFilePath(ctx.path)) return fileRoute;
-  return typeof matched === 'string' ? matched : known.has(ctx.path) ? ctx.path : 'other';
+  return known.has(ctx.path) ? ctx.path : 'other';
 }
 
 const routePatterns = routes.map(({ method, path }) => ({

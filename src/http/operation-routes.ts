@@ -1,7 +1,7 @@
 // One route per operation that REST serves: authenticate, hand the input over,
 // write the answer. One loop over the table; no operation is treated by name.
 import { createHash } from 'node:crypto';
-import Router from '@koa/router';
+import Router, { type Layer } from '@koa/router';
 import type { Context } from 'koa';
 import { assistantLimits, fileKinds, sizeLimits, visitorApiPrefix } from '../protocol/codes.ts';
 import { maxNameHeader } from '../protocol/operations/files.ts';
@@ -12,6 +12,7 @@ import {
   type AnyOperation,
   type OperationName,
 } from '../protocol/operations.ts';
+import type { Soon } from '../engine/engine.ts';
 import type { Actor } from '../services/core/actor.ts';
 import {
   authenticateHostSite,
@@ -43,15 +44,23 @@ export const routes: readonly Route[] = operationNames.flatMap((name) => {
 /** Answers one operation. @param parameters those of its path */
 type ServeOperation = (ctx: Context, parameters: Readonly<Record<string, string>>) => Promise<void>;
 
-/** Routes of one shape, and what each of them does. */
-interface ShapedRoutes {
-  readonly router: Router;
-  readonly serve: ReadonlyMap<unknown, ServeOperation>;
+/** A route with the router's pattern of its path. */
+interface ServedRoute {
+  readonly path: string;
+  readonly layer: Layer;
+  readonly serve: ServeOperation;
+}
+
+declare module 'koa' {
+  interface DefaultState {
+    /** The path of the route that answers, with its parameters' names. */
+    route?: string;
+  }
 }
 
 /**
- * Serves every route. The router tries one route after the other, so it is given only those of a path's shape; and it is
- * asked which one it is, but does not run it: the chain that it builds for each request costs more than the look-up.
+ * Serves every route. The router tries one route after the other and builds a chain for each request, which costs more
+ * than the look-up: so it makes the routes' patterns, and only those of a path's method and shape are tried.
  * @param service what the operations run on
  * @param trustProxy how many reverse proxies are in front, whose X-Forwarded-For is believed
  */
@@ -59,70 +68,75 @@ export function serveOperations(
   service: Service,
   trustProxy: number,
 ): (ctx: Context, next: () => Promise<unknown>) => Promise<unknown> {
-  const byShape = new Map(
-    [...Map.groupBy(routes, ({ path }) => shapeOf(path))].map(([shape, some]) => [
-      shape,
-      createRoutes(some, service, trustProxy),
-    ]),
-  );
+  const router = new Router({ sensitive: true, strict: true });
+  const byShape = new Map<string, ServedRoute[]>();
+  for (const route of routes) {
+    router.register(route.path, [route.method], notRun);
+    const layer = router.stack.at(-1);
+    if (layer === undefined) throw new Error('The router has not taken a route.');
+    const served = { path: route.path, layer, serve: createServe(route, service, trustProxy) };
+    // GET is HEAD as well.
+    for (const method of layer.methods) {
+      const shape = `${method} ${shapeOf(route.path)}`;
+      byShape.set(shape, [...(byShape.get(shape) ?? []), served]);
+    }
+  }
   return (ctx, next) => {
     const { path, method } = ctx;
-    const shaped = byShape.get(shapeOf(path));
-    const layer = shaped?.router.match(path, method).pathAndMethod[0];
-    const serve = layer === undefined ? undefined : shaped?.serve.get(layer);
-    if (layer === undefined || serve === undefined) return next();
-    // By the name under which the router says it, too.
-    Object.assign(ctx, { _matchedRoute: layer.path });
-    return serve(ctx, layer.params(path, layer.captures(path)));
+    const found = byShape.get(`${method} ${shapeOf(path)}`)?.find(({ layer }) => layer.match(path));
+    if (found === undefined) return next();
+    ctx.state.route = found.path;
+    return found.serve(ctx, found.layer.params(path, found.layer.captures(path)));
   };
 }
 
-const prefixParts = visitorApiPrefix.split('/').length;
-
 /** How many parts a path has, and those in front that no route has a parameter for. */
 function shapeOf(path: string): string {
-  const parts = path.split('/');
-  const first = parts[prefixParts] ?? '';
-  const second = first === 'staff' || first === 'admin' ? (parts[prefixParts + 1] ?? '') : '';
-  return `${parts.length}/${first}/${second}`;
+  let parts = 1;
+  for (let at = path.indexOf('/'); at >= 0; at = path.indexOf('/', at + 1)) parts += 1;
+  const first = partAt(path, visitorApiPrefix.length + 1);
+  const hasSecond = first === 'staff' || first === 'admin';
+  const second = hasSecond ? partAt(path, visitorApiPrefix.length + 2 + first.length) : '';
+  return `${parts}/${first}/${second}`;
 }
 
-function createRoutes(some: readonly Route[], service: Service, trustProxy: number): ShapedRoutes {
-  const router = new Router({ sensitive: true, strict: true });
-  const serve = new Map<unknown, ServeOperation>();
-  for (const { name, method, path } of some) {
-    const operation = operationRow(name);
-    const layer = router.register(path, [method], notRun);
-    serve.set(layer, async (ctx, parameters) => {
-      const address = clientAddressOf(ctx, trustProxy);
-      const actor = await authenticate(service, operation, ctx, address);
-      const call = { service, actor, address, contentLimit: sizeLimits.contentRest };
-      let wantsCookie = false;
-      const run = (): Promise<object> =>
-        execute(call, name, undefined, {
-          readInput: async () => {
-            const input = await readInput(ctx, operation, parameters);
-            wantsCookie = operation.sessionCookie === 'set' && input['cookie'] === true;
-            if (wantsCookie) assertMayHaveCookie(service, readCredentials(ctx, address));
-            return input;
-          },
-        });
-      if (operation.body === 'stream') ctx.res.once('finish', () => dropRest(ctx.req));
-      const answer =
-        operation.body === 'file' && actor.kind === 'member'
-          ? await serveFileInTurn(ctx.req, actor.organizationId, run)
-          : await run();
-      const output = wantsCookie ? moveTokenToCookie(ctx, service, answer) : answer;
-      if (operation.sessionCookie === 'remove' && ctx.req.headers.cookie !== undefined)
-        ctx.append('Set-Cookie', removedCookie(service, readCredentials(ctx, address)));
-      const status = operation.status ?? 200;
-      const body = operation.envelope === undefined ? output : { [operation.envelope]: output };
-      if (operation.long === true) sendLongJson(ctx, status, body);
-      else sendJson(ctx, status, body);
-      if (operation.cacheable === true) allowCaching(ctx);
-    });
-  }
-  return { router, serve };
+/** What stands between a place in a path and the next slash. */
+function partAt(path: string, start: number): string {
+  const end = path.indexOf('/', start);
+  return end < 0 ? path.slice(start) : path.slice(start, end);
+}
+
+function createServe({ name }: Route, service: Service, trustProxy: number): ServeOperation {
+  const operation = operationRow(name);
+  return async (ctx, parameters) => {
+    const address = clientAddressOf(ctx, trustProxy);
+    const asked = authenticate(service, operation, ctx, address);
+    const actor = asked instanceof Promise ? await asked : asked;
+    const call = { service, actor, address, contentLimit: sizeLimits.contentRest };
+    let wantsCookie = false;
+    const read = (): Promise<Record<string, unknown>> => readInput(ctx, operation, parameters);
+    const readWithCookie = async (): Promise<Record<string, unknown>> => {
+      const input = await read();
+      wantsCookie = input['cookie'] === true;
+      if (wantsCookie) assertMayHaveCookie(service, readCredentials(ctx, address));
+      return input;
+    };
+    const readOwnInput = operation.sessionCookie === 'set' ? readWithCookie : read;
+    const run = (): Promise<object> => execute(call, name, undefined, { readInput: readOwnInput });
+    if (operation.body === 'stream') ctx.res.once('finish', () => dropRest(ctx.req));
+    const answer =
+      operation.body === 'file' && actor.kind === 'member'
+        ? await serveFileInTurn(ctx.req, actor.organizationId, run)
+        : await run();
+    const output = wantsCookie ? moveTokenToCookie(ctx, service, answer) : answer;
+    if (operation.sessionCookie === 'remove' && ctx.req.headers.cookie !== undefined)
+      ctx.append('Set-Cookie', removedCookie(service, readCredentials(ctx, address)));
+    const status = operation.status ?? 200;
+    const body = operation.envelope === undefined ? output : { [operation.envelope]: output };
+    if (operation.long === true) sendLongJson(ctx, status, body);
+    else sendJson(ctx, status, body);
+    if (operation.cacheable === true) allowCaching(ctx);
+  };
 }
 
 function notRun(): never {
@@ -137,12 +151,12 @@ function moveTokenToCookie(ctx: Context, service: Service, answer: object): obje
   return rest;
 }
 
-async function authenticate(
+function authenticate(
   service: Service,
   operation: AnyOperation,
   ctx: Context,
   address: string,
-): Promise<Actor> {
+): Soon<Actor> {
   switch (operation.who) {
     case 'anyone':
       return { kind: 'anonymous', host: ctx.req.headers.host };
@@ -169,17 +183,22 @@ async function readInput(
   for (const [name, value] of Object.entries(parameters))
     if (name.endsWith('Id') && !uuid.safeParse(value).success) throw notFound(name.slice(0, -2));
   checkEscapes(ctx.path, parameters);
-  const [method] = operation.rest ?? [];
-  const input =
-    operation.body === 'stream'
-      ? readStream(ctx)
-      : operation.body === 'file'
-        ? { ...readQuery(ctx), ...(await readFileBody(ctx, fileTypes, assistantLimits.fileBytes)) }
-        : method === 'GET' || method === 'DELETE'
-          ? readQuery(ctx)
-          : { ...(await readBody(ctx)) };
+  const fields = readFields(ctx, operation);
+  const input = fields instanceof Promise ? await fields : fields;
   if (operation.idempotency !== undefined) mergeIdempotencyKey(ctx, operation.idempotency, input);
   return Object.assign(input, parameters);
+}
+
+/** @returns an object of its own, to which more can be added */
+function readFields(ctx: Context, operation: AnyOperation): Soon<Record<string, unknown>> {
+  if (operation.body === 'stream') return readStream(ctx);
+  if (operation.body === 'file')
+    return readFileBody(ctx, fileTypes, assistantLimits.fileBytes).then((body) => ({
+      ...readQuery(ctx),
+      ...body,
+    }));
+  const [method] = operation.rest ?? [];
+  return method === 'GET' || method === 'DELETE' ? readQuery(ctx) : readBody(ctx);
 }
 
 /** The body as it comes, for an operation that takes it in by itself. */
