@@ -3,6 +3,7 @@
 import { isUtf8 } from 'node:buffer';
 import { EventEmitter } from 'node:events';
 import type { Context, Middleware } from 'koa';
+import { keepResults } from '../net/keep-results.ts';
 import { sizeLimits } from '../protocol/codes.ts';
 import { isJsonObject, nestsDeeperThan } from '../services/content/json.ts';
 import { badField, ServiceError } from '../services/core/errors.ts';
@@ -78,7 +79,7 @@ export async function readFileBody(
   types: readonly string[],
   maxBytes: number,
 ): Promise<FileBody> {
-  const { mediaType, isUtf8 } = parseMediaType(ctx.req.headers['content-type']);
+  const { mediaType, isUtf8 } = parseMediaType(ctx.req.headers['content-type'] ?? '');
   if (!types.includes(mediaType) || !isUtf8)
     throw new ServiceError(
       'unsupported_media_type',
@@ -123,7 +124,7 @@ function tooLarge(ctx: Context, maxBytes: number): ServiceError {
 
 /** Exactly application/json, in UTF-8: the sender may read anything else differently. */
 function checkMediaType(header: string | undefined): void {
-  const { mediaType, isUtf8 } = parseMediaType(header);
+  const { mediaType, isUtf8 } = parseMediaType(header ?? '');
   if (mediaType !== 'application/json' || !isUtf8)
     throw new ServiceError(
       'unsupported_media_type',
@@ -131,15 +132,17 @@ function checkMediaType(header: string | undefined): void {
     );
 }
 
-/** @returns whether it says nothing else than UTF-8 beside the type */
-function parseMediaType(header: string | undefined): {
+interface MediaType {
   readonly mediaType: string;
+  /** Whether it says nothing else than UTF-8 beside the type. */
   readonly isUtf8: boolean;
-} {
-  const [mediaType = '', ...parameters] = (header ?? '').split(';').map((part) => part.trim().toLowerCase());
+}
+
+const parseMediaType = keepResults((header: string): MediaType => {
+  const [mediaType = '', ...parameters] = header.split(';').map((part) => part.trim().toLowerCase());
   const isUtf8 = parameters.every((parameter) => parameter === '' || /^charset="?utf-8"?$/.test(parameter));
   return { mediaType, isUtf8 };
-}
+});
 
 /** Listeners instead of an async iterator: this is on every send's road, and the iterator costs more than the parsing. */
 function readBytes(ctx: Context, maxBytes: number): Promise<Buffer> {
@@ -154,8 +157,11 @@ function readBytes(ctx: Context, maxBytes: number): Promise<Buffer> {
     const { req } = ctx;
     const chunks: Buffer[] = [];
     let length = 0;
-    const cutShort = (): void =>
-      reject(new ServiceError('bad_request', 'The connection ended before the whole body had arrived.'));
+    let ended = false;
+    const cutShort = (): void => {
+      if (!ended)
+        reject(new ServiceError('bad_request', 'The connection ended before the whole body had arrived.'));
+    };
     req.on('data', (chunk: Buffer) => {
       length += chunk.length;
       if (length <= maxBytes) {
@@ -168,10 +174,11 @@ function readBytes(ctx: Context, maxBytes: number): Promise<Buffer> {
     });
     // It waited for its turn, and the caller is gone.
     if (req.destroyed) cutShort();
-    req.once('error', cutShort);
-    req.once('close', cutShort);
-    req.once('end', () => {
-      req.off('close', cutShort);
+    // Left in place, which costs less than to take them off.
+    req.on('error', cutShort);
+    req.on('close', cutShort);
+    req.on('end', () => {
+      ended = true;
       const [first] = chunks;
       resolve(first !== undefined && chunks.length === 1 ? first : Buffer.concat(chunks));
     });
