@@ -83,10 +83,13 @@ export function serveOperations(
   }
   return (ctx, next) => {
     const { path, method } = ctx;
-    const found = byShape.get(`${method} ${shapeOf(path)}`)?.find(({ layer }) => layer.match(path));
-    if (found === undefined) return next();
-    ctx.state.route = found.path;
-    return found.serve(ctx, found.layer.params(path, found.layer.captures(path)));
+    for (const { path: route, layer, serve } of byShape.get(`${method} ${shapeOf(path)}`) ?? []) {
+      const found = layer.regexp.exec(path);
+      if (found === null) continue;
+      ctx.state.route = route;
+      return serve(ctx, layer.params(path, found.slice(1)));
+    }
+    return next();
   };
 }
 
@@ -151,12 +154,7 @@ function moveTokenToCookie(ctx: Context, service: Service, answer: object): obje
   return rest;
 }
 
-function authenticate(
-  service: Service,
-  operation: AnyOperation,
-  ctx: Context,
-  address: string,
-): Soon<Actor> {
+function authenticate(service: Service, operation: AnyOperation, ctx: Context, address: string): Soon<Actor> {
   switch (operation.who) {
     case 'anyone':
       return { kind: 'anonymous', host: ctx.req.headers.host };

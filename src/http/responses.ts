@@ -100,13 +100,13 @@ export function sendAnswer(ctx: Context, common: readonly string[]): void {
     json !== null &&
     ctx.body === undefined &&
     ctx.method !== 'HEAD' &&
-    ctx.writable &&
+    !res.writableEnded &&
     res.getHeaderNames().length === 0
   ) {
     const length = String(Buffer.byteLength(json));
     ctx.respond = false;
-    const own = ['Content-Type', jsonType, 'Content-Length', length];
-    res.writeHead(ctx.status, common.concat(answer.headers, own));
+    answer.headers.push(...common, 'Content-Type', jsonType, 'Content-Length', length);
+    res.writeHead(ctx.status, answer.headers);
     res.end(json);
     return;
   }

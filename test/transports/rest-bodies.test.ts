@@ -372,6 +372,19 @@ describe('a path', () => {
     await expectUnchanged();
   });
 
+  it('is written in one way: in its letter case, with no slash behind', async () => {
+    const path = `/api/v1/conversations/${conversationId}`;
+    for (const [end, status] of [
+      ['/messages', 200],
+      ['/Messages', 404],
+      ['/messages/', 404],
+    ] as const)
+      expect(
+        (await askRaw(app, { path: `${path}${end}`, headers: credentials() })).status,
+        `${path}${end}`,
+      ).toBe(status);
+  });
+
   it('holds one exact id: nothing around it, nothing else', async () => {
     for (const id of [
       `${conversationId}%20`,
