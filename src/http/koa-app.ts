@@ -115,7 +115,7 @@ export function createHttpHandler({ service, config, log, demo }: HttpOptions): 
     if (ctx.method === 'OPTIONS' && allowedMethods(ctx.path).length > 0)
       return sendPreflight(ctx, service, allowedMethods(ctx.path));
     const set = isVisitorPath(ctx.path) ? setCorsHeaders(ctx, service) : undefined;
-    return set === undefined ? next() : set.then(next);
+    return set === undefined ? next() : goOnAfter(set, next);
   });
 
   // 5. The operations.
@@ -148,6 +148,11 @@ export function createHttpHandler({ service, config, log, demo }: HttpOptions): 
       goingAway = true;
     },
   };
+}
+
+async function goOnAfter(ready: Promise<void>, next: Koa.Next): Promise<void> {
+  await ready;
+  await next();
 }
 
 /** Answers whether the database can be read. */
