@@ -1,11 +1,11 @@
 // One route per operation that REST serves: authenticate, hand the input over,
 // write the answer. One loop over the table; no operation is treated by name.
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import Router, { type Layer } from '@koa/router';
 import type { Context } from 'koa';
 import { assistantLimits, fileKinds, sizeLimits, visitorApiPrefix } from '../protocol/codes.ts';
 import { maxNameHeader } from '../protocol/operations/files.ts';
-import { uuid } from '../protocol/entities.ts';
+import { isUuid } from '../protocol/entities.ts';
 import {
   operationNames,
   operationRow,
@@ -179,7 +179,7 @@ async function readInput(
   parameters: Readonly<Record<string, string>>,
 ): Promise<Record<string, unknown>> {
   for (const [name, value] of Object.entries(parameters))
-    if (name.endsWith('Id') && !uuid.safeParse(value).success) throw notFound(name.slice(0, -2));
+    if (name.endsWith('Id') && !isUuid(value)) throw notFound(name.slice(0, -2));
   checkEscapes(ctx.path, parameters);
   const fields = readFields(ctx, operation);
   const input = fields instanceof Promise ? await fields : fields;
@@ -265,7 +265,7 @@ function allowCaching(ctx: Context): void {
   handToKoa(ctx);
   ctx.set('Cache-Control', 'public, max-age=60');
   ctx.vary('X-App-Id');
-  ctx.etag = createHash('sha256').update(String(ctx.body)).digest('base64url').slice(0, 22);
+  ctx.etag = hash('sha256', String(ctx.body), 'base64url').slice(0, 22);
   if (ctx.fresh) {
     ctx.status = 304;
     ctx.body = null;

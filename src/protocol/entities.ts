@@ -5,11 +5,15 @@ import { applicationSettings } from './application-settings.ts';
 import { assistantLimits, fileLimits, notificationWays } from './codes.ts';
 import { exactText } from './text.ts';
 
+const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
 /** Any letter case comes in; ids are compared and returned in lower case. */
-export const uuid = z
-  .string()
-  .regex(/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i, 'must be a UUID')
-  .toLowerCase();
+export const uuid = z.string().regex(uuidPattern, 'must be a UUID').toLowerCase();
+
+/** Whether the schema of a UUID takes a text, without what a schema says of it. */
+export function isUuid(text: string): boolean {
+  return uuidPattern.test(text);
+}
 
 /** A UUID of version 4 and the RFC 9562 variant, as X-Visitor-Id must be. */
 export const visitorUuid = z
