@@ -8,7 +8,7 @@ import type { CachedApplication } from '../services/core/config-cache.ts';
 import { ServiceError } from '../services/core/errors.ts';
 import type { Service } from '../services/service.ts';
 import { headerValues } from './request.ts';
-import { addHeaders } from './responses.ts';
+import { addHeaders, addVary } from './responses.ts';
 
 /** True for the paths that web pages may call: everything below the prefix but the operators' and owners'. */
 export function isVisitorPath(path: string): boolean {
@@ -36,7 +36,7 @@ export async function sendPreflight(ctx: Context, service: Service, allow: reado
 
 /** Lets the page read the answer, error answers included, when its origin is registered for the application. */
 export function setCorsHeaders(ctx: Context, service: Service): Promise<void> | undefined {
-  addHeaders(ctx, 'Vary', 'Origin');
+  addVary(ctx, 'Origin');
   const origins = headerValues(ctx.req, 'origin');
   const appIds = headerValues(ctx.req, 'x-app-id');
   const [origin] = origins;

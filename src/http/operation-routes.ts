@@ -25,7 +25,15 @@ import { badField, notFound, ServiceError } from '../services/core/errors.ts';
 import type { Service } from '../services/service.ts';
 import { readBody, readFileBody } from './body-reader.ts';
 import { serveFileInTurn } from './file-turns.ts';
-import { handToKoa, sendJson, sendLongJson } from './responses.ts';
+import {
+  addHeaders,
+  addVary,
+  handToKoa,
+  jsonOf,
+  sendJson,
+  sendLongJson,
+  setCacheControl,
+} from './responses.ts';
 import { dropRest, receiveSlowly } from './receive-time.ts';
 import { headerValues, readCredentials, clientAddressOf } from './request.ts';
 
@@ -262,10 +270,14 @@ function mergeIdempotencyKey(ctx: Context, field: string, input: Record<string, 
 
 /** For answers that are the same for everybody who may ask: a minute, then revalidation. */
 function allowCaching(ctx: Context): void {
+  const tag = hash('sha256', jsonOf(ctx) ?? '', 'base64url').slice(0, 22);
+  addHeaders(ctx, 'ETag', `"${tag}"`);
+  addVary(ctx, 'X-App-Id');
+  setCacheControl(ctx, 'public, max-age=60');
+  const { 'if-none-match': none, 'if-modified-since': since } = ctx.req.headers;
+  // Koa compares what it has been given.
+  if (none === undefined && since === undefined) return;
   handToKoa(ctx);
-  ctx.set('Cache-Control', 'public, max-age=60');
-  ctx.vary('X-App-Id');
-  ctx.etag = hash('sha256', String(ctx.body), 'base64url').slice(0, 22);
   if (ctx.fresh) {
     ctx.status = 304;
     ctx.body = null;

@@ -26,6 +26,7 @@ export function sendError(ctx: Context, error: unknown, requestId: string, log: 
     ))
       ctx.set(name, String(value));
   }
+  answerOf(ctx).cacheControl = null;
   if (code === 'unavailable') ctx.set('Retry-After', '1');
   sendJson(ctx, errorCodes[code].status, {
     error: code,
@@ -43,6 +44,10 @@ export function sendError(ctx: Context, error: unknown, requestId: string, log: 
 /** An answer that has not been handed to koa: as it would leave, with the headers that go with whatever is answered. */
 interface Answer {
   json: string | null;
+  /** What the answer depends on beside the URL, as its header says it. */
+  vary: string | null;
+  /** How long it may be kept; null: not at all. */
+  cacheControl: string | null;
   /** Names and values in turn. */
   readonly headers: string[];
 }
@@ -54,7 +59,7 @@ declare module 'koa' {
 }
 
 function answerOf({ state }: Context): Answer {
-  return (state.answer ??= { json: null, headers: [] });
+  return (state.answer ??= { json: null, vary: null, cacheControl: null, headers: [] });
 }
 
 const jsonType = 'application/json; charset=utf-8';
@@ -65,7 +70,23 @@ export function sendJson(ctx: Context, status: number, body: object): void {
   answerOf(ctx).json = JSON.stringify(body);
 }
 
-/** Adds headers to whatever is answered. @param headers names and values in turn, none of them set otherwise but Vary */
+/** The text of a JSON answer that has not been handed to koa. */
+export function jsonOf(ctx: Context): string | null {
+  return answerOf(ctx).json;
+}
+
+/** Says of whatever is answered that it depends on a header of the request. */
+export function addVary(ctx: Context, name: string): void {
+  const answer = answerOf(ctx);
+  answer.vary = answer.vary === null ? name : `${answer.vary}, ${name}`;
+}
+
+/** Lets an answer be kept. An error in its place is not. */
+export function setCacheControl(ctx: Context, value: string): void {
+  answerOf(ctx).cacheControl = value;
+}
+
+/** Adds headers to whatever is answered. @param headers names and values in turn, none of them set otherwise */
 export function addHeaders(ctx: Context, ...headers: readonly string[]): void {
   answerOf(ctx).headers.push(...headers);
 }
@@ -76,9 +97,10 @@ export function handToKoa(ctx: Context): void {
   if (answer === undefined) return;
   for (let at = 0; at < answer.headers.length; at += 2) {
     const [name = '', value = ''] = answer.headers.slice(at, at + 2);
-    if (name === 'Vary') ctx.vary(value);
-    else ctx.set(name, value);
+    ctx.set(name, value);
   }
+  if (answer.vary !== null) ctx.vary(answer.vary);
+  if (answer.cacheControl !== null) ctx.set('Cache-Control', answer.cacheControl);
   if (answer.json !== null) {
     ctx.type = jsonType;
     ctx.body = answer.json;
@@ -103,10 +125,13 @@ export function sendAnswer(ctx: Context, common: readonly string[]): void {
     !res.writableEnded &&
     res.getHeaderNames().length === 0
   ) {
+    const { headers, vary, cacheControl } = answer;
     const length = String(Buffer.byteLength(json));
     ctx.respond = false;
-    answer.headers.push(...common, 'Content-Type', jsonType, 'Content-Length', length);
-    res.writeHead(ctx.status, answer.headers);
+    headers.push(...common, 'Content-Type', jsonType, 'Content-Length', length);
+    if (vary !== null) headers.push('Vary', vary);
+    if (cacheControl !== null) headers[headers.indexOf('Cache-Control') + 1] = cacheControl;
+    res.writeHead(ctx.status, headers);
     res.end(json);
     return;
   }

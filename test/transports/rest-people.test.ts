@@ -345,6 +345,25 @@ describe('the widget’s configuration', () => {
   const config = (who: Caller, more: HeaderMap = {}) =>
     askRaw(app, { path: '/api/v1/widget/config', headers: Object.entries({ ...who.headers, ...more }) });
 
+  it('has the same headers whether it was asked for at all, with a condition, or without its body', async () => {
+    const page = { headers: { 'x-app-id': acme.application.id, origin: acme.application.origin } };
+    const headersOf = ({ headers }: { readonly headers: Headers }) =>
+      Object.fromEntries([...headers].filter(([name]) => !['date', 'x-request-id'].includes(name)));
+    const plain = headersOf(await config(page));
+    expect(plain).toMatchObject({
+      'cache-control': 'public, max-age=60',
+      vary: 'Origin, X-App-Id',
+      etag: expect.stringMatching(/^"[\w-]{22}"$/) as unknown,
+      'access-control-allow-origin': acme.application.origin,
+    });
+    expect(headersOf(await config(page, { 'if-none-match': '"x"' }))).toEqual(plain);
+    const { 'content-length': _length, 'content-type': _type, ...unchanged } = plain;
+    const same = await config(page, { 'if-none-match': String(plain['etag']) });
+    expect([same.status, headersOf(same)]).toEqual([304, unchanged]);
+    const request = { method: 'HEAD', path: '/api/v1/widget/config', headers: Object.entries(page.headers) };
+    expect(headersOf(await askRaw(app, request))).toEqual(plain);
+  });
+
   it('opens and closes with the hours, and is fetched again only when it changed', async () => {
     const application = await createApplication(app, 'acme', 'hours.example');
     const page = { headers: { 'x-app-id': application.id, origin: application.origin } };
