@@ -27,7 +27,8 @@ const help = `npm run bench [-- options]
   --rounds N        rounds of each server, in turn, at full and at half load; medians count (9)
   --seconds N       length of one server's round (0.5)
   --peers NAMES     ceiling: the least code that does it; fair: with the same rows and limits (both);
-                    socketio: Socket.IO with the ceiling's store, over WebSocket alone; reach:
+                    socketio: Socket.IO with SQLite, one synced commit for each message; socketio-grouped:
+                    with the ceiling's group commit (both over WebSocket alone); reach:
                     Deskbell with mail, pushes and a webhook on, alone against Deskbell without
   --beside DIR      another checkout of Deskbell, in the same rounds; without a ceiling what it is held against
   --json FILE       write the figures of the sends there

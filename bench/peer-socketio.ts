@@ -1,5 +1,6 @@
 // Owns: the peer that many would build: Socket.IO with SQLite, in a process of its own. Its room, its acknowledgement and
-// its delivery, and below them zod and the ceiling's store: the same insert, in groups, synced before the acknowledgement.
+// its delivery, and below them zod and the ceiling's insert, synced before the acknowledgement: in the event's handler, one
+// commit for each message, as such a program has it. `group`: with the ceiling's group commit, which it would have to build.
 // Must not gain anything that a message does not need, nor lose what Socket.IO gives by default.
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
@@ -10,9 +11,9 @@ import { z } from 'zod';
 import { createPeerStore } from './peer-store.ts';
 import { serveQuestions } from './protocol.ts';
 
-const [folder = '', pairCount = '50'] = process.argv.slice(2);
-const database = join(folder, 'socketio.db');
-const store = createPeerStore(database, 'least');
+const [folder = '', pairCount = '50', commits = 'each'] = process.argv.slice(2);
+const database = join(folder, `socketio-${commits}.db`);
+const store = createPeerStore(database, 'least', commits === 'group' ? 'group' : 'each');
 
 const message = z.object({
   conversationId: z.uuid(),

@@ -1,11 +1,14 @@
-// Owns: how the peers store messages: prepared inserts, one commit for all that arrived in one turn of the loop,
-// synchronous FULL, time-ordered ids. The least that a durable message needs, or the same rows and limits as Deskbell.
+// Owns: how the peers store messages: prepared inserts, one commit for all that arrived in one turn of the loop or one for
+// each message, synchronous FULL, time-ordered ids. The least that a durable message needs, or the same rows and limits as Deskbell.
 // Must not gain anything that a message does not need: it is what Deskbell is held against.
 import { randomUUID } from 'node:crypto';
 import Database from 'better-sqlite3';
 
 /** `least`: one row and its key; `fair`: also its order, its client id, its conversation, its event, and the limits. */
 export type Rows = 'least' | 'fair';
+
+/** `group`: one commit for all that arrived in one turn of the loop; `each`: one for each message, when it arrives. */
+export type Commits = 'group' | 'each';
 
 export interface NewMessage {
   readonly conversationId: string;
@@ -90,9 +93,10 @@ function createLimits(): (conversationId: string, now: number) => boolean {
 
 /**
  * @param file where the database is made
+ * @param commits how many messages one commit holds
  * @throws Error when the commits would not be synced
  */
-export function createPeerStore(file: string, rows: Rows): PeerStore {
+export function createPeerStore(file: string, rows: Rows, commits: Commits = 'group'): PeerStore {
   const db = new Database(file);
   db.pragma('journal_mode = WAL');
   db.pragma('synchronous = FULL');
@@ -118,11 +122,17 @@ export function createPeerStore(file: string, rows: Rows): PeerStore {
     add: (message, done) => {
       const now = Date.now();
       if (!admits(message.conversationId, now)) throw new Error('Too many messages.');
-      if (waiting.length === 0) setImmediate(flush);
-      waiting.push({
-        stored: { ...message, id: newId(now), createdAt: new Date(now).toISOString() },
-        done,
-      });
+      const stored = { ...message, id: newId(now), createdAt: new Date(now).toISOString() };
+      if (commits === 'group') {
+        if (waiting.length === 0) setImmediate(flush);
+        waiting.push({ stored, done });
+        return;
+      }
+      // Only one row has one statement, which is a transaction of its own.
+      if (rows !== 'least') begin.run();
+      write(stored, now);
+      if (rows !== 'least') commit.run();
+      done(stored);
     },
     close: () => db.close(),
   };

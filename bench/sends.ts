@@ -26,8 +26,8 @@ export interface SendOptions {
   readonly flags: readonly string[];
 }
 
-/** `reach`: Deskbell itself with mail, pushes and a webhook on; `socketio` has no REST. */
-export const peers = ['ceiling', 'fair', 'socketio', 'reach'] as const;
+/** `reach`: Deskbell itself with mail, pushes and a webhook on; those of Socket.IO have no REST. */
+export const peers = ['ceiling', 'fair', 'socketio', 'socketio-grouped', 'reach'] as const;
 export type Peer = (typeof peers)[number];
 type Server = 'deskbell' | 'beside' | Peer;
 
@@ -70,7 +70,8 @@ type Start = (script: string, args: readonly string[], flags?: readonly string[]
 function startPeer(peer: Peer, { folder, pairs, flags }: SendOptions, start: Start): Child {
   const count = String(pairs);
   if (peer === 'reach') return start('./deskbell-server.ts', [join(folder, 'reach'), count, 'reach'], flags);
-  if (peer === 'socketio') return start('./peer-socketio.ts', [folder, count]);
+  if (peer === 'socketio') return start('./peer-socketio.ts', [folder, count, 'each']);
+  if (peer === 'socketio-grouped') return start('./peer-socketio.ts', [folder, count, 'group']);
   return start('./peer-server.ts', [folder, count, peer === 'fair' ? 'fair' : 'least']);
 }
 
@@ -105,7 +106,7 @@ export async function compareSends(options: SendOptions, started: Child[]): Prom
   for (const way of options.ways) {
     const contenders: Contender[] = [];
     for (const [server, child] of servers) {
-      if (server === 'socketio' && !overSocket(way)) continue;
+      if (server.startsWith('socketio') && !overSocket(way)) continue;
       const address = await child.ask('address');
       const generator = start('./load.ts', []);
       await generator.request({
@@ -213,7 +214,7 @@ function countRows(database: string): number {
 /** The table that people read. */
 export function sendTable(figures: readonly Figures[]): string[] {
   const row = (cells: readonly string[]): string =>
-    cells.map((cell, at) => (at === 0 ? cell.padEnd(24) : cell.padStart(12))).join('');
+    cells.map((cell, at) => (at === 0 ? cell.padEnd(30) : cell.padStart(12))).join('');
   return [
     row(['', 'messages/s', 'of ceiling', 'CPU µs', 'of ceiling', 'half p50 ms', 'p99 ms', 'of ceiling']),
     ...figures.map((one) =>

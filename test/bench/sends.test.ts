@@ -33,7 +33,7 @@ test('every server stores what it acknowledges, and each figure is a number', as
           'deskbell',
           'ceiling',
           'fair',
-          ...(way === 'visitor' || way === 'operator' ? ['socketio'] : []),
+          ...(way === 'visitor' || way === 'operator' ? ['socketio', 'socketio-grouped'] : []),
           'reach',
         ].map((server) => `${way} ${server}`),
       ),
@@ -81,5 +81,18 @@ test('a peer acknowledges after its commit, in a group, and the fair one writes 
   );
   expect(seen).toEqual([2, 2]);
   expect([rows('conversations'), rows('events')]).toEqual([1, 2]);
+  store.close();
+});
+
+test('a peer that commits each message by itself has it stored when its handler goes on', () => {
+  const file = join(folder, 'each.db');
+  const store = createPeerStore(file, 'least', 'each');
+  const reader = new Database(file, { readonly: true });
+  const rows = reader.prepare('select count(*) from messages').pluck();
+  const seen: unknown[] = [];
+  for (const clientMessageId of ['one', 'two'])
+    store.add({ conversationId: 'c', clientMessageId, content: 'hello' }, () => seen.push(rows.get()));
+  expect(seen).toEqual([1, 2]);
+  reader.close();
   store.close();
 });
