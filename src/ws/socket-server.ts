@@ -2,11 +2,13 @@
 // upgraded all the same, because a browser can't read the answer to a failed upgrade.
 import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { setImmediate as yieldToLoop } from 'node:timers/promises';
 import { WebSocketServer, type WebSocket } from 'ws';
 import type { Config } from '../config.ts';
 import type { Log } from '../log.ts';
 import type { Seats } from '../engine/engine.ts';
 import { clientAddress } from '../net/client-address.ts';
+import { createFairLimit } from '../net/fair-limit.ts';
 import { addressKey } from '../net/ip-ranges.ts';
 import { closeCodes, sizeLimits, socketPath, type SocketErrorCode } from '../protocol/codes.ts';
 import type { Mode } from '../protocol/entities.ts';
@@ -40,8 +42,24 @@ const refusalCodes: Readonly<Partial<Record<SocketErrorCode, keyof typeof closeC
   RATE_LIMITED: 'rateLimited',
 };
 
+/**
+ * Upgrades under way at once. Each lasts until the next turn of the loop, so that one turn lets in no more than these,
+ * however many come in one moment: about a millisecond's work.
+ */
+export const maxAdmittedInTurn = 16;
+/** Upgrades whose address is read in one turn: the queue behind must not run dry. */
+const maxQueuedInTurn = 4 * maxAdmittedInTurn;
+
 const heartbeatIntervalMs = 5_000;
 const closeTimeoutMs = 3_000;
+
+/** An upgrade that has been read, and nothing more. */
+interface Arrival {
+  readonly request: IncomingMessage;
+  readonly stream: Duplex;
+  readonly head: Buffer;
+}
+
 /** One socket, from the upgrade on. */
 class Peer {
   readonly socket: WebSocket;
@@ -77,6 +95,17 @@ export class SocketServer {
     autoPong: false,
     clientTracking: false,
   });
+  /** In the order in which they came. What waits here and below is one upgrade of each open socket at most: the system bounds those. */
+  readonly #arrivals: Arrival[] = [];
+  /** Addresses are served in turn. */
+  readonly #admissions = createFairLimit({
+    maxRunning: maxAdmittedInTurn,
+    maxRunningPerKey: maxAdmittedInTurn,
+    maxWaiting: Infinity,
+    maxWaitingPerKey: Infinity,
+  });
+  /** Upgrades that wait for their turn or are under way. */
+  #admitting = 0;
   readonly #peers = new Set<Peer>();
   #lastConnectionNumber = 0;
   #stopping = false;
@@ -94,38 +123,63 @@ export class SocketServer {
   start(server: Server): void {
     this.#hub.start();
     this.#scheduleHeartbeat();
-    server.on(
-      'upgrade',
-      (request: IncomingMessage, stream: Duplex, head: Buffer) => void this.#upgrade(request, stream, head),
+    server.on('upgrade', (request: IncomingMessage, stream: Duplex, head: Buffer) =>
+      this.#arrive({ request, stream, head }),
     );
   }
 
-  /** Closes every socket with 1001 and resolves when all are closed; those that don't answer are terminated. */
+  /**
+   * Closes every socket with 1001, and refuses upgrades that wait with 503. Resolves when all are closed; those that don't
+   * answer are terminated.
+   */
   async stop(): Promise<void> {
     this.#stopping = true;
     this.#cancelHeartbeat();
     for (const { socket } of this.#peers)
       socket.close(closeCodes.goingAway.code, 'The service is restarting.');
-    await waitUntilEmpty(this.#peers);
+    await within(closeTimeoutMs, () => this.#peers.size === 0 && this.#admitting === 0);
     for (const { socket } of this.#peers) socket.terminate();
     this.#hub.stop();
+  }
+
+  /** Notes an upgrade. Node reads a thousand of them in one turn, so nothing else is done in it. */
+  #arrive(arrival: Arrival): void {
+    arrival.stream.on('error', destroyStream);
+    this.#admitting += 1;
+    if (this.#arrivals.push(arrival) === 1) setImmediate(this.#queueArrivals);
+  }
+
+  readonly #queueArrivals = (): void => {
+    for (const arrival of this.#arrivals.splice(0, maxQueuedInTurn)) void this.#admit(arrival);
+    if (this.#arrivals.length > 0) setImmediate(this.#queueArrivals);
+  };
+
+  /** Completes an upgrade in the turn of its address. */
+  async #admit(arrival: Arrival): Promise<void> {
+    const { socket, headers } = arrival.request;
+    const { trustProxy } = this.#options.config;
+    const address = clientAddress(socket.remoteAddress, headers['x-forwarded-for'], trustProxy);
+    try {
+      await this.#admissions(addressKey(address), async () => {
+        await this.#upgrade(arrival, address);
+        await yieldToLoop();
+      });
+    } finally {
+      this.#admitting -= 1;
+    }
   }
 
   /**
    * Authenticates first and completes the upgrade afterwards, in one turn of the loop with the hub's knowing of the
    * connection: a client that sees its socket open misses nothing from then on.
    */
-  async #upgrade(request: IncomingMessage, stream: Duplex, head: Buffer): Promise<void> {
-    const { config, service } = this.#options;
-    stream.on('error', destroyStream);
+  async #upgrade({ request, stream, head }: Arrival, address: string): Promise<void> {
+    // It has left while it waited.
+    if (stream.destroyed) return;
+    if (this.#stopping) return refuseUpgrade(stream, '503 Service Unavailable');
     const url = readUrl(request);
     if (url?.pathname !== socketPath) return refuseUpgrade(stream, '404 Not Found');
-    const address = clientAddress(
-      request.socket.remoteAddress,
-      request.headers['x-forwarded-for'],
-      config.trustProxy,
-    );
-    const places = new Places(service.engine.seats);
+    const places = new Places(this.#options.service.engine.seats);
     stream.once('close', places.free);
     const outcome = await this.#authenticate(request, url, address, places);
     if (stream.destroyed) return places.free();
@@ -306,10 +360,10 @@ function toError(error: unknown): Error {
   return error instanceof Error ? error : new Error(String(error));
 }
 
-/** Waits until every socket is closed, for a limited time. */
-async function waitUntilEmpty(peers: ReadonlySet<Peer>): Promise<void> {
-  const until = performance.now() + closeTimeoutMs;
-  while (peers.size > 0 && performance.now() < until) await new Promise((resolve) => setTimeout(resolve, 10));
+/** Waits until something is so, for a limited time. */
+async function within(ms: number, isSo: () => boolean): Promise<void> {
+  const until = performance.now() + ms;
+  while (!isSo() && performance.now() < until) await new Promise((resolve) => setTimeout(resolve, 10));
 }
 
 function readUrl(request: IncomingMessage): URL | null {
