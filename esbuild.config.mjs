@@ -65,6 +65,32 @@ const oneTableOfTypes = {
   },
 };
 
+/** The reader of PDF files as it is shipped: a fifth of the program as text, for a thread that is rarely started. */
+const packedPdfReader = 'pdfjs.mjs.br';
+
+/** The reader of PDF files stays a file of its own, compressed: Node is told how to read it, and reads nothing else so. */
+const compressedPdfReader = {
+  name: 'compressed-pdf-reader',
+  setup(build) {
+    build.onResolve({ filter: /^unpdf\/pdfjs$/ }, ({ path }) => ({ path, namespace: 'compressed' }));
+    build.onLoad({ filter: /.*/, namespace: 'compressed' }, () => ({
+      contents: `
+        import { readFileSync } from 'node:fs';
+        import { registerHooks } from 'node:module';
+        import { brotliDecompressSync } from 'node:zlib';
+        const file = new URL('./${packedPdfReader}', import.meta.url);
+        const hooks = registerHooks({
+          load: (url, context, next) =>
+            url === file.href
+              ? { format: 'module', source: brotliDecompressSync(readFileSync(file)), shortCircuit: true }
+              : next(url, context),
+        });
+        export const { getDocument } = await import(file.href);
+        hooks.deregister();`,
+    }));
+  },
+};
+
 /** Everything that is built, as esbuild options; what runs in a browser joins as a further entry. */
 const targets = [
   {
@@ -86,7 +112,7 @@ const targets = [
     external: ['better-sqlite3'],
     // React ships two builds of itself and chooses by this name.
     define: { 'process.env.NODE_ENV': '"production"' },
-    plugins: [withoutDevtools, withoutLocales, oneTableOfTypes],
+    plugins: [withoutDevtools, withoutLocales, oneTableOfTypes, compressedPdfReader],
     // CommonJS packages inside an ES module still call require for Node's own modules.
     banner: {
       js: "import{createRequire as deskbellRequire}from'node:module';const require=deskbellRequire(import.meta.url);",
@@ -398,11 +424,27 @@ function notice(folder) {
   return { heading: `${name} ${version} (${license})`, text: texts.join('\n\n') };
 }
 
-/** The notices of packages: those that ship the very same text share one section. */
+const copyrightLine = /^[ \t>*]*(?:copyright\b|\(c\)|©).*$/gim;
+
+/**
+ * A licence's text in two: the lines that say whose it is, and all the rest. What begins a sentence of the licence
+ * itself stays in it.
+ */
+function splitLicence(text) {
+  const lines = (text.match(copyrightLine) ?? []).filter((line) => /\d{4}|\(c\)|©/i.test(line));
+  const rest = lines.reduce((left, line) => left.replace(line, ''), text);
+  return { owners: lines.map((line) => line.trim()), rest: rest.replaceAll(/\n{3,}/g, '\n\n').trim() };
+}
+
+/** The notices of packages. Those with the same licence, word for word but for whose it is, share its text. */
 function noticesOf(folders) {
-  const sections = Map.groupBy(folders.map(notice), ({ text }) => text);
-  return [...sections]
-    .map(([text, packages]) => [packages.map(({ heading }) => heading).join('\n'), text].join('\n\n').trim())
+  const notices = folders.map(notice).map(({ heading, text }) => ({ heading, ...splitLicence(text) }));
+  const sections = Map.groupBy(notices, ({ rest }) => rest.replaceAll(/\s+/g, ' '));
+  return [...sections.values()]
+    .map((packages) => {
+      const names = packages.map(({ heading, owners }) => [heading, ...owners].join('\n'));
+      return `${names.join('\n\n')}\n\n${packages[0].rest}`.trim();
+    })
     .join(`\n\n${'-'.repeat(72)}\n\n`);
 }
 
@@ -440,8 +482,21 @@ function billOfMaterials(bundled) {
   };
 }
 
+/**
+ * Writes letters beyond ASCII as themselves in a script that consists of them, the tables of character sets of mails. In
+ * any other it would cost memory: Node keeps a script with one such letter in two bytes for each of its letters.
+ */
+async function writeLettersAsThemselves(transform, folder) {
+  for (const name of readdirSync(folder).filter((one) => one.endsWith('.mjs'))) {
+    const text = readFileSync(join(folder, name), 'utf8');
+    if ((text.match(/\\u[\da-f]{4}/gi) ?? []).length < text.length / 20) continue;
+    const { code } = await transform(text, { charset: 'utf8', minify: true, target: 'node22' });
+    writeFileSync(join(folder, name), code);
+  }
+}
+
 /** Builds into a fresh folder and then swaps it in, so that nobody meets a half-written dist/. */
-async function build({ build: bundle }) {
+async function build({ build: bundle, transform }) {
   const fresh = mkdtempSync(join(root, '.dist-'));
   chmodSync(fresh, 0o755); // mkdtemp makes it private, but another user may run what root installed
   try {
@@ -462,6 +517,9 @@ async function build({ build: bundle }) {
         }),
       ),
     );
+    await writeLettersAsThemselves(transform, fresh);
+    const pdfReader = readFileSync(join(root, 'node_modules/unpdf/dist/pdfjs.mjs'), 'utf8');
+    writeFileSync(join(fresh, packedPdfReader), (await shrink(pdfReader, null)).brotli);
     results.push(...(await buildWeb(bundle, join(fresh, 'web'))));
     results.push(...(await buildDashboard(bundle, join(fresh, 'dashboard'))));
     // Served under /docs as they are; rendered at the first request.

@@ -13,18 +13,28 @@ export interface Installed {
   readonly packedMegabytes: number;
   /** Of all files of node_modules, as far as they are told by their lengths. */
   readonly treeMegabytes: number;
+  /** The same as a disk keeps it, and `du` counts it. */
+  readonly diskMegabytes: number;
   /** From the call of `npx` with an empty cache to the end of `deskbell --version`, ms. */
   readonly npxMs: number;
   /** A Node that has nothing to do, from start to end, ms. */
   readonly nodeMs: number;
 }
 
-/** The bytes of the files in a folder. */
-export async function treeBytes(folder: string): Promise<number> {
-  let bytes = 0;
-  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true }))
-    if (entry.isFile()) bytes += (await lstat(join(entry.parentPath, entry.name))).size;
-  return bytes;
+/** What usual file systems give a file or a folder at least, and in steps of. */
+const blockBytes = 4_096;
+
+/** The bytes of the files in a folder; `onDisk`: in whole blocks, with one for each folder. A link is not counted. */
+export async function treeBytes(folder: string): Promise<{ bytes: number; onDisk: number }> {
+  const size = { bytes: 0, onDisk: blockBytes };
+  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+    if (entry.isDirectory()) size.onDisk += blockBytes;
+    if (!entry.isFile()) continue;
+    const { size: bytes } = await lstat(join(entry.parentPath, entry.name));
+    size.bytes += bytes;
+    size.onDisk += Math.ceil(bytes / blockBytes) * blockBytes;
+  }
+  return size;
 }
 
 async function timed(work: () => Promise<unknown>): Promise<number> {
@@ -53,7 +63,7 @@ export async function installedSize(parent: string, runs: number): Promise<Insta
     await run('npm', ['install', file, '--omit=dev', '--no-audit', '--no-fund', '--ignore-scripts'], {
       cwd: tree,
     });
-    const bytes = await treeBytes(join(tree, 'node_modules'));
+    const { bytes, onDisk } = await treeBytes(join(tree, 'node_modules'));
     const npx: number[] = [];
     const node: number[] = [];
     for (let index = 0; index < runs; index += 1) {
@@ -65,6 +75,7 @@ export async function installedSize(parent: string, runs: number): Promise<Insta
     return {
       packedMegabytes: packed / 1e6,
       treeMegabytes: bytes / 1024 ** 2,
+      diskMegabytes: onDisk / 1024 ** 2,
       npxMs: median(npx),
       nodeMs: median(node),
     };

@@ -191,9 +191,9 @@ async function main(): Promise<void> {
   const lines: Line[] = [];
   if (['ws', 'rest', ...ways].some((name) => chosen.has(name))) await sends();
   if (chosen.has('sockets')) lines.push(await idleSockets());
-  const single = (what: string, value: number): Line => ({
+  const single = (what: string, value: number, digits = 0): Line => ({
     what,
-    deskbell: value.toFixed(0),
+    deskbell: value.toFixed(digits),
     ceiling: '',
     ratio: '',
   });
@@ -205,7 +205,8 @@ async function main(): Promise<void> {
     const found = await installedSize(values.folder, runs);
     lines.push(
       single('packed file, kB', found.packedMegabytes * 1_000),
-      single('installed tree, MB', found.treeMegabytes),
+      single('installed tree, MB', found.treeMegabytes, 2),
+      single('the same in blocks of the disk, MB', found.diskMegabytes, 2),
       single('first npx of the packed file, ms', found.npxMs),
       single('start of bare Node, ms', found.nodeMs),
     );
