@@ -1,5 +1,5 @@
 // Owns: whether what is asked for all day costs the same in a small and in a large database: a send, a page of history,
-// the count of unread messages, the queue's first pages, and a start of the server. Both databases are open in this process and asked in turn,
+// the count of unread messages, the queue's first pages, a search, catching up, and a start of the server. Both databases are open in this process and asked in turn,
 // so a busy machine slows both. As many conversations are open in the large one: what grows is what lies behind them.
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -9,18 +9,30 @@ import { readConfig } from '../src/config.ts';
 import { openService } from '../src/open-service.ts';
 import { sizeLimits } from '../src/protocol/codes.ts';
 import type { OperationName, Output, RawInput } from '../src/protocol/operations.ts';
-import type { Actor } from '../src/services/core/actor.ts';
+import type { Actor, MemberActor } from '../src/services/core/actor.ts';
+import { backfill, resync } from '../src/services/chat/room-sync.ts';
 import { execute } from '../src/services/execute.ts';
+import type { ParticipantCall } from '../src/services/service.ts';
 import { median, startUp } from './program.ts';
 
 const messagesEach = 20;
 const openWanted = 50;
 /** Asked in one measurement: one alone is shorter than the system's clock of processor time. */
 const asked = 100;
+/** Of a search, which takes longer. */
+const searched = 10;
+/** Messages with the word that is searched, and with words that begin alike. */
+const found = 20;
 const startRuns = 5;
 
+/** What is asked, and how often in one measurement. */
+interface Ask {
+  readonly times: number;
+  readonly run: (index: number) => Promise<unknown>;
+}
+
 interface Side {
-  readonly asks: ReadonlyMap<string, (index: number) => Promise<unknown>>;
+  readonly asks: ReadonlyMap<string, Ask>;
   readonly messages: () => number;
   readonly close: () => Promise<void>;
 }
@@ -41,6 +53,10 @@ function fill(
     `printf('%08x-0000-7000-800${kind}-%012x', ${number} / 65536, ${number})`;
   const numbers = (count: number): string =>
     `with recursive numbers(n) as (select 0 union all select n + 1 from numbers where n + 1 < ${count})`;
+  const every = Math.floor((conversations * messagesEach) / found);
+  /** Words that many have, one that a few have, and as many that begin alike. */
+  const content = `printf('word%d %s %s %.170c', n % 5000, iif(n % ${every} = 1, 'needle', 'often'),
+    iif(n % ${every} = 2, 'begin' || (n / ${every}), 'usual'), 'x')`;
   const status = `case when n < ${conversations - openWanted} then 'closed' else 'pending' end`;
   file.transaction(() => {
     file
@@ -63,7 +79,7 @@ function fill(
         `${numbers(conversations * messagesEach)} insert into messages (id, conversation_id, organization_id, seq,
            changed_seq, sender_id, sender_role, content, content_format, internal, created_at)
          select ${id(4, 'n')}, ${id(3, `(n / ${messagesEach})`)}, ?, n % ${messagesEach} + 1, n % ${messagesEach} + 1,
-           ${id(2, `(n / ${messagesEach})`)}, 'visitor', printf('%.200c', 'x'), 'plain', 0,
+           ${id(2, `(n / ${messagesEach})`)}, 'visitor', ${content}, 'plain', 0,
            ${begun} + (n / ${messagesEach}) * ${apart} from numbers`,
       )
       .run(organizationId);
@@ -75,7 +91,21 @@ function fill(
            ${id(4, 'n')}, ${begun} + (n / ${messagesEach}) * ${apart} from numbers`,
       )
       .run(organizationId);
+    fillSearch(file, organizationId);
   })();
+}
+
+/** The index of the search, as the server fills it: each word behind the number of its organization. */
+function fillSearch(file: Database.Database, organizationId: string): void {
+  const { lastInsertRowid: scope } = file
+    .prepare('insert into search_scopes (organization_id) values (?)')
+    .run(organizationId);
+  file.exec(`
+    insert into search_rows (message_id) select id from messages order by id;
+    insert into search (rowid, words)
+      select search_rows.id, '${scope}x' || replace(content, ' ', ' ${scope}x')
+      from search_rows join messages on messages.id = message_id order by search_rows.id;
+    insert or replace into meta (key, value) select 'search_cursor', max(seq) from events;`);
 }
 
 /** Makes a database of so many messages and everything that is asked of it. */
@@ -113,7 +143,7 @@ async function openSide(data: string, messages: number): Promise<Side> {
   const file = new Database(join(data, 'deskbell.db'), { timeout: 5_000 });
   fill(file, { organizationId, applicationId, messages });
   file.pragma('wal_checkpoint(truncate)');
-  const member = as({
+  const actor: MemberActor = {
     kind: 'member',
     organizationId,
     memberId,
@@ -123,7 +153,9 @@ async function openSide(data: string, messages: number): Promise<Side> {
     sessionEndsAt: Number.MAX_SAFE_INTEGER,
     scopes: null,
     origin: null,
-  });
+  };
+  const member = as(actor);
+  const call: ParticipantCall = { service, actor, address: null, contentLimit: sizeLimits.contentSocket };
   const visitor = as({
     kind: 'visitor',
     organizationId,
@@ -136,28 +168,49 @@ async function openSide(data: string, messages: number): Promise<Side> {
   const { conversation } = await visitor('conversations.create', {});
   // Spread over all that is there, so that what is read is not always in the cache.
   const some = file.prepare<[number], { id: string }>(
-    'select id from conversations where rowid = 1 + ? * (select max(rowid) - 1 from conversations) / 100',
+    'select id from conversations where rowid = 1 + cast(? as integer) * (select max(rowid) - 1 from conversations) / 100',
   );
   const places = Array.from({ length: asked }, (_, index) => some.get(index)?.id ?? conversation.id);
+  const firstOf = file.prepare<[string], { id: string }>(
+    'select id from messages where conversation_id = ? and seq = 1',
+  );
+  const seen = places.map((place) => firstOf.get(place)?.id);
+  /** What a connection does that joins a room again. */
+  const catchUp = async (index: number): Promise<void> => {
+    const conversationId = places[index] ?? conversation.id;
+    const { resumeSeq } = await resync(call, { conversationId, lastMessageId: seen[index] });
+    const since = resumeSeq ?? 0;
+    const { payload } = await backfill(call, { conversationId, afterSeq: since, sinceSeq: since });
+    if (payload.messages.length !== messagesEach - 1)
+      throw new Error(`${payload.messages.length} messages were caught up on`);
+  };
+  const search = async (q: string): Promise<void> => {
+    const { total } = await member('staff.conversations.list', { q });
+    if (total !== found) throw new Error(`${total} conversations have ${q}`);
+  };
   const count = file.prepare<[], { count: number }>('select count(*) as count from messages');
+  const often = (run: Ask['run']): Ask => ({ times: asked, run });
   return {
-    asks: new Map<string, (index: number) => Promise<unknown>>([
+    asks: new Map<string, Ask>([
       [
         'send',
-        (index) =>
+        often((index) =>
           visitor('messages.send', {
             conversationId: conversation.id,
             content: `${'x'.repeat(190)}${index}`,
           }),
+        ),
       ],
       [
         'page of history',
-        (index) =>
-          member('staff.messages.list', { conversationId: places[index % asked] ?? conversation.id }),
+        often((index) => member('staff.messages.list', { conversationId: places[index] ?? conversation.id })),
       ],
-      ['count of unread', () => visitor('conversations.unread', { conversationId: conversation.id })],
-      ['queue: pending', () => member('staff.conversations.list', { status: 'pending' })],
-      ['queue: everything', () => member('staff.conversations.list', {})],
+      [`catching up on ${messagesEach - 1} messages`, often(catchUp)],
+      ['count of unread', often(() => visitor('conversations.unread', { conversationId: conversation.id }))],
+      ['queue: pending', often(() => member('staff.conversations.list', { status: 'pending' }))],
+      ['queue: everything', often(() => member('staff.conversations.list', {}))],
+      [`search of a word in ${found} messages`, { times: searched, run: () => search('needle') }],
+      [`search of a beginning of ${found} words`, { times: searched, run: () => search('begi') }],
     ]),
     messages: () => count.get()?.count ?? 0,
     close: async () => {
@@ -196,9 +249,9 @@ export async function flatCost(parent: string, messages: number, rounds: number)
           ['large', other],
         ] as const) {
           const at = process.cpuUsage();
-          for (let index = 0; index < asked; index += 1) await one(index);
+          for (let index = 0; index < one.times; index += 1) await one.run(index);
           const { user, system } = process.cpuUsage(at);
-          if (round > 0) cost[side].push((user + system) / asked);
+          if (round > 0) cost[side].push((user + system) / one.times);
         }
       const stored = what === 'send' ? (rounds + 1) * asked : 0;
       if (small.messages() !== before.small + stored || large.messages() !== before.large + stored)

@@ -15,7 +15,8 @@ const help = `npm run bench [-- options]
                     dashboard: first queue, key to paint and heap in a real browser, beside the aims;
                     widget: its cost in a real browser on a slow line, against a page without it;
                     assistant: an answer from 20,000 passages, against a bare full-text match;
-                    flat: a send, history, unread, queue and a start among --messages messages, against 1,000 (needs a build);
+                    flat: a send, history, catching up, unread, queue, search and a start among --messages messages,
+                    against 1,000 (needs a build);
     queue: lists and counts in 100,000 conversations, against bare SQL over the same rows;
                     attacks: floods and a large deletion, with what they cost the others;
                     cluster: three servers on one PostgreSQL database, against a bare store in as many processes

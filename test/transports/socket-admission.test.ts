@@ -1,5 +1,5 @@
 // Owns: many upgrades in one moment. They are let in a few in each turn of the loop, and nothing is lost for it: all get in,
-// limits hold, who leaves while waiting takes no place, a server that stops leaves nobody waiting.
+// limits hold, who leaves while waiting takes no place, a server that stops leaves none waiting.
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
@@ -148,7 +148,7 @@ it('keeps no place for who leaves while waiting', async () => {
   expect(staying.filter(({ isIn }) => isIn)).toHaveLength(20);
 });
 
-it('leaves nobody waiting when it stops', async () => {
+it('leaves none waiting when it stops', async () => {
   const { app, ask } = await open();
   const asking = await ask(crowd, ownAddress);
   const { connections } = app.service.metrics;
