@@ -7,18 +7,20 @@
 // staff is online and its activity feed is made, but not multiplied by fifty.
 import { createECDH, randomBytes, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { createApp } from '../src/app.ts';
 import { readConfig } from '../src/config.ts';
 import { sizeLimits } from '../src/protocol/codes.ts';
 import type { OperationName, Output, RawInput } from '../src/protocol/operations.ts';
-import type { Actor, VisitorActor } from '../src/services/core/actor.ts';
+import type { Actor, MemberActor, VisitorActor } from '../src/services/core/actor.ts';
 import { execute } from '../src/services/execute.ts';
-import { serveQuestions, type Pair, type Way } from './protocol.ts';
+import { serveQuestions, type Answers, type Pair, type Way } from './protocol.ts';
 
-const [folder = '', pairCount = '50', kind] = process.argv.slice(2);
+const [folder = '', pairCount = '50', kind, hook = ''] = process.argv.slice(2);
 /** Everything that tells of a message is on: visitors have addresses, members browsers, the organization a webhook. */
 const reaches = kind === 'reach';
 const origin = 'https://bench.example';
+const searchEveryMs = 500;
 
 const config = readConfig(
   {
@@ -40,7 +42,11 @@ const config = readConfig(
     ...(reaches ? { mailAddress: 'reply@chat.example', baseUrl: 'https://chat.example' } : {}),
   },
   // No mail is due while it is measured: what is planned behind each message is.
-  reaches ? { DESKBELL_SMTP_URL: 'smtp://127.0.0.1:9', DESKBELL_WEBHOOK_PRIVATE: 'allow' } : {},
+  reaches
+    ? { DESKBELL_SMTP_URL: 'smtp://127.0.0.1:9', DESKBELL_WEBHOOK_PRIVATE: 'allow' }
+    : kind === 'steady'
+      ? { DESKBELL_WEBHOOK_PRIVATE: 'allow' }
+      : {},
 );
 const app = createApp(config);
 const { port, service } = await app.start();
@@ -114,6 +120,75 @@ async function createTenant(slug: string): Promise<Tenant> {
 
 const tenant = await createTenant('bench');
 
+/** What is at work beside the sending, in an organization that has it all. */
+const beside = kind === 'steady' ? await prepareWork() : {};
+
+/** A webhook for every message, searches that bring the index up to the log, and retention in another organization. */
+async function prepareWork(): Promise<Pick<Answers, 'work' | 'rest'>> {
+  await call(local, 'webhooks.create', { organization: tenant.slug, url: hook, events: ['message:new'] });
+  const member = await call(local, 'members.add', {
+    organization: tenant.slug,
+    email: 'searcher@bench.example',
+    name: 'Searcher',
+    role: 'operator',
+    password: randomUUID(),
+  });
+  const organizationId = tenant.visitors[0]?.actor.organizationId ?? '';
+  const actor: MemberActor = {
+    kind: 'member',
+    organizationId,
+    memberId: member.id,
+    name: 'Searcher',
+    role: 'operator',
+    sessionId: 'bench',
+    sessionEndsAt: Number.MAX_SAFE_INTEGER,
+    scopes: null,
+    origin: null,
+  };
+  // On the free plan, which keeps messages for 30 days.
+  const { id } = await call(local, 'organizations.create', { name: 'old', slug: 'old' });
+  const application = await call(local, 'applications.create', {
+    organization: 'old',
+    name: 'old',
+    domains: ['old.example'],
+  });
+  const visitor: Actor = {
+    kind: 'visitor',
+    organizationId: id,
+    applicationId: application.id,
+    visitorId: randomUUID(),
+    mode: 'live',
+    via: 'key',
+    origin: null,
+  };
+  await call(visitor, 'conversations.create', { subject: 'old' });
+  let working = false;
+  let done: Record<string, number> = {};
+  let underWay: Promise<unknown> = Promise.resolve();
+  const search = async (): Promise<void> => {
+    while (working) {
+      await call(actor, 'staff.conversations.list', { q: 'lazy' });
+      done['searches'] = (done['searches'] ?? 0) + 1;
+      await pause(searchEveryMs);
+    }
+  };
+  const purge = async (): Promise<void> => {
+    done['purged messages'] = (await call(local, 'retention.purge', { force: true })).total.messages;
+  };
+  return {
+    work: () => {
+      working = true;
+      done = {};
+      underWay = Promise.all([search(), purge()]);
+    },
+    rest: async () => {
+      working = false;
+      await underWay;
+      return done;
+    },
+  };
+}
+
 /** Made when it is asked for: members' passwords take their time. */
 let operated: Promise<Tenant & { readonly token: string }> | undefined;
 async function createOperated(): Promise<Tenant & { readonly token: string }> {
@@ -171,4 +246,5 @@ serveQuestions({
   address: () => ({ host: '127.0.0.1', port, database: join(folder, 'deskbell.db') }),
   pairs,
   stop: () => app.stop(),
+  ...beside,
 });

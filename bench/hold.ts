@@ -5,6 +5,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 export interface Hold {
   readonly seconds: number;
   readonly delayP99: number;
+  readonly delayLongest: number;
   readonly cpuP99: number;
   readonly cpuLongest: number;
 }
@@ -28,6 +29,7 @@ export async function held(work: () => Promise<unknown>): Promise<Hold> {
   return {
     seconds: (performance.now() - began) / 1_000,
     delayP99: delay.percentile(99) / 1e6,
+    delayLongest: delay.max / 1e6,
     cpuP99: turns[Math.floor(turns.length * 0.99)] ?? 0,
     cpuLongest: turns.at(-1) ?? 0,
   };

@@ -23,6 +23,7 @@ const help = `npm run bench [-- options]
                     (needs a build, and the packages of the tests);
                     installed: the packed file, what it installs, the first npx of it (needs a build and a registry);
                     many: 1,000 members listening, a room of 200, 1,000 visitors who come back at once;
+                    steady: half load with index, webhook, retention and backup at work, against the ceiling (needs a build);
                     mixed: everything at once beside --sockets sockets, against a quiet loop (needs a build);
                     the default run would take over a minute with these, so name them
   --rounds N        rounds of each server, in turn, at full and at half load; medians count (9)
@@ -244,6 +245,20 @@ async function main(): Promise<void> {
   if (chosen.has('many')) {
     const { manyConnections } = await import('./many.ts');
     print(await manyConnections(values.folder, children), 'ceiling');
+  }
+  if (chosen.has('steady')) {
+    const { steadyCost } = await import('./steady.ts');
+    const { lines: found, done } = await steadyCost(
+      {
+        folder: values.folder,
+        pairs: Number(values.pairs),
+        rounds: Number(values.rounds),
+        seconds: Number(values.seconds),
+      },
+      children,
+    );
+    print(found, 'ceiling');
+    console.log(`beside: ${JSON.stringify(done)}, load ${loadavg()[0]?.toFixed(1)}`);
   }
   if (chosen.has('mixed')) {
     const { mixed } = await import('./mixed.ts');

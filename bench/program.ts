@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
-const launcher = join(import.meta.dirname, '../bin/deskbell.js');
+export const launcher = join(import.meta.dirname, '../bin/deskbell.js');
 
 /** The middle value; of an even number, the upper one of the two. */
 export function median(values: readonly number[]): number {

@@ -21,7 +21,16 @@ export interface Pair {
 }
 
 /** A question to a server process. */
-export type Question = 'address' | `pairs:${Way}` | 'cpu' | 'memory' | 'measure' | 'measured' | 'stop';
+export type Question =
+  | 'address'
+  | `pairs:${Way}`
+  | 'cpu'
+  | 'memory'
+  | 'measure'
+  | 'measured'
+  | 'work'
+  | 'rest'
+  | 'stop';
 
 export interface Address {
   readonly host: string;
@@ -30,16 +39,18 @@ export interface Address {
   readonly database: string;
 }
 
-/** `cpu`: user and system time used so far, µs; `memory`: resident after a garbage collection, bytes; `measured`: how long the loop was held since `measure`. */
+/** `cpu`: user and system time used so far, µs; `memory`: resident after a garbage collection, bytes; `measured`: how long the loop was held since `measure`; `rest`: how often each was done since `work`. */
 export type Answer<Q extends Question> = Q extends 'address'
   ? Address
   : Q extends `pairs:${Way}`
     ? readonly Pair[]
     : Q extends 'measured'
       ? Hold
-      : Q extends 'measure' | 'stop'
-        ? null
-        : number;
+      : Q extends 'rest'
+        ? Readonly<Record<string, number>>
+        : Q extends 'measure' | 'work' | 'stop'
+          ? null
+          : number;
 
 /** What a load generator is to do next. */
 export type Order =
@@ -133,10 +144,14 @@ export interface Answers {
   readonly address: () => Address;
   readonly pairs: (way: Way) => Promise<readonly Pair[]>;
   readonly stop: () => Promise<void>;
+  /** Begins what is done beside the sending. */
+  readonly work?: () => void;
+  /** Ends it, and says how often each was done. */
+  readonly rest?: () => Promise<Readonly<Record<string, number>>>;
 }
 
 /** Answers the questions of the process that started this one; ends with it. */
-export function serveQuestions({ address, pairs, stop }: Answers): void {
+export function serveQuestions({ address, pairs, stop, work, rest }: Answers): void {
   const meter = new LoopMeter();
   const answer = async (question: Question): Promise<unknown> => {
     switch (question) {
@@ -154,6 +169,11 @@ export function serveQuestions({ address, pairs, stop }: Answers): void {
         return null;
       case 'measured':
         return meter.end();
+      case 'work':
+        work?.();
+        return null;
+      case 'rest':
+        return (await rest?.()) ?? {};
       case 'stop':
         await stop();
         return null;

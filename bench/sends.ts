@@ -169,7 +169,7 @@ async function compare(
 }
 
 /** Each round begins with another server. */
-function inTurn<T>(list: readonly T[], round: number): T[] {
+export function inTurn<T>(list: readonly T[], round: number): T[] {
   return list.map((_, at) => list[(at + round) % list.length] as T);
 }
 
@@ -201,11 +201,16 @@ export function assertWhole(server: string, { sent, acknowledged, delivered }: S
   );
 }
 
-/** In this process, over a connection of its own: no server counts for itself. */
-function countRows(database: string): number {
+/**
+ * In this process, over a connection of its own: no server counts for itself.
+ * @param since only messages from then on, ms: retention removes older ones
+ */
+export function countRows(database: string, since?: number): number {
   const db = new Database(database, { readonly: true });
   try {
-    return db.prepare<[], number>('select count(*) from messages').pluck().get() ?? 0;
+    const all = 'select count(*) from messages';
+    if (since === undefined) return db.prepare<[], number>(all).pluck().get() ?? 0;
+    return db.prepare<[number], number>(`${all} where created_at >= ?`).pluck().get(since) ?? 0;
   } finally {
     db.close();
   }

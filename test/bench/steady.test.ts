@@ -1,0 +1,28 @@
+// Owns: that the steady load is what it says: beside the sending the index is asked for, webhooks arrive, old messages go,
+// a backup is made; and no message is lost for it.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { Child } from '../../bench/protocol.ts';
+import { steadyCost } from '../../bench/steady.ts';
+
+test('everything is at work beside the sending', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'deskbell-bench-test-'));
+  const children: Child[] = [];
+  try {
+    const { lines, done } = await steadyCost({ folder, pairs: 2, rounds: 1, seconds: 0.2 }, children);
+    expect(done).toEqual({
+      searches: expect.any(Number),
+      'purged messages': 20_000,
+      webhooks: expect.any(Number),
+      backups: 1,
+    });
+    for (const count of Object.values(done)) expect(count).toBeGreaterThan(0);
+    for (const { what, deskbell, ceiling } of lines)
+      for (const value of [deskbell, ceiling]) expect(Number(value), what).toBeGreaterThanOrEqual(0);
+  } finally {
+    for (const child of children) child.kill();
+    await rm(folder, { recursive: true, force: true });
+  }
+});
