@@ -83,6 +83,11 @@ function fill(
            ${begun} + (n / ${messagesEach}) * ${apart} from numbers`,
       )
       .run(organizationId);
+    // As a server leaves them that has been idle.
+    file.exec(`insert into message_places
+        select conversation_id, seq, number from messages
+          where number > (select through from message_placing) order by conversation_id, seq;
+      update message_placing set through = (select max(number) from messages)`);
     file
       .prepare(
         `${numbers(conversations * messagesEach)} insert into events (organization_id, conversation_id, mode, type,

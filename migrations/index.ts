@@ -22,6 +22,7 @@ import * as files from './0018-files.ts';
 import * as mail from './0019-mail.ts';
 import * as searchWords from './0020-search-words.ts';
 import * as messagePlaces from './0021-message-places.ts';
+import * as webhookTurns from './0022-webhook-turns.ts';
 
 export interface Migration {
   readonly name: string;
@@ -50,4 +51,5 @@ export const migrations: readonly Migration[] = [
   { name: '0019-mail', up: mail.up },
   { name: '0020-search-words', up: searchWords.up },
   { name: '0021-message-places', up: messagePlaces.up },
+  { name: '0022-webhook-turns', up: webhookTurns.up },
 ];

@@ -66,13 +66,35 @@ describe('the queue', () => {
   });
 });
 
+function planOf(text: string): string {
+  return db
+    .prepare<unknown[], { detail: string }>(`explain query plan ${text}`)
+    .all(...Array.from(text.matchAll(/\?/g), () => 1))
+    .map(({ detail }) => detail)
+    .join('\n');
+}
+
+describe('the deliveries of webhooks', () => {
+  it('that are next are found among those that wait, by time and by turn', () => {
+    createRepositories(createRunner(db));
+    const waiting = preparedQueries
+      .map(({ compiled }) => compiled.sql)
+      .filter((text) => text.startsWith('select') && text.includes(`"status" = 'waiting'`));
+    expect(
+      waiting.map((text) =>
+        planOf(text)
+          .split('\n')
+          .find((step) => step.startsWith('SEARCH')),
+      ),
+    ).toEqual([
+      'SEARCH webhook_deliveries USING INDEX webhook_deliveries_in_turn (conversation_id=? AND webhook_id=?)',
+      'SEARCH webhook_deliveries USING INDEX webhook_deliveries_due (webhook_id=? AND next_attempt_at>?)',
+      'SEARCH webhook_deliveries USING COVERING INDEX webhook_deliveries_due (webhook_id=? AND next_attempt_at>?)',
+    ]);
+  });
+});
+
 describe('the messages of a conversation', () => {
-  const planOf = (text: string): string =>
-    db
-      .prepare<unknown[], { detail: string }>(`explain query plan ${text}`)
-      .all(...Array.from(text.matchAll(/\?/g), () => 1))
-      .map(({ detail }) => detail)
-      .join('\n');
   /** Texts of all queries that read them: the prepared ones, and those that are built for each call. */
   async function queries(): Promise<string[]> {
     const real = createRunner(db);

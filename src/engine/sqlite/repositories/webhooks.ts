@@ -1,5 +1,6 @@
 // Queries on webhooks and their deliveries. What is due, and what waits for whom, is
 // decided by the rows alone, so that a restart changes nothing.
+import { sql } from 'kysely';
 import type { WebhookSecrets, WebhooksRepository } from '../../repositories/webhooks.ts';
 import type { WebhookDeliveryRow, WebhookRow } from '../../rows.ts';
 import { all, first, prepare, run, type Runner } from '../query.ts';
@@ -103,18 +104,21 @@ const nextInTurn = prepare<{ webhook_id: string; conversation_id: string }>()((d
     .select('id')
     .where('conversation_id', '=', p.conversation_id)
     .where('webhook_id', '=', p.webhook_id)
-    .where('status', '=', 'waiting')
-    .where('in_turn', '=', 1)
+    // As literals: the index of those that wait in turn is asked by them.
+    .where('status', '=', sql.lit('waiting'))
+    .where('in_turn', '=', sql.lit(1))
     .orderBy('event_seq', (order) => order.asc().nullsFirst())
     .limit(1),
 );
-// A time too far ahead was written before the clock was set back.
+// A time too far ahead was written before the clock was set back. What waits for its turn has no time: without the bound
+// all of it is passed by, from the beginning of the index.
 const due = prepare<{ webhook_id: string; now: number; latest: number; limit: number }>()((db, p) =>
   db
     .selectFrom('webhook_deliveries')
     .selectAll()
     .where('webhook_id', '=', p.webhook_id)
-    .where('status', '=', 'waiting')
+    .where('status', '=', sql.lit('waiting'))
+    .where('next_attempt_at', '>=', 0)
     .where((e) => e.or([e('next_attempt_at', '<=', p.now), e('next_attempt_at', '>', p.latest)]))
     .orderBy('next_attempt_at')
     .orderBy('event_seq', (order) => order.asc().nullsFirst())
@@ -125,7 +129,7 @@ const nextDue = prepare<{ webhook_id: string; now: number }>()((db, p) =>
     .selectFrom('webhook_deliveries')
     .select('next_attempt_at')
     .where('webhook_id', '=', p.webhook_id)
-    .where('status', '=', 'waiting')
+    .where('status', '=', sql.lit('waiting'))
     .where('next_attempt_at', '>', p.now)
     .orderBy('next_attempt_at')
     .limit(1),
