@@ -4,6 +4,7 @@ import Database from 'better-sqlite3';
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { migrations } from '../../migrations/index.ts';
+import { StoreUnavailableError } from '../../src/engine/engine.ts';
 import { databaseFile } from '../../src/engine/open-engine.ts';
 import { integrityProblem } from '../../src/engine/sqlite/backup.ts';
 import { migrate } from '../../src/engine/sqlite/migrate.ts';
@@ -212,19 +213,55 @@ describe('what is removed', () => {
   });
 });
 
-it('a commit that fails takes places back with its messages', async () => {
+it('a commit that fails while it gives places keeps none of them, and the next one gives them', async () => {
   const conversationId = await createConversation(visitor);
   const before = await sendTogether(many(20, conversationId));
-  const { store } = app.service.engine;
-  await expect(
-    store.alone({ organization }, async ({ repositories }) => {
-      await repositories.meta.set('a', 'c');
-      throw new Error('half way');
-    }),
-  ).rejects.toThrow('half way');
-  const after = await sendTogether([conversationId]);
-  expect(await history(conversationId)).toEqual([...before, ...after]);
+  await rowsOf(
+    app,
+    "create trigger refuse before update on message_placing begin select raise(abort, 'refused'); end",
+  );
+  await expect(commitAlone()).rejects.toThrow(StoreUnavailableError);
+  expect(await waiting()).toBe(20);
   expect(problem()).toBeNull();
+  await rowsOf(app, 'drop trigger refuse');
+  app.clock.advance(2_000);
+  await expect.poll(waiting).toBe(0);
+  expect(await history(conversationId)).toEqual(before);
+  expect(problem()).toBeNull();
+});
+
+it('a place that another program has left beyond the others stops no message', async () => {
+  const conversationId = await createConversation(visitor);
+  const [first] = await sendTogether([conversationId]);
+  await rowsOf(
+    app,
+    'insert into message_places select conversation_id, seq + 1, number + 1 from message_places where conversation_id = ?',
+    conversationId,
+  );
+  const [second] = await sendTogether([conversationId]);
+  expect(await history(conversationId)).toEqual([first, second]);
+  expect(problem()).toBeNull();
+});
+
+it('an idle server gives places to what another process has left without', async () => {
+  const conversationId = await createConversation(visitor);
+  await sendTogether([conversationId]);
+  expect(await waiting()).toBe(0);
+  await rowsOf(
+    app,
+    `insert into messages (id, conversation_id, organization_id, seq, changed_seq, sender_id, sender_role, content,
+       content_format, internal, created_at)
+     values ('another', ?, ?, 2, 2, 'x', 'visitor', 'text', 'plain', 0, 0)`,
+    conversationId,
+    organization,
+  );
+  expect(await waiting()).toBe(1);
+  await expect
+    .poll(async () => {
+      app.clock.advance(2_000);
+      return waiting();
+    })
+    .toBe(0);
 });
 
 it('whatever happens in whatever order, every message is there once and in order', async () => {
@@ -328,6 +365,10 @@ describe('the examination of a database', () => {
     ["insert into message_places values ('c', 3, 3)", 'a place in a conversation holds no message of it'],
     ["insert into message_places values ('c', 2, 1)", 'a place in a conversation holds no message of it'],
     ["update messages set conversation_id = 'd'", 'a message belongs to no conversation'],
+    [
+      'update messages set seq = 1 where seq = 2; update message_places set seq = 1',
+      'two messages have the same place in a conversation',
+    ],
   ])('after "%s" tells of it', (change, told) => {
     db.exec(change);
     expect(integrityProblem(db, 'quick_check')).toBe(told);

@@ -1,7 +1,14 @@
 // The contract of repositories.ts where databases differ: folding of letters, order of texts and of nulls, JSON, lists.
 // Once for the engine as it is and once behind the hostile wrapper.
 import type { NewMessage } from '../../src/engine/repositories/messages.ts';
-import { insertMessage, valuesOf } from '../../src/engine/sqlite/repositories/messages.ts';
+import { createRunner } from '../../src/engine/sqlite/connection.ts';
+import { migrate } from '../../src/engine/sqlite/migrate.ts';
+import {
+  createMessagesRepository,
+  insertMessage,
+  valuesOf,
+} from '../../src/engine/sqlite/repositories/messages.ts';
+import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Engine, Tx } from '../../src/engine/engine.ts';
 import type {
@@ -297,4 +304,86 @@ it('a message’s values are laid out as its statement has them', () => {
     deleted_at: 3,
   };
   expect(valuesOf(row, 7)).toEqual(insertMessage.bind({ ...row, seq: 7, changed_seq: 7 }));
+});
+
+describe('a message', () => {
+  /** Every column of a new message, and another value than it has in plain text with nothing beside it. */
+  const others: Omit<NewMessage, 'id' | 'conversation_id' | 'organization_id' | 'sender_id' | 'created_at'> =
+    {
+      sender_role: 'operator',
+      sender_label: 'label',
+      content: 'other',
+      content_format: 'lexical',
+      content_html: '<p>html</p>',
+      content_text: 'text',
+      internal: 1,
+      choices: '[]',
+      choice: 'choice',
+      attachments: '[]',
+      client_message_id: 'client id',
+      edited_at: 2,
+      deleted_at: 3,
+    };
+  let db: Database.Database;
+  beforeEach(async () => {
+    db = new Database(':memory:');
+    await migrate(db, () => Promise.resolve());
+    db.pragma('foreign_keys = OFF');
+    db.exec(`insert into visitors (id, visitor_id, organization_id, application_id, mode, verified, attributes, created_at)
+        values ('v', 'v', 'o', 'a', 'live', 0, '{}', 0);
+      insert into conversations (id, organization_id, application_id, visitor_key, mode, status, last_seq, created_at, updated_at)
+        values ('c', 'o', 'a', 'v', 'live', 'pending', 0, 0, 0)`);
+  });
+  afterEach(() => void db.close());
+
+  it.each([{}, ...Object.entries(others).map(([column, value]) => ({ [column]: value }))])(
+    'is stored whole: plain, with %o',
+    async (other) => {
+      const row: NewMessage = {
+        id: 'm',
+        conversation_id: 'c',
+        organization_id: 'o',
+        sender_id: 's',
+        sender_role: 'visitor',
+        sender_label: null,
+        content: 'content',
+        content_format: 'plain',
+        content_html: null,
+        content_text: null,
+        internal: 0,
+        choices: null,
+        choice: null,
+        attachments: null,
+        client_message_id: null,
+        created_at: 1,
+        edited_at: null,
+        deleted_at: null,
+        ...other,
+      };
+      await createMessagesRepository(createRunner(db)).append(row, 'visitor');
+      expect(db.prepare('select * from messages').get()).toEqual({
+        ...row,
+        number: 1,
+        seq: 1,
+        changed_seq: 1,
+        via: null,
+        mail_id: null,
+        emailed: null,
+        emailed_at: null,
+      });
+      expect(
+        db
+          .prepare(
+            'select last_seq, last_visitor_seq, waiting_since, first_response_at, updated_at from conversations',
+          )
+          .get(),
+      ).toEqual({
+        last_seq: 1,
+        last_visitor_seq: 1,
+        waiting_since: 1,
+        first_response_at: null,
+        updated_at: 1,
+      });
+    },
+  );
 });

@@ -255,6 +255,13 @@ describe('a file is refused with the line and the column, and leaves nothing', (
     await expect(importInto(to, file)).rejects.toThrow(/line \d+ \(messages\) names a member of another/);
   });
 
+  it('two messages in one place of a conversation', async () => {
+    const before = await numbers();
+    const file = forged('messages', (row) => ({ ...row, seq: 1, changed_seq: 1 }));
+    await expect(importInto(to, file)).rejects.toMatchObject({ code: 'conflict' });
+    expect(await numbers()).toEqual(before);
+  });
+
   it('more webhooks than an organization may have', async () => {
     const [{ row = {} } = {}] = lines
       .map((line) => JSON.parse(line) as { table?: string; row?: Row })

@@ -346,7 +346,7 @@ export function integrityProblem(
   return strays ?? null;
 }
 
-/** The first message that is in no conversation, or has no place there where it should have one, or a place of no message. */
+/** The first message that is in no conversation, or shares its place or has none where it should have one, or a place of no message. */
 const strayMessages = `
   select 'a message belongs to no conversation' from messages as m
     where not exists (select 1 from conversations as c where c.id = m.conversation_id)
@@ -360,4 +360,7 @@ const strayMessages = `
     where p.number > (select through from message_placing) or not exists (
       select 1 from messages as m
         where m.number = p.number and m.conversation_id = p.conversation_id and m.seq = p.seq)
+  union all
+  select 'two messages have the same place in a conversation' from message_places as p
+    group by p.conversation_id, p.seq having count(*) > 1
   limit 1`;

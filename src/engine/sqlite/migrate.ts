@@ -42,14 +42,16 @@ export async function migrate(
   // Table Schema Changes"). Inside a transaction the setting can't be changed.
   const enforced = connection.pragma('foreign_keys', { simple: true });
   connection.pragma('foreign_keys = OFF');
-  connection.exec('BEGIN IMMEDIATE');
   try {
+    connection.exec('BEGIN IMMEDIATE');
     // Another process may have been faster between the first look and the lock.
     if (schemaVersion(connection) !== version) {
       connection.exec('ROLLBACK');
       return await migrate(connection, backUp, known);
     }
+    const orphans = countOrphans(connection);
     for (const migration of missing) await migration.up(db);
+    if (countOrphans(connection) > orphans) throw new Error('A change of the schema has left rows behind.');
     connection.pragma(`user_version = ${known.length}`);
     connection.exec('COMMIT');
     return missing.length;
@@ -59,4 +61,9 @@ export async function migrate(
   } finally {
     connection.pragma(`foreign_keys = ${Number(enforced)}`);
   }
+}
+
+/** Rows that refer to none. */
+function countOrphans(connection: Connection): number {
+  return connection.prepare('pragma foreign_key_check').all().length;
 }

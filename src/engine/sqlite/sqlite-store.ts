@@ -303,6 +303,8 @@ export class SqliteStore implements Store, Maintenance {
       this.#follower.hint([], 'all');
     }
     this.#follower.look();
+    this.#queue.lookForUnplaced();
+    if (this.#queue.hasUnplaced) this.#planCheckpoint();
   }
 
   /** SQLite's `data_version`, which another process's commit changes; the last one where the file can't be asked just now. */
@@ -348,6 +350,7 @@ export class SqliteStore implements Store, Maintenance {
         await this.#queue.add(() => undefined, true);
     } catch {
       // Storage refused it; they are found without their places, and the next idle moment tries again.
+      if (!this.#closed) checkpoint(this.#writer, 'PASSIVE');
     }
   }
 }

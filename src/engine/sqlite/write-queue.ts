@@ -149,7 +149,7 @@ export class WriteQueue {
     });
     this.#repositories = createRepositories(runner, this.#known);
     this.#places = createMessagePlaces(runner);
-    this.#unplaced = this.#places.unplaced();
+    this.#unplaced = this.#places.unplacedAtMost();
     this.#statements = {
       // IMMEDIATE: a read that later becomes a write can't be refused half way.
       begin: connection.prepare('BEGIN IMMEDIATE'),
@@ -172,6 +172,11 @@ export class WriteQueue {
   /** Whether messages are without their places: a commit of any operation gives them to some. */
   get hasUnplaced(): boolean {
     return this.#unplaced > 0;
+  }
+
+  /** Another process may have left messages without their places. */
+  lookForUnplaced(): void {
+    if (!this.#flushing) this.#unplaced = this.#places.unplacedAtMost();
   }
 
   /** Runs `work` in a later commit, in a group unless `alone`; resolves after it. */
@@ -220,6 +225,8 @@ export class WriteQueue {
       this.#statements.commit.run();
     } catch (error) {
       this.#rollBack();
+      // What was placed in it is not: how many are without their places is looked up by the next commit.
+      this.#unplaced = Math.max(1, this.#unplaced);
       this.#reportFull(error);
       const lost = new StoreUnavailableError('Storage refused the write.', { cause: error });
       for (const waiting of group) waiting.reject(lost);
@@ -284,7 +291,7 @@ export class WriteQueue {
 
   /** Gives messages their places where enough of them wait, or nothing else is to be done. */
   #placeMessages(group: readonly QueuedWrite[]): void {
-    this.#unplaced = this.#places.unplaced();
+    this.#unplaced = this.#places.unplacedAtMost();
     if (this.#unplaced === 0 || !this.#options.placesMessages()) return;
     if (this.#unplaced < placedAtOnce && group.length >= busyGroupSize) return;
     this.#places.place();

@@ -29,11 +29,20 @@ interface Appending {
 
 const counts = [32, 8, 1];
 
-/** A new message that is no note, in live data: most events are. */
+/** What a new message that is no note has in live data: most events are such. */
+const ofMessage = {
+  mode: 'live',
+  type: 'message:new',
+  audience: 'room',
+  member_id: null,
+} as const satisfies Partial<NewRow>;
 const isOfMessage = ({ type, audience, mode, member_id }: NewRow): boolean =>
-  type === 'message:new' && audience === 'room' && mode === 'live' && member_id === null;
+  type === ofMessage.type &&
+  audience === ofMessage.audience &&
+  mode === ofMessage.mode &&
+  member_id === ofMessage.member_id;
 
-/** What tells such events apart is in the statement: each value that is handed over costs time. */
+/** That is in the statement: each value that is handed over costs time. */
 const ofMessages: Appending = {
   push: (values, row) =>
     values.push(row.organization_id, row.conversation_id, row.actor_id, row.message_id, row.created_at),
@@ -44,10 +53,10 @@ const ofMessages: Appending = {
       .values(
         Array.from({ length: count }, () => ({
           ...anyRow,
-          mode: sql.lit('live'),
-          type: sql.lit('message:new'),
-          audience: sql.lit('room'),
-          member_id: sql.lit(null),
+          mode: sql.lit(ofMessage.mode),
+          type: sql.lit(ofMessage.type),
+          audience: sql.lit(ofMessage.audience),
+          member_id: sql.lit(ofMessage.member_id),
         })),
       )
       .compile(),

@@ -1,6 +1,6 @@
 // Queries that carry one organization's rows out of a database and into another:
 // which tables travel, by what they belong to it, and in which order they must arrive.
-import { sql } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import type { AnyRow, ExportedTable, TransferRepository } from '../../repositories/export-import.ts';
 import type { OrganizationRow } from '../../rows.ts';
 import { twoFaced } from '../../../../migrations/columns.ts';
@@ -121,9 +121,19 @@ function pageQuery(table: ExportedTable, organizationId: string, after: AnyRow |
   );
 }
 
-/** The number of a message is this database's. */
-function withoutNumber({ number: _number, ...row }: AnyRow): AnyRow {
-  return row;
+/** The number of a message is this database's: it does not travel. */
+function isOwnNumber(table: string, column: string): boolean {
+  return table === 'messages' && column === 'number';
+}
+
+/** The values of a message where its conversation has none in its place. On SQLite no constraint watches over that. */
+function whosePlaceIsFree(columns: readonly string[], values: RawBuilder<unknown>): RawBuilder<unknown> {
+  const own = (column: string) => sql.ref(`new.column${columns.indexOf(column) + 1}`);
+  return twoFaced({
+    sqlite: sql`select * from (values (${values})) as new where not exists (select 1 from ordered_messages as other
+      where other.conversation_id = ${own('conversation_id')} and other.seq = ${own('seq')})`,
+    postgres: sql`values (${values})`,
+  });
 }
 
 // An organization whose rows are still to come: its slug begins with a mark, `plan_changed_at` says when it was last
@@ -195,8 +205,7 @@ const completeArrival = prepare<Completed>()((db, p) =>
 
 const columnsOf = (table: string) =>
   twoFaced({
-    // The number of a message is this database's.
-    sqlite: sql<{ name: string }>`select name from pragma_table_info(${table}) where name <> 'number'`,
+    sqlite: sql<{ name: string }>`select name from pragma_table_info(${table})`,
     postgres: sql<{ name: string }>`select column_name::text as name from information_schema.columns
       where table_schema = current_schema() and table_name = ${table} and column_name <> 'rowid'
       order by ordinal_position`,
@@ -210,14 +219,20 @@ export function createExportImportRepository(runner: Runner): TransferRepository
   return {
     tables: exportedTables,
     page: async (table, organizationId, after, limit) => {
-      const found = await runner.all(pageQuery(table, organizationId, after, limit));
-      const rows = table.name === 'messages' ? found.map(withoutNumber) : found;
+      const rows = (await runner.all(pageQuery(table, organizationId, after, limit))).map((row) =>
+        Object.fromEntries(Object.entries(row).filter(([column]) => !isOwnNumber(table.name, column))),
+      );
       return { rows, next: rows.length < limit ? null : (rows.at(-1) ?? null) };
     },
-    columns: async (name) => (await runner.all(columnsOf(name).compile(builder))).map((one) => one.name),
+    columns: async (name) =>
+      (await runner.all(columnsOf(name).compile(builder)))
+        .map((one) => one.name)
+        .filter((column) => !isOwnNumber(name, column)),
     insert: (name, columns, row) => {
-      const query = sql`insert into ${sql.table(name)} (${sql.join(columns.map((column) => sql.ref(column)))})
-        values (${sql.join(columns.map((column) => row[column]))}) on conflict do nothing`;
+      const names = sql.join(columns.map((column) => sql.ref(column)));
+      const values = sql.join(columns.map((column) => row[column]));
+      const rows = name === 'messages' ? whosePlaceIsFree(columns, values) : sql`values (${values})`;
+      const query = sql`insert into ${sql.table(name)} (${names}) ${rows} on conflict do nothing`;
       return runner.run(query.compile(builder));
     },
     beginArrival: (row, token, now) =>

@@ -4,10 +4,10 @@
 import { sql } from 'kysely';
 import { builder, type ImmediateRunner } from '../query.ts';
 
-/** The most that are placed in one commit, which writes a page for each conversation among them. */
-export const placedAtOnce = 512;
+/** The most that are placed in one commit, which reads and writes a page for each conversation among them. */
+export const placedAtOnce = 256;
 
-const unplaced = sql<{ n: number }>`
+const unplacedAtMost = sql<{ n: number }>`
   select coalesce((select max(number) from messages), 0) - through as n from message_placing`.compile(
   builder,
 );
@@ -16,7 +16,8 @@ const place = sql`
     select conversation_id, seq, number from messages
       where number > (select through from message_placing)
         and number <= (select through from message_placing) + ${sql.lit(placedAtOnce)}
-      order by conversation_id, seq`.compile(builder);
+      order by conversation_id, seq
+    on conflict do nothing`.compile(builder);
 const noteThrough = sql`
   update message_placing
     set through = min(through + ${sql.lit(placedAtOnce)}, (select coalesce(max(number), 0) from messages))`.compile(
@@ -28,14 +29,17 @@ export const placeStatements = [place, noteThrough];
 
 export interface MessagePlaces {
   /** How many messages have no place yet, at most: numbers of removed ones count. */
-  unplaced(): number;
-  /** Gives the oldest of them their places, as many as `placedAtOnce`. In the transaction that is open. */
+  unplacedAtMost(): number;
+  /**
+   * Gives the oldest of them their places, as many as `placedAtOnce`, in the transaction that is open. One that is there
+   * already, as another program may have left it, stays.
+   */
   place(): void;
 }
 
 export function createMessagePlaces({ direct }: ImmediateRunner): MessagePlaces {
   return {
-    unplaced: () => direct.first(unplaced, [])?.n ?? 0,
+    unplacedAtMost: () => direct.first(unplacedAtMost, [])?.n ?? 0,
     place: () => {
       direct.run(place, []);
       direct.run(noteThrough, []);
