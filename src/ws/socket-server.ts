@@ -2,13 +2,11 @@
 // upgraded all the same, because a browser can't read the answer to a failed upgrade.
 import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { setImmediate as yieldToLoop } from 'node:timers/promises';
 import { WebSocketServer, type WebSocket } from 'ws';
 import type { Config } from '../config.ts';
 import type { Log } from '../log.ts';
 import type { Seats } from '../engine/engine.ts';
 import { clientAddress } from '../net/client-address.ts';
-import { createFairLimit } from '../net/fair-limit.ts';
 import { addressKey } from '../net/ip-ranges.ts';
 import { closeCodes, sizeLimits, socketPath, type SocketErrorCode } from '../protocol/codes.ts';
 import type { Mode } from '../protocol/entities.ts';
@@ -24,6 +22,7 @@ import { Connection } from './connection.ts';
 import { Hub } from './hub.ts';
 import { SocketWriter } from './socket-writer.ts';
 import { SyncLimits } from './sync-limits.ts';
+import { UpgradeQueue, type Arrival, type WaitingUpgrade } from './upgrade-queue.ts';
 
 export interface SocketServerOptions {
   readonly service: Service;
@@ -43,22 +42,15 @@ const refusalCodes: Readonly<Partial<Record<SocketErrorCode, keyof typeof closeC
 };
 
 /**
- * Upgrades under way at once. Each lasts until the next turn of the loop, so that one turn lets in no more than these,
- * however many come in one moment: about a millisecond's work.
+ * Upgrades that are begun in one turn of the loop, however many come in one moment: about a millisecond's work. An
+ * upgrade whose look-up takes long does not keep others from being begun.
  */
-export const maxAdmittedInTurn = 16;
+export const maxBegunInTurn = 16;
 /** Upgrades whose address is read in one turn: the queue behind must not run dry. */
-const maxQueuedInTurn = 4 * maxAdmittedInTurn;
+const maxQueuedInTurn = 4 * maxBegunInTurn;
 
 const heartbeatIntervalMs = 5_000;
 const closeTimeoutMs = 3_000;
-
-/** An upgrade that has been read, and nothing more. */
-interface Arrival {
-  readonly request: IncomingMessage;
-  readonly stream: Duplex;
-  readonly head: Buffer;
-}
 
 /** One socket, from the upgrade on. */
 class Peer {
@@ -95,17 +87,15 @@ export class SocketServer {
     autoPong: false,
     clientTracking: false,
   });
-  /** In the order in which they came. What waits here and below is one upgrade of each open socket at most: the system bounds those. */
+  /**
+   * In the order in which they came. Each open socket has one upgrade at most here, in the queue, or under way, so that
+   * the system's limit on open files bounds all three. Who leaves is destroyed, and dropped when it is met.
+   */
   readonly #arrivals: Arrival[] = [];
-  /** Addresses are served in turn. */
-  readonly #admissions = createFairLimit({
-    maxRunning: maxAdmittedInTurn,
-    maxRunningPerKey: maxAdmittedInTurn,
-    maxWaiting: Infinity,
-    maxWaitingPerKey: Infinity,
-  });
-  /** Upgrades that wait for their turn or are under way. */
-  #admitting = 0;
+  readonly #queue = new UpgradeQueue();
+  /** Whether some wait, for which the next turn of the loop is asked. */
+  #isBeginning = false;
+  #underWay = 0;
   readonly #peers = new Set<Peer>();
   #lastConnectionNumber = 0;
   #stopping = false;
@@ -124,7 +114,7 @@ export class SocketServer {
     this.#hub.start();
     this.#scheduleHeartbeat();
     server.on('upgrade', (request: IncomingMessage, stream: Duplex, head: Buffer) =>
-      this.#arrive({ request, stream, head }),
+      this.#arrive(request, stream, head),
     );
   }
 
@@ -137,35 +127,58 @@ export class SocketServer {
     this.#cancelHeartbeat();
     for (const { socket } of this.#peers)
       socket.close(closeCodes.goingAway.code, 'The service is restarting.');
-    await within(closeTimeoutMs, () => this.#peers.size === 0 && this.#admitting === 0);
+    await within(closeTimeoutMs, () => this.#peers.size === 0 && !this.#isBeginning && this.#underWay === 0);
     for (const { socket } of this.#peers) socket.terminate();
     this.#hub.stop();
   }
 
-  /** Notes an upgrade. Node reads a thousand of them in one turn, so nothing else is done in it. */
-  #arrive(arrival: Arrival): void {
-    arrival.stream.on('error', destroyStream);
-    this.#admitting += 1;
-    if (this.#arrivals.push(arrival) === 1) setImmediate(this.#queueArrivals);
+  /** Notes an upgrade. Node reads a thousand of them in one turn, so hardly anything else is done in it. */
+  #arrive(request: IncomingMessage, stream: Duplex, head: Buffer): void {
+    stream.on('error', destroyStream);
+    const url = readUrl(request);
+    if (url?.pathname !== socketPath) return refuseUpgrade(stream, '404 Not Found');
+    // Who closes one half while they wait has left. Node would keep the other half open.
+    stream.once('end', destroyStream);
+    this.#arrivals.push({ request, stream, head, url });
+    if (this.#isBeginning) return;
+    this.#isBeginning = true;
+    setImmediate(this.#beginSome);
   }
 
-  readonly #queueArrivals = (): void => {
-    for (const arrival of this.#arrivals.splice(0, maxQueuedInTurn)) void this.#admit(arrival);
-    if (this.#arrivals.length > 0) setImmediate(this.#queueArrivals);
+  /** Once in each turn of the loop, until none waits. */
+  readonly #beginSome = (): void => {
+    this.#queueArrivals();
+    for (let begun = 0; begun < maxBegunInTurn; begun += 1) {
+      const next = this.#queue.next();
+      if (next === undefined) break;
+      void this.#admit(next);
+    }
+    this.#isBeginning = this.#arrivals.length > 0 || !this.#queue.isEmpty;
+    if (this.#isBeginning) setImmediate(this.#beginSome);
   };
 
-  /** Completes an upgrade in the turn of its address. */
-  async #admit(arrival: Arrival): Promise<void> {
-    const { socket, headers } = arrival.request;
+  #queueArrivals(): void {
     const { trustProxy } = this.#options.config;
-    const address = clientAddress(socket.remoteAddress, headers['x-forwarded-for'], trustProxy);
+    let passed = 0;
+    let queued = 0;
+    for (const arrival of this.#arrivals) {
+      if (queued === maxQueuedInTurn) break;
+      passed += 1;
+      if (arrival.stream.destroyed) continue;
+      queued += 1;
+      const { socket, headers } = arrival.request;
+      const address = clientAddress(socket.remoteAddress, headers['x-forwarded-for'], trustProxy);
+      this.#queue.add(addressKey(address), { arrival, address });
+    }
+    this.#arrivals.splice(0, passed);
+  }
+
+  async #admit(upgrade: WaitingUpgrade): Promise<void> {
+    this.#underWay += 1;
     try {
-      await this.#admissions(addressKey(address), async () => {
-        await this.#upgrade(arrival, address);
-        await yieldToLoop();
-      });
+      await this.#upgrade(upgrade);
     } finally {
-      this.#admitting -= 1;
+      this.#underWay -= 1;
     }
   }
 
@@ -173,16 +186,15 @@ export class SocketServer {
    * Authenticates first and completes the upgrade afterwards, in one turn of the loop with the hub's knowing of the
    * connection: a client that sees its socket open misses nothing from then on.
    */
-  async #upgrade({ request, stream, head }: Arrival, address: string): Promise<void> {
-    // It has left while it waited.
-    if (stream.destroyed) return;
+  async #upgrade({ arrival, address }: WaitingUpgrade): Promise<void> {
+    const { request, stream, head, url } = arrival;
     if (this.#stopping) return refuseUpgrade(stream, '503 Service Unavailable');
-    const url = readUrl(request);
-    if (url?.pathname !== socketPath) return refuseUpgrade(stream, '404 Not Found');
     const places = new Places(this.#options.service.engine.seats);
     stream.once('close', places.free);
     const outcome = await this.#authenticate(request, url, address, places);
     if (stream.destroyed) return places.free();
+    // From here on, closing one half is the WebSocket's concern.
+    stream.off('end', destroyStream);
     if (this.#stopping) return refuseUpgrade(stream, '503 Service Unavailable');
     if (outcome === 'throttled') return refuseUpgrade(stream, '429 Too Many Requests');
     const subscription = readSubscription(url);
@@ -366,11 +378,10 @@ async function within(ms: number, isSo: () => boolean): Promise<void> {
   while (!isSo() && performance.now() < until) await new Promise((resolve) => setTimeout(resolve, 10));
 }
 
+/** null: the target is none that this server could have. */
 function readUrl(request: IncomingMessage): URL | null {
   const target = request.url ?? '/';
-  return target.startsWith('/') && URL.canParse(target, 'http://localhost')
-    ? new URL(`http://localhost${target}`)
-    : null;
+  return target.startsWith('/') ? URL.parse(`http://localhost${target}`) : null;
 }
 
 /** The token as it was sent; null: none. Of two, neither can be trusted. */

@@ -1,14 +1,19 @@
-// Owns: many upgrades in one moment. They are let in a few in each turn of the loop, and nothing is lost for it: all get in,
-// limits hold, who leaves while waiting takes no place, a server that stops leaves none waiting.
+// Owns: many upgrades in one moment. They are begun a few in each turn of the loop, and nothing is lost for it: all get in,
+// limits hold, who leaves while waiting takes no place, none waits for another's look-up, a server that stops leaves none
+// waiting.
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
-import { afterEach, expect, it } from 'vitest';
-import { maxAdmittedInTurn } from '../../src/ws/socket-server.ts';
+import { IncomingMessage } from 'node:http';
+import { connect, Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, expect, it, vi } from 'vitest';
+import { Hub } from '../../src/ws/hub.ts';
+import { maxBegunInTurn } from '../../src/ws/socket-server.ts';
+import { UpgradeQueue } from '../../src/ws/upgrade-queue.ts';
 import { startApp, type TestApp, type TestAppOptions } from '../helpers/app.ts';
 import { eventually } from '../helpers/eventually.ts';
 import { createOrganization, createVisitor, type TestClient } from '../helpers/fixtures.ts';
 
-const crowd = 10 * maxAdmittedInTurn;
+const crowd = 10 * maxBegunInTurn;
 
 const apps: TestApp[] = [];
 const callers: Caller[] = [];
@@ -16,6 +21,7 @@ const callers: Caller[] = [];
 afterEach(async () => {
   for (const { socket } of callers.splice(0)) socket.destroy();
   for (const app of apps.splice(0)) await app.stop();
+  vi.restoreAllMocks();
 });
 
 /** A plain connection that asks for an upgrade, and what it has been answered. */
@@ -58,8 +64,8 @@ class Caller {
 interface Place {
   readonly app: TestApp;
   readonly visitor: TestClient;
-  /** Has so many ask for an upgrade in one turn of the loop, each from the address that it is given. */
-  ask(count: number, address: (index: number) => string): Promise<Caller[]>;
+  /** Has so many ask for an upgrade in one turn of the loop, each from the address that it is given, and for this path. */
+  ask(count: number, address: (index: number) => string, path?: (index: number) => string): Promise<Caller[]>;
 }
 
 async function open(flags: TestAppOptions['flags'] = {}): Promise<Place> {
@@ -72,7 +78,6 @@ async function open(flags: TestAppOptions['flags'] = {}): Promise<Place> {
   const visitor = createVisitor(app, application);
   const { body } = await visitor.call('POST', '/widget/ws-token');
   const lines = [
-    `GET /api/v1/ws?token=${body.token} HTTP/1.1`,
     'Host: localhost',
     'Connection: Upgrade',
     'Upgrade: websocket',
@@ -81,12 +86,14 @@ async function open(flags: TestAppOptions['flags'] = {}): Promise<Place> {
     `Origin: ${application.origin}`,
   ];
   const port = Number(new URL(app.url).port);
-  const ask = async (count: number, address: (index: number) => string): Promise<Caller[]> => {
+  const ask: Place['ask'] = async (count, address, path = () => '/api/v1/ws') => {
     const asking = Array.from({ length: count }, () => new Caller(port));
     // Node accepts one connection in a turn: only one that has been answered before is known to be read.
     await Promise.all(asking.map((caller) => caller.get('/healthz')));
-    for (const [index, { socket }] of asking.entries())
-      socket.write([...lines, `X-Forwarded-For: ${address(index)}`, '', ''].join('\r\n'));
+    for (const [index, { socket }] of asking.entries()) {
+      const first = `GET ${path(index)}?token=${body.token} HTTP/1.1`;
+      socket.write([first, ...lines, `X-Forwarded-For: ${address(index)}`, '', ''].join('\r\n'));
+    }
     return asking;
   };
   return { app, visitor, ask };
@@ -96,16 +103,19 @@ const ownAddress = (index: number): string => `10.1.${index >> 8}.${index & 255}
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-it('lets all in, a few in each turn of the loop', async () => {
+it('lets all in, and begins a few in each turn of the loop', async () => {
   const { app, ask } = await open();
+  const taken = vi.spyOn(app.service.engine.seats, 'take');
+  // An upgrade begins with a place for its address.
+  const countBegun = (): number =>
+    taken.mock.calls.flat(2).filter(({ key }) => key.startsWith('address:')).length;
   const asking = await ask(crowd, ownAddress);
-  const { connections } = app.service.metrics;
-  const admitted: number[] = [];
-  for (let before = 0; before < crowd; before = connections.visitor) {
+  const begun: number[] = [];
+  for (let before = 0; before < crowd; before = countBegun()) {
     await turn();
-    admitted.push(connections.visitor - before);
+    begun.push(countBegun() - before);
   }
-  expect(Math.max(...admitted)).toBeLessThanOrEqual(maxAdmittedInTurn);
+  expect(Math.max(...begun)).toBeLessThanOrEqual(maxBegunInTurn);
   await eventually(() => expect(asking.filter(({ isIn }) => isIn)).toHaveLength(crowd));
 });
 
@@ -146,6 +156,80 @@ it('keeps no place for who leaves while waiting', async () => {
   await eventually(() => expect(staying.filter(({ status }) => status === 101)).toHaveLength(20));
   await turn();
   expect(staying.filter(({ isIn }) => isIn)).toHaveLength(20);
+});
+
+it('takes no place for who closes one half while waiting, and keeps no half open', async () => {
+  const { app, ask } = await open();
+  const taken = vi.spyOn(app.service.engine.seats, 'take');
+  const leaving = await ask(crowd, () => '10.1.0.1');
+  for (const { socket } of leaving) socket.end();
+  await eventually(() => expect(leaving.every(({ socket }) => socket.closed)).toBe(true));
+  // Some are begun before Node has read that they left.
+  expect(taken.mock.calls.length).toBeLessThan(crowd);
+  const [staying] = await ask(1, () => '10.1.0.1');
+  await eventually(() => expect(staying?.isIn).toBe(true));
+  expect(app.service.metrics.connections.visitor).toBe(1);
+});
+
+it('passes over who has left without a turn of their address', () => {
+  const queue = new UpgradeQueue();
+  const add = (address: string, name: string): Socket => {
+    const stream = new Socket();
+    const arrival = { request: new IncomingMessage(stream), stream, head: Buffer.alloc(0) };
+    queue.add(address, { arrival: { ...arrival, url: new URL(`http://localhost/${name}`) }, address });
+    return stream;
+  };
+  const left = Array.from({ length: crowd }, () => add('first', 'left'));
+  for (const [address, name] of [
+    ['first', '1a'],
+    ['first', '1b'],
+    ['second', '2a'],
+    ['second', '2b'],
+    ['third', '3a'],
+  ] as const)
+    add(address, name);
+  left.push(add('third', 'left'), add('fourth', 'left'));
+  for (const stream of left) stream.destroy();
+  const served = Array.from({ length: 6 }, () => queue.next()?.arrival.url.pathname.slice(1));
+  expect(served).toEqual(['1a', '2a', '3a', '1b', '2b', undefined]);
+  expect(queue.isEmpty).toBe(true);
+});
+
+it('refuses at once what asks for another path, while others wait', async () => {
+  const { app, ask } = await open();
+  const path = (index: number): string => (index < crowd ? '/api/v1/ws' : '/api/v1/other');
+  const asking = await ask(crowd + 1, () => '10.1.0.1', path);
+  const refused = asking.at(-1);
+  const { connections } = app.service.metrics;
+  while (refused?.heard === '') await turn();
+  expect(refused?.status).toBe(404);
+  expect(connections.visitor).toBeLessThan(crowd / 2);
+  await eventually(() => expect(connections.visitor).toBe(crowd));
+});
+
+it('lets others in while look-ups do not end, and does not forget those when it stops', async () => {
+  const { app, ask } = await open();
+  const { seats } = app.service.engine;
+  const take = seats.take.bind(seats);
+  const slow = Promise.withResolvers<void>();
+  vi.spyOn(seats, 'take').mockImplementation(async (wanted) => {
+    if (wanted.some(({ key }) => key === 'address:10.1.0.1')) await slow.promise;
+    return take(wanted);
+  });
+  const held = await ask(crowd, () => '10.1.0.1');
+  const others = await ask(crowd, () => '10.1.0.2');
+  await eventually(() => expect(others.every(({ isIn }) => isIn)).toBe(true));
+  expect(held.filter(({ heard }) => heard !== '')).toHaveLength(0);
+  const stopHub = vi.spyOn(Hub.prototype, 'stop');
+  const stopped = app.stop();
+  await eventually(() => expect(others.every(({ socket }) => socket.closed)).toBe(true));
+  // It looks every 10 ms whether all are gone.
+  await sleep(50);
+  expect(stopHub).not.toHaveBeenCalled();
+  slow.resolve();
+  await stopped;
+  expect(stopHub).toHaveBeenCalledOnce();
+  await eventually(() => expect(held.filter(({ status }) => status === 503)).toHaveLength(crowd));
 });
 
 it('leaves none waiting when it stops', async () => {
