@@ -53,14 +53,20 @@ export function execute<N extends OperationName>(
   );
 }
 
+/** The operations whose input a frame's schema has checked: those that `frames.ts` has a reader for. */
+export type CheckedByFrame = 'messages.send' | 'staff.messages.send';
+
 /**
  * Runs one operation on an input that has been checked already, by a frame's schema that admits nothing which the
  * operation's own would refuse or change. Limits and rights are asked all the same.
+ *
+ * Only operations for which a test compares the two schemas can be named: the type of an input says nothing of lengths,
+ * so for any other it would be a way past the check.
  * @param call who asks, from where
  * @param input as the operation's schema would have made it
  * @throws ServiceError for everything that the caller can be told
  */
-export function executeChecked<N extends OperationName>(
+export function executeChecked<N extends CheckedByFrame>(
   call: Call,
   name: N,
   input: Input<N>,
