@@ -1,10 +1,14 @@
 // What a WebSocket client may send: one zod schema per frame type.
 // Owns the inbound half of the protocol; what a frame means is a rule in services.
 import { z } from 'zod';
-import { fileLimits } from './codes.ts';
 import { contentFormat, uuid } from './entities.ts';
 import type { Input } from './operations.ts';
-import { clientMessageId, messageContent } from './operations/shared.ts';
+import { clientMessageId, frameAttachments, messageContent } from './operations/shared.ts';
+import { staffOperations } from './operations/staff.ts';
+import { visitorOperations } from './operations/visitors.ts';
+
+const { person, choice } = visitorOperations['messages.send'].input.shape;
+const { internal } = staffOperations['staff.messages.send'].input.shape;
 
 /** Payload schema by frame type; null: the frame carries no payload. */
 export const clientFrames = {
@@ -18,17 +22,17 @@ export const clientFrames = {
     conversationId: uuid,
     ...messageContent,
     clientMessageId,
-    internal: z.boolean().default(false),
-    person: z.boolean().optional(),
-    choice: uuid.optional(),
-    attachments: z.array(uuid).max(fileLimits.perMessage).optional(),
+    internal,
+    person,
+    choice,
+    attachments: frameAttachments,
   }),
   'message:edit': z.object({
     conversationId: uuid,
     messageId: uuid,
     content: z.string(),
     contentFormat: contentFormat.optional(),
-    attachments: z.array(uuid).max(fileLimits.perMessage).optional(),
+    attachments: frameAttachments,
   }),
   'message:delete': z.object({ conversationId: uuid, messageId: uuid }),
   'conversation:read': z.object({ conversationId: uuid, messageId: uuid }),

@@ -1,9 +1,11 @@
 // A frame that sends a message is checked once: what it hands to the operation is just what the operation's own schema
-// would have made of it. No other way in gets past that schema.
+// would have made of it, and no bound is the operation's alone. No other way in gets past that schema.
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import { clientFrames, readStaffSend, readVisitorSend } from '../../src/protocol/frames.ts';
 import { operations } from '../../src/protocol/operations.ts';
+import { executeChecked } from '../../src/services/execute.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import {
   createConversation,
@@ -64,6 +66,73 @@ describe.each(operationsThatSend)('a frame that is checked for %s', (_name, sche
     expect(handed).toStrictEqual(schema.parse(all));
     expect(Object.keys(handed).toSorted()).toEqual(Object.keys(schema.shape).toSorted());
   });
+});
+
+describe("a bound of an operation that sends is the frame's as well", () => {
+  const { shape } = frame;
+  const [visitors, staff] = [
+    operations['messages.send'].input,
+    operations['staff.messages.send'].input,
+  ] as const;
+  const describeField = (field: z.ZodType): object => z.toJSONSchema(field, { io: 'input' });
+  /** What is asked of a field, which a JSON schema shows in part. */
+  const checksOf = ({ def }: z.ZodType): unknown[] => (def.checks ?? []).map(({ _zod }) => _zod.def.check);
+
+  test('fields that say the same are the same schema', () => {
+    const { conversationId, content, contentFormat, person, choice, internal } = shape;
+    for (const [field, own] of [
+      [conversationId, visitors.shape.conversationId],
+      [conversationId, staff.shape.conversationId],
+      [content, visitors.shape.content],
+      [contentFormat, visitors.shape.contentFormat],
+      [person, visitors.shape.person],
+      [choice, visitors.shape.choice],
+      [internal, staff.shape.internal],
+      // A frame must have it.
+      [shape.clientMessageId, visitors.shape.clientMessageId.unwrap()],
+      [shape.clientMessageId, staff.shape.clientMessageId.unwrap()],
+    ] as const)
+      expect(field).toBe(own);
+  });
+
+  test('fields of which one says more, or with other words, have the same bounds', () => {
+    for (const [field, own] of [
+      [shape.attachments, visitors.shape.attachments],
+      [shape.attachments, staff.shape.attachments],
+      [shape.content, staff.shape.content],
+    ] as const) {
+      expect(describeField(field)).toEqual(describeField(own));
+      expect(checksOf(field)).toEqual(checksOf(own));
+    }
+    for (const { attachments } of [visitors.shape, staff.shape])
+      expect(checksOf(shape.attachments.unwrap())).toEqual(checksOf(attachments.unwrap()));
+    // Members may write Markdown as well, but not by a frame.
+    const formats = describeField(staff.shape.contentFormat);
+    const { enum: ofFrame, ...rest } = z.toJSONSchema(shape.contentFormat, { io: 'input' });
+    expect(formats).toEqual({ ...rest, enum: [...(ofFrame ?? []), 'markdown'] });
+  });
+
+  test('nothing is asked of a whole input', () => {
+    for (const schema of [frame, visitors, staff]) expect(checksOf(schema)).toEqual([]);
+  });
+
+  test('no other operation is called with an input that it has not checked', () => {
+    // @ts-expect-error: no frame's schema is compared with this operation's.
+    expect(() => executeChecked<'visitor.update'>).not.toThrow();
+  });
+});
+
+test('a frame with too many files is refused as it always was, and a request in its own words', () => {
+  const payload = {
+    conversationId: '01890000-0000-7000-8000-000000000001',
+    content: 'x',
+    clientMessageId: 'c',
+    attachments: Array.from({ length: 11 }, () => '01890000-0000-7000-8000-000000000003'),
+  };
+  const messageOf = (schema: z.ZodType): string | undefined =>
+    schema.safeParse(payload).error?.issues[0]?.message;
+  expect(messageOf(frame)).toBe('must have at most 10 items');
+  expect(messageOf(operations['messages.send'].input)).toBe('must be at most 10 files');
 });
 
 describe('the way in by REST', () => {

@@ -113,11 +113,15 @@ export const messageContent = {
   contentFormat: entity.contentFormat.default('plain'),
 };
 
+function attachmentIds(tooMany?: string): z.ZodOptional<z.ZodArray<typeof entity.uuid>> {
+  return z.array(entity.uuid).max(fileLimits.perMessage, tooMany).optional();
+}
+
 /** Files that a message is sent with, by their ids. */
-export const attachments = z
-  .array(entity.uuid)
-  .max(fileLimits.perMessage, `must be at most ${fileLimits.perMessage} files`)
-  .optional();
+export const attachments = attachmentIds(`must be at most ${fileLimits.perMessage} files`);
+
+/** The same in a frame, which has always refused too many in the words for any list. */
+export const frameAttachments = attachmentIds();
 
 /** As members write it: Markdown too, which is stored as `lexical`. */
 export const staffMessageContent = {
