@@ -23,6 +23,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { brotliCompressSync, brotliDecompressSync, constants } from 'node:zlib';
 
@@ -85,8 +86,13 @@ const compressedPdfReader = {
               ? { format: 'module', source: brotliDecompressSync(readFileSync(file)), shortCircuit: true }
               : next(url, context),
         });
-        export const { getDocument } = await import(file.href);
-        hooks.deregister();`,
+        let reader;
+        try {
+          reader = await import(file.href);
+        } finally {
+          hooks.deregister();
+        }
+        export const { getDocument } = reader;`,
     }));
   },
 };
@@ -518,7 +524,7 @@ async function build({ build: bundle, transform }) {
       ),
     );
     await writeLettersAsThemselves(transform, fresh);
-    const pdfReader = readFileSync(join(root, 'node_modules/unpdf/dist/pdfjs.mjs'), 'utf8');
+    const pdfReader = readFileSync(fileURLToPath(import.meta.resolve('unpdf/pdfjs')), 'utf8');
     writeFileSync(join(fresh, packedPdfReader), (await shrink(pdfReader, null)).brotli);
     results.push(...(await buildWeb(bundle, join(fresh, 'web'))));
     results.push(...(await buildDashboard(bundle, join(fresh, 'dashboard'))));
