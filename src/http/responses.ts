@@ -7,6 +7,7 @@ import { errorCodes } from '../protocol/codes.ts';
 import type { Log } from '../log.ts';
 import { ServiceError, toServiceError } from '../services/core/errors.ts';
 import { rateLimitHeaders, retryAfterSeconds } from '../services/tenants/plans.ts';
+import { notKept } from './common-headers.ts';
 
 /** UTF-16 units of one piece of a long answer. */
 const pieceLength = 64 * 1024;
@@ -111,7 +112,7 @@ export function handToKoa(ctx: Context): void {
 /**
  * Lets an answer go out. JSON that nothing has been set beside leaves by one call with all its headers: koa and Node
  * would look up and check each of them by itself, which costs as much as storing the message.
- * @param common headers of every answer, names and values in turn; what was set already stays
+ * @param common headers of every answer but Cache-Control, names and values in turn; what was set already stays
  */
 export function sendAnswer(ctx: Context, common: readonly string[]): void {
   const { res } = ctx;
@@ -128,14 +129,15 @@ export function sendAnswer(ctx: Context, common: readonly string[]): void {
     const { headers, vary, cacheControl } = answer;
     const length = String(Buffer.byteLength(json));
     ctx.respond = false;
-    headers.push(...common, 'Content-Type', jsonType, 'Content-Length', length);
-    if (vary !== null) headers.push('Vary', vary);
-    if (cacheControl !== null) headers[headers.indexOf('Cache-Control') + 1] = cacheControl;
-    res.writeHead(ctx.status, headers);
+    const all = [...headers, 'Cache-Control', cacheControl ?? notKept, ...common];
+    all.push('Content-Type', jsonType, 'Content-Length', length);
+    if (vary !== null) all.push('Vary', vary);
+    res.writeHead(ctx.status, all);
     res.end(json);
     return;
   }
   handToKoa(ctx);
+  if (!res.hasHeader('Cache-Control')) ctx.set('Cache-Control', notKept);
   for (let at = 0; at < common.length; at += 2) {
     const [name = '', value = ''] = common.slice(at, at + 2);
     if (!res.hasHeader(name)) ctx.set(name, value);
