@@ -13,6 +13,7 @@ import type { Actor, MemberActor } from '../src/services/core/actor.ts';
 import { backfill, resync } from '../src/services/chat/room-sync.ts';
 import { execute } from '../src/services/execute.ts';
 import type { ParticipantCall } from '../src/services/service.ts';
+import { placeMessages } from './place-messages.ts';
 import { median, startUp } from './program.ts';
 
 const messagesEach = 20;
@@ -83,11 +84,7 @@ function fill(
            ${begun} + (n / ${messagesEach}) * ${apart} from numbers`,
       )
       .run(organizationId);
-    // As a server leaves them that has been idle.
-    file.exec(`insert into message_places
-        select conversation_id, seq, number from messages
-          where number > (select through from message_placing) order by conversation_id, seq;
-      update message_placing set through = (select max(number) from messages)`);
+    placeMessages(file);
     file
       .prepare(
         `${numbers(conversations * messagesEach)} insert into events (organization_id, conversation_id, mode, type,

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import type { Hold } from './hold.ts';
+import { placeMessages } from './place-messages.ts';
 import { assertBuilt, launcher, median } from './program.ts';
 import { Child, type Sent } from './protocol.ts';
 import type { ReceiverOrder } from './receiver.ts';
@@ -66,6 +67,7 @@ function addOld(database: string, round: number): void {
            printf('%.200c', 'x'), 'plain', 0, ? from conversations, numbers where id = ?`,
       )
       .run(round, created, id);
+    placeMessages(file);
   })();
   // What the server has to do for this write is no part of the round.
   file.pragma('wal_checkpoint(truncate)');
