@@ -79,7 +79,7 @@ describe('the deliveries of webhooks', () => {
     createRepositories(createRunner(db));
     const waiting = preparedQueries
       .map(({ compiled }) => compiled.sql)
-      .filter((text) => text.startsWith('select') && text.includes(`"status" = 'waiting'`));
+      .filter((text) => /^select .* from "webhook_deliveries" .*"status" = 'waiting'/.test(text));
     expect(
       waiting.map((text) =>
         planOf(text)

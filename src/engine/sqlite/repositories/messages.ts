@@ -12,7 +12,6 @@ import type { Database } from '../database.ts';
 import type { KnownConversations } from '../known-conversations.ts';
 import {
   all,
-  builder,
   first,
   isImmediate,
   prepare,
@@ -273,14 +272,57 @@ const changedSince = prepare<Changes>()((db, p) =>
     .orderBy('m.seq'),
 );
 
-function page(filter: HistoryFilter) {
-  let query = withSender(builder, 'ordered_messages')
-    .where('m.conversation_id', '=', filter.conversationId)
-    .where('m.deleted_at', 'is', null);
-  if (!filter.notes) query = query.where('m.internal', '=', 0);
-  if (filter.afterSeq !== undefined) query = query.where('m.seq', '>', filter.afterSeq);
-  if (filter.beforeSeq !== undefined) query = query.where('m.seq', '<', filter.beforeSeq);
-  return query.orderBy('m.seq', filter.order).limit(filter.limit).offset(filter.offset);
+/** What a page is asked by; bounds that it has none of are in no query. */
+interface PageValues {
+  conversation_id: string;
+  after: number;
+  before: number;
+  limit: number;
+  offset: number;
+}
+type PageShape = Pick<HistoryFilter, 'notes' | 'order'> & {
+  readonly after: boolean;
+  readonly before: boolean;
+};
+
+const both = [false, true];
+/** A query for each shape that a page can have: one that is built anew would be planned anew each time. */
+const pages = new Map(
+  both.flatMap((notes) =>
+    both.flatMap((after) =>
+      both.flatMap((before) =>
+        (['asc', 'desc'] as const).map((order) => {
+          const shape: PageShape = { notes, order, after, before };
+          return [nameOf(shape), preparePage(shape)] as const;
+        }),
+      ),
+    ),
+  ),
+);
+
+function nameOf({ notes, order, after, before }: PageShape): string {
+  return [notes, order, after, before].join();
+}
+
+function preparePage({ notes, order, after, before }: PageShape) {
+  return prepare<PageValues>()((db, p) => {
+    let query = withSender(db, 'ordered_messages')
+      .where('m.conversation_id', '=', p.conversation_id)
+      .where('m.deleted_at', 'is', null);
+    if (!notes) query = query.where('m.internal', '=', 0);
+    if (after) query = query.where('m.seq', '>', p.after);
+    if (before) query = query.where('m.seq', '<', p.before);
+    return query.orderBy('m.seq', order).limit(p.limit).offset(p.offset);
+  });
+}
+
+function readPage(runner: Runner, filter: HistoryFilter): Promise<MessageWithSender[]> {
+  const { conversationId, notes, order, afterSeq, beforeSeq, limit, offset } = filter;
+  const shape = { notes, order, after: afterSeq !== undefined, before: beforeSeq !== undefined };
+  const query = pages.get(nameOf(shape));
+  if (query === undefined) throw new Error('A page of a shape that there is not was asked for.');
+  const bounds = { after: afterSeq ?? 0, before: beforeSeq ?? 0 };
+  return all(runner, query, { conversation_id: conversationId, ...bounds, limit, offset });
 }
 
 /** Where the database is asked over a connection: three questions, one after another. */
@@ -324,7 +366,7 @@ export function createMessagesRepository(runner: Runner, known?: KnownConversati
     },
     setVia: (id, via, mailId) => run(runner, setVia, { id, via, mail_id: mailId }),
     setEmailed: (id, state, at) => run(runner, setEmailed, { id, emailed: state, emailed_at: at }),
-    page: (filter: HistoryFilter) => runner.all(page(filter).compile()),
+    page: (filter: HistoryFilter) => readPage(runner, filter),
     unreadByVisitor: async (conversationId: string, seq: number) =>
       (await first(runner, unreadByVisitor, { conversation_id: conversationId, seq }))?.n ?? 0,
     changedSince: (conversationId: string, seq: number, notes: boolean) =>

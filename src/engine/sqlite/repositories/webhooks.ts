@@ -104,7 +104,7 @@ const nextInTurn = prepare<{ webhook_id: string; conversation_id: string }>()((d
     .select('id')
     .where('conversation_id', '=', p.conversation_id)
     .where('webhook_id', '=', p.webhook_id)
-    // As literals: the index of those that wait in turn is asked by them.
+    // As literals on both databases: the index of those that wait in turn is asked by them.
     .where('status', '=', sql.lit('waiting'))
     .where('in_turn', '=', sql.lit(1))
     .orderBy('event_seq', (order) => order.asc().nullsFirst())
