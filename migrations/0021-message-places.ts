@@ -3,7 +3,9 @@
 // is filled in batches, from the newest messages, which are found by their number until then.
 //
 // A message has no foreign key to its conversation any more: SQLite would look through all messages for those of a
-// conversation that is removed. The trigger below removes them by their places.
+// conversation that is removed. The trigger below removes them by their places. Nor does a constraint keep two messages
+// from one place: numbers are given under the lock of the write, an import looks (export-import.ts), and so does the
+// examination of a database (backup.ts).
 import { sql, type Kysely } from 'kysely';
 import { onPostgres, onSqlite } from './columns.ts';
 
