@@ -98,8 +98,8 @@ export type TabMessage = {
 
 export interface Store {
   state_(): SdkState;
-  /** Changes what differs; tells the listeners when anything does. */
-  set_(patch: Partial<SdkState>): void;
+  /** Changes what differs; tells the listeners when anything does, and the caller whether. */
+  set_(patch: Partial<SdkState>): boolean;
   subscribe_(listener: (state: SdkState) => void): Undo;
 }
 
@@ -150,9 +150,12 @@ export function createStore(): Store {
     state_: () => state,
     set_: (patch) => {
       const next = { ...state, ...patch };
-      if ((Object.keys(patch) as (keyof SdkState)[]).every((name) => state[name] === next[name])) return;
-      state = next;
-      emit_('s', state);
+      const changed = (Object.keys(patch) as (keyof SdkState)[]).some((name) => state[name] !== next[name]);
+      if (changed) {
+        state = next;
+        emit_('s', state);
+      }
+      return changed;
     },
     subscribe_: (listener) => on('s', listener),
   };

@@ -49,11 +49,16 @@ export function shareConversation(core: Context, patch: ConversationPatch): SdkC
 
 /** Asks for a conversation itself, which alone tells who has it. */
 export async function refreshConversation(core: Context, id: string): Promise<SdkConversation> {
+  const before = findConversation(core, id)?.status;
   const { conversation } = await core.request_<{ conversation: RawConversation }>(
     'GET',
     `/conversations/${id}`,
   );
-  return shareConversation(core, { assignedTo: undefined, ...conversation });
+  const status = findConversation(core, id)?.status;
+  // Something else was heard while it was asked: the answer may be older.
+  return status && status !== conversation.status && status !== before
+    ? refreshConversation(core, id)
+    : shareConversation(core, { assignedTo: undefined, ...conversation });
 }
 
 async function count(core: Context, id: string): Promise<unknown> {

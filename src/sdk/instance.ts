@@ -47,9 +47,7 @@ export function createInstance(onEnd: () => void = () => undefined): Instance {
   ) as unknown as Actions;
 
   const setPanel = (open: boolean): void => {
-    if (state().open === open || ended) return;
-    set({ open });
-    emit(open ? 'open' : 'close', {});
+    if (!ended && set({ open })) emit(open ? 'open' : 'close', {});
   };
 
   /** Who comes after `ready` is told at once. */

@@ -20,16 +20,15 @@ export function listen(core: Core, id: string, after: string): void {
  * Sends a message over the socket. Its place among the others, and its form, come by catching up. Whatever
  * else happens, REST may send it again: the service stores it once.
  */
-export function sendLive(
+export async function sendLive(
   core: Core,
   conversationId: string,
   message: LiveMessage,
 ): Promise<RawMessage | undefined> {
+  const cursor = core.messages_(conversationId)?.syncCursor_() ?? '';
+  if (!cursor || !core.connection_.send_('message:send', { conversationId, ...message })) return undefined;
+  listen(core, conversationId, cursor);
   return new Promise((resolve) => {
-    const cursor = core.messages_(conversationId)?.syncCursor_() ?? '';
-    if (!cursor || !core.connection_.send_('message:send', { conversationId, ...message }))
-      return resolve(undefined);
-    listen(core, conversationId, cursor);
     core.sendingKey_ = message.clientMessageId;
     const settle: NonNullable<Core['resolveSending_']> = (stored) => {
       cancel();

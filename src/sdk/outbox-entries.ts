@@ -99,8 +99,8 @@ export function messageOfEntry(entry: OutboxEntry): SdkMessage {
 }
 
 /** What waits to be sent in a conversation, as the page sees it. */
-export function pendingMessages({ entries_: entries }: OutboxCore, conversationId: string): SdkMessage[] {
-  return entries.filter((one) => one.conversationId === conversationId && !one.echo).map(messageOfEntry);
+export function pendingMessages(core: OutboxCore, conversationId: string): SdkMessage[] {
+  return core.entries_.filter((one) => one.conversationId === conversationId && !one.echo).map(messageOfEntry);
 }
 
 /**

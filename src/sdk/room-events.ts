@@ -3,7 +3,13 @@
 import type { EventPayloads, EventType } from '../protocol/events.ts';
 import type { EventFrame } from './connection.ts';
 import { toSdkMessage } from './context.ts';
-import { recount, shareConversation, updateConversation } from './conversation-list.ts';
+import {
+  findConversation,
+  recount,
+  refreshConversation,
+  shareConversation,
+  updateConversation,
+} from './conversation-list.ts';
 import type { Core } from './core.ts';
 import { endTyping, onDeleted, onEdited, publish, type Room } from './rooms.ts';
 import type { SdkMessage } from './types.ts';
@@ -20,7 +26,7 @@ type FrameHandlers = {
 };
 
 /** How many messages are not the visitor's own. */
-const countForeign = (messages: readonly SdkMessage[]): number => messages.filter(({ own }) => !own).length;
+const countForeign = (messages: readonly SdkMessage[]): number => messages.filter((one) => !one.own).length;
 
 /** New messages: counts what is not the visitor's own, and tells the page. */
 function onArrived(core: Core, id: string, news: readonly SdkMessage[]): void {
@@ -38,9 +44,7 @@ function onArrived(core: Core, id: string, news: readonly SdkMessage[]): void {
 
 /** A member of the staff is online, or not any more. */
 export function setOnline(core: Core, { online }: { readonly online: boolean }): void {
-  if (core.state_().online === online) return;
-  core.set_({ online });
-  core.emit_('presence', { online });
+  if (core.set_({ online })) core.emit_('presence', { online });
 }
 
 const handlers: FrameHandlers = {
@@ -64,7 +68,7 @@ const handlers: FrameHandlers = {
   'message:edited': (core, payload, id) => onEdited(core, id, { ...payload, id: payload.messageId }),
   'message:deleted': (core, { messageId }, id) => onDeleted(core, id, messageId),
   'typing:start': (core, { conversationId, ...who }, _id, here) => {
-    here.typing = [...here.typing.filter(({ userId }) => userId !== who.userId), who];
+    here.typing = [...here.typing.filter((one) => one.userId !== who.userId), who];
     core.emit_('typing', { ...who, conversationId, active: true });
   },
   'typing:stop': (core, { userId }, _id, here) => endTyping(core, here, userId),
@@ -82,8 +86,11 @@ const handlers: FrameHandlers = {
     updateConversation(core, { id, status: 'pending', assignedTo: undefined }),
   'conversation:resolved': (core, _payload, id) => updateConversation(core, { id, status: 'closed' }),
   'room:joined': (core, { status }, id, here) => {
+    const before = findConversation(core, id)?.status;
     const conversation = updateConversation(core, { id, status });
     if (!core.isLeader_()) return;
+    // It changed before this page listened, and the frame does not tell who has it.
+    if (before && before !== status) refreshConversation(core, id).catch(core.report_);
     // Of a page without a message from staff nothing can be unread.
     if (here.counted_ || !countForeign(here.messages_.list_())) shareConversation(core, conversation);
     else recount(core, id);

@@ -38,7 +38,7 @@ export function publish(core: Core): void {
   const { messages } = core.state_();
   const id = core.openId_();
   const { messages_: thread, typing, reads } = core.rooms_.get(id) ?? newRoom(core, id);
-  const next = [...thread.list_(), ...pendingMessages(core, id)];
+  const next = thread.list_().concat(pendingMessages(core, id));
   core.set_({
     messages: next.every((one, index) => one === messages[index]) && !messages[next.length] ? messages : next,
     loaded: !!thread.syncCursor_(),
@@ -129,8 +129,8 @@ export function onDeleted(core: Core, conversationId: string, messageId: string)
 /** Marks a conversation as read up to its newest message. */
 export async function markRead(core: Core, id: string): Promise<void> {
   const here = roomOf(core, id);
-  const messageId = here.messages_.list_().at(-1)?.id;
-  if (messageId === undefined) return;
+  const messageId = here.messages_.list_().at(-1)?.id ?? '';
+  if (!messageId) return;
   here.counted_ = true;
   updateConversation(core, { id, unread: 0 });
   await core.request_('POST', `/conversations/${id}/read`, { body: { messageId } });

@@ -13,10 +13,8 @@ import { loadConfig, refreshList } from './visitor-requests.ts';
 
 /** The connection of this tab, or of the one that leads, has another status. */
 export function setStatus(core: Core, connection: ConnectionStatus): void {
-  const { report_: report } = core;
   const before = core.state_().connection;
-  if (before === connection) return;
-  core.set_({ connection });
+  if (!core.set_({ connection })) return;
   core.emit_('connection', { status: connection });
   core.missed_ ||= before === 'online';
   if (connection !== 'online') {
@@ -25,13 +23,13 @@ export function setStatus(core: Core, connection: ConnectionStatus): void {
   }
   for (const [id, after] of syncCursors(core)) listen(core, id, after);
   if (!core.isLeader_()) return;
+  const id = core.openId_();
   // Whether anybody is there may have changed since the page was loaded.
-  loadConfig(core).catch(report);
+  loadConfig(core).catch(core.report_);
   if (!core.missed_) return;
   core.missed_ = false;
-  refreshList(core).catch(report);
-  const id = core.openId_();
-  if (core.messages_(id)) refreshConversation(core, id).catch(report);
+  refreshList(core).catch(core.report_);
+  if (core.messages_(id)) refreshConversation(core, id).catch(core.report_);
 }
 
 function onRefused(

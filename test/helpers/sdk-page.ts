@@ -2,6 +2,7 @@
 // everything else in the test's hands. Must not replace any part of the SDK.
 import { randomUUID } from 'node:crypto';
 import { WebSocket } from 'ws';
+import type { ServerFrame } from '../../src/protocol/events.ts';
 import { fastTimers } from './fast-timers.ts';
 import { createInstance } from '../../src/sdk/instance.ts';
 import type {
@@ -85,7 +86,9 @@ export interface PageOptions extends Partial<Omit<InitOptions, 'environment'>> {
   readonly browser?: Browser;
   /** How many times faster than the clock timers run. */
   readonly speed?: number;
-  readonly environment?: Partial<Environment>;
+  /** Opens a socket that does something else than one of `ws`. */
+  readonly openSocket?: (address: string) => WebSocket;
+  readonly environment?: Omit<Partial<Environment>, 'openSocket'>;
   /** Another build of the SDK than its sources. */
   readonly create?: typeof createInstance;
 }
@@ -96,6 +99,8 @@ export interface Page {
   /** Method and path of every request, in order. */
   readonly requests: string[];
   readonly sockets: WebSocket[];
+  /** The rooms that the service has let a socket of this page into, in order. */
+  readonly joined: string[];
   /** How many sockets are open or opening. */
   readonly liveSockets: number;
   /** Everything that was heard of an event. */
@@ -129,6 +134,7 @@ export function openPage({
   origin,
   browser,
   speed = 50,
+  openSocket = (address) => new WebSocket(address, { origin }),
   environment,
   create = createInstance,
   ...init
@@ -136,6 +142,7 @@ export function openPage({
   const heard = new Map<SdkEventName, unknown[]>();
   const requests: string[] = [];
   const sockets: WebSocket[] = [];
+  const joined: string[] = [];
   const listeners = new Set<(what: 'wake' | 'suspend') => void>();
   const instance = create();
   for (const name of eventNames) {
@@ -150,8 +157,12 @@ export function openPage({
       return fetch(address, { ...rest, headers: { ...request.headers, origin } });
     },
     openSocket: (address) => {
-      const socket = new WebSocket(address, { origin });
+      const socket = openSocket(address);
       sockets.push(socket);
+      socket.on('message', (data: Buffer) => {
+        const frame = JSON.parse(data.toString()) as ServerFrame;
+        if (frame.type === 'room:joined') joined.push(frame.payload.conversationId);
+      });
       return socket as unknown as SocketLike;
     },
     now: () => Date.UTC(2026, 10, 21, 12),
@@ -178,6 +189,7 @@ export function openPage({
     ready,
     requests,
     sockets,
+    joined,
     get liveSockets() {
       return sockets.filter(({ readyState }) => readyState <= 1).length;
     },

@@ -1,7 +1,6 @@
 // Counts every REST request that the SDK makes at the real server, journey by journey, under the service's own
 // limits: its clock stands still, so that more than ten requests of a journey would be refused.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { SocketLike } from '../../src/sdk/types.ts';
 import { WebSocket } from 'ws';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { eventually } from '../helpers/eventually.ts';
@@ -82,6 +81,7 @@ async function startConversation(options: Partial<PageOptions> = {}): Promise<{ 
   await page.ready;
   take(page);
   const { conversationId: id } = await page.sdk.sendMessage('hello');
+  await eventually(() => expect(page.joined).toContain(id));
   await operator.call('POST', `/conversations/${id}/accept`);
   await eventually(() => expect(page.sdk.getState().conversations[0]).toMatchObject({ status: 'active' }));
   await reply(id, 'good day');
@@ -101,6 +101,54 @@ describe('the first message', () => {
     ]);
     expect(page.sdk.getState()).toMatchObject({ unread: 1, loaded: true, hasMore: false });
     expect(errors(page)).toEqual([]);
+  });
+});
+
+describe('what happened before the page listened', () => {
+  /** A page whose requests to an address are held back, each until it is let go. */
+  function heldBack(part: string): { options: Partial<PageOptions>; held: (() => void)[] } {
+    const held: (() => void)[] = [];
+    const hold = async (address: string, request: RequestInit): Promise<Response> => {
+      const answer = await fetch(address, {
+        ...request,
+        headers: { ...(request.headers as Record<string, string>), origin: acme.application.origin },
+      });
+      if (address.endsWith(part)) await new Promise<void>((resolve) => held.push(resolve));
+      return answer;
+    };
+    return { options: { environment: { fetch: hold } }, held };
+  }
+
+  it('is asked for: who accepted the first message while the socket was opening', async () => {
+    const { options, held } = heldBack('/widget/ws-token');
+    const page = tab(options);
+    const { conversationId: id } = await page.sdk.sendMessage('hello');
+    await eventually(() => expect(held).toHaveLength(1));
+    await operator.call('POST', `/conversations/${id}/accept`);
+    held[0]?.();
+    await eventually(() =>
+      expect(page.sdk.getState().conversations).toMatchObject([
+        { id, status: 'active', assignedTo: operator.id },
+      ]),
+    );
+    expect(errors(page)).toEqual([]);
+  });
+
+  it('is not undone by an answer that was given before', async () => {
+    const first = await startConversation();
+    await operator.call('POST', `/conversations/${first.id}/release`);
+    first.page.sdk.destroy();
+    const { options, held } = heldBack(`/conversations/${first.id}`);
+    const page = tab(options);
+    await eventually(() => expect(page.joined).toContain(first.id));
+    const opened = page.sdk.openConversation(first.id);
+    await eventually(() => expect(held).toHaveLength(1));
+    await operator.call('POST', `/conversations/${first.id}/accept`);
+    await eventually(() => expect(page.sdk.getState().conversations[0]).toMatchObject({ status: 'active' }));
+    held[0]?.();
+    await eventually(() => expect(held).toHaveLength(2));
+    held[1]?.();
+    expect(await opened).toMatchObject({ status: 'active', assignedTo: operator.id });
   });
 });
 
@@ -306,17 +354,14 @@ describe('where the socket does not do it', () => {
     onMessageFrame: (socket: WebSocket, data: string, deliver: (data: string) => void) => void,
   ): Partial<PageOptions> {
     return {
-      environment: {
-        openSocket: (address) => {
-          const socket = new WebSocket(address, { origin: acme.application.origin });
-          const send = (data: string): void =>
-            WebSocket.prototype.send.call(socket, data, {}, () => undefined);
-          socket.send = ((data: string) =>
-            data.includes('"message:send"')
-              ? onMessageFrame(socket, data, send)
-              : send(data)) as typeof socket.send;
-          return socket as unknown as SocketLike;
-        },
+      openSocket: (address) => {
+        const socket = new WebSocket(address, { origin: acme.application.origin });
+        const send = (data: string): void => WebSocket.prototype.send.call(socket, data, {}, () => undefined);
+        socket.send = ((data: string) =>
+          data.includes('"message:send"')
+            ? onMessageFrame(socket, data, send)
+            : send(data)) as typeof socket.send;
+        return socket;
       },
     };
   }
