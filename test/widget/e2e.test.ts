@@ -154,8 +154,10 @@ test('what is written rich arrives rich, and plain text stays plain', async () =
   await page.keyboard.type('cups');
   await page.keyboard.press('Enter');
   await w.log.locator('.mine ul li').nth(1).waitFor();
-  const messages = (await stage.operator.call('GET', `/conversations/${id}/messages`)).body.messages;
-  expect(messages[1].contentHtml).toBe('<ul><li>tea</li><li>cups</li></ul>');
+  await eventually(async () => {
+    const { messages } = (await stage.operator.call('GET', `/conversations/${id}/messages`)).body;
+    expect(messages[1]?.contentHtml).toBe('<ul><li>tea</li><li>cups</li></ul>');
+  });
 
   await w.write('only words');
   await w.log.getByText('only words').waitFor();
