@@ -1,6 +1,7 @@
 // The order of each conversation, apart from the messages. An index on the messages themselves has a page for every
 // conversation that is written in, and each message that is committed writes such a page to the disk; a table beside them
-// is filled in batches, from the newest messages, which are found by their number until then.
+// is filled in batches, from the newest messages, which are found by their number until then. Its rows name a conversation
+// by a small number: its id would make them three times as long, and as many more pages are written.
 //
 // A message has no foreign key to its conversation any more: SQLite would look through all messages for those of a
 // conversation that is removed. The trigger below removes them by their places. Nor does a constraint keep two messages
@@ -63,29 +64,43 @@ const statements = [
   'alter table messages_anew rename to messages',
   `create unique index messages_by_client_id on messages (client_message_id, conversation_id, sender_id)
      where client_message_id is not null`,
+  'create table conversation_numbers (number integer primary key, conversation_id text not null unique)',
+  'insert into conversation_numbers (conversation_id) select id from conversations order by rowid',
+  `create trigger conversation_numbered after insert on conversations begin
+     insert into conversation_numbers (conversation_id) values (new.id);
+   end`,
   // Without a reference to either table: every message writes here, and the triggers remove what is to go.
   `create table message_places (
-     conversation_id text not null, seq integer not null, number integer not null,
-     primary key (conversation_id, seq, number)) without rowid`,
-  'insert into message_places select conversation_id, seq, number from messages order by conversation_id, seq',
+     conversation integer not null, seq integer not null, number integer not null,
+     primary key (conversation, seq, number)) without rowid`,
+  `insert into message_places select n.number, m.seq, m.number
+     from messages as m join conversation_numbers as n on n.conversation_id = m.conversation_id order by 1, 2, 3`,
   // One row: messages up to this number have their places.
   'create table message_placing (id integer primary key check (id = 1), through integer not null)',
   'insert into message_placing values (1, (select coalesce(max(number), 0) from messages))',
   `create view ordered_messages as
-     select ${selected('p.conversation_id', 'p.seq')} from message_places as p join messages as m on m.number = p.number
+     select ${selected('n.conversation_id', 'p.seq')} from conversation_numbers as n
+       join message_places as p on p.conversation = n.number
+       join messages as m on m.number = p.number
      union all
      select ${selected('m.conversation_id', 'm.seq')} from messages as m
        where m.number > (select through from message_placing)`,
   // SQLite gives the number of a removed newest message again: it must not count as placed then.
   `create trigger message_removed after delete on messages begin
      delete from message_places
-       where conversation_id = old.conversation_id and seq = old.seq and number = old.number;
+       where conversation = (select number from conversation_numbers where conversation_id = old.conversation_id)
+         and seq = old.seq and number = old.number;
      update message_placing set through = (select coalesce(max(number), 0) from messages)
        where through > (select coalesce(max(number), 0) from messages);
    end`,
   `create trigger messages_of_conversation_removed before delete on conversations begin
-     delete from messages where number in (select number from message_places where conversation_id = old.id);
+     delete from messages where number in (
+       select p.number from message_places as p
+         where p.conversation = (select number from conversation_numbers where conversation_id = old.id));
      delete from messages where number > (select through from message_placing) and conversation_id = old.id;
+     delete from message_places
+       where conversation = (select number from conversation_numbers where conversation_id = old.id);
+     delete from conversation_numbers where conversation_id = old.id;
    end`,
 ];
 

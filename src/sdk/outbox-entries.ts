@@ -100,7 +100,9 @@ export function messageOfEntry(entry: OutboxEntry): SdkMessage {
 
 /** What waits to be sent in a conversation, as the page sees it. */
 export function pendingMessages(core: OutboxCore, conversationId: string): SdkMessage[] {
-  return core.entries_.filter((one) => one.conversationId === conversationId && !one.echo).map(messageOfEntry);
+  return core.entries_
+    .filter((one) => one.conversationId === conversationId && !one.echo)
+    .map(messageOfEntry);
 }
 
 /**

@@ -196,7 +196,13 @@ describe('what is removed', () => {
     await rowsOf(app, 'delete from conversations where id = ?', conversationId);
     expect(await rowsOf(app, 'select * from messages where conversation_id = ?', conversationId)).toEqual([]);
     expect(
-      await rowsOf(app, 'select * from message_places where conversation_id = ?', conversationId),
+      await rowsOf(app, 'select * from conversation_numbers where conversation_id = ?', conversationId),
+    ).toEqual([]);
+    expect(
+      await rowsOf(
+        app,
+        'select * from message_places where conversation not in (select number from conversation_numbers)',
+      ),
     ).toEqual([]);
     expect(problem()).toBeNull();
   });
@@ -208,7 +214,13 @@ describe('what is removed', () => {
     await rowsOf(app, 'delete from organizations where id = ?', organization);
     expect(await rowsOf(app, 'select * from messages where organization_id = ?', organization)).toEqual([]);
     expect(
-      await rowsOf(app, 'select * from message_places where conversation_id = ?', conversationId),
+      await rowsOf(app, 'select * from conversation_numbers where conversation_id = ?', conversationId),
+    ).toEqual([]);
+    expect(
+      await rowsOf(
+        app,
+        'select * from message_places where conversation not in (select number from conversation_numbers)',
+      ),
     ).toEqual([]);
   });
 });
@@ -235,7 +247,8 @@ it('a place that another program has left beyond the others stops no message', a
   const [first] = await sendTogether([conversationId]);
   await rowsOf(
     app,
-    'insert into message_places select conversation_id, seq + 1, number + 1 from message_places where conversation_id = ?',
+    `insert into message_places select conversation, seq + 1, number + 1 from message_places
+      where conversation = (select number from conversation_numbers where conversation_id = ?)`,
     conversationId,
   );
   const [second] = await sendTogether([conversationId]);
@@ -351,7 +364,7 @@ describe('the examination of a database', () => {
     await migrate(db, () => Promise.resolve());
     seed(db, ['c']);
     for (const seq of [1, 2, 3]) insertMessage(db, `m${seq}`, 'c', seq);
-    db.exec('insert into message_places select conversation_id, seq, number from messages where seq < 3');
+    db.exec('insert into message_places select 1, seq, number from messages where seq < 3');
     db.exec('update message_placing set through = 2');
   });
 
@@ -362,8 +375,10 @@ describe('the examination of a database', () => {
   it.each([
     ['update message_placing set through = 3', 'a message is missing in its conversation'],
     ['delete from message_places where seq = 2', 'a message is missing in its conversation'],
-    ["insert into message_places values ('c', 3, 3)", 'a place in a conversation holds no message of it'],
-    ["insert into message_places values ('c', 2, 1)", 'a place in a conversation holds no message of it'],
+    ['insert into message_places values (1, 3, 3)', 'a place in a conversation holds no message of it'],
+    ['insert into message_places values (1, 2, 1)', 'a place in a conversation holds no message of it'],
+    ['insert into message_places values (9, 2, 2)', 'a place in a conversation holds no message of it'],
+    ['update conversation_numbers set number = 9', 'a message is missing in its conversation'],
     ["update messages set conversation_id = 'd'", 'a message belongs to no conversation'],
     [
       'update messages set seq = 1 where seq = 2; update message_places set seq = 1',

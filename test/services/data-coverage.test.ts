@@ -109,6 +109,7 @@ const stays: Readonly<Record<string, string>> = {
   search_rows: 'made anew from the messages',
   search_scopes: 'made anew from the messages',
   search_vocabulary: 'made anew from the messages',
+  conversation_numbers: 'made anew with the conversations',
   message_places: 'made anew from the messages',
   knowledge_passages: 'made anew from the documents',
   knowledge_search: 'made anew from the documents',

@@ -353,14 +353,14 @@ const strayMessages = `
   union all
   select 'a message is missing in its conversation' from messages as m
     where m.number <= (select through from message_placing) and not exists (
-      select 1 from message_places as p
-        where p.conversation_id = m.conversation_id and p.seq = m.seq and p.number = m.number)
+      select 1 from conversation_numbers as n join message_places as p on p.conversation = n.number
+        where n.conversation_id = m.conversation_id and p.seq = m.seq and p.number = m.number)
   union all
   select 'a place in a conversation holds no message of it' from message_places as p
     where p.number > (select through from message_placing) or not exists (
-      select 1 from messages as m
-        where m.number = p.number and m.conversation_id = p.conversation_id and m.seq = p.seq)
+      select 1 from messages as m join conversation_numbers as n on n.conversation_id = m.conversation_id
+        where m.number = p.number and n.number = p.conversation and m.seq = p.seq)
   union all
   select 'two messages have the same place in a conversation' from message_places as p
-    group by p.conversation_id, p.seq having count(*) > 1
+    group by p.conversation, p.seq having count(*) > 1
   limit 1`;

@@ -74,7 +74,8 @@ export interface KnowledgeScopeRow {
 
 /** The place of a message in its conversation. SQLite alone has the table: it is filled behind the messages. */
 export interface MessagePlaceRow {
-  conversation_id: string;
+  /** Its number in `conversation_numbers`. */
+  conversation: number;
   seq: number;
   /** `messages.number`. */
   number: number;

@@ -79,6 +79,7 @@ export const stayingTables: readonly string[] = [
   'search_rows',
   'search_scopes',
   'search_vocabulary',
+  'conversation_numbers',
   'message_places',
   'message_placing',
   'knowledge_passages',

@@ -12,11 +12,12 @@ const unplacedAtMost = sql<{ n: number }>`
   builder,
 );
 const place = sql`
-  insert into message_places (conversation_id, seq, number)
-    select conversation_id, seq, number from messages
-      where number > (select through from message_placing)
-        and number <= (select through from message_placing) + ${sql.lit(placedAtOnce)}
-      order by conversation_id, seq
+  insert into message_places (conversation, seq, number)
+    select n.number, m.seq, m.number
+      from messages as m join conversation_numbers as n on n.conversation_id = m.conversation_id
+      where m.number > (select through from message_placing)
+        and m.number <= (select through from message_placing) + ${sql.lit(placedAtOnce)}
+      order by n.number, m.seq
     on conflict do nothing`.compile(builder);
 const noteThrough = sql`
   update message_placing
