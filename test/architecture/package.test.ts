@@ -192,6 +192,30 @@ test('the bill of materials is CycloneDX, and names what is installed and what w
   expect([...new Set(names)].toSorted()).toEqual([...new Set([...bundled, ...brought])].toSorted());
 });
 
+test('a start loads neither an HTTP client nor a parser of style sheets', async () => {
+  const report = join(folder, 'loaded.json');
+  const atExit = `process.once('exit', () => process.getBuiltinModule('fs')
+    .writeFileSync(${JSON.stringify(report)}, JSON.stringify(process.moduleLoadList)))`;
+  const server = new Running(
+    'node_modules/.bin/deskbell',
+    ['serve', '--json', '--port', '0', '--data', join(folder, 'started')],
+    {
+      cwd: installed,
+      env: { ...environment, NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(atExit)}` },
+    },
+  );
+  await server.line(/"url"/);
+  expect(await server.stop('SIGTERM')).toMatchObject({ code: 0 });
+  const loaded = JSON.parse(await readFile(report, 'utf8')) as string[];
+  expect(loaded).toContain('NativeModule http');
+  expect(loaded.filter((name) => name.includes('undici'))).toEqual([]);
+  const notices = await readFile(
+    join(installed, 'node_modules/deskbell/dist/THIRD-PARTY-NOTICES.txt'),
+    'utf8',
+  );
+  expect(notices).not.toMatch(/^postcss /m);
+});
+
 test('npx runs the installed program', async () => {
   const { version } = JSON.parse(await readFile(join(repository, 'package.json'), 'utf8')) as {
     version: string;

@@ -44,6 +44,8 @@ const SANITIZE_OPTIONS: sanitizeHtml.IOptions = {
   allowedSchemes: ['http', 'https', 'mailto', 'tel'],
   allowProtocolRelative: false,
   disallowedTagsMode: 'discard',
+  // None is allowed; the program is built without the parser (esbuild.config.mjs).
+  parseStyleAttributes: false,
   transformTags: {
     // By itself the library keeps relative addresses, user names and schemes that only look like a scheme.
     a: (tagName, { href, target, rel }) => {
