@@ -224,6 +224,9 @@ describe('presence', () => {
         expect(before).not.toContainEqual({ lock });
     });
     expect([await other.presence.online('o'), heard]).toEqual([true, []]);
+    expect(await beside('select organization_id, member_id from presence')).toEqual([
+      { organization_id: 'o', member_id: 'ann' },
+    ]);
     await one.close();
     await eventually(() => expect(heard).toEqual([false]));
   });

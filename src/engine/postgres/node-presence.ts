@@ -12,7 +12,17 @@ const depart: Statement = {
   name: 'depart',
   text: 'delete from presence where node = $1 and organization_id = $2 and member_id = $3',
 };
-const departAll: Statement = { name: 'depart_all', text: 'delete from presence where node = $1' };
+// In one statement: who reads in between must not find a member away who is there before and after it.
+const replaceAll: Statement = {
+  name: 'replace_presence',
+  text: `with own as (
+      select organization_id, member_id from unnest($2::text[], $3::text[]) as own(organization_id, member_id)),
+    departed as (
+      delete from presence where node = $1
+        and (organization_id, member_id) not in (select organization_id, member_id from own))
+    insert into presence (node, organization_id, member_id)
+      select $1, organization_id, member_id from own on conflict do nothing`,
+};
 const readOthers: Statement = {
   name: 'read_presence',
   text: 'select distinct organization_id, member_id from presence where node <> $1',
@@ -139,11 +149,13 @@ export class NodePresence implements Presence {
 
   /** All of it goes at once, so that what changes from now on comes behind it. */
   async #tellAll(link: Link): Promise<void> {
-    const told = [link.query(departAll, [this.#nodeId])];
-    for (const [organization, members] of this.#own.organizations)
-      for (const member of members) told.push(link.query(arrive, [this.#nodeId, organization, member]));
+    const own = [...this.#own.organizations].flatMap(([organization, members]) =>
+      [...members].map((member) => [organization, member] as const),
+    );
+    const organizations = own.map(([organization]) => organization);
+    const told = link.query(replaceAll, [this.#nodeId, organizations, own.map(([, member]) => member)]);
     this.#membership.tell(message, '');
-    await Promise.all(told);
+    await told;
   }
 
   async #read(link: Link): Promise<void> {
