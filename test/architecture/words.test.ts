@@ -96,7 +96,7 @@ const publishedField = /\.door\b|\bdoor(?=:|,| \})|\['door'\]|'door'/g;
 
 /** Files whose text is data, or which hold the words on purpose. */
 const leftOut =
-  /^test\/assistant\/(documents|questions)\/|^test\/architecture\/(words|documentation)\.test\.ts$|\/(stopwords|phrases)\.ts$/;
+  /^test\/assistant\/(documents|questions)\/|^test\/architecture\/(words|documentation)\.test\.ts$|^migrations\/newest-schema\.ts$|\/(stopwords|phrases)\.ts$/;
 
 /** `aDoorOf` and `a-door-of` as "a door of". */
 function separated(text: string): string {

@@ -16,6 +16,7 @@ import { sizeLimits } from '../../src/protocol/codes.ts';
 import type { Actor } from '../../src/services/core/actor.ts';
 import { execute } from '../../src/services/execute.ts';
 import { serve, startServing } from '../helpers/process.ts';
+import { describeSchema, migratedStepByStep, newestSchemaFile } from '../helpers/newest-schema.ts';
 import { sha256 } from '../helpers/storage.ts';
 
 let parent: string;
@@ -44,6 +45,36 @@ async function aDatabase(): Promise<void> {
   await engine.store.write('server', (tx) => tx.repositories.meta.set('kept', 'as it was'));
   await engine.close();
 }
+
+describe('a new database', () => {
+  it('is made of what the migrations make: after a change of them, run "npm run schema"', async () => {
+    const file = join(import.meta.dirname, '../../migrations/newest-schema.ts');
+    expect(await readFile(file, 'utf8')).toBe(await newestSchemaFile());
+  });
+
+  it('is the same as one that went through every migration', async () => {
+    const stepped = await migratedStepByStep();
+    const made = new Database(':memory:');
+    expect(await migrate(made, () => Promise.reject(new Error('a copy of nothing')))).toBe(migrations.length);
+    for (const db of [stepped, made])
+      expect(db.pragma('user_version', { simple: true })).toBe(migrations.length);
+    const all = (db: Database.Database) =>
+      db.prepare('select type, name, tbl_name, sql from sqlite_schema order by name').all();
+    expect(all(made)).toEqual(all(stepped));
+    expect(describeSchema(made)).toEqual(describeSchema(stepped));
+    expect(await migrate(made, () => Promise.resolve())).toBe(0);
+    stepped.close();
+    made.close();
+  });
+
+  it('that holds tables of something else is not made over', async () => {
+    const other = new Database(':memory:');
+    other.exec('create table meta (key text)');
+    await expect(migrate(other, () => Promise.resolve())).rejects.toThrow('already exists');
+    expect(other.prepare('select name from sqlite_schema').pluck().all()).toEqual(['meta']);
+    other.close();
+  });
+});
 
 /** Changes a closed database from outside. */
 function change(work: (db: Database.Database) => void): void {
