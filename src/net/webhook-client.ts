@@ -1,7 +1,8 @@
-// Sends webhooks: one request on one connection, only to addresses that the server's owner allows.
+// Sends webhooks: one request at a time on a connection, only to addresses that the server's owner allows.
 import type { IncomingMessage } from 'node:http';
 import type { Clock } from '../engine/engine.ts';
 import { sendRequest } from './http-request.ts';
+import { createKeptConnections } from './kept-connections.ts';
 import { describeNetworkError, errorCode } from './network-errors.ts';
 import { BlockedAddressError, createSsrfGuard, type ResolveHost } from './ssrf-guard.ts';
 
@@ -22,7 +23,7 @@ export interface WebhookResponse {
 export type SendWebhook = (request: WebhookRequest, signal: AbortSignal) => Promise<WebhookResponse>;
 
 export interface WebhookClientOptions {
-  readonly clock: Pick<Clock, 'after'>;
+  readonly clock: Pick<Clock, 'after' | 'monotonic'>;
   /** Whether private and local addresses may be reached. */
   readonly allowPrivate: boolean;
   /** The system's resolver unless a test has its own. */
@@ -34,51 +35,65 @@ const timeoutMs = 10_000;
 const maxResponseBytes = 1_024;
 const blockedMessage = 'the address is private or local, and the server does not send there';
 
-/** Creates a client that follows no redirect, keeps no connection and keeps nothing of a response but its status. */
+/**
+ * Creates a client that follows no redirect and keeps nothing of a response but its status. It keeps connections for a
+ * while (kept-connections.ts).
+ */
 export function createWebhookClient({ clock, allowPrivate, resolve }: WebhookClientOptions): SendWebhook {
   const guard = createSsrfGuard(allowPrivate, resolve);
+  const connections = createKeptConnections(clock);
   return async (webhook, signal) => {
     const url = new URL(webhook.url);
     if (guard.blocks(url)) return failure(blockedMessage);
     if (url.protocol !== 'https:' && !(url.protocol === 'http:' && allowPrivate))
       return failure('the address does not begin with https://');
-    const timeout = new AbortController();
-    const cancelTimeout = clock.after(timeoutMs, () => timeout.abort());
+    if (signal.aborted) return failure('was not sent: the server stops');
+    // One signal for the end of the time and of the server: `AbortSignal.any` costs more than all of the rest here.
+    const end = new AbortController();
+    let late = false;
+    const cancelTimeout = clock.after(timeoutMs, () => {
+      late = true;
+      end.abort();
+    });
+    const stop = (): void => end.abort();
+    signal.addEventListener('abort', stop);
     try {
       const response = await sendRequest(url, {
         method: 'POST',
         headers: webhook.headers,
         body: Buffer.from(webhook.body),
         guard,
-        signal: AbortSignal.any([signal, timeout.signal]),
+        signal: end.signal,
+        connections,
       });
       await discardBody(response);
       return { status: response.statusCode ?? 0, error: null };
     } catch (error) {
-      return failure(
-        timeout.signal.aborted ? `did not answer within ${timeoutMs / 1000} s` : describeError(error),
-      );
+      return failure(late ? `did not answer within ${timeoutMs / 1000} s` : describeError(error));
     } finally {
       cancelTimeout();
+      signal.removeEventListener('abort', stop);
     }
   };
 }
 
 const failure = (error: string): WebhookResponse => ({ status: null, error });
 
-/** Lets the receiver end a short response, so that its connection closes in order. */
-async function discardBody(response: IncomingMessage): Promise<void> {
-  let bytes = 0;
-  try {
-    for await (const chunk of response) {
-      bytes += Buffer.isBuffer(chunk) ? chunk.length : 0;
-      if (bytes > maxResponseBytes) return;
-    }
-  } catch {
-    // A body that breaks off changes nothing: the status is known.
-  } finally {
-    response.destroy();
-  }
+/**
+ * Reads a short response to its end, so that its connection is free again; a longer one is cut off. A body that breaks off
+ * changes nothing: the status is known.
+ */
+function discardBody(response: IncomingMessage): Promise<void> {
+  return new Promise((resolve) => {
+    let bytes = 0;
+    response.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes > maxResponseBytes) response.destroy();
+    });
+    response.on('error', () => undefined);
+    response.on('end', resolve);
+    response.on('close', resolve);
+  });
 }
 
 function describeError(error: unknown): string {

@@ -1,0 +1,131 @@
+// Owns: what is promised of connections that webhooks keep: used again, looked up again after a while, never a reason for
+// a delivery to fail, and none is kept that must not be.
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { createWebhookClient, type SendWebhook, type WebhookResponse } from '../../src/net/webhook-client.ts';
+import { createTestClock, type TestClock } from '../helpers/clock.ts';
+import { eventually } from '../helpers/eventually.ts';
+
+let server: Server;
+let sockets: Socket[] = [];
+let bodies: string[] = [];
+let lookUps = 0;
+let answer: (response: ServerResponse, socket: Socket) => void;
+let clock: TestClock;
+let send: SendWebhook;
+const stop = new AbortController();
+
+beforeEach(async () => {
+  sockets = [];
+  bodies = [];
+  lookUps = 0;
+  answer = (response) => response.writeHead(204).end();
+  server = createServer((request, response) => {
+    let body = '';
+    request.on('data', (chunk: Buffer) => (body += chunk.toString()));
+    request.on('end', () => {
+      bodies.push(body);
+      answer(response, request.socket);
+    });
+  });
+  server.on('connection', (socket) => sockets.push(socket));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  clock = createTestClock();
+  send = createWebhookClient({
+    clock,
+    allowPrivate: true,
+    resolve: (_name, done) => {
+      lookUps += 1;
+      done(null, [{ address: '127.0.0.1', family: 4 }]);
+    },
+  });
+});
+
+afterEach(async () => {
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+});
+
+async function post(body: string): Promise<WebhookResponse> {
+  const url = `http://receiver.example:${(server.address() as AddressInfo).port}/`;
+  const response = await send({ url, headers: {}, body }, stop.signal);
+  // The connection becomes free a turn after its response has ended.
+  await new Promise((resolve) => setImmediate(resolve));
+  return response;
+}
+
+const taken = { status: 204, error: null };
+
+it('one after the other go over one connection, which was looked up once', async () => {
+  for (const body of ['1', '2', '3']) expect(await post(body)).toEqual(taken);
+  expect({ bodies, connections: sockets.length, lookUps }).toEqual({
+    bodies: ['1', '2', '3'],
+    connections: 1,
+    lookUps: 1,
+  });
+});
+
+it('a connection is not used for longer than half a minute: then the name is looked up again', async () => {
+  await post('1');
+  clock.advance(29_999);
+  await post('2');
+  expect(lookUps).toBe(1);
+  clock.advance(1);
+  // Still on the old one, which is not kept any more.
+  await post('3');
+  await post('4');
+  expect({ connections: sockets.length, lookUps }).toEqual({ connections: 2, lookUps: 2 });
+});
+
+it('a connection that the receiver closes at that moment fails no delivery: it goes over a new one', async () => {
+  await post('1');
+  answer = (response, socket) => {
+    if (sockets[0] === socket) socket.destroy();
+    else response.writeHead(204).end();
+  };
+  expect(await post('2')).toEqual(taken);
+  expect({ bodies, connections: sockets.length }).toEqual({ bodies: ['1', '2', '2'], connections: 2 });
+});
+
+it('a new connection that is cut off is an attempt that has failed, and is not tried twice', async () => {
+  answer = (_response, socket) => socket.destroy();
+  expect(await post('1')).toEqual({ status: null, error: 'the connection was cut off' });
+  expect(bodies).toEqual(['1']);
+});
+
+it('a response that breaks off after its status is not asked for again', async () => {
+  await post('1');
+  answer = (response, socket) => {
+    response.writeHead(200, { 'content-length': '100' });
+    response.write('begun');
+    setTimeout(() => socket.resetAndDestroy(), 5);
+  };
+  expect((await post('2')).status).toBe(200);
+  expect(bodies).toEqual(['1', '2']);
+});
+
+it('a connection with more to read than is read is not kept, nor one that the receiver ends', async () => {
+  answer = (response) => response.writeHead(200).end('x'.repeat(5_000));
+  expect((await post('1')).status).toBe(200);
+  expect((await post('2')).status).toBe(200);
+  answer = (response) => response.writeHead(204, { connection: 'close' }).end();
+  expect(await post('3')).toEqual(taken);
+  expect(await post('4')).toEqual(taken);
+  await eventually(() => expect(sockets.every((socket) => socket.destroyed)).toBe(true));
+  expect(sockets).toHaveLength(4);
+});
+
+it('of many at once only a few connections are kept', async () => {
+  await Promise.all(Array.from({ length: 12 }, (_, at) => post(String(at))));
+  await eventually(() => expect(sockets.filter((socket) => !socket.destroyed)).toHaveLength(4));
+});
+
+it('the address is held against what is allowed at each attempt, also beside a kept connection', async () => {
+  const { port } = server.address() as AddressInfo;
+  const strict = createWebhookClient({ clock, allowPrivate: false });
+  const url = `https://127.0.0.1:${port}/`;
+  const response = await strict({ url, headers: {}, body: '1' }, stop.signal);
+  expect(response.error).toContain('private or local');
+  expect(sockets).toEqual([]);
+});
