@@ -120,9 +120,11 @@ export interface Store {
    * commit, each rolled back alone when it throws.
    * @param scope what `work` reads and changes; several where it changes several things
    * @param work touches nothing but `tx`: it may run again after a rollback, and only its last run counts
+   * @param behind no user waits for it: those of users that wait go first, for a tenth of a second at most. An engine whose
+   * writes do not wait for each other ignores it.
    * @throws StoreUnavailableError when the lock can't be had in time or storage refuses the write
    */
-  write<T>(scope: Scope | readonly Scope[], work: (tx: Tx) => Soon<T>): Promise<T>;
+  write<T>(scope: Scope | readonly Scope[], work: (tx: Tx) => Soon<T>, behind?: 'behind'): Promise<T>;
   /**
    * Like `write`, in a commit of its own: `work` runs once, may take long and may wait for files.
    * @throws StoreUnavailableError like `write`
@@ -312,6 +314,23 @@ export interface Jobs {
   whileLeading(start: () => () => Promise<void> | void): () => Promise<void>;
 }
 
+/** How fast a node does what no user waits for: webhooks, the search's index, removing what is old. */
+export interface Pace {
+  /** A user has asked for something. */
+  userCame(): void;
+  /** Whether any user has asked for something a moment ago: then work is cut into small slices. */
+  hasUsers(): boolean;
+  /** Whether users leave the loop little time: then work waits for its turns, and what can be gathered is gathered. */
+  isCrowded(): boolean;
+  /**
+   * Waits until there is time for a bite of work: at once unless the loop is crowded. In the order of asking; however
+   * crowded it is, bites get a tenth of the time.
+   * @param ms how long the bite holds the loop, about
+   * @param signal aborted: it waits no longer
+   */
+  turn(ms: number, signal?: AbortSignal): Soon<void>;
+}
+
 /** Everything that can be replaced, of one node. */
 export interface Engine {
   /** Short text that no other node has at present: connection ids begin with it. */
@@ -324,6 +343,7 @@ export interface Engine {
   readonly localLimiter: LocalLimiter;
   readonly presence: Presence;
   readonly seats: Seats;
+  readonly pace: Pace;
   readonly clock: Clock;
   /** Finishes what is under way. Twice is once. */
   close(): Promise<void>;

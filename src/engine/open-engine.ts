@@ -7,6 +7,7 @@ import type { Clock, Durability, Engine } from './engine.ts';
 import { errorMessage, systemErrorCode } from './file-errors.ts';
 import { EngineError } from './open-errors.ts';
 import { schemaCopyName } from './sqlite/copies.ts';
+import { createLoopPace } from './memory/pace.ts';
 import { createPresence } from './memory/presence.ts';
 import { createMemoryJobs } from './memory/jobs.ts';
 import { createMemorySignals } from './memory/signals.ts';
@@ -194,6 +195,7 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
       localLimiter,
       presence: createPresence(clock.monotonic),
       seats: createMemorySeats(),
+      pace: createLoopPace(),
       clock,
       close: () => (closing ??= store.close().finally(unlock)),
     };

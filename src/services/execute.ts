@@ -84,6 +84,7 @@ function whenAdmitted<N extends OperationName>(
     const { who } = rows[name];
     assertAllowed(who, call);
     assertScope(call.actor, name);
+    call.service.engine.pace.userCame();
     const admitted = whenReady(limitRequest(call), () => assertProven(call, name));
     return admitted instanceof Promise ? admitted.then(() => goOn(call)) : goOn(call);
   } catch (error) {

@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Clock, Durability, Engine } from '../engine.ts';
 import { createMemoryJobs } from '../memory/jobs.ts';
+import { createLoopPace } from '../memory/pace.ts';
 import { createPresence } from '../memory/presence.ts';
 import { createMemorySeats } from '../memory/seats.ts';
 import { createMemorySignals } from '../memory/signals.ts';
@@ -75,6 +76,7 @@ function openBeside({ clock }: PostgresEngineOptions, nodeId: string, store: Pos
     localLimiter,
     presence: createPresence(clock.monotonic),
     seats: createMemorySeats(),
+    pace: createLoopPace(),
     clock,
     close: () => store.close(),
   };
@@ -105,6 +107,7 @@ async function openNode(
     localLimiter: createSlidingWindowLimiter({ monotonicMs: clock.monotonic }),
     presence: new NodePresence(membership, nodeId, clock.monotonic),
     seats: createNodeSeats(membership, nodeId),
+    pace: createLoopPace(),
     clock,
     close: async () => {
       await membership.close();

@@ -165,12 +165,12 @@ export class SqliteStore implements Store, Maintenance {
   }
 
   // The one lock of the file excludes more than any scope asks for.
-  write<T>(scope: Scope | readonly Scope[], work: (tx: Tx) => Soon<T>): Promise<T> {
-    return this.#refusal(scope) ?? this.#queue.add(work, false);
+  write<T>(scope: Scope | readonly Scope[], work: (tx: Tx) => Soon<T>, behind?: 'behind'): Promise<T> {
+    return this.#refusal(scope) ?? this.#queue.add(work, behind ?? 'shared');
   }
 
   alone<T>(scope: Scope, work: (tx: Tx) => Promise<T>): Promise<T> {
-    return this.#refusal(scope) ?? this.#queue.add(work, true);
+    return this.#refusal(scope) ?? this.#queue.add(work, 'alone');
   }
 
   #refusal(scope: Scope | readonly Scope[]): Promise<never> | null {
@@ -347,7 +347,7 @@ export class SqliteStore implements Store, Maintenance {
   async #placeMessages(): Promise<void> {
     try {
       while (this.#queue.hasUnplaced && !this.#full && !this.#closed)
-        await this.#queue.add(() => undefined, true);
+        await this.#queue.add(() => undefined, 'alone');
     } catch {
       // Storage refused it; they are found without their places, and the next idle moment tries again.
       if (!this.#closed) checkpoint(this.#writer, 'PASSIVE');

@@ -55,9 +55,14 @@ interface QueuedWrite {
   resolve(value: unknown): void;
   reject(error: unknown): void;
   readonly since: number;
-  /** Shares its commit with no other. */
-  readonly alone: boolean;
+  readonly place: Place;
 }
+
+/**
+ * How an operation stands to the others: it shares its commit with them; it is `alone` in it; or it stands `behind` those
+ * that users wait for.
+ */
+export type Place = 'shared' | 'alone' | 'behind';
 
 /** What becomes of an operation. */
 interface Answer {
@@ -94,6 +99,10 @@ interface Begun {
 const maxGroupSize = 100;
 /** After so long a group takes no further operation: the rest goes into the next one, after a turn of the loop. */
 const maxGroupMs = 15;
+/** After so long it takes none that stands behind the others. */
+const maxBehindMs = 2;
+/** One that has stood behind for so long goes first, one in each group, ms. */
+const overdueMs = 100;
 /** A group of fewer operations leaves no message without its place: little is written then, and time is left for it. */
 const busyGroupSize = 5;
 const busyRetryMs = 5;
@@ -129,6 +138,8 @@ export class WriteQueue {
   readonly #known = new KnownConversations();
   readonly #statements;
   readonly #queue: QueuedWrite[] = [];
+  /** Those that no user waits for. */
+  readonly #behind: QueuedWrite[] = [];
   /** SQLite's number for the database as others have left it. */
   #dataVersion: unknown;
   /** How often configuration has changed, as the database says; null: it is to be asked. */
@@ -179,15 +190,15 @@ export class WriteQueue {
     if (!this.#flushing) this.#unplaced = this.#places.unplacedAtMost();
   }
 
-  /** Runs `work` in a later commit, in a group unless `alone`; resolves after it. */
-  add<T>(work: (tx: Tx) => Soon<T>, alone: boolean): Promise<T> {
+  /** Runs `work` in a later commit, and resolves after it. */
+  add<T>(work: (tx: Tx) => Soon<T>, place: Place): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      this.#queue.push({
+      (place === 'behind' ? this.#behind : this.#queue).push({
         work,
         resolve,
         reject,
         since: this.#options.clock.monotonic(),
-        alone,
+        place,
       });
       if (this.#flushing) return;
       this.#flushing = true;
@@ -198,7 +209,7 @@ export class WriteQueue {
 
   #flush(): void {
     void this.#commitGroup().then((again) => {
-      if (this.#queue.length === 0) {
+      if (this.#queue.length === 0 && this.#behind.length === 0) {
         this.#flushing = false;
         this.#options.onIdle();
       } else if (again === 'later') setTimeout(() => this.#flush(), busyRetryMs);
@@ -242,11 +253,26 @@ export class WriteQueue {
     return 'now';
   }
 
-  /** Takes the operations of the next commit from the head of the queue. */
+  /**
+   * Takes the operations of the next commit. Those of users come first, and what stands behind them fills a group up that
+   * leaves none of theirs waiting; only what has waited for too long goes before them.
+   */
   #takeGroup(): QueuedWrite[] {
-    const next = this.#queue.findIndex(({ alone }) => alone);
-    const together = next < 0 ? maxGroupSize : Math.min(Math.max(next, 1), maxGroupSize);
-    return this.#queue.splice(0, together);
+    const next = this.#queue.findIndex(({ place }) => place === 'alone');
+    if (next === 0) return this.#queue.splice(0, 1);
+    const oldest = this.#behind[0];
+    const isOverdue = oldest !== undefined && this.#options.clock.monotonic() - oldest.since >= overdueMs;
+    const group = isOverdue ? this.#behind.splice(0, 1) : [];
+    const room = maxGroupSize - group.length;
+    group.push(...this.#queue.splice(0, next < 0 ? room : Math.min(next, room)));
+    if (this.#queue.length === 0) group.push(...this.#behind.splice(0, maxGroupSize - group.length));
+    return group;
+  }
+
+  /** Puts operations back to where they came from. */
+  #putBack(rest: readonly QueuedWrite[]): void {
+    this.#queue.unshift(...rest.filter(({ place }) => place !== 'behind'));
+    this.#behind.unshift(...rest.filter(({ place }) => place === 'behind'));
   }
 
   /** The usual group needs no savepoints: only where an operation fails half way are all run once more, with them. */
@@ -273,8 +299,9 @@ export class WriteQueue {
     for (let index = 0; index < group.length; index += 1) {
       const waiting = group[index];
       if (waiting === undefined) break;
-      if (index > 0 && clock.monotonic() - began >= maxGroupMs) {
-        this.#queue.unshift(...group.splice(index));
+      const mostMs = waiting.place === 'behind' ? maxBehindMs : maxGroupMs;
+      if (index > 0 && clock.monotonic() - began >= mostMs) {
+        this.#putBack(group.splice(index));
         break;
       }
       const undoing = guarded ? 'savepoint' : group.length === 1 ? 'all' : null;
@@ -392,8 +419,9 @@ export class WriteQueue {
     const now = clock.monotonic();
     const waitMs = busy ? lockTimeoutMs : 0;
     const message = busy ? 'The database is locked by another process.' : 'Storage is out of order.';
-    while (this.#queue[0] !== undefined && now - this.#queue[0].since >= waitMs)
-      this.#queue.shift()?.reject(new StoreUnavailableError(message, { cause: error }));
+    for (const queue of [this.#queue, this.#behind])
+      while (queue[0] !== undefined && now - queue[0].since >= waitMs)
+        queue.shift()?.reject(new StoreUnavailableError(message, { cause: error }));
     return 'later';
   }
 }

@@ -190,8 +190,10 @@ async function followLog(service: Service, pausing: Pausing): Promise<void> {
         changed.set(id, { id, organization_id, conversation_id });
     await indexMessages(service, [...changed.values()]);
     // Not where an import has removed the cursor since: then everything is indexed anew.
-    const moved = await store.write(cursorScope, ({ repositories }) =>
-      repositories.meta.replace(cursorKey, String(after), String(position)),
+    const moved = await store.write(
+      cursorScope,
+      ({ repositories }) => repositories.meta.replace(cursorKey, String(after), String(position)),
+      'behind',
     );
     if (moved === 0) return;
   }

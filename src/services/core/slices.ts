@@ -7,6 +7,8 @@ import type { Service } from '../service.ts';
 
 /** A slice ends after so long, or so many rows: the write lock must be free again within 50 ms. */
 const maxSliceMs = 15;
+/** While users are served: none of them may wait for long. */
+const shortSliceMs = 2;
 const maxSliceRows = 400;
 /** Between two slices, so that others who wait for the lock get it. */
 const pauseMs = 10;
@@ -28,7 +30,7 @@ const writing = new WeakMap<Service['engine'], FairLimit>();
 const computing = new WeakMap<Service['engine'], FairLimit>();
 
 /**
- * Writes one slice of long work in its organization's turn, and pauses.
+ * Writes one slice of long work in its organization's turn, behind what users wait for, and pauses.
  * @param work does as much as its budget allows; the caller asks again until nothing is left
  */
 export function writeSlice<T>(
@@ -38,7 +40,8 @@ export function writeSlice<T>(
 ): Promise<T> {
   const { engine } = service;
   return limitOf(writing, engine)(scope === 'server' ? scope : scope.organization, async () => {
-    const done = await engine.store.write(scope, (tx) => work(tx, sliceBudget(service)));
+    await engine.pace.turn(shortSliceMs);
+    const done = await engine.store.write(scope, (tx) => work(tx, sliceBudget(service)), 'behind');
     await sleep(pauseMs);
     return done;
   });
@@ -115,11 +118,12 @@ function limitOf(limits: WeakMap<Service['engine'], FairLimit>, engine: Service[
 }
 
 /** The budget of one slice, which begins now. */
-export function sliceBudget({ engine: { clock } }: Pick<Service, 'engine'>): SliceBudget {
+export function sliceBudget({ engine: { clock, pace } }: Pick<Service, 'engine'>): SliceBudget {
   const began = clock.monotonic();
+  const most = pace.hasUsers() ? shortSliceMs : maxSliceMs;
   let rows = 0;
   return (more) => {
     rows += more;
-    return rows >= maxSliceRows || clock.monotonic() - began >= maxSliceMs;
+    return rows >= maxSliceRows || clock.monotonic() - began >= most;
   };
 }

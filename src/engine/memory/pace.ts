@@ -1,0 +1,144 @@
+// How fast work goes on that no user waits for: as fast as it can while few users are served, and when the loop is busy
+// with many of them in bites, which take what they leave. Always a tenth of the time, so that it is never starved.
+import { performance } from 'node:perf_hooks';
+import type { Pace, Soon } from '../engine.ts';
+
+export interface PaceOptions {
+  /** ms, by a clock that never jumps. */
+  readonly monotonic: () => number;
+  /** Time that the loop was at work, and that it waited for something to do, so far, ms. */
+  readonly loopTime: () => { readonly active: number; readonly idle: number };
+  /** Runs `run` once, `ms` from now. */
+  readonly after: (ms: number, run: () => void) => void;
+}
+
+/** The load is looked at after so long, ms, and bites are shared out as often. */
+const stepMs = 10;
+/** Fewer operations of users than this within `memoryMs` leave the loop to background work. */
+const crowd = 20;
+const memoryMs = 100;
+/** Shares of the time that the loop is at work: below the first one nothing waits; between the others bites stay as they are. */
+const restful = 0.5;
+const enough = 0.7;
+const tooMuch = 0.8;
+/** Time for bites in each step, ms. */
+const leastPerStep = 1;
+const mostPerStep = 8;
+
+interface Waiting {
+  readonly ms: number;
+  readonly go: () => void;
+}
+
+/** The pace of this process's event loop. */
+export function createLoopPace(): Pace {
+  return new LoopPace({
+    monotonic: () => performance.now(),
+    loopTime: () => performance.eventLoopUtilization(),
+    after: (ms, run) => void setTimeout(run, ms),
+  });
+}
+
+/** The same with a loop and a clock that are handed in. */
+export class LoopPace implements Pace {
+  readonly #options: PaceOptions;
+  /** In the order of asking. */
+  readonly #waiting = new Set<Waiting>();
+  #lookedAt: number;
+  #seen: { readonly active: number; readonly idle: number };
+  /** Operations of users: since `#countedAt`, and in `memoryMs` before it. */
+  #users = 0;
+  #usersBefore = 0;
+  #countedAt: number;
+  #load = 0;
+  #perStep = mostPerStep;
+  /** What is left of this step's time for bites, ms; below zero: so much was taken of the next ones. */
+  #left = mostPerStep;
+  #planned = false;
+
+  constructor(options: PaceOptions) {
+    this.#options = options;
+    this.#lookedAt = options.monotonic();
+    this.#countedAt = this.#lookedAt;
+    this.#seen = options.loopTime();
+  }
+
+  userCame(): void {
+    this.#users += 1;
+  }
+
+  hasUsers(): boolean {
+    this.#look();
+    return this.#users + this.#usersBefore > 0;
+  }
+
+  isCrowded(): boolean {
+    this.#look();
+    return this.#load >= restful && Math.max(this.#users, this.#usersBefore) >= crowd;
+  }
+
+  turn(ms: number, signal?: AbortSignal): Soon<void> {
+    if (signal?.aborted === true) return undefined;
+    if (this.#waiting.size === 0) {
+      if (!this.isCrowded()) return undefined;
+      if (this.#left > 0) {
+        this.#left -= ms;
+        return undefined;
+      }
+    }
+    return new Promise((resolve) => {
+      const waiting: Waiting = {
+        ms,
+        go: () => {
+          this.#waiting.delete(waiting);
+          signal?.removeEventListener('abort', waiting.go);
+          resolve();
+        },
+      };
+      this.#waiting.add(waiting);
+      signal?.addEventListener('abort', waiting.go);
+      this.#plan();
+    });
+  }
+
+  #plan(): void {
+    if (this.#planned) return;
+    this.#planned = true;
+    this.#options.after(stepMs, () => {
+      this.#planned = false;
+      this.#look();
+      this.#admit();
+      if (this.#waiting.size > 0) this.#plan();
+    });
+  }
+
+  #admit(): void {
+    const crowded = this.isCrowded();
+    for (const next of this.#waiting) {
+      if (crowded && this.#left <= 0) return;
+      if (crowded) this.#left -= next.ms;
+      next.go();
+    }
+  }
+
+  /** Takes in how the loop was at work since the last look, and what bites have from now on. */
+  #look(): void {
+    const now = this.#options.monotonic();
+    const passed = now - this.#lookedAt;
+    if (passed < stepMs) return;
+    this.#lookedAt = now;
+    const seen = this.#options.loopTime();
+    const active = seen.active - this.#seen.active;
+    const whole = active + seen.idle - this.#seen.idle;
+    this.#seen = seen;
+    if (whole > 0) this.#load = active / whole;
+    if (this.#load >= tooMuch) this.#perStep = Math.max(leastPerStep, this.#perStep / 2);
+    else if (this.#load < enough) this.#perStep = Math.min(mostPerStep, this.#perStep * 1.25);
+    this.#left = Math.min(this.#perStep, this.#left + this.#perStep);
+    const counted = now - this.#countedAt;
+    if (counted < memoryMs) return;
+    this.#usersBefore = (this.#users * memoryMs) / counted;
+    this.#users = 0;
+    this.#countedAt = now;
+  }
+}

@@ -1,0 +1,126 @@
+// Owns: what the pace of background work promises: nothing waits on a node at rest, and beside a crowd bites come in
+// turns, as many as the loop has time for, and never less than a tenth of it.
+import { beforeEach, expect, it } from 'vitest';
+import { LoopPace } from '../../src/engine/memory/pace.ts';
+
+let now: number;
+let active: number;
+let timers: { readonly at: number; readonly run: () => void }[];
+let pace: LoopPace;
+
+beforeEach(() => {
+  now = 0;
+  active = 0;
+  timers = [];
+  pace = new LoopPace({
+    monotonic: () => now,
+    loopTime: () => ({ active, idle: now - active }),
+    after: (ms, run) => timers.push({ at: now + ms, run }),
+  });
+});
+
+/** Lets time pass, in which users ask and the loop is at work for a share of it. */
+async function pass(ms: number, load: number, usersPerMs: number): Promise<void> {
+  for (let index = 0; index < ms; index += 1) {
+    now += 1;
+    active += load;
+    for (let user = 0; user < usersPerMs; user += 1) pace.userCame();
+    const due = timers.filter(({ at }) => at <= now);
+    timers = timers.filter(({ at }) => at > now);
+    for (const { run } of due) run();
+    // What was let in goes on before the next ms.
+    await Promise.resolve();
+  }
+}
+
+/** Asks for one bite of 1 ms after the other for as long as the test runs. */
+function bites(): { readonly taken: () => number } {
+  let taken = 0;
+  void (async () => {
+    for (;;) {
+      await pace.turn(1);
+      taken += 1;
+      // Where nothing waits it would never end.
+      if (taken > 10_000) return;
+    }
+  })();
+  return { taken: () => taken };
+}
+
+/** Takes what bites have of this step. */
+function useUp(ms: number): void {
+  for (let bite = 0; bite < 10; bite += 1) if (pace.turn(ms) !== undefined) return;
+  expect.unreachable('bites never end');
+}
+
+it('nothing waits on a node at rest, whatever the loop did before', async () => {
+  expect(pace.turn(5)).toBeUndefined();
+  await pass(1_000, 1, 5);
+  expect(pace.isCrowded()).toBe(true);
+  await pass(10, 0.1, 1);
+  for (let index = 0; index < 100; index += 1) expect(pace.turn(5)).toBeUndefined();
+});
+
+it('nothing waits where few users are served, though the loop is busy with that very work', async () => {
+  for (let index = 0; index < 10; index += 1) {
+    pace.userCame();
+    await pass(100, 1, 0);
+    expect(pace.hasUsers()).toBe(true);
+    for (let bite = 0; bite < 100; bite += 1) expect(pace.turn(5)).toBeUndefined();
+  }
+  await pass(200, 1, 0);
+  expect(pace.hasUsers()).toBe(false);
+});
+
+it('however crowded the loop is, bites get a tenth of its time, and no more', async () => {
+  await pass(200, 1, 5);
+  expect(pace.isCrowded()).toBe(true);
+  const { taken } = bites();
+  await pass(100, 1, 5);
+  const before = taken();
+  await pass(1_000, 1, 5);
+  expect(taken() - before).toBeGreaterThanOrEqual(95);
+  expect(taken() - before).toBeLessThanOrEqual(105);
+});
+
+it('where a crowd leaves time, bites get most of it', async () => {
+  await pass(200, 1, 5);
+  const { taken } = bites();
+  await pass(1_000, 0.6, 5);
+  const before = taken();
+  await pass(1_000, 0.6, 5);
+  expect(taken() - before).toBeGreaterThan(400);
+});
+
+it('a long bite is paid for by those after it, in the order of asking', async () => {
+  await pass(200, 1, 5);
+  // The first ones are what this step had left.
+  useUp(1);
+  const order: string[] = [];
+  for (const name of ['first', 'second', 'third'])
+    void Promise.resolve(pace.turn(4)).then(() => order.push(name));
+  await pass(10, 1, 5);
+  expect(order).toEqual(['first']);
+  await pass(29, 1, 5);
+  expect(order).toEqual(['first']);
+  await pass(81, 1, 5);
+  expect(order).toEqual(['first', 'second', 'third']);
+});
+
+it('once the crowd has gone, or the work is stopped, nothing waits any longer', async () => {
+  await pass(200, 1, 5);
+  useUp(100);
+  let over = 0;
+  const stop = new AbortController();
+  void Promise.resolve(pace.turn(100, stop.signal)).then(() => (over += 1));
+  await pass(10, 1, 5);
+  expect(over).toBe(0);
+  stop.abort();
+  await Promise.resolve();
+  expect(over).toBe(1);
+  expect(pace.turn(1, stop.signal)).toBeUndefined();
+  for (let index = 0; index < 5; index += 1) void Promise.resolve(pace.turn(100)).then(() => (over += 1));
+  await pass(250, 0.1, 0);
+  expect(over).toBe(6);
+  expect(timers).toEqual([]);
+});
