@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { createWebhookClient } from '../../src/net/webhook-client.ts';
 import type { ResolveHost, ResolvedAddress } from '../../src/net/ssrf-guard.ts';
 import { isPublicAddress } from '../../src/net/ip-ranges.ts';
-import { signatureHeaders } from '../../src/services/webhooks/signature.ts';
+import { signatureHeaders, signingKey } from '../../src/services/webhooks/signature.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { createTestClock } from '../helpers/clock.ts';
 import { rowsOf } from '../helpers/database.ts';
@@ -295,7 +295,7 @@ describe('the service', () => {
 describe('the signature', () => {
   it('is the one of the example that Standard Webhooks publishes', () => {
     const headers = signatureHeaders(
-      ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'],
+      [signingKey('whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw')],
       'msg_p5jXN8AQM9LWM0D4loKWxJek',
       1_614_265_330,
       '{"test": 2432232314}',

@@ -29,6 +29,8 @@ const retryDelayMs = 5_000;
 const maxDelayMs = 7_200_000;
 /** Between the attempts of an effect: three times as long each time, up to two hours, ± 20 %. */
 const retryBackoff: Backoff = { firstMs: 5_000, factor: 3, maxMs: maxDelayMs, jitter: [0.8, 1.2] };
+/** How long an attempt holds the loop, about, ms: a push is encrypted for its browser. */
+const attemptMs = 0.5;
 /** How many times an organization's attempts all organizations may have at once. */
 const organizationsAtOnce = 8;
 
@@ -188,8 +190,10 @@ class Outbox {
   }
 
   async #savePosition(position: number): Promise<void> {
-    await this.#service.engine.store.write('server:outbox', ({ repositories }) =>
-      repositories.meta.set(positionKey, String(position)),
+    await this.#service.engine.store.write(
+      'server:outbox',
+      ({ repositories }) => repositories.meta.set(positionKey, String(position)),
+      'behind',
     );
     this.#savedPosition = position;
   }
@@ -267,6 +271,7 @@ class Outbox {
           // Cut off before, the events are planned once more: what is there already stays as it is.
           if (isLast) await tx.repositories.meta.set(positionKey, String(through));
         },
+        'behind',
       );
     }
     this.#savedPosition = through;
@@ -276,7 +281,9 @@ class Outbox {
   async #attempt(organizationId: string, row: EffectRow, signal: AbortSignal): Promise<void> {
     const sender = this.#senders.get(row.kind);
     if (sender === undefined) return;
-    const { clock } = this.#service.engine;
+    const { clock, pace } = this.#service.engine;
+    await pace.turn(attemptMs, signal);
+    if (signal.aborted) return;
     let began = clock.monotonic();
     let outcome: EffectOutcome;
     try {
@@ -311,15 +318,19 @@ async function recordOutcome(
   const random = Math.random();
   const own = { organization, part: `row:${id}` } as const;
   const scopes = outcome.also === undefined ? [own] : [own, outcome.also.scope];
-  const state = await store.write(scopes, async (tx) => {
-    const row = await tx.repositories.effects.byId(id);
-    // Erased since it was read.
-    if (row === undefined) return null;
-    const after = afterOutcome(row, outcome, { now: clock.now(), random, durationMs });
-    await tx.repositories.effects.setAttempt(after);
-    if (after.state !== 'waiting') await outcome.also?.work(tx);
-    return after.state;
-  });
+  const state = await store.write(
+    scopes,
+    async (tx) => {
+      const row = await tx.repositories.effects.byId(id);
+      // Erased since it was read.
+      if (row === undefined) return null;
+      const after = afterOutcome(row, outcome, { now: clock.now(), random, durationMs });
+      await tx.repositories.effects.setAttempt(after);
+      if (after.state !== 'waiting') await outcome.also?.work(tx);
+      return after.state;
+    },
+    'behind',
+  );
   if (state !== null && outcome.state !== 'later')
     service.metrics.effects[state === 'waiting' ? 'retried' : state] += 1;
 }

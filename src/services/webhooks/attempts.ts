@@ -30,15 +30,33 @@ export interface Sending {
 }
 
 /**
- * Reads the webhook and the payload as the rows are now, so that a message that was edited or deleted since is sent in no
- * other form.
- * @returns null: the webhook is removed or switched off
+ * Reads webhooks and payloads as the rows are now, so that a message that was edited or deleted since is sent in no other
+ * form.
+ * @returns by the delivery's id what to call for its own part: null where the webhook is removed or switched off
+ * @throws why one delivery could not be read, when its own part is called for
  */
-export function readSending(service: Service, row: WebhookDeliveryRow): Promise<Sending | null> {
+export function readSendings(
+  service: Service,
+  rows: readonly WebhookDeliveryRow[],
+): Promise<Map<string, () => Sending | null>> {
   return service.engine.store.read(async (tx) => {
-    const webhook = await tx.repositories.webhooks.byId(row.webhook_id);
-    if (webhook?.enabled !== 1) return null;
-    return { webhook, body: await buildPayload(tx, service, webhook, row) };
+    const read = new Map<string, () => Sending | null>();
+    const webhooks = new Map<string, WebhookRow | undefined>();
+    for (const row of rows)
+      try {
+        const { webhook_id: id } = row;
+        const webhook = webhooks.get(id) ?? (await tx.repositories.webhooks.byId(id));
+        webhooks.set(id, webhook);
+        const sending =
+          webhook?.enabled === 1 ? { webhook, body: await buildPayload(tx, service, webhook, row) } : null;
+        read.set(row.id, () => sending);
+      } catch (error) {
+        // One that can't be read holds up none of the others.
+        read.set(row.id, () => {
+          throw error;
+        });
+      }
+    return read;
   });
 }
 
@@ -90,25 +108,29 @@ export async function recordAttempt(
 ): Promise<void> {
   const { store, clock } = service.engine;
   const random = Math.random();
-  const status = await store.write(scopeOfWebhook(webhook), async (tx) => {
-    const { webhooks } = tx.repositories;
-    const row = await webhooks.delivery(deliveryId);
-    // Erased, or its webhook deleted, since it was sent.
-    if (row === undefined) return null;
-    const now = clock.now();
-    const after =
-      response === null ? asSkipped(row) : asAttempted(row, response, { durationMs, now, random });
-    await webhooks.setDelivery(after);
-    if (after.status === 'waiting') return after.status;
-    if (row.in_turn === 1 && row.conversation_id !== null) {
-      const next = await webhooks.nextInTurn(row.webhook_id, row.conversation_id);
-      if (next !== undefined) await webhooks.setNextAttempt(next, now);
-    }
-    // The receiver is back: its other deliveries need not wait out their delays.
-    if (after.status === 'delivered' && row.attempts > 0) await webhooks.hasten(row.webhook_id, now);
-    if (response?.status === 410) await disableWebhook(service, tx, row.webhook_id);
-    return after.status;
-  });
+  const status = await store.write(
+    scopeOfWebhook(webhook),
+    async (tx) => {
+      const { webhooks } = tx.repositories;
+      const row = await webhooks.delivery(deliveryId);
+      // Erased, or its webhook deleted, since it was sent.
+      if (row === undefined) return null;
+      const now = clock.now();
+      const after =
+        response === null ? asSkipped(row) : asAttempted(row, response, { durationMs, now, random });
+      await webhooks.setDelivery(after);
+      if (after.status === 'waiting') return after.status;
+      if (row.in_turn === 1 && row.conversation_id !== null) {
+        const next = await webhooks.nextInTurn(row.webhook_id, row.conversation_id);
+        if (next !== undefined) await webhooks.setNextAttempt(next, now);
+      }
+      // The receiver is back: its other deliveries need not wait out their delays.
+      if (after.status === 'delivered' && row.attempts > 0) await webhooks.hasten(row.webhook_id, now);
+      if (response?.status === 410) await disableWebhook(service, tx, row.webhook_id);
+      return after.status;
+    },
+    'behind',
+  );
   if (status !== null) service.metrics.webhooks[status === 'waiting' ? 'retried' : status] += 1;
 }
 

@@ -1,6 +1,7 @@
 // Delivers events to webhooks: the event log → one row per delivery → attempts until the receiver has it. Every step is
 // a row, so a restart goes on where it stopped. The rows are run by outbox/due-queues.ts, as all that is sent is. Opens
 // no connections itself: the client is passed in.
+import type { KeyObject } from 'node:crypto';
 import type { Clock, CommitNotice } from '../../engine/engine.ts';
 import type { EventRow, WebhookDeliveryRow, WebhookRow } from '../../engine/rows.ts';
 import type { SendWebhook } from '../../net/webhook-client.ts';
@@ -10,18 +11,26 @@ import { scopeOfWebhook } from '../core/scopes.ts';
 import { JobLoop } from '../core/job-loop.ts';
 import { DueQueues, type DueRows } from '../outbox/due-queues.ts';
 import type { Service, Tx } from '../service.ts';
-import { maxDelayMs, readSending, recordAttempt } from './attempts.ts';
-import { signatureHeaders } from './signature.ts';
-import { getSelection, isTold, openSigningSecrets, retryForMs } from './webhooks.ts';
+import { maxDelayMs, readSendings, recordAttempt, type Sending } from './attempts.ts';
+import { signatureHeaders, signingKey } from './signature.ts';
+import { getSelection, isTold, retryForMs, signingSecrets, type SealedSecret } from './webhooks.ts';
 
 /** Attempts at once for one webhook, so that a slow receiver takes nothing from the others. */
 const maxConcurrent = 4;
 const pageSize = 500;
 /** Deliveries that one transaction stores. */
-const deliveriesPerWrite = 100;
+const deliveriesPerWrite = 50;
 /** After so many events that a webhook does not select, its position is saved, so that a restart reads no further back. */
 const positionInterval = 5_000;
 const retryDelayMs = 5_000;
+/** While users leave the loop little time, the log is read no sooner than so long after the last time, ms: rows that are
+ * stored together cost a fraction of what each alone does. */
+const gatherMs = 100;
+/** Pages of the log that are read before what is due is looked at again. */
+const pagesPerRun = 2;
+/** How long a bite holds the loop, ms: an attempt with what is read and written for it, and the storing of one delivery. */
+const attemptMs = 0.3;
+const storingMs = 0.015;
 
 /**
  * Begins to deliver, for all organizations.
@@ -45,6 +54,8 @@ class WebhookQueue {
   /** Whether it was read up to the position that all share. */
   caughtUp = false;
   #selection: ReadonlySet<string> | null;
+  /** Of the secrets that signed last: to open one costs as much as the request. */
+  #keys: readonly { readonly sealed: Uint8Array; readonly key: KeyObject }[] = [];
 
   constructor(row: WebhookRow) {
     this.row = row;
@@ -56,6 +67,18 @@ class WebhookQueue {
     this.row = row;
     this.savedSeq = Math.max(this.savedSeq, row.position);
     this.#selection = toSet(getSelection(row));
+  }
+
+  /** The keys of secrets, each opened once for as long as it is used. */
+  keysOf(secrets: readonly SealedSecret[]): KeyObject[] {
+    this.#keys = secrets.map(
+      ({ sealed, open }) =>
+        this.#keys.find((one) => Buffer.compare(one.sealed, sealed) === 0) ?? {
+          sealed,
+          key: signingKey(open()),
+        },
+    );
+    return this.#keys.map(({ key }) => key);
   }
 
   /** An event that the webhook may receive and has no delivery of yet. */
@@ -87,6 +110,11 @@ class WebhookDelivery {
   #savedThrough = 0;
   #configurationStale = true;
   #logStale = true;
+  /** Rows of attempts that begin in this turn, and the read of all of them. */
+  readonly #toRead: WebhookDeliveryRow[] = [];
+  #reading: ReturnType<typeof readSendings> | null = null;
+  /** Runs until the log may be read again, while users leave the loop little time. */
+  #gathering: NodeJS.Timeout | null = null;
 
   constructor(service: Service, send: SendWebhook, onError: (error: unknown) => void) {
     const { store, clock } = service.engine;
@@ -108,6 +136,7 @@ class WebhookDelivery {
   async stop(): Promise<void> {
     this.#stop.abort();
     this.#unsubscribe();
+    if (this.#gathering !== null) clearTimeout(this.#gathering);
     await this.#loop.stop();
     await this.#due.stop();
   }
@@ -121,7 +150,21 @@ class WebhookDelivery {
     }
     this.#configurationStale ||= configuration !== null;
     this.#logStale = true;
-    this.#loop.wake();
+    // What gathers wakes it.
+    if (configuration !== null || !this.#gathers) this.#loop.wake();
+  }
+
+  /** Whether what comes is left in the log for a moment, to be stored together. */
+  get #gathers(): boolean {
+    return this.#gathering !== null && this.#service.engine.pace.isCrowded();
+  }
+
+  #gather(): void {
+    if (this.#stop.signal.aborted || !this.#service.engine.pace.isCrowded()) return;
+    this.#gathering ??= setTimeout(() => {
+      this.#gathering = null;
+      if (this.#logStale) this.#loop.wake();
+    }, gatherMs).unref();
   }
 
   /** The usual case must cost nothing: the next events in the log, none that a webhook wants. */
@@ -140,7 +183,7 @@ class WebhookDelivery {
     try {
       this.#position ??= await lastEventSeq(this.#service);
       if (this.#configurationStale) await this.#readWebhooks();
-      if (this.#logStale) await this.#readLog(this.#position);
+      if (this.#logStale && !this.#gathers) await this.#readLog(this.#position);
       await this.#due.look();
     } catch (error) {
       this.#configurationStale = true;
@@ -173,23 +216,39 @@ class WebhookDelivery {
     // A webhook that was created or switched on by another process may be behind the others.
     const behind = queues.filter(({ caughtUp }) => !caughtUp);
     if (behind.length > 0)
-      await this.#collect(behind, Math.min(...behind.map(({ savedSeq }) => savedSeq)), position);
+      await this.#collect(behind, Math.min(...behind.map(({ savedSeq }) => savedSeq)), position, Infinity);
     for (const queue of behind) queue.caughtUp = true;
-    this.#position = await this.#collect(queues, position, Number.MAX_SAFE_INTEGER);
+    this.#position = await this.#collect(queues, position, Number.MAX_SAFE_INTEGER, pagesPerRun);
+    this.#gather();
     this.#savedThrough = Math.min(...queues.map(({ savedSeq }) => savedSeq));
   }
 
-  /** Turns the events after `from` into deliveries. @returns the number of the last event read */
-  async #collect(queues: readonly WebhookQueue[], from: number, through: number): Promise<number> {
-    const { store, clock } = this.#service.engine;
-    for (let last = from; ;) {
+  /**
+   * Turns the events after `from` into deliveries.
+   * @param pages how many at most: what follows them is left for the next run
+   * @returns the number of the last event read
+   */
+  async #collect(
+    queues: readonly WebhookQueue[],
+    from: number,
+    through: number,
+    pages: number,
+  ): Promise<number> {
+    const { store, clock, pace } = this.#service.engine;
+    let last = from;
+    for (let page = 0; ; page += 1) {
       if (last >= through || this.#stop.signal.aborted) return last;
+      if (page >= pages) {
+        this.#logStale = true;
+        this.#loop.wake();
+        return last;
+      }
       const after = last;
       const events = await store.read(({ repositories }) => repositories.events.after(after, pageSize));
-      const page = events.filter(({ seq }) => seq <= through);
-      const end = page.at(-1)?.seq;
+      const read = events.filter(({ seq }) => seq <= through);
+      const end = read.at(-1)?.seq;
       if (end === undefined) return last;
-      const byOrganization = Map.groupBy(page, (event) => event.organization_id);
+      const byOrganization = Map.groupBy(read, (event) => event.organization_id);
       const selected = queues.map((queue) => ({
         queue,
         events: (byOrganization.get(queue.row.organization_id) ?? []).filter((event) =>
@@ -199,14 +258,19 @@ class WebhookDelivery {
       const saved = selected.filter(
         ({ queue, events: some }) => some.length > 0 || end - queue.savedSeq >= positionInterval,
       );
-      for (const part of inParts(saved, end))
+      for (const part of inParts(saved, end)) {
+        const rows = part.reduce((sum, { events: some }) => sum + some.length, 1);
+        await pace.turn(rows * storingMs, this.#stop.signal);
+        if (this.#stop.signal.aborted) return last;
         await store.write(
           part.map(({ queue }) => scopeOfWebhook(queue.row)),
           async (tx) => {
             for (const { queue, events: some, through } of part)
               await addDeliveries(tx, clock, queue.row, some, through);
           },
+          'behind',
         );
+      }
       for (const { queue, events: some } of saved) {
         queue.savedSeq = Math.max(queue.savedSeq, end);
         if (some.length > 0) this.#due.check(queue.row.id);
@@ -222,10 +286,25 @@ class WebhookDelivery {
     }));
   }
 
+  /** Attempts that begin together share a read. */
+  async #readSending(row: WebhookDeliveryRow): Promise<Sending | null> {
+    this.#toRead.push(row);
+    this.#reading ??= Promise.resolve().then(() => {
+      const rows = this.#toRead.splice(0);
+      this.#reading = null;
+      return readSendings(this.#service, rows);
+    });
+    const read = (await this.#reading).get(row.id);
+    if (read === undefined) throw new Error('a delivery was not read');
+    return read();
+  }
+
   async #attempt(webhookId: string, row: WebhookDeliveryRow, signal: AbortSignal): Promise<void> {
-    const { clock } = this.#service.engine;
-    if (!this.#queues.has(webhookId)) return undefined;
-    const sending = await readSending(this.#service, row);
+    const { clock, pace } = this.#service.engine;
+    await pace.turn(attemptMs, signal);
+    const queue = this.#queues.get(webhookId);
+    if (signal.aborted || queue === undefined) return undefined;
+    const sending = await this.#readSending(row);
     if (sending === null) {
       // Removed or switched off, and not heard of yet.
       this.#configurationStale = true;
@@ -238,7 +317,7 @@ class WebhookDelivery {
       'content-type': 'application/json',
       'user-agent': 'Deskbell-Webhooks/1',
       ...signatureHeaders(
-        openSigningSecrets(this.#service, webhook),
+        queue.keysOf(signingSecrets(this.#service, webhook)),
         row.id,
         Math.floor(clock.now() / 1000),
         body,
@@ -291,9 +370,21 @@ async function addDeliveries(
   const webhook = await webhooks.byId(id);
   // Removed or switched off since it was read.
   if (webhook?.enabled !== 1) return;
+  /** Whether anything of a conversation waits; null: it is gone. Asked once for each. */
+  const waits = new Map<string, boolean | null>();
   for (const event of events) {
-    if (!isTold(event.type) || (await conversations.byId(event.conversation_id)) === undefined) continue;
-    const isFirst = (await webhooks.nextInTurn(id, event.conversation_id)) === undefined;
+    if (!isTold(event.type)) continue;
+    const conversationId = event.conversation_id;
+    if (!waits.has(conversationId))
+      waits.set(
+        conversationId,
+        (await conversations.byId(conversationId)) === undefined
+          ? null
+          : (await webhooks.nextInTurn(id, conversationId)) !== undefined,
+      );
+    const isFirst = waits.get(conversationId) === false;
+    if (waits.get(conversationId) === null) continue;
+    waits.set(conversationId, true);
     const now = clock.now();
     await webhooks.insertDelivery({
       id: clock.newId(),

@@ -38,12 +38,19 @@ function openWebhookSecret(service: Service, row: WebhookRow): string {
   return service.secrets.open(row.sealed, sealContext(row));
 }
 
+/** A secret as its row has it, and how to open it. */
+export interface SealedSecret {
+  readonly sealed: Uint8Array;
+  open(): string;
+}
+
 /** The secrets to sign with: the present one, and after a rotation the one before it, as long as that holds. */
-export function openSigningSecrets(service: Service, row: WebhookRow): [string, ...string[]] {
-  const present = openWebhookSecret(service, row);
-  return row.previous_sealed !== null && overlapEnd(service, row) !== null
-    ? [present, service.secrets.open(row.previous_sealed, previousContext(row))]
-    : [present];
+export function signingSecrets(service: Service, row: WebhookRow): SealedSecret[] {
+  const { sealed, previous_sealed: previous } = row;
+  const secrets: SealedSecret[] = [{ sealed, open: () => openWebhookSecret(service, row) }];
+  if (previous !== null && overlapEnd(service, row) !== null)
+    secrets.push({ sealed: previous, open: () => service.secrets.open(previous, previousContext(row)) });
+  return secrets;
 }
 
 /** Until when the previous secret signs as well, ms; null: it does not. */
