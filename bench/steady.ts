@@ -113,6 +113,32 @@ class Work {
   }
 }
 
+/**
+ * Every message is a delivery that has arrived or waits, or an event that the webhook's position has not reached.
+ * @param taken what the receiver has answered
+ * @throws Error when one was lost
+ */
+function assertDelivered(database: string, taken: number): void {
+  const file = new Database(database, { readonly: true, timeout: 5_000 });
+  try {
+    const counts = file
+      .prepare<[], { events: number; ahead: number; kept: number; delivered: number }>(
+        `with told as (
+           select seq from events join webhooks using (organization_id) where type = 'message:new'
+         )
+         select (select count(*) from told) as events,
+           (select count(*) from told where seq > (select position from webhooks)) as ahead,
+           (select count(*) from webhook_deliveries where status in ('waiting', 'delivered')) as kept,
+           (select count(*) from webhook_deliveries where status = 'delivered') as delivered`,
+      )
+      .get();
+    if (counts === undefined || counts.ahead + counts.kept !== counts.events || counts.delivered > taken)
+      throw new Error(`deliveries were lost: ${JSON.stringify({ ...counts, taken })}`);
+  } finally {
+    file.close();
+  }
+}
+
 async function sendRound(
   { server, child, generator, database }: Contender,
   since: number,
@@ -178,6 +204,10 @@ export async function steadyCost(
         contender.half.push(await sendRound(contender, since, seconds, median(contender.rates) / 2));
         await end?.();
       }
+    assertDelivered(
+      contenders[0]?.database ?? '',
+      await receiver.request<number>('hold' satisfies ReceiverOrder),
+    );
     for (const { generator, child } of contenders) {
       await generator.stop();
       await child.stop();
