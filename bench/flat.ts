@@ -22,8 +22,13 @@ const openWanted = 50;
 const asked = 100;
 /** Of a search, which takes longer. */
 const searched = 10;
-/** Messages with the word that is searched, and with words that begin alike. */
+/** Messages with the word that is searched, and with words that begin alike; conversations with a subject, or a visitor's name. */
 const found = 20;
+/** What subjects are made of, three words and a number each, and names of visitors, two of which make an address. */
+const subjectWords =
+  'account address advice agreement amount answer application appointment arrival balance battery billing booking box brand broken cable calendar cancel card catalogue change charge charger claim code collection colour complaint confirmation contract copy coupon credit customs damaged date delay delivery deposit details device discount document download email error exchange export failure fee garden gift guide holiday import incomplete instructions insurance invoice item keyboard language late letter licence limit login logo lost mailbox manual material membership message missing mistake model month network newsletter notice number offer order packaging parcel password payment phone picture plan postage price printer problem product profile question quality quote receipt refund registration reminder renewal repair replacement report return review sample screen security service setting shipment shop size software spare status stock store subscription summer support tax ticket tracking transfer travel update upgrade visit voucher warranty website weight winter wireless wrong';
+const names =
+  'Abigail Adrian Alice Amina Andreas Anna Antonio Ben Bianca Carlos Chiara Chloe Clara Daniel David Diego Elena Elias Emil Emma Erik Eva Fatima Felix Finn Flora Gabriel Greta Hannah Hassan Helena Hugo Ida Ingrid Isaac Ivan Jakob Jana Jonas Julia Karim Kasper Laila Lara Leon Lina Lucas Magnus Maja Maria Martin Mateo Maya Mehmet Mila Mina Nadia Nina Noah Nora Olga Oliver Omar Oscar Paula Pedro Petra Rafael Rosa Samir Sara Simon Sofia Stefan Thea Thomas Tim Valentina Vera Viktor Yara Yusuf Zoe';
 const startRuns = 5;
 
 /** What is asked, and how often in one measurement. */
@@ -55,6 +60,15 @@ function fill(
   const numbers = (count: number): string =>
     `with recursive numbers(n) as (select 0 union all select n + 1 from numbers where n + 1 < ${count})`;
   const every = Math.floor((conversations * messagesEach) / found);
+  const pick = (words: string, turn: number): string => {
+    const all = words.split(' ');
+    return `('${JSON.stringify(all)}' ->> ((${turn} * (n + 7) + n / ${all.length + turn}) % ${all.length}))`;
+  };
+  const some = Math.floor(conversations / found);
+  const rare = `(n % ${some} = 1 and n / ${some} < ${found})`;
+  const subject = `concat_ws(' ', ${pick(subjectWords, 1)}, ${pick(subjectWords, 41)},
+    iif(${rare}, 'zeppelin', ${pick(subjectWords, 67)}), n % 9973)`;
+  const [first, second] = [pick(names, 1), `iif(${rare}, 'Quillfeather', ${pick(names, 29)})`];
   /** Words that many have, one that a few have, and as many that begin alike. */
   const content = `printf('word%d %s %s %.170c', n % 5000, iif(n % ${every} = 1, 'needle', 'often'),
     iif(n % ${every} = 2, 'begin' || (n / ${every}), 'usual'), 'x')`;
@@ -63,15 +77,17 @@ function fill(
     file
       .prepare(
         `${numbers(conversations)} insert into visitors (id, visitor_id, organization_id, application_id, mode,
-           verified, verified_fields, attributes, created_at)
-         select ${id(1, 'n')}, ${id(2, 'n')}, ?, ?, 'live', 0, '', '{}', ${begun} + n * ${apart} from numbers`,
+           name, email, verified, verified_fields, attributes, created_at)
+         select ${id(1, 'n')}, ${id(2, 'n')}, ?, ?, 'live', ${first} || ' ' || ${second},
+           lower(${first} || '.' || ${second}) || n || '@mail' || (n % 7) || '.example', 0, '', '{}', ${begun} + n * ${apart}
+         from numbers`,
       )
       .run(organizationId, applicationId);
     file
       .prepare(
         `${numbers(conversations)} insert into conversations (id, organization_id, application_id, visitor_key, mode,
            status, subject, last_seq, last_visitor_seq, created_at, updated_at)
-         select ${id(3, 'n')}, ?, ?, ${id(1, 'n')}, 'live', ${status}, 'A question', ${messagesEach}, ${messagesEach},
+         select ${id(3, 'n')}, ?, ?, ${id(1, 'n')}, 'live', ${status}, ${subject}, ${messagesEach}, ${messagesEach},
            ${begun} + n * ${apart}, ${begun} + n * ${apart} from numbers`,
       )
       .run(organizationId, applicationId);
@@ -186,10 +202,11 @@ async function openSide(data: string, messages: number): Promise<Side> {
     if (payload.messages.length !== messagesEach - 1)
       throw new Error(`${payload.messages.length} messages were caught up on`);
   };
-  const search = async (q: string): Promise<void> => {
+  const search = async (q: string, wanted = found): Promise<void> => {
     const { total } = await member('staff.conversations.list', { q });
-    if (total !== found) throw new Error(`${total} conversations have ${q}`);
+    if (total !== wanted) throw new Error(`${total} conversations have ${q}`);
   };
+  const conversations = Math.max(openWanted, Math.ceil(messages / messagesEach));
   const count = file.prepare<[], { count: number }>('select count(*) as count from messages');
   const often = (run: Ask['run']): Ask => ({ times: asked, run });
   return {
@@ -213,6 +230,9 @@ async function openSide(data: string, messages: number): Promise<Side> {
       ['queue: everything', often(() => member('staff.conversations.list', {}))],
       [`search of a word in ${found} messages`, { times: searched, run: () => search('needle') }],
       [`search of a beginning of ${found} words`, { times: searched, run: () => search('begi') }],
+      [`search of a part of ${found} subjects`, { times: searched, run: () => search('eppeli') }],
+      [`search of a part of ${found} names and addresses`, { times: searched, run: () => search('LLFEATH') }],
+      ['search of a part of every address', { times: 1, run: () => search('.exam', conversations) }],
     ]),
     messages: () => count.get()?.count ?? 0,
     close: async () => {
