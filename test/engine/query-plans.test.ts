@@ -66,6 +66,22 @@ describe('the queue', () => {
   });
 });
 
+/** FTS5 takes whole numbers alone for the bounds of its rows, and the driver hands over others. */
+function expectWholeBounds(text: string): void {
+  const bounds = [...text.matchAll(/"rowid" [<>]=? (.{5})/g)].map(([, bound]) => bound);
+  expect(bounds, text).toEqual(['cast(', 'cast(']);
+}
+
+describe('the search for words', () => {
+  it('begins where it is told to, in place of reading all entries up to there', () => {
+    createRepositories(createRunner(db));
+    const texts = preparedQueries.map(({ compiled }) => compiled.sql);
+    const [words = '', ...others] = texts.filter((text) => text.includes('search match '));
+    expect(others).toEqual([]);
+    expectWholeBounds(words);
+  });
+});
+
 function planOf(text: string): string {
   return db
     .prepare<unknown[], { detail: string }>(`explain query plan ${text}`)

@@ -33,6 +33,14 @@ export function bound<T>(value: T): RawBuilder<T> {
   return twoFaced({ sqlite: sql<T>`(select ${value})`, postgres: sql<T>`${value}` });
 }
 
+/**
+ * A number that bounds an FTS5 table's rows. The driver hands numbers over as floating-point ones, for which FTS5 would
+ * read all rows from the first on: it begins at whole numbers only.
+ */
+export function whole(value: number): RawBuilder<number> {
+  return twoFaced({ sqlite: sql<number>`cast(${value} as integer)`, postgres: sql<number>`${value}` });
+}
+
 /** The texts of a group in one, in no order. */
 export function joined(column: string, separator: string): RawBuilder<string | null> {
   return twoFaced({

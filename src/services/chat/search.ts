@@ -7,6 +7,7 @@ import type { Service, Tx } from '../service.ts';
 import type { SearchStretch, WordQuery } from '../../engine/repositories/search.ts';
 import type { UnindexedMessage } from '../../engine/rows.ts';
 import { computeSlice, writeSlice, type SliceBudget } from '../core/slices.ts';
+import { spanAfter } from './search-span.ts';
 
 // Made when it is first needed: a command that searches nothing should not wait for it.
 let segmenter: Intl.Segmenter | undefined;
@@ -54,10 +55,10 @@ export function searchQuery(text: string): WordQuery | null {
 const maxMatches = 5_000;
 /** Of the words that begin as the last one, so many are looked for, the first ones by the alphabet. */
 const maxEndings = 200;
+/** Entries of the index that the first stretch reaches over, where several words must occur. */
+const firstSpan = 50_000;
 /** Looked up in one turn of the loop: words, and matching messages. */
 const perTurn = { endings: 100, matches: 500 };
-/** Entries of the index that are searched in one turn: more once a turn was short, fewer once it was long, ms. */
-const stretch = { first: 50_000, least: 5_000, short: 4, long: 12 };
 
 /**
  * The conversations of an organization in which one of its newest 5,000 matching messages is, in no order. In turns of
@@ -75,7 +76,9 @@ export async function searchMessages(
   const query = { ...typed, endings: await findEndings(service, organizationId, typed.prefix) };
   const found = new Set<string>();
   let matches = 0;
-  let next: SearchStretch = { before: null, span: stretch.first, most: perTurn.matches };
+  // Of one word, or one of several, each entry that is looked at is a match: so many are looked at as are enough.
+  const span = query.words.length === 0 ? Number.MAX_SAFE_INTEGER : firstSpan;
+  let next: SearchStretch = { before: null, span, most: perTurn.matches };
   for (;;) {
     const asked = next;
     let took = 0;
@@ -92,12 +95,6 @@ export async function searchMessages(
     if (before === null || matches >= maxMatches) return [...found];
     next = { ...asked, before, span: spanAfter(asked.span, took) };
   }
-}
-
-/** How far the next stretch reaches. @param took how long this one took, ms */
-function spanAfter(span: number, took: number): number {
-  if (took < stretch.short) return span * 4;
-  return took > stretch.long ? Math.max(stretch.least, Math.floor(span / 2)) : span;
 }
 
 /** The words that begin as the last one that was typed; undefined: the database finds beginnings by itself. */

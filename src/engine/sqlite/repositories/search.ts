@@ -2,7 +2,7 @@
 // means is services/search.ts.
 import type { SearchRepository, WordQuery } from '../../repositories/search.ts';
 import { sql } from 'kysely';
-import { isOneOf } from '../dialect.ts';
+import { isOneOf, whole } from '../dialect.ts';
 import { twoFaced } from '../../../../migrations/columns.ts';
 import {
   all,
@@ -97,8 +97,8 @@ const matching = prepare<{
             postgres: sql<boolean>`words @@ (${p.query}::tsquery)`,
           }),
         )
-        .where('search.rowid', '<', p.before)
-        .where('search.rowid', '>=', p.from)
+        .where('search.rowid', '<', whole(p.before))
+        .where('search.rowid', '>=', whole(p.from))
         .orderBy('search.rowid', 'desc')
         .limit(p.most)
         .as('found'),
