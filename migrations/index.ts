@@ -23,6 +23,7 @@ import * as mail from './0019-mail.ts';
 import * as searchWords from './0020-search-words.ts';
 import * as messagePlaces from './0021-message-places.ts';
 import * as webhookTurns from './0022-webhook-turns.ts';
+import * as substrings from './0023-substrings.ts';
 
 export interface Migration {
   readonly name: string;
@@ -52,4 +53,5 @@ export const migrations: readonly Migration[] = [
   { name: '0020-search-words', up: searchWords.up },
   { name: '0021-message-places', up: messagePlaces.up },
   { name: '0022-webhook-turns', up: webhookTurns.up },
+  { name: '0023-substrings', up: substrings.up },
 ];

@@ -186,4 +186,38 @@ CREATE TRIGGER messages_of_conversation_removed before delete on conversations b
      delete from conversation_numbers where conversation_id = old.id;
    end;
 CREATE INDEX "webhook_deliveries_in_turn" on "webhook_deliveries" ("conversation_id", "webhook_id", "event_seq") where "status" = 'waiting' and "in_turn" = 1;
+CREATE VIEW search_subjects_words (place, words) as
+         select rowid, coalesce((
+    with recursive at(i) as (select 1 union all select i + 1 from at where i < length(subject))
+    select group_concat(substr(organization_id, -12) || 'x' || hex(substr(lower(subject), i, 3)), ' ') from at), '') from conversations where (subject is not null);
+CREATE VIRTUAL TABLE search_subjects using fts5(
+         words, content = 'search_subjects_words', content_rowid = 'place', detail = none, columnsize = 0, tokenize = 'ascii');
+insert into search_subjects (search_subjects, rank) values ('secure-delete', 1);
+CREATE VIRTUAL TABLE search_subjects_vocabulary using fts5vocab(search_subjects, instance);
+CREATE TRIGGER search_subjects_added after insert on conversations when (new.subject is not null) begin insert into search_subjects (rowid, words) select place, words from search_subjects_words where place = new.rowid; end;
+CREATE TRIGGER search_subjects_changing before update of subject, organization_id on conversations
+         when (old.subject is not null) and (old.subject is not new.subject or old.organization_id is not new.organization_id) begin insert into search_subjects (search_subjects, rowid, words)
+      select 'delete', place, words from search_subjects_words where place = old.rowid; end;
+CREATE TRIGGER search_subjects_changed after update of subject, organization_id on conversations
+         when (new.subject is not null) and (old.subject is not new.subject or old.organization_id is not new.organization_id) begin insert into search_subjects (rowid, words) select place, words from search_subjects_words where place = new.rowid; end;
+CREATE TRIGGER search_subjects_removed before delete on conversations when (old.subject is not null) begin insert into search_subjects (search_subjects, rowid, words)
+      select 'delete', place, words from search_subjects_words where place = old.rowid; end;
+CREATE VIEW search_visitors_words (place, words) as
+         select rowid, coalesce((
+    with recursive at(i) as (select 1 union all select i + 1 from at where i < length(name))
+    select group_concat(substr(organization_id, -12) || 'x' || hex(substr(lower(name), i, 3)), ' ') from at), '') || ' ' || coalesce((
+    with recursive at(i) as (select 1 union all select i + 1 from at where i < length(email))
+    select group_concat(substr(organization_id, -12) || 'x' || hex(substr(lower(email), i, 3)), ' ') from at), '') from visitors where (name is not null or email is not null);
+CREATE VIRTUAL TABLE search_visitors using fts5(
+         words, content = 'search_visitors_words', content_rowid = 'place', detail = none, columnsize = 0, tokenize = 'ascii');
+insert into search_visitors (search_visitors, rank) values ('secure-delete', 1);
+CREATE VIRTUAL TABLE search_visitors_vocabulary using fts5vocab(search_visitors, instance);
+CREATE TRIGGER search_visitors_added after insert on visitors when (new.name is not null or new.email is not null) begin insert into search_visitors (rowid, words) select place, words from search_visitors_words where place = new.rowid; end;
+CREATE TRIGGER search_visitors_changing before update of name, email, organization_id on visitors
+         when (old.name is not null or old.email is not null) and (old.name is not new.name or old.email is not new.email or old.organization_id is not new.organization_id) begin insert into search_visitors (search_visitors, rowid, words)
+      select 'delete', place, words from search_visitors_words where place = old.rowid; end;
+CREATE TRIGGER search_visitors_changed after update of name, email, organization_id on visitors
+         when (new.name is not null or new.email is not null) and (old.name is not new.name or old.email is not new.email or old.organization_id is not new.organization_id) begin insert into search_visitors (rowid, words) select place, words from search_visitors_words where place = new.rowid; end;
+CREATE TRIGGER search_visitors_removed before delete on visitors when (old.name is not null or old.email is not null) begin insert into search_visitors (search_visitors, rowid, words)
+      select 'delete', place, words from search_visitors_words where place = old.rowid; end;
 `;

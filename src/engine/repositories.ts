@@ -22,6 +22,7 @@ import type { VisitorDataRepository } from './repositories/visitor-data.ts';
 import type { TransferRepository } from './repositories/export-import.ts';
 import type { WebhooksRepository } from './repositories/webhooks.ts';
 import type { SearchRepository } from './repositories/search.ts';
+import type { SubstringsRepository } from './repositories/substrings.ts';
 import type { StatsRepository } from './repositories/stats.ts';
 import type { InvitationsRepository } from './repositories/invitations.ts';
 import type { BlocksRepository } from './repositories/blocks.ts';
@@ -60,6 +61,8 @@ export interface Repositories {
   readonly exportImport: TransferRepository;
   readonly webhooks: WebhooksRepository;
   readonly search: SearchRepository;
+  /** null: this database has no such index. */
+  readonly substrings: SubstringsRepository | null;
   readonly stats: StatsRepository;
   readonly invitations: InvitationsRepository;
   readonly blocks: BlocksRepository;

@@ -8,6 +8,7 @@ import { createRunner } from '../../src/engine/sqlite/connection.ts';
 import { preparedQueries, type Runner } from '../../src/engine/sqlite/query.ts';
 import { createConversationsRepository } from '../../src/engine/sqlite/repositories/conversations.ts';
 import { createMessagesRepository } from '../../src/engine/sqlite/repositories/messages.ts';
+import { createSubstringsRepository } from '../../src/engine/sqlite/repositories/substrings.ts';
 import { createRepositories } from '../../src/engine/sqlite/repositories/repositories.ts';
 
 let db: Database.Database;
@@ -79,6 +80,56 @@ describe('the search for words', () => {
     const [words = '', ...others] = texts.filter((text) => text.includes('search match '));
     expect(others).toEqual([]);
     expectWholeBounds(words);
+  });
+});
+
+describe('the search for a part of a subject, a name or an address', () => {
+  it('reaches the conversations that it names by their places and by their ids', async () => {
+    const plans: string[] = [];
+    const real = createRunner(db);
+    const repository = createConversationsRepository({
+      ...real,
+      all: async (query) => {
+        plans.push(planOf(query.sql));
+        return [];
+      },
+    });
+    const filter: ConversationFilter = {
+      organizationId: 'o',
+      text: 'some',
+      matching: [],
+      assignedTo: undefined,
+    };
+    await repository.queueOfStretch(filter, { places: [1, 2] }, 'queue', 20);
+    expect(plans[0]).toMatch(/SEARCH c USING INTEGER PRIMARY KEY \(rowid=\?\)/);
+    await repository.queueOfStretch(filter, { ids: ['a', 'b'] }, 'queue', 20);
+    expect(plans[1]).toMatch(/SEARCH c USING INDEX sqlite_autoindex_conversations_1 \(id=\?\)/);
+    for (const plan of plans) expect(plan).not.toMatch(/SCAN [cv]\b/);
+  });
+
+  it('asks the index within its bounds, and a visitor’s conversations by the visitor', async () => {
+    const texts: string[] = [];
+    const real = createRunner(db);
+    const substrings = createSubstringsRepository({
+      ...real,
+      all: (query) => {
+        texts.push(query.sql);
+        return Promise.resolve([]);
+      },
+    });
+    for (const source of ['subjects', 'visitors'] as const)
+      await substrings.matches(source, 'a', { after: 0, span: 10, most: 5 });
+    const [subjects = '', visitors = ''] = texts;
+    for (const text of texts) expectWholeBounds(text);
+    await substrings.placesOfVisitors([1, 2]);
+    // Bounds that FTS5 takes: below, and above.
+    expect(planOf(subjects)).toMatch(/SCAN search_subjects VIRTUAL TABLE INDEX \d+:M\d+><$/m);
+    expect(planOf(visitors)).toMatch(/SCAN search_visitors VIRTUAL TABLE INDEX \d+:M\d+><$/m);
+    const [, , conversations = ''] = texts;
+    expect(planOf(conversations)).toMatch(/SEARCH v USING INTEGER PRIMARY KEY \(rowid=\?\)/);
+    expect(planOf(conversations)).toMatch(
+      /SEARCH c USING COVERING INDEX conversations_by_visitor \(visitor_key=\?\)/,
+    );
   });
 });
 

@@ -163,10 +163,15 @@ function slowRepositories(repositories: Repositories): Repositories {
     ...Object.keys(repositories),
     ...Object.getOwnPropertyNames(Object.getPrototypeOf(repositories)),
   ]);
-  const all = repositories as unknown as Record<string, Record<string, unknown>>;
+  const all = repositories as unknown as Record<string, Record<string, unknown> | null>;
   for (const name of names) {
     const repository = all[name];
     if (name === '__proto__' || typeof repository !== 'object') continue;
+    // What only some databases have.
+    if (repository === null) {
+      slow[name] = null;
+      continue;
+    }
     const methods: Record<string, unknown> = {};
     for (const [method, run] of Object.entries(repository))
       methods[method] =

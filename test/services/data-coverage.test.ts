@@ -20,7 +20,9 @@ afterAll(() => app.stop());
 
 /** Indexes that SQLite keeps in tables of their own, by the table whose words they hold. */
 const isShadow = (name: string): boolean =>
-  /^(?:search|knowledge_search|knowledge_headings)_(?:data|idx|content|docsize|config)$/.test(name);
+  /^(?:search|search_subjects|search_visitors|knowledge_search|knowledge_headings)_(?:data|idx|content|docsize|config)$/.test(
+    name,
+  );
 
 /**
  * Tables that no foreign key clears, and by what they are: each is done in the transaction that removes what it belongs to,
@@ -35,6 +37,10 @@ const clearedByHand: Readonly<Record<string, string>> = {
   file_removals: 'ids of bytes that are to go, gone with them',
   search: 'with search_rows, in the same statement',
   search_vocabulary: 'words of search, a view of it',
+  search_subjects: 'with conversations, in the same statement',
+  search_subjects_vocabulary: 'words of search_subjects, a view of it',
+  search_visitors: 'with visitors, in the same statement',
+  search_visitors_vocabulary: 'words of search_visitors, a view of it',
   knowledge_search: 'with knowledge_passages, in the same statement',
   knowledge_headings: 'with knowledge_passages, in the same statement',
   knowledge_vocabulary: 'words of knowledge_search, a view of it',
@@ -81,6 +87,10 @@ const windows: Readonly<Record<string, string>> = {
   search: 'the message',
   search_scopes: 'the organization',
   search_vocabulary: 'the message',
+  search_subjects: 'the conversation',
+  search_subjects_vocabulary: 'the conversation',
+  search_visitors: 'the visitor',
+  search_visitors_vocabulary: 'the visitor',
   crawls: 'the application',
   mail_addresses: 'mail.removeBounces; digests',
   mail_settings: 'the organization',
@@ -110,6 +120,10 @@ const stays: Readonly<Record<string, string>> = {
   search_scopes: 'made anew from the messages',
   search_vocabulary: 'made anew from the messages',
   conversation_numbers: 'made anew with the conversations',
+  search_subjects: 'made anew with the conversations',
+  search_subjects_vocabulary: 'made anew with the conversations',
+  search_visitors: 'made anew with the visitors',
+  search_visitors_vocabulary: 'made anew with the visitors',
   message_places: 'made anew from the messages',
   knowledge_passages: 'made anew from the documents',
   knowledge_search: 'made anew from the documents',

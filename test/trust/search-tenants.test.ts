@@ -60,6 +60,25 @@ it('every indexed word begins with its organization', () => {
   for (const term of terms) expect(term).toMatch(/^\d+x\p{L}/u);
 });
 
+it('every trigram of a subject, a name or an address begins with its organization', async () => {
+  const ids: string[] = [];
+  for (const slug of ['gamma', 'delta']) {
+    const { id, application } = await createOrganization(app, slug);
+    const visitor = createVisitor(app, application);
+    await visitor.call('PUT', '/visitor', { name: 'Ada' });
+    await createConversation(visitor, 'A subject');
+    ids.push(id);
+  }
+  const database = new Database(join(app.folder, 'deskbell.db'), { readonly: true });
+  for (const index of ['subjects', 'visitors']) {
+    const terms = database.prepare(`select distinct term from search_${index}_vocabulary`).pluck().all();
+    const begin = ids.map((id) => `${id.slice(-12)}x`);
+    for (const own of begin) expect(terms.some((term) => String(term).startsWith(own))).toBe(true);
+    for (const term of terms) expect(begin).toContain(String(term).slice(0, 13));
+  }
+  database.close();
+});
+
 it('takes as long for a word of another tenant as for a word that is in no message', async () => {
   const search = async (q: string): Promise<number> => {
     const before = process.cpuUsage();

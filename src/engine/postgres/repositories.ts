@@ -58,6 +58,7 @@ const makers: { readonly [K in keyof Repositories]: (runner: Runner) => Reposito
   exportImport: createExportImportRepository,
   webhooks: createWebhooksRepository,
   search: createSearchRepository,
+  substrings: () => null,
   stats: createStatsRepository,
   invitations: createInvitationsRepository,
   blocks: createBlocksRepository,

@@ -57,11 +57,21 @@ export interface VisitorStretch {
   readonly ofVisitor: true;
 }
 
+/** Conversations by their ids. */
+export interface IdStretch {
+  readonly ids: readonly string[];
+}
+
+/** Conversations by their places. */
+export interface PlaceStretch {
+  readonly places: readonly number[];
+}
+
 /**
  * A bounded part of an organization's conversations. A conversation keeps its place while it changes, so a pass over all
  * stretches meets none twice.
  */
-export type QueueStretch = StateStretch | TagStretch | VisitorStretch;
+export type QueueStretch = StateStretch | TagStretch | VisitorStretch | IdStretch | PlaceStretch;
 
 /** Where a stretch ends; null: there is nothing after its beginning. */
 export interface StretchEnd<P> {
@@ -194,6 +204,8 @@ export interface ConversationsRepository {
     sort: QueueSort,
     most: number,
   ): Promise<{ rows: QueuedKey[]; total: number }>;
+  /** The places of conversations of the organization, by their ids, in no order. */
+  placesOf(organizationId: string, ids: readonly string[]): Promise<number[]>;
   facetsOfStretch(organizationId: string, stretch: StateStretch): Promise<QueueFacets[]>;
   /** Those of conversations of the organization, by their ids. */
   facetsOf(organizationId: string, ids: readonly string[]): Promise<QueueFacets[]>;

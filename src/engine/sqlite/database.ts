@@ -127,6 +127,11 @@ export interface Database {
   search: { rowid: number; words: string };
   /** A line for each time that a word occurs; SQLite alone has it. */
   search_vocabulary: { term: string };
+  /** FTS5 tables of trigrams; `rowid` is that of the conversation and of the visitor. SQLite alone has them. */
+  search_subjects: { rowid: number; words: string };
+  search_visitors: { rowid: number; words: string };
+  search_subjects_vocabulary: { term: string };
+  search_visitors_vocabulary: { term: string };
   webhooks: WebhookRow;
   webhook_deliveries: WebhookDeliveryRow;
   knowledge_documents: KnowledgeDocumentRow;

@@ -11,21 +11,24 @@ import type { MemberCall, ReadTx } from '../service.ts';
 import { queueFilter } from './queue-filter.ts';
 import { isIndexed } from './queue-index/queue-index.ts';
 import { queueIndexes } from './queue-index/queue-indexes.ts';
-import { inTurns, passByState, rowsPerTurn, type Pass } from './queue-stretches.ts';
+import { inTurns, passByList, passByState, rowsPerTurn, type Pass } from './queue-stretches.ts';
 import { catchUpForSearch, searchMessages } from './search.ts';
+import { passByText } from './text-candidates.ts';
 
-/** All conversations that may fit a filter: by its visitor, else by its rarest tag, else by their states. */
-async function passOf(call: MemberCall, filter: ConversationFilter): Promise<Pass<QueueStretch>> {
-  const { visitorId, visitorOf, tagIds = [] } = filter;
-  if (visitorId !== undefined || visitorOf !== undefined) return once({ ofVisitor: true });
-  const tagId = await rarestOf(call, tagIds);
-  return tagId === undefined ? passByState(filter.organizationId, filter) : passByTag(tagId);
+/**
+ * All conversations that the rest of a filter leaves: by its rarest tag, else by their states.
+ * @returns makes a pass from the beginning
+ */
+async function passesOf(call: MemberCall, filter: ConversationFilter): Promise<() => Pass<QueueStretch>> {
+  const tagId = await rarestOf(call, filter.tagIds ?? []);
+  return () => (tagId === undefined ? passByState(filter.organizationId, filter) : passByTag(tagId));
 }
 
-function once(stretch: QueueStretch): Pass<QueueStretch> {
+/** Those of the one visitor that a filter names. */
+function passByVisitor(): Pass<QueueStretch> {
   let done = false;
   return (_tx, most) => {
-    const next = done ? null : { stretch, rows: most };
+    const next = done ? null : { stretch: { ofVisitor: true } as const, rows: most };
     done = true;
     return Promise.resolve(next);
   };
@@ -99,21 +102,42 @@ async function findFitting(
   sort: QueueSort,
   most: number,
 ): Promise<{ ids: string[]; total: number }> {
-  const pass = await passOf(call, filter);
   let kept: QueuedKey[] = [];
   let total = 0;
-  await inTurns(call, pass, async (tx, stretch) => {
-    // One is asked for at least: with it comes how many there are.
-    const found = await tx.repositories.conversations.queueOfStretch(
-      filter,
-      stretch,
-      sort,
-      Math.max(most, 1),
-    );
-    total += found.total;
-    kept = merge(kept, found.rows, most);
-  });
+  const lookThrough = (pass: Pass<QueueStretch>, asked: ConversationFilter): Promise<void> =>
+    inTurns(call, pass, async (tx, stretch) => {
+      // One is asked for at least: with it comes how many there are.
+      const found = await tx.repositories.conversations.queueOfStretch(
+        asked,
+        stretch,
+        sort,
+        Math.max(most, 1),
+      );
+      total += found.total;
+      kept = merge(kept, found.rows, most);
+    });
+  for (const { pass, asked } of await passesFor(call, filter)) await lookThrough(pass, asked);
   return { ids: kept.map(({ id }) => id), total };
+}
+
+/** What is looked through for a filter, and what is asked there. No conversation is in two of these passes. */
+async function passesFor(
+  call: MemberCall,
+  filter: ConversationFilter,
+): Promise<{ pass: Pass<QueueStretch>; asked: ConversationFilter }[]> {
+  const { text, matching } = filter;
+  if (filter.visitorId !== undefined || filter.visitorOf !== undefined)
+    return [{ pass: passByVisitor(), asked: filter }];
+  const passes = await passesOf(call, filter);
+  const byText = text === undefined ? null : await passByText(call, { ...filter, text }, passes());
+  if (byText === null) return [{ pass: passes(), asked: filter }];
+  return [
+    {
+      pass: passByList(matching, (ids) => ({ ids })),
+      asked: { ...filter, text: undefined, matching: [] },
+    },
+    { pass: byText, asked: { ...filter, matching: [] } },
+  ];
 }
 
 /** The conversations with a message that has the words of a question; none where it asks for no words. */

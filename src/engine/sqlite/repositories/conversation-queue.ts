@@ -23,8 +23,12 @@ function queueBase(filter: ConversationFilter, stretch: QueueStretch) {
     return base
       .where(withoutIndex('c.organization_id'), '=', filter.organizationId)
       .where('c.id', 'in', withEveryTag(stretch, filter.tagIds ?? []));
-  if ('ofVisitor' in stretch)
-    return base.where(withoutIndex('c.organization_id'), '=', filter.organizationId);
+  if ('ofVisitor' in stretch || 'ids' in stretch || 'places' in stretch) {
+    const own = base.where(withoutIndex('c.organization_id'), '=', filter.organizationId);
+    if ('ids' in stretch) return own.where(isOneOf('c.id', JSON.stringify(stretch.ids)));
+    if ('places' in stretch) return own.where(isOneOfNumbers('c.rowid', JSON.stringify(stretch.places)));
+    return own;
+  }
   return base
     .where('c.organization_id', '=', filter.organizationId)
     .where('c.mode', '=', stretch.mode)
@@ -304,6 +308,13 @@ const facetsAt = prepare<{ organization_id: string; places: string }>()((_db, p)
     .where(withoutIndex('c.organization_id'), '=', p.organization_id)
     .where(isOneOfNumbers('c.rowid', p.places)),
 );
+const placesOf = prepare<{ organization_id: string; ids: string }>()((db, p) =>
+  db
+    .selectFrom('conversations as c')
+    .select(sql<number>`c.rowid`.as('place'))
+    .where(withoutIndex('c.organization_id'), '=', p.organization_id)
+    .where(isOneOf('c.id', p.ids)),
+);
 const lastQueueChange = prepare<object>()((db) =>
   db.selectFrom('queue_changes').select((e) => e.fn.max('number').as('number')),
 );
@@ -330,6 +341,7 @@ export function createQueueQueries(
   | 'stretchByState'
   | 'stretchByTag'
   | 'queueOfStretch'
+  | 'placesOf'
   | 'facetsOfStretch'
   | 'facetsOf'
   | 'facetsAt'
@@ -360,6 +372,10 @@ export function createQueueQueries(
       );
       return { rows, total: rows[0]?.total ?? 0 };
     },
+    placesOf: async (organizationId, ids) =>
+      (await all(runner, placesOf, { organization_id: organizationId, ids: JSON.stringify(ids) })).map(
+        ({ place }) => place,
+      ),
     facetsOfStretch: (organizationId, stretch) =>
       all(runner, facetsOfStretch, { ...stretch, organization_id: organizationId }),
     facetsOf: (organizationId, ids) =>

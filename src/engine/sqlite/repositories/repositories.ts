@@ -21,6 +21,7 @@ import { createExportImportRepository } from './export-import.ts';
 import { createVisitorDataRepository } from './visitor-data.ts';
 import { createWebhooksRepository } from './webhooks.ts';
 import { createSearchRepository } from './search.ts';
+import { createSubstringsRepository } from './substrings.ts';
 import { createStatsRepository } from './stats.ts';
 import { createInvitationsRepository } from './invitations.ts';
 import { createBlocksRepository } from './blocks.ts';
@@ -67,6 +68,7 @@ export function createRepositories(runner: ImmediateRunner, known?: KnownConvers
     exportImport: createExportImportRepository(runner),
     webhooks: createWebhooksRepository(runner),
     search: createSearchRepository(runner),
+    substrings: createSubstringsRepository(runner),
     stats: createStatsRepository(runner),
     invitations: createInvitationsRepository(runner),
     blocks: createBlocksRepository(runner),

@@ -6,6 +6,10 @@ export class Bits {
   #words = new Uint32Array(16);
   #size = 0;
 
+  get size(): number {
+    return this.#size;
+  }
+
   get isEmpty(): boolean {
     return this.#size === 0;
   }
@@ -30,6 +34,13 @@ export class Bits {
 
   has(slot: number): boolean {
     return ((this.word(slot >>> 5) >>> (slot & 31)) & 1) === 1;
+  }
+
+  /** Its numbers, from the smallest on. */
+  *[Symbol.iterator](): Generator<number, void, undefined> {
+    for (let n = 0; n < this.#words.length; n += 1)
+      for (let left = this.word(n); left !== 0; left &= left - 1)
+        yield n * 32 + 31 - Math.clz32(left & -left);
   }
 
   /** The slots 32 × n to 32 × n + 31. */

@@ -1,0 +1,142 @@
+// Queries on the index of subjects, visitors' names and addresses (migrations/0023-substrings.ts). What a text in a
+// conversation is, the queue's own comparison says; the index finds where it may be.
+import { sql } from 'kysely';
+import type { SubstringQuery, SubstringSource, SubstringsRepository } from '../../repositories/substrings.ts';
+import { isOneOfNumbers, whole } from '../dialect.ts';
+import { all, first, prepareForSqlite, type PreparedQuery, type Runner } from '../query.ts';
+
+interface Stretch {
+  query: string;
+  after: number;
+  through: number;
+  most: number;
+}
+interface SourceQueries {
+  /** The first trigram from one on: the others of its line, for each text that has it, are not read. */
+  readonly trigramFrom: PreparedQuery<{ from: string; to: string }, { term: string }>;
+  readonly last: PreparedQuery<object, { number: number | null }>;
+  readonly matching: PreparedQuery<Stretch, { number: number }>;
+}
+
+const sources: Readonly<Record<SubstringSource, SourceQueries>> = {
+  subjects: {
+    trigramFrom: prepareForSqlite<{ from: string; to: string }>()((db, p) =>
+      db
+        .selectFrom('search_subjects_vocabulary')
+        .select('term')
+        .where('term', '>=', p.from)
+        .where('term', '<', p.to)
+        .limit(1),
+    ),
+    last: prepareForSqlite<object>()((db) =>
+      db.selectFrom('conversations').select(sql<number | null>`max(rowid)`.as('number')),
+    ),
+    matching: prepareForSqlite<Stretch>()((db, p) =>
+      db
+        .selectFrom('search_subjects')
+        .select('rowid as number')
+        .where(sql<boolean>`search_subjects match ${p.query}`)
+        .where('rowid', '>', whole(p.after))
+        .where('rowid', '<=', whole(p.through))
+        .orderBy('rowid')
+        .limit(p.most),
+    ),
+  },
+  visitors: {
+    trigramFrom: prepareForSqlite<{ from: string; to: string }>()((db, p) =>
+      db
+        .selectFrom('search_visitors_vocabulary')
+        .select('term')
+        .where('term', '>=', p.from)
+        .where('term', '<', p.to)
+        .limit(1),
+    ),
+    last: prepareForSqlite<object>()((db) =>
+      db.selectFrom('visitors').select(sql<number | null>`max(rowid)`.as('number')),
+    ),
+    matching: prepareForSqlite<Stretch>()((db, p) =>
+      db
+        .selectFrom('search_visitors')
+        .select('rowid as number')
+        .where(sql<boolean>`search_visitors match ${p.query}`)
+        .where('rowid', '>', whole(p.after))
+        .where('rowid', '<=', whole(p.through))
+        .orderBy('rowid')
+        .limit(p.most),
+    ),
+  },
+};
+const placesOfVisitors = prepareForSqlite<{ numbers: string }>()((db, p) =>
+  db
+    .selectFrom('visitors as v')
+    .innerJoin('conversations as c', 'c.visitor_key', 'v.id')
+    .select(sql<number>`c.rowid`.as('place'))
+    .where(isOneOfNumbers('v.rowid', p.numbers)),
+);
+
+/** Of the pieces that begin as a text of one or two characters, so many are looked up. */
+const maxPieces = 200;
+/** Of a long text so many trigrams are looked up. */
+const maxTrigrams = 16;
+
+/** A piece of text as the index has it. */
+function indexed(organizationId: string, piece: string): string {
+  // LIKE takes ASCII letters of either case for the same, and no others.
+  const folded = piece.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
+  return `${organizationId.slice(-12).toLowerCase()}x${Buffer.from(folded).toString('hex')}`;
+}
+
+/** Trigrams that stand side by side, and the last one: those between them would add a look each, and tell little more. */
+function trigramsOf(letters: readonly string[]): string[] {
+  const last = letters.length - 3;
+  const found = new Set([letters.slice(last).join('')]);
+  for (let at = 0; at < last && found.size < maxTrigrams; at += 3)
+    found.add(letters.slice(at, at + 3).join(''));
+  return [...found];
+}
+
+/** Behind every trigram that begins with what stands before it. */
+const beyond = 'g';
+/** Stands before every sign of a trigram: with it begins what comes behind one. */
+const next = ' ';
+
+export function createSubstringsRepository(runner: Runner): SubstringsRepository {
+  /** @returns null: there are more than are looked up */
+  async function piecesFrom({ trigramFrom }: SourceQueries, beginning: string): Promise<string[] | null> {
+    const found: string[] = [];
+    for (let from = beginning; ;) {
+      const term = (await first(runner, trigramFrom, { from, to: beginning + beyond }))?.term;
+      if (term === undefined) return found;
+      if (found.length >= maxPieces) return null;
+      found.push(term);
+      from = term + next;
+    }
+  }
+  return {
+    query: async (organizationId, text): Promise<SubstringQuery | null> => {
+      const letters = Array.from(text);
+      if (letters.length >= 3) {
+        const query = trigramsOf(letters)
+          .map((trigram) => indexed(organizationId, trigram))
+          .join(' AND ');
+        return { subjects: query, visitors: query };
+      }
+      const beginning = indexed(organizationId, text);
+      const subjects = await piecesFrom(sources.subjects, beginning);
+      const visitors = subjects === null ? null : await piecesFrom(sources.visitors, beginning);
+      if (subjects === null || visitors === null) return null;
+      const oneOf = (pieces: readonly string[]): string | null =>
+        pieces.length === 0 ? null : pieces.join(' OR ');
+      return { subjects: oneOf(subjects), visitors: oneOf(visitors) };
+    },
+    matches: async (source, query, { after, span, most }) => {
+      const { last, matching } = sources[source];
+      const end = (await first(runner, last, {}))?.number ?? 0;
+      const rows = await all(runner, matching, { query, after, through: after + span, most });
+      const reached = rows.length < most ? after + span : (rows.at(-1)?.number ?? 0);
+      return { numbers: rows.map(({ number }) => number), after: reached < end ? reached : null };
+    },
+    placesOfVisitors: async (visitors) =>
+      (await all(runner, placesOfVisitors, { numbers: JSON.stringify(visitors) })).map(({ place }) => place),
+  };
+}
