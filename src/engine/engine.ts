@@ -120,8 +120,8 @@ export interface Store {
    * commit, each rolled back alone when it throws.
    * @param scope what `work` reads and changes; several where it changes several things
    * @param work touches nothing but `tx`: it may run again after a rollback, and only its last run counts
-   * @param behind no user waits for it: those of users that wait go first, for a tenth of a second at most. An engine whose
-   * writes do not wait for each other ignores it.
+   * @param behind no user waits for it: those of users that wait go first, and after a tenth of a second one of these in each
+   * commit. An engine whose writes do not wait for each other ignores it.
    * @throws StoreUnavailableError when the lock can't be had in time or storage refuses the write
    */
   write<T>(scope: Scope | readonly Scope[], work: (tx: Tx) => Soon<T>, behind?: 'behind'): Promise<T>;

@@ -83,6 +83,38 @@ it('however crowded the loop is, bites get a tenth of its time, and no more', as
   expect(taken() - before).toBeLessThanOrEqual(105);
 });
 
+it.each([15, 33])('a tenth is a tenth also where each turn of the loop takes %d ms', async (ms) => {
+  await pass(300, 1, 5);
+  const { taken } = bites();
+  await pass(100, 1, 5);
+  const before = taken();
+  for (let passed = 0; passed < 990; passed += ms) {
+    now += ms - 1;
+    active += ms - 1;
+    await pass(1, 1, 5 * ms);
+    // Each bite that waits for a promise of its own.
+    for (let turn = 0; turn < 20; turn += 1) await Promise.resolve();
+  }
+  expect(taken() - before).toBeGreaterThanOrEqual(90);
+  expect(taken() - before).toBeLessThanOrEqual(115);
+});
+
+it('what has waited is not let go all at once, also where the crowd has gone', async () => {
+  await pass(200, 1, 5);
+  useUp(100);
+  let over = 0;
+  for (let index = 0; index < 12; index += 1) void Promise.resolve(pace.turn(2)).then(() => (over += 1));
+  await pass(210, 0.1, 0);
+  const seen: number[] = [];
+  for (let step = 0; step < 4; step += 1) {
+    seen.push(over);
+    await pass(10, 0.1, 0);
+  }
+  expect(Math.max(...seen.slice(1).map((count, at) => count - seen[at]!))).toBeLessThanOrEqual(4);
+  await pass(100, 0.1, 0);
+  expect(over).toBe(12);
+});
+
 it('where a crowd leaves time, bites get most of it', async () => {
   await pass(200, 1, 5);
   const { taken } = bites();

@@ -3,7 +3,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { Engine, Tx } from '../../src/engine/engine.ts';
 import { databaseFile, openEngine, prepareFolder } from '../../src/engine/open-engine.ts';
 import { createTestClock, type TestClock } from '../helpers/clock.ts';
@@ -109,4 +109,31 @@ it('both are refused alike where another process holds the lock for too long', a
   await other.close();
   expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
   expect(order).toEqual([]);
+});
+
+it('after 20 ms of background work the lock is left to other processes, unless a user comes', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  /** Goes on for as many turns of the loop as all that waits would need. */
+  const settle = async (): Promise<number> => {
+    for (let turn = 0; turn < 50; turn += 1) await new Promise(setImmediate);
+    return order.length;
+  };
+  const behind = Array.from({ length: 9 }, (_, index) => write(`b${index}`, 'behind', 10));
+  try {
+    const ran = [await settle()];
+    vi.advanceTimersByTime(10);
+    ran.push(await settle());
+    await write('u');
+    ran.push(await settle());
+    // The user's commit takes one along.
+    expect(ran).toEqual([2, 4, 8]);
+    expect(order.indexOf('u')).toBe(4);
+  } finally {
+    for (let stretch = 0; stretch < behind.length; stretch += 1) {
+      vi.advanceTimersByTime(10);
+      await settle();
+    }
+    vi.useRealTimers();
+  }
+  await Promise.all(behind);
 });

@@ -21,6 +21,8 @@ const memoryMs = 100;
 const restful = 0.5;
 const enough = 0.7;
 const tooMuch = 0.8;
+/** A long turn of the loop counts as so many steps at most. */
+const lateSteps = 5;
 /** Time for bites in each step, ms. */
 const leastPerStep = 1;
 const mostPerStep = 8;
@@ -114,9 +116,12 @@ export class LoopPace implements Pace {
 
   #admit(): void {
     const crowded = this.isCrowded();
+    // All that waits would hold the loop if it went at once.
+    let most = mostPerStep;
     for (const next of this.#waiting) {
-      if (crowded && this.#left <= 0) return;
-      if (crowded) this.#left -= next.ms;
+      if (crowded ? this.#left <= 0 : most <= 0) return;
+      this.#left -= crowded ? next.ms : 0;
+      most -= next.ms;
       next.go();
     }
   }
@@ -134,7 +139,10 @@ export class LoopPace implements Pace {
     if (whole > 0) this.#load = active / whole;
     if (this.#load >= tooMuch) this.#perStep = Math.max(leastPerStep, this.#perStep / 2);
     else if (this.#load < enough) this.#perStep = Math.min(mostPerStep, this.#perStep * 1.25);
-    this.#left = Math.min(this.#perStep, this.#left + this.#perStep);
+    // Where bites wait, a look that comes late stands for several.
+    const steps = this.#waiting.size > 0 ? Math.min(passed / stepMs, lateSteps) : 1;
+    const step = this.#perStep * steps;
+    this.#left = Math.min(step, this.#left + step);
     const counted = now - this.#countedAt;
     if (counted < memoryMs) return;
     this.#usersBefore = (this.#users * memoryMs) / counted;

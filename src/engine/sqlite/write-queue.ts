@@ -103,6 +103,9 @@ const maxGroupMs = 15;
 const maxBehindMs = 2;
 /** One that has stood behind for so long goes first, one in each group, ms. */
 const overdueMs = 100;
+/** After so long of commits that no user waits for, the lock is free for so long, ms: another process gets it only then. */
+const behindStretchMs = 20;
+const freeMs = 10;
 /** A group of fewer operations leaves no message without its place: little is written then, and time is left for it. */
 const busyGroupSize = 5;
 const busyRetryMs = 5;
@@ -149,6 +152,10 @@ export class WriteQueue {
   readonly #places: MessagePlaces;
   #unplaced: number;
   #flushing = false;
+  /** How long commits that no user waits for have held the lock since it was left free, ms. */
+  #behindMs = 0;
+  /** Runs while the lock is left free. */
+  #free: NodeJS.Timeout | null = null;
 
   /** @param connection the one that writes; nothing else writes through it */
   constructor(connection: Connection, options: WriteQueueOptions) {
@@ -200,7 +207,11 @@ export class WriteQueue {
         since: this.#options.clock.monotonic(),
         place,
       });
-      if (this.#flushing) return;
+      if (this.#free !== null && place !== 'behind') {
+        // No user waits for it.
+        clearTimeout(this.#free);
+        this.#free = null;
+      } else if (this.#flushing) return;
       this.#flushing = true;
       // After this turn of the loop: whatever arrived with it shares the commit.
       setImmediate(() => this.#flush());
@@ -212,6 +223,12 @@ export class WriteQueue {
       if (this.#queue.length === 0 && this.#behind.length === 0) {
         this.#flushing = false;
         this.#options.onIdle();
+      } else if (this.#queue.length === 0 && this.#behindMs >= behindStretchMs) {
+        this.#behindMs = 0;
+        this.#free = setTimeout(() => {
+          this.#free = null;
+          this.#flush();
+        }, freeMs);
       } else if (again === 'later') setTimeout(() => this.#flush(), busyRetryMs);
       else setImmediate(() => this.#flush());
     });
@@ -225,6 +242,7 @@ export class WriteQueue {
     } catch (error) {
       return this.#refuse(error);
     }
+    const locked = clock.monotonic();
     const group = this.#takeGroup();
     let run: GroupRun;
     let configurationCount: number | null = null;
@@ -245,7 +263,9 @@ export class WriteQueue {
     }
     const { answers, events, configuration } = run;
     this.groupSizes.add(group.length);
-    this.commitMs.add(clock.monotonic() - began);
+    const ended = clock.monotonic();
+    this.commitMs.add(ended - began);
+    if (group.every(({ place }) => place === 'behind')) this.#behindMs += ended - locked;
     for (const { to, failed, value } of answers)
       if (failed) to.reject(value);
       else to.resolve(value);

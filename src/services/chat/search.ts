@@ -125,6 +125,9 @@ interface Runs {
   next: Promise<void> | null;
 }
 
+/** How many searches wait for the index. */
+const waitingSearches = new WeakMap<Service['engine'], number>();
+
 const runsByEngine = new WeakMap<Service['engine'], Runs>();
 
 /**
@@ -161,7 +164,10 @@ export async function catchUpForSearch(service: Service): Promise<void> {
   if (isCurrent) return;
   const { promise: late, resolve } = Promise.withResolvers<void>();
   const cancel = clock.after(maxSearchWaitMs, resolve);
+  const { engine } = service;
+  waitingSearches.set(engine, (waitingSearches.get(engine) ?? 0) + 1);
   await Promise.race([updateSearchIndex(service).catch(() => undefined), late]);
+  waitingSearches.set(engine, (waitingSearches.get(engine) ?? 1) - 1);
   cancel();
 }
 
@@ -223,7 +229,12 @@ async function indexMessages(service: Service, messages: readonly UnindexedMessa
   for (const [organization, some] of Map.groupBy(messages, (row) => row.organization_id))
     for (let done = 0; done < some.length;) {
       const rest = some.slice(done);
-      done += await writeSlice(service, { organization }, (tx, full) => indexSome(tx, rest, full));
+      done += await writeSlice(
+        service,
+        { organization },
+        (tx, full) => indexSome(tx, rest, full),
+        (waitingSearches.get(service.engine) ?? 0) > 0 ? 'awaited' : 'background',
+      );
     }
 }
 

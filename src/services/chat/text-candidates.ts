@@ -10,6 +10,8 @@ import { spanAfter } from './search-span.ts';
 
 /** Entries of the index that the first stretch reaches over, and that are enough in a turn. */
 const stretch = { first: 600_000, most: 2_000 };
+/** Visitors whose conversations are looked up in one turn. */
+const visitorsAtOnce = 50;
 /** To look at a row that an index names costs so many times what it costs in a walk through all. */
 const costOfOne = 3;
 
@@ -51,6 +53,7 @@ export async function passByText(
     outcome = await computeSlice(service, actor.organizationId, (full) =>
       service.engine.store.read(async (tx) => {
         const some = await findSome(call, tx, progress, filter, full);
+        if (some === 'too many') return some;
         return (await costsLess(tx, progress, filter, others)) ? 'too many' : some;
       }),
     );
@@ -135,13 +138,19 @@ function passByCandidates({ subjects, visitors }: Candidates, seen: Bits): Pass<
   });
   const bySubject = passByList(subjects, notSeen);
   const byVisitor = passByList(visitors, (numbers) => numbers);
+  /** Of visitors that were looked up: one may have many conversations. */
+  const waiting: number[] = [];
   return async (tx, most) => {
     const next = await bySubject(tx, most);
     if (next !== null) return next;
-    const some = await byVisitor(tx, most);
-    if (some === null) return null;
-    const places = (await tx.repositories.substrings?.placesOfVisitors(some.stretch)) ?? [];
-    const others = places.filter((place) => !subjects.has(place));
-    return { stretch: notSeen(others), rows: Math.max(some.rows, others.length) };
+    if (waiting.length === 0) {
+      const some = await byVisitor(tx, Math.min(most, visitorsAtOnce));
+      if (some === null) return null;
+      const places = (await tx.repositories.substrings?.placesOfVisitors(some.stretch)) ?? [];
+      for (const place of places) if (!subjects.has(place)) waiting.push(place);
+      if (waiting.length === 0) return { stretch: notSeen([]), rows: some.rows };
+    }
+    const places = waiting.splice(0, most);
+    return { stretch: notSeen(places), rows: places.length };
   };
 }

@@ -7,7 +7,7 @@ import type { Service } from '../service.ts';
 
 /** A slice ends after so long, or so many rows: the write lock must be free again within 50 ms. */
 const maxSliceMs = 15;
-/** While users are served: none of them may wait for long. */
+/** Of one that no user waits for, while users are served. */
 const shortSliceMs = 2;
 const maxSliceRows = 400;
 /** Between two slices, so that others who wait for the lock get it. */
@@ -22,6 +22,9 @@ const turns = { maxRunning: 1, maxRunningPerKey: 1, maxWaiting: Infinity, maxWai
 /** Whose work a slice is: an organization's, or the server's own. */
 type SliceScope = 'server' | OrganizationScope;
 
+/** Whether a user waits for the work, or it is the server's own and goes at the pace that users leave. */
+export type SliceKind = 'awaited' | 'background';
+
 /** Takes rows that were worked on just now, and says whether the slice is full. */
 export type SliceBudget = (rows: number) => boolean;
 
@@ -30,18 +33,21 @@ const writing = new WeakMap<Service['engine'], FairLimit>();
 const computing = new WeakMap<Service['engine'], FairLimit>();
 
 /**
- * Writes one slice of long work in its organization's turn, behind what users wait for, and pauses.
+ * Writes one slice of long work in its organization's turn, and pauses.
  * @param work does as much as its budget allows; the caller asks again until nothing is left
  */
 export function writeSlice<T>(
   service: Service,
   scope: SliceScope,
   work: (tx: Tx, full: SliceBudget) => Promise<T>,
+  kind: SliceKind = 'awaited',
 ): Promise<T> {
   const { engine } = service;
+  const isBackground = kind === 'background';
   return limitOf(writing, engine)(scope === 'server' ? scope : scope.organization, async () => {
-    await engine.pace.turn(shortSliceMs);
-    const done = await engine.store.write(scope, (tx) => work(tx, sliceBudget(service)), 'behind');
+    if (isBackground) await engine.pace.turn(shortSliceMs);
+    const slice = (tx: Tx): Promise<T> => work(tx, sliceBudget(service, kind));
+    const done = await engine.store.write(scope, slice, isBackground ? 'behind' : undefined);
     await sleep(pauseMs);
     return done;
   });
@@ -73,16 +79,16 @@ export async function removeInSlices(
   scope: SliceScope,
   removeSome: (tx: Tx, most: number) => Promise<number>,
   stopped: () => boolean = () => false,
+  kind: SliceKind = 'awaited',
 ): Promise<void> {
-  let left = true;
-  while (left && !stopped())
-    left = await writeSlice(service, scope, async (tx, full) => {
-      for (;;) {
-        const removed = await removeSome(tx, removedRows);
-        if (removed < removedRows) return false;
-        if (full(removed)) return true;
-      }
-    });
+  const removeSlice = async (tx: Tx, full: SliceBudget): Promise<boolean> => {
+    for (;;) {
+      const removed = await removeSome(tx, removedRows);
+      if (removed < removedRows) return false;
+      if (full(removed)) return true;
+    }
+  };
+  while (!stopped()) if (!(await writeSlice(service, scope, removeSlice, kind))) return;
 }
 
 /**
@@ -118,9 +124,12 @@ function limitOf(limits: WeakMap<Service['engine'], FairLimit>, engine: Service[
 }
 
 /** The budget of one slice, which begins now. */
-export function sliceBudget({ engine: { clock, pace } }: Pick<Service, 'engine'>): SliceBudget {
+export function sliceBudget(
+  { engine: { clock, pace } }: Pick<Service, 'engine'>,
+  kind: SliceKind = 'awaited',
+): SliceBudget {
   const began = clock.monotonic();
-  const most = pace.hasUsers() ? shortSliceMs : maxSliceMs;
+  const most = kind === 'background' && pace.hasUsers() ? shortSliceMs : maxSliceMs;
   let rows = 0;
   return (more) => {
     rows += more;

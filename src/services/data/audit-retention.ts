@@ -32,8 +32,11 @@ export async function purgeAudit(
   if (options.dryRun === true) return { retentionDays, state: 'purged', entries: due };
   let entries = 0;
   while (options.stopped?.() !== true) {
-    const removed = await writeSlice(service, 'server', ({ repositories }) =>
-      repositories.audit.removeOld(before, sliceRows),
+    const removed = await writeSlice(
+      service,
+      'server',
+      ({ repositories }) => repositories.audit.removeOld(before, sliceRows),
+      'background',
     );
     entries += removed;
     if (removed < sliceRows) break;

@@ -20,7 +20,7 @@ export async function runMaintenance(service: Service, stopped?: () => boolean):
   const { engine } = service;
   const now = engine.clock.now();
   const remove = (some: (tx: Tx, most: number) => Promise<number>): Promise<void> =>
-    removeInSlices(service, 'server', some, stopped);
+    removeInSlices(service, 'server', some, stopped, 'background');
   await remove(({ repositories }, most) => repositories.events.prune(now - eventRetentionMs, most));
   await remove(({ repositories }, most) => repositories.webhooks.prune(now - deliveryRetentionMs, most));
   await remove(({ repositories }, most) => repositories.effects.prune(now - deliveryRetentionMs, most));

@@ -294,6 +294,7 @@ async function removeExpired(
         service,
         { organization: scope.organization_id, removes: true },
         (tx, full) => step(tx, full, scope, from),
+        'background',
       );
       addCounts(counts, done.removed);
       if (done.over) break;
@@ -314,6 +315,7 @@ async function removeExpiredRest(
       service,
       { organization: scope.organization_id, removes: true },
       ({ repositories }) => repositories.aiLog.removeOld(scope, restRows),
+      'background',
     );
     if (stopped?.() === true) return;
     if (removed < restRows) break;
@@ -323,6 +325,7 @@ async function removeExpiredRest(
       service,
       { organization: scope.organization_id, removes: true },
       ({ repositories }) => repositories.drafts.removeOld(scope, restRows),
+      'background',
     );
     if (removed < restRows || stopped?.() === true) return;
   }
