@@ -84,8 +84,11 @@ function whenAdmitted<N extends OperationName>(
     const { who } = rows[name];
     assertAllowed(who, call);
     assertScope(call.actor, name);
-    call.service.engine.pace.userCame();
-    const admitted = whenReady(limitRequest(call), () => assertProven(call, name));
+    const admitted = whenReady(limitRequest(call), () => {
+      // Not one that is refused: a flood of those must not slow the webhooks of others.
+      call.service.engine.pace.userCame();
+      return assertProven(call, name);
+    });
     return admitted instanceof Promise ? admitted.then(() => goOn(call)) : goOn(call);
   } catch (error) {
     return refuse(error);

@@ -1,8 +1,9 @@
 // Owns: what is promised of connections that webhooks keep: used again, looked up again after a while, never a reason for
 // a delivery to fail, and none is kept that must not be.
-import { createServer, type Server, type ServerResponse } from 'node:http';
+import { createServer, get, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { createKeptConnections } from '../../src/net/kept-connections.ts';
 import { createWebhookClient, type SendWebhook, type WebhookResponse } from '../../src/net/webhook-client.ts';
 import { createTestClock, type TestClock } from '../helpers/clock.ts';
 import { eventually } from '../helpers/eventually.ts';
@@ -128,4 +129,38 @@ it('the address is held against what is allowed at each attempt, also beside a k
   const response = await strict({ url, headers: {}, body: '1' }, stop.signal);
   expect(response.error).toContain('private or local');
   expect(sockets).toEqual([]);
+});
+
+it('a connection that no delivery uses is closed after a few seconds, by this side', async () => {
+  server.keepAliveTimeout = 0;
+  await post('1');
+  expect(sockets[0]?.destroyed).toBe(false);
+  await eventually(() => expect(sockets[0]?.destroyed).toBe(true));
+});
+
+it('of connections to many receivers no more than 200 are kept', async () => {
+  const receivers = Array.from({ length: 204 }, () => createServer((_request, response) => response.end()));
+  const { http } = createKeptConnections(clock);
+  try {
+    await Promise.all(
+      receivers.map(async (one) => {
+        await new Promise<void>((resolve) => one.listen(0, '127.0.0.1', resolve));
+        const { port } = one.address() as AddressInfo;
+        await new Promise<void>((resolve, reject) => {
+          get({ host: '127.0.0.1', port, agent: http }, (response) =>
+            response.resume().on('close', resolve),
+          ).on('error', reject);
+        });
+      }),
+    );
+    await new Promise((resolve) => setImmediate(resolve));
+    const kept = Object.values(http.freeSockets).flat();
+    expect(kept.length).toBeGreaterThan(0);
+    expect(kept.length).toBeLessThanOrEqual(200);
+    const others = Object.values(http.sockets).flat();
+    expect(others.filter((socket) => socket?.destroyed !== true)).toEqual([]);
+  } finally {
+    http.destroy();
+    for (const one of receivers) one.close();
+  }
 });

@@ -117,3 +117,16 @@ it('at rest a webhook goes at once, and what it writes stands behind what users 
   expect(places.filter((place) => place === undefined)).toHaveLength(1);
   expect(places.filter((place) => place === 'behind').length).toBeGreaterThanOrEqual(2);
 });
+
+it('a request that is refused for its rate is no user for whom webhooks would wait', async () => {
+  const limited = await startApp({ flags: { limitVisitor: '2/m' } });
+  const { application } = await createOrganization(limited, 'acme');
+  const flood = createVisitor(limited, application);
+  const came = vi.spyOn(limited.service.engine.pace, 'userCame');
+  const statuses: number[] = [];
+  for (let index = 0; index < 5; index += 1)
+    statuses.push((await flood.call('GET', '/conversations')).status);
+  expect(statuses).toEqual([200, 200, 429, 429, 429]);
+  expect(came).toHaveBeenCalledTimes(2);
+  await limited.stop();
+});

@@ -54,7 +54,7 @@ describe('an acknowledgement', () => {
   };
 
   test.each(['1', 'a"b\\c', '\u2028\n\t', 'ü😀', '</script>', '"}},{"', 'x'.repeat(100)])(
-    'of the id %j is as any frame would be',
+    'of the id %j is what writeFrame makes of it',
     (clientMessageId) => {
       const payload = { clientMessageId, ...ids };
       expect(writeAck(payload)).toEqual(writeFrame({ type: 'message:ack', payload }));

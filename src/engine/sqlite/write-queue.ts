@@ -208,7 +208,7 @@ export class WriteQueue {
         place,
       });
       if (this.#free !== null && place !== 'behind') {
-        // No user waits for it.
+        // A user does not wait for that: the lock is taken at once.
         clearTimeout(this.#free);
         this.#free = null;
       } else if (this.#flushing) return;

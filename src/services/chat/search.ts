@@ -16,6 +16,8 @@ const cursorScope = 'server:search_cursor';
 /** Stands in the place of the cursor while all messages are indexed. */
 const unfinished = 'unfinished';
 const batchSize = 200;
+/** Texts that are read at once: a short slice has no time for more. */
+const textsAtOnce = 20;
 const pageSize = 500;
 const indexDelayMs = 250;
 /** Events within `indexDelayMs` above which the service counts as busy. */
@@ -247,14 +249,18 @@ async function indexSome(
   messages: readonly UnindexedMessage[],
   full: SliceBudget,
 ): Promise<number> {
-  const some = messages.slice(0, batchSize);
-  const texts = new Map((await search.textsOf(some.map(({ id }) => id))).map(({ id, text }) => [id, text]));
-  for (const [at, { id, organization_id }] of some.entries()) {
-    const text = texts.get(id);
-    if (text !== undefined) await search.put(id, organization_id, tokenize(text));
-    if (full(1)) return at + 1;
+  let done = 0;
+  while (done < messages.length) {
+    const some = messages.slice(done, done + textsAtOnce);
+    const texts = new Map((await search.textsOf(some.map(({ id }) => id))).map(({ id, text }) => [id, text]));
+    for (const { id, organization_id } of some) {
+      const text = texts.get(id);
+      if (text !== undefined) await search.put(id, organization_id, tokenize(text));
+      done += 1;
+      if (full(1)) return done;
+    }
   }
-  return some.length;
+  return done;
 }
 
 /**

@@ -100,6 +100,7 @@ export function startFileJob(service: Service, onError: (error: unknown) => void
         ({ repositories }, most) =>
           repositories.files.removeUnused(now - fileLimits.unusedMs, now - unscannedMs, most),
         stopped,
+        'background',
       );
       const { problem } = await removeDueBytes(service, stopped);
       const scanner = await scanWaiting(service, stopped);

@@ -18,53 +18,38 @@ interface SourceQueries {
   readonly matching: PreparedQuery<Stretch, { number: number }>;
 }
 
+/** @param rows whose rows an index is of, by their numbers */
+function queriesOf(
+  index: 'search_subjects' | 'search_visitors',
+  rows: 'conversations' | 'visitors',
+): SourceQueries {
+  return {
+    trigramFrom: prepareForSqlite<{ from: string; to: string }>()((db, p) =>
+      db
+        .selectFrom(`${index}_vocabulary`)
+        .select('term')
+        .where('term', '>=', p.from)
+        .where('term', '<', p.to)
+        .limit(1),
+    ),
+    last: prepareForSqlite<object>()((db) =>
+      db.selectFrom(rows).select(sql<number | null>`max(rowid)`.as('number')),
+    ),
+    matching: prepareForSqlite<Stretch>()((db, p) =>
+      db
+        .selectFrom(index)
+        .select('rowid as number')
+        .where(sql<boolean>`${sql.table(index)} match ${p.query}`)
+        .where('rowid', '>', whole(p.after))
+        .where('rowid', '<=', whole(p.through))
+        .orderBy('rowid')
+        .limit(p.most),
+    ),
+  };
+}
 const sources: Readonly<Record<SubstringSource, SourceQueries>> = {
-  subjects: {
-    trigramFrom: prepareForSqlite<{ from: string; to: string }>()((db, p) =>
-      db
-        .selectFrom('search_subjects_vocabulary')
-        .select('term')
-        .where('term', '>=', p.from)
-        .where('term', '<', p.to)
-        .limit(1),
-    ),
-    last: prepareForSqlite<object>()((db) =>
-      db.selectFrom('conversations').select(sql<number | null>`max(rowid)`.as('number')),
-    ),
-    matching: prepareForSqlite<Stretch>()((db, p) =>
-      db
-        .selectFrom('search_subjects')
-        .select('rowid as number')
-        .where(sql<boolean>`search_subjects match ${p.query}`)
-        .where('rowid', '>', whole(p.after))
-        .where('rowid', '<=', whole(p.through))
-        .orderBy('rowid')
-        .limit(p.most),
-    ),
-  },
-  visitors: {
-    trigramFrom: prepareForSqlite<{ from: string; to: string }>()((db, p) =>
-      db
-        .selectFrom('search_visitors_vocabulary')
-        .select('term')
-        .where('term', '>=', p.from)
-        .where('term', '<', p.to)
-        .limit(1),
-    ),
-    last: prepareForSqlite<object>()((db) =>
-      db.selectFrom('visitors').select(sql<number | null>`max(rowid)`.as('number')),
-    ),
-    matching: prepareForSqlite<Stretch>()((db, p) =>
-      db
-        .selectFrom('search_visitors')
-        .select('rowid as number')
-        .where(sql<boolean>`search_visitors match ${p.query}`)
-        .where('rowid', '>', whole(p.after))
-        .where('rowid', '<=', whole(p.through))
-        .orderBy('rowid')
-        .limit(p.most),
-    ),
-  },
+  subjects: queriesOf('search_subjects', 'conversations'),
+  visitors: queriesOf('search_visitors', 'visitors'),
 };
 const placesOfVisitors = prepareForSqlite<{ numbers: string }>()((db, p) =>
   db

@@ -25,6 +25,7 @@ import {
   sliceBudget,
   writeSlice,
   type SliceBudget,
+  type SliceKind,
 } from '../../core/slices.ts';
 import { retrieve, thresholds } from './retrieval/retrieval.ts';
 import { writeAs } from '../../auth/standing.ts';
@@ -211,18 +212,19 @@ function isUnchanged(before: KnowledgeDocumentRow, row: KnowledgeDocumentRow): b
  * Puts a document's passages in place of those it had, in slices. Cut off in the middle, the background job goes on:
  * how far it came is in the rows. A question asked in between finds the passages that are there.
  * @param stopped ends it between two slices
+ * @param kind whether the one who gave the document waits for it
  */
 export async function replacePassages(
   service: Service,
   document: DocumentPassages,
   prepared: ChunkedDocument,
   stopped: () => boolean = () => false,
+  kind: SliceKind = 'awaited',
 ): Promise<void> {
-  let left = true;
-  while (left && !stopped())
-    left = await writeSlice(service, { organization: document.organization_id }, (tx, full) =>
-      replaceSomePassages(tx, service, document, prepared, full),
-    );
+  const replaceSome = (tx: Tx, full: SliceBudget): Promise<boolean> =>
+    replaceSomePassages(tx, service, document, prepared, full);
+  while (!stopped())
+    if (!(await writeSlice(service, { organization: document.organization_id }, replaceSome, kind))) return;
 }
 
 type DocumentPassages = Pick<
@@ -413,10 +415,13 @@ export async function rechunkStaleDocuments(
     if (before === undefined) continue;
     // The title may have been given by hand: it stays.
     const prepared = await tryChunk(service, before);
-    if (prepared !== null) await replacePassages(service, before, prepared, stopped);
+    if (prepared !== null) await replacePassages(service, before, prepared, stopped, 'background');
     else
-      await writeSlice(service, { organization: before.organization_id }, ({ repositories }) =>
-        repositories.knowledge.setEdition(id, chunkerVersion),
+      await writeSlice(
+        service,
+        { organization: before.organization_id },
+        ({ repositories }) => repositories.knowledge.setEdition(id, chunkerVersion),
+        'background',
       );
   }
 }
