@@ -129,7 +129,15 @@ export function createApp(config: Config, overrides: AppOverrides = {}): App {
 
   function stop(): Promise<void> {
     stopping ??= (async () => {
-      for (const step of undo.splice(0).toReversed()) await step();
+      const errors: unknown[] = [];
+      for (const step of undo.splice(0).toReversed())
+        try {
+          await step();
+        } catch (error) {
+          // What is left is to be stopped all the same, the store before all.
+          errors.push(error);
+        }
+      if (errors.length > 0) throw errors[0];
     })();
     return stopping;
   }

@@ -2,7 +2,8 @@
 // may lead, what a cancel, a stop and the end of an application leave.
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { StoreUnavailableError } from '../../src/engine/engine.ts';
 import { crawlLimits } from '../../src/protocol/codes.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { ask } from '../helpers/rest-checks.ts';
@@ -215,6 +216,17 @@ describe('an end before the end', () => {
     await app.local('applications.delete', { applicationId });
     letGo();
     expect((await call('GET', `${path}/${id}`)).status).toBe(404);
+  });
+
+  it('a stop ends although storage refuses to note that it breaks off, and the next start notes it', async () => {
+    held.add('/one');
+    const { id } = await begin();
+    await eventually(() => expect(asked).toContain('/one'));
+    const { store } = app.service.engine;
+    vi.spyOn(store, 'write').mockRejectedValue(new StoreUnavailableError('The disk is full.'));
+    app = await app.restart();
+    letGo();
+    await eventually(async () => expect(await get(id)).toMatchObject({ status: 'interrupted' }));
   });
 
   it('a stop breaks it off, a kill too, and what waited goes on', async () => {

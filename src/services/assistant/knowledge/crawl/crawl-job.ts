@@ -83,9 +83,11 @@ export function startCrawlJob(service: Service, onError: (error: unknown) => voi
   return async () => {
     if (runners.get(engine) === runner) runners.delete(engine);
     await loop.stop();
+    if (taken.size === 0) return;
     for (const ending of taken.values()) ending.abort();
     await Promise.all(running);
-    await engine.store.write('server', (tx) => breakOffAll(tx, service));
+    // Where that can't be stored now, the next start does it.
+    await engine.store.write('server', (tx) => breakOffAll(tx, service)).catch(onError);
   };
 }
 
