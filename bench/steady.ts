@@ -124,7 +124,7 @@ function assertDelivered(database: string, taken: number): void {
     const counts = file
       .prepare<[], { events: number; ahead: number; kept: number; delivered: number }>(
         `with told as (
-           select seq from events join webhooks using (organization_id) where type = 'message:new'
+           select seq from event_log join webhooks using (organization_id) where type = 'message:new'
          )
          select (select count(*) from told) as events,
            (select count(*) from told where seq > (select position from webhooks)) as ahead,

@@ -24,6 +24,7 @@ import * as searchWords from './0020-search-words.ts';
 import * as messagePlaces from './0021-message-places.ts';
 import * as webhookTurns from './0022-webhook-turns.ts';
 import * as substrings from './0023-substrings.ts';
+import * as messageEvents from './0024-message-events.ts';
 
 export interface Migration {
   readonly name: string;
@@ -54,4 +55,5 @@ export const migrations: readonly Migration[] = [
   { name: '0021-message-places', up: messagePlaces.up },
   { name: '0022-webhook-turns', up: webhookTurns.up },
   { name: '0023-substrings', up: substrings.up },
+  { name: '0024-message-events', up: messageEvents.up },
 ];

@@ -220,4 +220,13 @@ CREATE TRIGGER search_visitors_changed after update of name, email, organization
          when (new.name is not null or new.email is not null) and (old.name is not new.name or old.email is not new.email or old.organization_id is not new.organization_id) begin insert into search_visitors (rowid, words) select place, words from search_visitors_words where place = new.rowid; end;
 CREATE TRIGGER search_visitors_removed before delete on visitors when (old.name is not null or old.email is not null) begin insert into search_visitors (search_visitors, rowid, words)
       select 'delete', place, words from search_visitors_words where place = old.rowid; end;
+CREATE TABLE message_events (
+     seq integer primary key, number integer not null, messages integer not null, created_at integer not null) strict;
+CREATE VIEW event_log as
+     select seq, organization_id, conversation_id, mode, type, audience, actor_id, message_id, member_id, created_at
+       from events
+     union all
+     select e.seq + m.number - e.number, m.organization_id, m.conversation_id, 'live', 'message:new', 'room', m.sender_id,
+         m.id, null, m.created_at
+       from message_events as e join messages as m on m.number between e.number and e.number + e.messages - 1;
 `;

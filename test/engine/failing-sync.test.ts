@@ -108,7 +108,7 @@ async function withoutSync<T>(work: () => Promise<T>): Promise<T> {
 const state = () =>
   rowsOf(
     app,
-    `select (select group_concat(content) from messages) as contents, (select count(*) from events) as events,
+    `select (select group_concat(content) from messages) as contents, (select count(*) from event_log) as events,
       (select count(*) from audit) as audit, (select sum(last_seq) from conversations) as seq,
       (select group_concat(status) from conversations) as status, (select count(*) from participants) as participants,
       (select count(*) from api_keys) as keys, (select count(expires_at) from api_keys) as rotated`,

@@ -152,7 +152,7 @@ function expectEverythingKept(): void {
       expect(rows.every(({ clientId, content }) => clientId === content)).toBe(true);
     }
     const [events, distinct] = db
-      .prepare("select count(*), count(distinct message_id) from events where type = 'message:new'")
+      .prepare("select count(*), count(distinct message_id) from event_log where type = 'message:new'")
       .raw()
       .get() as [number, number];
     expect([events, distinct]).toEqual([acksDistinct(), acksDistinct()]);

@@ -20,7 +20,7 @@ const firstSchema = '89f904360a34ad6a17deb2368cef656918cc26424d773c4c32791c61bf0
 
 /** Tables that only one of the databases has: its index of words, its own book-keeping, what nodes share. */
 const own =
-  /^(?:search|knowledge_(?:search|headings|vocabulary|words)|message_plac|conversation_numbers|schema_migrations|sqlite_|(?:nodes|presence|seats|limits)$)/;
+  /^(?:search|knowledge_(?:search|headings|vocabulary|words)|message_(?:plac|events)|conversation_numbers|schema_migrations|sqlite_|(?:nodes|presence|seats|limits)$)/;
 
 let database: TestDatabase;
 let link: Link;

@@ -5,7 +5,7 @@ import { createRunner } from '../../src/engine/sqlite/connection.ts';
 import { migrate } from '../../src/engine/sqlite/migrate.ts';
 import {
   createMessagesRepository,
-  insertMessage,
+  insertNumberedMessage,
   valuesOf,
 } from '../../src/engine/sqlite/repositories/messages.ts';
 import Database from 'better-sqlite3';
@@ -303,7 +303,9 @@ it('a message’s values are laid out as its statement has them', () => {
     edited_at: 2,
     deleted_at: 3,
   };
-  expect(valuesOf(row, 7)).toEqual(insertMessage.bind({ ...row, seq: 7, changed_seq: 7 }));
+  expect(valuesOf(row, 8, 7)).toEqual(
+    insertNumberedMessage.bind({ number: 8, ...row, seq: 7, changed_seq: 7 }),
+  );
 });
 
 describe('a message', () => {

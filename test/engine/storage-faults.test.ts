@@ -89,7 +89,7 @@ describe.each(limits)('every write refused once, files of at most %i blocks', (b
     inDatabase(
       app,
       `select (select count(*) from messages) as messages, (select group_concat(content) from messages) as contents,
-        (select count(*) from events) as events, (select count(*) from audit) as audit,
+        (select count(*) from event_log) as events, (select count(*) from audit) as audit,
         (select sum(last_seq) from conversations) as seq, (select group_concat(status) from conversations) as status,
         (select count(*) from participants) as participants, (select count(*) from api_keys) as keys,
         (select count(expires_at) from api_keys) as rotated`,

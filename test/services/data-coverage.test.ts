@@ -112,6 +112,7 @@ const stays: Readonly<Record<string, string>> = {
   mail_keys: 'digests under the key of this server',
   mail_settings: 'the mail server is set anew, with its password',
   events: 'the log of this server',
+  message_events: 'the log of this server',
   effects: 'what is to be sent is sent once, by this server',
   webhook_deliveries: 'sent once, by this server',
   queue_changes: 'ids for the index of this server',

@@ -430,7 +430,7 @@ describe('a server that stops', () => {
     const { id } = await create(receiver, ['conversation:new']);
     await app.local('webhooks.update', { webhookId: id, enabled: false });
     // As another process leaves it: made at the present end of the log, then an event, and only then the server looks.
-    const kept = (await rowsOf(app, 'select max(seq) as seq from events'))[0]?.['seq'] as number;
+    const kept = (await rowsOf(app, 'select max(seq) as seq from event_log'))[0]?.['seq'] as number;
     const conversationId = await createConversation(visitor, 'in between');
     await rowsOf(app, 'update webhooks set enabled = 1, position = ?', kept);
     await tellConfiguration(app);

@@ -81,6 +81,17 @@ export interface MessagePlaceRow {
   number: number;
 }
 
+/** Events of new messages that one commit has stored: consecutive numbers of both. SQLite alone has the table. */
+export interface MessageEventsRow {
+  /** The number of the first event. */
+  seq: number;
+  /** `messages.number` of its message. */
+  number: number;
+  /** How many they are. */
+  messages: number;
+  created_at: number;
+}
+
 /** Every table, for the query builder. */
 export interface Database {
   meta: MetaRow;
@@ -107,6 +118,7 @@ export interface Database {
   conversation_tags: ConversationTagRow;
   views: ViewRow;
   participants: ParticipantRow;
+  /** On SQLite with `number`, which only repositories/messages.ts and what counts its rows write. */
   messages: MessageRow;
   /** The messages, by whatever says their order: a conversation's are read from here. */
   ordered_messages: MessageRow;
@@ -116,8 +128,8 @@ export interface Database {
   files: FileRow;
   file_totals: FileTotalsRow;
   file_removals: FileRemovalRow;
-  /** SQLite numbers the rows. */
-  events: Omit<EventRow, 'seq'> & { seq: Generated<number> };
+  events: EventRow;
+  message_events: MessageEventsRow;
   audit: AuditRow;
   canned_replies: CannedReplyRow;
   invitations: InvitationRow;

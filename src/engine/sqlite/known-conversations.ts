@@ -5,19 +5,28 @@ import type { ConversationWithVisitor } from '../rows.ts';
 
 const maxRows = 1_000;
 
-export class KnownConversations {
-  readonly #rows = new Map<string, ConversationWithVisitor>();
+/** A row that is known. */
+export interface KnownConversation {
+  /** Its rowid: an update finds it at once. */
+  readonly place: number;
+  /** As the connection would read it now. Not to be changed, but replaced. */
+  row: ConversationWithVisitor;
+}
 
-  /** The row as the connection would read it now; undefined: read it. Not to be changed. */
-  get(id: string): ConversationWithVisitor | undefined {
+export class KnownConversations {
+  readonly #rows = new Map<string, KnownConversation>();
+
+  /** undefined: read it. */
+  get(id: string): KnownConversation | undefined {
     return this.#rows.get(id);
   }
 
   /** Keeps a row; of too many, the one that was kept first goes. */
-  put(row: ConversationWithVisitor): void {
-    if (this.#rows.size >= maxRows && !this.#rows.has(row.id))
-      this.#rows.delete(this.#rows.keys().next().value ?? row.id);
-    this.#rows.set(row.id, row);
+  put(known: KnownConversation): void {
+    const { id } = known.row;
+    if (this.#rows.size >= maxRows && !this.#rows.has(id))
+      this.#rows.delete(this.#rows.keys().next().value ?? id);
+    this.#rows.set(id, known);
   }
 
   /** Something else may have changed rows. */

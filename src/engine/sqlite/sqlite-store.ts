@@ -30,6 +30,7 @@ import {
 } from './connection.ts';
 import { listCopies, removeCopies } from './copies.ts';
 import { isDiskShort, keepReserve, releaseReserve } from './disk-reserve.ts';
+import { lastSeq } from './log-end.ts';
 import { builder } from './query.ts';
 import { createRepositories } from './repositories/repositories.ts';
 import { WriteQueue, type Commit } from './write-queue.ts';
@@ -125,7 +126,7 @@ export class SqliteStore implements Store, Maintenance {
     this.#seenVersion = dataVersion(this.#writer);
     this.#follower = new LogFollower({
       clock,
-      position: readLastSeq(this.#reader),
+      position: firstRow(this.#reader, lastSeq)?.seq ?? 0,
       readAfter: (seq) => this.#readForeign(seq),
     });
     if (options.pollIntervalMs > 0) this.#planWatch();
@@ -361,11 +362,6 @@ function removes(scope: Scope | readonly Scope[]): boolean {
 
 function closedError(): StoreUnavailableError {
   return new StoreUnavailableError('The store is closed.');
-}
-
-function readLastSeq(connection: Connection): number {
-  const query = builder.selectFrom('events').select('seq').orderBy('seq', 'desc').limit(1).compile();
-  return firstRow(connection, query)?.seq ?? 0;
 }
 
 function readConfigurationCount(connection: Connection): number {

@@ -5,8 +5,9 @@ import { StoreUnavailableError } from '../engine.ts';
 import { createHistogram } from '../histogram.ts';
 import { createRunner, isStorageError, sqliteCode, type Connection } from './connection.ts';
 import { KnownConversations } from './known-conversations.ts';
+import { LogEnd } from './log-end.ts';
 import { builder } from './query.ts';
-import { writeStep } from './repositories/conversations.ts';
+import { writeStepAt } from './repositories/conversations.ts';
 import { insertEvents } from './repositories/events.ts';
 import {
   createMessagePlaces,
@@ -14,7 +15,7 @@ import {
   placeStatements,
   type MessagePlaces,
 } from './repositories/message-places.ts';
-import { insertMessage, insertPlainMessage } from './repositories/messages.ts';
+import { insertNumberedMessage, insertPlainMessage } from './repositories/messages.ts';
 import { replaceFact } from './repositories/meta.ts';
 import { createRepositories, type SqliteRepositories } from './repositories/repositories.ts';
 import { indexStatements } from './repositories/search.ts';
@@ -110,11 +111,14 @@ const freeMs = 10;
 const busyGroupSize = 5;
 const busyRetryMs = 5;
 
-/** What sending and indexing write: what writes a step passes it on to the known row, the others touch none. */
-const keepsConversations: ReadonlySet<string> = new Set(
-  [insertMessage, insertPlainMessage, ...insertEvents, writeStep, replaceFact, ...indexStatements]
+/**
+ * What sending and indexing write: what writes a step passes it on to the known row, what appends takes its numbers from
+ * the known end of the log, the others touch neither.
+ */
+const keepsWhatIsKnown: ReadonlySet<string> = new Set(
+  [insertNumberedMessage, insertPlainMessage, writeStepAt, replaceFact, ...indexStatements]
     .map(({ compiled }) => compiled)
-    .concat(placeStatements)
+    .concat(insertEvents, placeStatements)
     .map(({ sql: text }) => text),
 );
 
@@ -139,6 +143,7 @@ export class WriteQueue {
   readonly #connection: Connection;
   readonly #repositories: SqliteRepositories;
   readonly #known = new KnownConversations();
+  readonly #log: LogEnd;
   readonly #statements;
   readonly #queue: QueuedWrite[] = [];
   /** Those that no user waits for. */
@@ -163,9 +168,10 @@ export class WriteQueue {
     this.#connection = connection;
     const runner = createRunner(connection, (sql) => {
       this.#written += 1;
-      if (!keepsConversations.has(sql)) this.#known.forget();
+      if (!keepsWhatIsKnown.has(sql)) this.#forget();
     });
-    this.#repositories = createRepositories(runner, this.#known);
+    this.#log = new LogEnd(runner.direct);
+    this.#repositories = createRepositories(runner, this.#known, this.#log);
     this.#places = createMessagePlaces(runner);
     this.#unplaced = this.#places.unplacedAtMost();
     this.#statements = {
@@ -393,7 +399,7 @@ export class WriteQueue {
   #undo(undoing: Undoing): boolean {
     if (undoing === 'savepoint') {
       this.#statements.undo.run();
-      this.#known.forget();
+      this.#forget();
     } else if (undoing === 'all') {
       this.#rollBack();
       this.#statements.begin.run();
@@ -402,15 +408,20 @@ export class WriteQueue {
   }
 
   #rollBack(): void {
-    this.#known.forget();
+    this.#forget();
     if (this.#connection.inTransaction) this.#statements.rollback.run();
+  }
+
+  #forget(): void {
+    this.#known.forget();
+    this.#log.forget();
   }
 
   /** What is known holds only while this connection alone has written. */
   #forgetWhatOthersChanged(): void {
     const version = this.#statements.dataVersion.get();
     if (version !== this.#dataVersion) {
-      this.#known.forget();
+      this.#forget();
       this.#knownCount = null;
     }
     this.#dataVersion = version;

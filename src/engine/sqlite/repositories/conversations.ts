@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import type { Priority } from '../../../protocol/entities.ts';
 import type { ConversationsRepository, ConversationStep } from '../../repositories/conversations.ts';
 import type { ConversationRow, ConversationWithVisitor } from '../../rows.ts';
-import type { KnownConversations } from '../known-conversations.ts';
+import type { KnownConversation, KnownConversations } from '../known-conversations.ts';
 import { createQueueQueries } from './conversation-queue.ts';
 import { ownerHasArrived } from './organizations.ts';
 import {
@@ -13,17 +13,24 @@ import {
   first,
   isImmediate,
   prepare,
+  prepareForSqlite,
   run,
+  type Builder,
   type ImmediateRunner,
   type Runner,
 } from '../query.ts';
 
-const byId = prepare<{ id: string }>()((db, p) =>
+const withVisitor = (db: Builder) =>
   db
     .selectFrom('conversations')
     .innerJoin('visitors', 'visitors.id', 'conversations.visitor_key')
     .selectAll('conversations')
-    .select(['visitors.visitor_id', 'visitors.name as visitor_name'])
+    .select(['visitors.visitor_id', 'visitors.name as visitor_name']);
+const byId = prepare<{ id: string }>()((db, p) => withVisitor(db).where('conversations.id', '=', p.id));
+/** Where the database answers at once: with the row's place. */
+const placedById = prepareForSqlite<{ id: string }>()((db, p) =>
+  withVisitor(db)
+    .select(sql<number>`conversations.rowid`.as('place'))
     .where('conversations.id', '=', p.id),
 );
 const byIdempotencyKey = prepare<{ visitor_key: string; idempotency_key: string }>()((db, p) =>
@@ -88,18 +95,23 @@ export type Step = Pick<
   'last_seq' | 'last_visitor_seq' | 'waiting_since' | 'first_response_at' | 'updated_at'
 >;
 
-/** The one statement that takes a conversation a step on. */
+const columnsOf = (p: Step): Step => ({
+  last_seq: p.last_seq,
+  last_visitor_seq: p.last_visitor_seq,
+  waiting_since: p.waiting_since,
+  first_response_at: p.first_response_at,
+  updated_at: p.updated_at,
+});
+/** Takes a conversation a step on. */
 export const writeStep = prepare<Step & { id: string }>()((db, p) =>
+  db.updateTable('conversations').set(columnsOf(p)).where('id', '=', p.id),
+);
+/** The same where its place is known. */
+export const writeStepAt = prepareForSqlite<Step & { place: number }>()((db, p) =>
   db
     .updateTable('conversations')
-    .set({
-      last_seq: p.last_seq,
-      last_visitor_seq: p.last_visitor_seq,
-      waiting_since: p.waiting_since,
-      first_response_at: p.first_response_at,
-      updated_at: p.updated_at,
-    })
-    .where('id', '=', p.id),
+    .set(columnsOf(p))
+    .where(sql<number>`rowid`, '=', p.place),
 );
 
 /** The next sequence number, and what the step changes about the conversation. */
@@ -132,35 +144,36 @@ export function stepOn(from: Step, by: ConversationStep, now: number): Step {
 /** Writes a step on a database that answers at once. @returns the conversation after it, which is known from now on */
 export function takeStep(
   { direct }: ImmediateRunner,
-  known: KnownConversations | undefined,
-  conversation: ConversationWithVisitor,
+  known: KnownConversation,
   step: Step,
 ): ConversationWithVisitor {
-  // As `writeStep.bind` lays them out, without a look at each name.
-  direct.run(writeStep.compiled, [
+  // As `writeStepAt.bind` lays them out, without a look at each name.
+  direct.run(writeStepAt.compiled, [
     step.last_seq,
     step.last_visitor_seq,
     step.waiting_since,
     step.first_response_at,
     step.updated_at,
-    conversation.id,
+    known.place,
   ]);
-  const after = { ...conversation, ...step };
-  known?.put(after);
-  return after;
+  known.row = { ...known.row, ...step };
+  return known.row;
 }
 
-/** A conversation as the connection reads it now, by the row that it knows or by a query. */
+/** A conversation as the connection reads it now, by what it knows or by a query. */
 export function readConversation(
   { direct }: ImmediateRunner,
-  known: KnownConversations | undefined,
+  conversations: KnownConversations | undefined,
   id: string,
-): ConversationWithVisitor | undefined {
-  const kept = known?.get(id);
+): KnownConversation | undefined {
+  const kept = conversations?.get(id);
   if (kept !== undefined) return kept;
-  const row = direct.first(byId.compiled, byId.bind({ id }));
-  if (row !== undefined) known?.put(row);
-  return row;
+  const found = direct.first(placedById.compiled, placedById.bind({ id }));
+  if (found === undefined) return undefined;
+  const { place, ...row } = found;
+  const known: KnownConversation = { place, row };
+  conversations?.put(known);
+  return known;
 }
 
 /** The same where the database is asked over a connection. */
@@ -170,7 +183,7 @@ export function loadConversation(runner: Runner, id: string): Promise<Conversati
 
 function byIdOf(runner: Runner, known: KnownConversations | undefined): ConversationsRepository['byId'] {
   return isImmediate(runner)
-    ? (id) => readConversation(runner, known, id)
+    ? (id) => readConversation(runner, known, id)?.row
     : (id) => loadConversation(runner, id);
 }
 
@@ -190,7 +203,7 @@ function advanceOf(
     attempt(() => {
       const conversation = readConversation(runner, known, id);
       if (conversation === undefined) throw new Error(`No conversation ${id}.`);
-      return takeStep(runner, known, conversation, stepOn(conversation, by, now));
+      return takeStep(runner, conversation, stepOn(conversation.row, by, now));
     });
 }
 

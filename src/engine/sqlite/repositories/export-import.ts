@@ -4,6 +4,7 @@ import { sql, type RawBuilder } from 'kysely';
 import type { AnyRow, ExportedTable, TransferRepository } from '../../repositories/export-import.ts';
 import type { OrganizationRow } from '../../rows.ts';
 import { twoFaced } from '../../../../migrations/columns.ts';
+import { nextMessageNumber } from '../log-end.ts';
 import { all, builder, prepare, run, type Runner } from '../query.ts';
 import { arrivalMark } from './organizations.ts';
 
@@ -64,6 +65,7 @@ export const exportedTables: readonly ExportedTable[] = [
 export const stayingTables: readonly string[] = [
   'meta',
   'events',
+  'message_events',
   'staff_sessions',
   'invitations',
   'address_blocks',
@@ -131,13 +133,22 @@ function isOwnNumber(table: string, column: string): boolean {
   return table === 'messages' && column === 'number';
 }
 
-/** The values of a message where its conversation has none in its place. On SQLite no constraint watches over that. */
-function whosePlaceIsFree(columns: readonly string[], values: RawBuilder<unknown>): RawBuilder<unknown> {
+/**
+ * A message where its conversation has none in its place. On SQLite no constraint watches over that, and a message gets a
+ * number that no event stands for.
+ */
+function insertMessage(
+  columns: readonly string[],
+  names: RawBuilder<unknown>,
+  values: RawBuilder<unknown>,
+): RawBuilder<unknown> {
   const own = (column: string) => sql.ref(`new.column${columns.indexOf(column) + 1}`);
   return twoFaced({
-    sqlite: sql`select * from (values (${values})) as new where not exists (select 1 from ordered_messages as other
-      where other.conversation_id = ${own('conversation_id')} and other.seq = ${own('seq')})`,
-    postgres: sql`values (${values})`,
+    sqlite: sql`insert into messages (${names}, number) select *, ${nextMessageNumber} from (values (${values})) as new
+      where not exists (select 1 from ordered_messages as other
+        where other.conversation_id = ${own('conversation_id')} and other.seq = ${own('seq')})
+      on conflict do nothing`,
+    postgres: sql`insert into messages (${names}) values (${values}) on conflict do nothing`,
   });
 }
 
@@ -236,8 +247,10 @@ export function createExportImportRepository(runner: Runner): TransferRepository
     insert: (name, columns, row) => {
       const names = sql.join(columns.map((column) => sql.ref(column)));
       const values = sql.join(columns.map((column) => row[column]));
-      const rows = name === 'messages' ? whosePlaceIsFree(columns, values) : sql`values (${values})`;
-      const query = sql`insert into ${sql.table(name)} (${names}) ${rows} on conflict do nothing`;
+      const query =
+        name === 'messages'
+          ? insertMessage(columns, names, values)
+          : sql`insert into ${sql.table(name)} (${names}) values (${values}) on conflict do nothing`;
       return runner.run(query.compile(builder));
     },
     beginArrival: (row, token, now) =>

@@ -10,6 +10,7 @@ import type {
 import type { ConversationWithVisitor, MessageRow, MessageWithSender } from '../../rows.ts';
 import type { Database } from '../database.ts';
 import type { KnownConversations } from '../known-conversations.ts';
+import { LogEnd } from '../log-end.ts';
 import {
   all,
   first,
@@ -52,35 +53,46 @@ const onSameClientId = (conflict: OnConflictBuilder<Database, 'messages'>) =>
     .columns(['conversation_id', 'sender_id', 'client_message_id'])
     .where('client_message_id', 'is not', null)
     .doNothing();
-export const insertMessage = prepare<Omit<MessageRow, MailColumn>>()((db, p) =>
+type StoredColumns = Omit<MessageRow, MailColumn>;
+const columnsOf = (p: StoredColumns): StoredColumns => ({
+  id: p.id,
+  conversation_id: p.conversation_id,
+  organization_id: p.organization_id,
+  seq: p.seq,
+  changed_seq: p.changed_seq,
+  sender_id: p.sender_id,
+  sender_role: p.sender_role,
+  sender_label: p.sender_label,
+  content: p.content,
+  content_format: p.content_format,
+  content_html: p.content_html,
+  content_text: p.content_text,
+  internal: p.internal,
+  choices: p.choices,
+  choice: p.choice,
+  attachments: p.attachments,
+  client_message_id: p.client_message_id,
+  created_at: p.created_at,
+  edited_at: p.edited_at,
+  deleted_at: p.deleted_at,
+});
+const insertMessage = prepare<StoredColumns>()((db, p) =>
+  db.insertInto('messages').values(columnsOf(p)).onConflict(onSameClientId),
+);
+/** SQLite's own column behind the others. */
+const withNumber = <C extends object>(number: number, columns: C): C & { number: number } => ({
+  ...columns,
+  number,
+});
+/** The same where a message has a number. */
+export const insertNumberedMessage = prepareForSqlite<StoredColumns & { number: number }>()((db, p) =>
   db
     .insertInto('messages')
-    .values({
-      id: p.id,
-      conversation_id: p.conversation_id,
-      organization_id: p.organization_id,
-      seq: p.seq,
-      changed_seq: p.changed_seq,
-      sender_id: p.sender_id,
-      sender_role: p.sender_role,
-      sender_label: p.sender_label,
-      content: p.content,
-      content_format: p.content_format,
-      content_html: p.content_html,
-      content_text: p.content_text,
-      internal: p.internal,
-      choices: p.choices,
-      choice: p.choice,
-      attachments: p.attachments,
-      client_message_id: p.client_message_id,
-      created_at: p.created_at,
-      edited_at: p.edited_at,
-      deleted_at: p.deleted_at,
-    })
+    .values(withNumber(p.number, columnsOf(p)))
     .onConflict(onSameClientId),
 );
-/** The same values as `insertMessage.bind` lays out, without a look at each name. */
-export function valuesOf(row: NewMessage, seq: number): unknown[] {
+/** The same values as `insertNumberedMessage.bind` lays out, without a look at each name. */
+export function valuesOf(row: NewMessage, number: number, seq: number): unknown[] {
   return [
     row.id,
     row.conversation_id,
@@ -102,6 +114,7 @@ export function valuesOf(row: NewMessage, seq: number): unknown[] {
     row.created_at,
     row.edited_at,
     row.deleted_at,
+    number,
   ];
 }
 type PlainMessage = Pick<
@@ -116,25 +129,27 @@ type PlainMessage = Pick<
   | 'content'
   | 'client_message_id'
   | 'created_at'
->;
+> & { number: number };
 /** A new message of plain text with nothing beside it, which most are: each value that is handed over costs time. */
 export const insertPlainMessage = prepareForSqlite<PlainMessage>()((db, p) =>
   db
     .insertInto('messages')
-    .values({
-      id: p.id,
-      conversation_id: p.conversation_id,
-      organization_id: p.organization_id,
-      seq: p.seq,
-      changed_seq: p.changed_seq,
-      sender_id: p.sender_id,
-      sender_role: p.sender_role,
-      content: p.content,
-      content_format: sql.lit('plain'),
-      internal: sql.lit(0),
-      client_message_id: p.client_message_id,
-      created_at: p.created_at,
-    })
+    .values(
+      withNumber(p.number, {
+        id: p.id,
+        conversation_id: p.conversation_id,
+        organization_id: p.organization_id,
+        seq: p.seq,
+        changed_seq: p.changed_seq,
+        sender_id: p.sender_id,
+        sender_role: p.sender_role,
+        content: p.content,
+        content_format: sql.lit('plain'),
+        internal: sql.lit(0),
+        client_message_id: p.client_message_id,
+        created_at: p.created_at,
+      }),
+    )
     .onConflict(onSameClientId),
 );
 
@@ -154,8 +169,8 @@ function isPlain(row: NewMessage): boolean {
 }
 
 /** @returns false where its sender has a message with the same client id in the conversation */
-function insertAt({ direct }: ImmediateRunner, row: NewMessage, seq: number): boolean {
-  if (!isPlain(row)) return direct.run(insertMessage.compiled, valuesOf(row, seq)) > 0;
+function insertAt({ direct }: ImmediateRunner, row: NewMessage, number: number, seq: number): boolean {
+  if (!isPlain(row)) return direct.run(insertNumberedMessage.compiled, valuesOf(row, number, seq)) > 0;
   const inserted = direct.run(insertPlainMessage.compiled, [
     row.id,
     row.conversation_id,
@@ -167,6 +182,7 @@ function insertAt({ direct }: ImmediateRunner, row: NewMessage, seq: number): bo
     row.content,
     row.client_message_id,
     row.created_at,
+    number,
   ]);
   return inserted > 0;
 }
@@ -340,8 +356,16 @@ async function appendLater(
   return { ...conversation, ...step };
 }
 
-/** @param known the rows that the connection knows, for the one that writes */
-export function createMessagesRepository(runner: Runner, known?: KnownConversations): MessagesRepository {
+/**
+ * @param known the rows that the connection knows, for the one that writes
+ * @param log numbers the messages, where the database answers at once
+ */
+export function createMessagesRepository(
+  runner: Runner,
+  known?: KnownConversations,
+  log?: LogEnd,
+): MessagesRepository {
+  const numbers = log ?? (isImmediate(runner) ? new LogEnd(runner.direct) : undefined);
   return {
     byId: (id: string): Promise<MessageWithSender | undefined> => first(runner, byId, { id }),
     byClientId: (conversationId: string, senderId: string, clientMessageId: string) =>
@@ -351,12 +375,14 @@ export function createMessagesRepository(runner: Runner, known?: KnownConversati
         client_message_id: clientMessageId,
       }),
     append: (row: NewMessage, by: ConversationStep) => {
-      if (!isImmediate(runner)) return appendLater(runner, row, by);
+      if (!isImmediate(runner) || numbers === undefined) return appendLater(runner, row, by);
       const conversation = readConversation(runner, known, row.conversation_id);
       if (conversation === undefined) throw new Error(`No conversation ${row.conversation_id}.`);
-      const step = stepOn(conversation, by, row.created_at);
-      if (!insertAt(runner, row, step.last_seq)) return undefined;
-      return takeStep(runner, known, conversation, step);
+      const step = stepOn(conversation.row, by, row.created_at);
+      const number = numbers.takeMessage();
+      if (!insertAt(runner, row, number, step.last_seq)) return undefined;
+      numbers.noteMessage(row.id, number);
+      return takeStep(runner, conversation, step);
     },
     edit: (values: Edit) => run(runner, edit, values),
     remove: async (id: string, changedSeq: number, now: number) => {

@@ -1,6 +1,7 @@
 // All tables' queries, bound to one runner: what a rule reaches through `tx.repositories`.
 import type { Repositories } from '../../repositories.ts';
 import type { KnownConversations } from '../known-conversations.ts';
+import { LogEnd } from '../log-end.ts';
 import type { ImmediateRunner } from '../query.ts';
 import { createOrganizationsRepository } from './organizations.ts';
 import { createApplicationsRepository } from './applications.ts';
@@ -46,8 +47,13 @@ export interface SqliteRepositories extends Repositories {
 /**
  * @param runner runs the queries on one connection
  * @param known the rows that this connection knows, for the one that writes
+ * @param log where the log ends, as the one that writes knows it
  */
-export function createRepositories(runner: ImmediateRunner, known?: KnownConversations): SqliteRepositories {
+export function createRepositories(
+  runner: ImmediateRunner,
+  known?: KnownConversations,
+  log: LogEnd = new LogEnd(runner.direct),
+): SqliteRepositories {
   return {
     meta: createMetaRepository(runner),
     organizations: createOrganizationsRepository(runner),
@@ -59,8 +65,8 @@ export function createRepositories(runner: ImmediateRunner, known?: KnownConvers
     participants: createParticipantsRepository(runner),
     tags: createTagsRepository(runner),
     views: createViewsRepository(runner),
-    messages: createMessagesRepository(runner, known),
-    events: createGrowingEvents(runner),
+    messages: createMessagesRepository(runner, known, log),
+    events: createGrowingEvents(runner, log),
     files: createFilesRepository(runner),
     audit: createAuditRepository(runner),
     retention: createRetentionRepository(runner),

@@ -1,0 +1,81 @@
+// Where the log of events and the messages end: the numbers that the writing connection gives next. It knows them for as
+// long as nothing else writes; the write queue lets it forget them with the rows of conversations (known-conversations.ts).
+import { sql } from 'kysely';
+import { twoFaced } from '../../../migrations/columns.ts';
+import { builder, type DirectRunner } from './query.ts';
+
+/** The number of the newest event, 0 for an empty log: of either table. */
+const newestSeq = sql<{ seq: number }>`select max(
+  coalesce((select max(seq) from events), 0),
+  coalesce((select seq + messages - 1 from message_events order by seq desc limit 1), 0)) as seq`;
+export const lastSeq = newestSeq.compile(builder);
+
+/** The same in another query. */
+export const lastSeqOfLog = twoFaced({
+  sqlite: sql<number>`(${newestSeq})`,
+  postgres: sql<number>`(select max(seq) from events)`,
+});
+
+/** The newest message's number, or the highest that an event stands for: its message may be gone. */
+const lastMessage = sql<{ number: number }>`select max(
+  coalesce((select max(number) from messages), 0),
+  coalesce((select number + messages - 1 from message_events order by seq desc limit 1), 0)) as number`;
+const readLastMessage = lastMessage.compile(builder);
+
+/** The number that a new message gets where it is stored without this connection's knowledge: an import's. */
+export const nextMessageNumber = sql<number>`(select number + 1 from (${lastMessage}))`;
+
+/** A message that the open transaction has stored. */
+export interface StoredMessage {
+  readonly id: string;
+  readonly number: number;
+}
+
+export class LogEnd {
+  readonly #direct: DirectRunner;
+  /** The newest numbers; null: they are to be read. */
+  #seq: number | null = null;
+  #message: number | null = null;
+  /** The highest number that was given here: one that was given in vain is not given again. */
+  #given = 0;
+  #stored: StoredMessage[] = [];
+
+  /** @param direct runs queries on the connection that writes */
+  constructor(direct: DirectRunner) {
+    this.#direct = direct;
+  }
+
+  /** Something else may have written. */
+  forget(): void {
+    this.#seq = null;
+    this.#message = null;
+  }
+
+  /** The number of the next message, and of no other. */
+  takeMessage(): number {
+    this.#message ??= this.#direct.first(readLastMessage, [])?.number ?? 0;
+    this.#given = Math.max(this.#message, this.#given) + 1;
+    this.#message = this.#given;
+    return this.#given;
+  }
+
+  /** The number of the first of so many events. */
+  takeEvents(count: number): number {
+    this.#seq ??= this.#direct.first(lastSeq, [])?.seq ?? 0;
+    const first = this.#seq + 1;
+    this.#seq += count;
+    return first;
+  }
+
+  /** A message was stored under a number. */
+  noteMessage(id: string, number: number): void {
+    this.#stored.push({ id, number });
+  }
+
+  /** The messages that were stored since the last call, in their order; those of an operation that was undone among them. */
+  takeStored(): readonly StoredMessage[] {
+    const stored = this.#stored;
+    this.#stored = [];
+    return stored;
+  }
+}

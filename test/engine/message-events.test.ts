@@ -1,0 +1,282 @@
+// The events of new messages are not written out: a row tells how many messages follow each other, and they say the rest.
+// The log reads as if all were, from wherever it is read; no number is told twice, and no event tells of another message.
+import Database from 'better-sqlite3';
+import fc from 'fast-check';
+import type { CompiledQuery } from 'kysely';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { CommittedEvent, NewEvent, Tx } from '../../src/engine/engine.ts';
+import { databaseFile } from '../../src/engine/open-engine.ts';
+import { createRunner } from '../../src/engine/sqlite/connection.ts';
+import { SqliteStore } from '../../src/engine/sqlite/sqlite-store.ts';
+import { LogEnd } from '../../src/engine/sqlite/log-end.ts';
+import { createGrowingEvents } from '../../src/engine/sqlite/repositories/events.ts';
+import { startApp, type TestApp } from '../helpers/app.ts';
+import { rowsOf } from '../helpers/database.ts';
+import {
+  createConversation,
+  createOrganization,
+  createVisitor,
+  type TestClient,
+} from '../helpers/fixtures.ts';
+
+let app: TestApp;
+let organization: string;
+let visitor: TestClient;
+let conversation: string;
+/** What subscribers were told, in their order. */
+let told: CommittedEvent[];
+
+beforeEach(async () => {
+  // It looks into SQLite's tables.
+  app = await startApp({ engine: 'sqlite' });
+  const { id, application } = await createOrganization(app, 'acme');
+  organization = id;
+  visitor = createVisitor(app, application);
+  conversation = await createConversation(visitor);
+  told = [];
+  app.service.engine.store.subscribe(({ events }) => told.push(...events));
+});
+afterEach(() => app.stop());
+
+/** What an operation does to the log. */
+type Kind = 'message' | 'note' | 'test' | 'other' | 'repeated' | 'failing';
+
+const eventOf = (type: NewEvent['type'], message: string | null, more: Partial<NewEvent> = {}): NewEvent => ({
+  organization_id: organization,
+  conversation_id: conversation,
+  mode: 'live',
+  type,
+  audience: 'room',
+  actor_id: visitor.id,
+  message_id: message,
+  member_id: null,
+  payload: {},
+  ...more,
+});
+
+async function append(tx: Tx, id: string, clientMessageId: string | null): Promise<boolean> {
+  const stored = await tx.repositories.messages.append(
+    {
+      id,
+      conversation_id: conversation,
+      organization_id: organization,
+      sender_id: visitor.id,
+      sender_role: 'visitor',
+      sender_label: null,
+      content: 'text',
+      content_format: 'plain',
+      content_html: null,
+      content_text: null,
+      internal: 0,
+      choices: null,
+      choice: null,
+      attachments: null,
+      client_message_id: clientMessageId,
+      created_at: app.clock.now(),
+      edited_at: null,
+      deleted_at: null,
+    },
+    'visitor',
+  );
+  return stored !== undefined;
+}
+
+async function operate(tx: Tx, kind: Kind): Promise<string> {
+  const id = app.clock.newId();
+  if (kind === 'other') await tx.emit(eventOf('conversation:released', null));
+  else if (kind === 'repeated') expect(await append(tx, id, 'first')).toBe(false);
+  else {
+    await append(tx, id, null);
+    if (kind === 'message') await tx.emit(eventOf('message:new', id));
+    else if (kind === 'note') await tx.emit(eventOf('message:new', id, { audience: 'staff' }));
+    else if (kind === 'test') await tx.emit(eventOf('message:new', id, { mode: 'test' }));
+    else {
+      await tx.emit(eventOf('message:new', id));
+      throw new Error('undone');
+    }
+  }
+  return id;
+}
+
+/** Runs operations in one commit. @returns the ids of their messages, those of failed ones too */
+async function commit(kinds: readonly Kind[]): Promise<string[]> {
+  const ids: string[] = [];
+  await Promise.allSettled(
+    kinds.map((kind) =>
+      app.service.engine.store.write({ organization }, async (tx) => ids.push(await operate(tx, kind))),
+    ),
+  );
+  return ids;
+}
+
+const logAfter = (seq: number, limit = 1_000) =>
+  app.service.engine.store.read(({ repositories }) => repositories.events.after(seq, limit));
+const lastSeq = () => app.service.engine.store.read(({ repositories }) => repositories.events.lastSeq());
+const rowOf = ({ own, payload, activity, originConnectionId, ...row }: CommittedEvent) => row;
+const written = () => rowsOf(app, "select seq from events where type = 'message:new' and audience = 'room'");
+
+it('the messages of a commit have one row, and the log tells each of them', async () => {
+  const start = await lastSeq();
+  const before = (await written()).length;
+  const ids = await commit(['message', 'message', 'message']);
+  expect((await written()).length).toBe(before);
+  expect(await rowsOf(app, 'select seq, messages from message_events where seq > ?', start)).toEqual([
+    { seq: start + 1, messages: 3 },
+  ]);
+  expect((await logAfter(start)).map(({ seq, message_id }) => [seq, message_id])).toEqual(
+    ids.map((id, at) => [start + 1 + at, id]),
+  );
+  expect(await lastSeq()).toBe(start + 3);
+});
+
+it('whatever is committed together, the log reads from everywhere as it was told', async () => {
+  await app.service.engine.store.write({ organization }, async (tx) => {
+    const id = app.clock.newId();
+    await append(tx, id, 'first');
+    await tx.emit(eventOf('message:new', id));
+  });
+  const kind = fc.constantFrom<Kind>('message', 'message', 'note', 'test', 'other', 'repeated', 'failing');
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.array(kind, { minLength: 1, maxLength: 12 }), { minLength: 1, maxLength: 4 }),
+      fc.nat(30),
+      fc.integer({ min: 1, max: 9 }),
+      async (commits, back, limit) => {
+        for (const kinds of commits) await commit(kinds);
+        await expect.poll(async () => told.at(-1)?.seq).toBe(await lastSeq());
+        const rows = told.map(rowOf);
+        expect(rows.map(({ seq }) => seq)).toEqual(rows.map((_, at) => at + (rows[0]?.seq ?? 0)));
+        const from = Math.max((rows[0]?.seq ?? 0) - 1, (rows.at(-1)?.seq ?? 0) - back);
+        expect(await logAfter(from, limit)).toEqual(rows.filter(({ seq }) => seq > from).slice(0, limit));
+        expect(await rowsOf(app, 'select * from event_log where seq > ? order by seq', from)).toEqual(
+          rows.filter(({ seq }) => seq > from),
+        );
+      },
+    ),
+    { numRuns: 40 },
+  );
+});
+
+it('another process’s messages and events take the next numbers, and each is told once', async () => {
+  const other = new SqliteStore({
+    file: databaseFile(app.folder),
+    durability: 'normal',
+    clock: app.clock,
+    lockTimeoutMs: 5_000,
+    keepsReserve: false,
+    pollIntervalMs: 0,
+  });
+  try {
+    for (let round = 0; round < 3; round += 1)
+      for (const store of [app.service.engine.store, other])
+        await store.write({ organization }, async (tx) => {
+          const id = app.clock.newId();
+          await append(tx, id, null);
+          await tx.emit(eventOf('message:new', id));
+          if (round === 1) await tx.emit(eventOf('conversation:released', null));
+        });
+    await expect
+      .poll(() => {
+        app.clock.advance(1_000);
+        return told.length;
+      })
+      .toBe(8);
+    expect(told.map(({ seq }) => seq)).toEqual(told.map((_, at) => at + (told[0]?.seq ?? 0)));
+    expect(await logAfter((told[0]?.seq ?? 0) - 1)).toEqual(told.map(rowOf));
+  } finally {
+    await other.close();
+  }
+});
+
+describe('once messages are removed', () => {
+  /** Removes messages past every handler, the newest among them. */
+  const remove = (ids: readonly string[]) =>
+    rowsOf(app, `delete from messages where id in (${ids.map((id) => `'${id}'`).join()})`);
+
+  it('their events are gone, and no later message is told in their place', async () => {
+    const start = await lastSeq();
+    const [first = '', ...rest] = await commit(['message', 'message', 'message']);
+    await remove(rest);
+    expect((await logAfter(start)).map(({ message_id }) => message_id)).toEqual([first]);
+    expect(await lastSeq()).toBe(start + 3);
+    const [later] = await commit(['message']);
+    expect((await logAfter(start)).map(({ seq, message_id }) => [seq, message_id])).toEqual([
+      [start + 1, first],
+      [start + 4, later],
+    ]);
+  });
+
+  it('in the commit that has stored them, too', async () => {
+    const start = await lastSeq();
+    const ids = await app.service.engine.store.write({ organization }, async (tx) => {
+      const made = [app.clock.newId(), app.clock.newId()];
+      for (const id of made) {
+        await append(tx, id, null);
+        await tx.emit(eventOf('message:new', id));
+        if (id === made[0]) await tx.repositories.visitorData.removeMessages(await visitorKey(), 1_000);
+      }
+      return made;
+    });
+    expect((await logAfter(start)).map(({ seq, message_id }) => [seq, message_id])).toEqual([
+      [start + 2, ids[1]],
+    ]);
+  });
+
+  it('an imported message is told in the place of none', async () => {
+    const start = await lastSeq();
+    const [kept = '', ...rest] = await commit(['message', 'message', 'message']);
+    const [row] = await rowsOf(app, 'select * from messages where id = ?', kept);
+    await remove(rest);
+    const { number: _, ...columns } = row ?? {};
+    const imported = { ...columns, id: app.clock.newId(), seq: 900, changed_seq: 900 };
+    await app.service.engine.store.write({ organization }, ({ repositories }) =>
+      repositories.exportImport.insert('messages', Object.keys(imported), imported),
+    );
+    expect(await rowsOf(app, 'select 1 as here from messages where id = ?', imported.id)).toHaveLength(1);
+    expect((await logAfter(start)).map(({ message_id }) => message_id)).toEqual([kept]);
+    const [later] = await commit(['message']);
+    expect((await logAfter(start)).map(({ message_id }) => message_id)).toEqual([kept, later]);
+  });
+
+  const visitorKey = async (): Promise<string> =>
+    String((await rowsOf(app, 'select visitor_key from conversations'))[0]?.['visitor_key']);
+});
+
+it('old ones are removed with the rest of the log, but never the newest', async () => {
+  await commit(['message', 'other', 'message']);
+  app.clock.step(1_000);
+  const limit = app.clock.now();
+  const [newest] = await commit(['message']);
+  const last = await lastSeq();
+  const prune = (before: number) =>
+    app.service.engine.store.write('server', ({ repositories }) => repositories.events.prune(before, 100));
+  while ((await prune(limit)) > 0);
+  expect((await logAfter(0)).filter(({ type }) => type === 'message:new')).toMatchObject([
+    { seq: last, message_id: newest },
+  ]);
+  while ((await prune(limit + 1_000)) > 0);
+  expect(await lastSeq()).toBe(last);
+  expect((await logAfter(0)).at(-1)).toMatchObject({ seq: last, message_id: newest });
+});
+
+it('a page of the log is found by its numbers, however much lies behind it', async () => {
+  const database = new Database(databaseFile(app.folder), { readonly: true });
+  try {
+    const texts: string[] = [];
+    const runner = createRunner(database);
+    const all = (query: CompiledQuery): Promise<never[]> => {
+      texts.push(query.sql);
+      return Promise.resolve([]);
+    };
+    await createGrowingEvents({ ...runner, all }, new LogEnd(runner.direct)).after(0, 10);
+    expect(texts).toHaveLength(2);
+    for (const text of texts) {
+      const plan = database
+        .prepare<number[], { detail: string }>(`explain query plan ${text}`)
+        .all(...Array.from(text.matchAll(/\?/g), () => 1));
+      expect(plan.map(({ detail }) => detail).join('\n')).not.toMatch(/SCAN (?!CONSTANT)|TEMP B-TREE/);
+    }
+  } finally {
+    database.close();
+  }
+});
