@@ -56,6 +56,28 @@ describe('windows slide', () => {
     expect(accepts(10, 'v', w(10, 1000))).toBe(9);
   });
 
+  it('counts each use by itself from the moment when a limit has become a small one', () => {
+    const { time, take } = aLimiter();
+    expect(take('v', w(1000, 6400)).ok).toBe(true);
+    time.now = 50;
+    expect(take('v', w(2, 6400)).ok).toBe(true);
+    time.now = 6399;
+    expect(take('v', w(2, 6400)).ok).toBe(false);
+    time.now = 6400;
+    expect(take('v', w(2, 6400)).ok).toBe(true);
+    time.now = 6449;
+    expect(take('v', w(2, 6400)).ok).toBe(false);
+  });
+
+  it('opens again to a key that has taken the place of another one', () => {
+    const { time, accepts } = aLimiter(1);
+    expect(accepts(1, 'v', w(1000, 6400))).toBe(1);
+    time.now = 1;
+    expect(accepts(1001, 'other', w(1000, 6400))).toBe(1000);
+    time.now = 6401;
+    expect(accepts(1, 'other', w(1000, 6400))).toBe(1);
+  });
+
   it('never accepts more than the limit in any interval of any of three windows, and tells a true wait', () => {
     const gap = fc.oneof(
       fc.constant(0),

@@ -242,6 +242,26 @@ describe('group commit', () => {
 });
 
 describe('transactions', () => {
+  it('that SQLite has ended are refused, also where an operation went on, and keep nothing', async () => {
+    const outside = new Database(file());
+    outside.exec(
+      "create trigger ends before insert on meta when new.key = 'ends' begin select raise(rollback, 'ended'); end",
+    );
+    outside.close();
+    const outcomes = await Promise.allSettled([
+      engine.store.write('server', put('before')),
+      engine.store.write('server', async (tx) => {
+        await put('ends')(tx).catch(() => undefined);
+      }),
+      engine.store.write('server', put('after')),
+    ]);
+    for (const outcome of outcomes)
+      expect(outcome).toMatchObject({ status: 'rejected', reason: expect.any(StoreUnavailableError) });
+    for (const key of ['before', 'ends', 'after']) expect(seenFromOutside(key)).toBeUndefined();
+    await engine.store.write('server', put('again'));
+    expect(seenFromOutside('again')).toBe('again');
+  });
+
   it('throws when one is used after its end', async () => {
     let leaked: Tx | undefined;
     await engine.store.write('server', async (tx) => {

@@ -64,6 +64,10 @@ export class WindowTracks {
   #log2 = new Uint8Array(0);
   #first = new Uint16Array(0);
   #length = new Uint16Array(0);
+  // Up to `sharedUntil` a use is counted in the entry `newest`, without a look at the ring. That is sooner than any of its
+  // uses leaves its window.
+  #sharedUntil = new Float64Array(0);
+  #newest = new Uint32Array(0);
 
   grow(slots: number): void {
     const tracks = slots * WINDOWS_PER_SLOT;
@@ -74,6 +78,8 @@ export class WindowTracks {
     this.#log2 = grown(new Uint8Array(tracks), this.#log2);
     this.#first = grown(new Uint16Array(tracks), this.#first);
     this.#length = grown(new Uint16Array(tracks), this.#length);
+    this.#sharedUntil = grown(new Float64Array(tracks), this.#sharedUntil);
+    this.#newest = grown(new Uint32Array(tracks), this.#newest);
   }
 
   /**
@@ -84,9 +90,13 @@ export class WindowTracks {
     let until = 0;
     for (let track = slot * WINDOWS_PER_SLOT; track < (slot + 1) * WINDOWS_PER_SLOT; track++) {
       if (this.#span[track] === 0) continue;
-      this.#expire(track, now);
-      this.#push(track, now, 1);
+      if (now < this.#sharedUntil[track]!) this.#share(track, this.#newest[track]!, now, 1);
+      else {
+        this.#expire(track, now);
+        this.#push(track, now, 1);
+      }
       if (this.#total[track]! < this.#limit[track]!) continue;
+      this.#expire(track, now);
       const wait = this.wait(track, now);
       if (wait > 0 && now + wait > until) until = now + wait;
     }
@@ -130,6 +140,7 @@ export class WindowTracks {
     for (let track = start; track < start + WINDOWS_PER_SLOT; track++) {
       const span = this.#span[track]!;
       if (span === window.windowMs) {
+        if (this.#limit[track] !== window.limit) this.#sharedUntil[track] = 0;
         this.#limit[track] = window.limit;
         this.#expire(track, now);
         return track;
@@ -150,6 +161,7 @@ export class WindowTracks {
     this.#first[track] = 0;
     this.#length[track] = 0;
     this.#log2[track] = NO_RING;
+    this.#sharedUntil[track] = 0;
     if (longest !== NONE && longest !== track) {
       for (let i = 0; i < this.#length[longest]!; i++) {
         const entry = this.#entry(longest, i);
@@ -179,27 +191,34 @@ export class WindowTracks {
     }
   }
 
+  /** Counts in an entry, which lives as long as its latest use: sharing can only be stricter than the truth. */
+  #share(track: number, entry: number, time: number, count: number): void {
+    this.#total[track]! += count;
+    this.#pool.times[entry >>> PAGE_BITS]![entry & IN_PAGE] = time;
+    this.#pool.counts[entry >>> PAGE_BITS]![entry & IN_PAGE]! += count;
+  }
+
   #push(track: number, time: number, count: number): void {
     const length = this.#length[track]!;
-    this.#total[track]! += count;
+    const grain = this.#limit[track]! <= EXACT_LIMIT ? 0 : this.#span[track]! / SUB_BUCKETS;
     if (length > 0) {
       const newest = this.#entry(track, length - 1);
       const latest = this.#time(newest);
-      const grain = this.#limit[track]! <= EXACT_LIMIT ? 0 : this.#span[track]! / SUB_BUCKETS;
       const shared =
         latest === time || (grain > 0 && Math.floor(latest / grain) === Math.floor(time / grain));
       if (shared || length === 1 << MAX_RING_LOG2) {
-        // An entry lives as long as its latest use: sharing can only be stricter than the truth.
-        this.#pool.times[newest >>> PAGE_BITS]![newest & IN_PAGE] = time;
-        this.#pool.counts[newest >>> PAGE_BITS]![newest & IN_PAGE]! += count;
+        this.#share(track, newest, time, count);
         return;
       }
     }
     if (this.#log2[track] === NO_RING || length === 1 << this.#log2[track]!) this.#enlarge(track);
     const entry = this.#entry(track, length);
+    this.#total[track]! += count;
     this.#pool.times[entry >>> PAGE_BITS]![entry & IN_PAGE] = time;
     this.#pool.counts[entry >>> PAGE_BITS]![entry & IN_PAGE] = count;
     this.#length[track]!++;
+    this.#newest[track] = entry;
+    this.#sharedUntil[track] = grain === 0 ? 0 : (Math.floor(time / grain) + 1) * grain;
   }
 
   #enlarge(track: number): void {

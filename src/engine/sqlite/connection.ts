@@ -88,14 +88,17 @@ function isOlder(version: string): boolean {
   return false;
 }
 
-/**
- * Runs compiled queries on one connection, each statement prepared once.
- * @param onWrite is called with the text of each statement that may change rows, before it runs
- */
-export function createRunner(
-  connection: Connection,
-  onWrite: (sql: string) => void = () => undefined,
-): ImmediateRunner {
+export interface RunnerWatch {
+  /** Called with the text of each statement that may change rows, before it runs. */
+  onWrite(sql: string): void;
+  /** Called when a statement has failed: SQLite may have ended the transaction. */
+  onFailure(): void;
+}
+
+const unwatched: RunnerWatch = { onWrite: () => undefined, onFailure: () => undefined };
+
+/** Runs compiled queries on one connection, each statement prepared once. */
+export function createRunner(connection: Connection, watch: RunnerWatch = unwatched): ImmediateRunner {
   const statements = new Map<string, Database.Statement>();
   const most = 500;
 
@@ -108,23 +111,50 @@ export function createRunner(
       found = connection.prepare(sql);
       statements.set(sql, found);
     }
-    if (!found.readonly) onWrite(sql);
+    if (!found.readonly) watch.onWrite(sql);
     return found;
   }
 
+  /** Tells of a failure, and passes it on. */
+  function failed(error: unknown): never {
+    watch.onFailure();
+    throw error;
+  }
+
   const direct: DirectRunner = {
-    first: <R>(query: CompiledQuery<R>, parameters: readonly unknown[]) =>
-      statement(query.sql).get(...parameters) as R | undefined,
-    run: (query, parameters) => statement(query.sql).run(...parameters).changes,
-    insert: (query, parameters) => {
-      const { changes, lastInsertRowid } = statement(query.sql).run(...parameters);
-      return changes === 0 ? undefined : Number(lastInsertRowid);
+    first: <R>(query: CompiledQuery<R>, parameters: readonly unknown[]) => {
+      try {
+        return statement(query.sql).get(...parameters) as R | undefined;
+      } catch (error) {
+        return failed(error);
+      }
     },
+    run: (query, parameters) => {
+      try {
+        return statement(query.sql).run(...parameters).changes;
+      } catch (error) {
+        return failed(error);
+      }
+    },
+    insert: (query, parameters) => {
+      try {
+        const { changes, lastInsertRowid } = statement(query.sql).run(...parameters);
+        return changes === 0 ? undefined : Number(lastInsertRowid);
+      } catch (error) {
+        return failed(error);
+      }
+    },
+  };
+  const all = <R>(query: CompiledQuery<R>, parameters: readonly unknown[]): R[] => {
+    try {
+      return statement(query.sql).all(...parameters) as R[];
+    } catch (error) {
+      return failed(error);
+    }
   };
   return {
     direct,
-    all: <R>(query: CompiledQuery<R>, parameters = query.parameters) =>
-      attempt(() => statement(query.sql).all(...parameters) as R[]),
+    all: (query, parameters = query.parameters) => attempt(() => all(query, parameters)),
     first: (query, parameters = query.parameters) => attempt(() => direct.first(query, parameters)),
     run: (query, parameters = query.parameters) => attempt(() => direct.run(query, parameters)),
   };

@@ -154,6 +154,8 @@ export class WriteQueue {
   #knownCount: number | null = null;
   /** Statements that may have changed rows. */
   #written = 0;
+  /** A statement of the group has failed. */
+  #hasFailed = false;
   readonly #places: MessagePlaces;
   #unplaced: number;
   #flushing = false;
@@ -166,9 +168,12 @@ export class WriteQueue {
   constructor(connection: Connection, options: WriteQueueOptions) {
     this.#options = options;
     this.#connection = connection;
-    const runner = createRunner(connection, (sql) => {
-      this.#written += 1;
-      if (!keepsWhatIsKnown.has(sql)) this.#forget();
+    const runner = createRunner(connection, {
+      onWrite: (sql) => {
+        this.#written += 1;
+        if (!keepsWhatIsKnown.has(sql)) this.#forget();
+      },
+      onFailure: () => (this.#hasFailed = true),
     });
     this.#log = new LogEnd(runner.direct);
     this.#repositories = createRepositories(runner, this.#known, this.#log);
@@ -320,6 +325,7 @@ export class WriteQueue {
     const { clock } = this.#options;
     const began = clock.monotonic();
     const run: GroupRun = { answers: [], events: [], configuration: new Set() };
+    this.#hasFailed = false;
     this.#forgetWhatOthersChanged();
     const epoch = this.#options.configurationEpoch(this.#readConfigurationCount());
     for (let index = 0; index < group.length; index += 1) {
@@ -334,8 +340,10 @@ export class WriteQueue {
       // Most operations are through at once: a turn of the microtasks for each would cost more than some of them.
       const isKept = this.#runOne(waiting, run, undoing, epoch);
       if (!(isKept instanceof Promise ? await isKept : isKept)) return null;
-      // SQLite itself rolls everything back on a full disk or an I/O error: nothing of the group exists then.
-      if (!this.#connection.inTransaction) throw new Error('the transaction was rolled back');
+      // SQLite itself rolls everything back on a full disk or an I/O error: nothing of the group exists then. Only a statement
+      // that fails tells of it, and its operation may have gone on; to ask the driver costs more than some statements.
+      if (this.#hasFailed && !this.#connection.inTransaction)
+        throw new Error('the transaction was rolled back');
     }
     this.#repositories.events.insert(run.events);
     this.#placeMessages(group);
