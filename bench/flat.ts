@@ -101,16 +101,20 @@ function fill(
       )
       .run(organizationId);
     placeMessages(file);
-    file
-      .prepare(
-        `${numbers(conversations * messagesEach)} insert into events (organization_id, conversation_id, mode, type,
-           audience, actor_id, message_id, created_at)
-         select ?, ${id(3, `(n / ${messagesEach})`)}, 'live', 'message:new', 'all', ${id(2, `(n / ${messagesEach})`)},
-           ${id(4, 'n')}, ${begun} + (n / ${messagesEach}) * ${apart} from numbers`,
-      )
-      .run(organizationId);
+    logMessages(file);
     fillSearch(file, organizationId);
   })();
+}
+
+/** The events of the messages, as commits of so many leave them, behind those that are there. */
+function logMessages(file: Database.Database): void {
+  const inCommit = 32;
+  file.exec(`
+    with log as (select max(seq) as newest from event_log),
+      some as (select min(number) as oldest, max(number) as newest from messages)
+    insert into message_events (seq, number, messages, created_at)
+      select log.newest + 1 + m.number - some.oldest, m.number, min(${inCommit}, some.newest - m.number + 1), m.created_at
+        from log, some, messages as m where (m.number - some.oldest) % ${inCommit} = 0`);
 }
 
 /** The index of the search, as the server fills it: each word behind the number of its organization. */
@@ -123,7 +127,7 @@ function fillSearch(file: Database.Database, organizationId: string): void {
     insert into search (rowid, words)
       select search_rows.id, '${scope}x' || replace(content, ' ', ' ${scope}x')
       from search_rows join messages on messages.id = message_id order by search_rows.id;
-    insert or replace into meta (key, value) select 'search_cursor', max(seq) from events;`);
+    insert or replace into meta (key, value) select 'search_cursor', max(seq + messages - 1) from message_events;`);
 }
 
 /** Makes a database of so many messages and everything that is asked of it. */
