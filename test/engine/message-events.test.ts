@@ -6,6 +6,7 @@ import type { CompiledQuery } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { CommittedEvent, NewEvent, Tx } from '../../src/engine/engine.ts';
 import { databaseFile } from '../../src/engine/open-engine.ts';
+import { integrityProblem } from '../../src/engine/sqlite/backup.ts';
 import { createRunner } from '../../src/engine/sqlite/connection.ts';
 import { SqliteStore } from '../../src/engine/sqlite/sqlite-store.ts';
 import { LogEnd } from '../../src/engine/sqlite/log-end.ts';
@@ -257,6 +258,24 @@ it('old ones are removed with the rest of the log, but never the newest', async 
   while ((await prune(limit + 1_000)) > 0);
   expect(await lastSeq()).toBe(last);
   expect((await logAfter(0)).at(-1)).toMatchObject({ seq: last, message_id: newest });
+});
+
+it.each([
+  ['two events have the same number', 'update message_events set messages = messages + 1'],
+  [
+    'two events tell that the same message is new',
+    'insert into message_events select seq + 20, number, messages, created_at from message_events',
+  ],
+])('an examination finds that %s', async (problem, damage) => {
+  await commit(['message', 'message', 'other']);
+  const database = new Database(databaseFile(app.folder));
+  try {
+    expect(integrityProblem(database, 'quick_check')).toBeNull();
+    database.exec(damage);
+    expect(integrityProblem(database, 'quick_check')).toBe(problem);
+  } finally {
+    database.close();
+  }
 });
 
 it('a page of the log is found by its numbers, however much lies behind it', async () => {

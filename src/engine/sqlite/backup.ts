@@ -340,11 +340,28 @@ export function integrityProblem(
   if (found !== null) return found;
   const orphan = connection.prepare<[], { table: string }>('pragma foreign_key_check').get();
   if (orphan !== undefined) return `a row of ${orphan.table} belongs to nothing`;
-  // What no foreign key watches. A folder of an older version has no places yet.
-  if (connection.pragma("table_list('message_places')", { simple: true }) === undefined) return null;
-  const strays = connection.prepare<[], string>(strayMessages).pluck().get();
-  return strays ?? null;
+  // What no constraint watches. A folder of an older version has not all of these tables yet.
+  for (const [table, query] of [
+    ['message_places', strayMessages],
+    ['message_events', doubleEvents],
+  ] as const) {
+    if (connection.pragma(`table_list('${table}')`, { simple: true }) === undefined) continue;
+    const stray = connection.prepare<[], string>(query).pluck().get();
+    if (stray !== undefined) return stray;
+  }
+  return null;
 }
+
+/** The first event that has the number of another one, or tells of the message of another one. */
+const doubleEvents = `
+  select 'two events have the same number' from events as e join message_events as m
+      on m.seq = (select max(seq) from message_events where seq <= e.seq)
+    where e.seq < m.seq + m.messages
+  union all
+  select 'two events tell that the same message is new' from message_events as m join message_events as earlier
+      on earlier.seq = (select max(seq) from message_events where seq < m.seq)
+    where m.seq < earlier.seq + earlier.messages or m.number < earlier.number + earlier.messages
+  limit 1`;
 
 /** The first message that is in no conversation, or shares its place or has none where it should have one, or a place of no message. */
 const strayMessages = `
