@@ -11,6 +11,7 @@ import { createRunner } from '../../src/engine/sqlite/connection.ts';
 import { SqliteStore } from '../../src/engine/sqlite/sqlite-store.ts';
 import { LogEnd } from '../../src/engine/sqlite/log-end.ts';
 import { createGrowingEvents } from '../../src/engine/sqlite/repositories/events.ts';
+import { updateSearchIndex } from '../../src/services/chat/search.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { rowsOf } from '../helpers/database.ts';
 import {
@@ -204,6 +205,15 @@ describe('once messages are removed', () => {
     expect((await logAfter(start)).map(({ seq, message_id }) => [seq, message_id])).toEqual([
       [start + 1, first],
       [start + 4, later],
+    ]);
+  });
+
+  it('the index of the search comes to the end of the log all the same', async () => {
+    await updateSearchIndex(app.service);
+    await remove(await commit(['message', 'message']));
+    await updateSearchIndex(app.service);
+    expect(await rowsOf(app, "select value from meta where key = 'search_cursor'")).toEqual([
+      { value: String(await lastSeq()) },
     ]);
   });
 

@@ -186,9 +186,8 @@ async function followLog(service: Service, pausing: Pausing): Promise<void> {
   for (let position = Number(cursor); position < end && !pausing();) {
     const after = position;
     const events = await store.read(({ repositories }) => repositories.events.after(after, pageSize));
-    const last = events.at(-1);
-    if (last === undefined) return;
-    position = last.seq;
+    // Messages may have taken the last events along.
+    position = events.at(-1)?.seq ?? end;
     const changed = new Map<string, UnindexedMessage>();
     for (const { type, message_id: id, organization_id, conversation_id } of events)
       if (id !== null && (type === 'message:new' || type === 'message:edited'))

@@ -180,8 +180,9 @@ class QueueIndexes {
     const last = await events.lastSeq();
     while (this.#events !== null && this.#events < last) {
       const rows = await events.after(this.#events, logPage);
-      if (rows.length === 0) break;
       this.#note(rows);
+      // Messages may have taken the last events along.
+      if (rows.length === 0) this.#events = last;
     }
     const newest = await conversations.lastQueueChange();
     while (this.#changes !== null && this.#changes < newest) {
