@@ -137,7 +137,8 @@ export function createApp(config: Config, overrides: AppOverrides = {}): App {
           // What is left is to be stopped all the same, the store before all.
           errors.push(error);
         }
-      if (errors.length > 0) throw errors[0];
+      if (errors.length === 1) throw errors[0];
+      if (errors.length > 1) throw new AggregateError(errors, errors.map(String).join(' '));
     })();
     return stopping;
   }

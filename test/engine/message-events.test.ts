@@ -11,9 +11,11 @@ import { createRunner } from '../../src/engine/sqlite/connection.ts';
 import { SqliteStore } from '../../src/engine/sqlite/sqlite-store.ts';
 import { LogEnd } from '../../src/engine/sqlite/log-end.ts';
 import { createGrowingEvents } from '../../src/engine/sqlite/repositories/events.ts';
+import { readLogPage } from '../../src/services/core/event-log.ts';
 import { updateSearchIndex } from '../../src/services/chat/search.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
 import { rowsOf } from '../helpers/database.ts';
+import { watchStatements } from '../helpers/storage.ts';
 import {
   createConversation,
   createOrganization,
@@ -83,8 +85,8 @@ async function append(tx: Tx, id: string, clientMessageId: string | null): Promi
   return stored !== undefined;
 }
 
-async function operate(tx: Tx, kind: Kind): Promise<string> {
-  const id = app.clock.newId();
+/** @param id of the message; the same one where an operation is run again */
+async function operate(tx: Tx, kind: Kind, id: string): Promise<void> {
   if (kind === 'other') await tx.emit(eventOf('conversation:released', null));
   else if (kind === 'repeated') expect(await append(tx, id, 'first')).toBe(false);
   else {
@@ -97,15 +99,14 @@ async function operate(tx: Tx, kind: Kind): Promise<string> {
       throw new Error('undone');
     }
   }
-  return id;
 }
 
 /** Runs operations in one commit. @returns the ids of their messages, those of failed ones too */
 async function commit(kinds: readonly Kind[]): Promise<string[]> {
-  const ids: string[] = [];
+  const ids = kinds.map(() => app.clock.newId());
   await Promise.allSettled(
-    kinds.map((kind) =>
-      app.service.engine.store.write({ organization }, async (tx) => ids.push(await operate(tx, kind))),
+    kinds.map((kind, at) =>
+      app.service.engine.store.write({ organization }, (tx) => operate(tx, kind, ids[at] ?? '')),
     ),
   );
   return ids;
@@ -217,6 +218,13 @@ describe('once messages are removed', () => {
     ]);
   });
 
+  it('a page of the log says that nothing is left to its end', async () => {
+    await remove(await commit(['message', 'message']));
+    const last = await lastSeq();
+    const page = await app.service.engine.store.read((tx) => readLogPage(tx, last - 1, 10));
+    expect(page).toEqual({ events: [], through: last });
+  });
+
   it('in the commit that has stored them, too', async () => {
     const start = await lastSeq();
     const ids = await app.service.engine.store.write({ organization }, async (tx) => {
@@ -231,6 +239,28 @@ describe('once messages are removed', () => {
     expect((await logAfter(start)).map(({ seq, message_id }) => [seq, message_id])).toEqual([
       [start + 2, ids[1]],
     ]);
+  });
+
+  it('a message that is imported in the commit of a removed one is told in the place of none', async () => {
+    const start = await lastSeq();
+    const { store } = app.service.engine;
+    const [row] = await rowsOf(app, 'select * from messages where id = ?', (await commit(['message']))[0]);
+    const { number: _, ...columns } = row ?? {};
+    const imported = { ...columns, id: app.clock.newId(), seq: 900, changed_seq: 900 };
+    const key = await visitorKey();
+    await Promise.all([
+      store.write({ organization }, (tx) => operate(tx, 'message', app.clock.newId())),
+      store.write({ organization }, ({ repositories }) =>
+        repositories.visitorData.removeMessages(key, 1_000),
+      ),
+      store.write({ organization }, ({ repositories }) =>
+        repositories.exportImport.insert('messages', Object.keys(imported), imported),
+      ),
+    ]);
+    expect(await rowsOf(app, 'select id from messages')).toEqual([{ id: imported.id }]);
+    expect(await logAfter(start)).toEqual([]);
+    const [later] = await commit(['message']);
+    expect((await logAfter(start)).map(({ message_id }) => message_id)).toEqual([later]);
   });
 
   it('an imported message is told in the place of none', async () => {
@@ -253,19 +283,42 @@ describe('once messages are removed', () => {
     String((await rowsOf(app, 'select visitor_key from conversations'))[0]?.['visitor_key']);
 });
 
+it('a commit that storage refuses takes its numbers along', async () => {
+  await commit(['message']);
+  const last = await lastSeq();
+  const watch = watchStatements();
+  try {
+    watch.insteadOfCommit = () => {
+      throw new Database.SqliteError('disk I/O error', 'SQLITE_IOERR_FSYNC');
+    };
+    await commit(['message', 'other', 'message']);
+    expect(await lastSeq()).toBe(last);
+    const ids = await commit(['message', 'message']);
+    expect((await logAfter(last)).map(({ seq, message_id }) => [seq, message_id])).toEqual(
+      ids.map((id, at) => [last + 1 + at, id]),
+    );
+  } finally {
+    watch.end();
+  }
+});
+
 it('old ones are removed with the rest of the log, but never the newest', async () => {
-  await commit(['message', 'other', 'message']);
+  for (let at = 0; at < 12; at += 1) await commit(['message']);
+  await commit(['other']);
   app.clock.step(1_000);
   const limit = app.clock.now();
   const [newest] = await commit(['message']);
   const last = await lastSeq();
-  const prune = (before: number) =>
-    app.service.engine.store.write('server', ({ repositories }) => repositories.events.prune(before, 100));
-  while ((await prune(limit)) > 0);
+  // As slices ask: until fewer are removed than might be.
+  const prune = async (before: number): Promise<void> => {
+    const { store } = app.service.engine;
+    while ((await store.write('server', ({ repositories }) => repositories.events.prune(before, 10))) === 10);
+  };
+  await prune(limit);
   expect((await logAfter(0)).filter(({ type }) => type === 'message:new')).toMatchObject([
     { seq: last, message_id: newest },
   ]);
-  while ((await prune(limit + 1_000)) > 0);
+  await prune(limit + 1_000);
   expect(await lastSeq()).toBe(last);
   expect((await logAfter(0)).at(-1)).toMatchObject({ seq: last, message_id: newest });
 });

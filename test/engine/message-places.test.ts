@@ -225,6 +225,18 @@ describe('what is removed', () => {
   });
 });
 
+it('numbers that removed messages have left are passed over at once', async () => {
+  const conversationId = await createConversation(visitor);
+  for (let round = 0; round < 10; round += 1) await sendTogether(many(100, conversationId));
+  await commitAlone();
+  await rowsOf(app, 'delete from messages where conversation_id = ?', conversationId);
+  const ids = await sendTogether([conversationId]);
+  await commitAlone();
+  expect(await waiting()).toBe(0);
+  expect(await history(conversationId)).toEqual(ids);
+  expect(problem()).toBeNull();
+});
+
 it('a commit that fails while it gives places keeps none of them, and the next one gives them', async () => {
   const conversationId = await createConversation(visitor);
   const before = await sendTogether(many(20, conversationId));

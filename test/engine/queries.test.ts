@@ -2,6 +2,7 @@
 // Once for the engine as it is and once behind the hostile wrapper.
 import type { NewMessage } from '../../src/engine/repositories/messages.ts';
 import { createRunner } from '../../src/engine/sqlite/connection.ts';
+import { LogEnd } from '../../src/engine/sqlite/log-end.ts';
 import { migrate } from '../../src/engine/sqlite/migrate.ts';
 import {
   createMessagesRepository,
@@ -362,7 +363,8 @@ describe('a message', () => {
         deleted_at: null,
         ...other,
       };
-      await createMessagesRepository(createRunner(db)).append(row, 'visitor');
+      const runner = createRunner(db);
+      await createMessagesRepository(runner, undefined, new LogEnd(runner.direct)).append(row, 'visitor');
       expect(db.prepare('select * from messages').get()).toEqual({
         ...row,
         number: 1,

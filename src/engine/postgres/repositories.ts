@@ -55,7 +55,7 @@ const makers: { readonly [K in keyof Repositories]: (runner: Runner) => Reposito
   audit: createAuditRepository,
   retention: createRetentionRepository,
   visitorData: createVisitorDataRepository,
-  exportImport: createExportImportRepository,
+  exportImport: (runner) => createExportImportRepository(runner),
   webhooks: createWebhooksRepository,
   search: createSearchRepository,
   substrings: () => null,

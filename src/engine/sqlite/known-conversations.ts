@@ -7,8 +7,8 @@ const maxRows = 1_000;
 
 /** A row that is known. */
 export interface KnownConversation {
-  /** Its rowid: an update finds it at once. */
-  readonly place: number;
+  /** SQLite's own key: an update finds the row at once. */
+  readonly rowid: number;
   /** As the connection would read it now. Not to be changed, but replaced. */
   row: ConversationWithVisitor;
 }

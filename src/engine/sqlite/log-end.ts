@@ -10,7 +10,7 @@ const newestSeq = sql<{ seq: number }>`select max(
   coalesce((select seq + messages - 1 from message_events order by seq desc limit 1), 0)) as seq`;
 export const lastSeq = newestSeq.compile(builder);
 
-/** The same in another query. */
+/** The number of the newest event, for a comparison in a query. */
 export const lastSeqOfLog = twoFaced({
   sqlite: sql<number>`(${newestSeq})`,
   postgres: sql<number>`(select max(seq) from events)`,
@@ -19,11 +19,9 @@ export const lastSeqOfLog = twoFaced({
 /** The newest message's number, or the highest that an event stands for: its message may be gone. */
 const lastMessage = sql<{ number: number }>`select max(
   coalesce((select max(number) from messages), 0),
-  coalesce((select number + messages - 1 from message_events order by seq desc limit 1), 0)) as number`;
-const readLastMessage = lastMessage.compile(builder);
-
-/** The number that a new message gets where it is stored without this connection's knowledge: an import's. */
-export const nextMessageNumber = sql<number>`(select number + 1 from (${lastMessage}))`;
+  coalesce((select number + messages - 1 from message_events order by seq desc limit 1), 0)) as number`.compile(
+  builder,
+);
 
 /** A message that the open transaction has stored. */
 export interface StoredMessage {
@@ -53,7 +51,7 @@ export class LogEnd {
 
   /** The number of the next message, and of no other. */
   takeMessage(): number {
-    this.#message ??= this.#direct.first(readLastMessage, [])?.number ?? 0;
+    this.#message ??= this.#direct.first(lastMessage, [])?.number ?? 0;
     this.#given = Math.max(this.#message, this.#given) + 1;
     this.#message = this.#given;
     return this.#given;
@@ -70,6 +68,12 @@ export class LogEnd {
   /** A message was stored under a number. */
   noteMessage(id: string, number: number): void {
     this.#stored.push({ id, number });
+  }
+
+  /** All that the transaction has stored was undone. */
+  undo(): void {
+    this.forget();
+    this.#stored = [];
   }
 
   /** The messages that were stored since the last call, in their order; those of an operation that was undone among them. */

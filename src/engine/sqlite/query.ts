@@ -116,7 +116,7 @@ export function prepare<P extends object>() {
   return declare<P>((prepared) => preparedQueries.push(prepared));
 }
 
-/** The same for what only SQLite is asked: its full-text index. */
+/** The same for what only SQLite is asked: its full-text index, its numbers of messages, what is found by its own keys. */
 export function prepareForSqlite<P extends object>() {
   return declare<P>(() => undefined);
 }

@@ -84,6 +84,8 @@ export class SqliteStore implements Store, Maintenance {
   #configurationCount: number;
   #seenVersion: number;
   #seenForeign = 0;
+  /** The end of the log at the last look: its last events may have gone with their messages, and are never told then. */
+  #seenLast = 0;
   /** When the queue has last become empty, by the clock that never jumps. */
   #idleSince = 0;
   /** The disk was full, and the reserve is not back yet: what is left is for removing. */
@@ -295,7 +297,9 @@ export class SqliteStore implements Store, Maintenance {
       count: Number((await meta.get('configuration')) ?? 0),
     }));
     this.#seenVersion = version;
-    const hasEvents = last > this.#follower.position || this.#follower.foreignCount > this.#seenForeign;
+    const told = Math.max(this.#follower.position, this.#seenLast);
+    const hasEvents = last > told || this.#follower.foreignCount > this.#seenForeign;
+    this.#seenLast = last;
     this.#seenForeign = this.#follower.foreignCount;
     // Neither the log nor the count says what was changed, as after a change by hand: then it may be anything.
     if (count > this.#configurationCount || !hasEvents) {

@@ -154,8 +154,8 @@ export class WriteQueue {
   #knownCount: number | null = null;
   /** Statements that may have changed rows. */
   #written = 0;
-  /** A statement of the group has failed. */
-  #hasFailed = false;
+  /** A statement has failed, and SQLite has ended the transaction of the group. */
+  #hasEnded = false;
   readonly #places: MessagePlaces;
   #unplaced: number;
   #flushing = false;
@@ -170,10 +170,11 @@ export class WriteQueue {
     this.#connection = connection;
     const runner = createRunner(connection, {
       onWrite: (sql) => {
+        if (this.#hasEnded) throw new Error('the transaction was rolled back');
         this.#written += 1;
         if (!keepsWhatIsKnown.has(sql)) this.#forget();
       },
-      onFailure: () => (this.#hasFailed = true),
+      onFailure: () => (this.#hasEnded ||= !connection.inTransaction),
     });
     this.#log = new LogEnd(runner.direct);
     this.#repositories = createRepositories(runner, this.#known, this.#log);
@@ -325,7 +326,7 @@ export class WriteQueue {
     const { clock } = this.#options;
     const began = clock.monotonic();
     const run: GroupRun = { answers: [], events: [], configuration: new Set() };
-    this.#hasFailed = false;
+    this.#hasEnded = false;
     this.#forgetWhatOthersChanged();
     const epoch = this.#options.configurationEpoch(this.#readConfigurationCount());
     for (let index = 0; index < group.length; index += 1) {
@@ -340,10 +341,9 @@ export class WriteQueue {
       // Most operations are through at once: a turn of the microtasks for each would cost more than some of them.
       const isKept = this.#runOne(waiting, run, undoing, epoch);
       if (!(isKept instanceof Promise ? await isKept : isKept)) return null;
-      // SQLite itself rolls everything back on a full disk or an I/O error: nothing of the group exists then. Only a statement
-      // that fails tells of it, and its operation may have gone on; to ask the driver costs more than some statements.
-      if (this.#hasFailed && !this.#connection.inTransaction)
-        throw new Error('the transaction was rolled back');
+      // SQLite itself rolls everything back on a full disk or an I/O error: nothing of the group exists then. Only a
+      // statement that fails tells of it, and its operation may have gone on; to ask the driver each time would cost more.
+      if (this.#hasEnded) throw new Error('the transaction was rolled back');
     }
     this.#repositories.events.insert(run.events);
     this.#placeMessages(group);
@@ -416,7 +416,8 @@ export class WriteQueue {
   }
 
   #rollBack(): void {
-    this.#forget();
+    this.#known.forget();
+    this.#log.undo();
     if (this.#connection.inTransaction) this.#statements.rollback.run();
   }
 

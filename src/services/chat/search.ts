@@ -6,6 +6,7 @@
 import type { Service, Tx } from '../service.ts';
 import type { SearchStretch, WordQuery } from '../../engine/repositories/search.ts';
 import type { UnindexedMessage } from '../../engine/rows.ts';
+import { readLogPage } from '../core/event-log.ts';
 import { computeSlice, writeSlice, type SliceBudget } from '../core/slices.ts';
 import { spanAfter } from './search-span.ts';
 
@@ -185,9 +186,8 @@ async function followLog(service: Service, pausing: Pausing): Promise<void> {
   }
   for (let position = Number(cursor); position < end && !pausing();) {
     const after = position;
-    const events = await store.read(({ repositories }) => repositories.events.after(after, pageSize));
-    // Messages may have taken the last events along.
-    position = events.at(-1)?.seq ?? end;
+    const { events, through } = await store.read((tx) => readLogPage(tx, after, pageSize));
+    position = through;
     const changed = new Map<string, UnindexedMessage>();
     for (const { type, message_id: id, organization_id, conversation_id } of events)
       if (id !== null && (type === 'message:new' || type === 'message:edited'))

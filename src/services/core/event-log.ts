@@ -29,6 +29,28 @@ export async function readEvents(service: Service, afterSeq: number): Promise<Co
   );
 }
 
+/** A page of the log. */
+export interface LogPage {
+  readonly events: readonly EventRow[];
+  /** The log is read up to this number: behind the last event where the newest ones went with what they told of. */
+  readonly through: number;
+}
+
+/**
+ * Reads on from a number.
+ * @param tx one snapshot of the log
+ * @param limit of events; none in the answer: the log is read to its end
+ */
+export async function readLogPage(
+  { repositories: { events } }: ReadTx,
+  after: number,
+  limit: number,
+): Promise<LogPage> {
+  const page = await events.after(after, limit);
+  const last = page.at(-1);
+  return { events: page, through: last?.seq ?? Math.max(after, await events.lastSeq()) };
+}
+
 /** Completes events that came without a payload. Each keeps its place, also where there is nothing to tell any more. */
 export function loadPayloads(service: Service, events: readonly CommittedEvent[]): Promise<CommittedEvent[]> {
   return service.engine.store.read((tx) =>

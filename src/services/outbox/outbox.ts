@@ -5,7 +5,7 @@ import type { EffectRow, EventRow } from '../../engine/rows.ts';
 import { backoffDelay, type Backoff } from '../../net/backoff.ts';
 import { createFairLimit, type FairLimit } from '../../net/fair-limit.ts';
 import { JobLoop } from '../core/job-loop.ts';
-import { lastEventSeq } from '../core/event-log.ts';
+import { lastEventSeq, readLogPage } from '../core/event-log.ts';
 import type { Service } from '../service.ts';
 import { DueQueues, type DueRows } from './due-queues.ts';
 import {
@@ -217,10 +217,9 @@ class Outbox {
     for (let last = from; ;) {
       if (this.#stop.signal.aborted) return last;
       const after = last;
-      const page = await store.read(({ repositories }) => repositories.events.after(after, pageSize));
-      const end = page.at(-1)?.seq;
-      if (end === undefined) return last;
-      const wanted = page.filter((event) => this.#isWanted(event));
+      const { events, through: end } = await store.read((tx) => readLogPage(tx, after, pageSize));
+      if (events.length === 0) return end;
+      const wanted = events.filter((event) => this.#isWanted(event));
       for (let at = 0; at < wanted.length; at += partSize) {
         const part = wanted.slice(at, at + partSize);
         const through = at + partSize < wanted.length ? (part.at(-1)?.seq ?? end) : end;

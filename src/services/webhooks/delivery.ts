@@ -6,7 +6,7 @@ import type { Clock, CommitNotice } from '../../engine/engine.ts';
 import type { EventRow, WebhookDeliveryRow, WebhookRow } from '../../engine/rows.ts';
 import type { SendWebhook } from '../../net/webhook-client.ts';
 import { canReceive } from '../core/audience.ts';
-import { lastEventSeq } from '../core/event-log.ts';
+import { lastEventSeq, readLogPage } from '../core/event-log.ts';
 import { scopeOfWebhook } from '../core/scopes.ts';
 import { JobLoop } from '../core/job-loop.ts';
 import { DueQueues, type DueRows } from '../outbox/due-queues.ts';
@@ -244,8 +244,9 @@ class WebhookDelivery {
         return last;
       }
       const after = last;
-      const events = await store.read(({ repositories }) => repositories.events.after(after, pageSize));
-      const read = events.filter(({ seq }) => seq <= through);
+      const log = await store.read((tx) => readLogPage(tx, after, pageSize));
+      if (log.events.length === 0) return log.through;
+      const read = log.events.filter(({ seq }) => seq <= through);
       const end = read.at(-1)?.seq;
       if (end === undefined) return last;
       const byOrganization = Map.groupBy(read, (event) => event.organization_id);

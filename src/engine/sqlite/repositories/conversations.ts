@@ -27,10 +27,10 @@ const withVisitor = (db: Builder) =>
     .selectAll('conversations')
     .select(['visitors.visitor_id', 'visitors.name as visitor_name']);
 const byId = prepare<{ id: string }>()((db, p) => withVisitor(db).where('conversations.id', '=', p.id));
-/** Where the database answers at once: with the row's place. */
-const placedById = prepareForSqlite<{ id: string }>()((db, p) =>
+/** Where the database answers at once: with SQLite's own key. */
+const byIdWithRowid = prepareForSqlite<{ id: string }>()((db, p) =>
   withVisitor(db)
-    .select(sql<number>`conversations.rowid`.as('place'))
+    .select(sql<number>`conversations.rowid`.as('rowid'))
     .where('conversations.id', '=', p.id),
 );
 const byIdempotencyKey = prepare<{ visitor_key: string; idempotency_key: string }>()((db, p) =>
@@ -106,12 +106,12 @@ const columnsOf = (p: Step): Step => ({
 export const writeStep = prepare<Step & { id: string }>()((db, p) =>
   db.updateTable('conversations').set(columnsOf(p)).where('id', '=', p.id),
 );
-/** The same where its place is known. */
-export const writeStepAt = prepareForSqlite<Step & { place: number }>()((db, p) =>
+/** The same by SQLite's own key. */
+export const writeStepAt = prepareForSqlite<Step & { rowid: number }>()((db, p) =>
   db
     .updateTable('conversations')
     .set(columnsOf(p))
-    .where(sql<number>`rowid`, '=', p.place),
+    .where(sql<number>`rowid`, '=', p.rowid),
 );
 
 /** The next sequence number, and what the step changes about the conversation. */
@@ -154,7 +154,7 @@ export function takeStep(
     step.waiting_since,
     step.first_response_at,
     step.updated_at,
-    known.place,
+    known.rowid,
   ]);
   known.row = { ...known.row, ...step };
   return known.row;
@@ -168,10 +168,10 @@ export function readConversation(
 ): KnownConversation | undefined {
   const kept = conversations?.get(id);
   if (kept !== undefined) return kept;
-  const found = direct.first(placedById.compiled, placedById.bind({ id }));
+  const found = direct.first(byIdWithRowid.compiled, byIdWithRowid.bind({ id }));
   if (found === undefined) return undefined;
-  const { place, ...row } = found;
-  const known: KnownConversation = { place, row };
+  const { rowid, ...row } = found;
+  const known: KnownConversation = { rowid, row };
   conversations?.put(known);
   return known;
 }

@@ -160,7 +160,9 @@ export function createGrowingEvents(runner: ImmediateRunner, log: LogEnd): Growi
     lastSeq: async () => runner.direct.first(lastSeq, [])?.seq ?? 0,
     prune: async (before: number, limit: number) => {
       const removed = await run(runner, prune, { before, limit });
-      return removed > 0 ? removed : run(runner, pruneOfMessages, { before, limit });
+      // Fewer than asked for: none of these is left.
+      if (removed >= limit) return removed;
+      return removed + (await run(runner, pruneOfMessages, { before, limit: limit - removed }));
     },
     insert: (rows: readonly EventRow[]) => append(runner, log, rows),
   };
@@ -169,6 +171,7 @@ export function createGrowingEvents(runner: ImmediateRunner, log: LogEnd): Growi
 /** Appends rows in their order, and tells them their numbers. */
 function append({ direct }: ImmediateRunner, log: LogEnd, rows: readonly EventRow[]): void {
   const numberOf = numbersInOrder(log.takeStored());
+  if (rows.length === 0) return;
   let seq = log.takeEvents(rows.length);
   const others: EventRow[] = [];
   /** Messages that follow each other, and their events. */

@@ -4,7 +4,7 @@ import { sql, type RawBuilder } from 'kysely';
 import type { AnyRow, ExportedTable, TransferRepository } from '../../repositories/export-import.ts';
 import type { OrganizationRow } from '../../rows.ts';
 import { twoFaced } from '../../../../migrations/columns.ts';
-import { nextMessageNumber } from '../log-end.ts';
+import type { LogEnd } from '../log-end.ts';
 import { all, builder, prepare, run, type Runner } from '../query.ts';
 import { arrivalMark } from './organizations.ts';
 
@@ -135,21 +135,22 @@ function isOwnNumber(table: string, column: string): boolean {
 
 /**
  * A message where its conversation has none in its place. On SQLite no constraint watches over that, and a message gets a
- * number that no event stands for.
+ * number of its own.
+ * @param number undefined where messages have none
  */
 function insertMessage(
   columns: readonly string[],
   names: RawBuilder<unknown>,
   values: RawBuilder<unknown>,
+  number: number | undefined,
 ): RawBuilder<unknown> {
+  if (number === undefined)
+    return sql`insert into messages (${names}) values (${values}) on conflict do nothing`;
   const own = (column: string) => sql.ref(`new.column${columns.indexOf(column) + 1}`);
-  return twoFaced({
-    sqlite: sql`insert into messages (${names}, number) select *, ${nextMessageNumber} from (values (${values})) as new
-      where not exists (select 1 from ordered_messages as other
-        where other.conversation_id = ${own('conversation_id')} and other.seq = ${own('seq')})
-      on conflict do nothing`,
-    postgres: sql`insert into messages (${names}) values (${values}) on conflict do nothing`,
-  });
+  return sql`insert into messages (${names}, number) select *, ${number} from (values (${values})) as new
+    where not exists (select 1 from ordered_messages as other
+      where other.conversation_id = ${own('conversation_id')} and other.seq = ${own('seq')})
+    on conflict do nothing`;
 }
 
 // An organization whose rows are still to come: its slug begins with a mark, `plan_changed_at` says when it was last
@@ -231,7 +232,8 @@ const schemaNumber = twoFaced({
   postgres: sql<{ user_version: number }>`select max(number) as user_version from schema_migrations`,
 });
 
-export function createExportImportRepository(runner: Runner): TransferRepository {
+/** @param log numbers the messages, where they have numbers */
+export function createExportImportRepository(runner: Runner, log?: LogEnd): TransferRepository {
   return {
     tables: exportedTables,
     page: async (table, organizationId, after, limit) => {
@@ -249,7 +251,7 @@ export function createExportImportRepository(runner: Runner): TransferRepository
       const values = sql.join(columns.map((column) => row[column]));
       const query =
         name === 'messages'
-          ? insertMessage(columns, names, values)
+          ? insertMessage(columns, names, values, log?.takeMessage())
           : sql`insert into ${sql.table(name)} (${names}) values (${values}) on conflict do nothing`;
       return runner.run(query.compile(builder));
     },

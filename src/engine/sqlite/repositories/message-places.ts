@@ -7,23 +7,21 @@ import { builder, type ImmediateRunner } from '../query.ts';
 /** The most that are placed in one commit, which reads and writes a page for each conversation among them. */
 export const placedAtOnce = 256;
 
+/** The oldest without a place; null: none. Numbers are left out where the newest messages were removed. */
+const oldest = sql`(select min(number) from messages where number > (select through from message_placing))`;
 const unplacedAtMost = sql<{ n: number }>`
-  select coalesce((select max(number) from messages), 0) - through as n from message_placing`.compile(
-  builder,
-);
+  select coalesce((select max(number) from messages) - ${oldest} + 1, 0) as n`.compile(builder);
 const place = sql`
   insert into message_places (conversation, seq, number)
     select n.number, m.seq, m.number
       from messages as m join conversation_numbers as n on n.conversation_id = m.conversation_id
-      where m.number > (select through from message_placing)
-        and m.number <= (select through from message_placing) + ${sql.lit(placedAtOnce)}
+      where m.number >= ${oldest} and m.number < ${oldest} + ${sql.lit(placedAtOnce)}
       order by n.number, m.seq
     on conflict do nothing`.compile(builder);
 const noteThrough = sql`
   update message_placing
-    set through = min(through + ${sql.lit(placedAtOnce)}, (select coalesce(max(number), 0) from messages))`.compile(
-  builder,
-);
+    set through = min(${oldest} + ${sql.lit(placedAtOnce - 1)}, (select max(number) from messages))
+    where ${oldest} is not null`.compile(builder);
 
 /** The statements that write places: they touch no conversation. */
 export const placeStatements = [place, noteThrough];

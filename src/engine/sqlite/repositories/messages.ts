@@ -10,7 +10,7 @@ import type {
 import type { ConversationWithVisitor, MessageRow, MessageWithSender } from '../../rows.ts';
 import type { Database } from '../database.ts';
 import type { KnownConversations } from '../known-conversations.ts';
-import { LogEnd } from '../log-end.ts';
+import type { LogEnd } from '../log-end.ts';
 import {
   all,
   first,
@@ -358,14 +358,13 @@ async function appendLater(
 
 /**
  * @param known the rows that the connection knows, for the one that writes
- * @param log numbers the messages, where the database answers at once
+ * @param log numbers the messages; left out where the database is asked over a connection
  */
 export function createMessagesRepository(
   runner: Runner,
   known?: KnownConversations,
   log?: LogEnd,
 ): MessagesRepository {
-  const numbers = log ?? (isImmediate(runner) ? new LogEnd(runner.direct) : undefined);
   return {
     byId: (id: string): Promise<MessageWithSender | undefined> => first(runner, byId, { id }),
     byClientId: (conversationId: string, senderId: string, clientMessageId: string) =>
@@ -375,13 +374,13 @@ export function createMessagesRepository(
         client_message_id: clientMessageId,
       }),
     append: (row: NewMessage, by: ConversationStep) => {
-      if (!isImmediate(runner) || numbers === undefined) return appendLater(runner, row, by);
+      if (!isImmediate(runner) || log === undefined) return appendLater(runner, row, by);
       const conversation = readConversation(runner, known, row.conversation_id);
       if (conversation === undefined) throw new Error(`No conversation ${row.conversation_id}.`);
       const step = stepOn(conversation.row, by, row.created_at);
-      const number = numbers.takeMessage();
+      const number = log.takeMessage();
       if (!insertAt(runner, row, number, step.last_seq)) return undefined;
-      numbers.noteMessage(row.id, number);
+      log.noteMessage(row.id, number);
       return takeStep(runner, conversation, step);
     },
     edit: (values: Edit) => run(runner, edit, values),

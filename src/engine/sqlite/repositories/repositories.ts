@@ -71,7 +71,7 @@ export function createRepositories(
     audit: createAuditRepository(runner),
     retention: createRetentionRepository(runner),
     visitorData: createVisitorDataRepository(runner),
-    exportImport: createExportImportRepository(runner),
+    exportImport: createExportImportRepository(runner, log),
     webhooks: createWebhooksRepository(runner),
     search: createSearchRepository(runner),
     substrings: createSubstringsRepository(runner),

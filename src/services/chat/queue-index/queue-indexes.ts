@@ -3,6 +3,7 @@
 // event log, for messages, and the database's own record of changes, also those of other processes. Bounded: the index that was not
 // used for longest goes first, and an organization that is too large has none.
 import type { CommittedEvent, Engine, ReadTx } from '../../../engine/engine.ts';
+import { readLogPage } from '../../core/event-log.ts';
 import { computeSlice } from '../../core/slices.ts';
 import type { MemberCall, Service } from '../../service.ts';
 import { inTurns, passByState } from '../queue-stretches.ts';
@@ -176,13 +177,13 @@ class QueueIndexes {
   }
 
   /** Takes note of what the logs have that was not told yet. */
-  async #readLogs({ repositories: { events, conversations } }: ReadTx): Promise<void> {
+  async #readLogs(tx: ReadTx): Promise<void> {
+    const { events, conversations } = tx.repositories;
     const last = await events.lastSeq();
     while (this.#events !== null && this.#events < last) {
-      const rows = await events.after(this.#events, logPage);
-      this.#note(rows);
-      // Messages may have taken the last events along.
-      if (rows.length === 0) this.#events = last;
+      const page = await readLogPage(tx, this.#events, logPage);
+      this.#note(page.events);
+      this.#events = page.through;
     }
     const newest = await conversations.lastQueueChange();
     while (this.#changes !== null && this.#changes < newest) {
