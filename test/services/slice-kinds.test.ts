@@ -11,13 +11,21 @@ beforeEach(async () => {
 
 afterEach(() => app.stop());
 
+interface Written {
+  readonly rows: number;
+  readonly places: unknown[];
+  /** For how long each turn was asked, ms. */
+  readonly turns: number[];
+}
+
 /** Writes a slice of rows that take a millisecond each, beside users. @returns its rows, and how it was written */
-async function slice(kind?: SliceKind): Promise<{ rows: number; places: unknown[]; turns: number }> {
+async function slice(kind?: SliceKind, isCrowded = false): Promise<Written> {
   const { service, clock } = app;
   const { store, pace } = service.engine;
   const write = vi.spyOn(store, 'write');
   const turn = vi.spyOn(pace, 'turn');
   vi.spyOn(pace, 'hasUsers').mockReturnValue(true);
+  vi.spyOn(pace, 'isCrowded').mockReturnValue(isCrowded);
   const rows = await writeSlice(
     service,
     'server',
@@ -30,14 +38,20 @@ async function slice(kind?: SliceKind): Promise<{ rows: number; places: unknown[
     kind,
   );
   const places = write.mock.calls.filter(([scope]) => scope === 'server').map(([, , place]) => place);
+  const turns = turn.mock.calls.map(([ms]) => ms);
   vi.restoreAllMocks();
-  return { rows, places, turns: turn.mock.calls.length };
+  return { rows, places, turns };
 }
 
 it('work that a user waits for goes in whole slices, with what other users wait for', async () => {
-  expect(await slice()).toEqual({ rows: 15, places: [undefined], turns: 0 });
+  expect(await slice()).toEqual({ rows: 15, places: [undefined], turns: [] });
 });
 
-it('the server\u2019s own goes in short ones behind it, at the pace that users leave', async () => {
-  expect(await slice('background')).toEqual({ rows: 2, places: ['behind'], turns: 1 });
+it('beside a crowd it goes in short ones: every message that comes waits for the whole of one', async () => {
+  expect(await slice('awaited', true)).toEqual({ rows: 4, places: [undefined], turns: [] });
+});
+
+it('the server\u2019s own goes in short ones behind it, at the pace that users leave, its commit counted in', async () => {
+  for (const isCrowded of [false, true])
+    expect(await slice('background', isCrowded)).toEqual({ rows: 2, places: ['behind'], turns: [3] });
 });

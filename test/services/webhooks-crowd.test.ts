@@ -18,6 +18,8 @@ let visitor: TestClient;
 let receiver: Receiver;
 /** Those that wait for a turn, in the order of asking. */
 let waiting: (() => void)[];
+/** For how long each of their turns was asked, ms. */
+let asked: number[];
 
 beforeEach(async () => {
   app = await startApp({ flags: { webhookPrivate: 'allow' } });
@@ -26,6 +28,7 @@ beforeEach(async () => {
   receiver = await new Receiver().start();
   await app.local('webhooks.create', { organization: 'acme', url: receiver.url, events: ['message:new'] });
   waiting = [];
+  asked = [];
 });
 
 afterEach(async () => {
@@ -38,9 +41,10 @@ afterEach(async () => {
 function crowd(): void {
   const { pace } = app.service.engine;
   vi.spyOn(pace, 'isCrowded').mockReturnValue(true);
-  vi.spyOn(pace, 'turn').mockImplementation((_ms, signal) => {
+  vi.spyOn(pace, 'turn').mockImplementation((ms, signal) => {
     // Not a webhook's: a slice of the search's index.
     if (signal === undefined) return undefined;
+    asked.push(ms);
     return new Promise((resolve) => {
       waiting.push(resolve);
       signal.addEventListener('abort', () => resolve());
@@ -83,6 +87,17 @@ it('users are answered while webhooks wait, and each waits for a turn of its own
         .map(({ event }) => event.data['id']),
     ).toEqual(sent.filter((one) => one.conversationId === conversationId).map(({ messageId }) => messageId));
   expect(await deliveries()).toBe(6);
+});
+
+it('a turn is asked for as long as it holds the loop, the share of its commit counted in', async () => {
+  crowd();
+  await sendSix();
+  await giveTurn();
+  // Rows that are stored: of one message at least, and where its webhook stands.
+  expect(asked[0]).toBeGreaterThanOrEqual(0.08);
+  // More than storing all six: an attempt.
+  await eventually(() => expect(Math.max(...asked)).toBeGreaterThanOrEqual(0.3));
+  expect(Math.max(...asked)).toBe(0.8);
 });
 
 it('a server that stops while they wait does not wait for their turns, and loses none', async () => {

@@ -7,8 +7,12 @@ import type { Service } from '../service.ts';
 
 /** A slice ends after so long, or so many rows: the write lock must be free again within 50 ms. */
 const maxSliceMs = 15;
+/** Of one that a user waits for, beside a crowd: the others' messages wait for as long as it takes. */
+const besideCrowdMs = 4;
 /** Of one that no user waits for, while users are served. */
 const shortSliceMs = 2;
+/** What such a one holds the loop for: its last statement may begin late, and its commit writes what it has changed. */
+const shortSliceTurnMs = 3;
 const maxSliceRows = 400;
 /** Between two slices, so that others who wait for the lock get it. */
 const pauseMs = 10;
@@ -45,7 +49,7 @@ export function writeSlice<T>(
   const { engine } = service;
   const isBackground = kind === 'background';
   return limitOf(writing, engine)(scope === 'server' ? scope : scope.organization, async () => {
-    if (isBackground) await engine.pace.turn(shortSliceMs);
+    if (isBackground) await engine.pace.turn(shortSliceTurnMs);
     const slice = (tx: Tx): Promise<T> => work(tx, sliceBudget(service, kind));
     const done = await engine.store.write(scope, slice, isBackground ? 'behind' : undefined);
     await sleep(pauseMs);
@@ -129,7 +133,8 @@ export function sliceBudget(
   kind: SliceKind = 'awaited',
 ): SliceBudget {
   const began = clock.monotonic();
-  const most = kind === 'background' && pace.hasUsers() ? shortSliceMs : maxSliceMs;
+  const isShort = kind === 'background' && pace.hasUsers();
+  const most = isShort ? shortSliceMs : pace.isCrowded() ? besideCrowdMs : maxSliceMs;
   let rows = 0;
   return (more) => {
     rows += more;
