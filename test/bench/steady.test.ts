@@ -19,6 +19,10 @@ test('everything is at work beside the sending', async () => {
       backups: 1,
     });
     for (const count of Object.values(done)) expect(count).toBeGreaterThan(0);
+    // What the cores that are shared cost anybody.
+    for (const { what, ceiling } of lines.filter((line) => line.what.startsWith('ceiling beside')))
+      expect(Number(ceiling), what).toBeGreaterThan(0);
+    expect(lines.filter(({ what }) => what.startsWith('ceiling beside'))).toHaveLength(2);
     for (const { what, deskbell, ceiling } of lines)
       for (const value of [deskbell, ceiling]) expect(Number(value), what).toBeGreaterThanOrEqual(0);
   } finally {
