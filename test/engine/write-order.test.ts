@@ -137,3 +137,25 @@ it('after 20 ms of background work the lock is left to other processes, unless a
   }
   await Promise.all(behind);
 });
+
+it('the lock is left too by a job that reads between its writes, so that none of them ever waits', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const job = (async () => {
+    for (let index = 0; index < 5; index += 1) {
+      await write(`b${index}`, 'behind', 10);
+      await new Promise(setImmediate);
+    }
+  })();
+  const ran: number[] = [];
+  try {
+    for (let stretch = 0; stretch < 3; stretch += 1) {
+      for (let turn = 0; turn < 50; turn += 1) await new Promise(setImmediate);
+      ran.push(order.length);
+      vi.advanceTimersByTime(10);
+    }
+    expect(ran).toEqual([2, 4, 5]);
+  } finally {
+    vi.useRealTimers();
+  }
+  await job;
+});

@@ -232,18 +232,24 @@ export class WriteQueue {
 
   #flush(): void {
     void this.#commitGroup().then((again) => {
-      if (this.#queue.length === 0 && this.#behind.length === 0) {
-        this.#flushing = false;
-        this.#options.onIdle();
-      } else if (this.#queue.length === 0 && this.#behindMs >= behindStretchMs) {
+      // Also where nothing waits: a job that reads between its writes has the next one soon.
+      if (this.#queue.length === 0 && this.#behindMs >= behindStretchMs) {
         this.#behindMs = 0;
         this.#free = setTimeout(() => {
           this.#free = null;
-          this.#flush();
+          if (this.#behind.length === 0) this.#rest();
+          else this.#flush();
         }, freeMs);
+      } else if (this.#queue.length === 0 && this.#behind.length === 0) {
+        this.#rest();
       } else if (again === 'later') setTimeout(() => this.#flush(), busyRetryMs);
       else setImmediate(() => this.#flush());
     });
+  }
+
+  #rest(): void {
+    this.#flushing = false;
+    this.#options.onIdle();
   }
 
   /** Commits the operations at the head of the queue. Never throws: each caller gets its own answer. */
