@@ -53,26 +53,28 @@ function addOld(database: string, round: number): void {
   const file = new Database(database, { timeout: 5_000 });
   const created = Date.now() - oldMs;
   const id = `00000000-0000-7000-9000-${String(round).padStart(12, '0')}`;
-  file.transaction(() => {
-    file
-      .prepare(
-        `insert into conversations (id, organization_id, application_id, visitor_key, mode, status, last_seq,
+  file
+    .transaction(() => {
+      file
+        .prepare(
+          `insert into conversations (id, organization_id, application_id, visitor_key, mode, status, last_seq,
            last_visitor_seq, created_at, updated_at)
          select ?, organization_id, application_id, visitor_key, mode, status, ?, ?, ?, ?
            from conversations where subject = 'old'`,
-      )
-      .run(id, oldMessages, oldMessages, created, created);
-    file
-      .prepare(
-        `with recursive numbers(n) as (select 1 union all select n + 1 from numbers where n < ${oldMessages})
+        )
+        .run(id, oldMessages, oldMessages, created, created);
+      file
+        .prepare(
+          `with recursive numbers(n) as (select 1 union all select n + 1 from numbers where n < ${oldMessages})
          insert into messages (id, conversation_id, organization_id, seq, changed_seq, sender_id, sender_role, content,
            content_format, internal, created_at)
          select printf('00000000-%04x-7000-8000-%012x', ?, n), id, organization_id, n, n, 'old', 'visitor',
            printf('%.200c', 'x'), 'plain', 0, ? from conversations, numbers where id = ?`,
-      )
-      .run(round, created, id);
-    placeMessages(file);
-  })();
+        )
+        .run(round, created, id);
+      placeMessages(file);
+    })
+    .immediate();
   // What the server has to do for this write is no part of the round.
   file.pragma('wal_checkpoint(truncate)');
   file.close();
