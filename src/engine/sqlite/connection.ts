@@ -93,13 +93,22 @@ export interface RunnerWatch {
   onWrite(sql: string): void;
   /** Called when a statement has failed: SQLite may have ended the transaction. */
   onFailure(): void;
+  /** Called before a statement that reads messages in their order. */
+  onOrderedRead(): void;
 }
 
-const unwatched: RunnerWatch = { onWrite: () => undefined, onFailure: () => undefined };
+const nothing = (): void => undefined;
+/** What watches nothing. */
+export const unwatched: RunnerWatch = { onWrite: nothing, onFailure: nothing, onOrderedRead: nothing };
+
+interface KeptStatement {
+  readonly statement: Database.Statement;
+  readonly readsInOrder: boolean;
+}
 
 /** Runs compiled queries on one connection, each statement prepared once. */
 export function createRunner(connection: Connection, watch: RunnerWatch = unwatched): ImmediateRunner {
-  const statements = new Map<string, Database.Statement>();
+  const statements = new Map<string, KeptStatement>();
   const most = 500;
 
   function statement(sql: string): Database.Statement {
@@ -108,11 +117,12 @@ export function createRunner(connection: Connection, watch: RunnerWatch = unwatc
       // Only texts built per call (filters, lists of ids) can fill this up; the oldest goes.
       const [oldest] = statements.keys();
       if (oldest !== undefined && statements.size >= most) statements.delete(oldest);
-      found = connection.prepare(sql);
+      found = { statement: connection.prepare(sql), readsInOrder: sql.includes('ordered_messages') };
       statements.set(sql, found);
     }
-    if (!found.readonly) watch.onWrite(sql);
-    return found;
+    if (!found.statement.readonly) watch.onWrite(sql);
+    if (found.readsInOrder) watch.onOrderedRead();
+    return found.statement;
   }
 
   /** Tells of a failure, and passes it on. */

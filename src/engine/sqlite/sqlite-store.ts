@@ -26,6 +26,7 @@ import {
   firstRow,
   openConnection,
   sqliteCode,
+  unwatched,
   type Connection,
 } from './connection.ts';
 import { listCopies, removeCopies } from './copies.ts';
@@ -113,7 +114,8 @@ export class SqliteStore implements Store, Maintenance {
     // The lock wait blocks the whole process, so an open store never waits: a group is retried from the loop.
     for (const connection of [this.#writer, this.#reader]) connection.pragma('busy_timeout = 0');
     this.#readStatements = { begin: this.#reader.prepare('BEGIN'), end: this.#reader.prepare('COMMIT') };
-    this.#repositories = createRepositories(createRunner(this.#reader));
+    const watch = { ...unwatched, onOrderedRead: () => this.#queue.noteOrderedRead() };
+    this.#repositories = createRepositories(createRunner(this.#reader, watch));
     this.#queue = new WriteQueue(this.#writer, {
       clock,
       lockTimeoutMs,

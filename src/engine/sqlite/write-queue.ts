@@ -12,6 +12,7 @@ import { insertEvents } from './repositories/events.ts';
 import {
   createMessagePlaces,
   placedAtOnce,
+  placedBesideReads,
   placeStatements,
   type MessagePlaces,
 } from './repositories/message-places.ts';
@@ -158,6 +159,8 @@ export class WriteQueue {
   #hasEnded = false;
   readonly #places: MessagePlaces;
   #unplaced: number;
+  /** Conversations were read since places were given last. */
+  #isReadInOrder = true;
   #flushing = false;
   /** How long commits that no user waits for have held the lock since it was left free, ms. */
   #behindMs = 0;
@@ -175,6 +178,7 @@ export class WriteQueue {
         if (!keepsWhatIsKnown.has(sql)) this.#forget();
       },
       onFailure: () => (this.#hasEnded ||= !connection.inTransaction),
+      onOrderedRead: () => this.noteOrderedRead(),
     });
     this.#log = new LogEnd(runner.direct);
     this.#repositories = createRepositories(runner, this.#known, this.#log);
@@ -202,6 +206,11 @@ export class WriteQueue {
   /** Whether messages are without their places: a commit of any operation gives them to some. */
   get hasUnplaced(): boolean {
     return this.#unplaced > 0;
+  }
+
+  /** A conversation is read: where more messages wait for their places than such a read should look through, they get them. */
+  noteOrderedRead(): void {
+    this.#isReadInOrder = true;
   }
 
   /** Another process may have left messages without their places. */
@@ -360,7 +369,9 @@ export class WriteQueue {
   #placeMessages(group: readonly QueuedWrite[]): void {
     this.#unplaced = this.#places.unplacedAtMost();
     if (this.#unplaced === 0 || !this.#options.placesMessages()) return;
-    if (this.#unplaced < placedAtOnce && group.length >= busyGroupSize) return;
+    const most = this.#isReadInOrder ? placedBesideReads : placedAtOnce;
+    if (this.#unplaced < most && group.length >= busyGroupSize) return;
+    this.#isReadInOrder = false;
     this.#places.place();
     this.#unplaced = Math.max(0, this.#unplaced - placedAtOnce);
   }

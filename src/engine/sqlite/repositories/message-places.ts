@@ -4,8 +4,13 @@
 import { sql } from 'kysely';
 import { builder, type ImmediateRunner } from '../query.ts';
 
-/** The most that are placed in one commit, which reads and writes a page for each conversation among them. */
-export const placedAtOnce = 256;
+/**
+ * The most that are placed in one commit, which reads and writes a page for each conversation among them: the more at once,
+ * the fewer pages are written for each.
+ */
+export const placedAtOnce = 1_024;
+/** So many wait at most where conversations are read: a read looks through all that wait. */
+export const placedBesideReads = 256;
 
 /** The oldest without a place; null: none. Numbers are left out where the newest messages were removed. */
 const oldest = sql`(select min(number) from messages where number > (select through from message_placing))`;
