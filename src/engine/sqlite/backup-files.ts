@@ -78,6 +78,8 @@ async function writeFile(path: string, object: string, to: FileHandle, at: numbe
         await readFully(from, position, Math.min(chunkBytes, size - position)),
         at + headBytes + position,
       );
+    // All of it at the end would make a server's commits wait.
+    await to.datasync();
     return headBytes + size;
   } finally {
     await from.close();

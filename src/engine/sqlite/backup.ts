@@ -93,7 +93,9 @@ async function writePlain(
     assertNotNewer(source);
     schema = schemaVersion(source);
     // One read transaction: a busy server neither waits for it nor makes it begin anew, as it would with the backup API.
-    source.prepare('VACUUM INTO ?').run(target);
+    const vacuum = source.prepare('VACUUM INTO ?');
+    const { syncBehind } = await import('../sync-behind.ts');
+    await syncBehind(target, () => vacuum.run(target));
   } finally {
     source.close();
   }

@@ -102,6 +102,8 @@ export async function sealSource(
       seal.setAAD(header);
       const inside = await source.read(chunk * chunkBytes, chunkBytes);
       await writeAll(handle, Buffer.concat([seal.update(inside), seal.final(), seal.getAuthTag()]));
+      // All of it at the end would make a server's commits wait.
+      await handle.datasync();
     }
     await handle.sync();
   } finally {
