@@ -156,7 +156,7 @@ const targets = [
       'crawl-worker': 'src/services/assistant/knowledge/crawl/crawl-worker.ts',
       'document-worker': 'src/services/assistant/knowledge/files/document-worker.ts',
       'mail-worker': 'src/services/mail/inbound/mail-worker.ts',
-      'sync-worker': 'src/engine/sync-worker.ts',
+      'sync-worker': 'src/engine/sqlite/sync-worker.ts',
     },
     platform: 'node',
     target: 'node22',

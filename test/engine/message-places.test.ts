@@ -129,7 +129,7 @@ it('busy commits alone leave no more than a bounded number without', async () =>
     ids.push(...(await sendTogether(many(100, conversationId))));
     most = Math.max(most, await waiting());
   }
-  // Nobody has read: the more are placed at once, the fewer pages are written.
+  // None was read: the more are placed at once, the fewer pages are written.
   expect(most).toBeGreaterThan(placedBesideReads);
   expect(most).toBeLessThan(placedAtOnce);
   expect(await history(conversationId)).toEqual(ids);

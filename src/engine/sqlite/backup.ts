@@ -94,7 +94,7 @@ async function writePlain(
     schema = schemaVersion(source);
     // One read transaction: a busy server neither waits for it nor makes it begin anew, as it would with the backup API.
     const vacuum = source.prepare('VACUUM INTO ?');
-    const { syncBehind } = await import('../sync-behind.ts');
+    const { syncBehind } = await import('./sync-behind.ts');
     await syncBehind(target, () => vacuum.run(target));
   } finally {
     source.close();

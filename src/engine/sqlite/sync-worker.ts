@@ -1,7 +1,7 @@
-// Runs in a thread of its own: writes a file that grows to the disk, a stretch at a time, until it is told to end.
+// Runs in a thread of its own: brings a file that grows to the disk, a stretch at a time, until it is told to end.
 import { closeSync, fdatasyncSync, fstatSync, openSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
-import { syncStretchBytes, type SyncTask } from './sync-behind.ts';
+import { syncWhileItGrows, type SyncTask } from './sync-behind.ts';
 
 /** Between two looks at the file's size, ms. */
 const pauseMs = 2;
@@ -15,12 +15,10 @@ if (isTask(task)) {
   const ended = new Int32Array(task.ended);
   const descriptor = openSync(task.file, 'r+');
   parentPort?.postMessage('begun');
-  let synced = 0;
-  do {
-    const { size } = fstatSync(descriptor);
-    if (size - synced < syncStretchBytes) continue;
-    fdatasyncSync(descriptor);
-    synced = size;
-  } while (Atomics.wait(ended, 0, 0, pauseMs) === 'timed-out');
+  syncWhileItGrows({
+    size: () => fstatSync(descriptor).size,
+    sync: () => fdatasyncSync(descriptor),
+    pause: () => Atomics.wait(ended, 0, 0, pauseMs) === 'timed-out',
+  });
   closeSync(descriptor);
 }

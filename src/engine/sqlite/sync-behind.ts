@@ -13,11 +13,31 @@ export interface SyncTask {
 /** So much of a file is brought to the disk at once, bytes. */
 export const syncStretchBytes = 1_048_576;
 
+export interface GrowingFile {
+  /** Bytes. */
+  size(): number;
+  /** Brings what is written to the disk. */
+  sync(): void;
+  /** @returns false once the file is whole */
+  pause(): boolean;
+}
+
+/** Brings a file to the disk whenever it has grown by a stretch. What it has grown by at last is left. */
+export function syncWhileItGrows(file: GrowingFile): void {
+  let synced = 0;
+  do {
+    const size = file.size();
+    if (size - synced < syncStretchBytes) continue;
+    file.sync();
+    synced = size;
+  } while (file.pause());
+}
+
 /** Beside this file as a source, and as a bundle. */
 const workerFile = import.meta.url.endsWith('.ts') ? './sync-worker.ts' : './sync-worker.mjs';
 
 /**
- * Runs what writes a file and lets nothing else run meanwhile, as a statement of SQLite does. What it has written last may
+ * Runs what writes a file at one go, as a statement of SQLite does. What it has written last may
  * still be on its way to the disk.
  * @param file exists; a descriptor of it is opened and closed in this process
  * @returns what `write` returns
