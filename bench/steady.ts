@@ -212,8 +212,11 @@ export async function steadyCost(
         await end?.();
         if (isOwn) continue;
         const backup = backUp(folder);
-        contender.besideBackup.push(await sendRound(contender, since, seconds, perSecond));
-        await backup;
+        try {
+          contender.besideBackup.push(await sendRound(contender, since, seconds, perSecond));
+        } finally {
+          await backup;
+        }
       }
     assertDelivered(
       contenders[0]?.database ?? '',

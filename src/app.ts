@@ -63,9 +63,9 @@ export function createApp(config: Config, overrides: AppOverrides = {}): App {
   let baseUrl = config.baseUrl;
   let mailPort: number | null = null;
   let stopping: Promise<void> | null = null;
+  const log = overrides.log ?? createLog(config.logLevel);
 
   async function start(): Promise<RunningApp> {
-    const log = overrides.log ?? createLog(config.logLevel);
     try {
       // Before the data folder is made or touched: a port that is taken must leave no trace.
       await assertPortFree(config);
@@ -122,23 +122,24 @@ export function createApp(config: Config, overrides: AppOverrides = {}): App {
       undo.push(() => log.info('stopping'));
       return { url: `http://${urlHost(config.host)}:${port}`, port, mailPort, service };
     } catch (error) {
-      await stop();
+      // Why it did not start is what counts; what the stop met is in the log.
+      await stop().catch(() => undefined);
       throw error;
     }
   }
 
   function stop(): Promise<void> {
     stopping ??= (async () => {
-      const errors: unknown[] = [];
+      let failure: { readonly error: unknown } | null = null;
       for (const step of undo.splice(0).toReversed())
         try {
           await step();
         } catch (error) {
           // What is left is to be stopped all the same, the store before all.
-          errors.push(error);
+          log.error({ err: String(error) }, 'a part of the server could not be stopped');
+          failure ??= { error };
         }
-      if (errors.length === 1) throw errors[0];
-      if (errors.length > 1) throw new AggregateError(errors, errors.map(String).join(' '));
+      if (failure !== null) throw failure.error;
     })();
     return stopping;
   }

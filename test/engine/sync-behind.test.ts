@@ -24,7 +24,7 @@ it('brings a stretch to the disk as soon as it is there, and nothing twice', () 
   expect(synced.map((one) => (sizes[one] ?? 0) / syncStretchBytes)).toEqual([1, 2, 5]);
 });
 
-it('hands over what is written, or why it is not', async () => {
+it('returns what the function returns, or throws its error', async () => {
   const file = join(folder, 'file');
   await writeFile(file, '');
   const piece = Buffer.alloc(syncStretchBytes, 'x');

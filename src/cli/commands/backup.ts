@@ -1,8 +1,8 @@
 // deskbell backup: one file with everything, beside a running server. How it is made
 // is src/data-folder.ts; this only asks and tells.
+import { constants, setPriority } from 'node:os';
 import type { Command } from 'commander';
 import type { WrapHandler, Context } from '../context.ts';
-import { giveWay } from '../give-way.ts';
 import { assertDatabase, assertFolder } from '../local.ts';
 import { addPassphraseOptions, newPassphrase, type PassphraseOptions } from '../passphrase.ts';
 
@@ -36,8 +36,7 @@ async function backUp(
   const encrypted = encrypt || given.passphraseStdin === true || given.passphraseFile !== undefined;
   const passphrase = encrypted ? await newPassphrase(context, given) : null;
   const { backUpDataFolder: backUpFolder } = await import('../../data-folder.ts');
-  // Reading and checking the whole database takes a processor for a while. Not from a program that calls this as a function.
-  if (context.io.output === process.stdout) giveWay();
+  giveWay();
   const { file: path, facts } = await backUpFolder(config, file, force, Date.now(), passphrase);
   const { madeAt, schema, bytes, sha256, files } = facts;
   const { print } = context;
@@ -64,4 +63,13 @@ async function backUp(
     print.line('The file is encrypted, the secret key in it too. Without its passphrase it is lost.');
   else print.line('The file contains the secret key, so every API key in it can be read. Keep it private.');
   print.next(context.command(`restore ${file}`));
+}
+
+/** Reading and checking the whole database takes a processor for a while: a server beside it comes first. */
+function giveWay(): void {
+  try {
+    setPriority(constants.priority.PRIORITY_LOW);
+  } catch {
+    // Where it may not be set, the backup is made all the same.
+  }
 }

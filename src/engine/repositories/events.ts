@@ -10,7 +10,7 @@ export interface EventsRepository {
   after(seq: number, limit: number): Promise<EventRow[]>;
   /** The newest number, 0 for an empty log. */
   lastSeq(): Promise<number>;
-  /** Removes at most `limit` of the oldest rows made before a time, but never the newest of all. Fewer: no other is left. */
+  /** Looks at the oldest `limit` rows and removes those made before a time, but never the newest of all. */
   prune(before: number, limit: number): Promise<number>;
   /** Removes the events of a visitor's conversations with a number above `after` and up to `through`; not the newest of the log. */
   removeOfVisitor(visitorKey: string, after: number, through: number): Promise<number>;

@@ -5,6 +5,7 @@ import { isObjectName, objectPath } from '../object-path.ts';
 import { systemErrorCode } from '../file-errors.ts';
 import { openConnection, type Connection } from './connection.ts';
 import { BackupError, readFully, type ByteSource } from './sealed-backup.ts';
+import { syncStretchBytes } from './sync-behind.ts';
 
 const nameBytes = 64;
 const headBytes = nameBytes + 8;
@@ -32,10 +33,18 @@ export async function writeFiles(
   try {
     let count = 0;
     let bytes = 0;
+    let unsynced = 0;
+    // All of it at the end would make a server's commits wait.
+    const syncBehind = async (written: number): Promise<void> => {
+      unsynced += written;
+      if (unsynced < syncStretchBytes) return;
+      unsynced = 0;
+      await to.datasync();
+    };
     for (let after = ''; ;) {
       const objects = nextObjects(connection, after);
       for (const object of objects) {
-        const written = await writeFile(objectPath(folder, object), object, to, at + bytes);
+        const written = await writeFile(objectPath(folder, object), object, to, at + bytes, syncBehind);
         bytes += written;
         if (written > 0) count += 1;
       }
@@ -58,7 +67,14 @@ function nextObjects(connection: Connection, after: string): string[] {
     .all(after);
 }
 
-async function writeFile(path: string, object: string, to: FileHandle, at: number): Promise<number> {
+/** @param onWritten is called with the bytes of each piece that was written */
+async function writeFile(
+  path: string,
+  object: string,
+  to: FileHandle,
+  at: number,
+  onWritten: (bytes: number) => Promise<void>,
+): Promise<number> {
   let from;
   try {
     from = await open(path, 'r');
@@ -72,14 +88,11 @@ async function writeFile(path: string, object: string, to: FileHandle, at: numbe
     head.write(object, 'latin1');
     head.writeBigUInt64BE(BigInt(size), nameBytes);
     await writeAt(to, head, at);
-    for (let position = 0; position < size; position += chunkBytes)
-      await writeAt(
-        to,
-        await readFully(from, position, Math.min(chunkBytes, size - position)),
-        at + headBytes + position,
-      );
-    // All of it at the end would make a server's commits wait.
-    await to.datasync();
+    for (let position = 0; position < size; position += chunkBytes) {
+      const piece = await readFully(from, position, Math.min(chunkBytes, size - position));
+      await writeAt(to, piece, at + headBytes + position);
+      await onWritten(piece.length);
+    }
     return headBytes + size;
   } finally {
     await from.close();

@@ -6,11 +6,11 @@ import { Worker } from 'node:worker_threads';
 /** What the thread is told. */
 export interface SyncTask {
   readonly file: string;
-  /** A number of 32 bits, 0 until the file is whole. */
+  /** A number of 32 bits, 0 until the writing has ended. */
   readonly ended: SharedArrayBuffer;
 }
 
-/** So much of a file is brought to the disk at once, bytes. */
+/** A file is brought to the disk whenever it has grown by so much, bytes. */
 export const syncStretchBytes = 1_048_576;
 
 export interface GrowingFile {
@@ -18,7 +18,7 @@ export interface GrowingFile {
   size(): number;
   /** Brings what is written to the disk. */
   sync(): void;
-  /** @returns false once the file is whole */
+  /** @returns false once the writing has ended */
   pause(): boolean;
 }
 
@@ -50,12 +50,20 @@ export async function syncBehind<T>(file: string, write: () => T): Promise<T> {
   const { promise: over, resolve, reject } = Promise.withResolvers<void>();
   worker.once('exit', () => resolve());
   worker.once('error', reject);
-  try {
-    return write();
-  } finally {
+  const end = (): Promise<void> => {
     const ended = new Int32Array(task.ended);
     Atomics.store(ended, 0, 1);
     Atomics.notify(ended, 0);
-    await over;
+    return over;
+  };
+  let result;
+  try {
+    result = write();
+  } catch (error) {
+    // A disk without room fails both: what the writing says is known better.
+    await end().catch(() => undefined);
+    throw error;
   }
+  await end();
+  return result;
 }

@@ -11,14 +11,13 @@ function isTask(value: unknown): value is SyncTask {
 }
 
 const task: unknown = workerData;
-if (isTask(task)) {
-  const ended = new Int32Array(task.ended);
-  const descriptor = openSync(task.file, 'r+');
-  parentPort?.postMessage('begun');
-  syncWhileItGrows({
-    size: () => fstatSync(descriptor).size,
-    sync: () => fdatasyncSync(descriptor),
-    pause: () => Atomics.wait(ended, 0, 0, pauseMs) === 'timed-out',
-  });
-  closeSync(descriptor);
-}
+if (!isTask(task)) throw new Error('The thread was given no file.');
+const ended = new Int32Array(task.ended);
+const descriptor = openSync(task.file, 'r+');
+parentPort?.postMessage('begun');
+syncWhileItGrows({
+  size: () => fstatSync(descriptor).size,
+  sync: () => fdatasyncSync(descriptor),
+  pause: () => Atomics.wait(ended, 0, 0, pauseMs) === 'timed-out',
+});
+closeSync(descriptor);

@@ -11,8 +11,8 @@ import { writeStepAt } from './repositories/conversations.ts';
 import { insertEvents } from './repositories/events.ts';
 import {
   createMessagePlaces,
+  manyPlacedAtOnce,
   placedAtOnce,
-  placedBesideReads,
   placeStatements,
   type MessagePlaces,
 } from './repositories/message-places.ts';
@@ -110,6 +110,8 @@ const behindStretchMs = 20;
 const freeMs = 10;
 /** A group of fewer operations leaves no message without its place: little is written then, and time is left for it. */
 const busyGroupSize = 5;
+/** Where giving places took so long, fewer get theirs at once the next time, ms. */
+const longPlacingMs = 2;
 const busyRetryMs = 5;
 
 /**
@@ -159,6 +161,8 @@ export class WriteQueue {
   #hasEnded = false;
   readonly #places: MessagePlaces;
   #unplaced: number;
+  /** So many are given places at once, as it took the last time. */
+  #placedAtOnce = manyPlacedAtOnce;
   /** Conversations were read since places were given last. */
   #isReadInOrder = true;
   #flushing = false;
@@ -198,7 +202,7 @@ export class WriteQueue {
     };
   }
 
-  /** True while anything waits or is under way. */
+  /** True while anything waits or is under way, and while the lock is left free. */
   get busy(): boolean {
     return this.#flushing;
   }
@@ -208,14 +212,14 @@ export class WriteQueue {
     return this.#unplaced > 0;
   }
 
-  /** A conversation is read: where more messages wait for their places than such a read should look through, they get them. */
+  /** A conversation is read, and looks through all that have no place: the next commit places them where many wait. */
   noteOrderedRead(): void {
     this.#isReadInOrder = true;
   }
 
   /** Another process may have left messages without their places. */
   lookForUnplaced(): void {
-    if (!this.#flushing) this.#unplaced = this.#places.unplacedAtMost();
+    if (!this.#connection.inTransaction) this.#unplaced = this.#places.unplacedAtMost();
   }
 
   /** Runs `work` in a later commit, and resolves after it. */
@@ -369,11 +373,16 @@ export class WriteQueue {
   #placeMessages(group: readonly QueuedWrite[]): void {
     this.#unplaced = this.#places.unplacedAtMost();
     if (this.#unplaced === 0 || !this.#options.placesMessages()) return;
-    const most = this.#isReadInOrder ? placedBesideReads : placedAtOnce;
-    if (this.#unplaced < most && group.length >= busyGroupSize) return;
+    const isBusy = group.length >= busyGroupSize;
+    const count = isBusy && !this.#isReadInOrder ? this.#placedAtOnce : placedAtOnce;
+    if (isBusy && this.#unplaced < count) return;
     this.#isReadInOrder = false;
-    this.#places.place();
-    this.#unplaced = Math.max(0, this.#unplaced - placedAtOnce);
+    const { clock } = this.#options;
+    const began = clock.monotonic();
+    this.#places.place(count);
+    // In as many conversations as messages, each has a page of its own: then many at once gain nothing, and take long.
+    this.#placedAtOnce = clock.monotonic() - began > longPlacingMs ? placedAtOnce : manyPlacedAtOnce;
+    this.#unplaced = Math.max(0, this.#unplaced - count);
   }
 
   /**

@@ -11,7 +11,7 @@ const maxSliceMs = 15;
 const besideCrowdMs = 4;
 /** Of one that no user waits for, while users are served. */
 const shortSliceMs = 2;
-/** What such a one holds the loop for: its last statement may begin late, and its commit writes what it has changed. */
+/** What such a one holds the loop for: its last statement begins before the limit and ends behind it, and its commit writes what it has changed. */
 const shortSliceTurnMs = 3;
 const maxSliceRows = 400;
 /** Between two slices, so that others who wait for the lock get it. */
@@ -127,14 +127,15 @@ function limitOf(limits: WeakMap<Service['engine'], FairLimit>, engine: Service[
   return limit;
 }
 
-/** The budget of one slice, which begins now. */
+/** The budget of one slice, which begins now. @param kind of a slice that writes; left out: one that only reads or computes */
 export function sliceBudget(
   { engine: { clock, pace } }: Pick<Service, 'engine'>,
-  kind: SliceKind = 'awaited',
+  kind?: SliceKind,
 ): SliceBudget {
   const began = clock.monotonic();
   const isShort = kind === 'background' && pace.hasUsers();
-  const most = isShort ? shortSliceMs : pace.isCrowded() ? besideCrowdMs : maxSliceMs;
+  const isBesideCrowd = kind === 'awaited' && pace.isCrowded();
+  const most = isShort ? shortSliceMs : isBesideCrowd ? besideCrowdMs : maxSliceMs;
   let rows = 0;
   return (more) => {
     rows += more;

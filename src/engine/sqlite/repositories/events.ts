@@ -160,7 +160,7 @@ export function createGrowingEvents(runner: ImmediateRunner, log: LogEnd): Growi
     lastSeq: async () => runner.direct.first(lastSeq, [])?.seq ?? 0,
     prune: async (before: number, limit: number) => {
       const removed = await run(runner, prune, { before, limit });
-      // Fewer than asked for: none of these is left.
+      // Fewer than asked for: the oldest of these stay.
       if (removed >= limit) return removed;
       return removed + (await run(runner, pruneOfMessages, { before, limit: limit - removed }));
     },
