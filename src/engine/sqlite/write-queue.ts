@@ -111,7 +111,7 @@ const freeMs = 10;
 /** A group of fewer operations leaves no message without its place: little is written then, and time is left for it. */
 const busyGroupSize = 5;
 /** Where giving places took so long, fewer get theirs at once the next time, ms. */
-const longPlacingMs = 2;
+const longPlacingMs = 4;
 const busyRetryMs = 5;
 
 /**
