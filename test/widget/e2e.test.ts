@@ -304,6 +304,12 @@ test('two tabs are one visitor: both show everything, once, over one connection'
   await second.log.getByText('from the first').waitFor();
   await second.write('from the second');
   await w.log.getByText('from the second').waitFor();
+  // A tab shows what another one writes before it is stored, and the answer would come first.
+  await eventually(async () =>
+    expect(await rowsOf(stage.app, "select 1 from messages where content = 'from the second'")).toHaveLength(
+      1,
+    ),
+  );
   await sendReply(stage, id, 'hello both');
   await w.log.getByText('hello both').waitFor();
   await second.log.getByText('hello both').waitFor();
