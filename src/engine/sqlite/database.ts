@@ -118,7 +118,7 @@ export interface Database {
   conversation_tags: ConversationTagRow;
   views: ViewRow;
   participants: ParticipantRow;
-  /** On SQLite with `number`, which only repositories/messages.ts and what counts its rows write. */
+  /** On SQLite with `number`, which says when a message was stored (log-end.ts); no other database knows it. */
   messages: MessageRow;
   /** The messages, by whatever says their order: a conversation's are read from here. */
   ordered_messages: MessageRow;

@@ -4,10 +4,10 @@ import { sql } from 'kysely';
 import { twoFaced } from '../../../migrations/columns.ts';
 import { builder, type DirectRunner } from './query.ts';
 
-/** The number of the newest event, 0 for an empty log: of either table. */
 const newestSeq = sql<{ seq: number }>`select max(
   coalesce((select max(seq) from events), 0),
   coalesce((select seq + messages - 1 from message_events order by seq desc limit 1), 0)) as seq`;
+/** The number of the newest event of either table, 0 for an empty log. */
 export const lastSeq = newestSeq.compile(builder);
 
 /** The number of the newest event, for a comparison in a query. */
@@ -29,6 +29,7 @@ export interface StoredMessage {
   readonly number: number;
 }
 
+/** The numbers that come next, and the messages that the open transaction has stored under theirs. */
 export class LogEnd {
   readonly #direct: DirectRunner;
   /** The newest numbers; null: they are to be read. */

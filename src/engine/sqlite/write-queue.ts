@@ -1,11 +1,12 @@
 // Group commit: operations that arrive together share one transaction and are answered after one synced commit; one
 // that fails is taken back alone. Holds no rule and no query of a noun.
-import type { Clock, CommittedEvent, NewEvent, Soon, Tx } from '../engine.ts';
+import type { Clock, CommittedEvent, Soon, Tx } from '../engine.ts';
 import { StoreUnavailableError } from '../engine.ts';
 import { createHistogram } from '../histogram.ts';
 import { createRunner, isStorageError, sqliteCode, type Connection } from './connection.ts';
 import { KnownConversations } from './known-conversations.ts';
 import { LogEnd } from './log-end.ts';
+import { OperationTx } from './operation-tx.ts';
 import { builder } from './query.ts';
 import { writeStepAt } from './repositories/conversations.ts';
 import { insertEvents } from './repositories/events.ts';
@@ -489,77 +490,5 @@ export class WriteQueue {
       while (queue[0] !== undefined && now - queue[0].since >= waitMs)
         queue.shift()?.reject(new StoreUnavailableError(message, { cause: error }));
     return 'later';
-  }
-}
-
-/** What one operation sees of the transaction, until its end. */
-class OperationTx implements Tx {
-  readonly #repositories: SqliteRepositories;
-  readonly #clock: Clock;
-  readonly #events: CommittedEvent[];
-  readonly #epoch: number | null;
-  #configuration: Set<string> | null = null;
-  #over = false;
-
-  constructor(
-    repositories: SqliteRepositories,
-    clock: Clock,
-    events: CommittedEvent[],
-    epoch: number | null,
-  ) {
-    this.#repositories = repositories;
-    this.#clock = clock;
-    this.#events = events;
-    this.#epoch = epoch;
-  }
-
-  get repositories(): SqliteRepositories {
-    this.#assertOpen();
-    return this.#repositories;
-  }
-
-  /** Organizations whose configuration it changed; null: none. */
-  get changed(): ReadonlySet<string> | null {
-    return this.#configuration;
-  }
-
-  end(): void {
-    this.#over = true;
-  }
-
-  // Its row is written with those of the other operations, before the commit.
-  emit(event: NewEvent): void {
-    this.#assertOpen();
-    // Field by field: all events are then of one shape, and those who read them by the thousand are fast.
-    this.#events.push({
-      seq: 0,
-      organization_id: event.organization_id,
-      conversation_id: event.conversation_id,
-      mode: event.mode,
-      type: event.type,
-      audience: event.audience,
-      actor_id: event.actor_id,
-      message_id: event.message_id,
-      member_id: event.member_id,
-      created_at: this.#clock.now(),
-      own: true,
-      payload: event.payload,
-      activity: event.activity,
-      originConnectionId: event.originConnectionId,
-    });
-  }
-
-  configurationEpoch(): number | null {
-    this.#assertOpen();
-    return this.#configuration === null ? this.#epoch : null;
-  }
-
-  configurationChanged(organizationId: string): void {
-    this.#assertOpen();
-    (this.#configuration ??= new Set()).add(organizationId);
-  }
-
-  #assertOpen(): void {
-    if (this.#over) throw new Error('A transaction was used after its end.');
   }
 }

@@ -134,11 +134,11 @@ function isOwnNumber(table: string, column: string): boolean {
 }
 
 /**
- * A message where its conversation has none in its place. On SQLite no constraint watches over that, and a message gets a
+ * Inserts a message where its conversation has none in its place. On SQLite no constraint watches over that, and a message gets a
  * number of its own.
  * @param number undefined where messages have none
  */
-function insertMessage(
+function importMessage(
   columns: readonly string[],
   names: RawBuilder<unknown>,
   values: RawBuilder<unknown>,
@@ -251,7 +251,7 @@ export function createExportImportRepository(runner: Runner, log?: LogEnd): Tran
       const values = sql.join(columns.map((column) => row[column]));
       const query =
         name === 'messages'
-          ? insertMessage(columns, names, values, log?.takeMessage())
+          ? importMessage(columns, names, values, log?.takeMessage())
           : sql`insert into ${sql.table(name)} (${names}) values (${values}) on conflict do nothing`;
       return runner.run(query.compile(builder));
     },

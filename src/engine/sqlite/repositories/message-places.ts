@@ -16,6 +16,7 @@ export const manyPlacedAtOnce = 1_024;
 const oldest = sql`(select min(number) from messages where number > (select through from message_placing))`;
 const unplacedAtMost = sql<{ n: number }>`
   select coalesce((select max(number) from messages) - ${oldest} + 1, 0) as n`.compile(builder);
+/** The zero stands for how many, which comes with each run. */
 const place = sql`
   insert into message_places (conversation, seq, number)
     select n.number, m.seq, m.number
