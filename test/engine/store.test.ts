@@ -242,6 +242,31 @@ describe('group commit', () => {
 });
 
 describe('transactions', () => {
+  it('that SQLite has ended with an operation keep nothing of those behind it', async () => {
+    let failures = 0;
+    watch.onFinish = (source) => {
+      if (source !== 'RELEASE operation' || failures > 0) return;
+      failures += 1;
+      watch.writer().exec('ROLLBACK');
+      throw new Database.SqliteError('disk I/O error', 'SQLITE_IOERR_WRITE');
+    };
+    const outcomes = await Promise.allSettled([
+      engine.store.write('server', put('first')),
+      // Only where one fails half way has each a savepoint to end.
+      engine.store.write('server', async (tx) => {
+        await put('fails')(tx);
+        throw new Error('no');
+      }),
+      engine.store.write('server', put('behind')),
+    ]);
+    expect(failures).toBe(1);
+    for (const outcome of outcomes)
+      expect(outcome).toMatchObject({ status: 'rejected', reason: expect.any(StoreUnavailableError) });
+    for (const key of ['first', 'fails', 'behind']) expect(seenFromOutside(key)).toBeUndefined();
+    await engine.store.write('server', put('again'));
+    expect(seenFromOutside('again')).toBe('again');
+  });
+
   it('that SQLite has ended are refused, also where an operation went on, and keep nothing', async () => {
     const outside = new Database(file());
     outside.exec(

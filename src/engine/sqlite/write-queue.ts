@@ -213,7 +213,7 @@ export class WriteQueue {
     return this.#unplaced > 0;
   }
 
-  /** A conversation is read, and looks through all that have no place: the next commit places them where many wait. */
+  /** A conversation is read, and looks through all that have no place: the next commits place some of them where many wait. */
   noteOrderedRead(): void {
     this.#isReadInOrder = true;
   }
@@ -419,6 +419,8 @@ export class WriteQueue {
 
   #fail({ waiting, run, tx, undoing, heard, written }: Begun, error: unknown): boolean {
     tx.end();
+    // Its end, which no runner watches, may be what has failed.
+    this.#hasEnded ||= !this.#connection.inTransaction;
     run.events.length = heard;
     if (this.#connection.inTransaction && this.#written > written && !this.#undo(undoing)) return false;
     if (undoing === 'savepoint' && this.#connection.inTransaction) this.#statements.release.run();
