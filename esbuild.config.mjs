@@ -152,6 +152,7 @@ const targets = [
     // A worker is a thread's own file: it is started by its name.
     entryPoints: {
       cli: 'src/cli/main.ts',
+      'checkpoint-worker': 'src/engine/sqlite/checkpoint-worker.ts',
       'chunk-worker': 'src/services/assistant/knowledge/chunking/chunk-worker.ts',
       'crawl-worker': 'src/services/assistant/knowledge/crawl/crawl-worker.ts',
       'document-worker': 'src/services/assistant/knowledge/files/document-worker.ts',

@@ -213,7 +213,7 @@ async function openStore(options: EngineOptions): Promise<SqliteStore> {
     durability: options.durability,
     clock: options.clock,
     lockTimeoutMs: server ? 100 : 10_000,
-    keepsReserve: server,
+    isServer: server,
     pollIntervalMs: server ? 200 : 0,
   });
 }

@@ -166,7 +166,7 @@ it('another process’s messages and events take the next numbers, and each is t
     durability: 'normal',
     clock: app.clock,
     lockTimeoutMs: 5_000,
-    keepsReserve: false,
+    isServer: false,
     pollIntervalMs: 0,
   });
   try {

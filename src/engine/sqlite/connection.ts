@@ -37,9 +37,6 @@ export function openConnection(file: string, options: OpenOptions): Connection {
     connection.pragma('secure_delete = ON');
     connection.pragma('temp_store = MEMORY');
     connection.pragma('cache_size = -16000');
-    // Checkpoints are taken at idle moments (sqlite-store.ts). Under a load that never ends one comes in a commit: of more
-    // pages it would hold the loop for too long, as 2000 did for 20 ms.
-    connection.pragma('wal_autocheckpoint = 1000');
     return connection;
   } catch (error) {
     connection.close();

@@ -19,6 +19,7 @@ import type {
 } from '../engine.ts';
 import { StoreUnavailableError } from '../engine.ts';
 import { LogFollower } from '../log-follower.ts';
+import { checkpoint, Checkpoints } from './checkpoints.ts';
 import {
   assertSettings,
   createRunner,
@@ -42,8 +43,11 @@ export interface SqliteStoreOptions {
   readonly clock: Clock;
   /** Longest time that an operation waits for another process's write lock before it is refused, ms. */
   readonly lockTimeoutMs: number;
-  /** Whether room is kept for a full disk (disk-reserve.ts): a server does; a command only uses it. */
-  readonly keepsReserve: boolean;
+  /**
+   * Whether a server opens it: it keeps room for a full disk (disk-reserve.ts), which a command only uses, and has a
+   * thread for checkpoints (checkpoints.ts).
+   */
+  readonly isServer: boolean;
   /** How often other processes' commits are looked for, ms; 0: never (a command that soon ends). */
   readonly pollIntervalMs: number;
 }
@@ -76,6 +80,8 @@ export class SqliteStore implements Store, Maintenance {
   readonly #readStatements;
   readonly #repositories: ReturnType<typeof createRepositories>;
   readonly #queue: WriteQueue;
+  /** null: a command, whose commits move the log as SQLite does by itself. */
+  readonly #checkpoints: Checkpoints | null;
   readonly #follower: LogFollower;
   // Reads that arrive together share one snapshot each; none of them awaits anything but its queries, so the snapshot
   // ends within the same turn of the loop.
@@ -116,9 +122,15 @@ export class SqliteStore implements Store, Maintenance {
     this.#readStatements = { begin: this.#reader.prepare('BEGIN'), end: this.#reader.prepare('COMMIT') };
     const watch = { ...unwatched, onOrderedRead: () => this.#queue.noteOrderedRead() };
     this.#repositories = createRepositories(createRunner(this.#reader, watch));
+    const { file } = options;
+    this.#checkpoints = options.isServer
+      ? new Checkpoints({ file, durability, clock, writer: this.#writer })
+      : null;
     this.#queue = new WriteQueue(this.#writer, {
       clock,
       lockTimeoutMs,
+      // What is left of a full disk is for the log of what removes; #planCheckpoint moves it.
+      betweenCommits: () => (this.#full ? undefined : this.#checkpoints?.betweenCommits()),
       configurationEpoch: (count) => (count === this.#configurationCount ? this.#epoch : null),
       onCommit: (commit) => this.#onCommit(commit),
       onIdle: () => this.#planCheckpoint(),
@@ -135,7 +147,7 @@ export class SqliteStore implements Store, Maintenance {
     });
     if (options.pollIntervalMs > 0) this.#planWatch();
     if (options.pollIntervalMs > 0 && this.#queue.hasUnplaced) this.#planCheckpoint();
-    if (options.keepsReserve) this.#planReserve();
+    if (options.isServer) this.#planReserve();
   }
 
   read<T>(work: (tx: ReadTx) => Promise<T>): Promise<T> {
@@ -197,7 +209,7 @@ export class SqliteStore implements Store, Maintenance {
     // A limit of the database's own is no matter of the disk.
     if (!isDiskShort(folder)) return;
     releaseReserve(folder);
-    if (!this.#options.keepsReserve || this.#full) return;
+    if (!this.#options.isServer || this.#full) return;
     this.#full = true;
     this.#planReserve();
   }
@@ -235,6 +247,8 @@ export class SqliteStore implements Store, Maintenance {
 
   async clearRemoved(): Promise<boolean> {
     for (let attempt = 1; attempt <= checkpointAttempts && !this.#closed; attempt += 1) {
+      // It would hold the loop for as long as much of the log takes.
+      await this.#checkpoints?.moveMost();
       // Between the awaits of a group the connection is inside its transaction.
       if (!this.#writer.inTransaction && truncateWal(this.#writer)) return true;
       await new Promise((resolve) => setTimeout(resolve, checkpointRetryMs * attempt));
@@ -258,6 +272,7 @@ export class SqliteStore implements Store, Maintenance {
     this.#cancelReserve();
     this.#cancelCheckpoint?.();
     while (this.#queue.busy) await new Promise((resolve) => setTimeout(resolve, 1));
+    await this.#checkpoints?.close();
     await this.#reads;
     // It would write into a folder that may be about to be removed.
     await this.#reserving;
@@ -347,7 +362,12 @@ export class SqliteStore implements Store, Maintenance {
       this.#cancelCheckpoint = this.#options.clock.after(leftMs, () => this.#checkpointIfIdle());
     // The end of it plans a checkpoint.
     else if (this.#queue.hasUnplaced && !this.#full) void this.#placeMessages();
-    else checkpoint(this.#writer, 'PASSIVE');
+    else void this.#checkpointAtRest();
+  }
+
+  async #checkpointAtRest(): Promise<void> {
+    await this.#checkpoints?.rest();
+    if (!this.#closed && !this.#writer.inTransaction) checkpoint(this.#writer, 'PASSIVE');
   }
 
   /** Gives all messages their places, a commit for some of them at a time, so that others come between. */
@@ -400,15 +420,6 @@ function closeWriter(writer: Connection): void {
     checkpoint(writer, 'TRUNCATE');
   } finally {
     writer.close();
-  }
-}
-
-/** Moves the log into the database as far as may be. What can't be moved now stays safe in the log, for the next one. */
-function checkpoint(writer: Connection, mode: 'PASSIVE' | 'TRUNCATE'): void {
-  try {
-    writer.pragma(`wal_checkpoint(${mode})`);
-  } catch (error) {
-    if (!isStorageError(error) && sqliteCode(error) !== 'SQLITE_LOCKED') throw error;
   }
 }
 

@@ -34,6 +34,8 @@ export interface WriteQueueOptions {
   readonly configurationEpoch: (configurationCount: number) => number | null;
   /** Called after each commit that left events, or changed configuration. */
   readonly onCommit: (commit: Commit) => void;
+  /** Called between two commits, outside of any transaction. */
+  readonly betweenCommits: () => void;
   /** Called when the queue has become empty. */
   readonly onIdle: () => void;
   /** Called when storage had no room for a write. */
@@ -268,7 +270,9 @@ export class WriteQueue {
 
   /** Commits the operations at the head of the queue. Never throws: each caller gets its own answer. */
   async #commitGroup(): Promise<'now' | 'later'> {
-    const { clock, onCommit } = this.#options;
+    const { clock, onCommit, betweenCommits } = this.#options;
+    // What was committed before has its answers by now.
+    betweenCommits();
     try {
       this.#statements.begin.run();
     } catch (error) {

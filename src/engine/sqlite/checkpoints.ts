@@ -1,0 +1,175 @@
+// Moves the log (SQLite's WAL) into the database while writing goes on, so that the log stays small under a load that never
+// ends. The usual stretch of it is moved here, between two commits: a thread costs more of the processor. What is longer, as
+// a backup or a large removal leaves it, is moved by a thread, which reads, writes and syncs beside the loop, and only its
+// last pages here: SQLite begins the log anew only where nothing was written since it was moved whole. What an idle moment
+// moves is in sqlite-store.ts.
+import { Worker } from 'node:worker_threads';
+import type { Clock, Durability } from '../engine.ts';
+import { isStorageError, sqliteCode, type Connection } from './connection.ts';
+
+/** What the thread is started with. */
+export interface CheckpointTask {
+  readonly file: string;
+  readonly durability: Durability;
+}
+
+/** What the thread is told: to move what it can, or to end. It answers the first one when it has. */
+export type CheckpointOrder = 'move' | 'end';
+
+/** How the log stands, in pages. */
+export interface LogState {
+  /** In the log. */
+  readonly pages: number;
+  /** Of these in the database, too. */
+  readonly moved: number;
+}
+
+/** The log is moved when so many pages of it are not; 2000 held the loop for 20 ms. */
+export const manyPages = 1_000;
+/** More than so many are moved by the thread. */
+export const mostPages = 1_500;
+/** So many are moved here behind the thread. */
+export const fewPages = 300;
+/** Commits between two looks at the log. */
+const commitsPerLook = 2;
+/** After what could not be moved whole, as while a backup reads, it is tried again, ms. */
+const retryMs = 200;
+
+/** Beside this file as a source, and as a bundle. */
+const workerFile = import.meta.url.endsWith('.ts') ? './checkpoint-worker.ts' : './checkpoint-worker.mjs';
+
+/**
+ * @returns tells how the log stands, without a lock; outside of a transaction of the connection
+ */
+export function createLogReader(connection: Connection): () => LogState {
+  const statement = connection.prepare<[], { log: number; checkpointed: number }>(
+    'pragma wal_checkpoint(NOOP)',
+  );
+  return () => {
+    const row = statement.get();
+    return { pages: row?.log ?? 0, moved: row?.checkpointed ?? 0 };
+  };
+}
+
+/** Moves the log into the database as far as may be. What can't be moved now stays safe in the log, for the next one. */
+export function checkpoint(connection: Connection, mode: 'PASSIVE' | 'TRUNCATE'): void {
+  try {
+    connection.pragma(`wal_checkpoint(${mode})`);
+  } catch (error) {
+    if (!isStorageError(error) && sqliteCode(error) !== 'SQLITE_LOCKED') throw error;
+  }
+}
+
+export interface CheckpointsOptions extends CheckpointTask {
+  readonly clock: Clock;
+  /** The connection that writes. */
+  readonly writer: Connection;
+}
+
+/** The checkpoints of a server. */
+export class Checkpoints {
+  readonly #options: CheckpointsOptions;
+  readonly #readLog: () => LogState;
+  #commits = 0;
+  #worker: Worker | null = null;
+  /** What the thread is at. */
+  #moving: Promise<void> | null = null;
+  /** The thread has moved what it could; the last pages are to be moved here. */
+  #isRestDue = false;
+  /** The log is not looked at before, ms by the clock that never jumps. */
+  #notBefore = 0;
+  #closed = false;
+
+  constructor(options: CheckpointsOptions) {
+    this.#options = options;
+    this.#readLog = createLogReader(options.writer);
+    // Its commits leave the log to this.
+    options.writer.pragma('wal_autocheckpoint = 0');
+  }
+
+  /** Called between two commits, outside of any transaction. */
+  betweenCommits(): void {
+    if (this.#isRestDue) this.#moveRest();
+    this.#commits += 1;
+    if (this.#commits < commitsPerLook || this.#moving !== null || this.#closed) return;
+    this.#commits = 0;
+    if (this.#options.clock.monotonic() < this.#notBefore) return;
+    const pages = this.#unmoved();
+    if (pages < manyPages) return;
+    if (pages > mostPages) void this.#move();
+    else this.#moveHere();
+  }
+
+  /** Has the thread move what it can, where that is more than a few pages. */
+  async moveMost(): Promise<void> {
+    await this.#moving;
+    if (this.#closed || this.#moving !== null || this.#options.writer.inTransaction) return;
+    if (this.#unmoved() <= fewPages) return;
+    await this.#move();
+  }
+
+  /** Ends the thread; the next one that is needed is started anew. */
+  async rest(): Promise<void> {
+    await this.#moving;
+    const worker = this.#worker;
+    if (worker === null || this.#moving !== null) return;
+    this.#worker = null;
+    const { promise: gone, resolve } = Promise.withResolvers<void>();
+    worker.once('exit', () => resolve());
+    worker.postMessage('end' satisfies CheckpointOrder);
+    await gone;
+  }
+
+  /** Ends what is under way. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.rest();
+  }
+
+  #unmoved(): number {
+    const { pages, moved } = this.#readLog();
+    return pages - moved;
+  }
+
+  #moveHere(): void {
+    const { writer, clock } = this.#options;
+    checkpoint(writer, 'PASSIVE');
+    if (this.#unmoved() > 0) this.#notBefore = clock.monotonic() + retryMs;
+  }
+
+  #move(): Promise<void> {
+    const worker = (this.#worker ??= this.#start());
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const end = (): void => {
+      worker.off('message', end);
+      worker.off('exit', end);
+      this.#moving = null;
+      this.#isRestDue = !this.#closed;
+      resolve();
+    };
+    worker.once('message', end);
+    worker.once('exit', end);
+    this.#moving = promise;
+    worker.postMessage('move' satisfies CheckpointOrder);
+    return promise;
+  }
+
+  #moveRest(): void {
+    this.#isRestDue = false;
+    if (this.#unmoved() <= fewPages) this.#moveHere();
+    else this.#notBefore = this.#options.clock.monotonic() + retryMs;
+  }
+
+  #start(): Worker {
+    const { file, durability, writer } = this.#options;
+    const task: CheckpointTask = { file, durability };
+    const worker = new Worker(new URL(workerFile, import.meta.url), { workerData: task, env: {} });
+    worker.once('error', () => {
+      // Commits move the log then, as SQLite has them do by itself.
+      this.#worker = null;
+      this.#notBefore = Number.POSITIVE_INFINITY;
+      writer.pragma(`wal_autocheckpoint = ${manyPages}`);
+    });
+    return worker;
+  }
+}
