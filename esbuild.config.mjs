@@ -149,9 +149,10 @@ const compressedPdfReader = {
 const targets = [
   {
     // Splitting keeps what is reached by import() in files of its own, read only when it is used.
-    // A worker is a thread's own file: it is started by its name.
+    // A worker is a thread's own file, or a process's: it is started by its name.
     entryPoints: {
       cli: 'src/cli/main.ts',
+      'backup-process': 'src/engine/sqlite/backup-process.ts',
       'checkpoint-worker': 'src/engine/sqlite/checkpoint-worker.ts',
       'chunk-worker': 'src/services/assistant/knowledge/chunking/chunk-worker.ts',
       'crawl-worker': 'src/services/assistant/knowledge/crawl/crawl-worker.ts',

@@ -15,10 +15,12 @@ import {
   readMetaValue,
   isServed,
   lockFolder,
+  logSuffixes,
   nameLockHolder,
   openBackup,
   openConnection,
   prepareFolder,
+  removeBackupFiles,
   restoreCopyName,
   sqliteCode,
   systemErrorCode,
@@ -28,6 +30,7 @@ import {
   type DatabaseReport,
   type PostgresReport,
   type OpenBackup,
+  type WriteBackup,
 } from './engine/open-engine.ts';
 import { givenMasterKey, loadMasterKey, secretKeyFile } from './secret-key.ts';
 import { createSecrets, type Secrets } from './services/auth/secrets.ts';
@@ -47,6 +50,7 @@ const reservedFileName = /^(deskbell[.-]|secret\.key|files(\.restoring)?$)/;
  * @param file where to; replaced only with `force`
  * @param now ms since the epoch
  * @param passphrase without which it can't be read, or null
+ * @param write what writes and checks it; the only part of this that takes long
  * @throws EngineError, BackupError; nothing is left at `file` then that was not there before
  */
 export async function backUpDataFolder(
@@ -55,6 +59,7 @@ export async function backUpDataFolder(
   force: boolean,
   now: number,
   passphrase: string | null = null,
+  write: WriteBackup = writeBackup,
 ): Promise<BackupResult> {
   const target = resolve(file);
   if (dirname(target) === config.data && reservedFileName.test(basename(target)))
@@ -68,16 +73,14 @@ export async function backUpDataFolder(
   for (const path of [target, copy]) await removePartialFiles(path);
   const end = `${hostname()}-${process.pid}-${randomBytes(4).toString('hex')}.partial`;
   const partial = `${target}.${end}`;
-  // Where it is in the clear anyway: the target may lie on a disk that must never see it so.
-  const unsealed = `${copy}.${end}`;
+  const files = {
+    target: partial,
+    // Where it is in the clear anyway: the target may lie on a disk that must never see it so.
+    unsealed: `${copy}.${end}`,
+    folder: config.files === null ? filesFolder(config.data) : null,
+  };
   try {
-    const { facts, keyCheck } = await writeBackup(
-      databaseFile(config.data),
-      { target: partial, unsealed, folder: config.files === null ? filesFolder(config.data) : null },
-      key,
-      now,
-      passphrase,
-    );
+    const { facts, keyCheck } = await write(databaseFile(config.data), files, key, now, passphrase);
     assertKey(
       keyCheck,
       key,
@@ -98,8 +101,7 @@ export async function backUpDataFolder(
       throw new EngineError(`There is no folder ${dirname(target)}.`, { cause: error });
     throw error;
   } finally {
-    for (const path of [partial, unsealed])
-      for (const suffix of ['', ...walSuffixes]) await rm(path + suffix, { force: true });
+    await removeBackupFiles(files);
   }
 }
 
@@ -250,17 +252,15 @@ async function keepPrevious(folder: string, now: number, withFiles: boolean): Pr
   }
   if (files) await rename(filesFolder(folder), join(before, 'files'));
   // A log must never meet another database.
-  for (const end of walSuffixes) await rm(database + end, { force: true });
+  for (const end of logSuffixes) await rm(database + end, { force: true });
   await syncFolder(before);
   return before;
 }
 
-const walSuffixes = ['-wal', '-shm', '-journal'];
-
 /** SQLite throws the log of a database away that it can't read: it is copied first, and kept where it is still needed. */
 async function foldOrKeepWal(database: string, before: string): Promise<void> {
   const copied = [];
-  for (const end of walSuffixes) {
+  for (const end of logSuffixes) {
     if (!(await exists(database + end))) continue;
     const copy = join(before, basename(database) + end);
     await copyFile(database + end, copy);

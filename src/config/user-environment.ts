@@ -1,4 +1,5 @@
-// What the environment tells of the person and the terminal: where their files lie, what the terminal can show.
+// What the environment tells of the person and the terminal: where their files lie, what the terminal can show; and what
+// of it another process of this program gets.
 import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import { emptyToUndefined } from './secrets.ts';
@@ -64,6 +65,29 @@ export function terminalEnvironment(
   environment: Readonly<Record<string, string | undefined>> = process.env,
 ): Readonly<Record<string, string | undefined>> {
   return Object.fromEntries(terminalVariables.map((name) => [name, environment[name]]));
+}
+
+/** Where programs and libraries are found, where what is passing may lie, how Node and its memory are set. No secret. */
+const helperVariables = [
+  'LD_LIBRARY_PATH',
+  'LD_PRELOAD',
+  'MALLOC_ARENA_MAX',
+  'NODE_OPTIONS',
+  'PATH',
+  'SQLITE_TMPDIR',
+  'TMPDIR',
+] as const;
+
+/** The environment of a process that this program starts to help it, which is told all else by messages. */
+export function helperEnvironment(
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+): Record<string, string> {
+  const kept: Record<string, string> = {};
+  for (const name of helperVariables) {
+    const value = environment[name];
+    if (value !== undefined) kept[name] = value;
+  }
+  return kept;
 }
 
 /**

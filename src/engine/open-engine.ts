@@ -25,7 +25,7 @@ import type { NodeRow, PostgresReport } from './postgres/inspect.ts';
 import { releaseReserve } from './sqlite/disk-reserve.ts';
 import { SqliteStore } from './sqlite/sqlite-store.ts';
 import { acquireServerLock, describeLockHolder } from './sqlite/server-lock.ts';
-import { structureProblem } from './sqlite/backup.ts';
+import { structureProblem, type WriteBackup, type WrittenBackup } from './sqlite/backup.ts';
 import { countNames, createDatabaseFile, realFolder } from './sqlite/database-file.ts';
 import { assertNotNewer, migrate, schemaVersion } from './sqlite/migrate.ts';
 import { builder } from './sqlite/query.ts';
@@ -33,10 +33,13 @@ import { builder } from './sqlite/query.ts';
 // The embedded engine's own files, for backup, restore and examination of a data folder (src/data-folder.ts).
 export {
   isSealedBackup,
+  logSuffixes,
   openBackup,
+  removeBackupFiles,
   writeBackup,
   type BackupManifest,
   type OpenBackup,
+  type WriteBackup,
 } from './sqlite/backup.ts';
 export { BackupError, PassphraseError } from './sqlite/sealed-backup.ts';
 export { errorMessage, systemErrorCode } from './file-errors.ts';
@@ -45,6 +48,19 @@ export { openConnection, sqliteCode } from './sqlite/connection.ts';
 export { restoreCopyName, unsealedCopyName } from './sqlite/copies.ts';
 export { hasReserve, reserveBytes } from './sqlite/disk-reserve.ts';
 export { inspectDatabase, readMetaValue, type DatabaseReport } from './sqlite/inspect.ts';
+
+/**
+ * As `writeBackup`, in a process that takes only the time that no other wants, where that can be had.
+ * @param environment of that process
+ */
+export async function writeIdleBackup(
+  environment: Readonly<Record<string, string>>,
+  ...work: Parameters<WriteBackup>
+): Promise<WrittenBackup> {
+  // Loaded on use: a server has no need of it.
+  const { writeInIdleTime } = await import('./sqlite/idle-backup.ts');
+  return writeInIdleTime({ environment }, ...work);
+}
 
 interface CommonOptions {
   readonly durability: Durability;

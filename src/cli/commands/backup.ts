@@ -2,6 +2,7 @@
 // is src/data-folder.ts; this only asks and tells.
 import { constants, setPriority } from 'node:os';
 import type { Command } from 'commander';
+import { helperEnvironment } from '../../config/user-environment.ts';
 import type { WrapHandler, Context } from '../context.ts';
 import { assertDatabase, assertFolder } from '../local.ts';
 import { addPassphraseOptions, newPassphrase, type PassphraseOptions } from '../passphrase.ts';
@@ -27,6 +28,8 @@ async function backUp(
   { force = false, encrypt = false, ...given }: BackupOptions,
   [file = '']: readonly string[],
 ): Promise<void> {
+  // First of all: what is loaded for a backup takes a processor for longer than a small one does.
+  giveWay();
   const config = context.config();
   assertFolder(
     config,
@@ -36,8 +39,10 @@ async function backUp(
   const encrypted = encrypt || given.passphraseStdin === true || given.passphraseFile !== undefined;
   const passphrase = encrypted ? await newPassphrase(context, given) : null;
   const { backUpDataFolder: backUpFolder } = await import('../../data-folder.ts');
-  giveWay();
-  const { file: path, facts } = await backUpFolder(config, file, force, Date.now(), passphrase);
+  const { writeIdleBackup } = await import('../../engine/open-engine.ts');
+  const { file: path, facts } = await backUpFolder(config, file, force, Date.now(), passphrase, (...work) =>
+    writeIdleBackup(helperEnvironment(), ...work),
+  );
   const { madeAt, schema, bytes, sha256, files } = facts;
   const { print } = context;
   if (print.json)
@@ -65,7 +70,10 @@ async function backUp(
   print.next(context.command(`restore ${file}`));
 }
 
-/** Reading and checking the whole database takes a processor for a while: a server beside it comes first. */
+/**
+ * Reading and checking the whole database takes a processor for a while: a server beside it comes first. What is written in
+ * idle time gives way further still.
+ */
 function giveWay(): void {
   try {
     setPriority(constants.priority.PRIORITY_LOW);

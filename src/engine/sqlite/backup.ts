@@ -38,6 +38,9 @@ const footerBytes = mark.length + 6;
 const maxTrailerBytes = 10_000;
 const chunkBytes = 1_048_576;
 
+/** What SQLite may put beside a database, by the end of its name. */
+export const logSuffixes = ['-wal', '-shm', '-journal'];
+
 export interface BackupFiles {
   /** Where the backup goes: a file that does not exist. */
   readonly target: string;
@@ -47,6 +50,24 @@ export interface BackupFiles {
   readonly folder: string | null;
 }
 
+/** What was written, and the database's own note of which key it was made with. */
+export interface WrittenBackup {
+  readonly facts: BackupManifest;
+  readonly keyCheck: string | null;
+}
+
+/** What {@link writeBackup} does, however it is done. */
+export type WriteBackup = (
+  database: string,
+  files: BackupFiles,
+  key: Uint8Array,
+  madeAt: number,
+  passphrase: string | null,
+) => Promise<WrittenBackup>;
+
+/** `copying`: a read transaction begins, until whose end the log of the database can't be cleared. `copied`: it is over. */
+export type CopyNote = 'copying' | 'copied';
+
 /**
  * Writes a consistent copy of a live database with its key into one new file, and checks it.
  * @param database the database's file
@@ -54,7 +75,7 @@ export interface BackupFiles {
  * @param key 32 bytes
  * @param madeAt ms since the epoch
  * @param passphrase that opens it, or null
- * @returns also the database's own note of which key it was made with
+ * @param note is told of the copy
  * @throws Error when the database can't be read, or the copy does not stand the check
  */
 export async function writeBackup(
@@ -63,9 +84,10 @@ export async function writeBackup(
   key: Uint8Array,
   madeAt: number,
   passphrase: string | null,
-): Promise<{ facts: BackupManifest; keyCheck: string | null }> {
+  note: (copy: CopyNote) => void = () => undefined,
+): Promise<WrittenBackup> {
   const plain = passphrase === null ? target : unsealed;
-  const keyCheck = await writePlain(database, plain, folder, key, madeAt);
+  const keyCheck = await writePlain(database, plain, folder, key, madeAt, note);
   if (passphrase !== null) {
     const handle = await open(plain, 'r');
     try {
@@ -78,12 +100,19 @@ export async function writeBackup(
   return { facts: await readBackup(target, passphrase), keyCheck };
 }
 
+/** Removes what a backup has left of its files. */
+export async function removeBackupFiles({ target, unsealed }: BackupFiles): Promise<void> {
+  for (const path of [target, unsealed])
+    for (const suffix of ['', ...logSuffixes]) await rm(path + suffix, { force: true });
+}
+
 async function writePlain(
   database: string,
   target: string,
   folder: string | null,
   key: Uint8Array,
   madeAt: number,
+  note: (copy: CopyNote) => void,
 ): Promise<string | null> {
   // `wx`: no existing file is ever written over, and the rights are there before the first byte.
   await (await open(target, 'wx', 0o600)).close();
@@ -95,7 +124,12 @@ async function writePlain(
     // One read transaction: a busy server neither waits for it nor makes it begin anew, as it would with the backup API.
     const vacuum = source.prepare('VACUUM INTO ?');
     const { syncBehind } = await import('./sync-behind.ts');
-    await syncBehind(target, () => vacuum.run(target));
+    await syncBehind(target, () => {
+      note('copying');
+      const copied = vacuum.run(target);
+      note('copied');
+      return copied;
+    });
   } finally {
     source.close();
   }
@@ -239,7 +273,8 @@ async function readTrailer({ size, read }: ByteSource): Promise<BackupManifest |
   return isManifest(facts) && facts.bytes + (facts.files?.bytes ?? 0) === start ? facts : null;
 }
 
-function isManifest(value: unknown): value is BackupManifest {
+/** Whether a value is what a trailer holds. */
+export function isManifest(value: unknown): value is BackupManifest {
   return (
     typeof value === 'object' &&
     value !== null &&

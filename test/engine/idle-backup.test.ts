@@ -1,0 +1,195 @@
+// A backup in idle time: written by a process of its own, and by this one wherever that fails or gets too little time.
+import { existsSync, statSync } from 'node:fs';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { readConfig } from '../../src/config.ts';
+import { helperEnvironment } from '../../src/config/user-environment.ts';
+import { backUpDataFolder } from '../../src/data-folder.ts';
+import {
+  readBackup,
+  writeBackup,
+  type BackupFiles,
+  type WriteBackup,
+} from '../../src/engine/sqlite/backup.ts';
+import { writeInIdleTime, type IdleOptions } from '../../src/engine/sqlite/idle-backup.ts';
+import { startApp, type TestApp } from '../helpers/app.ts';
+import { createConversation, createMessage, createOrganization, createVisitor } from '../helpers/fixtures.ts';
+import { pathWithChrt, pathWithoutChrt } from '../helpers/idle-class.ts';
+
+const passphrase = 'correct horse battery staple';
+const madeAt = Date.UTC(2026, 10, 21, 12);
+let app: TestApp;
+let parent: string;
+let scratch: string;
+
+beforeAll(async () => {
+  parent = await mkdtemp(join(tmpdir(), 'deskbell-idle-'));
+  app = await startApp({ engine: 'sqlite' });
+  const { application } = await createOrganization(app, 'acme');
+  const visitor = createVisitor(app, application);
+  await createMessage(visitor, await createConversation(visitor), 'hello');
+});
+afterAll(async () => {
+  await app.stop();
+  await rm(parent, { recursive: true, force: true });
+});
+beforeEach(async () => {
+  scratch = await mkdtemp(join(parent, 'test-'));
+});
+
+const leftIn = async (folder: string): Promise<string[]> =>
+  (await readdir(folder)).filter((name) => name.includes('partial'));
+
+interface Outcome {
+  readonly file: string;
+  /** How many of its files lay there when this process began to write itself; null: it did not. */
+  readonly metHere: number | null;
+}
+
+/** Backs up in idle time, and holds what came of it against its trailer. */
+async function backUp(
+  path: string,
+  { secret = null, ...options }: Omit<IdleOptions, 'environment'> & { readonly secret?: string | null } = {},
+): Promise<Outcome> {
+  const file = join(scratch, 'made.backup');
+  let metHere: number | null = null;
+  const writeHere: WriteBackup = (database, files, ...more) => {
+    metHere = [files.target, files.unsealed].filter(existsSync).length;
+    return writeBackup(database, files, ...more);
+  };
+  const environment = { ...helperEnvironment(), PATH: path };
+  const config = readConfig({ data: app.folder }, {});
+  const { facts } = await backUpDataFolder(config, file, false, madeAt, secret, (...work) =>
+    writeInIdleTime({ ...options, environment, writeHere }, ...work),
+  );
+  expect(await readBackup(file, secret)).toEqual(facts);
+  expect(facts).toMatchObject({ madeAt, bytes: expect.any(Number), files: { count: 0 } });
+  expect([...(await leftIn(scratch)), ...(await leftIn(app.folder))]).toEqual([]);
+  return { file, metHere };
+}
+
+/**
+ * A `chrt` that starts another program than it was told: one that takes the task, leaves a file of it behind, sends these
+ * messages, and then does this.
+ */
+async function pathToProgram(messages: readonly unknown[], then = ''): Promise<string> {
+  const program = join(scratch, 'program.mjs');
+  await writeFile(
+    program,
+    `import { writeFileSync } from 'node:fs';
+     setInterval(() => undefined, 1_000);
+     process.once('message', async (task) => {
+       writeFileSync(task.target, 'begun');
+       for (const message of ${JSON.stringify(messages)})
+         await new Promise((resolve) => process.send(message, resolve));
+       writeFileSync(${JSON.stringify(join(scratch, 'pid'))}, String(process.pid));
+       ${then}
+     });`,
+  );
+  return pathWithChrt(join(scratch, 'bin'), 'shift 5', `exec "$1" '${program}'`);
+}
+
+/** A time that moves by as much at each look, once the program has sent its messages. */
+function movedTime(stepMs: number): { now: () => number; readonly ms: number } {
+  let ms = 0;
+  return {
+    now: () => (ms += existsSync(join(scratch, 'pid')) ? stepMs : 0),
+    get ms() {
+      return ms;
+    },
+  };
+}
+
+async function expectEnded(): Promise<void> {
+  const pid = Number(await readFile(join(scratch, 'pid'), 'utf8'));
+  expect(() => process.kill(pid, 0)).toThrow('ESRCH');
+}
+
+it('is written by a process that is started by chrt, in the clear and sealed', async () => {
+  const path = await pathWithChrt(join(scratch, 'bin'), 'exec "$@"');
+  const { file, metHere } = await backUp(path);
+  expect(metHere).toBeNull();
+  await rm(file);
+  expect((await backUp(path, { secret: passphrase })).metHere).toBeNull();
+});
+
+it('tells of its copy, begun and over, once each', async () => {
+  const notes: string[] = [];
+  const files: BackupFiles = {
+    target: join(scratch, 'one'),
+    unsealed: join(scratch, 'two'),
+    folder: null,
+  };
+  const sizes: boolean[] = [];
+  await writeBackup(join(app.folder, 'deskbell.db'), files, Buffer.alloc(32), madeAt, null, (note) => {
+    notes.push(note);
+    sizes.push(statSync(files.target).size > 0);
+  });
+  expect(notes).toEqual(['copying', 'copied']);
+  expect(sizes).toEqual([false, true]);
+});
+
+it('is written here where there is no chrt, or none that knows the class', async () => {
+  const { file, metHere } = await backUp(await pathWithoutChrt(join(scratch, 'bin')));
+  expect(metHere).toBe(0);
+  await rm(file);
+  expect((await backUp(await pathWithChrt(join(scratch, 'refusing'), 'exit 1'))).metHere).toBe(0);
+});
+
+it('is written here where the process is killed, and what that left is gone before', async () => {
+  const path = await pathToProgram(['copying'], "process.kill(process.pid, 'SIGKILL')");
+  expect((await backUp(path)).metHere).toBe(0);
+  await expectEnded();
+});
+
+it('is written here where the process fails in its midst, and what that left is gone before', async () => {
+  // No file of it may grow beyond four blocks of 512 bytes, which is less than the database has.
+  const path = await pathWithChrt(join(scratch, 'bin'), 'ulimit -f 4', 'exec "$@"');
+  expect((await backUp(path, { secret: passphrase })).metHere).toBe(0);
+});
+
+it('is written here where the process says what is no backup', async () => {
+  expect((await backUp(await pathToProgram([{ facts: { madeAt: 1 }, keyCheck: null }]))).metHere).toBe(0);
+  await expectEnded();
+});
+
+// A step is shorter than what a start is given, as the first look may come before the messages.
+it.each([
+  ['starts', [], 4_000, 10_000],
+  ['copies', ['copying'], 500, 2_000],
+  ['goes on', ['copying', 'copied'], 9_000, 60_000],
+])('is written here where the process no longer %s', async (_, messages, stepMs, stretchMs) => {
+  const time = movedTime(stepMs);
+  expect((await backUp(await pathToProgram(messages), { now: time.now })).metHere).toBe(0);
+  await expectEnded();
+  expect(time.ms).toBeGreaterThanOrEqual(stretchMs);
+  expect(time.ms).toBeLessThan(stretchMs + 4 * stepMs);
+});
+
+it('is written here where it can not be told what the process does', async () => {
+  expect((await backUp(await pathToProgram(['copying']), { progressOf: () => null })).metHere).toBe(0);
+});
+
+it('fails as it does here, with the same error', async () => {
+  const path = await pathWithChrt(join(scratch, 'bin'), 'exec "$@"');
+  const environment = { ...helperEnvironment(), PATH: path };
+  const files: BackupFiles = {
+    target: join(scratch, 'target'),
+    unsealed: join(scratch, 'plain'),
+    folder: null,
+  };
+  const broken = join(scratch, 'broken.db');
+  await writeFile(broken, 'no database at all'.repeat(1_000));
+  const errorOf = async (work: Promise<unknown>): Promise<unknown> => {
+    const error: unknown = await work.catch((thrown: unknown) => thrown);
+    await rm(files.target, { force: true });
+    return error;
+  };
+  const here = await errorOf(writeBackup(broken, files, Buffer.alloc(32), madeAt, null));
+  expect(here).toBeInstanceOf(Error);
+  expect(
+    await errorOf(writeInIdleTime({ environment }, broken, files, Buffer.alloc(32), madeAt, null)),
+  ).toEqual(here);
+});

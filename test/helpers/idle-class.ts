@@ -1,0 +1,48 @@
+// Owns a program in the place of `chrt`, which a backup is started by with `ionice` behind it, and folders of programs to look it up in.
+// Must not know what a backup is.
+import { accessSync, constants } from 'node:fs';
+import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises';
+import { delimiter, join } from 'node:path';
+
+/** A program of the machine's own; null: it has none of that name. */
+function findProgram(name: string): string | null {
+  const files = (process.env['PATH'] ?? '').split(delimiter).map((folder) => join(folder, name));
+  const isThere = (file: string): boolean => {
+    try {
+      accessSync(file, constants.X_OK);
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  return files.find(isThere) ?? null;
+}
+
+export const ownChrt = findProgram('chrt');
+export const ownIonice = findProgram('ionice');
+
+/**
+ * Makes a folder with a `chrt` in it.
+ * @param lines of a shell; "$@" is the command that it is to start in the idle class, and `own` is the machine's way to do so
+ * Where the machine has no `ionice`, one that does nothing is there too.
+ * @returns a PATH that begins with it
+ */
+export async function pathWithChrt(folder: string, ...lines: readonly string[]): Promise<string> {
+  await mkdir(folder, { recursive: true });
+  const own = ownChrt === null ? 'own() { exec "$@"; }' : `own() { exec '${ownChrt}' -i 0 "$@"; }`;
+  await writeProgram(join(folder, 'chrt'), own, '[ "$1 $2" = "-i 0" ] || exit 2', 'shift 2', ...lines);
+  if (ownIonice === null) await writeProgram(join(folder, 'ionice'), 'shift 4', 'exec "$@"');
+  return [folder, process.env['PATH'] ?? ''].join(delimiter);
+}
+
+async function writeProgram(file: string, ...lines: readonly string[]): Promise<void> {
+  await writeFile(file, `${['#!/bin/sh', ...lines].join('\n')}\n`);
+  await chmod(file, 0o755);
+}
+
+/** A PATH on which there is Node, and no `chrt`. */
+export async function pathWithoutChrt(folder: string): Promise<string> {
+  await mkdir(folder, { recursive: true });
+  await symlink(process.execPath, join(folder, 'node'));
+  return folder;
+}
