@@ -80,11 +80,13 @@ async function pathToProgram(messages: readonly unknown[], then = ''): Promise<s
     program,
     `import { writeFileSync } from 'node:fs';
      setInterval(() => undefined, 1_000);
+     process.once('disconnect', () => process.exit());
      process.once('message', async (task) => {
+       writeFileSync(${JSON.stringify(join(scratch, 'pid'))}, String(process.pid));
        writeFileSync(task.target, 'begun');
        for (const message of ${JSON.stringify(messages)})
          await new Promise((resolve) => process.send(message, resolve));
-       writeFileSync(${JSON.stringify(join(scratch, 'pid'))}, String(process.pid));
+       writeFileSync(${JSON.stringify(join(scratch, 'sent'))}, '');
        ${then}
      });`,
   );
@@ -95,7 +97,7 @@ async function pathToProgram(messages: readonly unknown[], then = ''): Promise<s
 function movedTime(stepMs: number): { now: () => number; readonly ms: number } {
   let ms = 0;
   return {
-    now: () => (ms += existsSync(join(scratch, 'pid')) ? stepMs : 0),
+    now: () => (ms += existsSync(join(scratch, 'sent')) ? stepMs : 0),
     get ms() {
       return ms;
     },
