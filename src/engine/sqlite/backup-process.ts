@@ -26,7 +26,7 @@ function isTask(value: unknown): value is BackupTask {
   );
 }
 
-/** Writes the backup, and posts notes of the copy and then what was written. */
+/** Writes the backup; posts `copied` once the database is copied, and at the end what was written. */
 async function write(task: unknown): Promise<void> {
   if (!isTask(task)) throw new Error('The process was given no backup to write.');
   const { writeBackup } = await import('./backup.ts');
@@ -37,7 +37,7 @@ async function write(task: unknown): Promise<void> {
     Buffer.from(key, 'base64'),
     madeAt,
     passphrase,
-    (note) => parentPort?.postMessage(note),
+    () => parentPort?.postMessage('copied'),
   );
   parentPort?.postMessage(written);
 }
@@ -51,7 +51,7 @@ if (isMainThread) {
   process.once('disconnect', end);
   process.once('message', (task) => {
     const thread = new Worker(new URL(import.meta.url), { workerData: task, env: {} });
-    thread.on('message', (note: unknown) => process.send?.(note));
+    thread.on('message', (message: unknown) => process.send?.(message));
     // What went wrong the other process finds out by doing it itself.
     thread.once('error', () => process.exit(1));
     // Without a listener the channel no longer keeps this process.

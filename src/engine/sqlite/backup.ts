@@ -65,9 +65,6 @@ export type WriteBackup = (
   passphrase: string | null,
 ) => Promise<WrittenBackup>;
 
-/** `copying`: a read transaction begins, until whose end the log of the database can't be cleared. `copied`: it is over. */
-export type CopyNote = 'copying' | 'copied';
-
 /**
  * Writes a consistent copy of a live database with its key into one new file, and checks it.
  * @param database the database's file
@@ -75,7 +72,7 @@ export type CopyNote = 'copying' | 'copied';
  * @param key 32 bytes
  * @param madeAt ms since the epoch
  * @param passphrase that opens it, or null
- * @param note is told of the copy
+ * @param onCopied is called when the read transaction is over, until whose end the log of the database can't be cleared
  * @throws Error when the database can't be read, or the copy does not stand the check
  */
 export async function writeBackup(
@@ -84,10 +81,10 @@ export async function writeBackup(
   key: Uint8Array,
   madeAt: number,
   passphrase: string | null,
-  note: (copy: CopyNote) => void = () => undefined,
+  onCopied: () => void = () => undefined,
 ): Promise<WrittenBackup> {
   const plain = passphrase === null ? target : unsealed;
-  const keyCheck = await writePlain(database, plain, folder, key, madeAt, note);
+  const keyCheck = await writePlain(database, plain, folder, key, madeAt, onCopied);
   if (passphrase !== null) {
     const handle = await open(plain, 'r');
     try {
@@ -112,7 +109,7 @@ async function writePlain(
   folder: string | null,
   key: Uint8Array,
   madeAt: number,
-  note: (copy: CopyNote) => void,
+  onCopied: () => void,
 ): Promise<string | null> {
   // `wx`: no existing file is ever written over, and the rights are there before the first byte.
   await (await open(target, 'wx', 0o600)).close();
@@ -125,9 +122,8 @@ async function writePlain(
     const vacuum = source.prepare('VACUUM INTO ?');
     const { syncBehind } = await import('./sync-behind.ts');
     await syncBehind(target, () => {
-      note('copying');
       const copied = vacuum.run(target);
-      note('copied');
+      onCopied();
       return copied;
     });
   } finally {

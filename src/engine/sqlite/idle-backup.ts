@@ -3,7 +3,7 @@
 // whenever that waits for the disk. Where there is no such class, where the process fails and where it gets too little, the
 // backup is written in this process, and what is wrong is said by that.
 import { spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import {
   isManifest,
@@ -90,16 +90,22 @@ async function writeInProcess(
   void exited.then(() => {
     if (child.pid === undefined) answer(null);
   });
-  let phase: Phase = 'starting';
+  // A process that starves can't tell that the copy has begun.
+  const copy = task.passphrase === null ? task.target : task.unsealed;
+  let copied = false;
+  const phaseNow = (): Phase => {
+    if (copied) return 'copied';
+    return existsSync(copy) ? 'copying' : 'starting';
+  };
   child.on('message', (message: unknown) => {
-    if (message === 'copying' || message === 'copied') phase = message;
+    if (message === 'copied') copied = true;
     else answer(isWritten(message) ? message : null);
   });
   const watch = new StarvationWatch();
   const timer = setInterval(() => {
     const progress = child.pid === undefined ? null : progressOf(child.pid);
     // What can't be watched must not go on.
-    if (progress === null || watch.isStarving(now(), phase, progress)) child.kill('SIGKILL');
+    if (progress === null || watch.isStarving(now(), phaseNow(), progress)) child.kill('SIGKILL');
   }, lookMs);
   child.send(task, () => undefined);
   const written = await answered;

@@ -1,9 +1,8 @@
 // Whether a process that takes only the time that no other wants gets so little of it that its work is better done
 // otherwise. Looks at nothing itself: time and measurements are handed in.
-import type { CopyNote } from './backup.ts';
 
 /** How far a backup is: its process starts, copies the database, or has copied it. */
-export type Phase = 'starting' | CopyNote;
+export type Phase = 'starting' | 'copying' | 'copied';
 
 /** What a process has done since it began. */
 export interface Progress {
