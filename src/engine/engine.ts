@@ -320,11 +320,13 @@ export interface Pace {
   userCame(): void;
   /** Whether any user has asked for something a moment ago: then work is cut into small slices. */
   hasUsers(): boolean;
-  /** Whether users leave the loop little time: then work waits for its turns, and what can be gathered is gathered. */
+  /** Whether many have: then all that holds the loop is short, however much time they leave. */
+  hasManyUsers(): boolean;
+  /** Whether they leave the loop little time: then work waits for its turns, and what can be gathered is gathered. */
   isCrowded(): boolean;
   /**
-   * Waits until there is time for a bite of work: at once unless the loop is crowded. In the order of asking; however
-   * crowded it is, bites get a tenth of the time.
+   * Waits until there is time for a bite of work: at once beside few users, and beside many a few at once. In the order of
+   * asking; however crowded the loop is, bites get a tenth of the time.
    * @param ms how long the bite holds the loop, about
    * @param signal aborted: it waits no longer
    */

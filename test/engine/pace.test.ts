@@ -1,5 +1,5 @@
-// Owns: what the pace of background work promises: nothing waits on a node at rest, and beside a crowd bites come in
-// turns, as many as the loop has time for, and never less than a tenth of it.
+// Owns: what the pace of background work promises: nothing waits on a node at rest; beside many users a few bites come at
+// once; and beside a crowd they come in turns, as many as the loop has time for, and never less than a tenth of it.
 import { beforeEach, expect, it } from 'vitest';
 import { LoopPace } from '../../src/engine/memory/pace.ts';
 
@@ -57,8 +57,37 @@ it('nothing waits on a node at rest, whatever the loop did before', async () => 
   expect(pace.turn(5)).toBeUndefined();
   await pass(1_000, 1, 5);
   expect(pace.isCrowded()).toBe(true);
-  await pass(10, 0.1, 1);
+  await pass(210, 0.1, 0);
   for (let index = 0; index < 100; index += 1) expect(pace.turn(5)).toBeUndefined();
+});
+
+it('beside many users a few bites come at once, however much time these leave, and the next ones soon after', async () => {
+  await pass(200, 0.1, 1);
+  expect(pace.hasManyUsers()).toBe(true);
+  expect(pace.isCrowded()).toBe(false);
+  let over = 0;
+  for (let index = 0; index < 30; index += 1) void Promise.resolve(pace.turn(1)).then(() => (over += 1));
+  await Promise.resolve();
+  expect(over).toBe(3);
+  const seen: number[] = [];
+  for (let ms = 0; ms < 40; ms += 1) {
+    const before = over;
+    await pass(1, 0.1, 1);
+    seen.push(over - before);
+  }
+  expect(Math.max(...seen)).toBe(3);
+  expect(over).toBe(30);
+});
+
+it('a long bite beside many users is paid for by those after it', async () => {
+  await pass(200, 0.1, 1);
+  expect(pace.turn(10)).toBeUndefined();
+  let over = 0;
+  void Promise.resolve(pace.turn(1)).then(() => (over += 1));
+  await pass(6, 0.1, 1);
+  expect(over).toBe(0);
+  await pass(4, 0.1, 1);
+  expect(over).toBe(1);
 });
 
 it('nothing waits where few users are served, though the loop is busy with that very work', async () => {
@@ -131,11 +160,11 @@ it('a long bite is paid for by those after it, in the order of asking', async ()
   const order: string[] = [];
   for (const name of ['first', 'second', 'third'])
     void Promise.resolve(pace.turn(4)).then(() => order.push(name));
-  await pass(10, 1, 5);
+  await pass(12, 1, 5);
   expect(order).toEqual(['first']);
-  await pass(29, 1, 5);
+  await pass(18, 1, 5);
   expect(order).toEqual(['first']);
-  await pass(81, 1, 5);
+  await pass(90, 1, 5);
   expect(order).toEqual(['first', 'second', 'third']);
 });
 

@@ -19,13 +19,13 @@ interface Written {
 }
 
 /** Writes a slice of rows that take a millisecond each, beside users. @returns its rows, and how it was written */
-async function slice(kind?: SliceKind, isCrowded = false): Promise<Written> {
+async function slice(kind?: SliceKind, hasMany = false): Promise<Written> {
   const { service, clock } = app;
   const { store, pace } = service.engine;
   const write = vi.spyOn(store, 'write');
   const turn = vi.spyOn(pace, 'turn');
   vi.spyOn(pace, 'hasUsers').mockReturnValue(true);
-  vi.spyOn(pace, 'isCrowded').mockReturnValue(isCrowded);
+  vi.spyOn(pace, 'hasManyUsers').mockReturnValue(hasMany);
   const rows = await writeSlice(
     service,
     'server',
@@ -47,11 +47,11 @@ it('work that a user waits for goes in whole slices, with what other users wait 
   expect(await slice()).toEqual({ rows: 15, places: [undefined], turns: [] });
 });
 
-it('beside a crowd it goes in short ones: every message that comes waits for the whole of one', async () => {
+it('beside many it goes in short ones: every message that comes waits for the whole of one', async () => {
   expect(await slice('awaited', true)).toEqual({ rows: 4, places: [undefined], turns: [] });
 });
 
 it('the server\u2019s own goes in short ones behind it, at the pace that users leave, its commit counted in', async () => {
-  for (const isCrowded of [false, true])
-    expect(await slice('background', isCrowded)).toEqual({ rows: 2, places: ['behind'], turns: [3] });
+  for (const hasMany of [false, true])
+    expect(await slice('background', hasMany)).toEqual({ rows: 2, places: ['behind'], turns: [3] });
 });

@@ -1,5 +1,6 @@
-// How fast work goes on that no user waits for: as fast as it can while few users are served, and when the loop is busy
-// with many of them in bites, which take what they leave. Always a tenth of the time, so that it is never starved.
+// How fast work goes on that no user waits for: as fast as it can while few users are served; beside many of them a few
+// bites at once, so that none waits behind a row of them; and when the loop is busy with many in bites that take what they
+// leave. Always a tenth of the time, so that it is never starved.
 import { performance } from 'node:perf_hooks';
 import type { Pace, Soon } from '../engine.ts';
 
@@ -15,7 +16,7 @@ export interface PaceOptions {
 /** The load is looked at after so long, ms, and bites are shared out as often. */
 const stepMs = 10;
 /** Fewer operations of users than this within `memoryMs` leave the loop to background work. */
-const crowd = 20;
+const many = 20;
 const memoryMs = 100;
 /** Shares of the time that the loop is at work: below the first one nothing waits; between the others bites stay as they are. */
 const restful = 0.5;
@@ -26,6 +27,9 @@ const lateSteps = 5;
 /** Time for bites in each step, ms. */
 const leastPerStep = 1;
 const mostPerStep = 8;
+/** Bites that come at once beside many users, ms, and after how long the next ones may. */
+const mostAtOnce = 3;
+const betweenMs = 3;
 
 interface Waiting {
   readonly ms: number;
@@ -56,6 +60,8 @@ export class LoopPace implements Pace {
   #perStep = mostPerStep;
   /** What is left of this step's time for bites, ms; below zero: so much was taken of the next ones. */
   #left = mostPerStep;
+  /** What is left of what may come at once; below zero: so much was taken of what comes next. */
+  #atOnce = mostAtOnce;
   #planned = false;
 
   constructor(options: PaceOptions) {
@@ -74,17 +80,23 @@ export class LoopPace implements Pace {
     return this.#users + this.#usersBefore > 0;
   }
 
-  isCrowded(): boolean {
+  hasManyUsers(): boolean {
     this.#look();
-    return this.#load >= restful && Math.max(this.#users, this.#usersBefore) >= crowd;
+    return Math.max(this.#users, this.#usersBefore) >= many;
+  }
+
+  isCrowded(): boolean {
+    return this.hasManyUsers() && this.#load >= restful;
   }
 
   turn(ms: number, signal?: AbortSignal): Soon<void> {
     if (signal?.aborted === true) return undefined;
     if (this.#waiting.size === 0) {
-      if (!this.isCrowded()) return undefined;
-      if (this.#left > 0) {
-        this.#left -= ms;
+      if (!this.hasManyUsers()) return undefined;
+      const isCrowded = this.isCrowded();
+      if (this.#atOnce > 0 && (!isCrowded || this.#left > 0)) {
+        this.#take(ms, isCrowded);
+        this.#plan();
         return undefined;
       }
     }
@@ -106,24 +118,28 @@ export class LoopPace implements Pace {
   #plan(): void {
     if (this.#planned) return;
     this.#planned = true;
-    this.#options.after(stepMs, () => {
+    this.#options.after(betweenMs, () => {
       this.#planned = false;
-      this.#look();
+      // What was taken beside many users is owed to them alone.
+      this.#atOnce = this.hasManyUsers() ? Math.min(mostAtOnce, this.#atOnce + mostAtOnce) : mostAtOnce;
       this.#admit();
-      if (this.#waiting.size > 0) this.#plan();
+      if (this.#waiting.size > 0 || this.#atOnce < mostAtOnce) this.#plan();
     });
   }
 
   #admit(): void {
-    const crowded = this.isCrowded();
+    const isCrowded = this.isCrowded();
     // All that waits would hold the loop if it went at once.
-    let most = mostPerStep;
     for (const next of this.#waiting) {
-      if (crowded ? this.#left <= 0 : most <= 0) return;
-      this.#left -= crowded ? next.ms : 0;
-      most -= next.ms;
+      if (this.#atOnce <= 0 || (isCrowded && this.#left <= 0)) return;
+      this.#take(next.ms, isCrowded);
       next.go();
     }
+  }
+
+  #take(ms: number, isCrowded: boolean): void {
+    this.#atOnce -= ms;
+    if (isCrowded) this.#left -= ms;
   }
 
   /** Takes in how the loop was at work since the last look, and what bites have from now on. */

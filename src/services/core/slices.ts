@@ -7,8 +7,8 @@ import type { Service } from '../service.ts';
 
 /** A slice ends after so long, or so many rows: the write lock must be free again within 50 ms. */
 const maxSliceMs = 15;
-/** Of one that a user waits for, beside a crowd: the others' messages wait for as long as it takes. */
-const besideCrowdMs = 4;
+/** Of one that a user waits for, beside many others: their messages wait for as long as it takes. */
+const besideManyMs = 4;
 /** Of one that no user waits for, while users are served. */
 const shortSliceMs = 2;
 /** What such a one holds the loop for: its last statement begins before the limit and ends behind it, and its commit writes what it has changed. */
@@ -134,8 +134,8 @@ export function sliceBudget(
 ): SliceBudget {
   const began = clock.monotonic();
   const isShort = kind === 'background' && pace.hasUsers();
-  const isBesideCrowd = kind === 'awaited' && pace.isCrowded();
-  const most = isShort ? shortSliceMs : isBesideCrowd ? besideCrowdMs : maxSliceMs;
+  const isBesideMany = kind === 'awaited' && pace.hasManyUsers();
+  const most = isShort ? shortSliceMs : isBesideMany ? besideManyMs : maxSliceMs;
   let rows = 0;
   return (more) => {
     rows += more;
