@@ -1,8 +1,9 @@
-// Owns: whether sending stays even while the server does what it does all day: at half of its own maximum, with the index of
-// the search filling, a webhook that takes every message, retention that removes old ones, and a backup. The ceiling, which
-// has nothing else to do, sends in turn, at half of its own. The maximum is measured before that work begins, so that half of
-// it is more than half of what the server can do beside it. All processes share the machine's cores: what that alone costs is
-// shown by the ceiling beside the same backup command, the one work of these that is no work of its server.
+// Owns: whether sending stays even while the server does what it does all day: at half load, with the index of the search
+// filling, a webhook that takes every message, retention that removes old ones, and one backup after the other. The ceiling,
+// which has nothing else to do, sends in turn, at half of its own maximum. Deskbell's maximum is measured twice: beside that
+// work, of which half is its half load, and without it, of which half is more. A round begins when the work is under way. All
+// processes share the machine's cores: what that alone costs is shown by the ceiling beside the same backup command, the
+// one work of these that is no work of its server.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -31,19 +32,27 @@ export interface SteadyLine {
 }
 
 /** Made before each round, for retention to remove during it. */
-const oldMessages = 20_000;
+const oldMessages = 40_000;
 const oldMs = 40 * 86_400_000;
 const warmRounds = 3;
 /** Within it the server has heard of the old messages. */
 const settleMs = 500;
+/** Sent at a round's rate before it, while the work begins, s. */
+const leadInSeconds = 0.5;
 
 interface Contender {
   readonly server: 'deskbell' | 'ceiling';
   readonly child: Child;
   readonly generator: Child;
   readonly database: string;
+  /** Messages/s at most, with nothing else at work. */
   readonly rates: number[];
+  /** At half of that: Deskbell beside its work. */
   readonly half: (Sent & Hold)[];
+  /** Deskbell's messages/s at most, beside its work. */
+  readonly busyRates: number[];
+  /** At half of that. */
+  readonly busyHalf: (Sent & Hold)[];
   /** The ceiling's half, beside a backup of Deskbell's data. */
   readonly besideBackup: (Sent & Hold)[];
 }
@@ -108,12 +117,18 @@ class Work {
   async begin(): Promise<() => Promise<void>> {
     const before = await this.#receiver.request<number>('go' satisfies ReceiverOrder);
     await this.#server.ask('work');
-    const backup = backUp(this.#folder);
+    let over = false;
+    const backingUp = (async () => {
+      let backups = 0;
+      for (; !over; backups += 1) await backUp(this.#folder);
+      return backups;
+    })();
     return async () => {
-      await backup;
+      over = true;
+      const backups = await backingUp;
       const done = await this.#server.ask('rest');
       const after = await this.#receiver.request<number>('hold' satisfies ReceiverOrder);
-      for (const [what, count] of Object.entries({ ...done, webhooks: after - before, backups: 1 }))
+      for (const [what, count] of Object.entries({ ...done, webhooks: after - before, backups }))
         this.done[what] = (this.done[what] ?? 0) + count;
     };
   }
@@ -151,6 +166,7 @@ async function sendRound(
   seconds: number,
   perSecond: number | null,
 ): Promise<Sent & Hold> {
+  await generator.request({ what: 'send', seconds: leadInSeconds, perSecond });
   const stored = countRows(database, since);
   await child.ask('measure');
   const sent: Sent = await generator.request({ what: 'send', seconds, perSecond });
@@ -168,7 +184,17 @@ async function openContender(
   const generator = new Child('./load.ts');
   started.push(generator);
   await generator.request({ what: 'open', address, pairs: await child.ask('pairs:visitor'), window: 1 });
-  return { server, child, generator, database: address.database, rates: [], half: [], besideBackup: [] };
+  return {
+    server,
+    child,
+    generator,
+    database: address.database,
+    rates: [],
+    half: [],
+    busyRates: [],
+    busyHalf: [],
+    besideBackup: [],
+  };
 }
 
 /**
@@ -199,53 +225,57 @@ export async function steadyCost(
         const { sent, seconds: took } = await sendRound(contender, since, seconds, null);
         if (round >= warmRounds) contender.rates.push(sent / took);
       }
-    for (let round = 0; round < rounds; round += 1)
-      for (const contender of inTurn(contenders, round)) {
-        const isOwn = contender.server === 'deskbell';
-        if (isOwn) {
-          addOld(contender.database, round);
-          await pause(settleMs);
-        }
-        const end = isOwn ? await work.begin() : undefined;
-        const perSecond = median(contender.rates) / 2;
-        contender.half.push(await sendRound(contender, since, seconds, perSecond));
-        await end?.();
-        if (isOwn) continue;
-        const backup = backUp(folder);
-        try {
-          contender.besideBackup.push(await sendRound(contender, since, seconds, perSecond));
-        } finally {
-          await backup;
-        }
+    const [deskbell, ceiling] = contenders;
+    if (deskbell === undefined || ceiling === undefined) throw new Error('two servers are compared');
+    const atWork = async (round: number, perSecond: number | null): Promise<Sent & Hold> => {
+      addOld(deskbell.database, round);
+      await pause(settleMs);
+      const end = await work.begin();
+      const sent = await sendRound(deskbell, since, seconds, perSecond);
+      await end();
+      return sent;
+    };
+    for (let round = 0; round < rounds; round += 1) {
+      const { sent, seconds: took } = await atWork(round, null);
+      deskbell.busyRates.push(sent / took);
+    }
+    for (let round = 0; round < rounds; round += 1) {
+      const half = median(ceiling.rates) / 2;
+      ceiling.half.push(await sendRound(ceiling, since, seconds, half));
+      deskbell.busyHalf.push(await atWork(rounds + 2 * round, median(deskbell.busyRates) / 2));
+      const backup = backUp(folder);
+      try {
+        ceiling.besideBackup.push(await sendRound(ceiling, since, seconds, half));
+      } finally {
+        await backup;
       }
-    assertDelivered(
-      contenders[0]?.database ?? '',
-      await receiver.request<number>('hold' satisfies ReceiverOrder),
-    );
+      deskbell.half.push(await atWork(rounds + 2 * round + 1, median(deskbell.rates) / 2));
+    }
+    assertDelivered(deskbell.database, await receiver.request<number>('hold' satisfies ReceiverOrder));
     for (const { generator, child } of contenders) {
       await generator.stop();
       await child.stop();
     }
     await receiver.stop();
-    return { lines: linesOf(contenders), done: work.done };
+    return { lines: linesOf(deskbell, ceiling), done: work.done };
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 }
 
-function linesOf(contenders: readonly Contender[]): SteadyLine[] {
-  const [own, theirs] = contenders;
-  if (own === undefined || theirs === undefined) throw new Error('two servers are compared');
+function linesOf(own: Contender, theirs: Contender): SteadyLine[] {
+  type Rounds = readonly (Sent & Hold)[];
   const line = (
     what: string,
     value: (round: Sent & Hold) => number,
-    ceiling: readonly (Sent & Hold)[] = theirs.half,
+    rounds: Rounds = own.busyHalf,
+    ceiling: Rounds = theirs.half,
   ): SteadyLine => ({
     what,
-    deskbell: median(own.half.map(value)).toFixed(1),
+    deskbell: median(rounds.map(value)).toFixed(1),
     ceiling: median(ceiling.map(value)).toFixed(1),
     ratio: median(
-      own.half.map((round, at) => {
+      rounds.map((round, at) => {
         const beside = ceiling[at];
         return beside === undefined ? Number.NaN : value(round) / value(beside);
       }),
@@ -253,23 +283,27 @@ function linesOf(contenders: readonly Contender[]): SteadyLine[] {
   });
   const longest = (what: string, value: (round: Sent & Hold) => number): SteadyLine => ({
     what,
-    deskbell: Math.max(...own.half.map(value)).toFixed(1),
+    deskbell: Math.max(...own.busyHalf.map(value)).toFixed(1),
     ceiling: Math.max(...theirs.half.map(value)).toFixed(1),
     ratio: '',
   });
+  const half = (what: string, rates: readonly number[]): SteadyLine => ({
+    what,
+    deskbell: (median(rates) / 2).toFixed(0),
+    ceiling: (median(theirs.rates) / 2).toFixed(0),
+    ratio: (median(rates) / median(theirs.rates)).toFixed(2),
+  });
   return [
-    {
-      what: 'half of its maximum, messages/s',
-      deskbell: (median(own.rates) / 2).toFixed(0),
-      ceiling: (median(theirs.rates) / 2).toFixed(0),
-      ratio: (median(own.rates) / median(theirs.rates)).toFixed(2),
-    },
+    half('half of the maximum beside the work, messages/s', own.busyRates),
     line('acknowledged, p50, ms', ({ p50 }) => p50),
     line('acknowledged, p99, ms', ({ p99 }) => p99),
-    line('ceiling beside the same backup: p50, ms', ({ p50 }) => p50, theirs.besideBackup),
-    line('ceiling beside the same backup: p99, ms', ({ p99 }) => p99, theirs.besideBackup),
     line('delay of the loop, p99, ms', ({ delayP99 }) => delayP99),
     longest('longest delay of the loop in any round, ms', ({ delayLongest }) => delayLongest),
     longest('longest turn of the loop in any round, processor time, ms', ({ cpuLongest }) => cpuLongest),
+    line('against the ceiling beside a backup: p50, ms', ({ p50 }) => p50, own.busyHalf, theirs.besideBackup),
+    line('against the ceiling beside a backup: p99, ms', ({ p99 }) => p99, own.busyHalf, theirs.besideBackup),
+    half('half of the maximum without the work, messages/s', own.rates),
+    line('acknowledged at that, beside the work: p50, ms', ({ p50 }) => p50, own.half),
+    line('acknowledged at that, beside the work: p99, ms', ({ p99 }) => p99, own.half),
   ];
 }
