@@ -4,21 +4,14 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Engine } from '../../src/engine/engine.ts';
 import { databaseFile, openEngine, prepareFolder } from '../../src/engine/open-engine.ts';
-import {
-  Checkpoints,
-  createLogReader,
-  fewPages,
-  manyPages,
-  mostPages,
-} from '../../src/engine/sqlite/checkpoints.ts';
+import { Checkpoints, createLogReader, manyPages, mostPages } from '../../src/engine/sqlite/checkpoints.ts';
 import { openConnection } from '../../src/engine/sqlite/connection.ts';
 import { createTestClock, type TestClock } from '../helpers/clock.ts';
 
 const pageBytes = 4_096;
-const pagesPerCommit = 50;
 
 let folder: string;
 let clock: TestClock;
@@ -62,7 +55,7 @@ function unmoved(): number {
 const logPages = (): number => Math.floor(statSync(`${databaseFile(folder)}-wal`).size / pageBytes);
 
 let written = 0;
-async function commit(times: number): Promise<void> {
+async function commit(times: number, pagesPerCommit = 50): Promise<void> {
   for (let time = 0; time < times; time += 1) {
     // Of what stays the same SQLite writes nothing.
     const value = String.fromCodePoint(97 + ((written += 1) % 26)).repeat(pagesPerCommit * pageBytes);
@@ -75,6 +68,17 @@ it('keeps the log small without an idle moment', async () => {
   expect(logPages()).toBeLessThan(3 * manyPages);
   expect(movedHere.length).toBeGreaterThan(5);
   expect(Math.max(...movedHere)).toBeLessThanOrEqual(mostPages);
+});
+
+it.each([400, 1_600])('keeps it in bounds where each commit writes %d pages', async (pages) => {
+  let longest = 0;
+  for (let done = 0; done < 160_000; done += pages) {
+    await commit(1, pages);
+    clock.advance(20);
+    longest = Math.max(longest, readLog().pages);
+  }
+  expect(longest).toBeLessThan(80_000);
+  expect(logPages()).toBeLessThan(80_000);
 });
 
 it('moves what a reader has kept in a thread, and only the last pages in the loop', async () => {
@@ -92,7 +96,24 @@ it('moves what a reader has kept in a thread, and only the last pages in the loo
     })
     // It has begun anew.
     .toBeLessThan(manyPages);
-  expect(Math.max(...movedHere)).toBeLessThanOrEqual(fewPages);
+  expect(Math.max(...movedHere)).toBeLessThanOrEqual(mostPages);
+});
+
+it('moves it in a thread at an idle moment, also where nothing is written after the reader', async () => {
+  look.exec('begin');
+  look.prepare('select count(*) from meta').get();
+  await commit(60);
+  clock.advance(3_000);
+  look.exec('commit');
+  expect(unmoved()).toBeGreaterThan(2 * mostPages);
+  movedHere = [];
+  await expect
+    .poll(() => {
+      clock.advance(3_000);
+      return unmoved();
+    })
+    .toBe(0);
+  expect(Math.max(...movedHere)).toBeLessThanOrEqual(mostPages);
 });
 
 it('has the thread move what is removed, before the log is emptied', async () => {
@@ -104,7 +125,7 @@ it('has the thread move what is removed, before the log is emptied', async () =>
   expect(await engine.maintenance.clearRemoved()).toBe(true);
   expect(logPages()).toBe(0);
   expect(readLog()).toEqual({ pages: 0, moved: 0 });
-  expect(Math.max(...movedHere)).toBeLessThanOrEqual(fewPages);
+  expect(Math.max(...movedHere)).toBeLessThanOrEqual(mostPages);
 });
 
 it('ends the thread with the store: no connection is left that keeps the log', async () => {
@@ -120,20 +141,48 @@ it('ends the thread with the store: no connection is left that keeps the log', a
   expect(statSync(`${databaseFile(folder)}-wal`, { throwIfNoEntry: false })).toBeUndefined();
 });
 
-it('leaves the log to the commits where there can be no thread', async () => {
-  const writer = openConnection(join(folder, 'other.db'), { durability: 'full', lockTimeoutMs: 0 });
-  try {
+describe('without a thread', () => {
+  let writer: Database.Database;
+
+  beforeEach(() => {
+    writer = openConnection(join(folder, 'other.db'), { durability: 'full', lockTimeoutMs: 0 });
     writer.pragma('journal_mode = WAL');
     writer.exec('create table much (value)');
+  });
+
+  afterEach(() => {
+    vi.restoreAllMocks();
+    writer.close();
+  });
+
+  const write = (pages: number): void =>
+    void writer.prepare('insert into much values (randomblob(?))').run(pages * pageBytes);
+
+  /** Writes much, and looks at the log as between two commits. @returns the pages that are left of it */
+  function commitMuch(checkpoints: Checkpoints, isDiskFull = false): number {
+    write(2 * mostPages);
+    clock.advance(1_000);
+    checkpoints.betweenCommits(isDiskFull);
+    checkpoints.betweenCommits(isDiskFull);
+    const { pages, moved } = createLogReader(writer)();
+    return pages - moved;
+  }
+
+  it('all is moved between commits while the system gives none, and one is tried again later', async () => {
+    // A file that is not there: the thread ends with an error.
     const file = join(folder, 'none', 'other.db');
     const checkpoints = new Checkpoints({ file, durability: 'full', clock, writer });
-    expect(writer.pragma('wal_autocheckpoint', { simple: true })).toBe(0);
-    writer.prepare('insert into much values (zeroblob(?))').run(2 * manyPages * pageBytes);
-    checkpoints.betweenCommits();
-    checkpoints.betweenCommits();
-    await expect.poll(() => writer.pragma('wal_autocheckpoint', { simple: true })).toBe(manyPages);
+    expect(commitMuch(checkpoints)).toBeGreaterThan(mostPages);
+    await expect.poll(() => commitMuch(checkpoints)).toBe(0);
+    for (let time = 0; time < 5; time += 1) expect(commitMuch(checkpoints)).toBe(0);
+    clock.advance(60_000);
+    expect(commitMuch(checkpoints)).toBeGreaterThan(mostPages);
     await checkpoints.close();
-  } finally {
-    writer.close();
-  }
+  });
+
+  it('a full disk has all moved at once', () => {
+    const file = join(folder, 'other.db');
+    const checkpoints = new Checkpoints({ file, durability: 'full', clock, writer });
+    expect(commitMuch(checkpoints, true)).toBe(0);
+  });
 });

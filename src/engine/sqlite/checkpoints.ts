@@ -1,7 +1,7 @@
-// Moves the log (SQLite's WAL) into the database while writing goes on, so that the log stays small under a load that never
-// ends. The usual stretch of it is moved here, between two commits: a thread costs more of the processor. What is longer, as
-// a backup or a large removal leaves it, is moved by a thread, which reads, writes and syncs beside the loop, and only its
-// last pages here: SQLite begins the log anew only where nothing was written since it was moved whole. What an idle moment
+// Moves the log (SQLite's WAL) into the database while writing goes on: SQLite begins the log anew only where nothing was
+// written since it was moved whole, and it would grow for ever under a load that never ends. The usual stretch of it is moved
+// here, between two commits: a thread costs more of the processor. What is longer, as a backup or a large removal leaves it,
+// is moved by a thread, which reads, writes and syncs beside the loop, and only its last pages here. What an idle moment
 // moves is in sqlite-store.ts.
 import { Worker } from 'node:worker_threads';
 import type { Clock, Durability } from '../engine.ts';
@@ -28,12 +28,21 @@ export interface LogState {
 export const manyPages = 1_000;
 /** More than so many are moved by the thread. */
 export const mostPages = 1_500;
-/** So many are moved here behind the thread. */
+/** The thread goes on until so few are left. */
 export const fewPages = 300;
+/**
+ * Where commits are so large that more than the most is always left behind the thread, the loop stands still for it all the
+ * same once the log is long, for up to so many pages, or for any number once it is very long.
+ */
+const longLog = 16_000;
+const mostOfLongLog = 6_000;
+const veryLongLog = 64_000;
 /** Commits between two looks at the log. */
 const commitsPerLook = 2;
 /** After what could not be moved whole, as while a backup reads, it is tried again, ms. */
 const retryMs = 200;
+/** After a thread that failed, all is moved here for so long, ms. */
+const threadRetryMs = 60_000;
 
 /** Beside this file as a source, and as a bundle. */
 const workerFile = import.meta.url.endsWith('.ts') ? './checkpoint-worker.ts' : './checkpoint-worker.mjs';
@@ -74,10 +83,15 @@ export class Checkpoints {
   #worker: Worker | null = null;
   /** What the thread is at. */
   #moving: Promise<void> | null = null;
+  /** The thread is about to end. */
+  #ending: Promise<void> | null = null;
   /** The thread has moved what it could; the last pages are to be moved here. */
   #isRestDue = false;
-  /** The log is not looked at before, ms by the clock that never jumps. */
+  /** So much was moved when it began. */
+  #movedBefore = 0;
+  /** By the clock that never jumps, ms: the log is not looked at before, and no thread is started. */
   #notBefore = 0;
+  #noThreadBefore = 0;
   #closed = false;
 
   constructor(options: CheckpointsOptions) {
@@ -87,8 +101,12 @@ export class Checkpoints {
     options.writer.pragma('wal_autocheckpoint = 0');
   }
 
-  /** Called between two commits, outside of any transaction. */
-  betweenCommits(): void {
+  /**
+   * Called between two commits, outside of any transaction.
+   * @param isDiskFull the log must not take the room that is left: all is moved here, at once
+   * @throws Error what SQLite says, where that is not about storage
+   */
+  betweenCommits(isDiskFull: boolean): void {
     if (this.#isRestDue) this.#moveRest();
     this.#commits += 1;
     if (this.#commits < commitsPerLook || this.#moving !== null || this.#closed) return;
@@ -96,28 +114,33 @@ export class Checkpoints {
     if (this.#options.clock.monotonic() < this.#notBefore) return;
     const pages = this.#unmoved();
     if (pages < manyPages) return;
-    if (pages > mostPages) void this.#move();
-    else this.#moveHere();
+    if (isDiskFull || pages <= mostPages || this.#move() === null) this.#moveHere();
   }
 
-  /** Has the thread move what it can, where that is more than a few pages. */
+  /** Whether a part of the log is not in the database yet. */
+  hasUnmoved(): boolean {
+    return this.#unmoved() > 0;
+  }
+
+  /** Has the thread move what it can, where that would hold the loop up. */
   async moveMost(): Promise<void> {
     await this.#moving;
     if (this.#closed || this.#moving !== null || this.#options.writer.inTransaction) return;
-    if (this.#unmoved() <= fewPages) return;
-    await this.#move();
+    if (this.#unmoved() > mostPages) await this.#move();
   }
 
   /** Ends the thread; the next one that is needed is started anew. */
   async rest(): Promise<void> {
     await this.#moving;
     const worker = this.#worker;
-    if (worker === null || this.#moving !== null) return;
-    this.#worker = null;
-    const { promise: gone, resolve } = Promise.withResolvers<void>();
-    worker.once('exit', () => resolve());
-    worker.postMessage('end' satisfies CheckpointOrder);
-    await gone;
+    if (worker !== null && this.#moving === null) {
+      this.#worker = null;
+      const { promise: gone, resolve } = Promise.withResolvers<void>();
+      worker.once('exit', () => resolve());
+      worker.postMessage('end' satisfies CheckpointOrder);
+      this.#ending = gone;
+    }
+    await this.#ending;
   }
 
   /** Ends what is under way. */
@@ -134,11 +157,13 @@ export class Checkpoints {
   #moveHere(): void {
     const { writer, clock } = this.#options;
     checkpoint(writer, 'PASSIVE');
-    if (this.#unmoved() > 0) this.#notBefore = clock.monotonic() + retryMs;
+    if (this.hasUnmoved()) this.#notBefore = clock.monotonic() + retryMs;
   }
 
-  #move(): Promise<void> {
+  /** @returns null: there is no thread */
+  #move(): Promise<void> | null {
     const worker = (this.#worker ??= this.#start());
+    if (worker === null) return null;
     const { promise, resolve } = Promise.withResolvers<void>();
     const end = (): void => {
       worker.off('message', end);
@@ -150,26 +175,39 @@ export class Checkpoints {
     worker.once('message', end);
     worker.once('exit', end);
     this.#moving = promise;
+    this.#movedBefore = this.#readLog().moved;
     worker.postMessage('move' satisfies CheckpointOrder);
     return promise;
   }
 
   #moveRest(): void {
     this.#isRestDue = false;
-    if (this.#unmoved() <= fewPages) this.#moveHere();
+    const { pages, moved } = this.#readLog();
+    const left = pages - moved;
+    // A reader that has ended since would leave all that it kept: that is the thread's, again.
+    const most = moved === this.#movedBefore || pages <= longLog ? mostPages : mostOfLongLog;
+    if (left <= most || (most > mostPages && pages > veryLongLog)) this.#moveHere();
     else this.#notBefore = this.#options.clock.monotonic() + retryMs;
   }
 
-  #start(): Worker {
-    const { file, durability, writer } = this.#options;
+  #start(): Worker | null {
+    const { file, durability, clock } = this.#options;
+    if (clock.monotonic() < this.#noThreadBefore) return null;
+    const fail = (): void => {
+      this.#noThreadBefore = clock.monotonic() + threadRetryMs;
+    };
     const task: CheckpointTask = { file, durability };
-    const worker = new Worker(new URL(workerFile, import.meta.url), { workerData: task, env: {} });
-    worker.once('error', () => {
-      // Commits move the log then, as SQLite has them do by itself.
-      this.#worker = null;
-      this.#notBefore = Number.POSITIVE_INFINITY;
-      writer.pragma(`wal_autocheckpoint = ${manyPages}`);
-    });
-    return worker;
+    try {
+      const worker = new Worker(new URL(workerFile, import.meta.url), { workerData: task, env: {} });
+      worker.once('error', fail);
+      worker.once('exit', () => {
+        if (this.#worker === worker) this.#worker = null;
+      });
+      return worker;
+    } catch {
+      // The system gives no more threads.
+      fail();
+      return null;
+    }
   }
 }

@@ -129,8 +129,7 @@ export class SqliteStore implements Store, Maintenance {
     this.#queue = new WriteQueue(this.#writer, {
       clock,
       lockTimeoutMs,
-      // What is left of a full disk is for the log of what removes; #planCheckpoint moves it.
-      betweenCommits: () => (this.#full ? undefined : this.#checkpoints?.betweenCommits()),
+      betweenCommits: () => this.#checkpoints?.betweenCommits(this.#full),
       configurationEpoch: (count) => (count === this.#configurationCount ? this.#epoch : null),
       onCommit: (commit) => this.#onCommit(commit),
       onIdle: () => this.#planCheckpoint(),
@@ -249,8 +248,9 @@ export class SqliteStore implements Store, Maintenance {
     for (let attempt = 1; attempt <= checkpointAttempts && !this.#closed; attempt += 1) {
       // It would hold the loop for as long as much of the log takes.
       await this.#checkpoints?.moveMost();
+      await this.#checkpoints?.rest();
       // Between the awaits of a group the connection is inside its transaction.
-      if (!this.#writer.inTransaction && truncateWal(this.#writer)) return true;
+      if (!this.#closed && !this.#writer.inTransaction && truncateWal(this.#writer)) return true;
       await new Promise((resolve) => setTimeout(resolve, checkpointRetryMs * attempt));
     }
     return false;
@@ -339,7 +339,7 @@ export class SqliteStore implements Store, Maintenance {
     }
   }
 
-  // Checkpoints at idle moments: under load they would show as stalls, and the log must not grow for ever.
+  // What a busy while leaves is moved at idle moments, where no one waits for it.
   #planCheckpoint(): void {
     if (this.#full) {
       // Removing writes to the log as well, which would use up the room that was kept for it: it begins anew each time.
@@ -366,8 +366,12 @@ export class SqliteStore implements Store, Maintenance {
   }
 
   async #checkpointAtRest(): Promise<void> {
+    await this.#checkpoints?.moveMost();
     await this.#checkpoints?.rest();
-    if (!this.#closed && !this.#writer.inTransaction) checkpoint(this.#writer, 'PASSIVE');
+    if (this.#closed || this.#writer.inTransaction) return;
+    checkpoint(this.#writer, 'PASSIVE');
+    // A reader keeps a part of it, as a backup does: nothing may be written when that ends.
+    if (this.#checkpoints?.hasUnmoved() === true) this.#planCheckpoint();
   }
 
   /** Gives all messages their places, a commit for some of them at a time, so that others come between. */

@@ -271,9 +271,9 @@ export class WriteQueue {
   /** Commits the operations at the head of the queue. Never throws: each caller gets its own answer. */
   async #commitGroup(): Promise<'now' | 'later'> {
     const { clock, onCommit, betweenCommits } = this.#options;
-    // What was committed before has its answers by now.
-    betweenCommits();
     try {
+      // What was committed before has its answers by now.
+      betweenCommits();
       this.#statements.begin.run();
     } catch (error) {
       return this.#refuse(error);
