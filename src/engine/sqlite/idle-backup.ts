@@ -2,7 +2,7 @@
 // wants. At the lowest priority of the usual class it would still take the core from a server for milliseconds at a time,
 // whenever that waits for the disk. Where there is no such class, where the process fails and where it gets too little, the
 // backup is written in this process, and what is wrong is said by that.
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import {
@@ -71,13 +71,12 @@ async function writeInProcess(
   task: BackupTask,
   { environment, now = () => performance.now(), progressOf = readProgress }: IdleOptions,
 ): Promise<WrittenBackup | null> {
-  const program = fileURLToPath(new URL(programFile, import.meta.url));
-  // Flags of this process (an inspector's port) are not meant for another.
-  const child = spawn(startIdle, [...idleArguments, process.execPath, program], {
-    env: environment,
-    // What is wrong is said once, by this process.
-    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-  });
+  const child = startProcess(environment);
+  // Without a process, or a channel to it, nothing can be told to it.
+  if (child?.connected !== true) {
+    child?.kill('SIGKILL');
+    return null;
+  }
   const { promise: exited, resolve: exit } = Promise.withResolvers<void>();
   child.once('exit', () => exit());
   // Where it could not be started there is nothing to wait for.
@@ -113,6 +112,23 @@ async function writeInProcess(
   child.kill('SIGKILL');
   await exited;
   return written;
+}
+
+/** @returns null where the system starts none: some of its reasons are thrown, others come as an event */
+function startProcess(environment: IdleOptions['environment']): ChildProcess | null {
+  const program = fileURLToPath(new URL(programFile, import.meta.url));
+  try {
+    // Flags of this process (an inspector's port) are not meant for another.
+    const child = spawn(startIdle, [...idleArguments, process.execPath, program], {
+      env: environment,
+      // What is wrong is said once, by this process.
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    });
+    child.once('error', () => undefined);
+    return child;
+  } catch {
+    return null;
+  }
 }
 
 function isWritten(value: unknown): value is WrittenBackup {
