@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Engine } from '../../src/engine/engine.ts';
 import { databaseFile, openEngine, prepareFolder } from '../../src/engine/open-engine.ts';
 import { Checkpoints, createLogReader, manyPages, mostPages } from '../../src/engine/sqlite/checkpoints.ts';
@@ -151,7 +151,6 @@ describe('without a thread', () => {
   });
 
   afterEach(() => {
-    vi.restoreAllMocks();
     writer.close();
   });
 
@@ -177,6 +176,19 @@ describe('without a thread', () => {
     for (let time = 0; time < 5; time += 1) expect(commitMuch(checkpoints)).toBe(0);
     clock.advance(60_000);
     expect(commitMuch(checkpoints)).toBeGreaterThan(mostPages);
+    await checkpoints.close();
+  });
+
+  it('all is moved between commits also where the system starts none', async () => {
+    let tried = 0;
+    const startThread = (): never => {
+      tried += 1;
+      throw new Error('no thread is left');
+    };
+    const file = join(folder, 'other.db');
+    const checkpoints = new Checkpoints({ file, durability: 'full', clock, writer, startThread });
+    for (let time = 0; time < 5; time += 1) expect(commitMuch(checkpoints)).toBe(0);
+    expect(tried).toBe(1);
     await checkpoints.close();
   });
 

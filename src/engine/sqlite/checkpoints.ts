@@ -73,7 +73,12 @@ export interface CheckpointsOptions extends CheckpointTask {
   readonly clock: Clock;
   /** The connection that writes. */
   readonly writer: Connection;
+  /** Left out: a thread of this process. */
+  readonly startThread?: (task: CheckpointTask) => Worker;
 }
+
+const startWorker = (task: CheckpointTask): Worker =>
+  new Worker(new URL(workerFile, import.meta.url), { workerData: task, env: {} });
 
 /** The checkpoints of a server. */
 export class Checkpoints {
@@ -191,14 +196,13 @@ export class Checkpoints {
   }
 
   #start(): Worker | null {
-    const { file, durability, clock } = this.#options;
+    const { file, durability, clock, startThread = startWorker } = this.#options;
     if (clock.monotonic() < this.#noThreadBefore) return null;
     const fail = (): void => {
       this.#noThreadBefore = clock.monotonic() + threadRetryMs;
     };
-    const task: CheckpointTask = { file, durability };
     try {
-      const worker = new Worker(new URL(workerFile, import.meta.url), { workerData: task, env: {} });
+      const worker = startThread({ file, durability });
       worker.once('error', fail);
       worker.once('exit', () => {
         if (this.#worker === worker) this.#worker = null;
