@@ -14,15 +14,17 @@ test('everything is at work beside the sending', async () => {
     const { lines, done } = await steadyCost({ folder, pairs: 2, rounds: 1, seconds: 0.2 }, children);
     expect(done).toEqual({
       searches: expect.any(Number),
-      'purged messages': 20_000,
+      // At its maximum, at half of that, and at half of what it is without the work.
+      'purged messages': 3 * 40_000,
       webhooks: expect.any(Number),
-      backups: 1,
+      backups: expect.any(Number),
     });
+    expect(done['backups']).toBeGreaterThanOrEqual(3);
     for (const count of Object.values(done)) expect(count).toBeGreaterThan(0);
     // What the cores that are shared cost anybody.
-    for (const { what, ceiling } of lines.filter((line) => line.what.startsWith('ceiling beside')))
+    for (const { what, ceiling } of lines.filter((line) => line.what.includes('ceiling beside')))
       expect(Number(ceiling), what).toBeGreaterThan(0);
-    expect(lines.filter(({ what }) => what.startsWith('ceiling beside'))).toHaveLength(2);
+    expect(lines.filter(({ what }) => what.includes('ceiling beside'))).toHaveLength(2);
     for (const { what, deskbell, ceiling } of lines)
       for (const value of [deskbell, ceiling]) expect(Number(value), what).toBeGreaterThanOrEqual(0);
   } finally {
