@@ -48,16 +48,27 @@ const threadRetryMs = 60_000;
 const workerFile = import.meta.url.endsWith('.ts') ? './checkpoint-worker.ts' : './checkpoint-worker.mjs';
 
 /**
- * @returns tells how the log stands, without a lock; outside of a transaction of the connection
+ * @returns tells how the log stands, without a lock; outside of a transaction of the connection. Of none where storage does
+ * not say
  */
 export function createLogReader(connection: Connection): () => LogState {
   const statement = connection.prepare<[], { log: number; checkpointed: number }>(
     'pragma wal_checkpoint(NOOP)',
   );
   return () => {
-    const row = statement.get();
+    let row;
+    try {
+      row = statement.get();
+    } catch (error) {
+      if (!isPassing(error)) throw error;
+    }
     return { pages: row?.log ?? 0, moved: row?.checkpointed ?? 0 };
   };
+}
+
+/** Whether storage, or another connection, is what stands in the way just now. */
+function isPassing(error: unknown): boolean {
+  return isStorageError(error) || sqliteCode(error) === 'SQLITE_LOCKED';
 }
 
 /** Moves the log into the database as far as may be. What can't be moved now stays safe in the log, for the next one. */
@@ -65,7 +76,7 @@ export function checkpoint(connection: Connection, mode: 'PASSIVE' | 'TRUNCATE')
   try {
     connection.pragma(`wal_checkpoint(${mode})`);
   } catch (error) {
-    if (!isStorageError(error) && sqliteCode(error) !== 'SQLITE_LOCKED') throw error;
+    if (!isPassing(error)) throw error;
   }
 }
 
@@ -169,6 +180,7 @@ export class Checkpoints {
   #move(): Promise<void> | null {
     const worker = (this.#worker ??= this.#start());
     if (worker === null) return null;
+    this.#movedBefore = this.#readLog().moved;
     const { promise, resolve } = Promise.withResolvers<void>();
     const end = (): void => {
       worker.off('message', end);
@@ -180,7 +192,6 @@ export class Checkpoints {
     worker.once('message', end);
     worker.once('exit', end);
     this.#moving = promise;
-    this.#movedBefore = this.#readLog().moved;
     worker.postMessage('move' satisfies CheckpointOrder);
     return promise;
   }
