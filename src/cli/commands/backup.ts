@@ -28,8 +28,6 @@ async function backUp(
   { force = false, encrypt = false, ...given }: BackupOptions,
   [file = '']: readonly string[],
 ): Promise<void> {
-  // First of all: what is loaded for a backup takes a processor for longer than a small one does.
-  giveWay();
   const config = context.config();
   assertFolder(
     config,
@@ -40,6 +38,7 @@ async function backUp(
   const passphrase = encrypted ? await newPassphrase(context, given) : null;
   const { backUpDataFolder: backUpFolder } = await import('../../data-folder.ts');
   const { writeIdleBackup } = await import('../../engine/open-engine.ts');
+  giveWay();
   const { file: path, facts } = await backUpFolder(config, file, force, Date.now(), passphrase, (...work) =>
     writeIdleBackup(helperEnvironment(), ...work),
   );
