@@ -1,20 +1,27 @@
 // A backup in idle time: written by a process of its own, and by this one wherever that fails or gets too little time.
+import { execFileSync, fork } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { existsSync, statSync } from 'node:fs';
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { readConfig } from '../../src/config.ts';
 import { helperEnvironment } from '../../src/config/user-environment.ts';
 import { backUpDataFolder } from '../../src/data-folder.ts';
+import { objectPath } from '../../src/engine/object-path.ts';
 import {
   readBackup,
   writeBackup,
   type BackupFiles,
   type WriteBackup,
 } from '../../src/engine/sqlite/backup.ts';
+import type { BackupTask } from '../../src/engine/sqlite/backup-process.ts';
 import { writeInIdleTime, type IdleOptions } from '../../src/engine/sqlite/idle-backup.ts';
 import { startApp, type TestApp } from '../helpers/app.ts';
+import { rowsOf } from '../helpers/database.ts';
 import { createConversation, createMessage, createOrganization, createVisitor } from '../helpers/fixtures.ts';
 import { pathWithChrt, pathWithoutChrt } from '../helpers/idle-class.ts';
 
@@ -55,7 +62,9 @@ async function backUp(
 ): Promise<Outcome> {
   const file = join(scratch, 'made.backup');
   let metHere: number | null = null;
-  const writeHere: WriteBackup = (database, files, ...more) => {
+  const writeHere: WriteBackup = async (database, files, ...more) => {
+    // Both would write the same file.
+    if (existsSync(join(scratch, 'pid'))) await expectEnded();
     metHere = [files.target, files.unsealed].filter(existsSync).length;
     return writeBackup(database, files, ...more);
   };
@@ -206,4 +215,40 @@ it('fails as it does here, with the same error', async () => {
   expect(
     await errorOf(writeInIdleTime({ environment }, broken, files, Buffer.alloc(32), madeAt, null)),
   ).toEqual(here);
+});
+
+it('ends with the process that has started it, in the midst of its work', async () => {
+  const object = randomBytes(32).toString('hex');
+  const task: BackupTask = {
+    database: join(app.folder, 'deskbell.db'),
+    target: join(scratch, 'target'),
+    unsealed: join(scratch, 'plain'),
+    folder: join(scratch, 'files'),
+    key: Buffer.alloc(32).toString('base64'),
+    madeAt,
+    passphrase: null,
+  };
+  await rowsOf(
+    app,
+    `insert into files (id, organization_id, uploader, object, name, type, size, digest, state, created_at)
+     select 'f', id, 'u', ?, 'n', 'text/plain', 1, 'd', 'ready', 1 from organizations limit 1`,
+    object,
+  );
+  // A pipe in the place of a message's file: to open it waits until something writes to it.
+  const pipe = objectPath(join(scratch, 'files'), object);
+  await mkdir(dirname(pipe), { recursive: true });
+  execFileSync('mkfifo', [pipe]);
+  const program = fileURLToPath(new URL('../../src/engine/sqlite/backup-process.ts', import.meta.url));
+  const child = fork(program, { env: helperEnvironment(), execArgv: [], stdio: 'ignore' });
+  try {
+    const ended = once(child, 'exit');
+    child.send(task);
+    expect(await once(child, 'message')).toEqual(['copied', undefined]);
+    expect(child.exitCode).toBeNull();
+    child.disconnect();
+    expect(await ended).toEqual([null, 'SIGKILL']);
+  } finally {
+    child.kill('SIGKILL');
+    await rowsOf(app, "delete from files where id = 'f'");
+  }
 });

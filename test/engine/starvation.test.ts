@@ -60,3 +60,11 @@ it('begins a stretch anew where the copy begins, and where it ends', () => {
   expect(starvesAfter(600, (second) => (second < 9 ? 'starting' : 'copying'), slow)).toBe(11);
   expect(starvesAfter(600, (second) => (second < 1.5 ? 'copying' : 'copied'), slow)).toBe(61.5);
 });
+
+it('takes a pause of both processes for no starvation, and looks anew behind it', () => {
+  const watch = new StarvationWatch();
+  const progress = { moved: 100 * MiB, cpuMs: 100 };
+  for (const now of [0, 250, 60_000, 60_250, 61_750])
+    expect(watch.isStarving(now, 'copying', progress)).toBe(false);
+  expect(watch.isStarving(62_000, 'copying', progress)).toBe(true);
+});

@@ -19,12 +19,11 @@ function findProgram(name: string): string | null {
 }
 
 export const ownChrt = findProgram('chrt');
-export const ownIonice = findProgram('ionice');
+const ownIonice = findProgram('ionice');
 
 /**
- * Makes a folder with a `chrt` in it.
+ * Makes a folder with a `chrt` in it, and with an `ionice` that does nothing where the machine has none.
  * @param lines of a shell; "$@" is the command that it is to start in the idle class, and `own` is the machine's way to do so
- * Where the machine has no `ionice`, one that does nothing is there too.
  * @returns a PATH that begins with it
  */
 export async function pathWithChrt(folder: string, ...lines: readonly string[]): Promise<string> {

@@ -72,23 +72,13 @@ async function writeInProcess(
   { environment, now = () => performance.now(), progressOf = readProgress }: IdleOptions,
 ): Promise<WrittenBackup | null> {
   const child = startProcess(environment);
-  // Without a process, or a channel to it, nothing can be told to it.
-  if (child?.connected !== true) {
-    child?.kill('SIGKILL');
-    return null;
-  }
+  const pid = child?.pid;
+  if (child === null || pid === undefined) return null;
   const { promise: exited, resolve: exit } = Promise.withResolvers<void>();
   child.once('exit', () => exit());
-  // Where it could not be started there is nothing to wait for.
-  child.on('error', () => {
-    if (child.pid === undefined) exit();
-  });
   const { promise: answered, resolve: answer } = Promise.withResolvers<WrittenBackup | null>();
   // Comes behind the last message, which the end of the process does not.
   child.once('disconnect', () => answer(null));
-  void exited.then(() => {
-    if (child.pid === undefined) answer(null);
-  });
   // A process that starves can't tell that the copy has begun.
   const copy = task.passphrase === null ? task.target : task.unsealed;
   let copied = false;
@@ -102,11 +92,13 @@ async function writeInProcess(
   });
   const watch = new StarvationWatch();
   const timer = setInterval(() => {
-    const progress = child.pid === undefined ? null : progressOf(child.pid);
+    const progress = progressOf(pid);
     // What can't be watched must not go on.
     if (progress === null || watch.isStarving(now(), phaseNow(), progress)) child.kill('SIGKILL');
   }, lookMs);
-  child.send(task, () => undefined);
+  // Without a channel nothing can be told to it.
+  if (child.connected) child.send(task, () => undefined);
+  else answer(null);
   const written = await answered;
   clearInterval(timer);
   child.kill('SIGKILL');
@@ -114,17 +106,20 @@ async function writeInProcess(
   return written;
 }
 
-/** @returns null where the system starts none: some of its reasons are thrown, others come as an event */
+/**
+ * Without the flags of this process; those in NODE_OPTIONS are the person's, for all.
+ * @returns null, or one without a number, where the system starts none: some of its reasons are thrown, others told later
+ */
 function startProcess(environment: IdleOptions['environment']): ChildProcess | null {
   const program = fileURLToPath(new URL(programFile, import.meta.url));
   try {
-    // Flags of this process (an inspector's port) are not meant for another.
     const child = spawn(startIdle, [...idleArguments, process.execPath, program], {
       env: environment,
       // What is wrong is said once, by this process.
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     });
-    child.once('error', () => undefined);
+    // It shows in what comes of the process.
+    child.on('error', () => undefined);
     return child;
   } catch {
     return null;

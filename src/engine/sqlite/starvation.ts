@@ -35,9 +35,13 @@ const floors: Readonly<Record<Phase, Floor>> = {
   copied: { stretchMs: 60_000, movedPerSecond: 8 * MiB, cpuPart: 0.05 },
 };
 
+/** After so long without a look both processes were stopped, as by a terminal or a container, ms. */
+const pausedMs = 15_000;
+
 /** Looks at one process from its start on. */
 export class StarvationWatch {
   #phase: Phase = 'starting';
+  #lookedAt = 0;
   #begun: { readonly at: number; readonly progress: Progress } | null = null;
 
   /**
@@ -47,7 +51,9 @@ export class StarvationWatch {
    */
   isStarving(now: number, phase: Phase, progress: Progress): boolean {
     const begun = this.#begun;
-    if (begun === null || phase !== this.#phase) {
+    const wasPaused = now - this.#lookedAt >= pausedMs;
+    this.#lookedAt = now;
+    if (begun === null || phase !== this.#phase || wasPaused) {
       this.#phase = phase;
       this.#begun = { at: now, progress };
       return false;
