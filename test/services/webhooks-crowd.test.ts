@@ -95,8 +95,11 @@ it('a turn is asked for as long as it holds the loop, the share of its commit co
   await giveTurn();
   // Rows that are stored: of one message at least, and where its webhook stands.
   expect(asked[0]).toBeGreaterThanOrEqual(0.08);
-  // More than storing all six: an attempt.
-  await eventually(() => expect(Math.max(...asked)).toBeGreaterThanOrEqual(0.3));
+  // More than storing all six: an attempt. On a slow machine they are stored in more than one turn.
+  await eventually(() => {
+    if (Math.max(...asked) < 0.3) waiting.shift()?.();
+    expect(Math.max(...asked)).toBeGreaterThanOrEqual(0.3);
+  });
   expect(Math.max(...asked)).toBe(0.8);
 });
 
