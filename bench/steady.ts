@@ -47,14 +47,20 @@ interface Contender {
   readonly database: string;
   /** Messages/s at most, with nothing else at work. */
   readonly rates: number[];
-  /** At half of that: Deskbell beside its work. */
-  readonly half: (Sent & Hold)[];
-  /** Deskbell's messages/s at most, beside its work. */
+}
+
+type Round = Sent & Hold;
+
+/** The rounds at half load, and Deskbell's messages/s at most beside its work. */
+interface Rounds {
   readonly busyRates: number[];
-  /** At half of that. */
-  readonly busyHalf: (Sent & Hold)[];
-  /** The ceiling's half, beside a backup of Deskbell's data. */
-  readonly besideBackup: (Sent & Hold)[];
+  /** Deskbell beside its work, at half of that. */
+  readonly busyHalf: Round[];
+  /** Deskbell beside its work, at half of what it is at most without. */
+  readonly half: Round[];
+  /** The ceiling, and the ceiling beside a backup of Deskbell's data. */
+  readonly ceiling: Round[];
+  readonly ceilingBesideBackup: Round[];
 }
 
 /** Writes a conversation of old messages past every handler: like the one of that subject, which is young and stays. */
@@ -165,7 +171,7 @@ async function sendRound(
   since: number,
   seconds: number,
   perSecond: number | null,
-): Promise<Sent & Hold> {
+): Promise<Round> {
   await generator.request({ what: 'send', seconds: leadInSeconds, perSecond });
   const stored = countRows(database, since);
   await child.ask('measure');
@@ -184,17 +190,7 @@ async function openContender(
   const generator = new Child('./load.ts');
   started.push(generator);
   await generator.request({ what: 'open', address, pairs: await child.ask('pairs:visitor'), window: 1 });
-  return {
-    server,
-    child,
-    generator,
-    database: address.database,
-    rates: [],
-    half: [],
-    busyRates: [],
-    busyHalf: [],
-    besideBackup: [],
-  };
+  return { server, child, generator, database: address.database, rates: [] };
 }
 
 /**
@@ -227,29 +223,32 @@ export async function steadyCost(
       }
     const [deskbell, ceiling] = contenders;
     if (deskbell === undefined || ceiling === undefined) throw new Error('two servers are compared');
-    const atWork = async (round: number, perSecond: number | null): Promise<Sent & Hold> => {
+    const atWork = async (round: number, perSecond: number | null): Promise<Round> => {
       addOld(deskbell.database, round);
       await pause(settleMs);
       const end = await work.begin();
-      const sent = await sendRound(deskbell, since, seconds, perSecond);
-      await end();
-      return sent;
+      try {
+        return await sendRound(deskbell, since, seconds, perSecond);
+      } finally {
+        await end();
+      }
     };
+    const made: Rounds = { busyRates: [], busyHalf: [], half: [], ceiling: [], ceilingBesideBackup: [] };
     for (let round = 0; round < rounds; round += 1) {
       const { sent, seconds: took } = await atWork(round, null);
-      deskbell.busyRates.push(sent / took);
+      made.busyRates.push(sent / took);
     }
     for (let round = 0; round < rounds; round += 1) {
       const half = median(ceiling.rates) / 2;
-      ceiling.half.push(await sendRound(ceiling, since, seconds, half));
-      deskbell.busyHalf.push(await atWork(rounds + 2 * round, median(deskbell.busyRates) / 2));
+      made.ceiling.push(await sendRound(ceiling, since, seconds, half));
+      made.busyHalf.push(await atWork(rounds + 2 * round, median(made.busyRates) / 2));
       const backup = backUp(folder);
       try {
-        ceiling.besideBackup.push(await sendRound(ceiling, since, seconds, half));
+        made.ceilingBesideBackup.push(await sendRound(ceiling, since, seconds, half));
       } finally {
         await backup;
       }
-      deskbell.half.push(await atWork(rounds + 2 * round + 1, median(deskbell.rates) / 2));
+      made.half.push(await atWork(rounds + 2 * round + 1, median(deskbell.rates) / 2));
     }
     assertDelivered(deskbell.database, await receiver.request<number>('hold' satisfies ReceiverOrder));
     for (const { generator, child } of contenders) {
@@ -257,19 +256,22 @@ export async function steadyCost(
       await child.stop();
     }
     await receiver.stop();
-    return { lines: linesOf(deskbell, ceiling), done: work.done };
+    return { lines: linesOf(made, deskbell.rates, ceiling.rates), done: work.done };
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 }
 
-function linesOf(own: Contender, theirs: Contender): SteadyLine[] {
-  type Rounds = readonly (Sent & Hold)[];
+/**
+ * @param rates messages/s at most, without the work
+ * @param ceilingRates the ceiling's
+ */
+function linesOf(made: Rounds, rates: readonly number[], ceilingRates: readonly number[]): SteadyLine[] {
   const line = (
     what: string,
-    value: (round: Sent & Hold) => number,
-    rounds: Rounds = own.busyHalf,
-    ceiling: Rounds = theirs.half,
+    value: (round: Round) => number,
+    rounds: readonly Round[] = made.busyHalf,
+    ceiling: readonly Round[] = made.ceiling,
   ): SteadyLine => ({
     what,
     deskbell: median(rounds.map(value)).toFixed(1),
@@ -281,29 +283,31 @@ function linesOf(own: Contender, theirs: Contender): SteadyLine[] {
       }),
     ).toFixed(2),
   });
-  const longest = (what: string, value: (round: Sent & Hold) => number): SteadyLine => ({
+  const longest = (what: string, value: (round: Round) => number): SteadyLine => ({
     what,
-    deskbell: Math.max(...own.busyHalf.map(value)).toFixed(1),
-    ceiling: Math.max(...theirs.half.map(value)).toFixed(1),
+    deskbell: Math.max(...made.busyHalf.map(value)).toFixed(1),
+    ceiling: Math.max(...made.ceiling.map(value)).toFixed(1),
     ratio: '',
   });
-  const half = (what: string, rates: readonly number[]): SteadyLine => ({
+  const half = (what: string, own: readonly number[]): SteadyLine => ({
     what,
-    deskbell: (median(rates) / 2).toFixed(0),
-    ceiling: (median(theirs.rates) / 2).toFixed(0),
-    ratio: (median(rates) / median(theirs.rates)).toFixed(2),
+    deskbell: (median(own) / 2).toFixed(0),
+    ceiling: (median(ceilingRates) / 2).toFixed(0),
+    ratio: (median(own) / median(ceilingRates)).toFixed(2),
   });
+  const besideBackup = 'against the ceiling beside a backup';
+  const withoutWork = 'acknowledged at that, beside the work';
   return [
-    half('half of the maximum beside the work, messages/s', own.busyRates),
+    half('half of the maximum beside the work, messages/s', made.busyRates),
     line('acknowledged, p50, ms', ({ p50 }) => p50),
     line('acknowledged, p99, ms', ({ p99 }) => p99),
     line('delay of the loop, p99, ms', ({ delayP99 }) => delayP99),
     longest('longest delay of the loop in any round, ms', ({ delayLongest }) => delayLongest),
     longest('longest turn of the loop in any round, processor time, ms', ({ cpuLongest }) => cpuLongest),
-    line('against the ceiling beside a backup: p50, ms', ({ p50 }) => p50, own.busyHalf, theirs.besideBackup),
-    line('against the ceiling beside a backup: p99, ms', ({ p99 }) => p99, own.busyHalf, theirs.besideBackup),
-    half('half of the maximum without the work, messages/s', own.rates),
-    line('acknowledged at that, beside the work: p50, ms', ({ p50 }) => p50, own.half),
-    line('acknowledged at that, beside the work: p99, ms', ({ p99 }) => p99, own.half),
+    line(`${besideBackup}: p50, ms`, ({ p50 }) => p50, made.busyHalf, made.ceilingBesideBackup),
+    line(`${besideBackup}: p99, ms`, ({ p99 }) => p99, made.busyHalf, made.ceilingBesideBackup),
+    half('half of the maximum without the work, messages/s', rates),
+    line(`${withoutWork}: p50, ms`, ({ p50 }) => p50, made.half),
+    line(`${withoutWork}: p99, ms`, ({ p99 }) => p99, made.half),
   ];
 }
