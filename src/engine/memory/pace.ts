@@ -13,12 +13,12 @@ export interface PaceOptions {
   readonly after: (ms: number, run: () => void) => void;
 }
 
-/** The load is looked at after so long, ms, and bites are shared out as often. */
+/** The load is looked at after so long, ms, and bites get time for as long. */
 const stepMs = 10;
 /** Fewer operations of users than this within `memoryMs` leave the loop to background work. */
-const many = 20;
+const manyUsers = 20;
 const memoryMs = 100;
-/** Shares of the time that the loop is at work: below the first one nothing waits; between the others bites stay as they are. */
+/** Shares of the time that the loop is at work: below the first one bites wait for no time; between the others bites stay as they are. */
 const restful = 0.5;
 const enough = 0.7;
 const tooMuch = 0.8;
@@ -82,7 +82,7 @@ export class LoopPace implements Pace {
 
   hasManyUsers(): boolean {
     this.#look();
-    return Math.max(this.#users, this.#usersBefore) >= many;
+    return Math.max(this.#users, this.#usersBefore) >= manyUsers;
   }
 
   isCrowded(): boolean {
