@@ -1,7 +1,7 @@
 // The contract of repositories.ts where databases differ: folding of letters, order of texts and of nulls, JSON, lists.
 // Once for the engine as it is and once behind the hostile wrapper.
 import type { NewMessage } from '../../src/engine/repositories/messages.ts';
-import { createRunner } from '../../src/engine/sqlite/connection.ts';
+import { createRunner } from '../../src/engine/sqlite/runner.ts';
 import { LogEnd } from '../../src/engine/sqlite/log-end.ts';
 import { migrate } from '../../src/engine/sqlite/migrate.ts';
 import {

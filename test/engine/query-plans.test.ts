@@ -4,7 +4,7 @@ import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ConversationFilter, QueueStretch } from '../../src/engine/repositories/conversations.ts';
 import { migrate } from '../../src/engine/sqlite/migrate.ts';
-import { createRunner } from '../../src/engine/sqlite/connection.ts';
+import { createRunner } from '../../src/engine/sqlite/runner.ts';
 import { preparedQueries, type Runner } from '../../src/engine/sqlite/query.ts';
 import { createConversationsRepository } from '../../src/engine/sqlite/repositories/conversations.ts';
 import { createMessagesRepository } from '../../src/engine/sqlite/repositories/messages.ts';

@@ -9,7 +9,7 @@ import Database from 'better-sqlite3';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { openBackup, writeBackup } from '../../src/engine/sqlite/backup.ts';
 import { migrate } from '../../src/engine/sqlite/migrate.ts';
-import { createRunner } from '../../src/engine/sqlite/connection.ts';
+import { createRunner } from '../../src/engine/sqlite/runner.ts';
 import { createSubstringsRepository } from '../../src/engine/sqlite/repositories/substrings.ts';
 import type { QueueStretch } from '../../src/engine/repositories/conversations.ts';
 import { exportOrganization } from '../../src/services/data/export.ts';

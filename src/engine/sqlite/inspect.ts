@@ -4,7 +4,8 @@ import { migrations } from '../../../migrations/index.ts';
 import { createRepositories } from './repositories/repositories.ts';
 import { schemaVersion } from './migrate.ts';
 import { integrityProblem, keyCheckOf } from './backup.ts';
-import { createRunner, openConnection, sqliteVersion } from './connection.ts';
+import { openConnection, sqliteVersion } from './connection.ts';
+import { createRunner } from './runner.ts';
 
 export interface DatabaseReport {
   readonly sqliteVersion: string;

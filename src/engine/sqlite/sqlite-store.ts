@@ -22,12 +22,10 @@ import { LogFollower } from '../log-follower.ts';
 import { checkpoint, Checkpoints } from './checkpoints.ts';
 import {
   assertSettings,
-  createRunner,
   isStorageError,
   firstRow,
   openConnection,
   sqliteCode,
-  unwatched,
   type Connection,
 } from './connection.ts';
 import { listCopies, removeCopies } from './copies.ts';
@@ -35,6 +33,7 @@ import { isDiskShort, keepReserve, releaseReserve } from './disk-reserve.ts';
 import { lastSeq } from './log-end.ts';
 import { builder } from './query.ts';
 import { createRepositories } from './repositories/repositories.ts';
+import { createRunner, unwatched } from './runner.ts';
 import { WriteQueue, type Commit } from './write-queue.ts';
 
 export interface SqliteStoreOptions {

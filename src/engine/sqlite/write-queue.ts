@@ -3,7 +3,7 @@
 import type { Clock, CommittedEvent, Soon, Tx } from '../engine.ts';
 import { StoreUnavailableError } from '../engine.ts';
 import { createHistogram } from '../histogram.ts';
-import { createRunner, isStorageError, sqliteCode, type Connection } from './connection.ts';
+import { isStorageError, sqliteCode, type Connection } from './connection.ts';
 import { KnownConversations } from './known-conversations.ts';
 import { LogEnd } from './log-end.ts';
 import { OperationTx } from './operation-tx.ts';
@@ -21,6 +21,7 @@ import { insertNumberedMessage, insertPlainMessage } from './repositories/messag
 import { replaceFact } from './repositories/meta.ts';
 import { createRepositories, type SqliteRepositories } from './repositories/repositories.ts';
 import { indexStatements } from './repositories/search.ts';
+import { createRunner } from './runner.ts';
 import { sql } from 'kysely';
 
 export interface WriteQueueOptions {
