@@ -145,7 +145,7 @@ export interface Answers {
   readonly pairs: (way: Way) => Promise<readonly Pair[]>;
   readonly stop: () => Promise<void>;
   /** Begins what is done beside the sending. */
-  readonly work?: () => void;
+  readonly work?: () => Promise<void>;
   /** Ends it, and says how often each was done. */
   readonly rest?: () => Promise<Readonly<Record<string, number>>>;
 }
@@ -170,7 +170,7 @@ export function serveQuestions({ address, pairs, stop, work, rest }: Answers): v
       case 'measured':
         return meter.end();
       case 'work':
-        work?.();
+        await work?.();
         return null;
       case 'rest':
         return (await rest?.()) ?? {};
