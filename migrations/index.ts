@@ -25,6 +25,7 @@ import * as messagePlaces from './0021-message-places.ts';
 import * as webhookTurns from './0022-webhook-turns.ts';
 import * as substrings from './0023-substrings.ts';
 import * as messageEvents from './0024-message-events.ts';
+import * as searchMerges from './0025-search-merges.ts';
 
 export interface Migration {
   readonly name: string;
@@ -56,4 +57,5 @@ export const migrations: readonly Migration[] = [
   { name: '0022-webhook-turns', up: webhookTurns.up },
   { name: '0023-substrings', up: substrings.up },
   { name: '0024-message-events', up: messageEvents.up },
+  { name: '0025-search-merges', up: searchMerges.up },
 ];

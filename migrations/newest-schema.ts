@@ -80,6 +80,7 @@ CREATE TABLE search_scopes (
     organization_id text not null unique references organizations(id) on delete cascade
   );
 CREATE VIRTUAL TABLE search using fts5(words, tokenize = 'unicode61 remove_diacritics 2');
+insert into search (search, rank) values ('automerge', 0);
 insert into search (search, rank) values ('secure-delete', 1);
 CREATE TRIGGER search_row_removed after delete on search_rows begin delete from search where rowid = old.id; end;
 CREATE INDEX "audit_by_time" on "audit" ("created_at");

@@ -20,7 +20,7 @@ import {
 import { insertNumberedMessage, insertPlainMessage } from './repositories/messages.ts';
 import { replaceFact } from './repositories/meta.ts';
 import { createRepositories, type SqliteRepositories } from './repositories/repositories.ts';
-import { indexStatements } from './repositories/search.ts';
+import { indexStatements, mergeParts } from './repositories/search.ts';
 import { createRunner } from './runner.ts';
 import { sql } from 'kysely';
 
@@ -125,7 +125,7 @@ const busyRetryMs = 5;
 const keepsWhatIsKnown: ReadonlySet<string> = new Set(
   [insertNumberedMessage, insertPlainMessage, writeStepAt, replaceFact, ...indexStatements]
     .map(({ compiled }) => compiled)
-    .concat(insertEvents, placeStatements)
+    .concat(insertEvents, mergeParts, placeStatements)
     .map(({ sql: text }) => text),
 );
 

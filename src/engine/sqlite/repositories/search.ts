@@ -7,6 +7,7 @@ import { twoFaced } from '../../../../migrations/columns.ts';
 import {
   all,
   attempt,
+  builder,
   first,
   isImmediate,
   prepare,
@@ -75,6 +76,20 @@ const unindexed = prepare<{ after: string; limit: number }>()((db, p) =>
 );
 /** The statements that write the index: they touch no conversation. */
 export const indexStatements = [makeScope, insertRow, insertWords, remove];
+/** A page of the index holds about so much, characters. */
+const pageLength = 4_000;
+/** In an index of a hundred million words each is written so often, because parts are merged four into one. */
+const timesMerged = 8;
+/** Owed for a message at least, pages: alone in its commit it is a part of one page, and of four such parts one is made. */
+const leastOwed = 0.5;
+/** Merged at once: a millisecond. Fewer cost more, because each time begins with a search for where the last one ended. */
+const mergedPages = 32;
+/**
+ * Each commit leaves the words that it adds in a part of their own, and a search looks into every part, so they are merged.
+ * By itself FTS5 does that for hundreds of pages in one commit (migrations/0025-search-merges.ts); this is for a few.
+ */
+export const mergeParts =
+  sql`insert into search (search, rank) values ('merge', ${sql.lit(mergedPages)})`.compile(builder);
 const lastEntry = prepare<object>()((db) =>
   db.selectFrom('search_rows').select('id').orderBy('id', 'desc').limit(1),
 );
@@ -207,11 +222,15 @@ function putAtOnce({ direct }: ImmediateRunner): SearchRepository['put'] {
     direct.run(remove.compiled, remove.bind({ message_id: messageId }));
     return insertOnce(insertRow.compiled, values);
   };
+  /** Pages that are to be merged for what was written. */
+  let owed = 0;
   return (messageId, organizationId, words) =>
     attempt(() => {
       const scope = ensureScope(organizationId);
       const own = words.map((word) => indexedWord(scope, word)).join(' ');
       direct.run(insertWords.compiled, insertWords.bind({ rowid: replaceRow(messageId), words: own }));
+      owed += Math.max(leastOwed, (own.length / pageLength) * timesMerged);
+      for (; owed >= mergedPages; owed -= mergedPages) direct.run(mergeParts, []);
     });
 }
 

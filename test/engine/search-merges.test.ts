@@ -1,0 +1,78 @@
+// The index of messages is merged while it is written, a few pages at a time: no commit writes hundreds of them, and a
+// search never has many parts to look into.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openEngine, databaseFile, prepareFolder } from '../../src/engine/open-engine.ts';
+import { createLogReader } from '../../src/engine/sqlite/checkpoints.ts';
+import { openConnection, type Connection } from '../../src/engine/sqlite/connection.ts';
+import { createSearchRepository } from '../../src/engine/sqlite/repositories/search.ts';
+import { createRunner } from '../../src/engine/sqlite/runner.ts';
+import { createTestClock } from '../helpers/clock.ts';
+import { seededRandom } from '../helpers/rounds.ts';
+
+let folder: string;
+let connection: Connection;
+let search: ReturnType<typeof createSearchRepository>;
+let random: () => number;
+let put: number;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'deskbell-merges-'));
+  await prepareFolder(folder);
+  const clock = createTestClock();
+  const engine = await openEngine({ folder, durability: 'normal', clock, keyCheck: 'key', as: 'command' });
+  await engine.close();
+  connection = openConnection(databaseFile(folder), { durability: 'normal', lockTimeoutMs: 0 });
+  connection.pragma('wal_autocheckpoint = 0');
+  // The index alone: no messages, and no organization.
+  connection.pragma('foreign_keys = OFF');
+  search = createSearchRepository(createRunner(connection));
+  random = seededRandom(1);
+  put = 0;
+});
+
+afterEach(async () => {
+  connection.close();
+  await rm(folder, { recursive: true });
+});
+
+/** Most words are rare, as in any language. */
+const word = (): string => `w${Math.floor(30_000 ** random()).toString(36)}`;
+
+/** @returns pages that the commit has written */
+async function commit(messages: number, words: number): Promise<number> {
+  const readLog = createLogReader(connection);
+  const { pages: before } = readLog();
+  connection.exec('begin immediate');
+  for (let one = 0; one < messages; one += 1)
+    await search.put(`message-${(put += 1)}`, 'acme', Array.from({ length: words }, word));
+  connection.exec('commit');
+  const { pages } = readLog();
+  if (pages > 2_000) connection.pragma('wal_checkpoint(TRUNCATE)');
+  return pages - before;
+}
+
+const parts = (): number =>
+  connection.prepare<[], number>('select count(distinct segid) from search_idx').pluck().get() ?? 0;
+
+// FTS5 by itself writes up to 95, 473 and 552 pages in one commit; without any merges, 54, 696 and 3,075 with 35 parts.
+describe.each([
+  { what: 'messages one by one', total: 6_000, messages: 1, words: 12, mostPages: 80, mostParts: 30 },
+  { what: 'a hundred at once', total: 60_000, messages: 100, words: 12, mostPages: 250, mostParts: 25 },
+  { what: 'long ones', total: 2_000, messages: 5, words: 1_500, mostPages: 350, mostParts: 25 },
+])('$what', ({ total, messages, words, mostPages, mostParts }) => {
+  it('are merged in small steps, and are found', async () => {
+    let most = 0;
+    let mostPartsSeen = 0;
+    while (put < total) {
+      most = Math.max(most, await commit(messages, words));
+      mostPartsSeen = Math.max(mostPartsSeen, parts());
+    }
+    expect(most).toBeLessThan(mostPages);
+    expect(mostPartsSeen).toBeLessThan(mostParts);
+    connection.exec("insert into search (search) values ('integrity-check')");
+    expect(connection.prepare('select count(*) from search').pluck().get()).toBe(total);
+  });
+});
