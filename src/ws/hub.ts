@@ -11,6 +11,7 @@ import type {
 import { canReceive, leavesItsRoom } from '../services/core/audience.ts';
 import { loadPayloads } from '../services/core/event-log.ts';
 import { computeSlice } from '../services/core/slices.ts';
+import type { Mode } from '../protocol/entities.ts';
 import type { ServerFrame } from '../protocol/events.ts';
 import type { Service } from '../services/service.ts';
 import type { Connection } from './connection.ts';
@@ -29,6 +30,11 @@ export class Hub {
   readonly #connections = new Set<Connection>();
   readonly #staffByOrganization = new Map<string, Set<Connection>>();
   readonly #visitorsByOrganization = new Map<string, Set<Connection>>();
+  /** The staff that receive events of a mode outside of rooms, by organization: the others are not asked for each event. */
+  readonly #staffByMode: Readonly<Record<Mode, Map<string, Set<Connection>>>> = {
+    live: new Map(),
+    test: new Map(),
+  };
   readonly #rooms = new Map<string, Set<Connection>>();
   /** By organization, connections whose rights are to be checked again: each once, however often configuration changes. */
   readonly #doubtful = new Map<string, Set<Connection>>();
@@ -66,7 +72,7 @@ export class Hub {
     const { organizationId, kind } = connection.actor;
     this.#connections.add(connection);
     this.#service.metrics.connections[connectionKind(connection)] += 1;
-    addTo(this.#byOrganization(connection), organizationId, connection);
+    for (const groups of this.#groupsOf(connection)) addTo(groups, organizationId, connection);
     if (kind === 'member') presence.join(organizationId, connection.userId, connection.id);
   }
 
@@ -75,7 +81,7 @@ export class Hub {
     const { presence } = this.#service.engine;
     const { organizationId, kind } = connection.actor;
     this.#service.metrics.connections[connectionKind(connection)] -= 1;
-    removeFrom(this.#byOrganization(connection), organizationId, connection);
+    for (const groups of this.#groupsOf(connection)) removeFrom(groups, organizationId, connection);
     if (kind === 'member') presence.leave(organizationId, connection.userId, connection.id);
   }
 
@@ -132,8 +138,11 @@ export class Hub {
     for (const connection of this.#rooms.get(conversationId) ?? []) connection.deliverTyping(event, frame);
   }
 
-  #byOrganization(connection: Connection): Map<string, Set<Connection>> {
-    return connection.actor.kind === 'member' ? this.#staffByOrganization : this.#visitorsByOrganization;
+  /** By organization, all that a connection is found in outside of its rooms. */
+  #groupsOf({ actor, subscription }: Connection): readonly Map<string, Set<Connection>>[] {
+    return actor.kind === 'member'
+      ? [this.#staffByOrganization, ...subscription.modes.map((mode) => this.#staffByMode[mode])]
+      : [this.#visitorsByOrganization];
   }
 
   /** The store calls this right after its commit: an error in delivery must not become one in storing. */
@@ -241,7 +250,7 @@ export class Hub {
     if (payload === undefined) return;
     let frame: Buffer | undefined;
     const frameOnce = (): Buffer => (frame ??= writeEvent(event.type, payload));
-    const staff = this.#staffByOrganization.get(event.organization_id) ?? noConnections;
+    const staff = this.#staffByMode[event.mode].get(event.organization_id) ?? noConnections;
     const leaves = leavesItsRoom(event);
     for (const connection of this.#rooms.get(event.conversation_id) ?? noConnections)
       if (!leaves || !canReceive(event, connection.actor, connection.subscription))
@@ -277,7 +286,7 @@ export class Hub {
   ): void {
     let bytes: Buffer | undefined;
     const event = { type, organization_id, mode } as const;
-    for (const connection of this.#staffByOrganization.get(organization_id) ?? [])
+    for (const connection of this.#staffByMode[mode].get(organization_id) ?? noConnections)
       if (canReceive(event, connection.actor, connection.subscription)) connection.push((bytes ??= frame()));
   }
 
