@@ -1,7 +1,7 @@
 // The log moves into the database while writing goes on: it stays small, and the loop never moves much of it at once.
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { getPriority, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -73,20 +73,6 @@ async function commitBesideReader(times: number): Promise<void> {
   movedHere = [];
 }
 
-/** How nice each thread of this process is. */
-function niceOfThreads(): number[] {
-  return readdirSync('/proc/self/task').flatMap((thread) => {
-    try {
-      // The name before it, in brackets, may hold anything. What follows begins with the third field; niceness is the 19th.
-      const stat = readFileSync(`/proc/self/task/${thread}/stat`, 'utf8');
-      return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[16]);
-    } catch {
-      // It has ended.
-      return [];
-    }
-  });
-}
-
 it('keeps the log small without an idle moment', async () => {
   await commit(400);
   expect(logPages()).toBeLessThan(3 * manyPages);
@@ -116,15 +102,6 @@ it('moves what a reader has kept in a thread, and only the last pages in the loo
     // It has begun anew.
     .toBeLessThan(manyPages);
   expect(Math.max(...movedHere)).toBeLessThanOrEqual(mostPages);
-});
-
-it.runIf(process.platform === 'linux')('gives way to the loop with that thread', async () => {
-  const ofLoop = getPriority();
-  await commitBesideReader(60);
-  clock.advance(1_000);
-  await commit(3);
-  await expect.poll(niceOfThreads).toContain(Math.min(19, ofLoop + 10));
-  expect(getPriority()).toBe(ofLoop);
 });
 
 it('tries again only a while later where a reader keeps what it would move', async () => {

@@ -1,7 +1,4 @@
 // Runs in a thread of its own: moves the log into the database, over a connection of its own.
-import { readlinkSync } from 'node:fs';
-import { getPriority, setPriority } from 'node:os';
-import { basename } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import {
   checkpoint,
@@ -14,9 +11,6 @@ import { openConnection } from './connection.ts';
 
 /** What is written while it moves is moved after it, but not for ever. */
 const mostPasses = 8;
-/** By so much it is nicer than its process: a ninth of the processor where the loop wants it, all where it does not. */
-const nicerBy = 10;
-const nicest = 19;
 
 function isTask(value: unknown): value is CheckpointTask {
   return typeof value === 'object' && value !== null && 'file' in value && 'durability' in value;
@@ -24,19 +18,8 @@ function isTask(value: unknown): value is CheckpointTask {
 
 const task: unknown = workerData;
 if (!isTask(task)) throw new Error('The thread was given no database.');
-giveWay();
 const connection = openConnection(task.file, { durability: task.durability, lockTimeoutMs: 0 });
 const readLog = createLogReader(connection);
-
-/** Gives way to the thread that serves users. Linux has a priority for each thread, and a number that names this one. */
-function giveWay(): void {
-  try {
-    const thread = Number(basename(readlinkSync('/proc/thread-self')));
-    setPriority(thread, Math.min(nicest, getPriority(thread) + nicerBy));
-  } catch {
-    // Another system, or one that shows no /proc: the threads share as they do.
-  }
-}
 
 /** Ends where little is left, and where a reader keeps what is. */
 function move(): void {
