@@ -222,8 +222,8 @@ function putAtOnce({ direct }: ImmediateRunner): SearchRepository['put'] {
     direct.run(remove.compiled, remove.bind({ message_id: messageId }));
     return insertOnce(insertRow.compiled, values);
   };
-  /** Pages that are to be merged for what was written. */
-  let owed = 0;
+  /** Pages that are to be merged for what was written. It begins as due: every process before this one may have been short. */
+  let owed = mergedPages;
   return (messageId, organizationId, words) =>
     attempt(() => {
       const scope = ensureScope(organizationId);
