@@ -38,8 +38,8 @@ const oldMs = 40 * 86_400_000;
 const warmRounds = 3;
 /** Within it the server has heard of the old messages. */
 const settleMs = 500;
-/** So long the deliveries of a round may take behind it. */
-const deliveredWithinMs = 180_000;
+/** So long the deliveries and the index of a round may take behind it. */
+const doneWithinMs = 180_000;
 /** Sent at a round's rate before it, while the work begins, s. */
 const leadInSeconds = 0.5;
 
@@ -138,8 +138,8 @@ class Work {
       over = true;
       const backups = await backingUp;
       const done = await this.#server.ask('rest');
-      // What the webhook is behind with would be at work beside the next server's round.
-      await untilDelivered(this.#database);
+      // What is behind would be at work beside the next server's round.
+      await untilDone(this.#database);
       const after = await this.#receiver.request<number>('taken' satisfies ReceiverOrder);
       for (const [what, count] of Object.entries({ ...done, webhooks: after - before, backups }))
         this.done[what] = (this.done[what] ?? 0) + count;
@@ -147,38 +147,42 @@ class Work {
   }
 }
 
-/** How far the deliveries of the webhook have come. */
-interface Deliveries {
-  /** Messages since the webhook was made. */
-  readonly events: number;
+/** How far the work has come that is done behind the messages. */
+interface Behind {
+  /** Messages since the webhook was made, and how many of them it has been told of. */
+  readonly messages: number;
   readonly delivered: number;
+  /** Events, and how far the index of the search has read them. */
+  readonly events: number;
+  readonly indexed: number;
 }
 
 /** Over a connection of its own. */
-function countDeliveries(database: string): Deliveries {
+function readBehind(database: string): Behind | undefined {
   const file = new Database(database, { readonly: true, timeout: 5_000 });
   try {
-    const counts = file
-      .prepare<[], Deliveries>(
+    return file
+      .prepare<[], Behind>(
         `select
            (select count(*) from event_log join webhooks using (organization_id)
-              where type = 'message:new' and event_log.created_at >= webhooks.created_at) as events,
-           (select count(*) from webhook_deliveries where status = 'delivered') as delivered`,
+              where type = 'message:new' and event_log.created_at >= webhooks.created_at) as messages,
+           (select count(*) from webhook_deliveries where status = 'delivered') as delivered,
+           (select max(seq) from event_log) as events,
+           (select cast(value as integer) from meta where key = 'search_cursor') as indexed`,
       )
       .get();
-    return counts ?? { events: 0, delivered: 0 };
   } finally {
     file.close();
   }
 }
 
-/** @throws Error when not every message was delivered after a long while: one was lost */
-async function untilDelivered(database: string): Promise<void> {
-  const until = Date.now() + deliveredWithinMs;
+/** @throws Error when not every message was delivered and indexed after a long while: one was lost */
+async function untilDone(database: string): Promise<void> {
+  const until = Date.now() + doneWithinMs;
   for (;;) {
-    const counts = countDeliveries(database);
-    if (counts.delivered === counts.events) return;
-    if (Date.now() > until) throw new Error(`deliveries are missing: ${JSON.stringify(counts)}`);
+    const behind = readBehind(database);
+    if (behind?.delivered === behind?.messages && behind?.indexed === behind?.events) return;
+    if (Date.now() > until) throw new Error(`work is missing: ${JSON.stringify(behind)}`);
     await pause(settleMs);
   }
 }
