@@ -402,6 +402,17 @@ describe('which may import which', () => {
     expect(reached).toEqual([]);
   });
 
+  test('the thread of checkpoints, which starts while users wait, loads no more than a connection', async () => {
+    const all = await sources();
+    const loaded = new Set(['src/engine/sqlite/checkpoint-worker.ts']);
+    const packages = new Set<string>();
+    for (const file of loaded)
+      for (const { target, own, typeOnly } of importsOf(file, all.get(file) ?? ''))
+        if (!typeOnly && !target.startsWith('node:')) (own ? loaded : packages).add(target);
+    expect([...packages]).toEqual(['better-sqlite3']);
+    expect([...loaded]).toContain('src/engine/sqlite/connection.ts');
+  });
+
   test('no import escapes the reading: every "from" line of a file is found', async () => {
     for (const [file, text] of await sources()) {
       const plain =
