@@ -241,6 +241,7 @@ export async function steadyCost(
       for (const contender of inTurn(contenders, round)) {
         const { sent, seconds: took } = await sendRound(contender, since, seconds, null);
         if (round >= warmRounds) contender.rates.push(sent / took);
+        if (contender.server === 'deskbell') await untilDone(contender.database);
       }
     const [deskbell, ceiling] = contenders;
     if (deskbell === undefined || ceiling === undefined) throw new Error('two servers are compared');
