@@ -1,10 +1,9 @@
 // Owns: whether sending stays even while the server does what it does all day: at half load, with the index of the search
 // filling, a webhook that takes every message, retention that removes old ones, and one backup after the other. The ceiling,
 // which has nothing else to do, sends in turn, at half of its own maximum. Deskbell's maximum is measured twice: beside that
-// work, of which half is its half load, and without it, of which half is more. A round begins when the work is under way, and is
-// over when all of that is done: nothing of it is left beside the ceiling. All
-// processes share the machine's cores: what that alone costs is shown by the ceiling beside the same backup command, the
-// one work of these that is no work of its server.
+// work, of which half is its half load, and without it, of which half is more. A round begins when the work is under way, and
+// is over when all of that is done: nothing of it is left beside the ceiling. All processes share the machine's cores: what
+// that alone costs is shown by the ceiling beside the same backup command, the one work of these that is no work of its server.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -181,7 +180,8 @@ async function untilDone(database: string): Promise<void> {
   const until = Date.now() + doneWithinMs;
   for (;;) {
     const behind = readBehind(database);
-    if (behind?.delivered === behind?.messages && behind?.indexed === behind?.events) return;
+    if (behind !== undefined && behind.delivered === behind.messages && behind.indexed === behind.events)
+      return;
     if (Date.now() > until) throw new Error(`work is missing: ${JSON.stringify(behind)}`);
     await pause(settleMs);
   }

@@ -100,7 +100,7 @@ describe.each([
     mostParts: 25,
   },
 ])('messages, $what', ({ total, messages, words, endsAfter, mostPages, mostParts }) => {
-  it('are merged in small steps, and are found', async () => {
+  it('are merged in small steps, and the index stays whole', async () => {
     let most = 0;
     let mostPartsSeen = 0;
     while (put < total) {
