@@ -38,7 +38,10 @@ async function startRunner(test: string): Promise<Running> {
   );
 }
 
-/** A test file that starts a program, which starts another in a group of its own, and notes their ids. */
+/**
+ * A test file that starts a program, which starts another in a group of its own, and notes their ids. The note appears
+ * whole: the test file may end, and the program with it, as soon as the file is there.
+ */
 function startsPrograms(end: string): string {
   const vitest = JSON.stringify(join(repository, 'node_modules/vitest/dist/index.js'));
   return `
@@ -47,7 +50,7 @@ function startsPrograms(end: string): string {
     import { tmpdir } from 'node:os';
     import { test } from ${vitest};
     const grandchild = "require('child_process').spawn(process.execPath, ['-e', 'setInterval(() => 0, 1000)'], { detached: true, stdio: 'ignore' })";
-    const program = \`const grandchild = \${grandchild}; require('fs').writeFileSync('pids', process.pid + ' ' + grandchild.pid); setInterval(() => 0, 1000)\`;
+    const program = \`const grandchild = \${grandchild}; const fs = require('fs'); fs.writeFileSync('pids.part', process.pid + ' ' + grandchild.pid); fs.renameSync('pids.part', 'pids'); setInterval(() => 0, 1000)\`;
     test('starts programs', async () => {
       mkdtempSync(tmpdir() + '/forgotten-');
       spawn(process.execPath, ['-e', program], { cwd: ${JSON.stringify(folder)}, stdio: 'ignore' });
