@@ -1,5 +1,5 @@
 // The log moves into the database while writing goes on: it stays small, and the loop never moves much of it at once.
-import { statSync } from 'node:fs';
+import { copyFileSync, statSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,6 +9,7 @@ import type { Engine } from '../../src/engine/engine.ts';
 import { databaseFile, openEngine, prepareFolder } from '../../src/engine/open-engine.ts';
 import { Checkpoints, createLogReader, manyPages, mostPages } from '../../src/engine/sqlite/checkpoints.ts';
 import { openConnection } from '../../src/engine/sqlite/connection.ts';
+import { LogFile, logPieceBytes } from '../../src/engine/sqlite/log-file.ts';
 import { createTestClock, type TestClock } from '../helpers/clock.ts';
 
 const pageBytes = 4_096;
@@ -55,11 +56,13 @@ function unmoved(): number {
 const logPages = (): number => Math.floor(statSync(`${databaseFile(folder)}-wal`).size / pageBytes);
 
 let written = 0;
+let lastValue = '';
 async function commit(times: number, pagesPerCommit = 50): Promise<void> {
   for (let time = 0; time < times; time += 1) {
     // Of what stays the same SQLite writes nothing.
     const value = String.fromCodePoint(97 + ((written += 1) % 26)).repeat(pagesPerCommit * pageBytes);
     await engine.store.write('server', ({ repositories }) => repositories.meta.set('much', value));
+    lastValue = value;
   }
 }
 
@@ -146,6 +149,102 @@ it('has the thread move what is removed, before the log is emptied', async () =>
   expect(Math.max(...movedHere)).toBeLessThanOrEqual(mostPages);
 });
 
+describe('a long log', () => {
+  const { exec } = Database.prototype;
+  let copies: string;
+  /** Bytes of the log's file after each piece that was freed, and when the last of it was. */
+  let left: number[];
+  let emptied: number[];
+
+  const logBytes = (): number => statSync(`${databaseFile(folder)}-wal`).size;
+
+  beforeEach(async () => {
+    copies = await mkdtemp(join(tmpdir(), 'deskbell-copies-'));
+    left = [];
+    emptied = [];
+    const watched = Database.prototype.prepare;
+    Database.prototype.prepare = function watchedAgain(this: Database.Database, sql: string) {
+      if (sql.includes('wal_checkpoint(TRUNCATE)')) emptied.push(logBytes());
+      return watched.call(this, sql);
+    } as typeof prepare;
+  });
+  afterEach(async () => {
+    Object.assign(Database.prototype, { exec });
+    await rm(copies, { recursive: true });
+  });
+
+  /** Calls it whenever a piece was freed, while the lock is held. */
+  function onPiece(run: () => void): void {
+    Database.prototype.exec = function watchedExec(this: Database.Database, sql) {
+      if (sql === 'ROLLBACK') run();
+      return exec.call(this, sql);
+    };
+  }
+
+  /** What a process finds that comes after one that died now. */
+  function expectWhole(): void {
+    const copy = join(copies, 'copy.db');
+    for (const suffix of ['', '-wal']) copyFileSync(databaseFile(folder) + suffix, copy + suffix);
+    const found = new Database(copy);
+    try {
+      expect(found.pragma('integrity_check', { simple: true })).toBe('ok');
+      expect(found.prepare("select value from meta where key = 'much'").pluck().get()).toBe(lastValue);
+    } finally {
+      found.close();
+    }
+  }
+
+  it('is freed in pieces, beside writing, and whole after each of them', async () => {
+    await commitBesideReader(160);
+    expect(logBytes()).toBeGreaterThan(3 * logPieceBytes);
+    const before = logBytes();
+    onPiece(() => {
+      left.push(logBytes());
+      expectWhole();
+    });
+    let cleared: boolean | undefined;
+    const clearing = engine.maintenance.clearRemoved().then((answer) => (cleared = answer));
+    while (cleared === undefined) {
+      await commit(1, 5);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    await clearing;
+    expect(cleared).toBe(true);
+    expect(left.length).toBeGreaterThan(1);
+    for (const [at, size] of left.entries())
+      expect((left[at - 1] ?? before) - size).toBeLessThanOrEqual(logPieceBytes);
+    expect(Math.max(...emptied)).toBeLessThanOrEqual(2 * logPieceBytes);
+    await commit(1);
+    expectWhole();
+  });
+
+  it('is not cut where another connection reads it or writes', async () => {
+    await commitBesideReader(160);
+    const other = new Database(databaseFile(folder), { timeout: 5_000 });
+    other.exec('begin');
+    other.prepare('select count(*) from meta').get();
+    onPiece(() => left.push(logBytes()));
+    await commit(1);
+    expect(await engine.maintenance.clearRemoved()).toBe(false);
+    expect(left).toEqual([]);
+    other.exec('commit');
+    // Its lock is asked for again, until it is free.
+    let asked = 0;
+    Database.prototype.exec = function watchedExec(this: Database.Database, sql) {
+      if (sql === 'BEGIN IMMEDIATE') {
+        asked += 1;
+        if (asked === 1) exec.call(other, 'begin immediate');
+        if (asked === 3) exec.call(other, 'rollback');
+      }
+      return exec.call(this, sql);
+    };
+    expect(await engine.maintenance.clearRemoved()).toBe(true);
+    expect(asked).toBeGreaterThan(3);
+    expect(logPages()).toBe(0);
+    other.close();
+  });
+});
+
 it('ends the thread with the store: no connection is left that keeps the log', async () => {
   await commitBesideReader(60);
   clock.advance(1_000);
@@ -154,6 +253,74 @@ it('ends the thread with the store: no connection is left that keeps the log', a
   look.close();
   await engine.close();
   expect(statSync(`${databaseFile(folder)}-wal`, { throwIfNoEntry: false })).toBeUndefined();
+});
+
+describe('the file of a long log', () => {
+  let file: string;
+  let writer: Database.Database;
+  let reader: Database.Database;
+
+  const write = (pieces: number): void =>
+    void writer
+      .prepare('insert into meta values (hex(randomblob(8)), hex(randomblob(?)))')
+      .run(pieces * (logPieceBytes / 2));
+  const size = (): number => statSync(`${file}-wal`).size;
+
+  beforeEach(() => {
+    file = join(folder, 'other.db');
+    writer = openConnection(file, { durability: 'full', lockTimeoutMs: 0 });
+    writer.pragma('journal_mode = WAL');
+    writer.pragma('wal_autocheckpoint = 0');
+    writer.exec('create table meta (key primary key, value)');
+    reader = openConnection(file, { durability: 'full', lockTimeoutMs: 0 });
+    write(3.5);
+  });
+  afterEach(() => {
+    writer.close();
+    reader.close();
+  });
+
+  it('keeps every page that is in use', () => {
+    const log = new LogFile({ file, writer, reader });
+    expect(log.beginAnew()).toBe(true);
+    const kept = openConnection(file, { durability: 'full', lockTimeoutMs: 0 });
+    kept.exec('begin');
+    kept.prepare('select count(*) from meta').get();
+    // More than the last piece begins at.
+    write(1.75);
+    const before = size();
+    expect(log.cutPiece()).toBe(true);
+    expect(before - size()).toBe(logPieceBytes);
+    expect(log.cutPiece()).toBe(false);
+    const used = size();
+    expect(used).toBeGreaterThan(1.75 * logPieceBytes);
+    expect(log.cutPiece()).toBe(false);
+    expect(size()).toBe(used);
+    const values = 'select key, value from meta order by key';
+    const copy = join(folder, 'copy.db');
+    for (const suffix of ['', '-wal']) copyFileSync(file + suffix, copy + suffix);
+    const found = openConnection(copy, { durability: 'full', lockTimeoutMs: 0 });
+    expect(found.pragma('integrity_check', { simple: true })).toBe('ok');
+    expect(found.prepare(values).all()).toEqual(writer.prepare(values).all());
+    found.close();
+    kept.close();
+  });
+
+  it('stays as it is while the log has no page on the disk', () => {
+    // A log that was not begun anew looks like this one, whose file is still what a process would read that comes next.
+    const empty = openConnection(join(folder, 'empty.db'), { durability: 'full', lockTimeoutMs: 0 });
+    const log = new LogFile({ file, writer, reader: empty });
+    const before = size();
+    expect(log.cutPiece()).toBe(false);
+    expect(size()).toBe(before);
+    empty.close();
+  });
+
+  it('is left to SQLite where it can not be cut', () => {
+    const log = new LogFile({ file: join(folder, 'none', 'other.db'), writer, reader });
+    expect(log.cutPiece()).toBe(false);
+    expect(writer.inTransaction).toBe(false);
+  });
 });
 
 describe('without a thread', () => {

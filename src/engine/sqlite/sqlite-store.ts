@@ -31,6 +31,7 @@ import {
 import { listCopies, removeCopies } from './copies.ts';
 import { isDiskShort, keepReserve, releaseReserve } from './disk-reserve.ts';
 import { lastSeq } from './log-end.ts';
+import { LogFile, logPieceBytes } from './log-file.ts';
 import { builder } from './query.ts';
 import { createRepositories } from './repositories/repositories.ts';
 import { createRunner, unwatched } from './runner.ts';
@@ -56,6 +57,8 @@ const openTimeoutMs = 5_000;
 const checkpointAfterIdleMs = 2_000;
 const checkpointRetryMs = 5;
 const checkpointAttempts = 12;
+/** Between two pieces of a long log's file that are freed. */
+const cutPauseMs = 10;
 const logPageSize = 500;
 /** When the reserve is first looked after, and how often while it is missing. */
 const reserveAfterMs = 10_000;
@@ -81,6 +84,7 @@ export class SqliteStore implements Store, Maintenance {
   readonly #queue: WriteQueue;
   /** null: a command, whose commits move the log as SQLite does by itself. */
   readonly #checkpoints: Checkpoints | null;
+  readonly #logFile: LogFile;
   readonly #follower: LogFollower;
   // Reads that arrive together share one snapshot each; none of them awaits anything but its queries, so the snapshot
   // ends within the same turn of the loop.
@@ -125,6 +129,7 @@ export class SqliteStore implements Store, Maintenance {
     this.#checkpoints = options.isServer
       ? new Checkpoints({ file, durability, clock, writer: this.#writer })
       : null;
+    this.#logFile = new LogFile({ file, writer: this.#writer, reader: this.#reader });
     this.#queue = new WriteQueue(this.#writer, {
       clock,
       lockTimeoutMs,
@@ -247,12 +252,28 @@ export class SqliteStore implements Store, Maintenance {
     for (let attempt = 1; attempt <= checkpointAttempts && !this.#closed; attempt += 1) {
       // It would hold the loop for as long as much of the log takes.
       await this.#checkpoints?.moveMost();
+      await this.#cutLog();
+      await this.#checkpoints?.moveMost();
       await this.#checkpoints?.rest();
-      // Between the awaits of a group the connection is inside its transaction.
-      if (!this.#closed && !this.#writer.inTransaction && truncateWal(this.#writer)) return true;
+      if (this.#isFree() && truncateWal(this.#writer)) return true;
       await new Promise((resolve) => setTimeout(resolve, checkpointRetryMs * attempt));
     }
     return false;
+  }
+
+  /** Between the awaits of a group the connection is inside its transaction. */
+  #isFree(): boolean {
+    return !this.#closed && !this.#writer.inTransaction && !this.#reader.inTransaction;
+  }
+
+  /** Frees the most of a long log's file, where it can, in pieces with pauses between them. */
+  async #cutLog(): Promise<void> {
+    const isLong = (): boolean => this.logBytes() > 2 * logPieceBytes;
+    if (!isLong() || !this.#isFree() || !this.#logFile.beginAnew()) return;
+    for (let more: boolean | null = true; more !== false && isLong() && !this.#closed;) {
+      await new Promise((resolve) => setTimeout(resolve, cutPauseMs));
+      if (this.#isFree()) more = this.#logFile.cutPiece();
+    }
   }
 
   copies(): Promise<DatabaseCopy[]> {
